@@ -1,0 +1,50 @@
+//! JSON answers.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use serde::Serialize;
+
+use super::error::ApiError;
+use crate::store::StoreError;
+
+pub const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// A successful answer whose body is already JSON text.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub body: String,
+    pub replayed: bool,
+}
+
+impl Answer {
+    pub fn ok<B: Serialize>(body: &B) -> Result<Self, ApiError> {
+        Self::new(StatusCode::OK, body)
+    }
+
+    pub fn new<B: Serialize>(status: StatusCode, body: &B) -> Result<Self, ApiError> {
+        Ok(Self {
+            status,
+            body: to_json(body)?,
+            replayed: false,
+        })
+    }
+}
+
+pub fn to_json<B: Serialize>(body: &B) -> Result<String, StoreError> {
+    serde_json::to_string(body).map_err(|e| StoreError::Failed(format!("unwritable answer: {e}")))
+}
+
+impl IntoResponse for Answer {
+    fn into_response(self) -> Response<Body> {
+        let mut response = (self.status, self.body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, JSON);
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if self.replayed {
+            headers.insert("idempotent-replayed", HeaderValue::from_static("true"));
+        }
+        response
+    }
+}

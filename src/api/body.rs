@@ -1,0 +1,74 @@
+//! Reads request bodies: bounded in size and time.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, header};
+use http_body_util::BodyExt;
+
+use super::error::ApiError;
+
+/// JSON bodies may be this large.
+pub const MAX_JSON_BYTES: usize = 256 * 1024;
+/// All of a JSON body must have arrived by then.
+const BODY_TIMEOUT: Duration = Duration::from_secs(20);
+/// How much of an unwanted body is read away, so that the sender gets to read the answer.
+const MAX_DRAINED_BYTES: usize = 8 * 1024 * 1024;
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+
+pub async fn read(body: Body) -> Result<Bytes, ApiError> {
+    tokio::time::timeout(BODY_TIMEOUT, read_bounded(body))
+        .await
+        .unwrap_or(Err(ApiError::BodyTimeout))
+}
+
+async fn read_bounded(mut body: Body) -> Result<Bytes, ApiError> {
+    let mut collected: Vec<u8> = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| ApiError::invalid("body", "was cut off"))?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        if collected.len() + data.len() > MAX_JSON_BYTES {
+            drain(body).await;
+            return Err(ApiError::BodyTooLarge {
+                limit: MAX_JSON_BYTES,
+            });
+        }
+        if collected.is_empty() && body.size_hint_is_end() {
+            return Ok(data);
+        }
+        collected.extend_from_slice(&data);
+    }
+    Ok(collected.into())
+}
+
+trait EndHint {
+    fn size_hint_is_end(&self) -> bool;
+}
+
+impl EndHint for Body {
+    fn size_hint_is_end(&self) -> bool {
+        axum::body::HttpBody::is_end_stream(self)
+    }
+}
+
+/// Reads away what a refused request still sends, within bounds.
+pub async fn drain(mut body: Body) {
+    let reading = async {
+        let mut left = MAX_DRAINED_BYTES;
+        while let Some(Ok(frame)) = body.frame().await {
+            let read = frame.data_ref().map_or(0, Bytes::len);
+            match left.checked_sub(read) {
+                Some(rest) => left = rest,
+                None => break,
+            }
+        }
+    };
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, reading).await;
+}
+
+/// A sender that waits for "100 Continue" has not sent its body and will not.
+pub fn is_being_sent(headers: &HeaderMap) -> bool {
+    !headers.contains_key(header::EXPECT)
+}

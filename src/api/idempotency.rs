@@ -1,0 +1,261 @@
+//! POST requests, done once however often they are sent: Idempotency-Key.
+//!
+//! The answer is stored in the transaction of the effect, so there is never one without the other.
+//! A refused request has no effect and leaves no answer behind: sent again, it is judged anew.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use serde_json::{Map, Value};
+
+use super::answer::Answer;
+use super::authentication::Caller;
+use super::error::ApiError;
+use super::{App, body, json};
+use crate::domain::{Secret, Timestamp, api_key};
+use crate::seal;
+use crate::store::{IdempotencyRecord, IdempotencyScope, StoreError, Tx};
+use crate::usecases::Refusal;
+
+const HEADER: &str = "idempotency-key";
+const MAX_KEY_CHARACTERS: usize = 255;
+const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A POST: its JSON body, and the key under which it is done once.
+#[derive(Debug)]
+pub struct Post {
+    pub body: Map<String, Value>,
+    key: Option<String>,
+    fingerprint: String,
+}
+
+impl<S: Send + Sync> FromRequest<S> for Post {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        let (parts, sent) = request.into_parts();
+        let bytes = body::read(sent).await?;
+        let body = json::object(&bytes).map_err(ApiError::Validation)?;
+        let key = idempotency_key(&parts.headers)?;
+        let fingerprint = match key {
+            Some(_) => fingerprint(&parts.method, &parts.uri, &body),
+            None => String::new(),
+        };
+        Ok(Self {
+            body,
+            key,
+            fingerprint,
+        })
+    }
+}
+
+impl Post {
+    /// For requests that take no body: nothing, or an object without fields.
+    pub fn expect_no_fields(&self) -> Result<(), ApiError> {
+        super::fields::Fields::of(&self.body).finish()
+    }
+}
+
+/// Bare or quoted, 1 to 255 characters.
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
+    let faulty = || ApiError::invalid("Idempotency-Key", "must be 1 to 255 printable characters");
+    let mut values = headers.get_all(HEADER).iter();
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
+    if values.next().is_some() {
+        return Err(ApiError::invalid(
+            "Idempotency-Key",
+            "is given more than once",
+        ));
+    }
+    let text = value.to_str().map_err(|_| faulty())?.trim();
+    let quoted = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
+    let key = quoted.unwrap_or(text);
+    if key.is_empty() || key.len() > MAX_KEY_CHARACTERS {
+        return Err(faulty());
+    }
+    Ok(Some(key.to_owned()))
+}
+
+/// What makes two requests the same: method, path and the meaning of the body.
+fn fingerprint(method: &Method, uri: &Uri, body: &Map<String, Value>) -> String {
+    let body = json::canonical(&Value::Object(body.clone()));
+    api_key::hash(&format!("{method} {}\n{body}", uri.path()))
+}
+
+/// How the answer may be kept for a replay.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    Plain,
+    /// The answer hands out a secret: it is kept so that only the caller's own key opens it.
+    Sealed,
+}
+
+enum Outcome {
+    Done(String),
+    Earlier(IdempotencyRecord),
+}
+
+/// Runs the effect of a POST in one transaction, once for each Idempotency-Key. The effect returns
+/// the body of the answer.
+pub async fn once<F>(
+    app: &App,
+    caller: &Caller,
+    post: Post,
+    status: StatusCode,
+    keep: Keep,
+    mut effect: F,
+) -> Result<Answer, ApiError>
+where
+    F: FnMut(&mut Tx<'_>, Timestamp) -> Result<String, Refusal> + Send + 'static,
+{
+    let clock = app.clock.clone();
+    let Some(key) = post.key else {
+        let work = move |tx: &mut Tx<'_>| effect(tx, clock.now());
+        let body = app.store.write(work).await?;
+        return Ok(answer(status, body, false));
+    };
+    let scope = IdempotencyScope {
+        owner: caller.owner(),
+        key,
+    };
+    let _claim = app.in_flight.claim(&scope)?;
+    let fingerprint = post.fingerprint.clone();
+    let sealer = (keep == Keep::Sealed).then(|| caller.key.clone());
+    let outcome = app
+        .store
+        .write(move |tx| {
+            let now = clock.now();
+            let forgotten = now.minus(KEPT);
+            if let Some(earlier) = tx.idempotency_record(&scope)?
+                && earlier.created_at > forgotten
+            {
+                return Ok(Outcome::Earlier(earlier));
+            }
+            let body = effect(tx, now)?;
+            let record = record(&fingerprint, status, &body, sealer.as_ref(), now)?;
+            tx.put_idempotency_record(&scope, &record, forgotten)?;
+            Ok::<_, Refusal>(Outcome::Done(body))
+        })
+        .await?;
+    match outcome {
+        Outcome::Done(body) => Ok(answer(status, body, false)),
+        Outcome::Earlier(record) if record.fingerprint != post.fingerprint => {
+            Err(ApiError::IdempotencyMismatch)
+        }
+        Outcome::Earlier(record) => replay(record, &caller.key),
+    }
+}
+
+fn answer(status: StatusCode, body: String, replayed: bool) -> Answer {
+    Answer {
+        status,
+        body,
+        replayed,
+    }
+}
+
+fn record(
+    fingerprint: &str,
+    status: StatusCode,
+    body: &str,
+    sealer: Option<&Secret>,
+    now: Timestamp,
+) -> Result<IdempotencyRecord, StoreError> {
+    let unsealable = |_| StoreError::Failed("an answer could not be sealed".into());
+    Ok(IdempotencyRecord {
+        fingerprint: fingerprint.to_owned(),
+        response_status: i64::from(status.as_u16()),
+        response_body: match sealer {
+            Some(key) => seal::seal(key, body).map_err(unsealable)?,
+            None => body.to_owned(),
+        },
+        sealed: sealer.is_some(),
+        created_at: now,
+    })
+}
+
+fn replay(record: IdempotencyRecord, key: &Secret) -> Result<Answer, ApiError> {
+    let status = u16::try_from(record.response_status)
+        .ok()
+        .and_then(|status| StatusCode::from_u16(status).ok())
+        .unwrap_or(StatusCode::OK);
+    let body = if record.sealed {
+        // Another key of the account asks: the secret was not handed to it.
+        seal::open(key, &record.response_body).map_err(|_| ApiError::IdempotencyMismatch)?
+    } else {
+        record.response_body
+    };
+    Ok(answer(status, body, true))
+}
+
+/// Keys whose first request this process is working on. Between processes the database decides:
+/// the second waits for the first and replays its answer.
+#[derive(Default)]
+pub struct InFlight(Mutex<HashSet<IdempotencyScope>>);
+
+impl InFlight {
+    fn claim(&self, scope: &IdempotencyScope) -> Result<Claim<'_>, ApiError> {
+        if !self.lock().insert(scope.clone()) {
+            return Err(ApiError::IdempotencyInFlight);
+        }
+        Ok(Claim {
+            in_flight: self,
+            scope: scope.clone(),
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<IdempotencyScope>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Claim<'a> {
+    in_flight: &'a InFlight,
+    scope: IdempotencyScope,
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.in_flight.lock().remove(&self.scope);
+    }
+}
+
+/// Forgets answers whose day is over, a few at a time; tells whether more may be left.
+pub async fn prune(app: &App) -> Result<bool, StoreError> {
+    const AT_ONCE: u64 = 500;
+    let forgotten = app.clock.now().minus(KEPT);
+    let pruned = app
+        .store
+        .write(move |tx| tx.prune_idempotency_records(forgotten, AT_ONCE as i64))
+        .await?;
+    Ok(pruned == AT_ONCE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn key(value: &[u8]) -> Option<Option<String>> {
+        let mut headers = HeaderMap::new();
+        headers.insert(HEADER, HeaderValue::from_bytes(value).unwrap());
+        idempotency_key(&headers).ok()
+    }
+
+    #[test]
+    fn a_key_is_bare_or_quoted() {
+        assert_eq!(key(b"abc"), Some(Some("abc".into())));
+        assert_eq!(key(b"\"abc\""), Some(Some("abc".into())));
+        assert_eq!(key(&[b'a'; 255]), Some(Some("a".repeat(255))));
+        assert_eq!(key(&[b'a'; 256]), None);
+        assert_eq!(key(b""), None);
+        assert_eq!(key(b"\"\""), None);
+        assert_eq!(key("é".as_bytes()), None);
+        assert!(matches!(idempotency_key(&HeaderMap::new()), Ok(None)));
+    }
+}

@@ -1,0 +1,71 @@
+//! The interface over HTTP: requests read, use cases called, answers written. No SQL, no rules.
+
+mod account;
+mod answer;
+mod authentication;
+mod body;
+mod edge;
+mod error;
+mod fields;
+mod health;
+mod idempotency;
+mod json;
+mod key_use;
+mod keys;
+mod openapi;
+mod path;
+mod query;
+mod rate_limit;
+mod router;
+mod server;
+mod tasks;
+mod upkeep;
+
+use std::sync::Arc;
+
+use metrics_exporter_prometheus::PrometheusHandle;
+
+pub use key_use::KeyUse;
+pub use openapi::document as openapi_document;
+pub use router::{metrics_router, router};
+pub use server::{Shutdown, serve};
+pub use upkeep::upkeep;
+
+use crate::ambient::Clock;
+use crate::store::Store;
+use idempotency::InFlight;
+use rate_limit::RateLimits;
+
+/// What every handler may use.
+#[derive(Clone)]
+pub struct App(Arc<Parts>);
+
+pub struct Parts {
+    pub store: Store,
+    pub clock: Clock,
+    pub metrics: PrometheusHandle,
+    pub key_use: KeyUse,
+    rate_limits: Option<RateLimits>,
+    in_flight: InFlight,
+}
+
+impl App {
+    pub fn new(store: Store, clock: Clock, metrics: PrometheusHandle, rate_limited: bool) -> Self {
+        Self(Arc::new(Parts {
+            store,
+            clock,
+            metrics,
+            key_use: KeyUse::default(),
+            rate_limits: rate_limited.then(RateLimits::default),
+            in_flight: InFlight::default(),
+        }))
+    }
+}
+
+impl std::ops::Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}

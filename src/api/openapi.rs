@@ -1,0 +1,369 @@
+//! What the generated description says beyond the handlers: title, security, errors, examples.
+
+use serde_json::{Value, json};
+use utoipa::openapi::schema::AdditionalProperties;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{OpenApi, RefOr, Schema};
+use utoipa::{IntoParams, Modify};
+
+/// The whole document, as committed in `openapi.json`.
+pub fn document() -> String {
+    let mut text = super::router::openapi()
+        .to_pretty_json()
+        .unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(
+        title = "Legwork",
+        description = "A marketplace for physical work. Create a task at a place with a budget; \
+            a verified worker goes there and sends proof; you approve and the worker is paid.\n\n\
+            The prefix of the key chooses the world: `svc_live_` keys act on live data, \
+            `svc_test_` keys on test data.",
+        license(name = "Apache-2.0 OR MIT", identifier = "Apache-2.0 OR MIT"),
+    ),
+    tags(
+        (name = "Tasks", description = "Create tasks and follow them"),
+        (name = "Account", description = "The account, its API keys and its usage"),
+    ),
+    components(schemas(super::error::ErrorBody)),
+    modifiers(&Keys),
+    security(("api_key" = [])),
+)]
+pub struct Description;
+
+struct Keys;
+
+impl Modify for Keys {
+    fn modify(&self, openapi: &mut OpenApi) {
+        let scheme = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .bearer_format("svc_live_... or svc_test_...")
+            .build();
+        openapi
+            .components
+            .get_or_insert_default()
+            .add_security_scheme("api_key", SecurityScheme::Http(scheme));
+    }
+}
+
+/// Bodies that are read field by field and refuse a field they do not know.
+const CLOSED: [&str; 4] = [
+    "CreateTask",
+    "CreateTaskLocation",
+    "UpdateTask",
+    "CreateKey",
+];
+
+/// Says of request bodies that they take no other fields.
+pub fn close_request_bodies(openapi: &mut OpenApi) {
+    let schemas = &mut openapi.components.get_or_insert_default().schemas;
+    for name in CLOSED {
+        if let Some(RefOr::T(Schema::Object(object))) = schemas.get_mut(name) {
+            object.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(false)));
+        }
+    }
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[allow(dead_code, reason = "documents a header that `Post` reads")]
+pub struct IdempotencyKeyHeader {
+    /// Makes the request safe to send again: within 24 hours the same key with the same request
+    /// gets the first answer again.
+    #[param(
+        rename = "Idempotency-Key",
+        min_length = 1,
+        max_length = 255,
+        pattern = "^[!#-~]{1,255}$",
+        example = "order-4711",
+        required = false,
+        nullable = false
+    )]
+    idempotency_key: Option<String>,
+}
+
+/// The errors that operations share.
+pub mod errors {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+    use utoipa::IntoResponses;
+    use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
+
+    type Responses = BTreeMap<String, RefOr<Response>>;
+
+    fn response(status: u16, code: &str, message: &str) -> (String, RefOr<Response>) {
+        let example = json!({"error": {"code": code, "message": message,
+            "request_id": "019a8574c1f07c2e9d1b3a5f60718293"}});
+        with_example(status, code, example)
+    }
+
+    fn with_example(
+        status: u16,
+        code: &str,
+        example: serde_json::Value,
+    ) -> (String, RefOr<Response>) {
+        let content = ContentBuilder::new()
+            .schema(Some(Ref::from_schema_name("ErrorBody")))
+            .example(Some(example))
+            .build();
+        let response = ResponseBuilder::new()
+            .description(code)
+            .content("application/json", content)
+            .build();
+        (status.to_string(), response.into())
+    }
+
+    /// A request with a key can always get these.
+    pub struct Common;
+
+    impl IntoResponses for Common {
+        fn responses() -> Responses {
+            BTreeMap::from([
+                response(
+                    401,
+                    "UNAUTHORIZED",
+                    "the API key is missing, malformed, unknown or revoked",
+                ),
+                response(
+                    403,
+                    "ACCOUNT_SUSPENDED",
+                    "the account is suspended or deleted",
+                ),
+                response(429, "RATE_LIMITED", "too many requests: try again in 2 s"),
+                response(
+                    500,
+                    "INTERNAL",
+                    "something went wrong on our side; tell us the request id if it goes on",
+                ),
+                response(
+                    503,
+                    "UNAVAILABLE",
+                    "the service cannot do this right now; nothing was changed, try again",
+                ),
+            ])
+        }
+    }
+
+    fn faults(field: &str, message: &str) -> (String, RefOr<Response>) {
+        let example = json!({"error": {"code": "VALIDATION_ERROR",
+            "message": format!("{field} {message}"),
+            "details": [{"field": field, "message": message}],
+            "request_id": "019a8574c1f07c2e9d1b3a5f60718293"}});
+        with_example(400, "VALIDATION_ERROR", example)
+    }
+
+    pub struct Body;
+
+    impl IntoResponses for Body {
+        fn responses() -> Responses {
+            BTreeMap::from([
+                faults("location.latitude", "must be between -90 and 90"),
+                response(408, "REQUEST_TIMEOUT", "the body did not arrive in time"),
+                response(
+                    413,
+                    "PAYLOAD_TOO_LARGE",
+                    "the body must be at most 262144 bytes",
+                ),
+            ])
+        }
+    }
+
+    pub struct Query;
+
+    impl IntoResponses for Query {
+        fn responses() -> Responses {
+            BTreeMap::from([faults("limit", "must be at least 1")])
+        }
+    }
+
+    pub struct Idempotency;
+
+    impl IntoResponses for Idempotency {
+        fn responses() -> Responses {
+            BTreeMap::from([
+                response(
+                    409,
+                    "IDEMPOTENCY_IN_FLIGHT",
+                    "a request with this Idempotency-Key is still in flight",
+                ),
+                response(
+                    422,
+                    "IDEMPOTENCY_MISMATCH",
+                    "this Idempotency-Key was used for another request",
+                ),
+            ])
+        }
+    }
+
+    pub struct TaskLimit;
+
+    impl IntoResponses for TaskLimit {
+        fn responses() -> Responses {
+            BTreeMap::from([response(
+                403,
+                "TASK_LIMIT_EXCEEDED or ACCOUNT_SUSPENDED",
+                "the limit of 100 tasks a month is reached",
+            )])
+        }
+    }
+
+    pub struct TaskNotFound;
+
+    impl IntoResponses for TaskNotFound {
+        fn responses() -> Responses {
+            BTreeMap::from([response(404, "TASK_NOT_FOUND", "no such task")])
+        }
+    }
+
+    pub struct KeyNotFound;
+
+    impl IntoResponses for KeyNotFound {
+        fn responses() -> Responses {
+            BTreeMap::from([response(404, "KEY_NOT_FOUND", "no such API key")])
+        }
+    }
+
+    pub struct InvalidTaskState;
+
+    impl IntoResponses for InvalidTaskState {
+        fn responses() -> Responses {
+            BTreeMap::from([response(
+                409,
+                "INVALID_TASK_STATE",
+                "a task that is funded cannot be updated",
+            )])
+        }
+    }
+
+    pub struct InvalidTaskStateOrInFlight;
+
+    impl IntoResponses for InvalidTaskStateOrInFlight {
+        fn responses() -> Responses {
+            BTreeMap::from([response(
+                409,
+                "INVALID_TASK_STATE or IDEMPOTENCY_IN_FLIGHT",
+                "a task that is in_progress cannot be cancelled",
+            )])
+        }
+    }
+}
+
+/// One story runs through all examples: a storefront in Brooklyn.
+pub enum Example {
+    CreateTask,
+    UpdateTask,
+    Task,
+    TaskList,
+    CancelledTask,
+    CreateKey,
+    CreatedKey,
+    KeyList,
+    RevokedKey,
+    Account,
+    Usage,
+}
+
+const TASK_ID: &str = "019a8574c1f07c2e9d1b3a5f60718293";
+const ACCOUNT_ID: &str = "019a85702b4e7d31a2c4e6f801234567";
+const KEY_ID: &str = "019a85702b4e7f02b1d3c5e7f9012345";
+const CREATED: &str = "2026-11-15T09:30:00.123Z";
+const LATER: &str = "2026-11-15T10:02:41.870Z";
+
+impl Example {
+    pub fn value(&self) -> Value {
+        match self {
+            Self::CreateTask => json!({
+                "title": "Photograph a storefront",
+                "description": "Front of the shop with the door and the opening hours in view.",
+                "category": "photography",
+                "location": {"address": "240 Bedford Ave", "city": "Brooklyn", "state": "NY",
+                    "latitude": 40.7163, "longitude": -73.9595},
+                "budget_cents": 2500,
+                "deadline": "2026-11-20T18:00:00Z",
+                "proof_types": ["photo"],
+                "metadata": {"order": "4711"},
+            }),
+            Self::UpdateTask => json!({
+                "title": "Photograph a storefront by daylight",
+                "deadline": "2026-11-21T18:00:00Z",
+            }),
+            Self::Task => task(),
+            Self::TaskList => json!({
+                "data": [{
+                    "id": TASK_ID, "title": "Photograph a storefront", "status": "funded",
+                    "category": "photography", "budget_cents": 2500, "location_city": "Brooklyn",
+                    "location_state": "NY", "priority": "normal", "worker_id": null,
+                    "created_at": CREATED, "updated_at": CREATED,
+                }],
+                "meta": {"total": 1, "limit": 20, "offset": 0},
+            }),
+            Self::CancelledTask => json!({
+                "id": TASK_ID, "status": "cancelled", "cancelled_at": LATER, "updated_at": LATER,
+            }),
+            Self::CreateKey => json!({"name": "Nightly audit", "environment": "test"}),
+            Self::CreatedKey => json!({
+                "id": KEY_ID, "name": "Nightly audit",
+                "key": "svc_test_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
+                "key_prefix": "svc_test_0f1e2d3c4b5", "environment": "test",
+                "created_at": CREATED,
+            }),
+            Self::KeyList => json!({"data": [{
+                "id": KEY_ID, "name": "Nightly audit", "key_prefix": "svc_test_0f1e2d3c4b5",
+                "environment": "test", "last_used_at": LATER, "revoked_at": null,
+                "created_at": CREATED,
+            }]}),
+            Self::RevokedKey => json!({
+                "id": KEY_ID, "name": "Nightly audit", "revoked_at": LATER,
+            }),
+            Self::Account => json!({
+                "id": ACCOUNT_ID, "email": "ada@example.com", "name": "Ada",
+                "company": "Example Audits", "tier": "growth", "status": "active",
+                "webhook_url": null, "webhook_events": [], "tasks_this_month": 1,
+                "created_at": CREATED, "updated_at": CREATED,
+            }),
+            Self::Usage => json!({
+                "tier": "growth", "tasks_this_month": 1, "tasks_limit": 1000,
+                "api_keys_count": 2,
+            }),
+        }
+    }
+}
+
+fn task() -> Value {
+    json!({
+        "id": TASK_ID,
+        "developer_id": ACCOUNT_ID,
+        "title": "Photograph a storefront",
+        "description": "Front of the shop with the door and the opening hours in view.",
+        "instructions": null,
+        "category": "photography",
+        "required_skills": [],
+        "location_address": "240 Bedford Ave",
+        "location_city": "Brooklyn",
+        "location_state": "NY",
+        "location_latitude": 40.7163,
+        "location_longitude": -73.9595,
+        "budget_cents": 2500,
+        "platform_fee_cents": 400,
+        "worker_payout_cents": 2100,
+        "priority": "normal",
+        "status": "funded",
+        "environment": "test",
+        "worker_id": null,
+        "deadline": "2026-11-20T18:00:00.000Z",
+        "max_proof_attempts": 3,
+        "proof_types": ["photo"],
+        "metadata": {"order": "4711"},
+        "assigned_at": null,
+        "started_at": null,
+        "completed_at": null,
+        "cancelled_at": null,
+        "created_at": CREATED,
+        "updated_at": CREATED,
+    })
+}

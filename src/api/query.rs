@@ -1,0 +1,168 @@
+//! Reads query strings as strictly as bodies.
+
+use std::collections::HashMap;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::error::ApiError;
+use crate::domain::{Fault, Status};
+
+const DEFAULT_LIMIT: i64 = 20;
+const MAX_LIMIT: i64 = 100;
+
+/// Which part of a list is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    pub limit: i64,
+    pub offset: i64,
+}
+
+/// Where a list stands.
+#[derive(Serialize, ToSchema)]
+pub struct Meta {
+    /// How many there are in all.
+    #[schema(example = 1)]
+    pub total: i64,
+    #[schema(example = 20)]
+    pub limit: i64,
+    #[schema(example = 0)]
+    pub offset: i64,
+}
+
+impl Page {
+    pub fn meta(self, total: i64) -> Meta {
+        Meta {
+            total,
+            limit: self.limit,
+            offset: self.offset,
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct TaskListQuery {
+    pub status: Option<Status>,
+    pub page: Page,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for TaskListQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Self::read(parts.uri.query().unwrap_or_default()).map_err(ApiError::Validation)
+    }
+}
+
+impl TaskListQuery {
+    fn read(query: &str) -> Result<Self, Vec<Fault>> {
+        let mut parameters = Parameters::of(query);
+        let status = parameters.optional("status", Status::rule);
+        let page = parameters.page();
+        parameters.finish()?;
+        Ok(Self { status, page })
+    }
+}
+
+struct Parameters {
+    given: HashMap<String, String>,
+    faults: Vec<Fault>,
+}
+
+impl Parameters {
+    fn of(query: &str) -> Self {
+        let mut given = HashMap::new();
+        let mut faults = Vec::new();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            if given.insert(name.to_string(), value.into_owned()).is_some() {
+                faults.push(Fault::new(name, "is given more than once"));
+            }
+        }
+        Self { given, faults }
+    }
+
+    fn optional<T>(&mut self, name: &str, rule: fn(&str) -> Result<T, String>) -> Option<T> {
+        let value = self.given.remove(name)?;
+        rule(&value)
+            .map_err(|message| self.faults.push(Fault::new(name, message)))
+            .ok()
+    }
+
+    fn page(&mut self) -> Page {
+        let limit = self.optional("limit", limit).unwrap_or(DEFAULT_LIMIT);
+        let offset = self.optional("offset", whole_number).unwrap_or(0);
+        Page { limit, offset }
+    }
+
+    fn finish(mut self) -> Result<(), Vec<Fault>> {
+        let mut unknown: Vec<_> = self.given.into_keys().collect();
+        unknown.sort();
+        self.faults.extend(
+            unknown
+                .into_iter()
+                .map(|name| Fault::new(super::json::join("", &name), "is not a known parameter")),
+        );
+        if self.faults.is_empty() {
+            Ok(())
+        } else {
+            Err(self.faults)
+        }
+    }
+}
+
+fn limit(text: &str) -> Result<i64, String> {
+    match whole_number(text)? {
+        0 => Err("must be at least 1".to_owned()),
+        limit => Ok(limit.min(MAX_LIMIT)),
+    }
+}
+
+fn whole_number(text: &str) -> Result<i64, String> {
+    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return Err("must be a whole number".to_owned());
+    }
+    // Only a number too large for us can fail now, and nothing lies that far.
+    Ok(text.parse().unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(query: &str) -> Result<(i64, i64), Vec<String>> {
+        TaskListQuery::read(query)
+            .map(|q| (q.page.limit, q.page.offset))
+            .map_err(|faults| faults.into_iter().map(|f| f.field).collect())
+    }
+
+    #[test]
+    fn a_page_has_defaults_and_a_largest_size() {
+        assert_eq!(read(""), Ok((20, 0)));
+        assert_eq!(read("limit=100&offset=7"), Ok((100, 7)));
+        assert_eq!(read("limit=101"), Ok((100, 0)));
+        assert_eq!(read("limit=99999999999999999999"), Ok((100, 0)));
+        assert_eq!(read("offset=99999999999999999999"), Ok((20, i64::MAX)));
+    }
+
+    #[test]
+    fn every_faulty_parameter_is_named() {
+        assert_eq!(
+            read("status=open&limit=0&offset=-1&x=1"),
+            Err(vec![
+                "status".into(),
+                "limit".into(),
+                "offset".into(),
+                "x".into()
+            ])
+        );
+        for limit in [
+            "", "-1", "1.0", "1e1", "ten", "%00", "+5", " 5", "0x10", "٣",
+        ] {
+            assert!(read(&format!("limit={limit}")).is_err(), "{limit:?}");
+        }
+        assert!(read("limit=1&limit=2").is_err());
+        assert!(read("status=").is_err());
+    }
+}

@@ -1,0 +1,113 @@
+//! Connections: accepted, bounded in time, and finished properly when the service stops.
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tower_service::Service;
+
+/// A request's head must have arrived by then; an idle connection is closed as well.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long requests in flight may take once the service is asked to stop.
+const GRACE: Duration = Duration::from_secs(25);
+
+/// Tells every part of the service to stop.
+#[derive(Clone)]
+pub struct Shutdown(watch::Sender<bool>);
+
+impl Default for Shutdown {
+    fn default() -> Self {
+        Self(watch::Sender::new(false))
+    }
+}
+
+impl Shutdown {
+    pub fn start(&self) {
+        self.0.send_replace(true);
+    }
+
+    pub async fn started(&self) {
+        let mut watched = self.0.subscribe();
+        // The sender lives in `self`: waiting cannot fail.
+        let _ = watched.wait_for(|stopping| *stopping).await;
+    }
+}
+
+/// Serves until shutdown, then waits for the requests in flight.
+pub async fn serve(listener: TcpListener, router: Router, shutdown: Shutdown) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(connection(stream, router.clone(), shutdown.clone()));
+                }
+                Err(error) => {
+                    // Out of file descriptors, mostly: give the open connections time to end.
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            },
+            Some(_) = connections.join_next() => {}
+            () = shutdown.started() => break,
+        }
+    }
+    drop(listener);
+    let finished = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(GRACE, finished).await.is_err() {
+        tracing::warn!(left = connections.len(), "gave up waiting for requests");
+    }
+}
+
+async fn connection(stream: TcpStream, router: Router, shutdown: Shutdown) {
+    let _ = stream.set_nodelay(true);
+    let mut connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .serve_connection(TokioIo::new(stream), Handler(router));
+    let stopping = shutdown.started();
+    tokio::pin!(stopping);
+    let served = tokio::select! {
+        served = poll_fn(|cx| connection.poll_without_shutdown(cx)) => served,
+        () = &mut stopping => {
+            Pin::new(&mut connection).graceful_shutdown();
+            poll_fn(|cx| connection.poll_without_shutdown(cx)).await
+        }
+    };
+    let parts = connection.into_parts();
+    let mut stream = parts.io.into_inner();
+    let half_sent = served.is_err_and(|error| error.is_timeout()) && !parts.read_buf.is_empty();
+    if half_sent {
+        let _ = stream.write_all(HEAD_TIMED_OUT).await;
+    }
+    let _ = stream.shutdown().await;
+}
+
+/// hyper closes such a connection without a word; the sender deserves one.
+const HEAD_TIMED_OUT: &[u8] =
+    b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+
+/// The router as hyper wants it. Its futures are boxed so that the connection can be polled by hand.
+struct Handler(Router);
+
+impl hyper::service::Service<Request<Incoming>> for Handler {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let mut router = self.0.clone();
+        Box::pin(async move { router.call(request.map(Body::new)).await })
+    }
+}

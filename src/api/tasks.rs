@@ -1,0 +1,456 @@
+//! /v1/tasks
+
+use axum::body::Bytes;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::answer::{Answer, to_json};
+use super::authentication::Caller;
+use super::error::ApiError;
+use super::fields::Fields;
+use super::idempotency::{Keep, Post, once};
+use super::openapi::{Example, IdempotencyKeyHeader, errors};
+use super::path::TaskPath;
+use super::query::{Meta, TaskListQuery};
+use super::{App, body, json};
+use crate::ambient;
+use crate::domain::task::{
+    Category, Location, MAX_PROOF_ATTEMPTS, Priority, ProofType, Skill, TaskType, field,
+};
+use crate::domain::{NewTask, Status, Task, TaskEdit, TaskId, Timestamp};
+use crate::store::{ListedTask, StoreError};
+use crate::usecases::{self, Refusal};
+
+/// What to do, where, and for how much.
+#[derive(ToSchema)]
+#[schema(example = json!(Example::CreateTask.value()))]
+#[allow(dead_code, reason = "documents the body that `new_task` reads")]
+pub struct CreateTask {
+    #[schema(min_length = 1, max_length = 200, pattern = r"[^\s\u0000]")]
+    title: String,
+    #[schema(min_length = 1, max_length = 2000, pattern = r"[^\s\u0000]")]
+    description: String,
+    /// Private: shown to the assigned worker only.
+    #[schema(max_length = 5000)]
+    instructions: Option<String>,
+    category: Category,
+    required_skills: Option<Vec<Skill>>,
+    location: CreateTaskLocation,
+    /// The total that is charged, in cents.
+    #[schema(minimum = 500, maximum = 99_999_999)]
+    budget_cents: i64,
+    /// A bounty pays a higher fee and is announced to workers nearby.
+    task_type: Option<TaskType>,
+    priority: Option<Priority>,
+    /// ISO 8601; without an offset it is taken as UTC.
+    #[schema(format = DateTime)]
+    deadline: Option<String>,
+    #[schema(min_items = 1, max_items = 3)]
+    proof_types: Option<Vec<ProofType>>,
+    /// Your own key-value pairs, up to 16 KiB as JSON.
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<serde_json::Value>,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents the body that `location` reads")]
+struct CreateTaskLocation {
+    #[schema(max_length = 500)]
+    address: Option<String>,
+    #[schema(min_length = 1, max_length = 200, pattern = r"[^\s\u0000]")]
+    city: String,
+    /// State code of two letters.
+    #[schema(pattern = "^[A-Za-z]{2}$")]
+    state: String,
+    #[schema(minimum = -90, maximum = 90)]
+    latitude: f64,
+    #[schema(minimum = -180, maximum = 180)]
+    longitude: f64,
+}
+
+/// New words for a pending task; what is left out stays.
+#[derive(ToSchema)]
+#[schema(example = json!(Example::UpdateTask.value()))]
+#[allow(dead_code, reason = "documents the body that `task_edit` reads")]
+pub struct UpdateTask {
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"[^\s\u0000]",
+        nullable = false
+    )]
+    title: Option<String>,
+    #[schema(
+        min_length = 1,
+        max_length = 2000,
+        pattern = r"[^\s\u0000]",
+        nullable = false
+    )]
+    description: Option<String>,
+    /// Null clears it.
+    #[schema(max_length = 5000)]
+    instructions: Option<String>,
+    /// Null clears it.
+    #[schema(format = DateTime)]
+    deadline: Option<String>,
+}
+
+/// A task.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(Example::Task.value()))]
+pub struct TaskBody<'a> {
+    #[schema(value_type = String, pattern = "^[0-9a-f]{32}$")]
+    id: String,
+    developer_id: String,
+    title: &'a str,
+    description: &'a str,
+    #[schema(required)]
+    instructions: Option<&'a str>,
+    category: Category,
+    required_skills: &'a [Skill],
+    #[schema(required)]
+    location_address: Option<&'a str>,
+    location_city: &'a str,
+    location_state: &'a str,
+    location_latitude: f64,
+    location_longitude: f64,
+    budget_cents: i64,
+    platform_fee_cents: i64,
+    worker_payout_cents: i64,
+    priority: Priority,
+    status: Status,
+    environment: crate::domain::Environment,
+    #[schema(required)]
+    worker_id: Option<String>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    deadline: Option<Timestamp>,
+    max_proof_attempts: i64,
+    proof_types: &'a [ProofType],
+    #[schema(value_type = Object)]
+    metadata: &'a RawValue,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    assigned_at: Option<Timestamp>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    started_at: Option<Timestamp>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    completed_at: Option<Timestamp>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    cancelled_at: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+impl<'a> TaskBody<'a> {
+    fn of(task: &'a Task) -> Result<Self, StoreError> {
+        let parts = task.parts();
+        let metadata = serde_json::from_str(&task.metadata)
+            .map_err(|e| StoreError::Failed(format!("metadata of {}: {e}", task.id)))?;
+        Ok(Self {
+            id: task.id.to_string(),
+            developer_id: task.owner.account.to_string(),
+            title: &task.title,
+            description: &task.description,
+            instructions: task.instructions.as_deref(),
+            category: task.category,
+            required_skills: &task.required_skills,
+            location_address: task.location.address.as_deref(),
+            location_city: &task.location.city,
+            location_state: &task.location.state,
+            location_latitude: task.location.latitude,
+            location_longitude: task.location.longitude,
+            budget_cents: task.budget_cents,
+            platform_fee_cents: parts.fee_cents,
+            worker_payout_cents: parts.payout_cents,
+            priority: task.priority,
+            status: task.status,
+            environment: task.owner.environment,
+            worker_id: task.worker.map(|id| id.to_string()),
+            deadline: task.deadline,
+            max_proof_attempts: MAX_PROOF_ATTEMPTS,
+            proof_types: &task.proof_types,
+            metadata,
+            assigned_at: task.assigned_at,
+            started_at: task.started_at,
+            completed_at: task.completed_at,
+            cancelled_at: task.cancelled_at,
+            created_at: task.created_at,
+            updated_at: task.updated_at,
+        })
+    }
+
+    fn json(task: &Task) -> Result<String, StoreError> {
+        to_json(&TaskBody::of(task)?)
+    }
+}
+
+/// A task in a list.
+#[derive(Serialize, ToSchema)]
+pub struct TaskListItem {
+    id: String,
+    title: String,
+    status: Status,
+    category: Category,
+    budget_cents: i64,
+    location_city: String,
+    location_state: String,
+    priority: Priority,
+    #[schema(required)]
+    worker_id: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+impl From<ListedTask> for TaskListItem {
+    fn from(task: ListedTask) -> Self {
+        Self {
+            id: task.id.to_string(),
+            title: task.title,
+            status: task.status,
+            category: task.category,
+            budget_cents: task.budget_cents,
+            location_city: task.location_city,
+            location_state: task.location_state,
+            priority: task.priority,
+            worker_id: task.worker.map(|id| id.to_string()),
+            created_at: task.created_at,
+            updated_at: task.updated_at,
+        }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(Example::TaskList.value()))]
+pub struct TaskList {
+    data: Vec<TaskListItem>,
+    meta: Meta,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(Example::CancelledTask.value()))]
+pub struct CancelledTask {
+    id: String,
+    status: Status,
+    #[schema(required, value_type = String, format = DateTime)]
+    cancelled_at: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+/// Create a task
+///
+/// With a test key the task is funded at once, without a charge; with a live key it is pending
+/// until it has been paid for.
+#[utoipa::path(
+    post, path = "/v1/tasks", tag = "Tasks", operation_id = "createTask",
+    params(IdempotencyKeyHeader), request_body = CreateTask,
+    responses((status = 201, description = "The new task", body = TaskBody),
+        errors::Common, errors::Body, errors::Idempotency, errors::TaskLimit)
+)]
+pub async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    post: Post,
+) -> Result<Answer, ApiError> {
+    let new = new_task(&post)?;
+    let id = TaskId::new(app.clock.now(), &ambient::random());
+    let holder = caller.holder;
+    once(
+        &app,
+        &caller,
+        post,
+        StatusCode::CREATED,
+        Keep::Plain,
+        move |tx, now| {
+            let task = usecases::create_task(tx, &holder, &new, id, now)?;
+            Ok(TaskBody::json(&task)?)
+        },
+    )
+    .await
+}
+
+fn new_task(post: &Post) -> Result<NewTask, ApiError> {
+    let mut fields = Fields::of(&post.body);
+    let title = fields.text("title", field::title);
+    let description = fields.text("description", field::description);
+    let instructions = fields.optional_text("instructions", field::instructions);
+    let category = fields.text("category", Category::rule);
+    let required_skills =
+        fields.optional_list("required_skills", Skill::rule, field::required_skills);
+    let location = fields.object("location", location);
+    let budget_cents = fields.integer("budget_cents", field::budget_cents);
+    let task_type = fields.optional_text("task_type", TaskType::rule);
+    let priority = fields.optional_text("priority", Priority::rule);
+    let deadline = fields.optional_text("deadline", Timestamp::rule);
+    let proof_types = fields.optional_list("proof_types", ProofType::rule, field::proof_types);
+    let metadata = fields.optional_json_object("metadata", field::metadata);
+    fields.finish()?;
+    let (Some(title), Some(description), Some(category), Some(location), Some(budget_cents)) =
+        (title, description, category, location, budget_cents)
+    else {
+        // `finish` has already refused a body without them.
+        return Err(ApiError::invalid(json::BODY, "is incomplete"));
+    };
+    Ok(NewTask {
+        title,
+        description,
+        instructions,
+        category,
+        required_skills: required_skills.unwrap_or_default(),
+        location,
+        budget_cents,
+        task_type: task_type.unwrap_or(TaskType::Standard),
+        priority: priority.unwrap_or(Priority::Normal),
+        deadline,
+        proof_types: proof_types.unwrap_or_else(|| vec![ProofType::Photo]),
+        metadata: metadata.unwrap_or_else(|| "{}".to_owned()),
+    })
+}
+
+fn location(fields: &mut Fields<'_>) -> Option<Location> {
+    let address = fields.optional_text("address", field::address);
+    let city = fields.text("city", field::city);
+    let state = fields.text("state", field::state);
+    let latitude = fields.number("latitude", field::latitude);
+    let longitude = fields.number("longitude", field::longitude);
+    Some(Location {
+        address,
+        city: city?,
+        state: state?,
+        latitude: latitude?,
+        longitude: longitude?,
+    })
+}
+
+/// List tasks
+///
+/// The account's tasks in the environment of the key, newest first.
+#[utoipa::path(
+    get, path = "/v1/tasks", tag = "Tasks", operation_id = "listTasks",
+    params(
+        ("status" = inline(Option<Status>), Query, description = "Only tasks in this status"),
+        ("limit" = Option<i64>, Query, minimum = 1,
+            description = "Page size, 20 when left out; more than 100 is served as 100"),
+        ("offset" = Option<i64>, Query, minimum = 0, description = "How many to skip"),
+    ),
+    responses((status = 200, description = "A page of tasks", body = TaskList),
+        errors::Common, errors::Query)
+)]
+pub async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    query: TaskListQuery,
+) -> Result<Answer, ApiError> {
+    let TaskListQuery { status, page } = query;
+    let owner = caller.owner();
+    let found = app
+        .store
+        .snapshot(move |tx| tx.tasks_of(owner, status, page.limit, page.offset))
+        .await?;
+    Answer::ok(&TaskList {
+        data: found.tasks.into_iter().map(Into::into).collect(),
+        meta: page.meta(found.total),
+    })
+}
+
+/// Get a task
+#[utoipa::path(
+    get, path = "/v1/tasks/{id}", tag = "Tasks", operation_id = "getTask",
+    params(("id" = String, Path, description = "Task id")),
+    responses((status = 200, description = "The task", body = TaskBody),
+        errors::Common, errors::TaskNotFound)
+)]
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    path: TaskPath,
+) -> Result<Answer, ApiError> {
+    let (owner, id) = (caller.owner(), path.id()?);
+    let task = app
+        .store
+        .read(move |tx| Ok::<_, Refusal>(tx.task_of(owner, id)?))
+        .await?
+        .ok_or(Refusal::TaskNotFound)?;
+    Answer::ok(&TaskBody::of(&task)?)
+}
+
+/// Update a task
+///
+/// Only while it is pending.
+#[utoipa::path(
+    patch, path = "/v1/tasks/{id}", tag = "Tasks", operation_id = "updateTask",
+    params(("id" = String, Path, description = "Task id")), request_body = UpdateTask,
+    responses((status = 200, description = "The updated task", body = TaskBody),
+        errors::Common, errors::Body, errors::TaskNotFound, errors::InvalidTaskState)
+)]
+pub async fn update(
+    State(app): State<App>,
+    caller: Caller,
+    path: TaskPath,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    let edit = task_edit(&body::read(request.into_body()).await?)?;
+    let (owner, id, clock) = (caller.owner(), path.id()?, app.clock.clone());
+    let task = app
+        .store
+        .write(move |tx| usecases::update_task(tx, owner, id, &edit, clock.now()))
+        .await?;
+    Answer::ok(&TaskBody::of(&task)?)
+}
+
+fn task_edit(bytes: &Bytes) -> Result<TaskEdit, ApiError> {
+    let object = json::object(bytes).map_err(ApiError::Validation)?;
+    let mut fields = Fields::of(&object);
+    let edit = TaskEdit {
+        title: fields.text_if_given("title", field::title),
+        description: fields.text_if_given("description", field::description),
+        instructions: fields.nullable_text("instructions", field::instructions),
+        deadline: fields.nullable_text("deadline", Timestamp::rule),
+    };
+    fields.finish()?;
+    Ok(edit)
+}
+
+/// Cancel a task
+///
+/// Free while nobody has taken it; half of the budget once a worker is assigned; not possible
+/// after the work has started.
+#[utoipa::path(
+    post, path = "/v1/tasks/{id}/cancel", tag = "Tasks", operation_id = "cancelTask",
+    params(("id" = String, Path, description = "Task id"), IdempotencyKeyHeader),
+    responses((status = 200, description = "The task is cancelled", body = CancelledTask),
+        errors::Common, errors::Body, errors::Idempotency, errors::TaskNotFound,
+        errors::InvalidTaskStateOrInFlight)
+)]
+pub async fn cancel(
+    State(app): State<App>,
+    caller: Caller,
+    path: TaskPath,
+    post: Post,
+) -> Result<Answer, ApiError> {
+    post.expect_no_fields()?;
+    let (owner, id) = (caller.owner(), path.id()?);
+    once(
+        &app,
+        &caller,
+        post,
+        StatusCode::OK,
+        Keep::Plain,
+        move |tx, now| {
+            let task = usecases::cancel_task(tx, owner, id, now)?;
+            Ok(to_json(&CancelledTask {
+                id: task.id.to_string(),
+                status: task.status,
+                cancelled_at: task.cancelled_at,
+                updated_at: task.updated_at,
+            })?)
+        },
+    )
+    .await
+}

@@ -1,0 +1,116 @@
+//! `legwork account ...`
+
+use clap::ArgMatches;
+use serde_json::{Value, json};
+
+use super::{Failure, block_on, open_store};
+use crate::ambient::Clock;
+use crate::domain::{Account, AccountId, NewAccount, Tier, account};
+use crate::settings::Settings;
+use crate::store::Tx;
+use crate::usecases::{self, OpenedAccount, Refusal};
+
+pub fn create(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
+    let new = NewAccount {
+        email: argument(arguments, "email", account::email)?,
+        name: argument(arguments, "name", account::name)?,
+        company: arguments
+            .contains_id("company")
+            .then(|| argument(arguments, "company", account::name))
+            .transpose()?,
+        tier: argument(arguments, "tier", Tier::rule)?,
+    };
+    let opened = OpenedAccount::new(&new, Clock::system().now());
+    let written = opened.clone();
+    let store = open_store(settings)?;
+    block_on(store.write(move |tx| usecases::create_account(tx, &written)))??;
+    if arguments.get_flag("json") {
+        let mut value = as_json(&opened.account);
+        value["live_key"] = opened.live_key.secret.expose().into();
+        value["test_key"] = opened.test_key.secret.expose().into();
+        println!("{value:#}");
+    } else {
+        println!("Account   {}", opened.account.id);
+        println!("Live key  {}", opened.live_key.secret.expose());
+        println!("Test key  {}", opened.test_key.secret.expose());
+        println!("The keys are shown this once. Keep them safe.");
+    }
+    Ok(())
+}
+
+pub fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
+    const AT_ONCE: i64 = 500;
+    let json = arguments.get_flag("json");
+    let store = open_store(settings)?;
+    if !json {
+        println!("{:32}  {:10}  {:9}  E-MAIL", "ID", "TIER", "STATUS");
+    }
+    let mut after = None;
+    loop {
+        let page = move |tx: &mut Tx<'_>| Ok::<_, Refusal>(tx.accounts_after(after, AT_ONCE)?);
+        let accounts = block_on(store.snapshot(page))??;
+        for account in &accounts {
+            if json {
+                println!("{}", as_json(account));
+            } else {
+                let Account {
+                    id,
+                    tier,
+                    status,
+                    email,
+                    ..
+                } = account;
+                println!("{id}  {:10}  {:9}  {email}", tier.as_str(), status.as_str());
+            }
+        }
+        after = accounts.last().map(|account| account.id);
+        if (accounts.len() as i64) < AT_ONCE {
+            return Ok(());
+        }
+    }
+}
+
+pub fn set_tier(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
+    let which = argument(arguments, "account", |text| Ok(text.to_owned()))?;
+    let tier = argument(arguments, "tier", Tier::rule)?;
+    let store = open_store(settings)?;
+    let now = Clock::system().now();
+    let email = which.to_lowercase();
+    let changed = block_on(store.write(move |tx| {
+        let account = match AccountId::parse(&email) {
+            Some(id) => tx.account(id)?,
+            None => tx.account_by_email(&email)?,
+        };
+        if let Some(account) = &account {
+            tx.set_tier(account.id, tier, now)?;
+        }
+        Ok::<_, Refusal>(account)
+    }))??;
+    let Some(account) = changed else {
+        return Err(Failure(format!("there is no account {which}")));
+    };
+    println!("{} is now {tier} (was {}).", account.email, account.tier);
+    Ok(())
+}
+
+fn argument<T>(
+    arguments: &ArgMatches,
+    name: &str,
+    rule: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<T, Failure> {
+    let text = arguments.get_one::<String>(name).map_or("", String::as_str);
+    rule(text).map_err(|message| Failure(format!("--{name} {message}")))
+}
+
+fn as_json(account: &Account) -> Value {
+    json!({
+        "id": account.id.to_string(),
+        "email": account.email,
+        "name": account.name,
+        "company": account.company,
+        "tier": account.tier,
+        "status": account.status,
+        "created_at": account.created_at,
+        "updated_at": account.updated_at,
+    })
+}

@@ -1,0 +1,108 @@
+//! `legwork doctor`: says what is configured and whether it works.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::{block_on, make_data_folder};
+use crate::settings::{Given, Settings, variable};
+use crate::store::{Location, Store, StoreError};
+
+pub fn run(given: &Given, settings: &Settings) -> ExitCode {
+    println!("Settings");
+    for (name, value) in [
+        ("listen", listen(settings)),
+        ("data", settings.data.display().to_string()),
+        ("database_url", database(&settings.database)),
+        ("public_url", shown(settings.public_url.as_deref())),
+        ("metrics_listen", shown(settings.metrics_listen)),
+        ("rate_limits", on_or_off(settings.rate_limits)),
+        ("log", settings.log.clone()),
+    ] {
+        let origin = given.origin(name);
+        println!("  {:28} {value}  ({origin})", variable(name));
+    }
+    for variable in given.without_effect() {
+        println!("  {variable:28} has no effect in this version");
+    }
+    println!("Checks");
+    let checks = [
+        check("data folder", data_folder(&settings.data)),
+        check("address", address_is_free(settings)),
+        check("database", database_works(&settings.database)),
+    ];
+    if checks.iter().all(|good| *good) {
+        println!("All is well.");
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn check(what: &str, result: Result<String, String>) -> bool {
+    let (mark, text) = match &result {
+        Ok(text) => ("ok  ", text),
+        Err(text) => ("FAIL", text),
+    };
+    println!("  {mark} {what}: {text}");
+    result.is_ok()
+}
+
+fn data_folder(folder: &Path) -> Result<String, String> {
+    make_data_folder(folder).map_err(|failure| failure.0)?;
+    let probe = folder.join(".doctor");
+    std::fs::write(&probe, b"x")
+        .and_then(|()| std::fs::remove_file(&probe))
+        .map_err(|error| format!("{} cannot be written: {error}", folder.display()))?;
+    Ok(format!("{} can be written", folder.display()))
+}
+
+fn address_is_free(settings: &Settings) -> Result<String, String> {
+    let address = settings.listen;
+    match std::net::TcpListener::bind(address) {
+        Ok(_) => Ok(format!("{address} is free")),
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => Ok(format!(
+            "{address} is in use; by a running legwork, perhaps"
+        )),
+        Err(error) => Err(format!("cannot listen on {address}: {error}")),
+    }
+}
+
+fn database_works(location: &Location) -> Result<String, String> {
+    let works = Store::open(location).and_then(|store| {
+        block_on(store.ping()).unwrap_or_else(|e| Err(StoreError::Unavailable(e.0)))
+    });
+    match works {
+        Ok(()) => Ok(format!("{} answers and is up to date", database(location))),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn listen(settings: &Settings) -> String {
+    let mode = if settings.is_local() {
+        ", local mode"
+    } else {
+        ""
+    };
+    format!("{}{mode}", settings.listen)
+}
+
+/// The URL may hold a password: only the part after it is shown.
+fn database(location: &Location) -> String {
+    match location {
+        Location::Sqlite { file } => format!("SQLite in {}", file.display()),
+        Location::Postgres { url, connections } => {
+            let place = url.split_once('?').map_or(url.as_str(), |(place, _)| place);
+            let place = place.split_once("://").map_or(place, |(_, place)| place);
+            let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
+            format!("PostgreSQL at {place}, {connections} connections")
+        }
+    }
+}
+
+fn shown(value: Option<impl ToString>) -> String {
+    value.map_or("none".to_owned(), |value| value.to_string())
+}
+
+fn on_or_off(on: bool) -> String {
+    if on { "on" } else { "off" }.to_owned()
+}

@@ -1,0 +1,239 @@
+//! The command line.
+
+mod account;
+mod doctor;
+mod serve;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Arg, ArgMatches, Command};
+
+use crate::domain::Tier;
+use crate::settings::{self, Given, SETTINGS, Settings};
+use crate::store::Store;
+
+/// Why a command failed, in words for the person who typed it.
+#[derive(Debug)]
+pub struct Failure(String);
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}
+
+pub fn run() -> ExitCode {
+    let matches = command().get_matches();
+    match dispatch(&matches) {
+        Ok(code) => code,
+        Err(Failure(reason)) => {
+            eprintln!("legwork: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let innermost = innermost(matches);
+    if let Some(("openapi", _)) = matches.subcommand() {
+        print!("{}", crate::api::openapi_document());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let given = given(matches)?;
+    let settings = Settings::read(&given)?;
+    match matches.subcommand() {
+        None | Some(("serve", _)) => serve::run(&given, &settings)?,
+        Some(("migrate", _)) => migrate(&settings)?,
+        Some(("doctor", _)) => return Ok(doctor::run(&given, &settings)),
+        Some(("account", account)) => match account.subcommand() {
+            Some(("create", _)) => account::create(&settings, innermost)?,
+            Some(("list", _)) => account::list(&settings, innermost)?,
+            Some(("set-tier", _)) => account::set_tier(&settings, innermost)?,
+            _ => unreachable!("clap requires one of the above"),
+        },
+        _ => unreachable!("clap knows no other command"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn command() -> Command {
+    Command::new("legwork")
+        .about("Legwork: a marketplace for physical work behind an API")
+        .long_about(
+            "Legwork: a marketplace for physical work behind an API.\n\n\
+             Without a command it serves. In local mode (a loopback address, the default) the \
+             first start makes an account and prints its keys.",
+        )
+        .version(env!("CARGO_PKG_VERSION"))
+        .after_help(
+            "Each setting is also an environment variable (--database-url is \
+             LEGWORK_DATABASE_URL) and a line of legwork.toml (database_url = \"...\").\n\
+             A flag beats the environment, the environment beats the file.",
+        )
+        .args(setting_flags(|_| true))
+        .arg(config_flag())
+        .subcommand(serve_command())
+        .subcommand(account_command())
+        .subcommand(
+            Command::new("migrate")
+                .about("Create the database or bring it up to date, then exit")
+                .args(database_flags()),
+        )
+        .subcommand(
+            Command::new("doctor")
+                .about("Say what is configured and whether it works")
+                .args(setting_flags(|_| true))
+                .arg(config_flag()),
+        )
+        .subcommand(
+            Command::new("openapi").about("Print the description of the API (OpenAPI 3.1, JSON)"),
+        )
+}
+
+fn serve_command() -> Command {
+    Command::new("serve")
+        .about("Serve the API (the default command)")
+        .args(setting_flags(|_| true))
+        .arg(config_flag())
+}
+
+fn account_command() -> Command {
+    let json = || {
+        Arg::new("json")
+            .long("json")
+            .action(clap::ArgAction::SetTrue)
+            .help("Print JSON")
+    };
+    let tier = || {
+        Arg::new("tier")
+            .long("tier")
+            .value_parser(Tier::ALL.iter().map(|t| t.as_str()).collect::<Vec<_>>())
+    };
+    let text = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name("TEXT").help(help)
+    };
+    Command::new("account")
+        .about("Developers' accounts")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(
+            Command::new("create")
+                .about("Open an account and print it with one live and one test key")
+                .arg(text("email", "E-mail address, unique").required(true))
+                .arg(text("name", "Name of the developer").required(true))
+                .arg(text("company", "Company"))
+                .arg(tier().default_value("free").help("Tier"))
+                .arg(json())
+                .args(database_flags()),
+        )
+        .subcommand(
+            Command::new("list")
+                .about("List all accounts")
+                .arg(json())
+                .args(database_flags()),
+        )
+        .subcommand(
+            Command::new("set-tier")
+                .about("Change the tier of an account")
+                .arg(
+                    Arg::new("account")
+                        .required(true)
+                        .value_name("ID|EMAIL")
+                        .help("Which account"),
+                )
+                .arg(tier().required(true).help("The new tier"))
+                .args(database_flags()),
+        )
+}
+
+fn setting_flags(wanted: impl Fn(&str) -> bool) -> Vec<Arg> {
+    SETTINGS
+        .iter()
+        .filter(|setting| wanted(setting.name))
+        .map(|setting| {
+            Arg::new(setting.name)
+                .long(settings::flag(setting.name))
+                .value_name(setting.value_name)
+                .help(setting.help)
+                .help_heading("Settings")
+        })
+        .collect()
+}
+
+/// What every command takes.
+fn database_flags() -> Vec<Arg> {
+    let mut flags = setting_flags(|name| matches!(name, "data" | "database_url"));
+    flags.push(config_flag());
+    flags
+}
+
+fn config_flag() -> Arg {
+    Arg::new("config")
+        .long("config")
+        .value_name("FILE")
+        .help("Settings file [default: legwork.toml, if it is there]")
+        .help_heading("Settings")
+}
+
+fn innermost(matches: &ArgMatches) -> &ArgMatches {
+    match matches.subcommand() {
+        Some((_, inner)) => innermost(inner),
+        None => matches,
+    }
+}
+
+/// Gathers the settings of all sources; a flag may stand before or after the command.
+fn given(matches: &ArgMatches) -> Result<Given, Failure> {
+    let mut flags = BTreeMap::new();
+    let mut config = std::env::var_os("LEGWORK_CONFIG").map(PathBuf::from);
+    let mut level = Some(matches);
+    while let Some(matches) = level {
+        for setting in SETTINGS {
+            if let Ok(Some(value)) = matches.try_get_one::<String>(setting.name) {
+                flags.insert(setting.name.to_owned(), value.clone());
+            }
+        }
+        if let Ok(Some(file)) = matches.try_get_one::<String>("config") {
+            config = Some(PathBuf::from(file));
+        }
+        level = matches.subcommand().map(|(_, inner)| inner);
+    }
+    let usual = Path::new("legwork.toml");
+    let file = config.or_else(|| usual.exists().then(|| usual.to_owned()));
+    Ok(Given::collect(flags, std::env::vars(), file.as_deref())?)
+}
+
+/// Opens the database for a command; makes the data folder where it is missing.
+fn open_store(settings: &Settings) -> Result<Store, Failure> {
+    make_data_folder(&settings.data)?;
+    Store::open(&settings.database)
+        .map_err(|error| Failure(format!("LEGWORK_DATABASE_URL: {error}")))
+}
+
+/// Only its owner may look into the data folder.
+fn make_data_folder(folder: &Path) -> Result<(), Failure> {
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    let failed = |e: std::io::Error| Failure(format!("LEGWORK_DATA: {}: {e}", folder.display()));
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(failed)?;
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)).map_err(failed)
+}
+
+fn migrate(settings: &Settings) -> Result<(), Failure> {
+    open_store(settings)?;
+    println!("The database is up to date.");
+    Ok(())
+}
+
+/// Runs a short command's asynchronous part.
+fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    Ok(runtime.block_on(future))
+}

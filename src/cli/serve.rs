@@ -1,0 +1,143 @@
+//! `legwork serve`
+
+use std::net::SocketAddr;
+
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{Failure, open_store};
+use crate::ambient::Clock;
+use crate::api::{self, App, Shutdown};
+use crate::domain::{NewAccount, Tier};
+use crate::settings::{Given, Settings};
+use crate::store::Store;
+use crate::telemetry;
+use crate::usecases::{self, OpenedAccount, Refusal};
+
+pub fn run(given: &Given, settings: &Settings) -> Result<(), Failure> {
+    telemetry::start_logging(settings);
+    for variable in given.without_effect() {
+        tracing::warn!(%variable, "this setting has no effect in this version");
+    }
+    let metrics = telemetry::start_metrics();
+    let store = open_store(settings)?;
+    let app = App::new(store, Clock::system(), metrics, settings.rate_limits);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(serve(app, settings))
+}
+
+async fn serve(app: App, settings: &Settings) -> Result<(), Failure> {
+    let listener = bind("LEGWORK_LISTEN", settings.listen).await?;
+    let address = listener.local_addr()?;
+    let shutdown = Shutdown::default();
+    tokio::spawn(stop_on_signal(shutdown.clone()));
+    if let Some(listen) = settings.metrics_listen {
+        let listener = bind("LEGWORK_METRICS_LISTEN", listen).await?;
+        let router = api::metrics_router(&app);
+        tokio::spawn(api::serve(listener, router, shutdown.clone()));
+    }
+    let upkeep = tokio::spawn(api::upkeep(app.clone(), shutdown.clone()));
+    greet(&app.store, settings, address).await?;
+    let router = api::router(&app, settings.is_local());
+    api::serve(listener, router, shutdown).await;
+    let _ = upkeep.await;
+    app.key_use.flush(&app.store).await?;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+async fn bind(setting: &str, address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address)
+        .await
+        .map_err(|error| Failure(format!("{setting}: cannot listen on {address}: {error}")))
+}
+
+/// The first SIGTERM or SIGINT lets requests finish; a second one does not wait.
+async fn stop_on_signal(shutdown: Shutdown) {
+    let (Ok(mut terminate), Ok(mut interrupt)) = (
+        signal(SignalKind::terminate()),
+        signal(SignalKind::interrupt()),
+    ) else {
+        tracing::warn!("signals cannot be received: stop with SIGKILL");
+        return;
+    };
+    for first in [true, false] {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        if first {
+            tracing::info!("stopping");
+            shutdown.start();
+        } else {
+            std::process::exit(1);
+        }
+    }
+}
+
+/// Says where the service is, and on the very first local start, how to use it.
+async fn greet(store: &Store, settings: &Settings, address: SocketAddr) -> Result<(), Failure> {
+    let url = match &settings.public_url {
+        Some(url) => url.clone(),
+        None => format!("http://{address}"),
+    };
+    println!("Legwork listens on http://{address}");
+    println!("The API is described at {url}/docs");
+    let empty = store
+        .snapshot(|tx| Ok::<_, Refusal>(tx.accounts_after(None, 1)?.is_empty()))
+        .await?;
+    if !empty {
+        return Ok(());
+    }
+    if !settings.is_local() {
+        println!("There is no account yet. Open one: legwork account create --help");
+        return Ok(());
+    }
+    let new = NewAccount {
+        email: "developer@localhost".to_owned(),
+        name: "Developer".to_owned(),
+        company: None,
+        tier: Tier::Growth,
+    };
+    let opened = OpenedAccount::new(&new, Clock::system().now());
+    let written = opened.clone();
+    match store
+        .write(move |tx| usecases::create_account(tx, &written))
+        .await
+    {
+        Ok(()) => introduce(&opened, &url),
+        // Another server on the same empty database was faster, and printed its keys.
+        Err(Refusal::EmailTaken) => {}
+        Err(refusal) => return Err(refusal.into()),
+    }
+    Ok(())
+}
+
+fn introduce(opened: &OpenedAccount, url: &str) {
+    let (live, test) = (
+        opened.live_key.secret.expose(),
+        opened.test_key.secret.expose(),
+    );
+    println!(
+        "
+This is the first start, so there is an account for you now: {email}
+Its keys are shown this once:
+
+  live  {live}
+  test  {test}
+
+Create your first task (test mode, no money moves):
+
+  curl {url}/v1/tasks \\
+    -H 'Authorization: Bearer {test}' \\
+    -d '{{\"title\": \"Photograph a storefront\",
+         \"description\": \"Front of the shop with the opening hours in view.\",
+         \"category\": \"photography\", \"budget_cents\": 2500,
+         \"location\": {{\"city\": \"Brooklyn\", \"state\": \"NY\",
+                      \"latitude\": 40.7163, \"longitude\": -73.9595}}}}'
+",
+        email = opened.account.email
+    );
+}

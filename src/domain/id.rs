@@ -1,0 +1,92 @@
+//! Ids: a UUIDv7 written as 32 lower-case hex digits, one type for each resource.
+
+use uuid::{Builder, Uuid};
+
+use super::Timestamp;
+
+macro_rules! id_types {
+    ($($(#[$meta:meta])* $name:ident),+ $(,)?) => { $(
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// Made from a moment and ten random bytes, so ids sort by creation.
+            pub fn new(now: Timestamp, random: &[u8; 10]) -> Self {
+                Self(uuid_v7(now, random))
+            }
+
+            /// Reads exactly the form that `Display` writes; anything else is no id of ours.
+            pub fn parse(text: &str) -> Option<Self> {
+                parse_hex(text).map(Self)
+            }
+
+            pub fn as_u128(self) -> u128 {
+                self.0.as_u128()
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.0.simple().encode_lower(&mut Uuid::encode_buffer()))
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    )+ };
+}
+
+id_types!(AccountId, ApiKeyId, TaskId, WorkerId);
+
+fn uuid_v7(now: Timestamp, random: &[u8; 10]) -> Uuid {
+    Builder::from_unix_timestamp_millis(now.as_millis().unsigned_abs(), random).into_uuid()
+}
+
+fn parse_hex(text: &str) -> Option<Uuid> {
+    let canonical = text.len() == 32
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    canonical.then(|| Uuid::try_parse(text).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_32_lower_case_hex_digits_and_reads_back() {
+        let id = TaskId::new(Timestamp::from_millis(1_763_200_000_000), &[7; 10]);
+        let text = id.to_string();
+        assert_eq!(text.len(), 32);
+        assert_eq!(TaskId::parse(&text), Some(id));
+        assert_eq!(&text[12..13], "7", "version 7");
+    }
+
+    #[test]
+    fn ids_sort_by_the_moment_they_were_made() {
+        let early = TaskId::new(Timestamp::from_millis(1_000), &[255; 10]);
+        let late = TaskId::new(Timestamp::from_millis(1_001), &[0; 10]);
+        assert!(early < late);
+        assert!(early.to_string() < late.to_string());
+    }
+
+    #[test]
+    fn anything_else_is_no_id() {
+        for text in [
+            "",
+            "0",
+            "019A0B1C2D3E4F5061728394A5B6C7D8",
+            "019a0b1c-2d3e-4f50-6172-8394a5b6c7d8",
+            "019a0b1c2d3e4f5061728394a5b6c7d\0",
+            "019a0b1c2d3e4f5061728394a5b6c7d8 ",
+            "zzza0b1c2d3e4f5061728394a5b6c7d8",
+        ] {
+            assert_eq!(TaskId::parse(text), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! A moment: milliseconds since the epoch, UTC, written `2026-11-15T09:30:00.123Z`.
+
+use std::time::Duration;
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    pub fn plus(self, duration: Duration) -> Self {
+        Self(self.0 + duration.as_millis() as i64)
+    }
+
+    pub fn minus(self, duration: Duration) -> Self {
+        Self(self.0 - duration.as_millis() as i64)
+    }
+
+    /// Reads an ISO 8601 / RFC 3339 datetime; without an offset it is taken as UTC.
+    pub fn rule(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+            .ok_or_else(|| "must be an ISO 8601 datetime such as 2026-11-15T09:30:00Z".to_owned())
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        // jiff reads a bare date as midnight, and knows annotations ("[Europe/Paris]") that
+        // RFC 3339 does not: neither is what this interface calls a datetime.
+        if !text.contains(['T', 't', ' ']) || text.contains('[') {
+            return None;
+        }
+        let moment = text.parse::<jiff::Timestamp>().ok().or_else(|| {
+            let civil = text.parse::<DateTime>().ok()?;
+            Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp())
+        })?;
+        let year = moment.to_zoned(TimeZone::UTC).year();
+        (year >= 0).then(|| Self(moment.as_millisecond()))
+    }
+
+    /// The calendar month in UTC as a number that grows: 202611 for November 2026.
+    pub fn month(self) -> i64 {
+        let date = self.civil();
+        i64::from(date.year()) * 100 + i64::from(date.month())
+    }
+
+    fn civil(self) -> DateTime {
+        // Every value comes from the clock or from `parse`, both within jiff's range.
+        let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::MAX);
+        TimeZone::UTC.to_datetime(moment)
+    }
+}
+
+impl std::fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let t = self.civil();
+        write!(
+            f,
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+            t.year(),
+            t.month(),
+            t.day(),
+            t.hour(),
+            t.minute(),
+            t.second(),
+            t.millisecond()
+        )
+    }
+}
+
+impl serde::Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datetimes_are_read_and_written_in_one_form() {
+        for (given, canonical) in [
+            ("2026-11-15T09:30:00.123Z", "2026-11-15T09:30:00.123Z"),
+            ("2026-11-15T09:30:00Z", "2026-11-15T09:30:00.000Z"),
+            ("2026-11-15T09:30:00", "2026-11-15T09:30:00.000Z"),
+            ("2026-11-15T09:30", "2026-11-15T09:30:00.000Z"),
+            ("2026-11-15 09:30:00", "2026-11-15T09:30:00.000Z"),
+            ("2026-11-15t09:30:00z", "2026-11-15T09:30:00.000Z"),
+            ("2026-11-15T09:30:00+02:00", "2026-11-15T07:30:00.000Z"),
+            ("2026-11-15T23:30:00-05:30", "2026-11-16T05:00:00.000Z"),
+            ("2026-11-15T09:30:00.123999Z", "2026-11-15T09:30:00.123Z"),
+            ("1969-12-31T23:59:59.999Z", "1969-12-31T23:59:59.999Z"),
+            ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"),
+        ] {
+            let read = Timestamp::rule(given).unwrap_or_else(|e| panic!("{given}: {e}"));
+            assert_eq!(read.to_string(), canonical, "{given}");
+            assert_eq!(Timestamp::rule(canonical), Ok(read));
+        }
+    }
+
+    #[test]
+    fn other_text_is_refused() {
+        for text in [
+            "",
+            "tomorrow",
+            "2026-11-15",
+            "2026-13-01T00:00:00Z",
+            "2026-02-30T00:00:00Z",
+            "2026-11-15T25:00:00Z",
+            "1763200000",
+            "-000044-03-15T12:00:00Z",
+            "2026-11-15T09:30:00+01:00[Europe/Paris]",
+            "2026-11-15T09:30:00Z\0",
+        ] {
+            assert!(Timestamp::rule(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_month_is_the_calendar_month_in_utc() {
+        let month = |text: &str| Timestamp::rule(text).unwrap().month();
+        assert_eq!(month("2026-11-30T23:59:59.999Z"), 202_611);
+        assert_eq!(month("2026-12-01T00:00:00Z"), 202_612);
+        assert_eq!(month("2026-12-01T00:30:00+01:00"), 202_611);
+    }
+}

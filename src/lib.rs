@@ -1,0 +1,15 @@
+//! Legwork: a marketplace for physical work behind an API.
+//!
+//! `docs/ARCHITECTURE.md` says which room a line belongs in.
+
+#![forbid(unsafe_code)]
+
+pub mod ambient;
+pub mod api;
+pub mod cli;
+pub mod domain;
+mod seal;
+pub mod settings;
+pub mod store;
+pub mod telemetry;
+pub mod usecases;

@@ -1,0 +1,501 @@
+//! Settings: defaults, then `legwork.toml`, then the environment, then flags; the last one wins.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+
+use crate::store::Location;
+
+/// One setting: a flag, an environment variable and a line of the file, all of one name.
+pub struct Setting {
+    /// As in the file: `database_url` is LEGWORK_DATABASE_URL and --database-url.
+    pub name: &'static str,
+    pub value_name: &'static str,
+    pub help: &'static str,
+}
+
+const fn setting(name: &'static str, value_name: &'static str, help: &'static str) -> Setting {
+    Setting {
+        name,
+        value_name,
+        help,
+    }
+}
+
+/// Every setting that has an effect.
+pub const SETTINGS: &[Setting] = &[
+    setting(
+        "listen",
+        "ADDRESS",
+        "Where to listen [default: 127.0.0.1:8080]. A loopback address means local mode",
+    ),
+    setting(
+        "data",
+        "FOLDER",
+        "Folder for the embedded database and generated secrets [default: ./legwork-data]",
+    ),
+    setting(
+        "database_url",
+        "URL",
+        "postgres://... for PostgreSQL [default: SQLite in the data folder]",
+    ),
+    setting(
+        "database_connections",
+        "NUMBER",
+        "Connections to PostgreSQL [default: 16]",
+    ),
+    setting(
+        "public_url",
+        "URL",
+        "How the service is reached from outside [default: http://<listen>]",
+    ),
+    setting(
+        "metrics_listen",
+        "ADDRESS",
+        "Serve Prometheus metrics at /metrics of this address [default: none; in local mode on the main address]",
+    ),
+    setting(
+        "rate_limits",
+        "on|off",
+        "Limit requests for each account by its tier [default: on]",
+    ),
+    setting(
+        "log",
+        "FILTER",
+        "What to log: error, warn, info, debug, or a filter such as legwork=debug [default: info]",
+    ),
+    setting(
+        "log_format",
+        "text|json",
+        "How to log [default: text on a terminal, json otherwise]",
+    ),
+];
+
+/// Names that belong to parts of the service which this version does not have yet. They are
+/// accepted, so that one configuration serves across an upgrade, and reported as without effect.
+pub const WITHOUT_EFFECT: &[&str] = &[
+    "files_url",
+    "webhook_retry_seconds",
+    "webhook_allow_nets",
+    "webhook_ca_file",
+    "payments",
+    "stripe_key",
+    "stripe_webhook_secret",
+    "stripe_url",
+    "smtp_url",
+    "mail_from",
+    "unpaid_hours",
+    "start_hours",
+    "work_hours",
+    "review_days",
+    "dispute_hours",
+    "decide_days",
+    "open_days",
+];
+
+/// Variables with our prefix that are not ours to judge: the test suite's.
+const FOREIGN_PREFIX: &str = "LEGWORK_TEST_";
+
+pub fn variable(name: &str) -> String {
+    format!("LEGWORK_{}", name.to_uppercase())
+}
+
+pub fn flag(name: &str) -> String {
+    name.replace('_', "-")
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    Default,
+    File(PathBuf),
+    Environment,
+    Flag,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Environment => f.write_str("environment"),
+            Self::Flag => f.write_str("flag"),
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    #[error("{setting} (from {origin}): {reason}")]
+    Malformed {
+        setting: String,
+        origin: Origin,
+        reason: String,
+    },
+    #[error("{setting} (from {origin}) is not a setting of legwork")]
+    Unknown { setting: String, origin: Origin },
+    #[error("{file}: {reason}", file = file.display())]
+    File { file: PathBuf, reason: String },
+}
+
+/// The values as they were given, before they are understood.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    values: BTreeMap<String, (String, Origin)>,
+}
+
+impl Given {
+    pub fn collect(
+        flags: BTreeMap<String, String>,
+        environment: impl IntoIterator<Item = (String, String)>,
+        file: Option<&Path>,
+    ) -> Result<Self, SettingsError> {
+        let mut given = Self::default();
+        if let Some(file) = file {
+            given.add_file(file)?;
+        }
+        for (variable, value) in environment {
+            let foreign = variable.starts_with(FOREIGN_PREFIX) || variable == "LEGWORK_CONFIG";
+            if let Some(name) = variable.strip_prefix("LEGWORK_")
+                && !foreign
+            {
+                given.add(&name.to_lowercase(), value, Origin::Environment)?;
+            }
+        }
+        for (name, value) in flags {
+            given.add(&name, value, Origin::Flag)?;
+        }
+        Ok(given)
+    }
+
+    fn add(&mut self, name: &str, value: String, origin: Origin) -> Result<(), SettingsError> {
+        let known = SETTINGS.iter().any(|s| s.name == name) || WITHOUT_EFFECT.contains(&name);
+        if !known {
+            return Err(SettingsError::Unknown {
+                setting: shown_as(name, &origin),
+                origin,
+            });
+        }
+        self.values.insert(name.to_owned(), (value, origin));
+        Ok(())
+    }
+
+    fn add_file(&mut self, file: &Path) -> Result<(), SettingsError> {
+        let unreadable = |reason: String| SettingsError::File {
+            file: file.to_owned(),
+            reason,
+        };
+        let text = std::fs::read_to_string(file).map_err(|e| unreadable(e.to_string()))?;
+        let table: toml::Table = text
+            .parse()
+            .map_err(|e: toml::de::Error| unreadable(e.to_string()))?;
+        for (name, value) in table {
+            let value = match value {
+                toml::Value::String(text) => text,
+                toml::Value::Integer(number) => number.to_string(),
+                toml::Value::Boolean(on) => if on { "on" } else { "off" }.to_owned(),
+                _ => return Err(unreadable(format!("{name} must be text or a whole number"))),
+            };
+            self.add(&name, value, Origin::File(file.to_owned()))?;
+        }
+        Ok(())
+    }
+
+    /// The names of given settings that this version does nothing with.
+    pub fn without_effect(&self) -> impl Iterator<Item = String> {
+        WITHOUT_EFFECT
+            .iter()
+            .filter(|name| self.values.contains_key(**name))
+            .map(|name| variable(name))
+    }
+
+    pub fn origin(&self, name: &str) -> Origin {
+        self.values
+            .get(name)
+            .map_or(Origin::Default, |(_, origin)| origin.clone())
+    }
+
+    fn read<T>(
+        &self,
+        name: &str,
+        default: &str,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<T, SettingsError> {
+        let (value, origin) = match self.values.get(name) {
+            Some((value, origin)) => (value.as_str(), origin.clone()),
+            None => (default, Origin::Default),
+        };
+        parse(value).map_err(|reason| SettingsError::Malformed {
+            setting: shown_as(name, &origin),
+            origin,
+            reason,
+        })
+    }
+}
+
+fn shown_as(name: &str, origin: &Origin) -> String {
+    match origin {
+        Origin::Environment | Origin::Default => variable(name),
+        Origin::File(_) => name.to_owned(),
+        Origin::Flag => format!("--{}", flag(name)),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub listen: SocketAddr,
+    pub data: PathBuf,
+    pub database: Location,
+    pub public_url: Option<String>,
+    pub metrics_listen: Option<SocketAddr>,
+    pub rate_limits: bool,
+    pub log: String,
+    pub log_format: Option<LogFormat>,
+}
+
+impl Settings {
+    pub fn read(given: &Given) -> Result<Self, SettingsError> {
+        let data = given.read("data", "legwork-data", folder)?;
+        let connections = given.read("database_connections", "16", connections)?;
+        let database = given.read("database_url", "", |url| database(url, &data, connections))?;
+        Ok(Self {
+            listen: given.read("listen", "127.0.0.1:8080", address)?,
+            database,
+            public_url: given.read("public_url", "", public_url)?,
+            metrics_listen: given.read("metrics_listen", "", optional(address))?,
+            rate_limits: given.read("rate_limits", "on", on_or_off)?,
+            log: given.read("log", "info", log_filter)?,
+            log_format: given.read("log_format", "", log_format)?,
+            data,
+        })
+    }
+
+    /// Local mode: on a loopback address the service may assume that its developer is its user.
+    pub fn is_local(&self) -> bool {
+        self.listen.ip().is_loopback()
+    }
+}
+
+fn folder(text: &str) -> Result<PathBuf, String> {
+    if text.trim().is_empty() {
+        return Err("must be the path of a folder".to_owned());
+    }
+    Ok(PathBuf::from(text))
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let malformed = || format!("{text:?} is not an address such as 127.0.0.1:8080");
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let mut found = text.to_socket_addrs().map_err(|_| malformed())?;
+    // A name may stand for several addresses; the one that old clients know comes first.
+    let (v4, v6): (Vec<_>, Vec<_>) = found
+        .by_ref()
+        .partition(|address| matches!(address.ip(), IpAddr::V4(_)));
+    v4.into_iter().chain(v6).next().ok_or_else(malformed)
+}
+
+fn optional<T>(
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> impl Fn(&str) -> Result<Option<T>, String> {
+    move |text| match text {
+        "" => Ok(None),
+        text => parse(text).map(Some),
+    }
+}
+
+fn connections(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number @ 1..=1_000) => Ok(number),
+        _ => Err("must be a whole number from 1 to 1000".to_owned()),
+    }
+}
+
+fn database(url: &str, data: &Path, connections: usize) -> Result<Location, String> {
+    if url.is_empty() {
+        let file = data.join("legwork.db");
+        return Ok(Location::Sqlite { file });
+    }
+    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+        let url = url.to_owned();
+        return Ok(Location::Postgres { url, connections });
+    }
+    // The URL may hold a password: it is not repeated.
+    Err("must begin with postgres:// (leave it out for SQLite in the data folder)".to_owned())
+}
+
+fn public_url(text: &str) -> Result<Option<String>, String> {
+    let well_formed = text.starts_with("http://") || text.starts_with("https://");
+    match text {
+        "" => Ok(None),
+        text if well_formed => Ok(Some(text.trim_end_matches('/').to_owned())),
+        text => Err(format!("{text:?} must begin with http:// or https://")),
+    }
+}
+
+fn on_or_off(text: &str) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        text => Err(format!("{text:?} must be on or off")),
+    }
+}
+
+fn log_filter(text: &str) -> Result<String, String> {
+    tracing_subscriber::EnvFilter::try_new(text)
+        .map(|_| text.to_owned())
+        .map_err(|e| format!("{text:?} is not a log filter: {e}"))
+}
+
+fn log_format(text: &str) -> Result<Option<LogFormat>, String> {
+    match text {
+        "" => Ok(None),
+        "text" => Ok(Some(LogFormat::Text)),
+        "json" => Ok(Some(LogFormat::Json)),
+        text => Err(format!("{text:?} must be text or json")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(
+        flags: &[(&str, &str)],
+        environment: &[(&str, &str)],
+        file: Option<&str>,
+    ) -> Result<Settings, String> {
+        let owned = |pairs: &[(&str, &str)]| {
+            let pairs = pairs.iter();
+            pairs
+                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+                .collect::<BTreeMap<_, _>>()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("legwork.toml");
+        if let Some(text) = file {
+            std::fs::write(&path, text).unwrap();
+        }
+        Given::collect(
+            owned(flags),
+            owned(environment),
+            file.map(|_| path.as_path()),
+        )
+        .and_then(|given| Settings::read(&given))
+        .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_flag_beats_the_environment_beats_the_file_beats_the_default() {
+        let port =
+            |flags, environment, file| given(flags, environment, file).unwrap().listen.port();
+        let flag: &[_] = &[("listen", "127.0.0.1:1")];
+        let variable: &[_] = &[("LEGWORK_LISTEN", "127.0.0.1:2")];
+        let file = Some("listen = \"127.0.0.1:3\"");
+        assert_eq!(port(flag, variable, file), 1);
+        assert_eq!(port(&[], variable, file), 2);
+        assert_eq!(port(&[], &[], file), 3);
+        assert_eq!(port(&[], &[], None), 8080);
+    }
+
+    #[test]
+    fn every_error_names_the_setting_and_its_origin() {
+        for (flags, environment, file, expected) in [
+            (
+                &[("listen", "nowhere")][..],
+                &[][..],
+                None,
+                "--listen (from flag)",
+            ),
+            (
+                &[],
+                &[("LEGWORK_LISTEN", "x")],
+                None,
+                "LEGWORK_LISTEN (from environment)",
+            ),
+            (
+                &[],
+                &[("LEGWORK_RATE_LIMITS", "maybe")],
+                None,
+                "LEGWORK_RATE_LIMITS",
+            ),
+            (
+                &[],
+                &[("LEGWORK_DATABASE_URL", "mysql://x")],
+                None,
+                "LEGWORK_DATABASE_URL",
+            ),
+            (
+                &[],
+                &[("LEGWORK_DATABASE_CONNECTIONS", "0")],
+                None,
+                "LEGWORK_DATABASE_CONNECTIONS",
+            ),
+            (
+                &[],
+                &[("LEGWORK_LOG_FORMAT", "xml")],
+                None,
+                "LEGWORK_LOG_FORMAT",
+            ),
+            (&[], &[("LEGWORK_LOG", "a=b=c")], None, "LEGWORK_LOG"),
+            (
+                &[],
+                &[("LEGWORK_PUBLIC_URL", "example.com")],
+                None,
+                "LEGWORK_PUBLIC_URL",
+            ),
+            (
+                &[],
+                &[("LEGWORK_METRICS_LISTEN", "9090")],
+                None,
+                "LEGWORK_METRICS_LISTEN",
+            ),
+            (
+                &[],
+                &[("LEGWORK_LISTN", "x")],
+                None,
+                "LEGWORK_LISTN (from environment) is not a setting",
+            ),
+            (&[], &[], Some("lisen = \"x\""), "lisen (from "),
+            (&[], &[], Some("listen = [1]"), "listen must be text"),
+            (&[], &[], Some("listen"), "legwork.toml"),
+        ] {
+            let error = given(flags, environment, file).unwrap_err();
+            assert!(
+                error.contains(expected),
+                "{error:?} does not say {expected:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_error_never_repeats_a_password() {
+        let url = "mysql://legwork:hunter2@db/legwork";
+        let error = given(&[], &[("LEGWORK_DATABASE_URL", url)], None).unwrap_err();
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+
+    #[test]
+    fn local_mode_is_a_loopback_address() {
+        let local = |listen| given(&[("listen", listen)], &[], None).unwrap().is_local();
+        assert!(local("127.0.0.1:8080"));
+        assert!(local("127.9.9.9:80"));
+        assert!(local("[::1]:8080"));
+        assert!(local("localhost:8080"));
+        assert!(!local("0.0.0.0:8080"));
+        assert!(!local("[::]:8080"));
+    }
+
+    #[test]
+    fn settings_of_coming_parts_are_accepted() {
+        assert!(given(&[], &[("LEGWORK_SMTP_URL", "smtp://x")], None).is_ok());
+    }
+}

@@ -1,0 +1,94 @@
+//! Brings a database to the schema this program knows, in one transaction, under a lock that the
+//! engine takes; refuses one that a newer program has touched.
+
+use super::{Statement, StoreError, Tx, Value};
+
+/// One step of the schema. Steps are never edited once released: their text is remembered.
+#[derive(Debug)]
+pub struct Migration {
+    pub version: i64,
+    pub name: &'static str,
+    pub sql: &'static str,
+}
+
+/// What an engine offers while it holds the lock.
+pub trait Schema {
+    fn batch(&mut self, sql: &str) -> Result<(), StoreError>;
+    fn tx(&mut self) -> Tx<'_>;
+}
+
+pub const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (
+    version BIGINT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    fingerprint TEXT NOT NULL
+)";
+
+const APPLIED: Statement =
+    Statement::new("SELECT version, name, fingerprint FROM migrations ORDER BY version");
+const RECORD: Statement =
+    Statement::new("INSERT INTO migrations (version, name, fingerprint) VALUES (?1, ?2, ?3)");
+
+struct Applied {
+    version: i64,
+    name: String,
+    fingerprint: String,
+}
+
+pub fn run(schema: &mut dyn Schema, known: &[Migration]) -> Result<(), StoreError> {
+    schema.batch(CREATE_TABLE)?;
+    let applied = applied(&mut schema.tx())?;
+    for done in &applied {
+        check(done, known)?;
+    }
+    let newest = applied.last().map_or(0, |done| done.version);
+    for migration in known.iter().filter(|m| m.version > newest) {
+        schema.batch(migration.sql)?;
+        let fingerprint = fingerprint(migration);
+        schema.tx().insert(
+            RECORD,
+            &[
+                Value::Int(migration.version),
+                migration.name.into(),
+                fingerprint.into(),
+            ],
+        )?;
+        tracing::info!(
+            version = migration.version,
+            name = migration.name,
+            "migrated"
+        );
+    }
+    Ok(())
+}
+
+fn applied(tx: &mut Tx<'_>) -> Result<Vec<Applied>, StoreError> {
+    tx.all(APPLIED, &[], |row| {
+        Ok(Applied {
+            version: row.get(0)?,
+            name: row.get(1)?,
+            fingerprint: row.get(2)?,
+        })
+    })
+}
+
+fn check(done: &Applied, known: &[Migration]) -> Result<(), StoreError> {
+    let Some(migration) = known.iter().find(|m| m.version == done.version) else {
+        let newest = known.last().map_or(0, |m| m.version);
+        return Err(StoreError::Incompatible(format!(
+            "the database was migrated by a newer legwork (step {} \"{}\"; this one knows steps up to {newest}): \
+             run that version, or restore a backup made before the upgrade",
+            done.version, done.name
+        )));
+    };
+    if fingerprint(migration) != done.fingerprint {
+        return Err(StoreError::Incompatible(format!(
+            "step {} \"{}\" of the database is not the one this legwork knows",
+            done.version, done.name
+        )));
+    }
+    Ok(())
+}
+
+fn fingerprint(migration: &Migration) -> String {
+    crate::domain::api_key::hash(migration.sql)
+}

@@ -1,0 +1,241 @@
+//! The two databases behind one face. Nothing outside this folder knows which one it is.
+//!
+//! A transaction is a plain function over `&mut Tx`. SQLite runs it on the writer thread, many in
+//! one commit; PostgreSQL runs it on a thread that owns a connection. Both run the same SQL text.
+
+mod job;
+mod migrate;
+mod postgres;
+mod postgres_tls;
+mod sqlite;
+mod value;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use job::Closure;
+pub use migrate::Migration;
+pub use value::{Row, Value};
+
+/// One SQL statement, in the dialect that both engines share (`?1` placeholders).
+/// Made only by the `statements!` macro, which also lists it for the tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Statement(&'static str);
+
+impl Statement {
+    pub(in crate::store) const fn new(sql: &'static str) -> Self {
+        Self(sql)
+    }
+
+    pub const fn sql(self) -> &'static str {
+        self.0
+    }
+}
+
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database cannot be reached or cannot write now; the same call may succeed later.
+    #[error("the database is unavailable: {0}")]
+    Unavailable(String),
+    /// The transaction lost against another one and was undone.
+    #[error("the transaction collided with another one: {0}")]
+    Collision(String),
+    /// The database is newer than this program, or not one of ours.
+    #[error("{0}")]
+    Incompatible(String),
+    /// Anything else: a bug in a statement, a row that breaks a rule.
+    #[error("the database refused: {0}")]
+    Failed(String),
+}
+
+/// Where the database is.
+#[derive(Clone, Debug)]
+pub enum Location {
+    Sqlite { file: PathBuf },
+    Postgres { url: String, connections: usize },
+}
+
+pub(super) enum Engine {
+    Sqlite(sqlite::Engine),
+    Postgres(postgres::Engine),
+}
+
+impl Engine {
+    pub fn open(location: &Location, migrations: &'static [Migration]) -> Result<Self, StoreError> {
+        match location {
+            Location::Sqlite { file } => sqlite::Engine::open(file, migrations).map(Self::Sqlite),
+            Location::Postgres { url, connections } => {
+                postgres::Engine::open(url, *connections, migrations).map(Self::Postgres)
+            }
+        }
+    }
+
+    pub async fn write<T, E, F>(self: &Arc<Self>, work: F) -> Result<T, E>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (job, answer) = Closure::boxed(work);
+        let sent = match &**self {
+            Self::Sqlite(engine) => engine.write(job),
+            Self::Postgres(engine) => engine.run(job, postgres::Mode::Write),
+        };
+        sent?;
+        await_answer(answer).await
+    }
+
+    pub async fn read<T, E, F>(self: &Arc<Self>, mut work: F) -> Result<T, E>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        match &**self {
+            // A point read takes a few microseconds, less than handing it to another thread.
+            Self::Sqlite(engine) => {
+                engine.with_reader(|connection| work(&mut Tx::sqlite(connection)))?
+            }
+            Self::Postgres(engine) => {
+                let (job, answer) = Closure::boxed(work);
+                engine.run(job, postgres::Mode::Read)?;
+                await_answer(answer).await
+            }
+        }
+    }
+
+    pub async fn snapshot<T, E, F>(self: &Arc<Self>, work: F) -> Result<T, E>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (job, answer) = Closure::boxed(work);
+        match &**self {
+            Self::Sqlite(engine) => engine.snapshot(job)?,
+            Self::Postgres(engine) => engine.run(job, postgres::Mode::Snapshot)?,
+        }
+        await_answer(answer).await
+    }
+}
+
+async fn await_answer<T, E: From<StoreError>>(
+    answer: oneshot::Receiver<Result<T, E>>,
+) -> Result<T, E> {
+    answer.await.unwrap_or_else(|_| {
+        Err(StoreError::Unavailable("the store is shutting down".into()).into())
+    })
+}
+
+/// An open transaction, or a read.
+pub struct Tx<'a>(Inner<'a>);
+
+enum Inner<'a> {
+    Sqlite(&'a rusqlite::Connection),
+    Postgres(&'a mut postgres::Session),
+}
+
+impl<'a> Tx<'a> {
+    fn sqlite(connection: &'a rusqlite::Connection) -> Self {
+        Self(Inner::Sqlite(connection))
+    }
+
+    fn postgres(session: &'a mut postgres::Session) -> Self {
+        Self(Inner::Postgres(session))
+    }
+
+    /// All rows of a query.
+    pub fn all<T>(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        match &mut self.0 {
+            Inner::Sqlite(connection) => sqlite::query(connection, statement, values, &mut read),
+            Inner::Postgres(session) => session.query(statement, values, &mut read),
+        }
+    }
+
+    /// The row of a query, if there is one.
+    pub fn optional<T>(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        Ok(self.all(statement, values, read)?.into_iter().next())
+    }
+
+    /// Like `optional`, and keeps other writers off the row until the transaction ends. SQLite has
+    /// one writer at a time anyway.
+    pub fn optional_locked<T>(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        let rows = match &mut self.0 {
+            Inner::Sqlite(connection) => sqlite::query(connection, statement, values, &mut read),
+            Inner::Postgres(session) => session.query_locked(statement, values, &mut read),
+        };
+        Ok(rows?.into_iter().next())
+    }
+
+    /// Runs a write and tells how many rows it changed.
+    pub fn execute(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+    ) -> Result<u64, StoreError> {
+        match &mut self.0 {
+            Inner::Sqlite(connection) => sqlite::execute(connection, statement, values),
+            Inner::Postgres(session) => session.execute(statement, values),
+        }
+    }
+
+    /// Runs a write that names the state it expects, and must find it: when no row changed, somebody
+    /// else was faster, and the whole transaction is tried again on what is there now.
+    pub fn execute_one(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+    ) -> Result<(), StoreError> {
+        if self.execute(statement, values)? == 1 {
+            return Ok(());
+        }
+        let error = StoreError::Collision("a row was not as expected".into());
+        if let Inner::Postgres(session) = &mut self.0 {
+            session.must_retry(error.clone());
+        }
+        Err(error)
+    }
+
+    /// A write that changes exactly one row or is an error, such as an INSERT. PostgreSQL sends it
+    /// together with the next statement or the commit, which saves a round trip; its error shows
+    /// there, and undoes the transaction all the same.
+    pub fn insert(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
+        match &mut self.0 {
+            Inner::Sqlite(connection) => sqlite::execute(connection, statement, values).map(|_| ()),
+            Inner::Postgres(session) => session.insert(statement, values),
+        }
+    }
+
+    /// Prepares a statement and throws it away: does the engine accept it?
+    pub fn check(&mut self, statement: Statement) -> Result<(), StoreError> {
+        match &mut self.0 {
+            Inner::Sqlite(connection) => sqlite::check(connection, statement),
+            Inner::Postgres(session) => session.check(statement),
+        }
+    }
+
+    /// The columns of every table of ours, in one form for both engines.
+    pub fn schema(&mut self) -> Result<Vec<String>, StoreError> {
+        match &mut self.0 {
+            Inner::Sqlite(connection) => sqlite::schema(connection),
+            Inner::Postgres(session) => session.schema(),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! How to reach PostgreSQL: the URL, and TLS where the URL asks for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::StoreError;
+use super::postgres::describe;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+#[derive(Clone)]
+pub struct Connector {
+    config: Config,
+    tls: Option<MakeRustlsConnect>,
+}
+
+impl Connector {
+    /// `sslmode=require`, `verify-ca` and `verify-full` all encrypt and verify the server's
+    /// certificate and name; `sslrootcert=FILE` adds a CA to those of the system.
+    pub fn new(url: &str) -> Result<Self, StoreError> {
+        let (url, wishes) = tls_wishes(url);
+        let mut config: Config = url.parse().map_err(|e| {
+            StoreError::Incompatible(format!("not a PostgreSQL URL: {}", describe(&e)))
+        })?;
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_TIMEOUT);
+        }
+        config.application_name("legwork");
+        let tls = wishes
+            .encrypt
+            .then(|| tls(wishes.ca_file.as_deref()))
+            .transpose()?;
+        config.ssl_mode(match tls {
+            Some(_) => tokio_postgres::config::SslMode::Require,
+            None => tokio_postgres::config::SslMode::Disable,
+        });
+        Ok(Self { config, tls })
+    }
+
+    /// Connects on the current runtime, which from then on drives the connection.
+    pub async fn connect(&self) -> Result<Client, StoreError> {
+        let unavailable = |e: tokio_postgres::Error| StoreError::Unavailable(describe(&e));
+        let attempt = async {
+            match &self.tls {
+                Some(tls) => {
+                    let (client, connection) = self
+                        .config
+                        .connect(tls.clone())
+                        .await
+                        .map_err(unavailable)?;
+                    tokio::spawn(connection);
+                    Ok(client)
+                }
+                None => {
+                    let (client, connection) =
+                        self.config.connect(NoTls).await.map_err(unavailable)?;
+                    tokio::spawn(connection);
+                    Ok(client)
+                }
+            }
+        };
+        tokio::time::timeout(CONNECT_TIMEOUT * 2, attempt)
+            .await
+            .unwrap_or_else(|_| Err(StoreError::Unavailable("PostgreSQL did not answer".into())))
+    }
+}
+
+#[derive(Default, Debug, PartialEq)]
+struct TlsWishes {
+    encrypt: bool,
+    ca_file: Option<String>,
+}
+
+/// Takes the TLS parameters out of the URL; the driver knows only some of them.
+fn tls_wishes(url: &str) -> (String, TlsWishes) {
+    let Some((base, query)) = url.split_once('?') else {
+        return (url.to_owned(), TlsWishes::default());
+    };
+    let mut wishes = TlsWishes::default();
+    let mut rest = Vec::new();
+    for pair in query.split('&') {
+        match pair.split_once('=') {
+            Some(("sslmode", mode)) => {
+                wishes.encrypt = matches!(mode, "require" | "verify-ca" | "verify-full");
+            }
+            Some(("sslrootcert", file)) => wishes.ca_file = Some(percent_decoded(file)),
+            _ => rest.push(pair),
+        }
+    }
+    let url = if rest.is_empty() {
+        base.to_owned()
+    } else {
+        format!("{base}?{}", rest.join("&"))
+    };
+    (url, wishes)
+}
+
+fn percent_decoded(text: &str) -> String {
+    percent_encoding::percent_decode_str(text)
+        .decode_utf8_lossy()
+        .into_owned()
+}
+
+fn tls(ca_file: Option<&str>) -> Result<MakeRustlsConnect, StoreError> {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if let Some(file) = ca_file {
+        let unreadable = |e: &dyn std::fmt::Display| {
+            StoreError::Incompatible(format!("sslrootcert {file}: {e}"))
+        };
+        for certificate in CertificateDer::pem_file_iter(file).map_err(|e| unreadable(&e))? {
+            let certificate = certificate.map_err(|e| unreadable(&e))?;
+            roots.add(certificate).map_err(|e| unreadable(&e))?;
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| StoreError::Incompatible(e.to_string()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(MakeRustlsConnect::new(config))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tls_is_used_where_the_url_asks_for_it() {
+        let wishes = |url: &str| tls_wishes(url).1.encrypt;
+        assert!(!wishes("postgres://db/legwork"));
+        assert!(!wishes("postgres://db/legwork?sslmode=disable"));
+        assert!(!wishes("postgres://db/legwork?sslmode=prefer"));
+        assert!(wishes("postgres://db/legwork?sslmode=require"));
+        assert!(wishes("postgres://db/legwork?x=y&sslmode=verify-full"));
+    }
+
+    #[test]
+    fn the_other_parameters_stay_in_the_url() {
+        let (url, wishes) = tls_wishes(
+            "postgres://a,b/legwork?target_session_attrs=read-write&sslmode=require&sslrootcert=%2Fca.pem",
+        );
+        assert_eq!(
+            url,
+            "postgres://a,b/legwork?target_session_attrs=read-write"
+        );
+        assert_eq!(wishes.ca_file.as_deref(), Some("/ca.pem"));
+    }
+}

@@ -1,0 +1,309 @@
+//! SQLite: one writer thread with group commit, and readers beside it.
+//!
+//! The writer takes every transaction that waits, runs each under a savepoint of its own, commits
+//! once (one fsync for all) and only then answers. Nothing is answered before it is durable.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use metrics::{gauge, histogram};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::job::{Job, Verdict};
+use super::migrate::{self, Migration};
+use super::{Row, Statement, StoreError, Tx, Value};
+
+/// Transactions that may wait for the writer before new ones are turned away.
+const QUEUE: usize = 20_000;
+/// Transactions in one commit at most: bounds how long the first one waits for the last.
+const BATCH: usize = 512;
+/// Threads for reads that may take long, such as pages deep in a list.
+const SNAPSHOT_THREADS: usize = 2;
+/// How long to wait for another process (the command line, a backup) to finish its write.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+pub struct Engine {
+    file: PathBuf,
+    writer: Option<Sender<Box<dyn Job>>>,
+    snapshots: Option<Sender<Box<dyn Job>>>,
+    readers: Mutex<Vec<Connection>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Engine {
+    pub fn open(file: &Path, migrations: &'static [Migration]) -> Result<Self, StoreError> {
+        let connection = connect(file)?;
+        prepare_database(&connection)?;
+        migrate_under_lock(&connection, migrations)?;
+        let mut engine = Self {
+            file: file.to_owned(),
+            writer: None,
+            snapshots: None,
+            readers: Mutex::new(Vec::new()),
+            threads: Vec::new(),
+        };
+        let (writer, queue) = bounded(QUEUE);
+        engine.writer = Some(writer);
+        engine.spawn("sqlite-writer", move || write_loop(&connection, &queue))?;
+        let (snapshots, queue) = bounded(QUEUE);
+        engine.snapshots = Some(snapshots);
+        for _ in 0..SNAPSHOT_THREADS {
+            let connection = connect(file)?;
+            let queue = queue.clone();
+            engine.spawn("sqlite-reader", move || snapshot_loop(&connection, &queue))?;
+        }
+        Ok(engine)
+    }
+
+    fn spawn(
+        &mut self,
+        name: &str,
+        body: impl FnOnce() + Send + 'static,
+    ) -> Result<(), StoreError> {
+        let thread = std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(body);
+        self.threads
+            .push(thread.map_err(|e| StoreError::Unavailable(e.to_string()))?);
+        Ok(())
+    }
+
+    pub fn write(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
+        send(self.writer.as_ref(), job)
+    }
+
+    pub fn snapshot(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
+        send(self.snapshots.as_ref(), job)
+    }
+
+    /// Lends a reading connection to the calling thread.
+    pub fn with_reader<R>(&self, read: impl FnOnce(&Connection) -> R) -> Result<R, StoreError> {
+        let free = self.lock_readers().pop();
+        let connection = match free {
+            Some(connection) => connection,
+            None => connect(&self.file)?,
+        };
+        let result = read(&connection);
+        self.lock_readers().push(connection);
+        Ok(result)
+    }
+
+    fn lock_readers(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Engine {
+    /// Lets the writer finish what was asked of it.
+    fn drop(&mut self) {
+        self.writer = None;
+        self.snapshots = None;
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn send(queue: Option<&Sender<Box<dyn Job>>>, job: Box<dyn Job>) -> Result<(), StoreError> {
+    let Some(queue) = queue else {
+        return Err(StoreError::Unavailable("the store is shutting down".into()));
+    };
+    queue.try_send(job).map_err(|refused| match refused {
+        TrySendError::Full(_) => StoreError::Unavailable("too many transactions wait".into()),
+        TrySendError::Disconnected(_) => StoreError::Unavailable("the writer has stopped".into()),
+    })
+}
+
+fn connect(file: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file, flags).map_err(error)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(error)?;
+    connection.set_prepared_statement_cache_capacity(256);
+    connection
+        .execute_batch(
+            "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+             PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY;",
+        )
+        .map_err(error)?;
+    Ok(connection)
+}
+
+/// What the writer sets once for the file and for itself.
+fn prepare_database(connection: &Connection) -> Result<(), StoreError> {
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4000;
+             PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32768;",
+        )
+        .map_err(error)
+}
+
+fn migrate_under_lock(
+    connection: &Connection,
+    migrations: &'static [Migration],
+) -> Result<(), StoreError> {
+    connection.execute_batch("BEGIN IMMEDIATE").map_err(error)?;
+    let migrated = migrate::run(&mut SqliteSchema(connection), migrations)
+        .and_then(|()| connection.execute_batch("COMMIT").map_err(error));
+    if migrated.is_err() && !connection.is_autocommit() {
+        let _ = connection.execute_batch("ROLLBACK");
+    }
+    migrated
+}
+
+struct SqliteSchema<'a>(&'a Connection);
+
+impl migrate::Schema for SqliteSchema<'_> {
+    fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
+        self.0.execute_batch(sql).map_err(error)
+    }
+
+    fn tx(&mut self) -> Tx<'_> {
+        Tx::sqlite(self.0)
+    }
+}
+
+fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Job>>) {
+    while let Ok(first) = queue.recv() {
+        let mut batch = VecDeque::from([first]);
+        batch.extend(queue.try_iter().take(BATCH - 1));
+        gauge!("legwork_writer_queue").set(queue.len() as f64);
+        histogram!("legwork_writer_batch_size").record(batch.len() as f64);
+        let durable = write_batch(connection, &mut batch);
+        for job in batch {
+            job.answer(durable.clone());
+        }
+    }
+}
+
+fn write_batch(
+    connection: &Connection,
+    batch: &mut VecDeque<Box<dyn Job>>,
+) -> Result<(), StoreError> {
+    execute_cached(connection, "BEGIN IMMEDIATE")?;
+    let written = batch
+        .iter_mut()
+        .try_for_each(|job| under_savepoint(connection, job.as_mut()))
+        .and_then(|()| execute_cached(connection, "COMMIT"));
+    if written.is_err() && !connection.is_autocommit() {
+        let _ = execute_cached(connection, "ROLLBACK");
+    }
+    written
+}
+
+/// Runs one transaction of a batch; a failing one undoes only itself.
+fn under_savepoint(connection: &Connection, job: &mut dyn Job) -> Result<(), StoreError> {
+    execute_cached(connection, "SAVEPOINT job")?;
+    let verdict = job.run(&mut Tx::sqlite(connection));
+    if connection.is_autocommit() {
+        // A full disk or an I/O error makes SQLite undo the whole transaction by itself.
+        return Err(StoreError::Unavailable(
+            "SQLite gave up the transaction".into(),
+        ));
+    }
+    if verdict == Verdict::Undo {
+        execute_cached(connection, "ROLLBACK TO job")?;
+    }
+    execute_cached(connection, "RELEASE job")
+}
+
+fn snapshot_loop(connection: &Connection, queue: &Receiver<Box<dyn Job>>) {
+    while let Ok(mut job) = queue.recv() {
+        let begun = execute_cached(connection, "BEGIN");
+        if begun.is_ok() {
+            job.run(&mut Tx::sqlite(connection));
+            let _ = execute_cached(connection, "COMMIT");
+        }
+        job.answer(begun);
+    }
+}
+
+fn execute_cached(connection: &Connection, sql: &str) -> Result<(), StoreError> {
+    let mut statement = connection.prepare_cached(sql).map_err(error)?;
+    statement.raw_execute().map_err(error)?;
+    Ok(())
+}
+
+pub fn query<T>(
+    connection: &Connection,
+    statement: Statement,
+    values: &[Value<'_>],
+    read: &mut dyn FnMut(&Row<'_>) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let mut prepared = bind(connection, statement, values)?;
+    let mut rows = prepared.raw_query();
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().map_err(error)? {
+        found.push(read(&Row::Sqlite(row))?);
+    }
+    Ok(found)
+}
+
+pub fn execute(
+    connection: &Connection,
+    statement: Statement,
+    values: &[Value<'_>],
+) -> Result<u64, StoreError> {
+    let mut prepared = bind(connection, statement, values)?;
+    prepared
+        .raw_execute()
+        .map(|rows| rows as u64)
+        .map_err(error)
+}
+
+fn bind<'c>(
+    connection: &'c Connection,
+    statement: Statement,
+    values: &[Value<'_>],
+) -> Result<rusqlite::CachedStatement<'c>, StoreError> {
+    let mut prepared = connection.prepare_cached(statement.sql()).map_err(error)?;
+    for (index, value) in values.iter().enumerate() {
+        prepared
+            .raw_bind_parameter(index + 1, value)
+            .map_err(error)?;
+    }
+    Ok(prepared)
+}
+
+pub fn check(connection: &Connection, statement: Statement) -> Result<(), StoreError> {
+    connection.prepare(statement.sql()).map(drop).map_err(error)
+}
+
+/// Each column as `table.column TYPE null|not null`.
+pub fn schema(connection: &Connection) -> Result<Vec<String>, StoreError> {
+    let mut columns = connection
+        .prepare(
+            "SELECT m.name || '.' || c.name || ' ' || upper(c.type)
+                    || CASE c.\"notnull\" WHEN 1 THEN ' not null' ELSE ' null' END
+             FROM sqlite_master m, pragma_table_info(m.name) c
+             WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY 1",
+        )
+        .map_err(error)?;
+    let rows = columns.query_map([], |row| row.get(0)).map_err(error)?;
+    rows.collect::<Result<_, _>>().map_err(error)
+}
+
+pub fn error(error: rusqlite::Error) -> StoreError {
+    let text = error.to_string();
+    match error.sqlite_error_code() {
+        Some(
+            ErrorCode::DiskFull
+            | ErrorCode::SystemIoFailure
+            | ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::CannotOpen
+            | ErrorCode::ReadOnly
+            | ErrorCode::OutOfMemory,
+        ) => StoreError::Unavailable(text),
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            StoreError::Incompatible(format!("the database file is damaged: {text}"))
+        }
+        _ => StoreError::Failed(text),
+    }
+}

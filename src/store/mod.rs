@@ -1,0 +1,106 @@
+//! Everything that is kept: every SQL statement, one file for each aggregate, on either engine.
+
+mod engine;
+
+mod accounts;
+mod api_keys;
+mod idempotency;
+mod tasks;
+
+use std::sync::Arc;
+
+use engine::{Engine, Migration, Row, Statement};
+pub use engine::{Location, StoreError, Tx, Value};
+
+pub use api_keys::KeyHolder;
+pub use idempotency::{IdempotencyRecord, IdempotencyScope};
+pub use tasks::{ListedTask, TaskCounts, TaskPage};
+
+/// Declares the statements of a file, and lists them for the test that prepares each on both
+/// engines.
+macro_rules! statements {
+    ($($(#[$meta:meta])* $name:ident = $sql:expr;)+) => {
+        $($(#[$meta])* const $name: crate::store::Statement = crate::store::Statement::new($sql);)+
+        pub(super) const ALL: &[crate::store::Statement] = &[$($name),+];
+    };
+}
+use statements;
+
+const MIGRATIONS: &[Migration] = &[Migration {
+    version: 1,
+    name: "foundation",
+    sql: include_str!("migrations/0001_foundation.sql"),
+}];
+
+/// The database. Cheap to clone; the last clone to go closes it.
+#[derive(Clone)]
+pub struct Store(Arc<Engine>);
+
+impl Store {
+    /// Opens the database, creates it where it can, and brings its schema up to date.
+    /// Blocks: call it before serving, or from a thread that may wait.
+    pub fn open(location: &Location) -> Result<Self, StoreError> {
+        Engine::open(location, MIGRATIONS).map(|engine| Self(Arc::new(engine)))
+    }
+
+    /// Runs a transaction: all of it is kept, or nothing. The function may run more than once, so
+    /// it must change nothing but the transaction. Returns once what was written is durable.
+    pub async fn write<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.0.write(work).await
+    }
+
+    /// Reads single rows by key. Each statement sees what is committed when it runs.
+    pub async fn read<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.0.read(work).await
+    }
+
+    /// Reads many rows; all statements see one moment.
+    pub async fn snapshot<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.0.snapshot(work).await
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.read(|tx| tx.optional(PING, &[], |row| row.get::<i64>(0)).map(drop))
+            .await
+    }
+}
+
+statements! {
+    PING = "SELECT CAST(1 AS BIGINT)";
+}
+
+/// Every statement of the store, for the test that prepares them.
+pub fn all_statements() -> impl Iterator<Item = Statement> {
+    [
+        ALL,
+        accounts::ALL,
+        api_keys::ALL,
+        idempotency::ALL,
+        tasks::ALL,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+}
+
+/// Reads a JSON array of words of a closed vocabulary; none when one is not known.
+fn words<T>(json: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    let words: Vec<std::borrow::Cow<'_, str>> = serde_json::from_str(json).ok()?;
+    words.iter().map(|word| parse(word)).collect()
+}

@@ -1,0 +1,370 @@
+//! Tasks, and the totals that are kept beside them.
+
+use serde_json::Value as Json;
+
+use super::{Row, StoreError, Tx, Value, words};
+use crate::domain::task::{Category, Location, Priority, ProofType, Skill, TaskType};
+use crate::domain::{
+    AccountId, Environment, Moved, Owner, Status, Task, TaskId, Timestamp, WorkerId,
+};
+
+/// The columns of a whole task, in the order in which `read` takes them.
+macro_rules! columns {
+    () => {
+        "id, account_id, environment, title, description, instructions, category, required_skills, \
+         location_address, location_city, location_state, location_latitude, location_longitude, \
+         budget_cents, task_type, fee_percent, priority, status, status_since, worker_id, \
+         proof_attempts, deadline, proof_types, metadata, funded_at, assigned_at, started_at, \
+         completed_at, cancelled_at, created_at, updated_at"
+    };
+}
+
+/// The columns of a task in a list.
+macro_rules! listed_columns {
+    () => {
+        "id, title, status, category, budget_cents, location_city, location_state, priority, \
+         worker_id, created_at, updated_at"
+    };
+}
+
+super::statements! {
+    INSERT = concat!("INSERT INTO tasks (", columns!(), ", number)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
+            ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32)");
+    ONE = concat!("SELECT ", columns!(), " FROM tasks
+        WHERE id = ?1 AND account_id = ?2 AND environment = ?3");
+    EDIT = "UPDATE tasks SET title = ?2, description = ?3, instructions = ?4, deadline = ?5,
+            updated_at = ?6
+        WHERE id = ?1 AND status = ?7";
+    MOVE = "UPDATE tasks SET status = ?2, status_since = ?3, worker_id = ?4, proof_attempts = ?5,
+            funded_at = ?6, assigned_at = ?7, started_at = ?8, completed_at = ?9,
+            cancelled_at = ?10, updated_at = ?11
+        WHERE id = ?1 AND status = ?12";
+    /// Gives a new task its number and counts it, unless the month is full.
+    NUMBER = "UPDATE task_totals SET last_number = last_number + 1,
+            month_tasks = CASE WHEN month = ?3 THEN month_tasks + 1 ELSE 1 END, month = ?3,
+            pending = pending + ?5, funded = funded + ?6
+        WHERE account_id = ?1 AND environment = ?2 AND (month <> ?3 OR month_tasks < ?4)
+        RETURNING last_number";
+    COUNT_MOVE = "UPDATE task_totals SET pending = pending + ?3, funded = funded + ?4,
+            posted = posted + ?5, assigned = assigned + ?6, in_progress = in_progress + ?7,
+            proof_submitted = proof_submitted + ?8, proof_rejected = proof_rejected + ?9,
+            completed = completed + ?10, cancelled = cancelled + ?11, expired = expired + ?12,
+            disputed = disputed + ?13, refunded = refunded + ?14
+        WHERE account_id = ?1 AND environment = ?2";
+    TOTALS = "SELECT last_number, month, month_tasks, pending, funded, posted, assigned,
+            in_progress, proof_submitted, proof_rejected, completed, cancelled, expired, disputed,
+            refunded
+        FROM task_totals WHERE account_id = ?1 AND environment = ?2";
+    PAGE = concat!("SELECT ", listed_columns!(), " FROM tasks
+        WHERE account_id = ?1 AND environment = ?2 AND number <= ?3
+        ORDER BY number DESC LIMIT ?4");
+    PAGE_BY_STATUS = concat!("SELECT ", listed_columns!(), " FROM tasks
+        WHERE account_id = ?1 AND environment = ?2 AND status = ?3
+        ORDER BY number DESC LIMIT ?4 OFFSET ?5");
+}
+
+/// The statuses in the order of the columns of `task_totals`.
+const COUNTED: [Status; 12] = [
+    Status::Pending,
+    Status::Funded,
+    Status::Posted,
+    Status::Assigned,
+    Status::InProgress,
+    Status::ProofSubmitted,
+    Status::ProofRejected,
+    Status::Completed,
+    Status::Cancelled,
+    Status::Expired,
+    Status::Disputed,
+    Status::Refunded,
+];
+
+/// A task as it stands in a list.
+#[derive(Clone, Debug)]
+pub struct ListedTask {
+    pub id: TaskId,
+    pub title: String,
+    pub status: Status,
+    pub category: Category,
+    pub budget_cents: i64,
+    pub location_city: String,
+    pub location_state: String,
+    pub priority: Priority,
+    pub worker: Option<WorkerId>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+#[derive(Clone, Debug)]
+pub struct TaskPage {
+    pub tasks: Vec<ListedTask>,
+    pub total: i64,
+}
+
+/// How many tasks an owner has.
+#[derive(Clone, Debug)]
+pub struct TaskCounts {
+    total: i64,
+    month: i64,
+    month_tasks: i64,
+    by_status: Vec<i64>,
+}
+
+impl TaskCounts {
+    pub fn total(&self) -> i64 {
+        self.total
+    }
+
+    pub fn in_status(&self, status: Status) -> i64 {
+        COUNTED
+            .iter()
+            .position(|counted| *counted == status)
+            .map_or(0, |index| self.by_status[index])
+    }
+
+    pub fn this_month(&self, now: Timestamp) -> i64 {
+        if self.month == now.month() {
+            self.month_tasks
+        } else {
+            0
+        }
+    }
+}
+
+impl Tx<'_> {
+    /// Stores a new task within the monthly limit; false when the limit is reached.
+    pub fn insert_task(&mut self, task: &Task, monthly_limit: i64) -> Result<bool, StoreError> {
+        let counted = |status| Value::Int(i64::from(task.status == status));
+        let number = self.optional(
+            NUMBER,
+            &[
+                task.owner.account.to_string().into(),
+                task.owner.environment.as_str().into(),
+                task.created_at.month().into(),
+                monthly_limit.into(),
+                counted(Status::Pending),
+                counted(Status::Funded),
+            ],
+            |row| row.get::<i64>(0),
+        )?;
+        let Some(number) = number else {
+            return Ok(false);
+        };
+        let skills: Vec<_> = task.required_skills.iter().map(|s| s.as_str()).collect();
+        let proof_types: Vec<_> = task.proof_types.iter().map(|t| t.as_str()).collect();
+        self.insert(
+            INSERT,
+            &[
+                task.id.to_string().into(),
+                task.owner.account.to_string().into(),
+                task.owner.environment.as_str().into(),
+                (&task.title).into(),
+                (&task.description).into(),
+                task.instructions.as_ref().into(),
+                task.category.as_str().into(),
+                Json::from(skills).to_string().into(),
+                task.location.address.as_ref().into(),
+                (&task.location.city).into(),
+                (&task.location.state).into(),
+                task.location.latitude.into(),
+                task.location.longitude.into(),
+                task.budget_cents.into(),
+                task.task_type.as_str().into(),
+                task.fee_percent.into(),
+                task.priority.as_str().into(),
+                task.status.as_str().into(),
+                task.status_since.into(),
+                task.worker.map(|id| id.to_string()).into(),
+                task.proof_attempts.into(),
+                task.deadline.into(),
+                Json::from(proof_types).to_string().into(),
+                (&task.metadata).into(),
+                task.funded_at.into(),
+                task.assigned_at.into(),
+                task.started_at.into(),
+                task.completed_at.into(),
+                task.cancelled_at.into(),
+                task.created_at.into(),
+                task.updated_at.into(),
+                number.into(),
+            ],
+        )?;
+        Ok(true)
+    }
+
+    pub fn task_of(&mut self, owner: Owner, id: TaskId) -> Result<Option<Task>, StoreError> {
+        self.optional(ONE, &one(owner, id), read)
+    }
+
+    /// The task, held against other writers until this transaction ends.
+    pub fn task_to_change(&mut self, owner: Owner, id: TaskId) -> Result<Option<Task>, StoreError> {
+        self.optional_locked(ONE, &one(owner, id), read)
+    }
+
+    /// Stores new words for a task that is still in the status it was read in.
+    pub fn edit_task(&mut self, task: &Task) -> Result<(), StoreError> {
+        self.execute_one(
+            EDIT,
+            &[
+                task.id.to_string().into(),
+                (&task.title).into(),
+                (&task.description).into(),
+                task.instructions.as_ref().into(),
+                task.deadline.into(),
+                task.updated_at.into(),
+                task.status.as_str().into(),
+            ],
+        )
+    }
+
+    /// Stores a move: the task as it stands after it, and the totals.
+    pub fn move_task(&mut self, moved: &Moved) -> Result<(), StoreError> {
+        let task = &moved.task;
+        self.execute_one(
+            MOVE,
+            &[
+                task.id.to_string().into(),
+                task.status.as_str().into(),
+                task.status_since.into(),
+                task.worker.map(|id| id.to_string()).into(),
+                task.proof_attempts.into(),
+                task.funded_at.into(),
+                task.assigned_at.into(),
+                task.started_at.into(),
+                task.completed_at.into(),
+                task.cancelled_at.into(),
+                task.updated_at.into(),
+                moved.from.as_str().into(),
+            ],
+        )?;
+        let mut values = owned_by(task.owner);
+        values.extend(COUNTED.map(|status| {
+            Value::Int(i64::from(status == task.status) - i64::from(status == moved.from))
+        }));
+        self.execute_one(COUNT_MOVE, &values)
+    }
+
+    pub fn task_counts(&mut self, owner: Owner) -> Result<TaskCounts, StoreError> {
+        let counts = self.optional(TOTALS, &owned_by(owner), |row| {
+            Ok(TaskCounts {
+                total: row.get(0)?,
+                month: row.get(1)?,
+                month_tasks: row.get(2)?,
+                by_status: (3..3 + COUNTED.len())
+                    .map(|index| row.get(index))
+                    .collect::<Result<_, _>>()?,
+            })
+        })?;
+        counts.ok_or_else(|| StoreError::Failed("an account has no totals".into()))
+    }
+
+    /// A page of an owner's tasks, newest first.
+    pub fn tasks_of(
+        &mut self,
+        owner: Owner,
+        status: Option<Status>,
+        limit: i64,
+        offset: i64,
+    ) -> Result<TaskPage, StoreError> {
+        let counts = self.task_counts(owner)?;
+        let mut values = owned_by(owner);
+        let (total, tasks) = match status {
+            Some(status) => {
+                let total = counts.in_status(status);
+                values.extend([status.as_str().into(), limit.into(), offset.into()]);
+                let beyond = offset >= total;
+                (
+                    total,
+                    if beyond {
+                        vec![]
+                    } else {
+                        self.all(PAGE_BY_STATUS, &values, read_listed)?
+                    },
+                )
+            }
+            None => {
+                let total = counts.total();
+                values.extend([total.saturating_sub(offset).into(), limit.into()]);
+                (total, self.all(PAGE, &values, read_listed)?)
+            }
+        };
+        Ok(TaskPage { tasks, total })
+    }
+}
+
+fn owned_by(owner: Owner) -> Vec<Value<'static>> {
+    vec![
+        owner.account.to_string().into(),
+        owner.environment.as_str().into(),
+    ]
+}
+
+fn one(owner: Owner, id: TaskId) -> [Value<'static>; 3] {
+    [
+        id.to_string().into(),
+        owner.account.to_string().into(),
+        owner.environment.as_str().into(),
+    ]
+}
+
+fn read(row: &Row<'_>) -> Result<Task, StoreError> {
+    Ok(Task {
+        id: row.parse(0, TaskId::parse)?,
+        owner: Owner {
+            account: row.parse(1, AccountId::parse)?,
+            environment: row.parse(2, Environment::parse)?,
+        },
+        title: row.get(3)?,
+        description: row.get(4)?,
+        instructions: row.get(5)?,
+        category: row.parse(6, Category::parse)?,
+        required_skills: row.parse(7, |text| words(text, Skill::parse))?,
+        location: Location {
+            address: row.get(8)?,
+            city: row.get(9)?,
+            state: row.get(10)?,
+            latitude: row.get(11)?,
+            longitude: row.get(12)?,
+        },
+        budget_cents: row.get(13)?,
+        task_type: row.parse(14, TaskType::parse)?,
+        fee_percent: row.get(15)?,
+        priority: row.parse(16, Priority::parse)?,
+        status: row.parse(17, Status::parse)?,
+        status_since: row.get(18)?,
+        worker: read_worker(row, 19)?,
+        proof_attempts: row.get(20)?,
+        deadline: row.get(21)?,
+        proof_types: row.parse(22, |text| words(text, ProofType::parse))?,
+        metadata: row.get(23)?,
+        funded_at: row.get(24)?,
+        assigned_at: row.get(25)?,
+        started_at: row.get(26)?,
+        completed_at: row.get(27)?,
+        cancelled_at: row.get(28)?,
+        created_at: row.get(29)?,
+        updated_at: row.get(30)?,
+    })
+}
+
+fn read_listed(row: &Row<'_>) -> Result<ListedTask, StoreError> {
+    Ok(ListedTask {
+        id: row.parse(0, TaskId::parse)?,
+        title: row.get(1)?,
+        status: row.parse(2, Status::parse)?,
+        category: row.parse(3, Category::parse)?,
+        budget_cents: row.get(4)?,
+        location_city: row.get(5)?,
+        location_state: row.get(6)?,
+        priority: row.parse(7, Priority::parse)?,
+        worker: read_worker(row, 8)?,
+        created_at: row.get(9)?,
+        updated_at: row.get(10)?,
+    })
+}
+
+fn read_worker(row: &Row<'_>, index: usize) -> Result<Option<WorkerId>, StoreError> {
+    let id: Option<String> = row.get(index)?;
+    Ok(id.as_deref().and_then(WorkerId::parse))
+}

@@ -1,0 +1,40 @@
+//! Makes an API key. The key itself is in the answer and nowhere else, ever.
+
+use super::Refusal;
+use crate::domain::{AccountId, ApiKey, ApiKeyId, NewApiKey, Secret, Timestamp};
+use crate::store::Tx;
+
+/// A key record together with the key, which is about to be handed out.
+#[derive(Clone, Debug)]
+pub struct IssuedKey {
+    pub record: ApiKey,
+    pub secret: Secret,
+}
+
+impl IssuedKey {
+    pub fn new(
+        account: AccountId,
+        new: &NewApiKey,
+        id: ApiKeyId,
+        random: &[u8; 32],
+        now: Timestamp,
+    ) -> Self {
+        let secret = Secret::api_key(new.environment, random);
+        let record = ApiKey {
+            id,
+            account,
+            name: new.name.clone(),
+            key_prefix: secret.shown_prefix().to_owned(),
+            environment: new.environment,
+            last_used_at: None,
+            revoked_at: None,
+            created_at: now,
+        };
+        Self { record, secret }
+    }
+}
+
+pub fn create_api_key(tx: &mut Tx<'_>, key: &IssuedKey) -> Result<(), Refusal> {
+    tx.insert_api_key(&key.record, &key.secret.hash())?;
+    Ok(())
+}
