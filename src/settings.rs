@@ -264,7 +264,9 @@ impl Settings {
     pub fn read(given: &Given) -> Result<Self, SettingsError> {
         let data = given.read("data", "legwork-data", folder)?;
         let connections = given.read("database_connections", "16", connections)?;
-        let database = given.read("database_url", "", |url| database(url, &data, connections))?;
+        let database = given.read("database_url", "sqlite", |url| {
+            database(url, &data, connections)
+        })?;
         Ok(Self {
             listen: given.read("listen", "127.0.0.1:8080", address)?,
             database,
@@ -320,7 +322,7 @@ fn connections(text: &str) -> Result<usize, String> {
 }
 
 fn database(url: &str, data: &Path, connections: usize) -> Result<Location, String> {
-    if url.is_empty() {
+    if url == "sqlite" {
         let file = data.join("legwork.db");
         return Ok(Location::Sqlite { file });
     }
@@ -328,7 +330,8 @@ fn database(url: &str, data: &Path, connections: usize) -> Result<Location, Stri
         let url = url.to_owned();
         return Ok(Location::Postgres { url, connections });
     }
-    // The URL may hold a password: it is not repeated.
+    // The URL may hold a password: it is not repeated. Empty is refused like the rest: a secret
+    // that failed to arrive must not mean an empty database.
     Err("must begin with postgres:// (leave it out for SQLite in the data folder)".to_owned())
 }
 
@@ -430,6 +433,12 @@ mod tests {
             (
                 &[],
                 &[("LEGWORK_DATABASE_URL", "mysql://x")],
+                None,
+                "LEGWORK_DATABASE_URL",
+            ),
+            (
+                &[],
+                &[("LEGWORK_DATABASE_URL", "")],
                 None,
                 "LEGWORK_DATABASE_URL",
             ),

@@ -1,6 +1,7 @@
 //! Logs and metrics.
 
 use std::io::IsTerminal;
+use std::sync::OnceLock;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
@@ -30,20 +31,25 @@ const SECONDS: &[f64] = &[
 ];
 const BATCH_SIZES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
-/// Starts collecting metrics; the handle writes them out.
+/// Starts collecting metrics, once for the process; the handle writes them out.
 pub fn start_metrics() -> PrometheusHandle {
-    let builder = PrometheusBuilder::new();
-    let builder = builder
-        .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), SECONDS)
-        .and_then(|b| b.set_buckets_for_metric(Matcher::Suffix("_batch_size".into()), BATCH_SIZES))
-        .unwrap_or_default();
-    let recorder = builder.build_recorder();
-    let handle = recorder.handle();
-    // Fails where a recorder is already set, as in tests that start several servers.
-    if metrics::set_global_recorder(recorder).is_ok() {
-        describe();
-    }
-    handle
+    static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
+    let start = || {
+        let recorder = PrometheusBuilder::new()
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), SECONDS)
+            .and_then(|b| {
+                b.set_buckets_for_metric(Matcher::Suffix("_batch_size".into()), BATCH_SIZES)
+            })
+            .unwrap_or_default()
+            .build_recorder();
+        let handle = recorder.handle();
+        // Fails only where a host program collects metrics of its own.
+        if metrics::set_global_recorder(recorder).is_ok() {
+            describe();
+        }
+        handle
+    };
+    HANDLE.get_or_init(start).clone()
 }
 
 fn describe() {

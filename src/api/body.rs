@@ -7,17 +7,16 @@ use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
 
 use super::error::ApiError;
+use super::server::Timeouts;
 
 /// JSON bodies may be this large.
 pub const MAX_JSON_BYTES: usize = 256 * 1024;
-/// All of a JSON body must have arrived by then.
-const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// How much of an unwanted body is read away, so that the sender gets to read the answer.
 const MAX_DRAINED_BYTES: usize = 8 * 1024 * 1024;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub async fn read(body: Body) -> Result<Bytes, ApiError> {
-    tokio::time::timeout(BODY_TIMEOUT, read_bounded(body))
+pub async fn read(body: Body, timeouts: Timeouts) -> Result<Bytes, ApiError> {
+    tokio::time::timeout(timeouts.body, read_bounded(body))
         .await
         .unwrap_or(Err(ApiError::BodyTimeout))
 }

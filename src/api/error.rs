@@ -120,6 +120,8 @@ impl ApiError {
     }
 }
 
+/// Whether a write was kept is not known when the connection broke while it was committed.
+const UNAVAILABLE_MESSAGE: &str = "the service cannot do this right now; try again, with the same Idempotency-Key if you sent one";
 const INTERNAL_MESSAGE: &str =
     "something went wrong on our side; tell us the request id if it goes on";
 
@@ -144,7 +146,7 @@ fn refusal_kind(refusal: &Refusal) -> (StatusCode, &'static str) {
 fn refusal_message(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Store(StoreError::Unavailable(_) | StoreError::Collision(_)) => {
-            "the service cannot do this right now; nothing was changed, try again".to_owned()
+            UNAVAILABLE_MESSAGE.to_owned()
         }
         Refusal::Store(_) => INTERNAL_MESSAGE.to_owned(),
         refusal => refusal.to_string(),

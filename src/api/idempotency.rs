@@ -32,12 +32,12 @@ pub struct Post {
     fingerprint: String,
 }
 
-impl<S: Send + Sync> FromRequest<S> for Post {
+impl FromRequest<App> for Post {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
         let (parts, sent) = request.into_parts();
-        let bytes = body::read(sent).await?;
+        let bytes = body::read(sent, app.timeouts).await?;
         let body = json::object(&bytes).map_err(ApiError::Validation)?;
         let key = idempotency_key(&parts.headers)?;
         let fingerprint = match key {
@@ -73,9 +73,12 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
         ));
     }
     let text = value.to_str().map_err(|_| faulty())?.trim();
-    let quoted = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
-    let key = quoted.unwrap_or(text);
-    if key.is_empty() || key.len() > MAX_KEY_CHARACTERS {
+    let key = match text.strip_prefix('"') {
+        Some(quoted) => quoted.strip_suffix('"').ok_or_else(faulty)?,
+        None => text,
+    };
+    let printable = key.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    if key.is_empty() || key.len() > MAX_KEY_CHARACTERS || !printable {
         return Err(faulty());
     }
     Ok(Some(key.to_owned()))
@@ -255,6 +258,9 @@ mod tests {
         assert_eq!(key(&[b'a'; 256]), None);
         assert_eq!(key(b""), None);
         assert_eq!(key(b"\"\""), None);
+        assert_eq!(key(b"\""), None);
+        assert_eq!(key(b"\"abc"), None);
+        assert_eq!(key(b"a\tb"), None);
         assert_eq!(key("é".as_bytes()), None);
         assert!(matches!(idempotency_key(&HeaderMap::new()), Ok(None)));
     }

@@ -22,7 +22,11 @@ use crate::usecases::{self, IssuedKey, Refusal};
 #[allow(dead_code, reason = "documents the body that `new_key` reads")]
 pub struct CreateKey {
     /// What the key is for.
-    #[schema(min_length = 1, max_length = 200, pattern = r"[^\s\u0000]")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+    )]
     name: String,
     environment: Environment,
 }
@@ -89,7 +93,8 @@ pub struct RevokedKey {
 #[utoipa::path(
     post, path = "/v1/account/keys", tag = "Account", operation_id = "createKey",
     params(IdempotencyKeyHeader), request_body = CreateKey,
-    responses((status = 201, description = "The new key", body = CreatedKey),
+    responses((status = 201, description = "The new key", body = CreatedKey,
+            links(("revoke" = (operation_id = "revokeKey", parameters(("id" = "$response.body#/id")))))),
         errors::Common, errors::Body, errors::Idempotency)
 )]
 pub async fn create(
@@ -141,7 +146,10 @@ fn new_key(post: &Post) -> Result<NewApiKey, ApiError> {
     responses((status = 200, description = "The keys", body = KeyList), errors::Common)
 )]
 pub async fn list(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
-    app.key_use.flush(&app.store).await?;
+    if let Err(error) = app.key_use.flush(&app.store).await {
+        // The list is right but for the last second; better than no list on a full disk.
+        tracing::warn!(%error, "cannot write when keys were used");
+    }
     let account = caller.owner().account;
     let keys = app
         .store

@@ -28,7 +28,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 pub use key_use::KeyUse;
 pub use openapi::document as openapi_document;
 pub use router::{metrics_router, router};
-pub use server::{Shutdown, serve};
+pub use server::{Shutdown, Timeouts, serve};
 pub use upkeep::upkeep;
 
 use crate::ambient::Clock;
@@ -45,18 +45,29 @@ pub struct Parts {
     pub clock: Clock,
     pub metrics: PrometheusHandle,
     pub key_use: KeyUse,
+    pub timeouts: Timeouts,
     rate_limits: Option<RateLimits>,
     in_flight: InFlight,
 }
 
+/// What an app is made of.
+pub struct Wiring {
+    pub store: Store,
+    pub clock: Clock,
+    pub metrics: PrometheusHandle,
+    pub rate_limited: bool,
+    pub timeouts: Timeouts,
+}
+
 impl App {
-    pub fn new(store: Store, clock: Clock, metrics: PrometheusHandle, rate_limited: bool) -> Self {
+    pub fn new(wiring: Wiring) -> Self {
         Self(Arc::new(Parts {
-            store,
-            clock,
-            metrics,
+            store: wiring.store,
+            clock: wiring.clock,
+            metrics: wiring.metrics,
             key_use: KeyUse::default(),
-            rate_limits: rate_limited.then(RateLimits::default),
+            timeouts: wiring.timeouts,
+            rate_limits: wiring.rate_limited.then(RateLimits::default),
             in_flight: InFlight::default(),
         }))
     }

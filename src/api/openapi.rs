@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use utoipa::openapi::schema::AdditionalProperties;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{OpenApi, RefOr, Schema};
-use utoipa::{IntoParams, Modify};
+use utoipa::openapi::{ObjectBuilder, OpenApi, RefOr, Schema, Type};
+use utoipa::{IntoParams, Modify, PartialSchema, ToSchema};
 
 /// The whole document, as committed in `openapi.json`.
 pub fn document() -> String {
@@ -73,18 +73,43 @@ pub fn close_request_bodies(openapi: &mut OpenApi) {
 #[allow(dead_code, reason = "documents a header that `Post` reads")]
 pub struct IdempotencyKeyHeader {
     /// Makes the request safe to send again: within 24 hours the same key with the same request
-    /// gets the first answer again.
+    /// gets the first answer again. 1 to 255 printable characters, bare or in quotes.
     #[param(
         rename = "Idempotency-Key",
-        min_length = 1,
-        max_length = 255,
-        pattern = "^[!#-~]{1,255}$",
-        example = "order-4711",
+        pattern = r#"^("[ -~]{1,255}"|[!#-~]([ -~]{0,253}[!-~])?)$"#,
         required = false,
         nullable = false
     )]
     idempotency_key: Option<String>,
 }
+
+/// A whole number of any size: what is larger than we can count is as good as the largest.
+fn whole_number(minimum: i64) -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(minimum))
+        .into()
+}
+
+pub struct PageLimit;
+
+impl PartialSchema for PageLimit {
+    fn schema() -> RefOr<Schema> {
+        whole_number(1)
+    }
+}
+
+impl ToSchema for PageLimit {}
+
+pub struct PageOffset;
+
+impl PartialSchema for PageOffset {
+    fn schema() -> RefOr<Schema> {
+        whole_number(0)
+    }
+}
+
+impl ToSchema for PageOffset {}
 
 /// The errors that operations share.
 pub mod errors {
@@ -143,7 +168,8 @@ pub mod errors {
                 response(
                     503,
                     "UNAVAILABLE",
-                    "the service cannot do this right now; nothing was changed, try again",
+                    "the service cannot do this right now; try again, \
+                     with the same Idempotency-Key if you sent one",
                 ),
             ])
         }

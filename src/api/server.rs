@@ -17,10 +17,26 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower_service::Service;
 
-/// A request's head must have arrived by then; an idle connection is closed as well.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long requests in flight may take once the service is asked to stop.
-const GRACE: Duration = Duration::from_secs(25);
+/// How long a sender may take, so that slow ones cannot hold connections for ever.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    /// A request's head must have arrived by then; an idle connection is closed as well.
+    pub head: Duration,
+    /// All of a JSON body must have arrived by then.
+    pub body: Duration,
+    /// How long requests in flight may take once the service is asked to stop.
+    pub grace: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            head: Duration::from_secs(15),
+            body: Duration::from_secs(20),
+            grace: Duration::from_secs(25),
+        }
+    }
+}
 
 /// Tells every part of the service to stop.
 #[derive(Clone)]
@@ -45,13 +61,14 @@ impl Shutdown {
 }
 
 /// Serves until shutdown, then waits for the requests in flight.
-pub async fn serve(listener: TcpListener, router: Router, shutdown: Shutdown) {
+pub async fn serve(listener: TcpListener, router: Router, shutdown: Shutdown, timeouts: Timeouts) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(connection(stream, router.clone(), shutdown.clone()));
+                    let serving = connection(stream, router.clone(), shutdown.clone(), timeouts);
+                    connections.spawn(serving);
                 }
                 Err(error) => {
                     // Out of file descriptors, mostly: give the open connections time to end.
@@ -65,16 +82,19 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: Shutdown) {
     }
     drop(listener);
     let finished = async { while connections.join_next().await.is_some() {} };
-    if tokio::time::timeout(GRACE, finished).await.is_err() {
+    if tokio::time::timeout(timeouts.grace, finished)
+        .await
+        .is_err()
+    {
         tracing::warn!(left = connections.len(), "gave up waiting for requests");
     }
 }
 
-async fn connection(stream: TcpStream, router: Router, shutdown: Shutdown) {
+async fn connection(stream: TcpStream, router: Router, shutdown: Shutdown, timeouts: Timeouts) {
     let _ = stream.set_nodelay(true);
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
+        .header_read_timeout(timeouts.head)
         .serve_connection(TokioIo::new(stream), Handler(router));
     let stopping = shutdown.started();
     tokio::pin!(stopping);

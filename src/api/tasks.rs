@@ -12,7 +12,7 @@ use super::authentication::Caller;
 use super::error::ApiError;
 use super::fields::Fields;
 use super::idempotency::{Keep, Post, once};
-use super::openapi::{Example, IdempotencyKeyHeader, errors};
+use super::openapi::{Example, IdempotencyKeyHeader, PageLimit, PageOffset, errors};
 use super::path::TaskPath;
 use super::query::{Meta, TaskListQuery};
 use super::{App, body, json};
@@ -29,12 +29,20 @@ use crate::usecases::{self, Refusal};
 #[schema(example = json!(Example::CreateTask.value()))]
 #[allow(dead_code, reason = "documents the body that `new_task` reads")]
 pub struct CreateTask {
-    #[schema(min_length = 1, max_length = 200, pattern = r"[^\s\u0000]")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+    )]
     title: String,
-    #[schema(min_length = 1, max_length = 2000, pattern = r"[^\s\u0000]")]
+    #[schema(
+        min_length = 1,
+        max_length = 2000,
+        pattern = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+    )]
     description: String,
     /// Private: shown to the assigned worker only.
-    #[schema(max_length = 5000)]
+    #[schema(max_length = 5000, pattern = r"^[^\u0000]*$")]
     instructions: Option<String>,
     category: Category,
     required_skills: Option<Vec<Skill>>,
@@ -48,7 +56,7 @@ pub struct CreateTask {
     /// ISO 8601; without an offset it is taken as UTC.
     #[schema(format = DateTime)]
     deadline: Option<String>,
-    #[schema(min_items = 1, max_items = 3)]
+    #[schema(value_type = Option<HashSet<ProofType>>, min_items = 1, max_items = 3)]
     proof_types: Option<Vec<ProofType>>,
     /// Your own key-value pairs, up to 16 KiB as JSON.
     #[schema(value_type = Option<Object>)]
@@ -58,9 +66,13 @@ pub struct CreateTask {
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "documents the body that `location` reads")]
 struct CreateTaskLocation {
-    #[schema(max_length = 500)]
+    #[schema(max_length = 500, pattern = r"^[^\u0000]*$")]
     address: Option<String>,
-    #[schema(min_length = 1, max_length = 200, pattern = r"[^\s\u0000]")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+    )]
     city: String,
     /// State code of two letters.
     #[schema(pattern = "^[A-Za-z]{2}$")]
@@ -79,19 +91,19 @@ pub struct UpdateTask {
     #[schema(
         min_length = 1,
         max_length = 200,
-        pattern = r"[^\s\u0000]",
+        pattern = r"^[^\u0000]*[^\s\u0000][^\u0000]*$",
         nullable = false
     )]
     title: Option<String>,
     #[schema(
         min_length = 1,
         max_length = 2000,
-        pattern = r"[^\s\u0000]",
+        pattern = r"^[^\u0000]*[^\s\u0000][^\u0000]*$",
         nullable = false
     )]
     description: Option<String>,
     /// Null clears it.
-    #[schema(max_length = 5000)]
+    #[schema(max_length = 5000, pattern = r"^[^\u0000]*$")]
     instructions: Option<String>,
     /// Null clears it.
     #[schema(format = DateTime)]
@@ -250,7 +262,10 @@ pub struct CancelledTask {
 #[utoipa::path(
     post, path = "/v1/tasks", tag = "Tasks", operation_id = "createTask",
     params(IdempotencyKeyHeader), request_body = CreateTask,
-    responses((status = 201, description = "The new task", body = TaskBody),
+    responses((status = 201, description = "The new task", body = TaskBody,
+            links(("get" = (operation_id = "getTask", parameters(("id" = "$response.body#/id")))),
+                ("update" = (operation_id = "updateTask", parameters(("id" = "$response.body#/id")))),
+                ("cancel" = (operation_id = "cancelTask", parameters(("id" = "$response.body#/id")))))),
         errors::Common, errors::Body, errors::Idempotency, errors::TaskLimit)
 )]
 pub async fn create(
@@ -335,9 +350,9 @@ fn location(fields: &mut Fields<'_>) -> Option<Location> {
     get, path = "/v1/tasks", tag = "Tasks", operation_id = "listTasks",
     params(
         ("status" = inline(Option<Status>), Query, description = "Only tasks in this status"),
-        ("limit" = Option<i64>, Query, minimum = 1,
+        ("limit" = inline(Option<PageLimit>), Query,
             description = "Page size, 20 when left out; more than 100 is served as 100"),
-        ("offset" = Option<i64>, Query, minimum = 0, description = "How many to skip"),
+        ("offset" = inline(Option<PageOffset>), Query, description = "How many to skip"),
     ),
     responses((status = 200, description = "A page of tasks", body = TaskList),
         errors::Common, errors::Query)
@@ -395,7 +410,7 @@ pub async fn update(
     path: TaskPath,
     request: Request,
 ) -> Result<Answer, ApiError> {
-    let edit = task_edit(&body::read(request.into_body()).await?)?;
+    let edit = task_edit(&body::read(request.into_body(), app.timeouts).await?)?;
     let (owner, id, clock) = (caller.owner(), path.id()?, app.clock.clone());
     let task = app
         .store
@@ -405,6 +420,9 @@ pub async fn update(
 }
 
 fn task_edit(bytes: &Bytes) -> Result<TaskEdit, ApiError> {
+    if bytes.is_empty() {
+        return Err(ApiError::invalid(json::BODY, "is required"));
+    }
     let object = json::object(bytes).map_err(ApiError::Validation)?;
     let mut fields = Fields::of(&object);
     let edit = TaskEdit {

@@ -7,7 +7,7 @@ use super::{App, Shutdown, idempotency};
 const EVERY: Duration = Duration::from_secs(1);
 const TICKS_TO_PRUNE: u32 = 60;
 
-/// Writes down which keys were used, forgets old answers and idle accounts; until shutdown.
+/// Writes down which keys were used, folds metrics, forgets old answers and idle accounts; until shutdown.
 pub async fn upkeep(app: App, shutdown: Shutdown) {
     let mut ticks: u32 = 0;
     loop {
@@ -16,6 +16,7 @@ pub async fn upkeep(app: App, shutdown: Shutdown) {
             () = shutdown.started() => break,
         }
         ticks = ticks.wrapping_add(1);
+        app.metrics.run_upkeep();
         if let Err(error) = app.key_use.flush(&app.store).await {
             tracing::warn!(%error, "cannot write when keys were used");
         }

@@ -3,7 +3,7 @@
 use clap::ArgMatches;
 use serde_json::{Value, json};
 
-use super::{Failure, block_on, open_store};
+use super::{Failure, block_on, open_store, say};
 use crate::ambient::Clock;
 use crate::domain::{Account, AccountId, NewAccount, Tier, account};
 use crate::settings::Settings;
@@ -28,12 +28,18 @@ pub fn create(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure
         let mut value = as_json(&opened.account);
         value["live_key"] = opened.live_key.secret.expose().into();
         value["test_key"] = opened.test_key.secret.expose().into();
-        println!("{value:#}");
+        say(format_args!("{value:#}"));
     } else {
-        println!("Account   {}", opened.account.id);
-        println!("Live key  {}", opened.live_key.secret.expose());
-        println!("Test key  {}", opened.test_key.secret.expose());
-        println!("The keys are shown this once. Keep them safe.");
+        say(format_args!("Account   {}", opened.account.id));
+        say(format_args!(
+            "Live key  {}",
+            opened.live_key.secret.expose()
+        ));
+        say(format_args!(
+            "Test key  {}",
+            opened.test_key.secret.expose()
+        ));
+        say("The keys are shown this once. Keep them safe.");
     }
     Ok(())
 }
@@ -43,7 +49,10 @@ pub fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> 
     let json = arguments.get_flag("json");
     let store = open_store(settings)?;
     if !json {
-        println!("{:32}  {:10}  {:9}  E-MAIL", "ID", "TIER", "STATUS");
+        say(format_args!(
+            "{:32}  {:10}  {:9}  E-MAIL",
+            "ID", "TIER", "STATUS"
+        ));
     }
     let mut after = None;
     loop {
@@ -51,7 +60,7 @@ pub fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> 
         let accounts = block_on(store.snapshot(page))??;
         for account in &accounts {
             if json {
-                println!("{}", as_json(account));
+                say(as_json(account));
             } else {
                 let Account {
                     id,
@@ -60,7 +69,11 @@ pub fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> 
                     email,
                     ..
                 } = account;
-                println!("{id}  {:10}  {:9}  {email}", tier.as_str(), status.as_str());
+                say(format_args!(
+                    "{id}  {:10}  {:9}  {email}",
+                    tier.as_str(),
+                    status.as_str()
+                ));
             }
         }
         after = accounts.last().map(|account| account.id);
@@ -89,7 +102,10 @@ pub fn set_tier(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failu
     let Some(account) = changed else {
         return Err(Failure(format!("there is no account {which}")));
     };
-    println!("{} is now {tier} (was {}).", account.email, account.tier);
+    say(format_args!(
+        "{} is now {tier} (was {}).",
+        account.email, account.tier
+    ));
     Ok(())
 }
 

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::{block_on, make_data_folder};
-use crate::settings::{Given, Settings, variable};
-use crate::store::{Location, Store, StoreError};
+use super::{make_data_folder, say};
+use crate::settings::{Given, LogFormat, Settings, variable};
+use crate::store::{Location, Store};
 
 pub fn run(given: &Given, settings: &Settings) -> ExitCode {
-    println!("Settings");
+    say("Settings");
     for (name, value) in [
         ("listen", listen(settings)),
         ("data", settings.data.display().to_string()),
@@ -17,21 +17,24 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         ("metrics_listen", shown(settings.metrics_listen)),
         ("rate_limits", on_or_off(settings.rate_limits)),
         ("log", settings.log.clone()),
+        ("log_format", shown(settings.log_format.map(log_format))),
     ] {
         let origin = given.origin(name);
-        println!("  {:28} {value}  ({origin})", variable(name));
+        say(format_args!("  {:28} {value}  ({origin})", variable(name)));
     }
     for variable in given.without_effect() {
-        println!("  {variable:28} has no effect in this version");
+        say(format_args!(
+            "  {variable:28} has no effect in this version"
+        ));
     }
-    println!("Checks");
+    say("Checks");
     let checks = [
         check("data folder", data_folder(&settings.data)),
         check("address", address_is_free(settings)),
         check("database", database_works(&settings.database)),
     ];
     if checks.iter().all(|good| *good) {
-        println!("All is well.");
+        say("All is well.");
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
@@ -43,7 +46,7 @@ fn check(what: &str, result: Result<String, String>) -> bool {
         Ok(text) => ("ok  ", text),
         Err(text) => ("FAIL", text),
     };
-    println!("  {mark} {what}: {text}");
+    say(format_args!("  {mark} {what}: {text}"));
     result.is_ok()
 }
 
@@ -68,11 +71,12 @@ fn address_is_free(settings: &Settings) -> Result<String, String> {
 }
 
 fn database_works(location: &Location) -> Result<String, String> {
-    let works = Store::open(location).and_then(|store| {
-        block_on(store.ping()).unwrap_or_else(|e| Err(StoreError::Unavailable(e.0)))
-    });
-    match works {
-        Ok(()) => Ok(format!("{} answers and is up to date", database(location))),
+    let name = database(location);
+    match Store::lacking_migrations(location) {
+        Ok(0) => Ok(format!("{name} answers and is up to date")),
+        Ok(steps) => Ok(format!(
+            "{name} can be reached; the next start will migrate it ({steps} to do)"
+        )),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -101,6 +105,13 @@ fn database(location: &Location) -> String {
 
 fn shown(value: Option<impl ToString>) -> String {
     value.map_or("none".to_owned(), |value| value.to_string())
+}
+
+fn log_format(format: LogFormat) -> &'static str {
+    match format {
+        LogFormat::Text => "text",
+        LogFormat::Json => "json",
+    }
 }
 
 fn on_or_off(on: bool) -> String {

@@ -12,7 +12,7 @@ use clap::{Arg, ArgMatches, Command};
 
 use crate::domain::Tier;
 use crate::settings::{self, Given, SETTINGS, Settings};
-use crate::store::Store;
+use crate::store::{Location, Store};
 
 /// Why a command failed, in words for the person who typed it.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub fn run() -> ExitCode {
 fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let innermost = innermost(matches);
     if let Some(("openapi", _)) = matches.subcommand() {
-        print!("{}", crate::api::openapi_document());
+        say(crate::api::openapi_document().trim_end());
         return Ok(ExitCode::SUCCESS);
     }
     let given = given(matches)?;
@@ -202,31 +202,50 @@ fn given(matches: &ArgMatches) -> Result<Given, Failure> {
     }
     let usual = Path::new("legwork.toml");
     let file = config.or_else(|| usual.exists().then(|| usual.to_owned()));
-    Ok(Given::collect(flags, std::env::vars(), file.as_deref())?)
+    Ok(Given::collect(flags, environment(), file.as_deref())?)
+}
+
+/// The environment; what is not UTF-8 cannot be one of our settings.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// Prints a line. A reader that has seen enough (`| head`) is no error.
+fn say(line: impl std::fmt::Display) {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
+        std::process::exit(0);
+    }
 }
 
 /// Opens the database for a command; makes the data folder where it is missing.
 fn open_store(settings: &Settings) -> Result<Store, Failure> {
     make_data_folder(&settings.data)?;
-    Store::open(&settings.database)
-        .map_err(|error| Failure(format!("LEGWORK_DATABASE_URL: {error}")))
+    Store::open(&settings.database).map_err(|error| {
+        let setting = match &settings.database {
+            Location::Sqlite { .. } => "LEGWORK_DATA",
+            Location::Postgres { .. } => "LEGWORK_DATABASE_URL",
+        };
+        Failure(format!("{setting}: {error}"))
+    })
 }
 
-/// Only its owner may look into the data folder.
+/// A data folder that we make is closed to everybody but its owner. One that is there already
+/// was somebody's choice and stays as it is.
 fn make_data_folder(folder: &Path) -> Result<(), Failure> {
-    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-    let failed = |e: std::io::Error| Failure(format!("LEGWORK_DATA: {}: {e}", folder.display()));
+    use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(folder)
-        .map_err(failed)?;
-    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)).map_err(failed)
+        .map_err(|error| Failure(format!("LEGWORK_DATA: {}: {error}", folder.display())))
 }
 
 fn migrate(settings: &Settings) -> Result<(), Failure> {
     open_store(settings)?;
-    println!("The database is up to date.");
+    say("The database is up to date.");
     Ok(())
 }
 

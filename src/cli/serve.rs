@@ -7,10 +7,10 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Failure, open_store};
 use crate::ambient::Clock;
-use crate::api::{self, App, Shutdown};
+use crate::api::{self, App, Shutdown, Timeouts, Wiring};
 use crate::domain::{NewAccount, Tier};
 use crate::settings::{Given, Settings};
-use crate::store::Store;
+use crate::store::{Store, Tx};
 use crate::telemetry;
 use crate::usecases::{self, OpenedAccount, Refusal};
 
@@ -21,7 +21,13 @@ pub fn run(given: &Given, settings: &Settings) -> Result<(), Failure> {
     }
     let metrics = telemetry::start_metrics();
     let store = open_store(settings)?;
-    let app = App::new(store, Clock::system(), metrics, settings.rate_limits);
+    let app = App::new(Wiring {
+        store,
+        clock: Clock::system(),
+        metrics,
+        rate_limited: settings.rate_limits,
+        timeouts: Timeouts::default(),
+    });
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
@@ -36,14 +42,16 @@ async fn serve(app: App, settings: &Settings) -> Result<(), Failure> {
     if let Some(listen) = settings.metrics_listen {
         let listener = bind("LEGWORK_METRICS_LISTEN", listen).await?;
         let router = api::metrics_router(&app);
-        tokio::spawn(api::serve(listener, router, shutdown.clone()));
+        tokio::spawn(api::serve(listener, router, shutdown.clone(), app.timeouts));
     }
     let upkeep = tokio::spawn(api::upkeep(app.clone(), shutdown.clone()));
     greet(&app.store, settings, address).await?;
     let router = api::router(&app, settings.is_local());
-    api::serve(listener, router, shutdown).await;
+    api::serve(listener, router, shutdown, app.timeouts).await;
     let _ = upkeep.await;
-    app.key_use.flush(&app.store).await?;
+    if let Err(error) = app.key_use.flush(&app.store).await {
+        tracing::warn!(%error, "cannot write when keys were used");
+    }
     tracing::info!("stopped");
     Ok(())
 }
@@ -54,7 +62,7 @@ async fn bind(setting: &str, address: SocketAddr) -> Result<TcpListener, Failure
         .map_err(|error| Failure(format!("{setting}: cannot listen on {address}: {error}")))
 }
 
-/// The first SIGTERM or SIGINT lets requests finish; a second one does not wait.
+/// SIGTERM or SIGINT lets requests finish. Who presses Ctrl-C again does not want to wait.
 async fn stop_on_signal(shutdown: Shutdown) {
     let (Ok(mut terminate), Ok(mut interrupt)) = (
         signal(SignalKind::terminate()),
@@ -63,38 +71,36 @@ async fn stop_on_signal(shutdown: Shutdown) {
         tracing::warn!("signals cannot be received: stop with SIGKILL");
         return;
     };
-    for first in [true, false] {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        if first {
-            tracing::info!("stopping");
-            shutdown.start();
-        } else {
-            std::process::exit(1);
-        }
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
     }
+    tracing::info!("stopping");
+    shutdown.start();
+    interrupt.recv().await;
+    std::process::exit(1);
 }
 
-/// Says where the service is, and on the very first local start, how to use it.
+/// Says, on the very first local start, how to use the service; and, last, where it is.
 async fn greet(store: &Store, settings: &Settings, address: SocketAddr) -> Result<(), Failure> {
     let url = match &settings.public_url {
         Some(url) => url.clone(),
         None => format!("http://{address}"),
     };
-    println!("Legwork listens on http://{address}");
-    println!("The API is described at {url}/docs");
     let empty = store
         .snapshot(|tx| Ok::<_, Refusal>(tx.accounts_after(None, 1)?.is_empty()))
         .await?;
-    if !empty {
-        return Ok(());
+    if empty && settings.is_local() {
+        open_first_account(store, &url).await?;
+    } else if empty {
+        announce("There is no account yet. Open one: legwork account create --help");
     }
-    if !settings.is_local() {
-        println!("There is no account yet. Open one: legwork account create --help");
-        return Ok(());
-    }
+    announce(format_args!("The API is described at {url}/docs"));
+    announce(format_args!("Legwork listens on http://{address}"));
+    Ok(())
+}
+
+async fn open_first_account(store: &Store, url: &str) -> Result<(), Failure> {
     let new = NewAccount {
         email: "developer@localhost".to_owned(),
         name: "Developer".to_owned(),
@@ -103,11 +109,9 @@ async fn greet(store: &Store, settings: &Settings, address: SocketAddr) -> Resul
     };
     let opened = OpenedAccount::new(&new, Clock::system().now());
     let written = opened.clone();
-    match store
-        .write(move |tx| usecases::create_account(tx, &written))
-        .await
-    {
-        Ok(()) => introduce(&opened, &url),
+    let create = move |tx: &mut Tx<'_>| usecases::create_account(tx, &written);
+    match store.write(create).await {
+        Ok(()) => introduce(&opened, url),
         // Another server on the same empty database was faster, and printed its keys.
         Err(Refusal::EmailTaken) => {}
         Err(refusal) => return Err(refusal.into()),
@@ -120,9 +124,8 @@ fn introduce(opened: &OpenedAccount, url: &str) {
         opened.live_key.secret.expose(),
         opened.test_key.secret.expose(),
     );
-    println!(
-        "
-This is the first start, so there is an account for you now: {email}
+    announce(format_args!(
+        "This is the first start, so there is an account for you now: {email}
 Its keys are shown this once:
 
   live  {live}
@@ -139,5 +142,11 @@ Create your first task (test mode, no money moves):
                       \"latitude\": 40.7163, \"longitude\": -73.9595}}}}'
 ",
         email = opened.account.email
-    );
+    ));
+}
+
+/// Prints a line; a service goes on even where nobody reads it.
+fn announce(line: impl std::fmt::Display) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stdout(), "{line}");
 }

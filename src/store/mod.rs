@@ -43,6 +43,11 @@ impl Store {
         Engine::open(location, MIGRATIONS).map(|engine| Self(Arc::new(engine)))
     }
 
+    /// How many steps an upgrade would take on that database; changes nothing.
+    pub fn lacking_migrations(location: &Location) -> Result<usize, StoreError> {
+        Engine::lacking(location, MIGRATIONS)
+    }
+
     /// Runs a transaction: all of it is kept, or nothing. The function may run more than once, so
     /// it must change nothing but the transaction. Returns once what was written is durable.
     pub async fn write<T, E, F>(&self, work: F) -> Result<T, E>

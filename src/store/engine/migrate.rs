@@ -61,6 +61,16 @@ pub fn run(schema: &mut dyn Schema, known: &[Migration]) -> Result<(), StoreErro
     Ok(())
 }
 
+/// How many steps a database lacks; an error when it is not one for this program.
+pub fn lacking(tx: &mut Tx<'_>, known: &[Migration]) -> Result<usize, StoreError> {
+    let has_table = tx.schema()?.iter().any(|c| c.starts_with("migrations."));
+    let applied = if has_table { applied(tx)? } else { vec![] };
+    for done in &applied {
+        check(done, known)?;
+    }
+    Ok(known.len() - applied.len())
+}
+
 fn applied(tx: &mut Tx<'_>) -> Result<Vec<Applied>, StoreError> {
     tx.all(APPLIED, &[], |row| {
         Ok(Applied {

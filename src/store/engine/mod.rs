@@ -72,6 +72,14 @@ impl Engine {
         }
     }
 
+    /// How many migrations the database lacks, without touching it.
+    pub fn lacking(location: &Location, migrations: &[Migration]) -> Result<usize, StoreError> {
+        match location {
+            Location::Sqlite { file } => sqlite::lacking(file, migrations),
+            Location::Postgres { url, .. } => postgres::lacking(url, migrations),
+        }
+    }
+
     pub async fn write<T, E, F>(self: &Arc<Self>, work: F) -> Result<T, E>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,

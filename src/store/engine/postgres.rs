@@ -172,6 +172,12 @@ fn migrate_under_lock(
     migrated
 }
 
+pub fn lacking(url: &str, migrations: &[Migration]) -> Result<usize, StoreError> {
+    let mut session = Session::new(Connector::new(url)?)?;
+    session.open(Mode::Read)?;
+    migrate::lacking(&mut Tx::postgres(&mut session), migrations)
+}
+
 const SETUP: &str = "CREATE TABLE IF NOT EXISTS migration_lock (id BIGINT NOT NULL PRIMARY KEY);
     INSERT INTO migration_lock (id) VALUES (1) ON CONFLICT (id) DO NOTHING";
 

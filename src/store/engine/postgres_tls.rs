@@ -23,7 +23,7 @@ impl Connector {
     /// `sslmode=require`, `verify-ca` and `verify-full` all encrypt and verify the server's
     /// certificate and name; `sslrootcert=FILE` adds a CA to those of the system.
     pub fn new(url: &str) -> Result<Self, StoreError> {
-        let (url, wishes) = tls_wishes(url);
+        let (url, wishes) = tls_wishes(url)?;
         let mut config: Config = url.parse().map_err(|e| {
             StoreError::Incompatible(format!("not a PostgreSQL URL: {}", describe(&e)))
         })?;
@@ -77,16 +77,20 @@ struct TlsWishes {
 }
 
 /// Takes the TLS parameters out of the URL; the driver knows only some of them.
-fn tls_wishes(url: &str) -> (String, TlsWishes) {
+fn tls_wishes(url: &str) -> Result<(String, TlsWishes), StoreError> {
     let Some((base, query)) = url.split_once('?') else {
-        return (url.to_owned(), TlsWishes::default());
+        return Ok((url.to_owned(), TlsWishes::default()));
     };
     let mut wishes = TlsWishes::default();
     let mut rest = Vec::new();
     for pair in query.split('&') {
         match pair.split_once('=') {
-            Some(("sslmode", mode)) => {
-                wishes.encrypt = matches!(mode, "require" | "verify-ca" | "verify-full");
+            Some(("sslmode", "disable" | "allow" | "prefer")) => wishes.encrypt = false,
+            Some(("sslmode", "require" | "verify-ca" | "verify-full")) => wishes.encrypt = true,
+            Some(("sslmode", other)) => {
+                // A slip of the pen must not mean a connection in the clear.
+                let unknown = format!("sslmode={other} is not known");
+                return Err(StoreError::Incompatible(unknown));
             }
             Some(("sslrootcert", file)) => wishes.ca_file = Some(percent_decoded(file)),
             _ => rest.push(pair),
@@ -97,7 +101,7 @@ fn tls_wishes(url: &str) -> (String, TlsWishes) {
     } else {
         format!("{base}?{}", rest.join("&"))
     };
-    (url, wishes)
+    Ok((url, wishes))
 }
 
 fn percent_decoded(text: &str) -> String {
@@ -133,23 +137,21 @@ mod tests {
 
     #[test]
     fn tls_is_used_where_the_url_asks_for_it() {
-        let wishes = |url: &str| tls_wishes(url).1.encrypt;
+        let wishes = |url: &str| tls_wishes(url).unwrap().1.encrypt;
         assert!(!wishes("postgres://db/legwork"));
         assert!(!wishes("postgres://db/legwork?sslmode=disable"));
         assert!(!wishes("postgres://db/legwork?sslmode=prefer"));
         assert!(wishes("postgres://db/legwork?sslmode=require"));
         assert!(wishes("postgres://db/legwork?x=y&sslmode=verify-full"));
+        assert!(tls_wishes("postgres://db/legwork?sslmode=verify_full").is_err());
     }
 
     #[test]
     fn the_other_parameters_stay_in_the_url() {
-        let (url, wishes) = tls_wishes(
-            "postgres://a,b/legwork?target_session_attrs=read-write&sslmode=require&sslrootcert=%2Fca.pem",
-        );
-        assert_eq!(
-            url,
-            "postgres://a,b/legwork?target_session_attrs=read-write"
-        );
+        let url = "postgres://a,b/legwork?target_session_attrs=read-write";
+        let (rest, wishes) =
+            tls_wishes(&format!("{url}&sslmode=require&sslrootcert=%2Fca.pem")).unwrap();
+        assert_eq!(rest, url);
         assert_eq!(wishes.ca_file.as_deref(), Some("/ca.pem"));
     }
 }

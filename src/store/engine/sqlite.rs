@@ -157,6 +157,13 @@ fn migrate_under_lock(
     migrated
 }
 
+pub fn lacking(file: &Path, migrations: &[Migration]) -> Result<usize, StoreError> {
+    if !file.exists() {
+        return Ok(migrations.len());
+    }
+    migrate::lacking(&mut Tx::sqlite(&connect(file)?), migrations)
+}
+
 struct SqliteSchema<'a>(&'a Connection);
 
 impl migrate::Schema for SqliteSchema<'_> {

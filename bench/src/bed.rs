@@ -1,0 +1,159 @@
+//! The test bed: a database of its own with accounts in it, and the server that runs on it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::load::Load;
+use crate::options::{ACCOUNTS, CONNECTIONS};
+use crate::postgres::Database;
+use crate::server::{Process, command};
+use crate::{Result, http};
+
+pub enum Engine {
+    Sqlite,
+    Postgres(Database),
+}
+
+impl Engine {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Sqlite => "SQLite",
+            Self::Postgres(_) => "PostgreSQL",
+        }
+    }
+}
+
+#[derive(Clone)]
+pub struct Account {
+    pub id: String,
+    pub test_key: String,
+}
+
+pub struct Bed {
+    binary: PathBuf,
+    pub folder: TempDir,
+    pub engine: Engine,
+    /// Those that the load is spread over.
+    pub accounts: Vec<Account>,
+    /// The one that gets many tasks, and the one that gets few.
+    pub large: Account,
+    pub small: Account,
+    server: Option<Process>,
+}
+
+impl Bed {
+    /// Each account has one task in the end, made by the server: the pattern for all others.
+    pub fn new(binary: &Path, engine: Engine) -> Result<Self> {
+        eprintln!("bench: {}: opening accounts", engine.name());
+        let folder = tempfile::Builder::new()
+            .prefix("legwork-bench-")
+            .tempdir()?;
+        let open = |name: &str| open_account(settled(binary, folder.path(), &engine), name);
+        let accounts = (0..ACCOUNTS)
+            .map(|number| open(&format!("account-{number}")))
+            .collect::<Result<Vec<_>>>()?;
+        let (large, small) = (open("large")?, open("small")?);
+        let mut bed = Self {
+            binary: binary.to_owned(),
+            folder,
+            engine,
+            accounts,
+            large,
+            small,
+            server: None,
+        };
+        let address = bed.server()?.address;
+        for account in bed.accounts.iter().chain([&bed.large, &bed.small]) {
+            http::fetch_json(address, &creation(account), 201)?;
+        }
+        Ok(bed)
+    }
+
+    pub fn name(&self) -> &'static str {
+        self.engine.name()
+    }
+
+    /// The running server; started where it is not.
+    pub fn server(&mut self) -> Result<&Process> {
+        let server = match self.server.take() {
+            Some(server) => server,
+            None => Process::serve(settled(&self.binary, self.folder.path(), &self.engine))?,
+        };
+        Ok(self.server.insert(server))
+    }
+
+    pub fn stop(&mut self) -> Result<()> {
+        self.server.take().map_or(Ok(()), Process::stop)
+    }
+
+    pub fn load(&mut self, requests: Vec<Vec<u8>>, expected: u16) -> Result<Load> {
+        let server = self.server()?;
+        Ok(Load {
+            pid: server.pid(),
+            address: server.address,
+            connections: CONNECTIONS,
+            requests: Arc::new(requests),
+            expected,
+        })
+    }
+
+    pub fn creations(&mut self) -> Result<Load> {
+        let requests = self.accounts.iter().map(creation).collect();
+        self.load(requests, 201)
+    }
+
+    pub fn sqlite_file(&self) -> PathBuf {
+        self.folder.path().join("legwork.db")
+    }
+}
+
+fn settled(binary: &Path, folder: &Path, engine: &Engine) -> Command {
+    let mut command = command(binary, folder);
+    if let Engine::Postgres(database) = engine {
+        command.env("LEGWORK_DATABASE_URL", &database.url);
+    }
+    command
+}
+
+/// The highest tier: no monthly limit gets in the way.
+fn open_account(mut command: Command, name: &str) -> Result<Account> {
+    let email = format!("{name}@example.com");
+    let output = command
+        .args(["account", "create", "--tier", "enterprise", "--json"])
+        .args(["--email", &email, "--name", name])
+        .output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    let opened: Value = serde_json::from_slice(&output.stdout)?;
+    let field = |name: &str| opened[name].as_str().map(str::to_owned);
+    let account = field("id").zip(field("test_key"));
+    let (id, test_key) = account.ok_or("an account without id or key")?;
+    Ok(Account { id, test_key })
+}
+
+/// A request with every field that a task can have.
+fn creation(account: &Account) -> Vec<u8> {
+    let body = json!({
+        "title": "Photograph the storefront of a bakery",
+        "description": "Take three photos from across the street, with the opening hours in view. \
+            The sign must be readable and no passer-by's face may be recognizable.",
+        "instructions": "Ask for Dana if the shutters are down; the back door has a bell.",
+        "category": "photography",
+        "required_skills": ["photography"],
+        "location": {
+            "address": "123 Bedford Avenue", "city": "Brooklyn", "state": "NY",
+            "latitude": 40.7163, "longitude": -73.9595,
+        },
+        "budget_cents": 2500,
+        "priority": "urgent",
+        "deadline": "2199-01-01T12:00:00Z",
+        "proof_types": ["photo", "video"],
+        "metadata": {"order": "A-10293", "campaign": "autumn", "attempt": 1},
+    });
+    http::post("/v1/tasks", &account.test_key, &body.to_string())
+}

@@ -1,0 +1,112 @@
+//! A large and a small account, filled in the database itself: over HTTP it would take minutes.
+
+use rusqlite::Connection;
+
+use crate::Result;
+use crate::bed::{Account, Bed, Engine};
+use crate::options::{FEW_TASKS, Options};
+use crate::pgbench;
+
+/// One task in so many is still funded, the others are cancelled.
+const ONE_FUNDED_IN: i64 = 4;
+
+/// An account whose tasks were filled in.
+pub struct Filled {
+    pub account: Account,
+    pub tasks: i64,
+    ids: &'static str,
+}
+
+pub struct Accounts {
+    pub large: Filled,
+    pub small: Filled,
+}
+
+impl Filled {
+    pub fn funded(&self) -> i64 {
+        // The first is the one that the server made.
+        1 + self.tasks / ONE_FUNDED_IN
+    }
+
+    pub fn id(&self, number: i64) -> String {
+        format!("{}{number:016x}", self.ids)
+    }
+}
+
+pub fn fill(bed: &mut Bed, options: &Options) -> Result<Accounts> {
+    eprintln!("bench: {}: filling in {} tasks", bed.name(), options.tasks);
+    bed.stop()?;
+    let accounts = Accounts {
+        large: Filled {
+            account: bed.large.clone(),
+            tasks: options.tasks,
+            ids: "0190aaaa00007000",
+        },
+        small: Filled {
+            account: bed.small.clone(),
+            tasks: FEW_TASKS,
+            ids: "0190bbbb00007000",
+        },
+    };
+    match &bed.engine {
+        Engine::Sqlite => {
+            let connection = Connection::open(bed.sqlite_file())?;
+            let columns = sqlite_columns(&connection)?;
+            for filled in [&accounts.large, &accounts.small] {
+                connection.execute_batch(&insert(filled, &columns, "printf('%016x', n)"))?;
+                connection.execute_batch(&totals(filled))?;
+            }
+        }
+        Engine::Postgres(database) => {
+            let columns = pgbench::columns(database)?;
+            for filled in [&accounts.large, &accounts.small] {
+                database.run(&insert(filled, &columns, "lpad(to_hex(n), 16, '0')"))?;
+                database.run(&totals(filled))?;
+            }
+            // What autovacuum would do soon, at a moment that disturbs no measurement.
+            database.run("VACUUM ANALYZE")?;
+            database.run("CHECKPOINT")?;
+        }
+    }
+    Ok(accounts)
+}
+
+fn sqlite_columns(connection: &Connection) -> Result<Vec<String>> {
+    let mut columns = connection.prepare("SELECT name FROM pragma_table_info('tasks')")?;
+    let names = columns.query_map([], |row| row.get(0))?;
+    Ok(names.collect::<std::result::Result<_, _>>()?)
+}
+
+/// All tasks from the second on, each like the first.
+fn insert(filled: &Filled, columns: &[String], hex: &str) -> String {
+    let funded = format!("n % {ONE_FUNDED_IN} = 0");
+    let value = |column: &String| match column.as_str() {
+        "id" => format!("'{}' || {hex}", filled.ids),
+        "number" => "n".to_owned(),
+        "status" => format!("CASE WHEN {funded} THEN 'funded' ELSE 'cancelled' END"),
+        "cancelled_at" => format!("CASE WHEN {funded} THEN NULL ELSE created_at END"),
+        _ => column.clone(),
+    };
+    let values: Vec<_> = columns.iter().map(value).collect();
+    format!(
+        "WITH RECURSIVE series (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM series WHERE n < {tasks})
+         INSERT INTO tasks ({columns}) SELECT {values} FROM series, tasks
+         WHERE account_id = '{account}' AND environment = 'test' AND number = 1",
+        tasks = filled.tasks,
+        columns = columns.join(", "),
+        values = values.join(", "),
+        account = filled.account.id,
+    )
+}
+
+fn totals(filled: &Filled) -> String {
+    format!(
+        "UPDATE task_totals SET last_number = {tasks}, funded = {funded},
+             cancelled = {cancelled}, month = 0, month_tasks = 0
+         WHERE account_id = '{account}' AND environment = 'test'",
+        tasks = filled.tasks,
+        funded = filled.funded(),
+        cancelled = filled.tasks - filled.funded(),
+        account = filled.account.id,
+    )
+}

@@ -1,0 +1,204 @@
+//! The load generator: connections that each send the next request when the answer is there.
+//!
+//! It shares the machine with the server, so it does as little as it can: one thread, requests
+//! that are made beforehand, buffers that are used again.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use crate::Result;
+use crate::http;
+use crate::server::processor_time;
+
+/// Not measured: connections are made, caches fill, threads wake up.
+const WARM_UP: Duration = Duration::from_millis(300);
+
+pub struct Load {
+    pub address: SocketAddr,
+    pub connections: usize,
+    pub requests: Arc<Vec<Vec<u8>>>,
+    pub expected: u16,
+    /// The process that answers.
+    pub pid: u32,
+}
+
+/// What was measured: how many in how long, and how long each took.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    /// One for each round.
+    rates: Vec<f64>,
+    micros: Vec<u32>,
+    /// Processor time of the process that answers.
+    processor: Duration,
+}
+
+impl Sample {
+    pub fn of_count(count: u64, elapsed: Duration) -> Self {
+        Self::of_rate(count as f64 / elapsed.as_secs_f64())
+    }
+
+    pub fn of_rate(rate: f64) -> Self {
+        Self {
+            rates: vec![rate],
+            ..Self::default()
+        }
+    }
+
+    pub fn add(&mut self, round: Self) {
+        self.rates.extend(round.rates);
+        self.micros.extend(round.micros);
+        self.micros.sort_unstable();
+        self.processor += round.processor;
+    }
+
+    /// The middle one of the rounds: one disturbed round does not count.
+    pub fn per_second(&self) -> f64 {
+        let mut rates = self.rates.clone();
+        rates.sort_by(f64::total_cmp);
+        rates.get(rates.len() / 2).copied().unwrap_or(0.0)
+    }
+
+    pub fn last_rate(&self) -> f64 {
+        self.rates.last().copied().unwrap_or(0.0)
+    }
+
+    /// In microseconds; none where single requests were not timed.
+    pub fn percentile(&self, percent: usize) -> Option<f64> {
+        let index = self.micros.len() * percent / 100;
+        self.micros.get(index).map(|micros| f64::from(*micros))
+    }
+
+    /// Microseconds of the processor that one answer takes: the figure that stays the same when
+    /// other programs keep the machine busy.
+    pub fn processor_per_request(&self) -> Option<f64> {
+        let answers = self.micros.len();
+        (answers > 0).then(|| self.processor.as_secs_f64() * 1e6 / answers as f64)
+    }
+}
+
+impl Load {
+    /// Drives the server for that long, after a warm-up. Any unexpected answer fails the run.
+    pub fn run(&self, length: Duration) -> Result<Sample> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let from = Instant::now() + WARM_UP.min(length);
+        let window = Window {
+            from,
+            until: from + length,
+        };
+        let (micros, processor) =
+            runtime.block_on(async { tokio::join!(self.drive(window), self.watch(window)) });
+        let mut sample = Sample::of_count(micros.as_ref().map_or(0, Vec::len) as u64, length);
+        sample.micros = micros?;
+        sample.processor = processor?;
+        Ok(sample)
+    }
+
+    /// The processor time that the server takes within the window.
+    async fn watch(&self, window: Window) -> io::Result<Duration> {
+        tokio::time::sleep_until(window.from.into()).await;
+        let before = processor_time(self.pid)?;
+        tokio::time::sleep_until(window.until.into()).await;
+        Ok(processor_time(self.pid)?.saturating_sub(before))
+    }
+
+    async fn drive(&self, window: Window) -> io::Result<Vec<u32>> {
+        let mut connections = JoinSet::new();
+        for number in 0..self.connections {
+            let stream = TcpStream::connect(self.address).await?;
+            stream.set_nodelay(true)?;
+            let connection = Connection {
+                stream,
+                buffer: vec![0; 64 * 1024],
+                expected: self.expected,
+            };
+            let requests = Arc::clone(&self.requests);
+            connections.spawn(connection.drive(requests, number, window));
+        }
+        let mut micros = Vec::new();
+        while let Some(finished) = connections.join_next().await {
+            micros.extend(finished.map_err(io::Error::other)??);
+        }
+        micros.sort_unstable();
+        Ok(micros)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Window {
+    from: Instant,
+    until: Instant,
+}
+
+struct Connection {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+    expected: u16,
+}
+
+impl Connection {
+    /// Returns how long each request took that was answered within the window.
+    async fn drive(
+        mut self,
+        requests: Arc<Vec<Vec<u8>>>,
+        first: usize,
+        window: Window,
+    ) -> io::Result<Vec<u32>> {
+        // Spread over the requests, so that connections do not march in step.
+        let mut next = first * requests.len() / 64;
+        let mut micros = Vec::with_capacity(16 * 1024);
+        let mut sent = Instant::now();
+        loop {
+            self.ask(&requests[next % requests.len()]).await?;
+            let answered = Instant::now();
+            if answered >= window.until {
+                return Ok(micros);
+            }
+            if answered >= window.from {
+                let took = (answered - sent).as_micros();
+                micros.push(u32::try_from(took).unwrap_or(u32::MAX));
+            }
+            sent = answered;
+            next += 1;
+        }
+    }
+
+    async fn ask(&mut self, request: &[u8]) -> io::Result<()> {
+        self.stream.write_all(request).await?;
+        let mut filled = 0;
+        loop {
+            let read = self.stream.read(&mut self.buffer[filled..]).await?;
+            if read == 0 {
+                return Err(io::Error::other("the server closed the connection"));
+            }
+            filled += read;
+            let Some(head) = http::head(&self.buffer[..filled]) else {
+                continue;
+            };
+            if head.ends > self.buffer.len() {
+                self.buffer.resize(head.ends, 0);
+            }
+            if filled >= head.ends {
+                return self.check(head);
+            }
+        }
+    }
+
+    fn check(&self, head: http::Head) -> io::Result<()> {
+        if head.status == self.expected {
+            return Ok(());
+        }
+        let body = String::from_utf8_lossy(&self.buffer[head.body_starts..head.ends]);
+        Err(io::Error::other(format!(
+            "{} instead of {}: {body}",
+            head.status, self.expected
+        )))
+    }
+}

@@ -1,0 +1,93 @@
+//! Measures Legwork against the most that its database and its HTTP stack can do.
+//!
+//! Every figure stands beside a limit that was measured in the same run on the same machine, so
+//! that the ratio means something on any machine. `README.md` says how to run it.
+
+#![forbid(unsafe_code)]
+
+mod bed;
+mod constant;
+mod figures;
+mod fill;
+mod http;
+mod load;
+mod machine;
+mod options;
+mod pgbench;
+mod postgres;
+mod raw_sqlite;
+mod report;
+mod server;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use bed::{Bed, Engine};
+use options::Options;
+use report::Report;
+
+/// The server's allocator: the limit must not win or lose by another one.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<ExitCode> {
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments
+        .next_if(|word| word == constant::COMMAND)
+        .is_some()
+    {
+        constant::serve(arguments.next().unwrap_or_default())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Some(options) = Options::read(arguments)? else {
+        print!("{}", options::HELP);
+        return Ok(ExitCode::SUCCESS);
+    };
+    let binary = server::binary(&options)?;
+    let mut report = Report::default();
+    report.note(&machine::busy_with_others()?);
+    if options.wants("sqlite") {
+        measure(&options, Bed::new(&binary, Engine::Sqlite)?, &mut report)?;
+    }
+    if options.wants("postgres") {
+        match std::env::var("LEGWORK_TEST_POSTGRES_URL") {
+            Ok(url) => {
+                let database = postgres::Cluster::new(&url)?.new_database("server")?;
+                let bed = Bed::new(&binary, Engine::Postgres(database))?;
+                measure(&options, bed, &mut report)?;
+            }
+            Err(_) => report.note(
+                "PostgreSQL was not measured: LEGWORK_TEST_POSTGRES_URL is not set. \
+                 Run scripts/with-postgres cargo run --release -p bench",
+            ),
+        }
+    }
+    report.print(&options);
+    if let Some(file) = &options.json {
+        std::fs::write(file, report.json(&options))
+            .map_err(|e| format!("{}: {e}", file.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// All figures of one engine: first on a database that starts empty, then on a full one.
+fn measure(options: &Options, mut bed: Bed, report: &mut Report) -> Result<()> {
+    let before = figures::small_database(options, &mut bed, report)?;
+    if options.wants_any(&["list", "start", "memory", "grow"]) {
+        let accounts = fill::fill(&mut bed, options)?;
+        figures::full_database(options, &mut bed, &accounts, &before, report)?;
+    }
+    bed.stop()
+}

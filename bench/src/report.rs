@@ -1,0 +1,273 @@
+//! The figures as a Markdown table and as JSON.
+
+use serde_json::{Value, json};
+
+use crate::figures::count;
+use crate::load::Sample;
+use crate::machine;
+use crate::options::{ACCOUNTS, CONNECTIONS, Options, ROUNDS};
+
+#[derive(Default)]
+pub struct Report {
+    figures: Vec<Figure>,
+    notes: Vec<String>,
+}
+
+pub struct Figure {
+    engine: &'static str,
+    name: String,
+    value: f64,
+    unit: Unit,
+    p50: Option<f64>,
+    p99: Option<f64>,
+    processor: Option<f64>,
+    beside: Option<Beside>,
+    target: Option<Target>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    PerSecond,
+    Micros,
+    Seconds,
+    Megabytes,
+}
+
+/// What a figure is held against.
+struct Beside {
+    name: String,
+    value: f64,
+    processor: Option<f64>,
+}
+
+/// A bound on the ratio where there is one, on the figure itself otherwise.
+#[derive(Clone, Copy)]
+enum Target {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+impl Figure {
+    fn new(engine: &'static str, name: &str, value: f64, unit: Unit) -> Self {
+        Self {
+            engine,
+            name: name.to_owned(),
+            value,
+            unit,
+            p50: None,
+            p99: None,
+            processor: None,
+            beside: None,
+            target: None,
+        }
+    }
+
+    pub fn throughput(engine: &'static str, name: &str, sample: &Sample) -> Self {
+        Self {
+            p50: sample.percentile(50),
+            p99: sample.percentile(99),
+            processor: sample.processor_per_request(),
+            ..Self::new(engine, name, sample.per_second(), Unit::PerSecond)
+        }
+    }
+
+    /// Judged by the middle answer.
+    pub fn latency(engine: &'static str, name: &str, sample: &Sample) -> Self {
+        let middle = sample.percentile(50).unwrap_or(f64::NAN);
+        Self {
+            p50: sample.percentile(50),
+            p99: sample.percentile(99),
+            processor: sample.processor_per_request(),
+            ..Self::new(engine, name, middle, Unit::Micros)
+        }
+    }
+
+    pub fn seconds(engine: &'static str, name: &str, seconds: f64) -> Self {
+        Self::new(engine, name, seconds, Unit::Seconds)
+    }
+
+    pub fn megabytes(engine: &'static str, name: &str, megabytes: f64) -> Self {
+        Self::new(engine, name, megabytes, Unit::Megabytes)
+    }
+
+    pub fn at_least(self, ratio: f64, name: &str, limit: &Sample) -> Self {
+        Self {
+            target: Some(Target::AtLeast(ratio)),
+            ..self.beside(name, limit)
+        }
+    }
+
+    pub fn at_most_times(self, times: f64, name: &str, other: &Sample) -> Self {
+        Self {
+            target: Some(Target::AtMost(times)),
+            ..self.beside_latency(name, other)
+        }
+    }
+
+    pub fn at_most(self, value: f64) -> Self {
+        Self {
+            target: Some(Target::AtMost(value)),
+            ..self
+        }
+    }
+
+    /// For information: there is no target.
+    pub fn beside(self, name: &str, other: &Sample) -> Self {
+        self.beside_value(name, other.per_second(), other)
+    }
+
+    pub fn beside_latency(self, name: &str, other: &Sample) -> Self {
+        self.beside_value(name, other.percentile(50).unwrap_or(f64::NAN), other)
+    }
+
+    fn beside_value(self, name: &str, value: f64, other: &Sample) -> Self {
+        Self {
+            beside: Some(Beside {
+                name: name.to_owned(),
+                value,
+                processor: other.processor_per_request(),
+            }),
+            ..self
+        }
+    }
+
+    fn ratio(&self) -> Option<f64> {
+        self.beside.as_ref().map(|beside| self.value / beside.value)
+    }
+
+    fn met(&self) -> Option<bool> {
+        let judged = self.ratio().unwrap_or(self.value);
+        self.target.map(|target| match target {
+            Target::AtLeast(bound) => judged >= bound,
+            Target::AtMost(bound) => judged <= bound,
+        })
+    }
+
+    fn row(&self) -> String {
+        let dash = || "–".to_owned();
+        let millis = |micros: Option<f64>| {
+            micros.map_or_else(dash, |micros| format!("{:.2} ms", micros / 1000.0))
+        };
+        let against = self.beside.as_ref().map_or_else(dash, |beside| {
+            let processor = beside.processor.map(|p| format!(", {p:.0} µs CPU"));
+            let value = self.unit.show(beside.value);
+            format!("{}: {value}{}", beside.name, processor.unwrap_or_default())
+        });
+        let bound = |bound| match self.beside {
+            Some(_) => format!("{bound:.1}"),
+            None => self.unit.show(bound),
+        };
+        let target = self.target.map_or_else(dash, |target| match target {
+            Target::AtLeast(least) => format!("≥ {}", bound(least)),
+            Target::AtMost(most) => format!("≤ {}", bound(most)),
+        });
+        let met = self
+            .met()
+            .map_or_else(dash, |met| if met { "yes" } else { "**no**" }.to_owned());
+        let ratio = self
+            .ratio()
+            .map_or_else(dash, |ratio| format!("{ratio:.2}"));
+        format!(
+            "| {} | {} | {} | {} | {} | {} | {against} | {ratio} | {target} | {met} |",
+            self.engine,
+            self.name,
+            self.unit.show(self.value),
+            millis(self.p50),
+            millis(self.p99),
+            self.processor
+                .map_or_else(dash, |micros| format!("{micros:.0} µs")),
+        )
+    }
+
+    fn json(&self) -> Value {
+        let target = self.target.map(|target| match target {
+            Target::AtLeast(bound) => json!({"at_least": bound}),
+            Target::AtMost(bound) => json!({"at_most": bound}),
+        });
+        json!({
+            "engine": self.engine,
+            "name": self.name,
+            "value": self.value,
+            "unit": self.unit.name(),
+            "p50_micros": self.p50,
+            "p99_micros": self.p99,
+            "processor_micros": self.processor,
+            "beside": self.beside.as_ref().map(Beside::json),
+            "ratio": self.ratio(),
+            "target": target,
+            "met": self.met(),
+        })
+    }
+}
+
+impl Beside {
+    fn json(&self) -> Value {
+        json!({"name": self.name, "value": self.value, "processor_micros": self.processor})
+    }
+}
+
+impl Unit {
+    fn name(self) -> &'static str {
+        match self {
+            Self::PerSecond => "per_second",
+            Self::Micros => "microseconds",
+            Self::Seconds => "seconds",
+            Self::Megabytes => "megabytes",
+        }
+    }
+
+    fn show(self, value: f64) -> String {
+        match self {
+            Self::PerSecond => format!("{}/s", count(value.round() as i64)),
+            Self::Micros => format!("{:.2} ms", value / 1000.0),
+            Self::Seconds => format!("{value:.3} s"),
+            Self::Megabytes => format!("{value:.0} MB"),
+        }
+    }
+}
+
+impl Report {
+    pub fn add(&mut self, figure: Figure) {
+        eprintln!("{}", figure.row());
+        self.figures.push(figure);
+    }
+
+    pub fn note(&mut self, text: &str) {
+        self.notes.push(text.to_owned());
+    }
+
+    pub fn print(&self, options: &Options) {
+        println!("{}\n", self.circumstances(options).join("\n\n"));
+        println!(
+            "| Engine | Figure | Measured | p50 | p99 | CPU | Beside | Ratio | Target | Met |"
+        );
+        println!("|---|---|--:|--:|--:|--:|---|--:|--:|---|");
+        for figure in &self.figures {
+            println!("{}", figure.row());
+        }
+    }
+
+    pub fn json(&self, options: &Options) -> String {
+        let figures: Vec<_> = self.figures.iter().map(Figure::json).collect();
+        let report = json!({"notes": self.circumstances(options), "figures": figures});
+        format!("{report:#}\n")
+    }
+
+    fn circumstances(&self, options: &Options) -> Vec<String> {
+        let mut lines = vec![
+            machine::describe().unwrap_or_default(),
+            format!(
+                "{CONNECTIONS} connections, {ACCOUNTS} accounts, test keys; rates are the middle of \
+                 {ROUNDS} rounds of {:.1} s, each in turn with its limit; lists are timed on one \
+                 connection and judged by p50. CPU is the processor time of the server for one \
+                 answer, its database server and the load generator not included.",
+                options.round().as_secs_f64()
+            ),
+        ];
+        if options.quick {
+            lines.push("A quick run: it shows that all of this works, and little else.".into());
+        }
+        lines.extend(self.notes.iter().cloned());
+        lines
+    }
+}

@@ -1,0 +1,150 @@
+//! The server under measurement, as a process of its own.
+
+use std::io::{self, BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::Result;
+use crate::options::Options;
+
+const GREETING: &str = "Legwork listens on http://";
+/// How long a process that was asked to stop may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The server's binary: the one that was named, or the one beside this program, freshly built.
+pub fn binary(options: &Options) -> Result<PathBuf> {
+    if let Some(named) = &options.server {
+        return Ok(named.canonicalize()?);
+    }
+    // Set under `cargo run`; a bench that was started by hand takes what is there.
+    if let Some(cargo) = std::env::var_os("CARGO") {
+        eprintln!("bench: building the server");
+        let built = Command::new(cargo)
+            .args(["build", "--release", "-p", "legwork", "--bin", "legwork"])
+            .status()?;
+        if !built.success() {
+            return Err("the server does not build".into());
+        }
+    }
+    let binary = std::env::current_exe()?.with_file_name("legwork");
+    if !binary.exists() {
+        return Err("no server beside this program: cargo build --release -p legwork".into());
+    }
+    Ok(binary)
+}
+
+/// A command of the server that no setting of this shell reaches.
+pub fn command(binary: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(binary);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("LEGWORK_") {
+            command.env_remove(name);
+        }
+    }
+    command
+        .current_dir(folder)
+        .env("LEGWORK_DATA", folder)
+        .env("LEGWORK_RATE_LIMITS", "off")
+        .env("LEGWORK_LOG", "warn");
+    command
+}
+
+/// A process that listens, and is stopped when this goes.
+pub struct Process {
+    child: Child,
+    pub address: SocketAddr,
+    pub spawned: Instant,
+}
+
+impl Process {
+    pub fn serve(mut command: Command) -> Result<Self> {
+        command.env("LEGWORK_LISTEN", "127.0.0.1:0");
+        Self::start(command, GREETING)
+    }
+
+    /// Starts a process and waits until it has printed the greeting and its address.
+    pub fn start(mut command: Command, greeting: &str) -> Result<Self> {
+        let spawned = Instant::now();
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let stdout = child.stdout.take();
+        let mut process = Self {
+            child,
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            spawned,
+        };
+        let mut lines = BufReader::new(stdout.ok_or("no standard output")?).lines();
+        for line in &mut lines {
+            if let Some(address) = line?.strip_prefix(greeting) {
+                process.address = address.parse()?;
+                // What else it prints is read away, or it would write to a closed pipe.
+                std::thread::spawn(move || lines.for_each(drop));
+                return Ok(process);
+            }
+        }
+        Err("the server ended before it listened".into())
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Memory that is in use, and the most that ever was, in bytes.
+    pub fn memory(&self) -> Result<(u64, u64)> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            let kilobytes = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+            kilobytes.map(|kilobytes: u64| kilobytes * 1024)
+        };
+        let read = field("VmRSS:").zip(field("VmHWM:"));
+        read.ok_or_else(|| "no memory figures in /proc".into())
+    }
+
+    /// Asks the process to stop and waits for it.
+    pub fn stop(mut self) -> Result<()> {
+        self.terminate()
+    }
+
+    fn terminate(&mut self) -> Result<()> {
+        if self.child.try_wait()?.is_some() {
+            return Ok(());
+        }
+        let asked = format!("kill -TERM {}", self.child.id());
+        Command::new("sh").args(["-c", &asked]).status()?;
+        let asked = Instant::now();
+        while self.child.try_wait()?.is_none() {
+            if asked.elapsed() > PATIENCE {
+                self.child.kill()?;
+                self.child.wait()?;
+                return Err("the server did not stop when asked".into());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+}
+
+/// How long a process has kept processors busy so far, for itself and in the kernel.
+pub fn processor_time(pid: u32) -> io::Result<Duration> {
+    /// The kernel counts in hundredths of a second towards programs, whatever its own clock.
+    const TICK: Duration = Duration::from_millis(10);
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The name of the program, in parentheses, may hold anything; fields are counted after it.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let ticks = fields.split_whitespace().skip(11).take(2);
+    Ok(TICK * ticks.filter_map(|field| field.parse::<u32>().ok()).sum())
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.terminate().is_err() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Tasks a month and requests a minute.
+
+use futures_util::future::join_all;
+use legwork::domain::Tier;
+use serde_json::json;
+
+use crate::support::{TestApp, on_both_engines, path, storefront};
+
+on_both_engines!(
+    the_monthly_limit_is_exact_under_concurrency,
+    a_new_month_starts_from_nothing,
+    the_rate_limit_is_told_and_kept,
+);
+
+async fn the_monthly_limit_is_exact_under_concurrency(app: TestApp) {
+    let dev = app.developer_on(Tier::Free).await;
+    let task = storefront();
+    let replies = join_all((0..130).map(|_| dev.test.post("/v1/tasks", &task))).await;
+    let created = replies.iter().filter(|reply| reply.status == 201).count();
+    assert_eq!(created, 100);
+    for reply in replies.into_iter().filter(|reply| reply.status != 201) {
+        reply.expect_error(403, "TASK_LIMIT_EXCEEDED");
+    }
+    let list = dev.test.get("/v1/tasks?limit=1").await.expect(200);
+    assert_eq!(list["meta"]["total"], 100);
+    let usage = dev.test.get("/v1/account/usage").await.expect(200);
+    assert_eq!(usage["tasks_this_month"], 100);
+    assert_eq!(usage["tasks_limit"], 100);
+    // The other environment has a limit of its own.
+    dev.create_live_task().await;
+}
+
+async fn a_new_month_starts_from_nothing(app: TestApp) {
+    let dev = app.developer_on(Tier::Free).await;
+    app.set_time("2026-11-30T23:59:59.999Z");
+    let first = dev.create_task().await;
+    let cancel = format!("{}/cancel", path(&first));
+    dev.test.post(&cancel, &json!({})).await.expect(200);
+    let full = "UPDATE task_totals SET month_tasks = 99 WHERE environment = 'test'";
+    app.database.execute(full).await;
+    dev.create_task().await;
+    let reply = dev.test.post("/v1/tasks", &storefront()).await;
+    reply.expect_error(403, "TASK_LIMIT_EXCEEDED");
+    app.set_time("2026-12-01T00:00:00.000Z");
+    let account = dev.test.get("/v1/account").await.expect(200);
+    assert_eq!(account["tasks_this_month"], 0);
+    dev.create_task().await;
+    let account = dev.test.get("/v1/account").await.expect(200);
+    assert_eq!(account["tasks_this_month"], 1);
+}
+
+async fn the_rate_limit_is_told_and_kept(app: TestApp) {
+    let (dev, other) = (app.developer_on(Tier::Free).await, app.developer().await);
+    let reply = dev.test.get("/v1/account").await;
+    assert_eq!(reply.header("ratelimit-policy"), "\"default\";q=600;w=60");
+    assert!(
+        reply
+            .header("ratelimit")
+            .starts_with("\"default\";r=599;t=")
+    );
+    let mut refused = None;
+    for _ in 0..700 {
+        let reply = dev.live.get("/v1/account").await;
+        if reply.status == 429 {
+            refused = Some(reply);
+            break;
+        }
+    }
+    let refused = refused.expect("700 requests at once are more than 600 a minute");
+    let refused = refused.expect_error(429, "RATE_LIMITED");
+    assert!(refused.header("retry-after").parse::<u64>().unwrap() >= 1);
+    assert!(refused.header("ratelimit").starts_with("\"default\";r=0;"));
+    let faulty = other.test.get("/v1/tasks?limit=0").await;
+    assert!(
+        faulty
+            .header("ratelimit")
+            .starts_with("\"default\";r=2999;")
+    );
+}

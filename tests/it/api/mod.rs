@@ -1,0 +1,11 @@
+mod account;
+mod authentication;
+mod cancelling;
+mod creating;
+mod database_loss;
+mod hostile_input;
+mod http;
+mod idempotency;
+mod limits;
+mod listing;
+mod updating;

@@ -1,0 +1,12 @@
+//! The service as its users meet it: over real sockets, on both databases.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+mod api;
+mod architecture;
+mod cli;
+mod openapi;
+mod store;

@@ -1,0 +1,178 @@
+//! What the store promises, on both engines.
+
+use std::sync::Arc;
+use std::sync::mpsc;
+
+use futures_util::future::join_all;
+use futures_util::poll;
+use legwork::ambient;
+use legwork::domain::{AccountId, NewAccount, Tier, Timestamp};
+use legwork::store::{Store, StoreError, all_statements};
+use legwork::usecases::{self, OpenedAccount, Refusal};
+
+use crate::support::{Database, Engine, TestApp, on_both_engines, tell};
+
+on_both_engines!(
+    every_statement_prepares,
+    a_failing_transaction_undoes_only_itself,
+    a_panic_undoes_only_itself,
+    many_writers_at_once_lose_nothing,
+    opening_twice_changes_nothing,
+    a_newer_database_is_refused,
+    a_changed_migration_is_refused,
+    servers_that_start_at_once_migrate_once,
+);
+
+async fn every_statement_prepares(app: TestApp) {
+    let statements: Vec<_> = all_statements().collect();
+    assert!(statements.len() > 20);
+    for statement in statements {
+        let checked = app.store.write(move |tx| tx.check(statement)).await;
+        checked.unwrap_or_else(|error| panic!("{error}\n{}", statement.sql()));
+    }
+}
+
+#[test]
+fn the_two_schemas_agree_column_by_column() {
+    let schema = |engine| {
+        let (send, receive) = mpsc::channel();
+        tell(engine, async move |app: TestApp| {
+            let columns = app.store.write(|tx| tx.schema()).await.unwrap();
+            send.send(columns).unwrap();
+        });
+        receive.recv().unwrap()
+    };
+    let (sqlite, postgres) = (schema(Engine::Sqlite), schema(Engine::Postgres));
+    assert!(sqlite.len() > 60);
+    assert_eq!(sqlite, postgres);
+}
+
+fn somebody() -> OpenedAccount {
+    let now = Timestamp::rule(TestApp::NOON).unwrap();
+    let id = AccountId::new(now, &ambient::random());
+    let new = NewAccount {
+        email: format!("{id}@example.com"),
+        name: "Ada".to_owned(),
+        company: None,
+        tier: Tier::Free,
+    };
+    OpenedAccount::new(&new, now)
+}
+
+async fn exists(store: &Store, account: &OpenedAccount) -> bool {
+    let id = account.account.id;
+    store
+        .read(move |tx| tx.account(id))
+        .await
+        .unwrap()
+        .is_some()
+}
+
+/// Queues three transactions behind one that waits, so that SQLite commits all in one batch.
+async fn three_in_a_batch(
+    store: &Store,
+    spoil: impl Fn() -> Result<(), Refusal> + Send + Sync + Clone + 'static,
+) {
+    let people = [somebody(), somebody(), somebody()];
+    let (release, wait) = mpsc::channel::<()>();
+    let first = tokio::spawn({
+        let store = store.clone();
+        async move {
+            store
+                .write(move |_| Ok::<_, StoreError>(wait.recv().is_ok()))
+                .await
+        }
+    });
+    let mut writes = Vec::new();
+    for (index, person) in people.iter().cloned().enumerate() {
+        let spoil = spoil.clone();
+        let mut write = Box::pin(store.write(move |tx| {
+            usecases::create_account(tx, &person)?;
+            if index == 1 { spoil() } else { Ok(()) }
+        }));
+        // Polled once, so that all are queued before the first is let go.
+        assert!(poll!(&mut write).is_pending());
+        writes.push(write);
+    }
+    release.send(()).unwrap();
+    assert!(first.await.unwrap().unwrap());
+    let results = join_all(writes).await;
+    let kept: Vec<_> = results.iter().map(Result::is_ok).collect();
+    assert_eq!(kept, [true, false, true]);
+    for (person, kept) in people.iter().zip(kept) {
+        assert_eq!(exists(store, person).await, kept);
+    }
+}
+
+async fn a_failing_transaction_undoes_only_itself(app: TestApp) {
+    three_in_a_batch(&app.store, || Err(Refusal::TaskNotFound)).await;
+}
+
+async fn a_panic_undoes_only_itself(app: TestApp) {
+    three_in_a_batch(&app.store, || panic!("on purpose")).await;
+}
+
+async fn many_writers_at_once_lose_nothing(app: TestApp) {
+    let people: Vec<_> = (0..300).map(|_| somebody()).collect();
+    let writes = people.iter().cloned().map(|person| {
+        let store = app.store.clone();
+        tokio::spawn(async move {
+            store
+                .write(move |tx| usecases::create_account(tx, &person))
+                .await
+        })
+    });
+    for written in join_all(writes).await {
+        written.unwrap().unwrap();
+    }
+    for person in &people {
+        assert!(exists(&app.store, person).await);
+    }
+}
+
+async fn opening_twice_changes_nothing(app: TestApp) {
+    let person = somebody();
+    let written = person.clone();
+    let write = app
+        .store
+        .write(move |tx| usecases::create_account(tx, &written));
+    write.await.unwrap();
+    let again = app.database.open().await;
+    assert!(exists(&again, &person).await);
+}
+
+async fn open_again(database: &Arc<Database>) -> Result<Store, StoreError> {
+    let location = database.location();
+    let opening = tokio::task::spawn_blocking(move || Store::open(&location));
+    opening.await.unwrap()
+}
+
+async fn a_newer_database_is_refused(app: TestApp) {
+    let newer = "INSERT INTO migrations (version, name, fingerprint) VALUES (999, 'future', 'x')";
+    app.database.execute(newer).await;
+    let Err(error) = open_again(&app.database).await else {
+        panic!("a newer database was opened");
+    };
+    assert!(
+        error
+            .to_string()
+            .contains("newer legwork (step 999 \"future\""),
+        "{error}"
+    );
+}
+
+async fn a_changed_migration_is_refused(app: TestApp) {
+    let changed = "UPDATE migrations SET fingerprint = 'x' WHERE version = 1";
+    app.database.execute(changed).await;
+    assert!(open_again(&app.database).await.is_err());
+}
+
+async fn servers_that_start_at_once_migrate_once(app: TestApp) {
+    for _ in 0..3 {
+        let database = Arc::new(Database::create(app.database.engine));
+        let openings = join_all((0..6).map(|_| open_again(&database))).await;
+        for store in openings {
+            store.unwrap().ping().await.unwrap();
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! A database of its own for each test.
+
+use std::path::PathBuf;
+
+use legwork::ambient;
+use legwork::store::{Location, Store};
+use tokio_postgres::NoTls;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+/// Gone when dropped, but only when the test is over: keep it as long as its server.
+pub struct Database {
+    pub engine: Engine,
+    pub folder: tempfile::TempDir,
+    name: String,
+}
+
+impl Database {
+    pub fn create(engine: Engine) -> Self {
+        let random: [u8; 8] = ambient::random();
+        let name = format!("legwork_test_{:016x}", u64::from_be_bytes(random));
+        if engine == Engine::Postgres {
+            on_server(&server_url(), format!("CREATE DATABASE {name}"));
+        }
+        Self {
+            engine,
+            folder: tempfile::tempdir().unwrap(),
+            name,
+        }
+    }
+
+    pub fn file(&self) -> PathBuf {
+        self.folder.path().join("legwork.db")
+    }
+
+    /// Where PostgreSQL is, for the command line; none on SQLite.
+    pub fn url(&self) -> Option<String> {
+        (self.engine == Engine::Postgres).then(|| with_database(&server_url(), &self.name))
+    }
+
+    pub fn location(&self) -> Location {
+        match self.url() {
+            None => Location::Sqlite { file: self.file() },
+            Some(url) => Location::Postgres {
+                url,
+                connections: 8,
+            },
+        }
+    }
+
+    pub async fn open(&self) -> Store {
+        let location = self.location();
+        tokio::task::spawn_blocking(move || Store::open(&location))
+            .await
+            .unwrap()
+            .unwrap()
+    }
+
+    /// Does to the database what the service has no command for.
+    pub async fn execute(&self, sql: &str) {
+        match self.url() {
+            None => {
+                let connection = rusqlite::Connection::open(self.file()).unwrap();
+                connection
+                    .busy_timeout(std::time::Duration::from_secs(5))
+                    .unwrap();
+                connection.execute_batch(sql).unwrap();
+            }
+            Some(url) => {
+                let sql = sql.to_owned();
+                tokio::task::spawn_blocking(move || on_server(&url, sql))
+                    .await
+                    .unwrap();
+            }
+        }
+    }
+
+    /// Everything in one column, as text.
+    pub async fn column(&self, sql: &str) -> Vec<String> {
+        match self.url() {
+            None => {
+                let connection = rusqlite::Connection::open(self.file()).unwrap();
+                let mut statement = connection.prepare(sql).unwrap();
+                let rows = statement.query_map([], |row| row.get(0)).unwrap();
+                rows.map(Result::unwrap).collect()
+            }
+            Some(url) => {
+                let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+                tokio::spawn(connection);
+                let rows = client.query(sql, &[]).await.unwrap();
+                rows.iter().map(|row| row.get(0)).collect()
+            }
+        }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if self.engine == Engine::Postgres && !std::thread::panicking() {
+            let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
+            let dropping = std::thread::spawn(move || on_server(&server_url(), drop));
+            dropping.join().unwrap();
+        }
+    }
+}
+
+pub fn server_url() -> String {
+    std::env::var("LEGWORK_TEST_POSTGRES_URL").unwrap_or_else(|_| {
+        panic!(
+            "LEGWORK_TEST_POSTGRES_URL names no PostgreSQL server: run ./test, \
+             or scripts/with-postgres cargo test"
+        )
+    })
+}
+
+/// The URL with its database exchanged.
+fn with_database(url: &str, name: &str) -> String {
+    let (base, query) = url.split_once('?').unwrap_or((url, ""));
+    let (server, _) = base.rsplit_once('/').unwrap();
+    if query.is_empty() {
+        format!("{server}/{name}")
+    } else {
+        format!("{server}/{name}?{query}")
+    }
+}
+
+fn on_server(url: &str, sql: String) {
+    let url = url.to_owned();
+    let work = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let (client, connection) = tokio_postgres::connect(&url, NoTls)
+                .await
+                .unwrap_or_else(|e| panic!("PostgreSQL cannot be reached: {e}"));
+            tokio::spawn(connection);
+            client.batch_execute(&sql).await.unwrap();
+        });
+    };
+    // A thread of its own: the caller may be inside a runtime.
+    std::thread::spawn(work).join().unwrap();
+}

@@ -1,0 +1,49 @@
+//! What every test stands on: a database, a server on a real socket, people who use it.
+
+mod app;
+mod database;
+mod developer;
+mod http;
+mod process;
+mod proxy;
+
+pub use app::TestApp;
+pub use database::{Database, Engine};
+pub use developer::{Developer, path, storefront};
+pub use http::{Client, Reply, exchange};
+pub use process::{Command, Server, key_in};
+pub use proxy::Proxy;
+
+use std::sync::Arc;
+
+/// Runs each named story on SQLite and on PostgreSQL, each on a database of its own.
+macro_rules! on_both_engines {
+    ($($story:ident),+ $(,)?) => { $(
+        mod $story {
+            #[test]
+            fn on_sqlite() {
+                $crate::support::tell($crate::support::Engine::Sqlite, super::$story);
+            }
+
+            #[test]
+            fn on_postgres() {
+                $crate::support::tell($crate::support::Engine::Postgres, super::$story);
+            }
+        }
+    )+ };
+}
+pub(crate) use on_both_engines;
+
+/// Runs a story from start to end.
+pub fn tell<F: Future<Output = ()>>(engine: Engine, story: impl FnOnce(TestApp) -> F) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let database = Arc::new(Database::create(engine));
+        let app = TestApp::start(&database).await;
+        story(app).await;
+    });
+}
