@@ -3,6 +3,7 @@
 
 #![allow(clippy::disallowed_methods)]
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -42,6 +43,21 @@ impl Clock {
         };
         Timestamp::from_millis(millis)
     }
+}
+
+/// Random bytes for an id: unique, but nobody's secret. Taken from a store of each thread, because
+/// every request needs some and asking the operating system each time costs more than the rest.
+pub fn random_for_id() -> [u8; 10] {
+    thread_local! {
+        static STORE: RefCell<Vec<[u8; 10]>> = const { RefCell::new(Vec::new()) };
+    }
+    STORE.with_borrow_mut(|store| {
+        if store.is_empty() {
+            let bytes: [u8; 640] = random();
+            store.extend(bytes.as_chunks().0);
+        }
+        store.pop().unwrap_or_else(random)
+    })
 }
 
 /// Bytes from the operating system's generator.

@@ -34,6 +34,8 @@ pub struct Account {
 }
 
 pub struct Bed {
+    /// First, so that it stops before its database goes.
+    server: Option<Process>,
     binary: PathBuf,
     pub folder: TempDir,
     pub engine: Engine,
@@ -42,7 +44,6 @@ pub struct Bed {
     /// The one that gets many tasks, and the one that gets few.
     pub large: Account,
     pub small: Account,
-    server: Option<Process>,
 }
 
 impl Bed {

@@ -59,9 +59,17 @@ impl Sample {
 
     /// The middle one of the rounds: one disturbed round does not count.
     pub fn per_second(&self) -> f64 {
-        let mut rates = self.rates.clone();
-        rates.sort_by(f64::total_cmp);
-        rates.get(rates.len() / 2).copied().unwrap_or(0.0)
+        median(self.rates.clone())
+    }
+
+    /// The middle one of the ratios, each taken from two rounds that ran one after the other; where
+    /// they did not take turns, the ratio of the middles.
+    pub fn rate_ratio(&self, other: &Self) -> f64 {
+        if self.rates.len() != other.rates.len() {
+            return self.per_second() / other.per_second();
+        }
+        let pairs = self.rates.iter().zip(&other.rates);
+        median(pairs.map(|(own, other)| own / other).collect())
     }
 
     pub fn last_rate(&self) -> f64 {
@@ -80,6 +88,11 @@ impl Sample {
         let answers = self.micros.len();
         (answers > 0).then(|| self.processor.as_secs_f64() * 1e6 / answers as f64)
     }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 impl Load {

@@ -11,7 +11,7 @@ Measures Legwork against the most that its database and its HTTP stack can do.
 Usage: [scripts/with-postgres] cargo run --release -p bench -- [OPTIONS]
 
   --quick          Small counts, short measurements: does it work? Its figures mean little
-  --seconds N      Length of each measurement [default: 9]
+  --seconds N      Length of each measurement [default: 10]
   --tasks N        Tasks of the large account [default: 1000000]
   --only NAME      Only this engine (sqlite, postgres) or figure (create, get, list, start,
                    grow, memory); may be given several times
@@ -35,7 +35,7 @@ pub struct Options {
 
 /// A figure and its limit are measured in turns, so that a machine that is slow for a while is
 /// slow for both.
-pub const ROUNDS: u32 = 3;
+pub const ROUNDS: u32 = 5;
 pub const CONNECTIONS: usize = 64;
 pub const ACCOUNTS: usize = 50;
 /// Tasks of the small account that the large one is compared with.
@@ -46,7 +46,7 @@ impl Options {
     pub fn read(mut words: impl Iterator<Item = String>) -> Result<Option<Self>> {
         let mut options = Self {
             quick: false,
-            seconds: 9.0,
+            seconds: 10.0,
             tasks: 1_000_000,
             only: Vec::new(),
             json: None,
@@ -57,7 +57,7 @@ impl Options {
             match word.as_str() {
                 "--quick" => {
                     options.quick = true;
-                    options.seconds = 1.5;
+                    options.seconds = 2.0;
                     options.tasks = 20_000;
                 }
                 "--seconds" => options.seconds = value()?.parse()?,

@@ -18,9 +18,8 @@ pub struct Figure {
     name: String,
     value: f64,
     unit: Unit,
-    p50: Option<f64>,
-    p99: Option<f64>,
-    processor: Option<f64>,
+    /// Where single answers were timed.
+    sample: Option<Sample>,
     beside: Option<Beside>,
     target: Option<Target>,
 }
@@ -37,6 +36,7 @@ enum Unit {
 struct Beside {
     name: String,
     value: f64,
+    ratio: f64,
     processor: Option<f64>,
 }
 
@@ -54,9 +54,7 @@ impl Figure {
             name: name.to_owned(),
             value,
             unit,
-            p50: None,
-            p99: None,
-            processor: None,
+            sample: None,
             beside: None,
             target: None,
         }
@@ -64,9 +62,7 @@ impl Figure {
 
     pub fn throughput(engine: &'static str, name: &str, sample: &Sample) -> Self {
         Self {
-            p50: sample.percentile(50),
-            p99: sample.percentile(99),
-            processor: sample.processor_per_request(),
+            sample: Some(sample.clone()),
             ..Self::new(engine, name, sample.per_second(), Unit::PerSecond)
         }
     }
@@ -75,9 +71,7 @@ impl Figure {
     pub fn latency(engine: &'static str, name: &str, sample: &Sample) -> Self {
         let middle = sample.percentile(50).unwrap_or(f64::NAN);
         Self {
-            p50: sample.percentile(50),
-            p99: sample.percentile(99),
-            processor: sample.processor_per_request(),
+            sample: Some(sample.clone()),
             ..Self::new(engine, name, middle, Unit::Micros)
         }
     }
@@ -113,18 +107,22 @@ impl Figure {
 
     /// For information: there is no target.
     pub fn beside(self, name: &str, other: &Sample) -> Self {
-        self.beside_value(name, other.per_second(), other)
+        let ratio = self.sample.as_ref().map(|own| own.rate_ratio(other));
+        self.held_against(name, other.per_second(), ratio, other)
     }
 
     pub fn beside_latency(self, name: &str, other: &Sample) -> Self {
-        self.beside_value(name, other.percentile(50).unwrap_or(f64::NAN), other)
+        let middle = other.percentile(50).unwrap_or(f64::NAN);
+        let ratio = self.value / middle;
+        self.held_against(name, middle, Some(ratio), other)
     }
 
-    fn beside_value(self, name: &str, value: f64, other: &Sample) -> Self {
+    fn held_against(self, name: &str, value: f64, ratio: Option<f64>, other: &Sample) -> Self {
         Self {
             beside: Some(Beside {
                 name: name.to_owned(),
                 value,
+                ratio: ratio.unwrap_or(f64::NAN),
                 processor: other.processor_per_request(),
             }),
             ..self
@@ -132,7 +130,15 @@ impl Figure {
     }
 
     fn ratio(&self) -> Option<f64> {
-        self.beside.as_ref().map(|beside| self.value / beside.value)
+        self.beside.as_ref().map(|beside| beside.ratio)
+    }
+
+    fn percentile(&self, percent: usize) -> Option<f64> {
+        self.sample.as_ref()?.percentile(percent)
+    }
+
+    fn processor(&self) -> Option<f64> {
+        self.sample.as_ref()?.processor_per_request()
     }
 
     fn met(&self) -> Option<bool> {
@@ -172,9 +178,9 @@ impl Figure {
             self.engine,
             self.name,
             self.unit.show(self.value),
-            millis(self.p50),
-            millis(self.p99),
-            self.processor
+            millis(self.percentile(50)),
+            millis(self.percentile(99)),
+            self.processor()
                 .map_or_else(dash, |micros| format!("{micros:.0} µs")),
         )
     }
@@ -189,9 +195,9 @@ impl Figure {
             "name": self.name,
             "value": self.value,
             "unit": self.unit.name(),
-            "p50_micros": self.p50,
-            "p99_micros": self.p99,
-            "processor_micros": self.processor,
+            "p50_micros": self.percentile(50),
+            "p99_micros": self.percentile(99),
+            "processor_micros": self.processor(),
             "beside": self.beside.as_ref().map(Beside::json),
             "ratio": self.ratio(),
             "target": target,
@@ -257,8 +263,8 @@ impl Report {
         let mut lines = vec![
             machine::describe().unwrap_or_default(),
             format!(
-                "{CONNECTIONS} connections, {ACCOUNTS} accounts, test keys; rates are the middle of \
-                 {ROUNDS} rounds of {:.1} s, each in turn with its limit; lists are timed on one \
+                "{CONNECTIONS} connections, {ACCOUNTS} accounts, test keys; rates and ratios are the \
+                 middle of {ROUNDS} rounds of {:.1} s, each in turn with its limit; lists are timed on one \
                  connection and judged by p50. CPU is the processor time of the server for one \
                  answer, its database server and the load generator not included.",
                 options.round().as_secs_f64()

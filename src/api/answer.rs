@@ -10,6 +10,9 @@ use crate::store::StoreError;
 
 pub const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
+/// How many headers an answer has in the end.
+const HEADERS: usize = 10;
+
 /// A successful answer whose body is already JSON text.
 #[derive(Debug)]
 pub struct Answer {
@@ -38,8 +41,11 @@ pub fn to_json<B: Serialize>(body: &B) -> Result<String, StoreError> {
 
 impl IntoResponse for Answer {
     fn into_response(self) -> Response<Body> {
-        let mut response = (self.status, self.body).into_response();
+        let mut response = Response::new(Body::from(self.body));
+        *response.status_mut() = self.status;
         let headers = response.headers_mut();
+        // Room for those that the layers above add, so that the map does not grow step by step.
+        headers.reserve(HEADERS);
         headers.insert(header::CONTENT_TYPE, JSON);
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if self.replayed {

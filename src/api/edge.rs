@@ -1,19 +1,21 @@
 //! The outermost layer: every request passes here on its way in, every answer on its way out.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
-use metrics::{counter, histogram};
+use metrics::{Counter, Histogram, counter, histogram};
 
 use super::App;
 use super::error::ApiError;
 use crate::ambient;
-use crate::domain::TaskId;
+use crate::domain::RequestId;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID_BYTES: usize = 200;
@@ -61,7 +63,7 @@ fn request_id(headers: &HeaderMap, app: &App) -> HeaderValue {
     match headers.get(REQUEST_ID).filter(fit) {
         Some(value) => value.clone(),
         None => {
-            let id = TaskId::new(app.clock.now(), &ambient::random());
+            let id = RequestId::new(app.clock.now(), &ambient::random_for_id());
             HeaderValue::try_from(id.to_string()).unwrap_or(HeaderValue::from_static("none"))
         }
     }
@@ -87,13 +89,7 @@ fn account_for(
     cause: Option<String>,
 ) {
     let elapsed = started.elapsed();
-    let labels = [
-        ("method", known_method(method).to_owned()),
-        ("route", route.to_owned()),
-        ("status", status.as_str().to_owned()),
-    ];
-    counter!("legwork_requests_total", &labels).increment(1);
-    histogram!("legwork_request_seconds", &labels[..2]).record(elapsed.as_secs_f64());
+    count(known_method(method), route, status, elapsed);
     let request_id = request_id.to_str().unwrap_or_default();
     let (status, micros) = (status.as_u16(), elapsed.as_micros() as u64);
     match cause {
@@ -104,16 +100,48 @@ fn account_for(
     }
 }
 
+/// The metrics of one method and status, by route.
+type ByRoute = HashMap<String, (Counter, Histogram)>;
+
+fn count(method: &'static str, route: &str, status: StatusCode, elapsed: Duration) {
+    thread_local! {
+        /// Looking a metric up by its labels costs more than counting.
+        static KNOWN: RefCell<HashMap<(&'static str, u16), ByRoute>> = RefCell::default();
+    }
+    KNOWN.with_borrow_mut(|known| {
+        let by_route = known.entry((method, status.as_u16())).or_default();
+        if !by_route.contains_key(route) {
+            by_route.insert(route.to_owned(), register(method, route, status));
+        }
+        if let Some((requests, seconds)) = by_route.get(route) {
+            requests.increment(1);
+            seconds.record(elapsed.as_secs_f64());
+        }
+    });
+}
+
+fn register(method: &'static str, route: &str, status: StatusCode) -> (Counter, Histogram) {
+    let labels = [
+        ("method", method.to_owned()),
+        ("route", route.to_owned()),
+        ("status", status.as_str().to_owned()),
+    ];
+    (
+        counter!("legwork_requests_total", &labels),
+        histogram!("legwork_request_seconds", &labels[..2]),
+    )
+}
+
 /// Anybody can make up methods; metrics must not grow with them.
-fn known_method(method: &Method) -> &str {
+fn known_method(method: &Method) -> &'static str {
     match *method {
-        Method::GET
-        | Method::HEAD
-        | Method::POST
-        | Method::PUT
-        | Method::PATCH
-        | Method::DELETE
-        | Method::OPTIONS => method.as_str(),
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
         _ => "other",
     }
 }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use governor::clock::{Clock as _, DefaultClock};
 use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DashMapStateStore;
@@ -95,13 +95,16 @@ impl Standing {
         let full_again = (used * WINDOW_SECONDS).div_ceil(u64::from(quota));
         let policy = format!("\"default\";q={quota};w={WINDOW_SECONDS}");
         let standing = format!("\"default\";r={remaining};t={full_again}");
-        for (name, value) in [("ratelimit-policy", policy), ("ratelimit", standing)] {
+        for (name, value) in [(POLICY, policy), (STANDING, standing)] {
             if let Ok(value) = HeaderValue::try_from(value) {
                 headers.insert(name, value);
             }
         }
     }
 }
+
+const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const STANDING: HeaderName = HeaderName::from_static("ratelimit");
 
 #[cfg(test)]
 mod tests {

@@ -274,7 +274,7 @@ pub async fn create(
     post: Post,
 ) -> Result<Answer, ApiError> {
     let new = new_task(&post)?;
-    let id = TaskId::new(app.clock.now(), &ambient::random());
+    let id = TaskId::new(app.clock.now(), &ambient::random_for_id());
     let holder = caller.holder;
     once(
         &app,

@@ -40,7 +40,7 @@ macro_rules! id_types {
     )+ };
 }
 
-id_types!(AccountId, ApiKeyId, TaskId, WorkerId);
+id_types!(AccountId, ApiKeyId, RequestId, TaskId, WorkerId);
 
 fn uuid_v7(now: Timestamp, random: &[u8; 10]) -> Uuid {
     Builder::from_unix_timestamp_millis(now.as_millis().unsigned_abs(), random).into_uuid()

@@ -15,7 +15,7 @@ pub mod time;
 pub use account::{Account, AccountStatus, NewAccount, Tier};
 pub use api_key::{ApiKey, Environment, NewApiKey, Secret};
 pub use event::EventType;
-pub use id::{AccountId, ApiKeyId, TaskId, WorkerId};
+pub use id::{AccountId, ApiKeyId, RequestId, TaskId, WorkerId};
 pub use moves::{Action, Moved, NotAllowed};
 pub use rules::Fault;
 pub use task::{NewTask, Owner, Status, Task, TaskEdit};

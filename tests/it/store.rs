@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use futures_util::poll;
 use legwork::ambient;
 use legwork::domain::{AccountId, NewAccount, Tier, Timestamp};
-use legwork::store::{Store, StoreError, all_statements};
+use legwork::store::{Location, Store, StoreError, all_statements};
 use legwork::usecases::{self, OpenedAccount, Refusal};
 
 use crate::support::{Database, Engine, TestApp, on_both_engines, tell};
@@ -175,4 +175,29 @@ async fn servers_that_start_at_once_migrate_once(app: TestApp) {
             store.unwrap().ping().await.unwrap();
         }
     }
+}
+
+#[test]
+fn tls_is_used_and_verified_where_the_url_asks_for_it() {
+    let url = std::env::var("LEGWORK_TEST_POSTGRES_TLS_URL").unwrap_or_else(|_| {
+        panic!("LEGWORK_TEST_POSTGRES_TLS_URL names no server that takes TLS alone: run ./test")
+    });
+    let open = |url: String| {
+        Store::lacking_migrations(&Location::Postgres {
+            url,
+            connections: 1,
+        })
+    };
+    for mode in ["require", "verify-ca", "verify-full"] {
+        open(format!("{url}&sslmode={mode}")).unwrap();
+    }
+    // The server refuses what is not encrypted, so the above was.
+    assert!(open(url.clone()).is_err());
+    let (without_ca, _) = url.split_once('?').unwrap();
+    let Err(error) = open(format!("{without_ca}?sslmode=require")) else {
+        panic!("a certificate of an unknown authority was accepted");
+    };
+    assert!(error.to_string().contains("certificate"), "{error}");
+    let another_name = url.replace("@localhost", "@127.0.0.1");
+    assert!(open(format!("{another_name}&sslmode=require")).is_err());
 }

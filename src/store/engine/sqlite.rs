@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use metrics::{gauge, histogram};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::job::{Job, Verdict};
@@ -124,6 +125,10 @@ fn connect(file: &Path) -> Result<Connection, StoreError> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags).map_err(error)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(error)?;
+    // Without this promise SQLite compiles a statement anew whenever its values change.
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+        .map_err(error)?;
     connection.set_prepared_statement_cache_capacity(256);
     connection
         .execute_batch(

@@ -1,6 +1,5 @@
 //! The database goes away, and comes back.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use legwork::store::{Location, Store};
@@ -11,13 +10,15 @@ use crate::support::{Command, Database, Engine, Proxy, Server, TestApp, key_in, 
 fn a_lost_postgres_is_a_503_and_comes_back_by_itself() {
     tell(Engine::Postgres, async |app| {
         let url = app.database.url().unwrap();
-        let Some(socket) = socket_of(&url) else {
-            panic!("this test cuts the wire to a server on a Unix socket; {url} has none");
-        };
-        let proxy = Proxy::to(socket).await;
-        let name = url.rsplit_once('/').unwrap().1;
+        let proxy = Proxy::to(&url).await;
+        let (user, _) = url
+            .strip_prefix("postgres://")
+            .unwrap()
+            .split_once('@')
+            .unwrap();
+        let (_, name) = url.rsplit_once('/').unwrap();
         let cuttable = Location::Postgres {
-            url: format!("postgres://legwork@{}/{name}", proxy.address),
+            url: format!("postgres://{user}@{}/{name}", proxy.address),
             connections: 4,
         };
         let store = tokio::task::spawn_blocking(move || Store::open(&cuttable));
@@ -45,15 +46,6 @@ async fn loses_and_finds_its_database(app: &TestApp, proxy: &Proxy) {
     }
     let list = dev.test.get("/v1/tasks").await.expect(200);
     assert_eq!(list["meta"]["total"], 4, "what was refused was kept");
-}
-
-/// The socket file, when the URL names a folder as its host.
-fn socket_of(url: &str) -> Option<PathBuf> {
-    let host = url.strip_prefix("postgres://")?.split_once('@')?.1;
-    let folder = host.split_once('/')?.0.replace("%2F", "/");
-    folder
-        .starts_with('/')
-        .then(|| PathBuf::from(folder).join(".s.PGSQL.5432"))
 }
 
 #[test]
