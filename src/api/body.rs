@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, header};
+use bytes::BytesMut;
 use http_body_util::BodyExt;
 
 use super::error::ApiError;
+use super::json;
 use super::server::Timeouts;
 
 /// JSON bodies may be this large.
@@ -22,9 +24,9 @@ pub async fn read(body: Body, timeouts: Timeouts) -> Result<Bytes, ApiError> {
 }
 
 async fn read_bounded(mut body: Body) -> Result<Bytes, ApiError> {
-    let mut collected: Vec<u8> = Vec::new();
+    let mut collected = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| ApiError::invalid("body", "was cut off"))?;
+        let frame = frame.map_err(|_| ApiError::invalid(json::BODY, "was cut off"))?;
         let Ok(data) = frame.into_data() else {
             continue;
         };
@@ -34,22 +36,9 @@ async fn read_bounded(mut body: Body) -> Result<Bytes, ApiError> {
                 limit: MAX_JSON_BYTES,
             });
         }
-        if collected.is_empty() && body.size_hint_is_end() {
-            return Ok(data);
-        }
         collected.extend_from_slice(&data);
     }
-    Ok(collected.into())
-}
-
-trait EndHint {
-    fn size_hint_is_end(&self) -> bool;
-}
-
-impl EndHint for Body {
-    fn size_hint_is_end(&self) -> bool {
-        axum::body::HttpBody::is_end_stream(self)
-    }
+    Ok(collected.freeze())
 }
 
 /// Reads away what a refused request still sends, within bounds.

@@ -59,9 +59,13 @@ super::statements! {
     PAGE = concat!("SELECT ", listed_columns!(), " FROM tasks
         WHERE account_id = ?1 AND environment = ?2 AND number <= ?3
         ORDER BY number DESC LIMIT ?4");
+    /// What is skipped is skipped in the index; only the page itself is read from the table.
     PAGE_BY_STATUS = concat!("SELECT ", listed_columns!(), " FROM tasks
-        WHERE account_id = ?1 AND environment = ?2 AND status = ?3
-        ORDER BY number DESC LIMIT ?4 OFFSET ?5");
+        WHERE account_id = ?1 AND environment = ?2 AND number IN (
+            SELECT number FROM tasks
+            WHERE account_id = ?1 AND environment = ?2 AND status = ?3
+            ORDER BY number DESC LIMIT ?4 OFFSET ?5)
+        ORDER BY number DESC");
 }
 
 /// The statuses in the order of the columns of `task_totals`.

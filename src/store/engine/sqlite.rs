@@ -3,9 +3,11 @@
 //! The writer takes every transaction that waits, runs each under a savepoint of its own, commits
 //! once (one fsync for all) and only then answers. Nothing is answered before it is durable.
 
+mod readers;
+
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -17,6 +19,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::job::{Job, Verdict};
 use super::migrate::{self, Migration};
 use super::{Row, Statement, StoreError, Tx, Value};
+use readers::Readers;
 
 /// Transactions that may wait for the writer before new ones are turned away.
 const QUEUE: usize = 20_000;
@@ -31,7 +34,7 @@ pub struct Engine {
     file: PathBuf,
     writer: Option<Sender<Box<dyn Job>>>,
     snapshots: Option<Sender<Box<dyn Job>>>,
-    readers: Mutex<Vec<Connection>>,
+    readers: Arc<Readers>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -44,16 +47,19 @@ impl Engine {
             file: file.to_owned(),
             writer: None,
             snapshots: None,
-            readers: Mutex::new(Vec::new()),
+            readers: Arc::default(),
             threads: Vec::new(),
         };
         let (writer, queue) = bounded(QUEUE);
         engine.writer = Some(writer);
-        engine.spawn("sqlite-writer", move || write_loop(&connection, &queue))?;
+        let readers = engine.readers.clone();
+        engine.spawn("sqlite-writer", move || {
+            write_loop(&connection, &queue, &readers);
+        })?;
         let (snapshots, queue) = bounded(QUEUE);
         engine.snapshots = Some(snapshots);
         for _ in 0..SNAPSHOT_THREADS {
-            let connection = connect(file)?;
+            let connection = connect_to_read(file)?;
             let queue = queue.clone();
             engine.spawn("sqlite-reader", move || snapshot_loop(&connection, &queue))?;
         }
@@ -83,18 +89,7 @@ impl Engine {
 
     /// Lends a reading connection to the calling thread.
     pub fn with_reader<R>(&self, read: impl FnOnce(&Connection) -> R) -> Result<R, StoreError> {
-        let free = self.lock_readers().pop();
-        let connection = match free {
-            Some(connection) => connection,
-            None => connect(&self.file)?,
-        };
-        let result = read(&connection);
-        self.lock_readers().push(connection);
-        Ok(result)
-    }
-
-    fn lock_readers(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.readers.lend(|| connect_to_read(&self.file), read)
     }
 }
 
@@ -135,6 +130,15 @@ fn connect(file: &Path) -> Result<Connection, StoreError> {
             "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
              PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY;",
         )
+        .map_err(error)?;
+    Ok(connection)
+}
+
+/// A connection that cannot write even by mistake.
+fn connect_to_read(file: &Path) -> Result<Connection, StoreError> {
+    let connection = connect(file)?;
+    connection
+        .execute_batch("PRAGMA query_only = ON")
         .map_err(error)?;
     Ok(connection)
 }
@@ -181,13 +185,14 @@ impl migrate::Schema for SqliteSchema<'_> {
     }
 }
 
-fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Job>>) {
+fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Job>>, readers: &Readers) {
     while let Ok(first) = queue.recv() {
         let mut batch = VecDeque::from([first]);
         batch.extend(queue.try_iter().take(BATCH - 1));
         gauge!("legwork_writer_queue").set(queue.len() as f64);
         histogram!("legwork_writer_batch_size").record(batch.len() as f64);
         let durable = write_batch(connection, &mut batch);
+        readers.see_commit();
         for job in batch {
             job.answer(durable.clone());
         }

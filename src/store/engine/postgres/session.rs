@@ -15,6 +15,10 @@ use super::Mode;
 
 /// A round trip that takes longer is given up, and the connection with it.
 const ROUND_TRIP_TIMEOUT: Duration = Duration::from_secs(10);
+/// Every statement of ours is served by an index. On a table that is not analyzed yet the planner
+/// may still guess a scan, and a prepared statement keeps that guess while the table grows.
+/// Databases that only speak PostgreSQL's protocol may not know the setting; they may refuse it.
+const PLANNING: &str = "SET enable_seqscan = off";
 /// Inserts that wait for company; more are sent off at once.
 const MAX_WAITING: usize = 24;
 
@@ -98,6 +102,7 @@ impl Session {
         if self.connection.as_ref().is_none_or(closed) {
             self.connection = None;
             let client = self.runtime.block_on(self.connector.connect())?;
+            let _ = self.runtime.block_on(client.batch_execute(PLANNING));
             self.connection = Some(Connection {
                 client,
                 prepared: HashMap::new(),
