@@ -1,9 +1,22 @@
 //! What the figures were measured on.
 
+use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
 use crate::Result;
+
+/// Waits until no other bench runs: two at once would measure each other. The machine is ours until
+/// the file goes.
+pub fn alone() -> Result<File> {
+    let path = std::env::temp_dir().join("legwork-bench.lock");
+    let file = File::create(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    if file.try_lock().is_err() {
+        eprintln!("bench: another bench is running; this one waits for it");
+        file.lock()?;
+    }
+    Ok(file)
+}
 
 /// How busy the machine is with other things: the figures are worth less the more it is.
 pub fn busy_with_others() -> Result<String> {

@@ -56,6 +56,7 @@ fn run() -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let binary = server::binary(&options)?;
+    let _alone = machine::alone()?;
     let mut report = Report::default();
     report.note(&machine::busy_with_others()?);
     if options.wants("sqlite") {

@@ -12,8 +12,8 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use metrics::{Counter, Histogram, counter, histogram};
 
-use super::App;
 use super::error::ApiError;
+use super::{App, span};
 use crate::ambient;
 use crate::domain::RequestId;
 
@@ -26,6 +26,11 @@ pub async fn edge(State(app): State<App>, request: Request, next: Next) -> Respo
     let request_id = request_id(request.headers(), &app);
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
+    let route = route.as_ref().map_or("none", MatchedPath::as_str);
+    let span = app
+        .tracer
+        .as_ref()
+        .map(|to| span::begin(to, &request, route));
     let mut response = AssertUnwindSafe(next.run(request))
         .catch_unwind()
         .await
@@ -43,7 +48,10 @@ pub async fn edge(State(app): State<App>, request: Request, next: Next) -> Respo
         HeaderValue::from_static("nosniff"),
     );
     headers.insert(REQUEST_ID, request_id.clone());
-    let route = route.as_ref().map_or("none", MatchedPath::as_str);
+    if let Some(span) = span {
+        let request_id = request_id.to_str().unwrap_or_default();
+        span::end(span, response.status(), request_id);
+    }
     account_for(
         &method,
         route,

@@ -18,12 +18,14 @@ mod query;
 mod rate_limit;
 mod router;
 mod server;
+mod span;
 mod tasks;
 mod upkeep;
 
 use std::sync::Arc;
 
 use metrics_exporter_prometheus::PrometheusHandle;
+use opentelemetry_sdk::trace::SdkTracer;
 
 pub use key_use::KeyUse;
 pub use openapi::document as openapi_document;
@@ -46,6 +48,7 @@ pub struct Parts {
     pub metrics: PrometheusHandle,
     pub key_use: KeyUse,
     pub timeouts: Timeouts,
+    tracer: Option<SdkTracer>,
     rate_limits: Option<RateLimits>,
     in_flight: InFlight,
 }
@@ -57,6 +60,8 @@ pub struct Wiring {
     pub metrics: PrometheusHandle,
     pub rate_limited: bool,
     pub timeouts: Timeouts,
+    /// Where the spans of requests go, when traces are on.
+    pub tracer: Option<SdkTracer>,
 }
 
 impl App {
@@ -67,6 +72,7 @@ impl App {
             metrics: wiring.metrics,
             key_use: KeyUse::default(),
             timeouts: wiring.timeouts,
+            tracer: wiring.tracer,
             rate_limits: wiring.rate_limited.then(RateLimits::default),
             in_flight: InFlight::default(),
         }))

@@ -11,7 +11,7 @@ use crate::api::{self, App, Shutdown, Timeouts, Wiring};
 use crate::domain::{NewAccount, Tier};
 use crate::settings::{Given, Settings};
 use crate::store::{Store, Tx};
-use crate::telemetry;
+use crate::telemetry::{self, Traces};
 use crate::usecases::{self, OpenedAccount, Refusal};
 
 pub fn run(given: &Given, settings: &Settings) -> Result<(), Failure> {
@@ -19,19 +19,27 @@ pub fn run(given: &Given, settings: &Settings) -> Result<(), Failure> {
     for variable in given.without_effect() {
         tracing::warn!(%variable, "this setting has no effect in this version");
     }
-    let metrics = telemetry::start_metrics();
     let store = open_store(settings)?;
-    let app = App::new(Wiring {
-        store,
-        clock: Clock::system(),
-        metrics,
-        rate_limited: settings.rate_limits,
-        timeouts: Timeouts::default(),
-    });
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(serve(app, settings))
+    runtime.block_on(async {
+        let traces = Traces::start().map_err(Failure)?;
+        let app = App::new(Wiring {
+            store,
+            clock: Clock::system(),
+            metrics: telemetry::start_metrics(),
+            rate_limited: settings.rate_limits,
+            timeouts: Timeouts::default(),
+            tracer: traces.as_ref().map(Traces::tracer),
+        });
+        let served = serve(app, settings).await;
+        if let Some(traces) = traces {
+            let _ = tokio::task::spawn_blocking(move || traces.stop()).await;
+        }
+        tracing::info!("stopped");
+        served
+    })
 }
 
 async fn serve(app: App, settings: &Settings) -> Result<(), Failure> {
@@ -52,7 +60,6 @@ async fn serve(app: App, settings: &Settings) -> Result<(), Failure> {
     if let Err(error) = app.key_use.flush(&app.store).await {
         tracing::warn!(%error, "cannot write when keys were used");
     }
-    tracing::info!("stopped");
     Ok(())
 }
 

@@ -300,3 +300,42 @@ fn secrets_stay_out_of_the_log() {
         assert!(!log.contains(made["key"].as_str().unwrap()));
     });
 }
+
+#[test]
+fn traces_go_to_the_collector_that_the_environment_names() {
+    use std::sync::mpsc;
+    let database = Database::create(Engine::Sqlite);
+    let runtime = runtime();
+    let (received, receive) = mpsc::channel();
+    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"));
+    let listener = listener.unwrap();
+    let collector = format!("http://{}", listener.local_addr().unwrap());
+    let sink =
+        axum::Router::new().fallback(move |uri: axum::http::Uri, body: axum::body::Bytes| {
+            let received = received.clone();
+            async move { received.send((uri.path().to_owned(), body)).unwrap() }
+        });
+    runtime.spawn(async { axum::serve(listener, sink).await });
+    let command = Command::new(&["--listen", "127.0.0.1:0", "--log", "warn"]).on(&database);
+    let server = Server::spawn(command.env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector));
+    let key = key_in(&server.greeting, "svc_test_");
+    let trace_id: [u8; 16] = *b"a trace of mine!";
+    let hex = trace_id.map(|byte| format!("{byte:02x}")).concat();
+    let parent = format!("00-{hex}-00f067aa0ba902b7-01");
+    runtime.block_on(async {
+        let headers = [("traceparent", parent.as_str())];
+        let reply = server
+            .client(&key)
+            .send("GET", "/v1/account", &headers, "")
+            .await;
+        reply.expect(200);
+    });
+    assert_eq!(server.terminate(), Some(0));
+    let (path, body) = receive.recv().unwrap();
+    assert_eq!(path, "/v1/traces");
+    let contains = |part: &[u8]| body.windows(part.len()).any(|window| window == part);
+    assert!(contains(b"legwork"));
+    assert!(contains(b"GET /v1/account"));
+    assert!(contains(&trace_id), "not part of the caller's trace");
+    assert!(!contains(key.as_bytes()));
+}

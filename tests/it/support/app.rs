@@ -52,6 +52,7 @@ impl TestApp {
             metrics: telemetry::start_metrics(),
             rate_limited: true,
             timeouts,
+            tracer: None,
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -1,10 +1,14 @@
-//! Logs and metrics.
+//! Logs, metrics and traces.
+
+mod traces;
 
 use std::io::IsTerminal;
 use std::sync::OnceLock;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
+
+pub use traces::Traces;
 
 use crate::settings::{LogFormat, Settings};
 
