@@ -31,8 +31,10 @@ super::statements! {
     INSERT = concat!("INSERT INTO tasks (", columns!(), ", number)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
             ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32)");
+    /// The owner is compared as an expression, which no index serves: on a table that is not
+    /// analyzed yet PostgreSQL would rather go through all tasks of the owner.
     ONE = concat!("SELECT ", columns!(), " FROM tasks
-        WHERE id = ?1 AND account_id = ?2 AND environment = ?3");
+        WHERE id = ?1 AND account_id || '' = ?2 AND environment || '' = ?3");
     EDIT = "UPDATE tasks SET title = ?2, description = ?3, instructions = ?4, deadline = ?5,
             updated_at = ?6
         WHERE id = ?1 AND status = ?7";
