@@ -88,7 +88,9 @@ fn command() -> Command {
                 .arg(config_flag()),
         )
         .subcommand(
-            Command::new("openapi").about("Print the description of the API (OpenAPI 3.1, JSON)"),
+            Command::new("openapi")
+                .about("Print the description of the API (OpenAPI 3.1, JSON)")
+                .args(database_flags()),
         )
 }
 

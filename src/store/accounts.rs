@@ -5,6 +5,13 @@ use serde_json::Value as Json;
 use super::{Row, StoreError, Tx};
 use crate::domain::{Account, AccountId, AccountStatus, Environment, EventType, Tier, Timestamp};
 
+/// The columns of a whole row, in the order in which `read` takes them.
+macro_rules! columns {
+    () => {
+        "id, email, name, company, tier, status, webhook_url, webhook_events, created_at, updated_at"
+    };
+}
+
 super::statements! {
     INSERT = "INSERT INTO accounts (id, email, name, company, tier, status, webhook_url,
             webhook_events, created_at, updated_at)
@@ -14,15 +21,9 @@ super::statements! {
             month_tasks, pending, funded, posted, assigned, in_progress, proof_submitted,
             proof_rejected, completed, cancelled, expired, disputed, refunded)
         VALUES (?1, ?2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)";
-    BY_ID = "SELECT id, email, name, company, tier, status, webhook_url, webhook_events,
-            created_at, updated_at
-        FROM accounts WHERE id = ?1";
-    BY_EMAIL = "SELECT id, email, name, company, tier, status, webhook_url, webhook_events,
-            created_at, updated_at
-        FROM accounts WHERE email = ?1";
-    PAGE = "SELECT id, email, name, company, tier, status, webhook_url, webhook_events,
-            created_at, updated_at
-        FROM accounts WHERE id > ?1 ORDER BY id LIMIT ?2";
+    BY_ID = concat!("SELECT ", columns!(), " FROM accounts WHERE id = ?1");
+    BY_EMAIL = concat!("SELECT ", columns!(), " FROM accounts WHERE email = ?1");
+    PAGE = concat!("SELECT ", columns!(), " FROM accounts WHERE id > ?1 ORDER BY id LIMIT ?2");
     SET_TIER = "UPDATE accounts SET tier = ?2, updated_at = ?3 WHERE id = ?1";
 }
 
@@ -50,7 +51,7 @@ impl Tx<'_> {
         }
         for environment in Environment::ALL {
             let id = account.id.to_string();
-            self.insert(OPEN_TOTALS, &[id.into(), environment.as_str().into()])?;
+            self.queue(OPEN_TOTALS, &[id.into(), environment.as_str().into()])?;
         }
         Ok(true)
     }

@@ -5,16 +5,19 @@ use crate::domain::{
     AccountId, AccountStatus, ApiKey, ApiKeyId, Environment, Owner, Tier, Timestamp,
 };
 
+/// The columns of a whole row, in the order in which `read` takes them.
+macro_rules! columns {
+    () => {
+        "id, account_id, name, key_prefix, environment, last_used_at, revoked_at, created_at"
+    };
+}
+
 super::statements! {
     INSERT = "INSERT INTO api_keys (id, account_id, name, key_hash, key_prefix, environment,
             last_used_at, revoked_at, created_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    OF_ACCOUNT = "SELECT id, account_id, name, key_prefix, environment, last_used_at, revoked_at,
-            created_at
-        FROM api_keys WHERE account_id = ?1 ORDER BY id DESC";
-    ONE = "SELECT id, account_id, name, key_prefix, environment, last_used_at, revoked_at,
-            created_at
-        FROM api_keys WHERE account_id = ?1 AND id = ?2";
+    OF_ACCOUNT = concat!("SELECT ", columns!(), " FROM api_keys WHERE account_id = ?1 ORDER BY id DESC");
+    ONE = concat!("SELECT ", columns!(), " FROM api_keys WHERE account_id = ?1 AND id = ?2");
     /// A key that was revoked keeps the moment it was revoked first.
     REVOKE = "UPDATE api_keys SET revoked_at = ?3
         WHERE account_id = ?1 AND id = ?2 AND revoked_at IS NULL";
@@ -37,7 +40,7 @@ pub struct KeyHolder {
 
 impl Tx<'_> {
     pub fn insert_api_key(&mut self, key: &ApiKey, key_hash: &str) -> Result<(), StoreError> {
-        self.insert(
+        self.queue(
             INSERT,
             &[
                 key.id.to_string().into(),
@@ -103,8 +106,7 @@ impl Tx<'_> {
     }
 
     pub fn touch_api_key(&mut self, id: ApiKeyId, used_at: Timestamp) -> Result<(), StoreError> {
-        let values = [id.to_string().into(), used_at.into()];
-        self.execute(TOUCH, &values).map(drop)
+        self.queue(TOUCH, &[id.to_string().into(), used_at.into()])
     }
 }
 

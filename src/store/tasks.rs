@@ -159,7 +159,7 @@ impl Tx<'_> {
         };
         let skills: Vec<_> = task.required_skills.iter().map(|s| s.as_str()).collect();
         let proof_types: Vec<_> = task.proof_types.iter().map(|t| t.as_str()).collect();
-        self.insert(
+        self.queue(
             INSERT,
             &[
                 task.id.to_string().into(),

@@ -46,8 +46,9 @@ fn the_data_folder_is_closed_to_others() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("deep").join("data");
     Command::new(&["migrate", "--data", data.to_str().unwrap()]).succeed();
-    let mode = std::fs::metadata(&data).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o700);
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode();
+    assert_eq!(mode(&data) & 0o777, 0o700);
+    assert_eq!(mode(&data.join("legwork.db")) & 0o777, 0o600);
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub fn run(schema: &mut dyn Schema, known: &[Migration]) -> Result<(), StoreErro
     for migration in known.iter().filter(|m| m.version > newest) {
         schema.batch(migration.sql)?;
         let fingerprint = fingerprint(migration);
-        schema.tx().insert(
+        schema.tx().queue(
             RECORD,
             &[
                 Value::Int(migration.version),

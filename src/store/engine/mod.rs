@@ -221,13 +221,13 @@ impl<'a> Tx<'a> {
         Err(error)
     }
 
-    /// A write that changes exactly one row or is an error, such as an INSERT. PostgreSQL sends it
-    /// together with the next statement or the commit, which saves a round trip; its error shows
-    /// there, and undoes the transaction all the same.
-    pub fn insert(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
+    /// A write that is right or an error, such as an INSERT: nobody needs to know how many rows it
+    /// changed. PostgreSQL sends it together with the next statement or the commit, which saves a
+    /// round trip; its error shows there, and undoes the transaction all the same.
+    pub fn queue(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
         match &mut self.0 {
             Inner::Sqlite(connection) => sqlite::execute(connection, statement, values).map(|_| ()),
-            Inner::Postgres(session) => session.insert(statement, values),
+            Inner::Postgres(session) => session.queue(statement, values),
         }
     }
 

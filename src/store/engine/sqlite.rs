@@ -40,6 +40,7 @@ pub struct Engine {
 
 impl Engine {
     pub fn open(file: &Path, migrations: &'static [Migration]) -> Result<Self, StoreError> {
+        make_private(file)?;
         let connection = connect(file)?;
         prepare_database(&connection)?;
         migrate_under_lock(&connection, migrations)?;
@@ -112,6 +113,19 @@ fn send(queue: Option<&Sender<Box<dyn Job>>>, job: Box<dyn Job>) -> Result<(), S
         TrySendError::Full(_) => StoreError::Unavailable("too many transactions wait".into()),
         TrySendError::Disconnected(_) => StoreError::Unavailable("the writer has stopped".into()),
     })
+}
+
+/// Makes the database file so that only its owner can read it, wherever it lies. SQLite gives the
+/// log beside it the same mode.
+fn make_private(file: &Path) -> Result<(), StoreError> {
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(file)
+        .map(drop)
+        .map_err(|error| StoreError::Unavailable(format!("{}: {error}", file.display())))
 }
 
 fn connect(file: &Path) -> Result<Connection, StoreError> {

@@ -155,7 +155,7 @@ impl Session {
         Ok(self.send(Last::Statement(&prepared, values))?.changed)
     }
 
-    pub fn insert(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
+    pub fn queue(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
         let prepared = self.prepare(statement, Lock::None)?;
         let values = values.iter().cloned().map(Value::into_owned).collect();
         self.waiting.push((prepared, values));

@@ -1,0 +1,137 @@
+use super::*;
+
+fn given(
+    flags: &[(&str, &str)],
+    environment: &[(&str, &str)],
+    file: Option<&str>,
+) -> Result<Settings, String> {
+    let owned = |pairs: &[(&str, &str)]| {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+            .collect::<BTreeMap<_, _>>()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("legwork.toml");
+    if let Some(text) = file {
+        std::fs::write(&path, text).unwrap();
+    }
+    Given::collect(
+        owned(flags),
+        owned(environment),
+        file.map(|_| path.as_path()),
+    )
+    .and_then(|given| Settings::read(&given))
+    .map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_flag_beats_the_environment_beats_the_file_beats_the_default() {
+    let port = |flags, environment, file| given(flags, environment, file).unwrap().listen.port();
+    let flag: &[_] = &[("listen", "127.0.0.1:1")];
+    let variable: &[_] = &[("LEGWORK_LISTEN", "127.0.0.1:2")];
+    let file = Some("listen = \"127.0.0.1:3\"");
+    assert_eq!(port(flag, variable, file), 1);
+    assert_eq!(port(&[], variable, file), 2);
+    assert_eq!(port(&[], &[], file), 3);
+    assert_eq!(port(&[], &[], None), 8080);
+}
+
+#[test]
+fn every_error_names_the_setting_and_its_origin() {
+    for (flags, environment, file, expected) in [
+        (
+            &[("listen", "nowhere")][..],
+            &[][..],
+            None,
+            "--listen (from flag)",
+        ),
+        (
+            &[],
+            &[("LEGWORK_LISTEN", "x")],
+            None,
+            "LEGWORK_LISTEN (from environment)",
+        ),
+        (
+            &[],
+            &[("LEGWORK_RATE_LIMITS", "maybe")],
+            None,
+            "LEGWORK_RATE_LIMITS",
+        ),
+        (
+            &[],
+            &[("LEGWORK_DATABASE_URL", "mysql://x")],
+            None,
+            "LEGWORK_DATABASE_URL",
+        ),
+        (
+            &[],
+            &[("LEGWORK_DATABASE_URL", "")],
+            None,
+            "LEGWORK_DATABASE_URL",
+        ),
+        (
+            &[],
+            &[("LEGWORK_DATABASE_CONNECTIONS", "0")],
+            None,
+            "LEGWORK_DATABASE_CONNECTIONS",
+        ),
+        (
+            &[],
+            &[("LEGWORK_LOG_FORMAT", "xml")],
+            None,
+            "LEGWORK_LOG_FORMAT",
+        ),
+        (&[], &[("LEGWORK_LOG", "a=b=c")], None, "LEGWORK_LOG"),
+        (
+            &[],
+            &[("LEGWORK_PUBLIC_URL", "example.com")],
+            None,
+            "LEGWORK_PUBLIC_URL",
+        ),
+        (
+            &[],
+            &[("LEGWORK_METRICS_LISTEN", "9090")],
+            None,
+            "LEGWORK_METRICS_LISTEN",
+        ),
+        (
+            &[],
+            &[("LEGWORK_LISTN", "x")],
+            None,
+            "LEGWORK_LISTN (from environment) is not a setting",
+        ),
+        (&[], &[], Some("lisen = \"x\""), "lisen (from "),
+        (&[], &[], Some("listen = [1]"), "listen must be text"),
+        (&[], &[], Some("listen"), "legwork.toml"),
+    ] {
+        let error = given(flags, environment, file).unwrap_err();
+        assert!(
+            error.contains(expected),
+            "{error:?} does not say {expected:?}"
+        );
+    }
+}
+
+#[test]
+fn an_error_never_repeats_a_password() {
+    let url = "mysql://legwork:hunter2@db/legwork";
+    let error = given(&[], &[("LEGWORK_DATABASE_URL", url)], None).unwrap_err();
+    assert!(!error.contains("hunter2"), "{error}");
+}
+
+#[test]
+fn local_mode_is_a_loopback_address() {
+    let local = |listen| given(&[("listen", listen)], &[], None).unwrap().is_local();
+    assert!(local("127.0.0.1:8080"));
+    assert!(local("127.9.9.9:80"));
+    assert!(local("[::1]:8080"));
+    assert!(local("localhost:8080"));
+    assert!(!local("0.0.0.0:8080"));
+    assert!(!local("[::]:8080"));
+}
+
+#[test]
+fn settings_of_coming_parts_are_accepted() {
+    assert!(given(&[], &[("LEGWORK_SMTP_URL", "smtp://x")], None).is_ok());
+}
