@@ -103,24 +103,26 @@ enum Outcome {
     Earlier(IdempotencyRecord),
 }
 
-/// Runs the effect of a POST in one transaction, once for each Idempotency-Key. The effect returns
-/// the body of the answer.
-pub async fn once<F>(
+/// Runs the effect of a POST in one transaction, once for each Idempotency-Key, and renders the body
+/// of the answer from what the effect returns.
+pub async fn once<F, T>(
     app: &App,
     caller: &Caller,
     post: Post,
     status: StatusCode,
     keep: Keep,
     mut effect: F,
+    render: fn(&T) -> Result<String, StoreError>,
 ) -> Result<Answer, ApiError>
 where
-    F: FnMut(&mut Tx<'_>, Timestamp) -> Result<String, Refusal> + Send + 'static,
+    F: FnMut(&mut Tx<'_>, Timestamp) -> Result<T, Refusal> + Send + 'static,
+    T: Send + 'static,
 {
     let clock = app.clock.clone();
     let Some(key) = post.key else {
         let work = move |tx: &mut Tx<'_>| effect(tx, clock.now());
-        let body = app.store.write(work).await?;
-        return Ok(answer(status, body, false));
+        let done = app.store.write(work).await?;
+        return Ok(answer(status, render(&done)?, false));
     };
     let scope = IdempotencyScope {
         owner: caller.owner(),
@@ -139,7 +141,7 @@ where
             {
                 return Ok(Outcome::Earlier(earlier));
             }
-            let body = effect(tx, now)?;
+            let body = render(&effect(tx, now)?)?;
             let record = record(&fingerprint, status, &body, sealer.as_ref(), now)?;
             tx.put_idempotency_record(&scope, &record, forgotten)?;
             Ok::<_, Refusal>(Outcome::Done(body))

@@ -19,7 +19,7 @@ pub fn object(bytes: &[u8]) -> Result<Map<String, Value>, Vec<Fault>> {
     let repeated = RefCell::new(Vec::new());
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let seed = Strict {
-        path: String::new(),
+        path: &Path::Root,
         repeated: &repeated,
     };
     let value = seed
@@ -83,8 +83,25 @@ pub fn join(path: &str, key: &str) -> String {
     }
 }
 
+/// Where in the body the reader is. Written out only when there is something to say of the place.
+enum Path<'a> {
+    Root,
+    Key(&'a Path<'a>, &'a str),
+    Index(&'a Path<'a>, usize),
+}
+
+impl Path<'_> {
+    fn written(&self) -> String {
+        match self {
+            Self::Root => String::new(),
+            Self::Key(parent, key) => join(&parent.written(), key),
+            Self::Index(parent, index) => format!("{}[{index}]", parent.written()),
+        }
+    }
+}
+
 struct Strict<'a> {
-    path: String,
+    path: &'a Path<'a>,
     repeated: &'a RefCell<Vec<String>>,
 }
 
@@ -135,7 +152,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = seq.next_element_seed(Strict {
-            path: format!("{}[{}]", self.path, items.len()),
+            path: &Path::Index(self.path, items.len()),
             repeated: self.repeated,
         })? {
             items.push(item);
@@ -146,14 +163,15 @@ impl<'de> Visitor<'de> for Strict<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
         while let Some(key) = map.next_key::<String>()? {
-            let path = join(&self.path, &key);
+            let path = Path::Key(self.path, &key);
             let value = map.next_value_seed(Strict {
-                path: path.clone(),
+                path: &path,
                 repeated: self.repeated,
             })?;
-            if object.insert(key, value).is_some() {
-                self.repeated.borrow_mut().push(path);
+            if object.contains_key(&key) {
+                self.repeated.borrow_mut().push(path.written());
             }
+            object.insert(key, value);
         }
         Ok(Value::Object(object))
     }

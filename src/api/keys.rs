@@ -15,6 +15,7 @@ use super::openapi::{Example, IdempotencyKeyHeader, errors};
 use super::path::KeyPath;
 use crate::ambient;
 use crate::domain::{ApiKey, ApiKeyId, Environment, NewApiKey, Timestamp, api_key};
+use crate::store::StoreError;
 use crate::usecases::{self, IssuedKey, Refusal};
 
 #[derive(ToSchema)]
@@ -42,6 +43,19 @@ pub struct CreatedKey<'a> {
     environment: Environment,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
+}
+
+impl CreatedKey<'_> {
+    fn json(key: &IssuedKey) -> Result<String, StoreError> {
+        to_json(&CreatedKey {
+            id: key.record.id.to_string(),
+            name: &key.record.name,
+            key: key.secret.expose(),
+            key_prefix: &key.record.key_prefix,
+            environment: key.record.environment,
+            created_at: key.record.created_at,
+        })
+    }
 }
 
 /// A key record, without the key.
@@ -104,7 +118,7 @@ pub async fn create(
 ) -> Result<Answer, ApiError> {
     let new = new_key(&post)?;
     let account = caller.owner().account;
-    let (id, random) = (ambient::random(), ambient::random());
+    let (id, random) = (ambient::random_for_id(), ambient::random());
     once(
         &app,
         &caller,
@@ -114,15 +128,9 @@ pub async fn create(
         move |tx, now| {
             let key = IssuedKey::new(account, &new, ApiKeyId::new(now, &id), &random, now);
             usecases::create_api_key(tx, &key)?;
-            Ok(to_json(&CreatedKey {
-                id: key.record.id.to_string(),
-                name: &key.record.name,
-                key: key.secret.expose(),
-                key_prefix: &key.record.key_prefix,
-                environment: key.record.environment,
-                created_at: key.record.created_at,
-            })?)
+            Ok(key)
         },
+        CreatedKey::json,
     )
     .await
 }

@@ -255,6 +255,17 @@ pub struct CancelledTask {
     updated_at: Timestamp,
 }
 
+impl CancelledTask {
+    fn json(task: &Task) -> Result<String, StoreError> {
+        to_json(&Self {
+            id: task.id.to_string(),
+            status: task.status,
+            cancelled_at: task.cancelled_at,
+            updated_at: task.updated_at,
+        })
+    }
+}
+
 /// Create a task
 ///
 /// With a test key the task is funded at once, without a charge; with a live key it is pending
@@ -282,10 +293,8 @@ pub async fn create(
         post,
         StatusCode::CREATED,
         Keep::Plain,
-        move |tx, now| {
-            let task = usecases::create_task(tx, &holder, &new, id, now)?;
-            Ok(TaskBody::json(&task)?)
-        },
+        move |tx, now| usecases::create_task(tx, &holder, &new, id, now),
+        TaskBody::json,
     )
     .await
 }
@@ -460,15 +469,8 @@ pub async fn cancel(
         post,
         StatusCode::OK,
         Keep::Plain,
-        move |tx, now| {
-            let task = usecases::cancel_task(tx, owner, id, now)?;
-            Ok(to_json(&CancelledTask {
-                id: task.id.to_string(),
-                status: task.status,
-                cancelled_at: task.cancelled_at,
-                updated_at: task.updated_at,
-            })?)
-        },
+        move |tx, now| usecases::cancel_task(tx, owner, id, now),
+        CancelledTask::json,
     )
     .await
 }

@@ -1,7 +1,8 @@
 //! SQLite: one writer thread with group commit, and readers beside it.
 //!
-//! The writer takes every transaction that waits, runs each under a savepoint of its own, commits
-//! once (one fsync for all) and only then answers. Nothing is answered before it is durable.
+//! The writer takes every transaction that waits, runs them in one, so that a refused one undoes
+//! only itself, commits once (one fsync for all) and only then answers. Nothing is answered before
+//! it is durable.
 
 mod readers;
 
@@ -213,14 +214,13 @@ fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Job>>, readers: 
     }
 }
 
+/// Runs a batch in one database transaction and commits it; all of it is lost, or none.
 fn write_batch(
     connection: &Connection,
     batch: &mut VecDeque<Box<dyn Job>>,
 ) -> Result<(), StoreError> {
-    execute_cached(connection, "BEGIN IMMEDIATE")?;
-    let written = batch
-        .iter_mut()
-        .try_for_each(|job| under_savepoint(connection, job.as_mut()))
+    let written = execute_cached(connection, "BEGIN IMMEDIATE")
+        .and_then(|()| run_batch(connection, batch))
         .and_then(|()| execute_cached(connection, "COMMIT"));
     if written.is_err() && !connection.is_autocommit() {
         let _ = execute_cached(connection, "ROLLBACK");
@@ -228,20 +228,45 @@ fn write_batch(
     written
 }
 
-/// Runs one transaction of a batch; a failing one undoes only itself.
+/// A refused transaction of a batch undoes only itself. Nearly always there is nothing to undo, and
+/// savepoints, for which SQLite copies every page it touches, are spared; where a refused one had
+/// written something, the batch is begun anew with a savepoint around each.
+fn run_batch(
+    connection: &Connection,
+    batch: &mut VecDeque<Box<dyn Job>>,
+) -> Result<(), StoreError> {
+    for job in batch.iter_mut() {
+        let before = connection.total_changes();
+        let verdict = job.run(&mut Tx::sqlite(connection));
+        still_open(connection)?;
+        if verdict == Verdict::Undo && connection.total_changes() != before {
+            execute_cached(connection, "ROLLBACK")?;
+            execute_cached(connection, "BEGIN IMMEDIATE")?;
+            return batch
+                .iter_mut()
+                .try_for_each(|job| under_savepoint(connection, job.as_mut()));
+        }
+    }
+    Ok(())
+}
+
 fn under_savepoint(connection: &Connection, job: &mut dyn Job) -> Result<(), StoreError> {
     execute_cached(connection, "SAVEPOINT job")?;
     let verdict = job.run(&mut Tx::sqlite(connection));
-    if connection.is_autocommit() {
-        // A full disk or an I/O error makes SQLite undo the whole transaction by itself.
-        return Err(StoreError::Unavailable(
-            "SQLite gave up the transaction".into(),
-        ));
-    }
+    still_open(connection)?;
     if verdict == Verdict::Undo {
         execute_cached(connection, "ROLLBACK TO job")?;
     }
     execute_cached(connection, "RELEASE job")
+}
+
+/// A full disk or an I/O error makes SQLite undo the whole transaction by itself.
+fn still_open(connection: &Connection) -> Result<(), StoreError> {
+    if connection.is_autocommit() {
+        let gone = "SQLite gave up the transaction";
+        return Err(StoreError::Unavailable(gone.into()));
+    }
+    Ok(())
 }
 
 fn snapshot_loop(connection: &Connection, queue: &Receiver<Box<dyn Job>>) {
