@@ -87,6 +87,7 @@ async fn a_body_that_is_too_large_is_refused_and_the_sender_hears_it(app: TestAp
 }
 
 async fn a_half_sent_head_times_out(app: TestApp) {
+    let app = app.impatient().await;
     let answer = exchange(
         app.address,
         b"GET /v1/account HTTP/1.1\r\nhost: x\r\nauthor",
@@ -98,6 +99,7 @@ async fn a_half_sent_head_times_out(app: TestApp) {
 }
 
 async fn a_half_sent_body_times_out(app: TestApp) {
+    let app = app.impatient().await;
     let dev = app.developer().await;
     let head = format!(
         "POST /v1/tasks HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n",

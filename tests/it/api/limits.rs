@@ -58,15 +58,13 @@ async fn the_rate_limit_is_told_and_kept(app: TestApp) {
             .header("ratelimit")
             .starts_with("\"default\";r=599;t=")
     );
-    let mut refused = None;
-    for _ in 0..700 {
-        let reply = dev.live.get("/v1/account").await;
-        if reply.status == 429 {
-            refused = Some(reply);
-            break;
+    // The quota refills while we ask, so we ask until it is used up, many at a time.
+    let refused = loop {
+        let replies = join_all((0..100).map(|_| dev.live.get("/v1/account"))).await;
+        if let Some(refused) = replies.into_iter().find(|reply| reply.status == 429) {
+            break refused;
         }
-    }
-    let refused = refused.expect("700 requests at once are more than 600 a minute");
+    };
     let refused = refused.expect_error(429, "RATE_LIMITED");
     assert!(refused.header("retry-after").parse::<u64>().unwrap() >= 1);
     assert!(refused.header("ratelimit").starts_with("\"default\";r=0;"));

@@ -40,12 +40,21 @@ impl TestApp {
 
     /// On a store that may reach the database by another way.
     pub async fn start_on(store: Store, database: &Arc<Database>) -> Self {
-        let clock = Clock::set_to(Timestamp::rule(Self::NOON).unwrap());
+        Self::start_with(store, database, Timeouts::default()).await
+    }
+
+    /// A second server on the same store, which does not wait long for slow senders.
+    pub async fn impatient(&self) -> Self {
         let timeouts = Timeouts {
             head: Duration::from_millis(300),
             body: Duration::from_millis(300),
-            grace: Duration::from_secs(5),
+            ..Timeouts::default()
         };
+        Self::start_with(self.store.clone(), &self.database, timeouts).await
+    }
+
+    async fn start_with(store: Store, database: &Arc<Database>, timeouts: Timeouts) -> Self {
+        let clock = Clock::set_to(Timestamp::rule(Self::NOON).unwrap());
         let app = App::new(Wiring {
             store: store.clone(),
             clock: clock.clone(),
