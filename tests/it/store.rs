@@ -77,10 +77,14 @@ async fn three_in_a_batch(
     let (release, wait) = mpsc::channel::<()>();
     let first = tokio::spawn({
         let store = store.clone();
+        // It may run more than once, like every transaction; it waits only the first time.
+        let mut released = false;
         async move {
-            store
-                .write(move |_| Ok::<_, StoreError>(wait.recv().is_ok()))
-                .await
+            let write = store.write(move |_| {
+                released = released || wait.recv().is_ok();
+                Ok::<_, StoreError>(released)
+            });
+            write.await
         }
     });
     let mut writes = Vec::new();

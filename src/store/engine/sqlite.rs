@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use metrics::{gauge, histogram};
@@ -160,10 +160,19 @@ fn connect_to_read(file: &Path) -> Result<Connection, StoreError> {
 
 /// What the writer sets once for the file and for itself.
 fn prepare_database(connection: &Connection) -> Result<(), StoreError> {
+    let give_up = Instant::now() + BUSY_TIMEOUT;
+    // Another process may be turning the same new file to WAL; SQLite does not wait for that.
+    while let Err(failure) = connection.execute_batch("PRAGMA journal_mode = WAL") {
+        let busy = failure.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
+        if !busy || Instant::now() > give_up {
+            return Err(error(failure));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
     connection
         .execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4000;
-             PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32768;",
+            "PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864;
+             PRAGMA cache_size = -32768;",
         )
         .map_err(error)
 }
