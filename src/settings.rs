@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
+use crate::domain::{ProcessorName, Secret};
 use crate::store::Location;
 
 /// One setting: a flag, an environment variable and a line of the file, all of one name.
@@ -56,6 +57,26 @@ pub const SETTINGS: &[Setting] = &[
         "Serve Prometheus metrics at /metrics of this address [default: none; in local mode on the main address]",
     ),
     setting(
+        "payments",
+        "sandbox|stripe",
+        "Who moves the money: the embedded sandbox, which moves none, or Stripe [default: sandbox]",
+    ),
+    setting(
+        "stripe_key",
+        "KEY",
+        "Secret key of the Stripe account (sk_...)",
+    ),
+    setting(
+        "stripe_webhook_secret",
+        "SECRET",
+        "Secret of the Stripe webhook endpoint <public URL>/hooks/stripe (whsec_...)",
+    ),
+    setting(
+        "stripe_url",
+        "URL",
+        "Where Stripe is [default: https://api.stripe.com]",
+    ),
+    setting(
         "rate_limits",
         "on|off",
         "Limit requests for each account by its tier [default: on]",
@@ -79,10 +100,6 @@ pub const WITHOUT_EFFECT: &[&str] = &[
     "webhook_retry_seconds",
     "webhook_allow_nets",
     "webhook_ca_file",
-    "payments",
-    "stripe_key",
-    "stripe_webhook_secret",
-    "stripe_url",
     "smtp_url",
     "mail_from",
     "unpaid_hours",
@@ -248,6 +265,17 @@ pub enum LogFormat {
     Json,
 }
 
+/// Who moves the money.
+#[derive(Clone, Debug)]
+pub enum PaymentSettings {
+    Sandbox,
+    Stripe {
+        key: Secret,
+        webhook_secret: Secret,
+        url: String,
+    },
+}
+
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub listen: SocketAddr,
@@ -255,6 +283,7 @@ pub struct Settings {
     pub database: Location,
     pub public_url: Option<String>,
     pub metrics_listen: Option<SocketAddr>,
+    pub payments: PaymentSettings,
     pub rate_limits: bool,
     pub log: String,
     pub log_format: Option<LogFormat>,
@@ -272,6 +301,7 @@ impl Settings {
             database,
             public_url: given.read("public_url", "", public_url)?,
             metrics_listen: given.read("metrics_listen", "", optional(address))?,
+            payments: payments(given)?,
             rate_limits: given.read("rate_limits", "on", on_or_off)?,
             log: given.read("log", "info", log_filter)?,
             log_format: given.read("log_format", "", log_format)?,
@@ -342,6 +372,36 @@ fn public_url(text: &str) -> Result<Option<String>, String> {
         text if well_formed => Ok(Some(text.trim_end_matches('/').to_owned())),
         text => Err(format!("{text:?} must begin with http:// or https://")),
     }
+}
+
+fn payments(given: &Given) -> Result<PaymentSettings, SettingsError> {
+    Ok(
+        match given.read("payments", "sandbox", ProcessorName::rule)? {
+            ProcessorName::Sandbox => PaymentSettings::Sandbox,
+            ProcessorName::Stripe => PaymentSettings::Stripe {
+                key: given.read("stripe_key", "", secret("sk_ or rk_"))?,
+                webhook_secret: given.read("stripe_webhook_secret", "", secret("whsec_"))?,
+                url: given.read("stripe_url", "https://api.stripe.com", stripe_url)?,
+            },
+        },
+    )
+}
+
+/// A secret that somebody else made: it is only checked to be there, and never repeated.
+fn secret(prefix: &'static str) -> impl Fn(&str) -> Result<Secret, String> {
+    move |text| {
+        let plain = text.chars().all(|c| c.is_ascii_graphic());
+        if text.is_empty() || !plain {
+            return Err(format!(
+                "is needed where payments are set to stripe; it begins with {prefix}"
+            ));
+        }
+        Ok(Secret::presented(text))
+    }
+}
+
+fn stripe_url(text: &str) -> Result<String, String> {
+    public_url(text)?.ok_or_else(|| "must begin with http:// or https://".to_owned())
 }
 
 fn on_or_off(text: &str) -> Result<bool, String> {

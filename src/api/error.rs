@@ -78,6 +78,7 @@ impl ApiError {
     pub fn cause(&self) -> Option<String> {
         match self {
             Self::Refused(Refusal::Store(error)) => Some(error.to_string()),
+            Self::Refused(Refusal::PaymentUnavailable(reason)) => Some(reason.clone()),
             Self::Panicked => Some("a handler panicked".to_owned()),
             _ => None,
         }
@@ -133,6 +134,7 @@ fn refusal_kind(refusal: &Refusal) -> (StatusCode, &'static str) {
         Refusal::KeyNotFound => (StatusCode::NOT_FOUND, "KEY_NOT_FOUND"),
         Refusal::TaskLimitExceeded { .. } => (StatusCode::FORBIDDEN, "TASK_LIMIT_EXCEEDED"),
         Refusal::EmailTaken => (StatusCode::CONFLICT, "EMAIL_TAKEN"),
+        Refusal::PaymentUnavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "PAYMENT_UNAVAILABLE"),
         Refusal::NotAllowed(_) => (StatusCode::CONFLICT, "INVALID_TASK_STATE"),
         Refusal::Store(StoreError::Unavailable(_) | StoreError::Collision(_)) => {
             (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE")

@@ -118,9 +118,33 @@ where
     F: FnMut(&mut Tx<'_>, Timestamp) -> Result<T, Refusal> + Send + 'static,
     T: Send + 'static,
 {
+    let prepare = std::future::ready(Ok(()));
+    let effect = move |tx: &mut Tx<'_>, now, (): &()| effect(tx, now);
+    once_prepared(app, caller, post, status, keep, prepare, effect, render).await
+}
+
+/// Like `once`, for an effect that takes something from outside, which no transaction may wait for:
+/// it is prepared first, and only for a request that has not been done before.
+#[allow(clippy::too_many_arguments, reason = "`once` and one more")]
+pub async fn once_prepared<P, F, T>(
+    app: &App,
+    caller: &Caller,
+    post: Post,
+    status: StatusCode,
+    keep: Keep,
+    prepare: impl Future<Output = Result<P, ApiError>>,
+    mut effect: F,
+    render: fn(&T) -> Result<String, StoreError>,
+) -> Result<Answer, ApiError>
+where
+    P: Send + 'static,
+    F: FnMut(&mut Tx<'_>, Timestamp, &P) -> Result<T, Refusal> + Send + 'static,
+    T: Send + 'static,
+{
     let clock = app.clock.clone();
     let Some(key) = post.key else {
-        let work = move |tx: &mut Tx<'_>| effect(tx, clock.now());
+        let prepared = prepare.await?;
+        let work = move |tx: &mut Tx<'_>| effect(tx, clock.now(), &prepared);
         let done = app.store.write(work).await?;
         return Ok(answer(status, render(&done)?, false));
     };
@@ -129,31 +153,48 @@ where
         key,
     };
     let _claim = app.in_flight.claim(&scope)?;
+    if let Some(earlier) = earlier(app, &scope).await? {
+        return replay(earlier, &post.fingerprint, &caller.key);
+    }
+    let prepared = prepare.await?;
     let fingerprint = post.fingerprint.clone();
     let sealer = (keep == Keep::Sealed).then(|| caller.key.clone());
     let outcome = app
         .store
         .write(move |tx| {
             let now = clock.now();
-            let forgotten = now.minus(KEPT);
-            if let Some(earlier) = tx.idempotency_record(&scope)?
-                && earlier.created_at > forgotten
-            {
+            if let Some(earlier) = remembered(tx, &scope, now)? {
                 return Ok(Outcome::Earlier(earlier));
             }
-            let body = render(&effect(tx, now)?)?;
+            let body = render(&effect(tx, now, &prepared)?)?;
             let record = record(&fingerprint, status, &body, sealer.as_ref(), now)?;
-            tx.put_idempotency_record(&scope, &record, forgotten)?;
+            tx.put_idempotency_record(&scope, &record, now.minus(KEPT))?;
             Ok::<_, Refusal>(Outcome::Done(body))
         })
         .await?;
     match outcome {
         Outcome::Done(body) => Ok(answer(status, body, false)),
-        Outcome::Earlier(record) if record.fingerprint != post.fingerprint => {
-            Err(ApiError::IdempotencyMismatch)
-        }
-        Outcome::Earlier(record) => replay(record, &caller.key),
+        Outcome::Earlier(record) => replay(record, &post.fingerprint, &caller.key),
     }
+}
+
+/// The answer of an earlier request, seen without a transaction. One that is being stored this
+/// moment is found by the transaction of the effect.
+async fn earlier(
+    app: &App,
+    scope: &IdempotencyScope,
+) -> Result<Option<IdempotencyRecord>, StoreError> {
+    let (scope, now) = (scope.clone(), app.clock.now());
+    app.store.read(move |tx| remembered(tx, &scope, now)).await
+}
+
+fn remembered(
+    tx: &mut Tx<'_>,
+    scope: &IdempotencyScope,
+    now: Timestamp,
+) -> Result<Option<IdempotencyRecord>, StoreError> {
+    let record = tx.idempotency_record(scope)?;
+    Ok(record.filter(|record| record.created_at > now.minus(KEPT)))
 }
 
 fn answer(status: StatusCode, body: String, replayed: bool) -> Answer {
@@ -184,7 +225,10 @@ fn record(
     })
 }
 
-fn replay(record: IdempotencyRecord, key: &Secret) -> Result<Answer, ApiError> {
+fn replay(record: IdempotencyRecord, fingerprint: &str, key: &Secret) -> Result<Answer, ApiError> {
+    if record.fingerprint != fingerprint {
+        return Err(ApiError::IdempotencyMismatch);
+    }
     let status = u16::try_from(record.response_status)
         .ok()
         .and_then(|status| StatusCode::from_u16(status).ok())

@@ -7,13 +7,17 @@ mod body;
 mod edge;
 mod error;
 mod fields;
+mod funding;
 mod health;
+mod hooks;
 mod idempotency;
 mod json;
 mod key_use;
 mod keys;
 mod openapi;
 mod path;
+mod payment_method;
+mod payments;
 mod query;
 mod rate_limit;
 mod router;
@@ -34,6 +38,7 @@ pub use server::{Shutdown, Timeouts, serve};
 pub use upkeep::upkeep;
 
 use crate::ambient::Clock;
+use crate::payments::Payments;
 use crate::store::Store;
 use idempotency::InFlight;
 use rate_limit::RateLimits;
@@ -45,6 +50,7 @@ pub struct App(Arc<Parts>);
 pub struct Parts {
     pub store: Store,
     pub clock: Clock,
+    pub payments: Payments,
     pub metrics: PrometheusHandle,
     pub key_use: KeyUse,
     pub timeouts: Timeouts,
@@ -57,6 +63,7 @@ pub struct Parts {
 pub struct Wiring {
     pub store: Store,
     pub clock: Clock,
+    pub payments: Payments,
     pub metrics: PrometheusHandle,
     pub rate_limited: bool,
     pub timeouts: Timeouts,
@@ -69,6 +76,7 @@ impl App {
         Self(Arc::new(Parts {
             store: wiring.store,
             clock: wiring.clock,
+            payments: wiring.payments,
             metrics: wiring.metrics,
             key_use: KeyUse::default(),
             timeouts: wiring.timeouts,

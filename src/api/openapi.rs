@@ -27,6 +27,7 @@ pub fn document() -> String {
     ),
     tags(
         (name = "Tasks", description = "Create tasks and follow them"),
+        (name = "Payments", description = "How live tasks are paid for, and where the money is"),
         (name = "Account", description = "The account, its API keys and its usage"),
     ),
     components(schemas(super::error::ErrorBody)),
@@ -51,11 +52,12 @@ impl Modify for Keys {
 }
 
 /// Bodies that are read field by field and refuse a field they do not know.
-const CLOSED: [&str; 4] = [
+const CLOSED: [&str; 5] = [
     "CreateTask",
     "CreateTaskLocation",
     "UpdateTask",
     "CreateKey",
+    "PutPaymentMethod",
 ];
 
 /// Says of request bodies that they take no other fields.
@@ -226,6 +228,18 @@ pub mod errors {
         }
     }
 
+    pub struct PaymentUnavailable;
+
+    impl IntoResponses for PaymentUnavailable {
+        fn responses() -> Responses {
+            BTreeMap::from([response(
+                503,
+                "PAYMENT_UNAVAILABLE or UNAVAILABLE",
+                "payments cannot be made right now; try again later",
+            )])
+        }
+    }
+
     pub struct TaskLimit;
 
     impl IntoResponses for TaskLimit {
@@ -284,6 +298,7 @@ pub enum Example {
     CreateTask,
     UpdateTask,
     Task,
+    CreatedTask,
     TaskList,
     CancelledTask,
     CreateKey,
@@ -292,11 +307,16 @@ pub enum Example {
     RevokedKey,
     Account,
     Usage,
+    Payment,
+    Ledger,
+    PutPaymentMethod,
+    PaymentMethod,
 }
 
 const TASK_ID: &str = "019a8574c1f07c2e9d1b3a5f60718293";
 const ACCOUNT_ID: &str = "019a85702b4e7d31a2c4e6f801234567";
 const KEY_ID: &str = "019a85702b4e7f02b1d3c5e7f9012345";
+const PAYMENT_SECRET: &str = "pay_019a8574c1f07c2e9d1b3a5f60718293_secret_8d1f0c62b7a94e35";
 const CREATED: &str = "2026-11-15T09:30:00.123Z";
 const LATER: &str = "2026-11-15T10:02:41.870Z";
 
@@ -319,6 +339,13 @@ impl Example {
                 "deadline": "2026-11-21T18:00:00Z",
             }),
             Self::Task => task(),
+            Self::CreatedTask => {
+                let mut created = task();
+                created["status"] = "pending".into();
+                created["environment"] = "live".into();
+                created["payment_client_secret"] = PAYMENT_SECRET.into();
+                created
+            }
             Self::TaskList => json!({
                 "data": [{
                     "id": TASK_ID, "title": "Photograph a storefront", "status": "funded",
@@ -355,6 +382,29 @@ impl Example {
             Self::Usage => json!({
                 "tier": "growth", "tasks_this_month": 1, "tasks_limit": 1000,
                 "api_keys_count": 2,
+            }),
+            Self::Payment => json!({
+                "task_id": TASK_ID, "status": "requires_payment", "amount_cents": 2500,
+                "escrow_cents": 0, "refunded_cents": 0, "refund_pending_cents": 0,
+                "payment_client_secret": PAYMENT_SECRET,
+                "payment_url": format!("http://127.0.0.1:8080/pay/{PAYMENT_SECRET}"),
+                "failure": {"code": "card_declined", "message": "The card was declined."},
+                "processor": "sandbox", "created_at": CREATED, "updated_at": LATER,
+            }),
+            Self::Ledger => json!({
+                "data": [{
+                    "task_id": TASK_ID, "type": "payment",
+                    "postings": [
+                        {"account": "processor", "amount_cents": -2500},
+                        {"account": "escrow", "amount_cents": 2500},
+                    ],
+                    "created_at": LATER,
+                }],
+                "meta": {"total": 1, "limit": 20, "offset": 0},
+            }),
+            Self::PutPaymentMethod => json!({"payment_method": "pm_card_visa"}),
+            Self::PaymentMethod => json!({
+                "payment_method": "pm_card_visa", "processor": "sandbox", "updated_at": LATER,
             }),
         }
     }

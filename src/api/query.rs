@@ -42,6 +42,20 @@ impl Page {
     }
 }
 
+/// For lists that take nothing but a page.
+pub struct PageQuery(pub Page);
+
+impl<S: Send + Sync> FromRequestParts<S> for PageQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
+        let page = parameters.page();
+        parameters.finish().map_err(ApiError::Validation)?;
+        Ok(Self(page))
+    }
+}
+
 #[derive(Debug, PartialEq, Eq)]
 pub struct TaskListQuery {
     pub status: Option<Status>,

@@ -2,7 +2,7 @@
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::routing::get;
+use axum::routing::{get, post};
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -13,7 +13,8 @@ use super::authentication::require_key;
 use super::edge::edge;
 use super::error::ApiError;
 use super::openapi::{Description, close_request_bodies};
-use super::{App, account, health, keys, tasks};
+use super::{App, account, health, hooks, keys, payment_method, payments, tasks};
+use crate::pages::{self, Pages};
 
 /// Routes that need an API key.
 fn with_key() -> OpenApiRouter<App> {
@@ -21,10 +22,17 @@ fn with_key() -> OpenApiRouter<App> {
         .routes(routes!(tasks::create, tasks::list))
         .routes(routes!(tasks::get, tasks::update))
         .routes(routes!(tasks::cancel))
+        .routes(routes!(payments::get))
+        .routes(routes!(payments::ledger))
         .routes(routes!(account::get))
         .routes(routes!(account::usage))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
+        .routes(routes!(
+            payment_method::get,
+            payment_method::put,
+            payment_method::delete
+        ))
 }
 
 /// Everything that the main address serves. Metrics are there in local mode only.
@@ -32,7 +40,12 @@ pub fn router(app: &App, with_metrics: bool) -> Router {
     let (with_key, openapi) = described();
     let mut router = with_key
         .route_layer(from_fn_with_state(app.clone(), require_key))
-        .merge(open(openapi));
+        .merge(open(openapi))
+        .merge(pages::router(Pages {
+            store: app.store.clone(),
+            clock: app.clock.clone(),
+            payments: app.payments.clone(),
+        }));
     if with_metrics {
         router = router.route("/metrics", get(health::metrics));
     }
@@ -44,6 +57,7 @@ fn open(openapi: OpenApi) -> Router<App> {
     Router::new()
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
+        .route("/hooks/stripe", post(hooks::stripe))
         .merge(SwaggerUi::new("/docs").url("/openapi.json", openapi))
 }
 

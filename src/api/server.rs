@@ -17,13 +17,15 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower_service::Service;
 
-/// How long a sender may take, so that slow ones cannot hold connections for ever.
+/// How long others may take, so that slow ones cannot hold connections for ever.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
     /// A request's head must have arrived by then; an idle connection is closed as well.
     pub head: Duration,
     /// All of a JSON body must have arrived by then.
     pub body: Duration,
+    /// How long a request waits for the payment processor.
+    pub processor: Duration,
     /// How long requests in flight may take once the service is asked to stop.
     pub grace: Duration,
 }
@@ -33,6 +35,7 @@ impl Default for Timeouts {
         Self {
             head: Duration::from_secs(15),
             body: Duration::from_secs(20),
+            processor: Duration::from_secs(10),
             grace: Duration::from_secs(25),
         }
     }

@@ -11,18 +11,18 @@ use super::answer::{Answer, to_json};
 use super::authentication::Caller;
 use super::error::ApiError;
 use super::fields::Fields;
-use super::idempotency::{Keep, Post, once};
+use super::idempotency::{Keep, Post, once, once_prepared};
 use super::openapi::{Example, IdempotencyKeyHeader, PageLimit, PageOffset, errors};
 use super::path::TaskPath;
 use super::query::{Meta, TaskListQuery};
-use super::{App, body, json};
+use super::{App, body, funding, json};
 use crate::ambient;
 use crate::domain::task::{
     Category, Location, MAX_PROOF_ATTEMPTS, Priority, ProofType, Skill, TaskType, field,
 };
 use crate::domain::{NewTask, Status, Task, TaskEdit, TaskId, Timestamp};
-use crate::store::{ListedTask, StoreError};
-use crate::usecases::{self, Refusal};
+use crate::store::{ListedTask, StoreError, Tx};
+use crate::usecases::{self, Funding, Refusal};
 
 /// What to do, where, and for how much.
 #[derive(ToSchema)]
@@ -194,9 +194,26 @@ impl<'a> TaskBody<'a> {
             updated_at: task.updated_at,
         })
     }
+}
 
-    fn json(task: &Task) -> Result<String, StoreError> {
-        to_json(&TaskBody::of(task)?)
+/// A task as its creation answers it.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(Example::CreatedTask.value()))]
+pub struct CreatedTask<'a> {
+    #[serde(flatten)]
+    task: TaskBody<'a>,
+    /// Present when payment is still to be completed: with it, somebody pays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    payment_client_secret: Option<&'a str>,
+}
+
+impl CreatedTask<'_> {
+    fn json((task, client_secret): &(Task, Option<String>)) -> Result<String, StoreError> {
+        to_json(&CreatedTask {
+            task: TaskBody::of(task)?,
+            payment_client_secret: client_secret.as_deref(),
+        })
     }
 }
 
@@ -268,16 +285,18 @@ impl CancelledTask {
 
 /// Create a task
 ///
-/// With a test key the task is funded at once, without a charge; with a live key it is pending
-/// until it has been paid for.
+/// With a test key the task is funded at once, without a charge. With a live key it is pending: the
+/// account's default payment method is charged right after, or, where there is none, the answer
+/// carries a `payment_client_secret` with which somebody pays.
 #[utoipa::path(
     post, path = "/v1/tasks", tag = "Tasks", operation_id = "createTask",
     params(IdempotencyKeyHeader), request_body = CreateTask,
-    responses((status = 201, description = "The new task", body = TaskBody,
+    responses((status = 201, description = "The new task", body = CreatedTask,
             links(("get" = (operation_id = "getTask", parameters(("id" = "$response.body#/id")))),
                 ("update" = (operation_id = "updateTask", parameters(("id" = "$response.body#/id")))),
                 ("cancel" = (operation_id = "cancelTask", parameters(("id" = "$response.body#/id")))))),
-        errors::Common, errors::Body, errors::Idempotency, errors::TaskLimit)
+        errors::Common, errors::Body, errors::Idempotency, errors::TaskLimit,
+        errors::PaymentUnavailable)
 )]
 pub async fn create(
     State(app): State<App>,
@@ -287,14 +306,25 @@ pub async fn create(
     let new = new_task(&post)?;
     let id = TaskId::new(app.clock.now(), &ambient::random_for_id());
     let holder = caller.holder;
-    once(
+    let prepare = funding::prepare(&app, holder, id, new.budget_cents);
+    let create = move |tx: &mut Tx<'_>, now, funding: &Funding| {
+        let task = usecases::create_task(tx, &holder, &new, id, funding, now)?;
+        let client_secret = match funding {
+            Funding::ByHand(_, intent) => Some(intent.client_secret.clone()),
+            Funding::Simulated | Funding::ByMethod(..) => None,
+        };
+        Ok((task, client_secret))
+    };
+    let (status, render) = (StatusCode::CREATED, CreatedTask::json);
+    once_prepared(
         &app,
         &caller,
         post,
-        StatusCode::CREATED,
+        status,
         Keep::Plain,
-        move |tx, now| usecases::create_task(tx, &holder, &new, id, now),
-        TaskBody::json,
+        prepare,
+        create,
+        render,
     )
     .await
 }

@@ -2,6 +2,10 @@
 
 mod account;
 mod doctor;
+mod job;
+mod ledger;
+mod payments;
+mod sandbox;
 mod serve;
 
 use std::collections::BTreeMap;
@@ -53,6 +57,20 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             Some(("set-tier", _)) => account::set_tier(&settings, innermost)?,
             _ => unreachable!("clap requires one of the above"),
         },
+        Some(("ledger", ledger)) => match ledger.subcommand() {
+            Some(("verify", _)) => return ledger::verify(&settings),
+            Some(("export", _)) => ledger::export(&settings)?,
+            _ => unreachable!("clap requires one of the above"),
+        },
+        Some(("job", job)) => match job.subcommand() {
+            Some(("list", _)) => job::list(&settings, innermost)?,
+            Some(("retry", _)) => job::retry(&settings, innermost)?,
+            _ => unreachable!("clap requires one of the above"),
+        },
+        Some(("sandbox", sandbox)) => match sandbox.subcommand() {
+            Some((condition, _)) => sandbox::set(&settings, condition, innermost)?,
+            None => unreachable!("clap requires one"),
+        },
         _ => unreachable!("clap knows no other command"),
     }
     Ok(ExitCode::SUCCESS)
@@ -76,6 +94,9 @@ fn command() -> Command {
         .arg(config_flag())
         .subcommand(serve_command())
         .subcommand(account_command())
+        .subcommand(ledger::command())
+        .subcommand(job::command())
+        .subcommand(sandbox::command())
         .subcommand(
             Command::new("migrate")
                 .about("Create the database or bring it up to date, then exit")

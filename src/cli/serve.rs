@@ -5,10 +5,11 @@ use std::net::SocketAddr;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Failure, open_store};
+use super::{Failure, open_store, payments};
 use crate::ambient::Clock;
 use crate::api::{self, App, Shutdown, Timeouts, Wiring};
 use crate::domain::{NewAccount, Tier};
+use crate::jobs::Jobs;
 use crate::settings::{Given, Settings};
 use crate::store::{Store, Tx};
 use crate::telemetry::{self, Traces};
@@ -25,15 +26,19 @@ pub fn run(given: &Given, settings: &Settings) -> Result<(), Failure> {
         .build()?;
     runtime.block_on(async {
         let traces = Traces::start().map_err(Failure)?;
+        let listener = bind("LEGWORK_LISTEN", settings.listen).await?;
+        let url = public_url(settings, listener.local_addr()?);
+        let clock = Clock::system();
         let app = App::new(Wiring {
+            payments: payments::open(&settings.payments, &store, &clock, &url)?,
             store,
-            clock: Clock::system(),
+            clock,
             metrics: telemetry::start_metrics(),
             rate_limited: settings.rate_limits,
             timeouts: Timeouts::default(),
             tracer: traces.as_ref().map(Traces::tracer),
         });
-        let served = serve(app, settings).await;
+        let served = serve(app, listener, &url, settings).await;
         if let Some(traces) = traces {
             let _ = tokio::task::spawn_blocking(move || traces.stop()).await;
         }
@@ -42,9 +47,12 @@ pub fn run(given: &Given, settings: &Settings) -> Result<(), Failure> {
     })
 }
 
-async fn serve(app: App, settings: &Settings) -> Result<(), Failure> {
-    let listener = bind("LEGWORK_LISTEN", settings.listen).await?;
-    let address = listener.local_addr()?;
+async fn serve(
+    app: App,
+    listener: TcpListener,
+    url: &str,
+    settings: &Settings,
+) -> Result<(), Failure> {
     let shutdown = Shutdown::default();
     tokio::spawn(stop_on_signal(shutdown.clone()));
     if let Some(listen) = settings.metrics_listen {
@@ -53,14 +61,34 @@ async fn serve(app: App, settings: &Settings) -> Result<(), Failure> {
         tokio::spawn(api::serve(listener, router, shutdown.clone(), app.timeouts));
     }
     let upkeep = tokio::spawn(api::upkeep(app.clone(), shutdown.clone()));
-    greet(&app.store, settings, address).await?;
+    let jobs = jobs(&app, shutdown.clone());
+    greet(&app.store, settings, url, listener.local_addr()?).await?;
     let router = api::router(&app, settings.is_local());
     api::serve(listener, router, shutdown, app.timeouts).await;
     let _ = upkeep.await;
+    if tokio::time::timeout(app.timeouts.grace, jobs)
+        .await
+        .is_err()
+    {
+        tracing::warn!("jobs in flight are left to the end of their leases");
+    }
     if let Err(error) = app.key_use.flush(&app.store).await {
         tracing::warn!(%error, "cannot write when keys were used");
     }
     Ok(())
+}
+
+fn jobs(app: &App, shutdown: Shutdown) -> tokio::task::JoinHandle<()> {
+    let processor = app.payments.processor.clone();
+    let jobs = Jobs::new(app.store.clone(), app.clock.clone(), processor);
+    tokio::spawn(async move { jobs.run(shutdown.started()).await })
+}
+
+fn public_url(settings: &Settings, address: SocketAddr) -> String {
+    match &settings.public_url {
+        Some(url) => url.clone(),
+        None => format!("http://{address}"),
+    }
 }
 
 async fn bind(setting: &str, address: SocketAddr) -> Result<TcpListener, Failure> {
@@ -89,16 +117,17 @@ async fn stop_on_signal(shutdown: Shutdown) {
 }
 
 /// Says, on the very first local start, how to use the service; and, last, where it is.
-async fn greet(store: &Store, settings: &Settings, address: SocketAddr) -> Result<(), Failure> {
-    let url = match &settings.public_url {
-        Some(url) => url.clone(),
-        None => format!("http://{address}"),
-    };
+async fn greet(
+    store: &Store,
+    settings: &Settings,
+    url: &str,
+    address: SocketAddr,
+) -> Result<(), Failure> {
     let empty = store
         .snapshot(|tx| Ok::<_, Refusal>(tx.accounts_after(None, 1)?.is_empty()))
         .await?;
     if empty && settings.is_local() {
-        open_first_account(store, &url).await?;
+        open_first_account(store, url).await?;
     } else if empty {
         announce("There is no account yet. Open one: legwork account create --help");
     }

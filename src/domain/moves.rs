@@ -2,7 +2,7 @@
 
 use super::pricing::{Money, Settlement};
 use super::task::MAX_PROOF_ATTEMPTS;
-use super::{EventType, Status, Task, Timestamp, WorkerId};
+use super::{Entry, EventType, Status, Task, Timestamp, WorkerId};
 
 use Status::{
     Assigned, Cancelled, Completed, Disputed, Expired, Funded, InProgress, Pending, Posted,
@@ -173,6 +173,8 @@ pub struct Moved {
     pub task: Task,
     pub from: Status,
     pub settlement: Settlement,
+    /// The line of the journal that goes with the move, when money moves.
+    pub entry: Option<Entry>,
     pub events: &'static [EventType],
 }
 
@@ -190,10 +192,15 @@ impl Task {
             Action::DecideSplit { paid_cents } => Money::Split { paid_cents },
             _ => row.money,
         };
+        let settlement = money.settle(self);
+        let mut task = self.arrive(row.to, action, now);
+        let entry = Entry::of_move(&task, settlement, now);
+        task.escrow_cents += settlement.postings().escrow_cents;
         Ok(Moved {
-            settlement: money.settle(self),
-            task: self.arrive(row.to, action, now),
+            task,
             from: self.status,
+            settlement,
+            entry,
             events: row.events,
         })
     }

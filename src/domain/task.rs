@@ -143,6 +143,8 @@ pub struct Task {
     pub task_type: TaskType,
     /// The rate at which this task was priced; a later change of tier does not touch it.
     pub fee_percent: i64,
+    /// What is held for this task now.
+    pub escrow_cents: i64,
     pub priority: Priority,
     pub status: Status,
     /// When the task came into its status; windows such as the review time start here.
@@ -176,6 +178,7 @@ impl Task {
             budget_cents: new.budget_cents,
             task_type: new.task_type,
             fee_percent: pricing::fee_percent(tier, new.task_type),
+            escrow_cents: 0,
             priority: new.priority,
             status: Status::Pending,
             status_since: now,

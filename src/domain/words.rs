@@ -2,11 +2,11 @@
 
 /// Declares an enum whose variants are written as fixed words.
 macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
+    ($(#[$meta:meta])* $name:ident { $($(#[$note:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $name {
-            $($variant),+
+            $($(#[$note])* $variant),+
         }
 
         impl $name {

@@ -5,15 +5,27 @@ mod engine;
 mod accounts;
 mod api_keys;
 mod idempotency;
+mod jobs;
+mod ledger;
+mod notices;
+mod payment_methods;
+mod payments;
+mod payout_accounts;
+mod sandbox;
 mod tasks;
 
 use std::sync::Arc;
+
+use tokio::sync::Notify;
 
 use engine::{Engine, Migration, Row, Statement};
 pub use engine::{Location, StoreError, Tx, Value};
 
 pub use api_keys::KeyHolder;
 pub use idempotency::{IdempotencyRecord, IdempotencyScope};
+pub use jobs::{ClaimedJob, ListedJob};
+pub use ledger::{DeveloperBalances, TaskMoney, WorkerBalance};
+pub use sandbox::{SandboxMovement, SandboxNotice, SandboxPayment, SandboxPayoutAccount};
 pub use tasks::{ListedTask, TaskCounts, TaskPage};
 
 /// Declares the statements of a file, and lists them for the test that prepares each on both
@@ -26,21 +38,35 @@ macro_rules! statements {
 }
 use statements;
 
-const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    name: "foundation",
-    sql: include_str!("migrations/0001_foundation.sql"),
-}];
+const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        name: "foundation",
+        sql: include_str!("migrations/0001_foundation.sql"),
+    },
+    Migration {
+        version: 2,
+        name: "money",
+        sql: include_str!("migrations/0002_money.sql"),
+    },
+];
 
 /// The database. Cheap to clone; the last clone to go closes it.
 #[derive(Clone)]
-pub struct Store(Arc<Engine>);
+pub struct Store {
+    engine: Arc<Engine>,
+    bell: Arc<Notify>,
+}
 
 impl Store {
     /// Opens the database, creates it where it can, and brings its schema up to date.
     /// Blocks: call it before serving, or from a thread that may wait.
     pub fn open(location: &Location) -> Result<Self, StoreError> {
-        Engine::open(location, MIGRATIONS).map(|engine| Self(Arc::new(engine)))
+        let engine = Engine::open(location, MIGRATIONS)?;
+        Ok(Self {
+            engine: Arc::new(engine),
+            bell: Arc::default(),
+        })
     }
 
     /// How many steps an upgrade would take on that database; changes nothing.
@@ -56,7 +82,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.0.write(work).await
+        self.engine.write(work, &self.bell).await
     }
 
     /// Reads single rows by key. Each statement sees what is committed when it runs.
@@ -66,7 +92,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.0.read(work).await
+        self.engine.read(work).await
     }
 
     /// Reads many rows; all statements see one moment.
@@ -76,7 +102,12 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.0.snapshot(work).await
+        self.engine.snapshot(work).await
+    }
+
+    /// Waits until this process has written a job. One that another process wrote does not wake it.
+    pub async fn job_written(&self) {
+        self.bell.notified().await;
     }
 
     /// Whether the database answers.
@@ -97,6 +128,13 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         accounts::ALL,
         api_keys::ALL,
         idempotency::ALL,
+        jobs::ALL,
+        ledger::ALL,
+        notices::ALL,
+        payment_methods::ALL,
+        payments::ALL,
+        payout_accounts::ALL,
+        sandbox::ALL,
         tasks::ALL,
     ]
     .into_iter()

@@ -2,10 +2,11 @@
 
 use serde_json::Value as Json;
 
+use super::ledger::developer_books;
 use super::{Row, StoreError, Tx, Value, words};
 use crate::domain::task::{Category, Location, Priority, ProofType, Skill, TaskType};
 use crate::domain::{
-    AccountId, Environment, Moved, Owner, Status, Task, TaskId, Timestamp, WorkerId,
+    AccountId, Entry, Environment, Moved, Owner, Status, Task, TaskId, Timestamp, WorkerId,
 };
 
 /// The columns of a whole task, in the order in which `read` takes them.
@@ -15,7 +16,7 @@ macro_rules! columns {
          location_address, location_city, location_state, location_latitude, location_longitude, \
          budget_cents, task_type, fee_percent, priority, status, status_since, worker_id, \
          proof_attempts, deadline, proof_types, metadata, funded_at, assigned_at, started_at, \
-         completed_at, cancelled_at, created_at, updated_at"
+         completed_at, cancelled_at, created_at, updated_at, escrow_cents"
     };
 }
 
@@ -30,29 +31,32 @@ macro_rules! listed_columns {
 super::statements! {
     INSERT = concat!("INSERT INTO tasks (", columns!(), ", number)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
-            ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32)");
+            ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33)");
     /// The owner is compared as an expression, which no index serves: on a table that is not
     /// analyzed yet PostgreSQL would rather go through all tasks of the owner.
     ONE = concat!("SELECT ", columns!(), " FROM tasks
         WHERE id = ?1 AND account_id || '' = ?2 AND environment || '' = ?3");
+    BY_ID = concat!("SELECT ", columns!(), " FROM tasks WHERE id = ?1");
     EDIT = "UPDATE tasks SET title = ?2, description = ?3, instructions = ?4, deadline = ?5,
             updated_at = ?6
         WHERE id = ?1 AND status = ?7";
     MOVE = "UPDATE tasks SET status = ?2, status_since = ?3, worker_id = ?4, proof_attempts = ?5,
             funded_at = ?6, assigned_at = ?7, started_at = ?8, completed_at = ?9,
-            cancelled_at = ?10, updated_at = ?11
-        WHERE id = ?1 AND status = ?12";
-    /// Gives a new task its number and counts it, unless the month is full.
+            cancelled_at = ?10, updated_at = ?11, escrow_cents = ?12
+        WHERE id = ?1 AND status = ?13";
+    /// Gives a new task its number, counts it and its money, unless the month is full.
     NUMBER = "UPDATE task_totals SET last_number = last_number + 1,
             month_tasks = CASE WHEN month = ?3 THEN month_tasks + 1 ELSE 1 END, month = ?3,
-            pending = pending + ?5, funded = funded + ?6
+            pending = pending + ?5, funded = funded + ?6, processor_cents = processor_cents + ?7
         WHERE account_id = ?1 AND environment = ?2 AND (month <> ?3 OR month_tasks < ?4)
         RETURNING last_number";
     COUNT_MOVE = "UPDATE task_totals SET pending = pending + ?3, funded = funded + ?4,
             posted = posted + ?5, assigned = assigned + ?6, in_progress = in_progress + ?7,
             proof_submitted = proof_submitted + ?8, proof_rejected = proof_rejected + ?9,
             completed = completed + ?10, cancelled = cancelled + ?11, expired = expired + ?12,
-            disputed = disputed + ?13, refunded = refunded + ?14
+            disputed = disputed + ?13, refunded = refunded + ?14,
+            processor_cents = processor_cents + ?15, fees_cents = fees_cents + ?16,
+            refunds_cents = refunds_cents + ?17
         WHERE account_id = ?1 AND environment = ?2";
     TOTALS = "SELECT last_number, month, month_tasks, pending, funded, posted, assigned,
             in_progress, proof_submitted, proof_rejected, completed, cancelled, expired, disputed,
@@ -139,8 +143,14 @@ impl TaskCounts {
 }
 
 impl Tx<'_> {
-    /// Stores a new task within the monthly limit; false when the limit is reached.
-    pub fn insert_task(&mut self, task: &Task, monthly_limit: i64) -> Result<bool, StoreError> {
+    /// Stores a new task, paid for or not, within the monthly limit; false when the limit is
+    /// reached.
+    pub fn insert_task(
+        &mut self,
+        task: &Task,
+        payment: Option<&Entry>,
+        monthly_limit: i64,
+    ) -> Result<bool, StoreError> {
         let counted = |status| Value::Int(i64::from(task.status == status));
         let number = self.optional(
             NUMBER,
@@ -151,6 +161,9 @@ impl Tx<'_> {
                 monthly_limit.into(),
                 counted(Status::Pending),
                 counted(Status::Funded),
+                payment
+                    .map_or(0, |entry| entry.postings.processor_cents)
+                    .into(),
             ],
             |row| row.get::<i64>(0),
         )?;
@@ -193,9 +206,13 @@ impl Tx<'_> {
                 task.cancelled_at.into(),
                 task.created_at.into(),
                 task.updated_at.into(),
+                task.escrow_cents.into(),
                 number.into(),
             ],
         )?;
+        if let Some(entry) = payment {
+            self.write_entry(entry)?;
+        }
         Ok(true)
     }
 
@@ -206,6 +223,16 @@ impl Tx<'_> {
     /// The task, held against other writers until this transaction ends.
     pub fn task_to_change(&mut self, owner: Owner, id: TaskId) -> Result<Option<Task>, StoreError> {
         self.optional_locked(ONE, &one(owner, id), read)
+    }
+
+    /// Any task, held like `task_to_change`: for what the service does without being asked by its
+    /// owner.
+    pub fn any_task_to_change(&mut self, id: TaskId) -> Result<Option<Task>, StoreError> {
+        self.optional_locked(BY_ID, &[id.to_string().into()], read)
+    }
+
+    pub fn any_task(&mut self, id: TaskId) -> Result<Option<Task>, StoreError> {
+        self.optional(BY_ID, &[id.to_string().into()], read)
     }
 
     /// Stores new words for a task that is still in the status it was read in.
@@ -224,7 +251,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Stores a move: the task as it stands after it, and the totals.
+    /// Stores a move: the task as it stands after it, the totals, and its line of the journal.
     pub fn move_task(&mut self, moved: &Moved) -> Result<(), StoreError> {
         let task = &moved.task;
         self.execute_one(
@@ -241,6 +268,7 @@ impl Tx<'_> {
                 task.completed_at.into(),
                 task.cancelled_at.into(),
                 task.updated_at.into(),
+                task.escrow_cents.into(),
                 moved.from.as_str().into(),
             ],
         )?;
@@ -248,7 +276,13 @@ impl Tx<'_> {
         values.extend(COUNTED.map(|status| {
             Value::Int(i64::from(status == task.status) - i64::from(status == moved.from))
         }));
-        self.execute_one(COUNT_MOVE, &values)
+        let postings = moved.entry.as_ref().map(|entry| entry.postings);
+        values.extend(developer_books(postings.unwrap_or_default()));
+        self.execute_one(COUNT_MOVE, &values)?;
+        match &moved.entry {
+            Some(entry) => self.write_entry(entry),
+            None => Ok(()),
+        }
     }
 
     pub fn task_counts(&mut self, owner: Owner) -> Result<TaskCounts, StoreError> {
@@ -299,7 +333,7 @@ impl Tx<'_> {
     }
 }
 
-fn owned_by(owner: Owner) -> Vec<Value<'static>> {
+pub(super) fn owned_by(owner: Owner) -> Vec<Value<'static>> {
     vec![
         owner.account.to_string().into(),
         owner.environment.as_str().into(),
@@ -351,6 +385,7 @@ fn read(row: &Row<'_>) -> Result<Task, StoreError> {
         cancelled_at: row.get(28)?,
         created_at: row.get(29)?,
         updated_at: row.get(30)?,
+        escrow_cents: row.get(31)?,
     })
 }
 

@@ -1,6 +1,6 @@
 //! A developer calls a task off.
 
-use super::Refusal;
+use super::{Refusal, act};
 use crate::domain::{Action, Owner, Task, TaskId, Timestamp};
 use crate::store::Tx;
 
@@ -10,10 +10,5 @@ pub fn cancel_task(
     id: TaskId,
     now: Timestamp,
 ) -> Result<Task, Refusal> {
-    let moved = tx
-        .task_to_change(owner, id)?
-        .ok_or(Refusal::TaskNotFound)?
-        .act(Action::Cancel, now)?;
-    tx.move_task(&moved)?;
-    Ok(moved.task)
+    act(tx, owner, id, Action::Cancel, now)
 }

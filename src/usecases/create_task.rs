@@ -1,24 +1,75 @@
 //! A developer creates a task. With a test key it is funded at once, without a charge.
 
 use super::Refusal;
-use crate::domain::{Action, Environment, NewTask, Task, TaskId, Timestamp};
+use crate::domain::{
+    Action, ChargedMethod, JobKind, JobName, NewTask, Payment, PaymentIntent, PaymentStatus,
+    ProcessorName, Task, TaskId, Timestamp,
+};
 use crate::store::{KeyHolder, Tx};
+
+/// How a new task is going to be paid for.
+#[derive(Clone, Debug)]
+pub enum Funding {
+    /// A test task: at once, and by nobody.
+    Simulated,
+    /// Somebody pays with the secret of this payment.
+    ByHand(ProcessorName, PaymentIntent),
+    /// The account's default method is charged right after.
+    ByMethod(ProcessorName, ChargedMethod),
+}
 
 pub fn create_task(
     tx: &mut Tx<'_>,
     by: &KeyHolder,
     new: &NewTask,
     id: TaskId,
+    funding: &Funding,
     now: Timestamp,
 ) -> Result<Task, Refusal> {
     let mut task = Task::create(id, by.owner, by.tier, new, now);
-    if by.owner.environment == Environment::Test {
-        task = task.act(Action::Pay, now)?.task;
+    let mut entry = None;
+    match funding {
+        Funding::Simulated => {
+            let paid = task.act(Action::Pay, now)?;
+            (task, entry) = (paid.task, paid.entry);
+        }
+        Funding::ByHand(processor, intent) => {
+            let intent = Some(intent.clone());
+            tx.insert_payment(&payment(&task, *processor, intent, None))?;
+        }
+        Funding::ByMethod(processor, method) => {
+            tx.insert_payment(&payment(&task, *processor, None, Some(method.clone())))?;
+            tx.add_job(&JobName::new(JobKind::Charge, id), now)?;
+        }
     }
     let limit = by.tier.tasks_per_month();
-    if tx.insert_task(&task, limit)? {
+    if tx.insert_task(&task, entry.as_ref(), limit)? {
         Ok(task)
     } else {
         Err(Refusal::TaskLimitExceeded { limit })
+    }
+}
+
+fn payment(
+    task: &Task,
+    processor: ProcessorName,
+    intent: Option<PaymentIntent>,
+    method: Option<ChargedMethod>,
+) -> Payment {
+    Payment {
+        task: task.id,
+        account: task.owner.account,
+        processor,
+        status: if method.is_some() {
+            PaymentStatus::Processing
+        } else {
+            PaymentStatus::RequiresPayment
+        },
+        intent,
+        amount_cents: task.budget_cents,
+        method,
+        failure: None,
+        created_at: task.created_at,
+        updated_at: task.created_at,
     }
 }

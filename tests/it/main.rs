@@ -8,5 +8,6 @@ mod support;
 mod api;
 mod architecture;
 mod cli;
+mod money;
 mod openapi;
 mod store;

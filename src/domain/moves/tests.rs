@@ -281,6 +281,7 @@ proptest! {
         let task_type = if bounty { TaskType::Bounty } else { TaskType::Standard };
         let mut task = new_task(budget, tier, task_type);
         let mut held = 0;
+        let mut steps = HashSet::new();
         for (step, action) in actions.into_iter().enumerate() {
             let now = Timestamp::from_millis(START.as_millis() + 1 + step as i64);
             let was = task.clone();
@@ -293,6 +294,13 @@ proptest! {
                     let s = moved.settlement;
                     held += s.escrow_cents - s.refund_cents - s.payout_cents - s.fee_cents;
                     prop_assert!(s.refund_cents >= 0 && s.payout_cents >= 0 && s.fee_cents >= 0);
+                    let money_moves = s != Settlement::default();
+                    prop_assert_eq!(moved.entry.is_some(), money_moves);
+                    if let Some(entry) = moved.entry {
+                        prop_assert!(entry.postings.are_balanced());
+                        prop_assert_eq!(entry.worker.is_some(), s.payout_cents > 0);
+                        prop_assert!(steps.insert(entry.step), "{} twice", entry.step);
+                    }
                     task = moved.task;
                 }
                 Err(refused) => {
@@ -304,6 +312,7 @@ proptest! {
             prop_assert!((0..=3).contains(&task.proof_attempts));
             let open = !task.status.is_final() && task.status != Pending;
             prop_assert_eq!(held, if open { budget } else { 0 }, "escrow in {}", task.status);
+            prop_assert_eq!(task.escrow_cents, held);
         }
     }
 }

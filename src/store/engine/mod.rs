@@ -3,21 +3,22 @@
 //! A transaction is a plain function over `&mut Tx`. SQLite runs it on the writer thread, many in
 //! one commit; PostgreSQL runs it on a thread that owns a connection. Both run the same SQL text.
 
-mod job;
 mod migrate;
 mod postgres;
 mod postgres_tls;
 mod sqlite;
 mod value;
+mod work;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
-use job::Closure;
 pub use migrate::Migration;
+use postgres::Lock;
 pub use value::{Row, Value};
+use work::Closure;
 
 /// One SQL statement, in the dialect that both engines share (`?1` placeholders).
 /// Made only by the `statements!` macro, which also lists it for the tests.
@@ -80,16 +81,17 @@ impl Engine {
         }
     }
 
-    pub async fn write<T, E, F>(self: &Arc<Self>, work: F) -> Result<T, E>
+    /// Rings once a transaction is durable that has left work for later.
+    pub async fn write<T, E, F>(self: &Arc<Self>, work: F, bell: &Arc<Notify>) -> Result<T, E>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let (job, answer) = Closure::boxed(work);
+        let (work, answer) = Closure::boxed(work, Some(bell.clone()));
         let sent = match &**self {
-            Self::Sqlite(engine) => engine.write(job),
-            Self::Postgres(engine) => engine.run(job, postgres::Mode::Write),
+            Self::Sqlite(engine) => engine.write(work),
+            Self::Postgres(engine) => engine.run(work, postgres::Mode::Write),
         };
         sent?;
         await_answer(answer).await
@@ -107,8 +109,8 @@ impl Engine {
                 engine.with_reader(|connection| work(&mut Tx::sqlite(connection)))?
             }
             Self::Postgres(engine) => {
-                let (job, answer) = Closure::boxed(work);
-                engine.run(job, postgres::Mode::Read)?;
+                let (work, answer) = Closure::boxed(work, None);
+                engine.run(work, postgres::Mode::Read)?;
                 await_answer(answer).await
             }
         }
@@ -120,10 +122,10 @@ impl Engine {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let (job, answer) = Closure::boxed(work);
+        let (work, answer) = Closure::boxed(work, None);
         match &**self {
-            Self::Sqlite(engine) => engine.snapshot(job)?,
-            Self::Postgres(engine) => engine.run(job, postgres::Mode::Snapshot)?,
+            Self::Sqlite(engine) => engine.snapshot(work)?,
+            Self::Postgres(engine) => engine.run(work, postgres::Mode::Snapshot)?,
         }
         await_answer(answer).await
     }
@@ -138,7 +140,11 @@ async fn await_answer<T, E: From<StoreError>>(
 }
 
 /// An open transaction, or a read.
-pub struct Tx<'a>(Inner<'a>);
+pub struct Tx<'a> {
+    inner: Inner<'a>,
+    /// Whether it leaves work for later, which may begin as soon as it is durable.
+    leaves_work: bool,
+}
 
 enum Inner<'a> {
     Sqlite(&'a rusqlite::Connection),
@@ -147,11 +153,23 @@ enum Inner<'a> {
 
 impl<'a> Tx<'a> {
     fn sqlite(connection: &'a rusqlite::Connection) -> Self {
-        Self(Inner::Sqlite(connection))
+        Self::new(Inner::Sqlite(connection))
     }
 
     fn postgres(session: &'a mut postgres::Session) -> Self {
-        Self(Inner::Postgres(session))
+        Self::new(Inner::Postgres(session))
+    }
+
+    fn new(inner: Inner<'a>) -> Self {
+        Self {
+            inner,
+            leaves_work: false,
+        }
+    }
+
+    /// Tells that this transaction leaves work for later.
+    pub fn leave_work(&mut self) {
+        self.leaves_work = true;
     }
 
     /// All rows of a query.
@@ -161,7 +179,7 @@ impl<'a> Tx<'a> {
         values: &[Value<'_>],
         mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        match &mut self.0 {
+        match &mut self.inner {
             Inner::Sqlite(connection) => sqlite::query(connection, statement, values, &mut read),
             Inner::Postgres(session) => session.query(statement, values, &mut read),
         }
@@ -185,11 +203,28 @@ impl<'a> Tx<'a> {
         values: &[Value<'_>],
         mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        let rows = match &mut self.0 {
+        let rows = match &mut self.inner {
             Inner::Sqlite(connection) => sqlite::query(connection, statement, values, &mut read),
-            Inner::Postgres(session) => session.query_locked(statement, values, &mut read),
+            Inner::Postgres(session) => {
+                session.query_locked(statement, values, Lock::Rows, &mut read)
+            }
         };
         Ok(rows?.into_iter().next())
+    }
+
+    /// All rows of a query that no other transaction holds, held by this one until it ends.
+    pub fn all_unclaimed<T>(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        match &mut self.inner {
+            Inner::Sqlite(connection) => sqlite::query(connection, statement, values, &mut read),
+            Inner::Postgres(session) => {
+                session.query_locked(statement, values, Lock::FreeRows, &mut read)
+            }
+        }
     }
 
     /// Runs a write and tells how many rows it changed.
@@ -198,7 +233,7 @@ impl<'a> Tx<'a> {
         statement: Statement,
         values: &[Value<'_>],
     ) -> Result<u64, StoreError> {
-        match &mut self.0 {
+        match &mut self.inner {
             Inner::Sqlite(connection) => sqlite::execute(connection, statement, values),
             Inner::Postgres(session) => session.execute(statement, values),
         }
@@ -215,7 +250,7 @@ impl<'a> Tx<'a> {
             return Ok(());
         }
         let error = StoreError::Collision("a row was not as expected".into());
-        if let Inner::Postgres(session) = &mut self.0 {
+        if let Inner::Postgres(session) = &mut self.inner {
             session.must_retry(error.clone());
         }
         Err(error)
@@ -225,7 +260,7 @@ impl<'a> Tx<'a> {
     /// changed. PostgreSQL sends it together with the next statement or the commit, which saves a
     /// round trip; its error shows there, and undoes the transaction all the same.
     pub fn queue(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
-        match &mut self.0 {
+        match &mut self.inner {
             Inner::Sqlite(connection) => sqlite::execute(connection, statement, values).map(|_| ()),
             Inner::Postgres(session) => session.queue(statement, values),
         }
@@ -233,7 +268,7 @@ impl<'a> Tx<'a> {
 
     /// Prepares a statement and throws it away: does the engine accept it?
     pub fn check(&mut self, statement: Statement) -> Result<(), StoreError> {
-        match &mut self.0 {
+        match &mut self.inner {
             Inner::Sqlite(connection) => sqlite::check(connection, statement),
             Inner::Postgres(session) => session.check(statement),
         }
@@ -241,7 +276,7 @@ impl<'a> Tx<'a> {
 
     /// The columns of every table of ours, in one form for both engines.
     pub fn schema(&mut self) -> Result<Vec<String>, StoreError> {
-        match &mut self.0 {
+        match &mut self.inner {
             Inner::Sqlite(connection) => sqlite::schema(connection),
             Inner::Postgres(session) => session.schema(),
         }

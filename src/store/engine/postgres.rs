@@ -13,10 +13,10 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use metrics::{counter, gauge};
 
 use super::StoreError;
-use super::job::{Job, Verdict};
 use super::migrate::{self, Migration};
 use super::postgres_tls::Connector;
-pub use session::{Session, describe};
+use super::work::{Verdict, Work};
+pub use session::{Lock, Session, describe};
 
 use super::Tx;
 
@@ -25,7 +25,7 @@ const QUEUE: usize = 20_000;
 /// How often a transaction is tried that keeps colliding with others.
 const TRIES: u32 = 8;
 
-/// What kind of transaction a job gets.
+/// What kind of transaction is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// All or nothing, retried on collision.
@@ -37,7 +37,7 @@ pub enum Mode {
 }
 
 pub struct Engine {
-    queue: Option<Sender<(Box<dyn Job>, Mode)>>,
+    queue: Option<Sender<(Box<dyn Work>, Mode)>>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -50,7 +50,7 @@ impl Engine {
         let connector = Connector::new(url)?;
         let mut first = Session::new(connector.clone())?;
         migrate_under_lock(&mut first, migrations)?;
-        let (queue, jobs) = bounded(QUEUE);
+        let (queue, waiting) = bounded(QUEUE);
         let mut threads = Vec::new();
         let mut sessions = vec![first];
         for _ in 1..connections.max(1) {
@@ -58,10 +58,10 @@ impl Engine {
         }
         gauge!("legwork_pool_connections").set(sessions.len() as f64);
         for session in sessions {
-            let jobs = jobs.clone();
+            let waiting = waiting.clone();
             let thread = std::thread::Builder::new()
                 .name("postgres".to_owned())
-                .spawn(move || serve(session, &jobs))
+                .spawn(move || serve(session, &waiting))
                 .map_err(|e| StoreError::Unavailable(e.to_string()))?;
             threads.push(thread);
         }
@@ -71,12 +71,12 @@ impl Engine {
         })
     }
 
-    pub fn run(&self, job: Box<dyn Job>, mode: Mode) -> Result<(), StoreError> {
+    pub fn run(&self, work: Box<dyn Work>, mode: Mode) -> Result<(), StoreError> {
         let Some(queue) = &self.queue else {
             return Err(StoreError::Unavailable("the store is shutting down".into()));
         };
         queue
-            .try_send((job, mode))
+            .try_send((work, mode))
             .map_err(|refused| match refused {
                 TrySendError::Full(_) => {
                     StoreError::Unavailable("too many transactions wait".into())
@@ -97,23 +97,23 @@ impl Drop for Engine {
     }
 }
 
-fn serve(mut session: Session, jobs: &Receiver<(Box<dyn Job>, Mode)>) {
-    while let Ok((mut job, mode)) = jobs.recv() {
-        gauge!("legwork_pool_queue").set(jobs.len() as f64);
+fn serve(mut session: Session, queue: &Receiver<(Box<dyn Work>, Mode)>) {
+    while let Ok((mut work, mode)) = queue.recv() {
+        gauge!("legwork_pool_queue").set(queue.len() as f64);
         gauge!("legwork_pool_busy").increment(1.0);
-        let durable = transact(&mut session, job.as_mut(), mode);
-        job.answer(durable);
+        let durable = transact(&mut session, work.as_mut(), mode);
+        work.answer(durable);
         session.finish_reading();
         gauge!("legwork_pool_busy").decrement(1.0);
     }
 }
 
-/// Runs a job until it is committed, refused, or hopeless.
-fn transact(session: &mut Session, job: &mut dyn Job, mode: Mode) -> Result<(), StoreError> {
+/// Runs a transaction until it is committed, refused, or hopeless.
+fn transact(session: &mut Session, work: &mut dyn Work, mode: Mode) -> Result<(), StoreError> {
     let mut tries = 0;
     loop {
         tries += 1;
-        let error = match try_once(session, job, mode) {
+        let error = match try_once(session, work, mode) {
             Ok(()) => return Ok(()),
             Err(error) => error,
         };
@@ -139,9 +139,9 @@ fn pause(tries: u32) -> Duration {
     Duration::from_micros((1_000 << tries.min(6)) * random / u64::from(u16::MAX))
 }
 
-fn try_once(session: &mut Session, job: &mut dyn Job, mode: Mode) -> Result<(), StoreError> {
+fn try_once(session: &mut Session, work: &mut dyn Work, mode: Mode) -> Result<(), StoreError> {
     session.open(mode)?;
-    let verdict = job.run(&mut Tx::postgres(session));
+    let verdict = work.run(&mut Tx::postgres(session));
     if let Some(error) = session.take_failure() {
         session.roll_back();
         return Err(error);

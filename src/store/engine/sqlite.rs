@@ -17,8 +17,8 @@ use metrics::{gauge, histogram};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::job::{Job, Verdict};
 use super::migrate::{self, Migration};
+use super::work::{Verdict, Work};
 use super::{Row, Statement, StoreError, Tx, Value};
 use readers::Readers;
 
@@ -33,8 +33,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub struct Engine {
     file: PathBuf,
-    writer: Option<Sender<Box<dyn Job>>>,
-    snapshots: Option<Sender<Box<dyn Job>>>,
+    writer: Option<Sender<Box<dyn Work>>>,
+    snapshots: Option<Sender<Box<dyn Work>>>,
     readers: Arc<Readers>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -81,12 +81,12 @@ impl Engine {
         Ok(())
     }
 
-    pub fn write(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
-        send(self.writer.as_ref(), job)
+    pub fn write(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
+        send(self.writer.as_ref(), work)
     }
 
-    pub fn snapshot(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
-        send(self.snapshots.as_ref(), job)
+    pub fn snapshot(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
+        send(self.snapshots.as_ref(), work)
     }
 
     /// Lends a reading connection to the calling thread.
@@ -106,11 +106,11 @@ impl Drop for Engine {
     }
 }
 
-fn send(queue: Option<&Sender<Box<dyn Job>>>, job: Box<dyn Job>) -> Result<(), StoreError> {
+fn send(queue: Option<&Sender<Box<dyn Work>>>, work: Box<dyn Work>) -> Result<(), StoreError> {
     let Some(queue) = queue else {
         return Err(StoreError::Unavailable("the store is shutting down".into()));
     };
-    queue.try_send(job).map_err(|refused| match refused {
+    queue.try_send(work).map_err(|refused| match refused {
         TrySendError::Full(_) => StoreError::Unavailable("too many transactions wait".into()),
         TrySendError::Disconnected(_) => StoreError::Unavailable("the writer has stopped".into()),
     })
@@ -209,7 +209,7 @@ impl migrate::Schema for SqliteSchema<'_> {
     }
 }
 
-fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Job>>, readers: &Readers) {
+fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Work>>, readers: &Readers) {
     while let Ok(first) = queue.recv() {
         let mut batch = VecDeque::from([first]);
         batch.extend(queue.try_iter().take(BATCH - 1));
@@ -217,8 +217,8 @@ fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Job>>, readers: 
         histogram!("legwork_writer_batch_size").record(batch.len() as f64);
         let durable = write_batch(connection, &mut batch);
         readers.see_commit();
-        for job in batch {
-            job.answer(durable.clone());
+        for work in batch {
+            work.answer(durable.clone());
         }
     }
 }
@@ -226,7 +226,7 @@ fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Job>>, readers: 
 /// Runs a batch in one database transaction and commits it; all of it is lost, or none.
 fn write_batch(
     connection: &Connection,
-    batch: &mut VecDeque<Box<dyn Job>>,
+    batch: &mut VecDeque<Box<dyn Work>>,
 ) -> Result<(), StoreError> {
     let written = execute_cached(connection, "BEGIN IMMEDIATE")
         .and_then(|()| run_batch(connection, batch))
@@ -242,31 +242,31 @@ fn write_batch(
 /// written something, the batch is begun anew with a savepoint around each.
 fn run_batch(
     connection: &Connection,
-    batch: &mut VecDeque<Box<dyn Job>>,
+    batch: &mut VecDeque<Box<dyn Work>>,
 ) -> Result<(), StoreError> {
-    for job in batch.iter_mut() {
+    for work in batch.iter_mut() {
         let before = connection.total_changes();
-        let verdict = job.run(&mut Tx::sqlite(connection));
+        let verdict = work.run(&mut Tx::sqlite(connection));
         still_open(connection)?;
         if verdict == Verdict::Undo && connection.total_changes() != before {
             execute_cached(connection, "ROLLBACK")?;
             execute_cached(connection, "BEGIN IMMEDIATE")?;
             return batch
                 .iter_mut()
-                .try_for_each(|job| under_savepoint(connection, job.as_mut()));
+                .try_for_each(|work| under_savepoint(connection, work.as_mut()));
         }
     }
     Ok(())
 }
 
-fn under_savepoint(connection: &Connection, job: &mut dyn Job) -> Result<(), StoreError> {
-    execute_cached(connection, "SAVEPOINT job")?;
-    let verdict = job.run(&mut Tx::sqlite(connection));
+fn under_savepoint(connection: &Connection, work: &mut dyn Work) -> Result<(), StoreError> {
+    execute_cached(connection, "SAVEPOINT one")?;
+    let verdict = work.run(&mut Tx::sqlite(connection));
     still_open(connection)?;
     if verdict == Verdict::Undo {
-        execute_cached(connection, "ROLLBACK TO job")?;
+        execute_cached(connection, "ROLLBACK TO one")?;
     }
-    execute_cached(connection, "RELEASE job")
+    execute_cached(connection, "RELEASE one")
 }
 
 /// A full disk or an I/O error makes SQLite undo the whole transaction by itself.
@@ -278,14 +278,14 @@ fn still_open(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn snapshot_loop(connection: &Connection, queue: &Receiver<Box<dyn Job>>) {
-    while let Ok(mut job) = queue.recv() {
+fn snapshot_loop(connection: &Connection, queue: &Receiver<Box<dyn Work>>) {
+    while let Ok(mut work) = queue.recv() {
         let begun = execute_cached(connection, "BEGIN");
         if begun.is_ok() {
-            job.run(&mut Tx::sqlite(connection));
+            work.run(&mut Tx::sqlite(connection));
             let _ = execute_cached(connection, "COMMIT");
         }
-        job.answer(begun);
+        work.answer(begun);
     }
 }
 

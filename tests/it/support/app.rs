@@ -7,17 +7,22 @@ use std::time::Duration;
 use legwork::ambient::Clock;
 use legwork::api::{self, App, Shutdown, Timeouts, Wiring};
 use legwork::domain::{AccountId, NewAccount, Tier, Timestamp};
+use legwork::jobs::Jobs;
+use legwork::payments::{Payments, Sandbox};
 use legwork::store::Store;
 use legwork::telemetry;
 use legwork::usecases::{self, OpenedAccount};
 
-use super::{Client, Database, Developer};
+use super::{Client, Database, Developer, Flaky};
 
 #[derive(Clone)]
 pub struct TestApp {
     pub address: SocketAddr,
     pub clock: Clock,
     pub store: Store,
+    /// Nothing runs on its own here: a test drains the jobs when it wants them done.
+    pub jobs: Jobs,
+    pub payments: Payments,
     pub database: Arc<Database>,
     _stop: Arc<StopOnDrop>,
 }
@@ -43,33 +48,62 @@ impl TestApp {
         Self::start_with(store, database, Timeouts::default()).await
     }
 
-    /// A second server on the same store, which does not wait long for slow senders.
+    /// A second server on the same store, which does not wait long for anybody.
     pub async fn impatient(&self) -> Self {
         let timeouts = Timeouts {
             head: Duration::from_millis(300),
             body: Duration::from_millis(300),
+            processor: Duration::from_millis(300),
             ..Timeouts::default()
         };
         Self::start_with(self.store.clone(), &self.database, timeouts).await
     }
 
+    /// With a payment processor that fails when told to.
+    pub async fn start_flaky(database: &Arc<Database>) -> (Self, Flaky) {
+        let mut made = None;
+        let payments = |store: &Store, clock: &Clock, url: &str| {
+            let (flaky, payments) = Flaky::around(sandbox(store, clock, url));
+            made = Some(flaky);
+            payments
+        };
+        let store = database.open().await;
+        let app = Self::start_paid_by(store, database, Timeouts::default(), payments).await;
+        (app, made.unwrap())
+    }
+
     async fn start_with(store: Store, database: &Arc<Database>, timeouts: Timeouts) -> Self {
+        Self::start_paid_by(store, database, timeouts, sandbox).await
+    }
+
+    /// With a payment processor of the test's choice, which is told where the server will be.
+    pub async fn start_paid_by(
+        store: Store,
+        database: &Arc<Database>,
+        timeouts: Timeouts,
+        payments: impl FnOnce(&Store, &Clock, &str) -> Payments,
+    ) -> Self {
         let clock = Clock::set_to(Timestamp::rule(Self::NOON).unwrap());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let payments = payments(&store, &clock, &format!("http://{address}"));
         let app = App::new(Wiring {
             store: store.clone(),
             clock: clock.clone(),
+            payments: payments.clone(),
             metrics: telemetry::start_metrics(),
             rate_limited: true,
             timeouts,
             tracer: None,
         });
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
         let shutdown = Shutdown::default();
         let router = api::router(&app, true);
         tokio::spawn(api::serve(listener, router, shutdown.clone(), timeouts));
+        let processor = payments.processor.clone();
         Self {
             address,
+            jobs: Jobs::new(store.clone(), clock.clone(), processor),
+            payments,
             clock,
             store,
             database: database.clone(),
@@ -106,4 +140,8 @@ impl TestApp {
     pub fn set_time(&self, at: &str) {
         self.clock.move_to(Timestamp::rule(at).unwrap());
     }
+}
+
+fn sandbox(store: &Store, clock: &Clock, url: &str) -> Payments {
+    Payments::sandbox(Sandbox::new(store.clone(), clock.clone(), url.to_owned()))
 }

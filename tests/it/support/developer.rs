@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Client, Reply};
 
+pub const GOOD_CARD: &str = "4242424242424242";
+
 #[derive(Clone)]
 pub struct Developer {
     pub account_id: String,
@@ -45,8 +47,36 @@ impl Developer {
         self.test.post("/v1/tasks", &storefront()).await.expect(201)
     }
 
+    /// Creates a live task that is to be paid for by hand, and returns it as it can be read later.
     pub async fn create_live_task(&self) -> Value {
-        self.live.post("/v1/tasks", &storefront()).await.expect(201)
+        self.create_payable_task().await.0
+    }
+
+    /// Creates a live task and returns it with the secret with which it can be paid for.
+    pub async fn create_payable_task(&self) -> (Value, String) {
+        let reply = self.live.post("/v1/tasks", &storefront()).await;
+        let mut task = reply.expect(201);
+        let secret = task["payment_client_secret"].take();
+        task.as_object_mut()
+            .unwrap()
+            .remove("payment_client_secret");
+        (task, secret.as_str().unwrap().to_owned())
+    }
+
+    /// Creates a live task and pays for it on the sandbox's page.
+    pub async fn create_paid_task(&self) -> Value {
+        let (task, secret) = self.create_payable_task().await;
+        let paid = self.live.pay(&secret, GOOD_CARD).await;
+        assert_eq!(paid.status, 200, "{}", paid.text);
+        self.live.get(&path(&task)).await.expect(200)
+    }
+
+    /// Sets the payment method that live tasks are charged to.
+    pub async fn charge_to(&self, method: &str) {
+        let body = json!({ "payment_method": method });
+        let path = "/v1/account/payment_method";
+        let set = self.live.send("PUT", path, &[], body.to_string()).await;
+        set.expect(200);
     }
 
     /// Creates a test task with one field changed.

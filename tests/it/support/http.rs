@@ -51,6 +51,14 @@ impl Client {
         self.send("PATCH", path, &[], body.to_string()).await
     }
 
+    /// Fills in the sandbox's payment page.
+    pub async fn pay(&self, client_secret: &str, card: &str) -> Reply {
+        let form = [("content-type", "application/x-www-form-urlencoded")];
+        let path = format!("/pay/{client_secret}");
+        self.send("POST", &path, &form, format!("card={card}"))
+            .await
+    }
+
     pub async fn delete(&self, path: &str) -> Reply {
         self.send("DELETE", path, &[], "").await
     }

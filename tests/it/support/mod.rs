@@ -3,14 +3,18 @@
 mod app;
 mod database;
 mod developer;
+mod flaky;
 mod http;
+mod money;
 mod process;
 mod proxy;
 
 pub use app::TestApp;
 pub use database::{Database, Engine};
-pub use developer::{Developer, path, storefront};
+pub use developer::{Developer, GOOD_CARD, path, storefront};
+pub use flaky::{Fault, Flaky};
 pub use http::{Client, Reply, exchange};
+pub use money::balance;
 pub use process::{Command, Server, key_in};
 pub use proxy::Proxy;
 

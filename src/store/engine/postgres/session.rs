@@ -42,9 +42,11 @@ struct Connection {
 
 /// Whether a SELECT keeps other writers off the rows it finds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Lock {
+pub enum Lock {
     None,
     Rows,
+    /// Rows that somebody else holds are passed over.
+    FreeRows,
 }
 
 impl Lock {
@@ -52,6 +54,7 @@ impl Lock {
         match self {
             Self::None => "",
             Self::Rows => " FOR UPDATE",
+            Self::FreeRows => " FOR UPDATE SKIP LOCKED",
         }
     }
 }
@@ -87,7 +90,7 @@ impl Session {
         })
     }
 
-    /// Makes ready for a job; connects when there is no connection (any more).
+    /// Makes ready for a transaction; connects when there is no connection (any more).
     pub fn open(&mut self, mode: Mode) -> Result<(), StoreError> {
         self.failure = None;
         self.commit_sent = false;
@@ -139,9 +142,10 @@ impl Session {
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
+        lock: Lock,
         read: &mut dyn FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        let prepared = self.prepare(statement, Lock::Rows)?;
+        let prepared = self.prepare(statement, lock)?;
         let answer = self.send(Last::Statement(&prepared, values))?;
         read_all(&answer, read)
     }

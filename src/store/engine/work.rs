@@ -1,8 +1,9 @@
 //! A transaction on its way to a thread of the store, and its answer on the way back.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use super::{StoreError, Tx};
 
@@ -13,7 +14,7 @@ pub enum Verdict {
     Undo,
 }
 
-pub trait Job: Send {
+pub trait Work: Send {
     /// Runs the function; it may run again when the engine has to retry the transaction.
     fn run(&mut self, tx: &mut Tx<'_>) -> Verdict;
 
@@ -24,6 +25,9 @@ pub trait Job: Send {
 pub struct Closure<F, T, E> {
     work: F,
     result: Option<Result<T, E>>,
+    leaves_work: bool,
+    /// Rung when work was left for later.
+    bell: Option<Arc<Notify>>,
     reply: oneshot::Sender<Result<T, E>>,
 }
 
@@ -33,18 +37,23 @@ where
     T: Send + 'static,
     E: From<StoreError> + Send + 'static,
 {
-    pub fn boxed(work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>) {
+    pub fn boxed(
+        work: F,
+        bell: Option<Arc<Notify>>,
+    ) -> (Box<dyn Work>, oneshot::Receiver<Result<T, E>>) {
         let (reply, answer) = oneshot::channel();
-        let job = Self {
+        let closure = Self {
             work,
             result: None,
+            leaves_work: false,
+            bell,
             reply,
         };
-        (Box::new(job), answer)
+        (Box::new(closure), answer)
     }
 }
 
-impl<F, T, E> Job for Closure<F, T, E>
+impl<F, T, E> Work for Closure<F, T, E>
 where
     F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send,
     T: Send,
@@ -60,10 +69,17 @@ where
             Verdict::Undo
         };
         self.result = Some(result);
+        self.leaves_work = tx.leaves_work;
         verdict
     }
 
     fn answer(self: Box<Self>, durable: Result<(), StoreError>) {
+        if self.leaves_work
+            && durable.is_ok()
+            && let Some(bell) = &self.bell
+        {
+            bell.notify_one();
+        }
         let answer = match (durable, self.result) {
             // A refusal is a refusal, whatever became of the writes around it.
             (_, Some(Err(refusal))) => Err(refusal),

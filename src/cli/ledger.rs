@@ -1,0 +1,125 @@
+//! `legwork ledger ...`
+
+use std::process::ExitCode;
+
+use clap::{Arg, ArgAction, Command};
+
+use super::{Failure, block_on, database_flags, open_store, payments, say, setting_flags};
+use crate::ambient::Clock;
+use crate::domain::{Entry, Step, TaskId};
+use crate::settings::Settings;
+use crate::store::{Store, StoreError};
+use crate::usecases::{LedgerReport, verify_ledger};
+
+const AT_ONCE: i64 = 1_000;
+
+pub fn command() -> Command {
+    let payment_flags = || setting_flags(|name| name == "payments" || name.starts_with("stripe_"));
+    Command::new("ledger")
+        .about("Every cent, where it is and where it went")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(
+            Command::new("verify")
+                .about("Recompute all balances and compare them with tasks and with the processor")
+                .long_about(
+                    "Recomputes all balances from the journal, compares them with those kept, \
+                     every task's escrow with its state, and every movement with the payment \
+                     processor's own records. Exits with 1 and names each difference.",
+                )
+                .args(payment_flags())
+                .args(database_flags()),
+        )
+        .subcommand(
+            Command::new("export")
+                .about("Print the journal, one posting to a line")
+                .arg(
+                    Arg::new("csv")
+                        .long("csv")
+                        .action(ArgAction::SetTrue)
+                        .help("As CSV (the only form there is)"),
+                )
+                .args(database_flags()),
+        )
+}
+
+pub fn verify(settings: &Settings) -> Result<ExitCode, Failure> {
+    let store = open_store(settings)?;
+    let clock = Clock::system();
+    // No link is made here, so the address that links begin with does not matter.
+    let payments = payments::open(&settings.payments, &store, &clock, "")?;
+    let processor = payments.processor.as_ref();
+    let report = block_on(verify_ledger(&store, processor, clock.now()))??;
+    print(&report);
+    Ok(if report.is_right() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn print(report: &LedgerReport) {
+    say(format_args!(
+        "{} tasks, {} entries",
+        report.tasks, report.entries
+    ));
+    for (environment, book, cents) in &report.balances {
+        say(format_args!(
+            "  {:4}  {:17}  {cents:>16}",
+            environment.as_str(),
+            book.as_str()
+        ));
+    }
+    say(format_args!(
+        "{} refunds and transfers are still to be made; {} movements are about to be recorded",
+        report.owed, report.in_flight
+    ));
+    for difference in &report.differences {
+        say(format_args!("DIFFERENCE: {difference}"));
+    }
+    if report.untold > 0 {
+        say(format_args!("and {} differences more", report.untold));
+    }
+    if report.is_right() {
+        say("The ledger is right.");
+    }
+}
+
+pub fn export(settings: &Settings) -> Result<(), Failure> {
+    let store = open_store(settings)?;
+    say("task_id,type,environment,developer_id,worker_id,account,amount_cents,recorded_at");
+    let mut after = None;
+    loop {
+        let page = block_on(page(&store, after))??;
+        for entry in &page {
+            print_postings(entry);
+        }
+        after = page.last().map(|entry| (entry.task, entry.step));
+        if (page.len() as i64) < AT_ONCE {
+            return Ok(());
+        }
+    }
+}
+
+async fn page(store: &Store, after: Option<(TaskId, Step)>) -> Result<Vec<Entry>, StoreError> {
+    store
+        .snapshot(move |tx| tx.entries_after(after, AT_ONCE))
+        .await
+}
+
+/// Nothing in a line needs quotes: ids, words, numbers and moments.
+fn print_postings(entry: &Entry) {
+    let worker = entry.worker.map(|id| id.to_string()).unwrap_or_default();
+    for (book, cents) in entry.postings.by_book() {
+        if cents != 0 {
+            say(format_args!(
+                "{},{},{},{},{worker},{book},{cents},{}",
+                entry.task,
+                entry.step,
+                entry.owner.environment,
+                entry.owner.account,
+                entry.recorded_at
+            ));
+        }
+    }
+}

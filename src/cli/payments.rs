@@ -1,0 +1,26 @@
+//! The payment processor that the settings name.
+
+use super::Failure;
+use crate::ambient::Clock;
+use crate::payments::{Payments, Sandbox};
+use crate::settings::PaymentSettings;
+use crate::store::Store;
+
+pub fn open(
+    settings: &PaymentSettings,
+    store: &Store,
+    clock: &Clock,
+    public_url: &str,
+) -> Result<Payments, Failure> {
+    match settings {
+        PaymentSettings::Sandbox => {
+            let url = public_url.to_owned();
+            Ok(Payments::sandbox(Sandbox::new(
+                store.clone(),
+                clock.clone(),
+                url,
+            )))
+        }
+        PaymentSettings::Stripe { .. } => Err(Failure("stripe is not there yet".to_owned())),
+    }
+}

@@ -1,0 +1,55 @@
+//! `legwork sandbox ...`: how well the embedded payment processor works.
+
+use std::time::Duration;
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+
+use super::{Failure, block_on, database_flags, open_store, say};
+use crate::payments::Sandbox;
+use crate::payments::sandbox::Condition;
+use crate::settings::Settings;
+
+pub fn command() -> Command {
+    Command::new("sandbox")
+        .about("Try out a payment processor that is slow or down")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(
+            Command::new("up")
+                .about("All is well again")
+                .args(database_flags()),
+        )
+        .subcommand(
+            Command::new("slow")
+                .about("It does what it is asked, and answers late")
+                .arg(
+                    Arg::new("milliseconds")
+                        .long("milliseconds")
+                        .value_name("NUMBER")
+                        .default_value("2000")
+                        .value_parser(value_parser!(u64).range(..=600_000))
+                        .help("How late"),
+                )
+                .args(database_flags()),
+        )
+        .subcommand(
+            Command::new("down")
+                .about("It cannot be reached")
+                .args(database_flags()),
+        )
+}
+
+pub fn set(settings: &Settings, name: &str, arguments: &ArgMatches) -> Result<(), Failure> {
+    let condition = match name {
+        "down" => Condition::Down,
+        "slow" => {
+            let milliseconds = arguments.get_one::<u64>("milliseconds");
+            Condition::Slow(Duration::from_millis(*milliseconds.unwrap_or(&0)))
+        }
+        _ => Condition::Up,
+    };
+    let store = open_store(settings)?;
+    block_on(Sandbox::set_condition(&store, condition))??;
+    say(format_args!("The sandbox is {name}."));
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! Pages for people, rendered on the server.
+
+mod html;
+mod onboarding;
+mod pay;
+
+use axum::Router;
+use axum::http::header;
+use axum::response::IntoResponse;
+use axum::routing::get;
+
+use crate::ambient::Clock;
+use crate::payments::Payments;
+use crate::store::Store;
+
+/// What pages may use.
+#[derive(Clone)]
+pub struct Pages {
+    pub store: Store,
+    pub clock: Clock,
+    pub payments: Payments,
+}
+
+/// Every page, on one page.
+pub fn router<S: Clone + Send + Sync + 'static>(pages: Pages) -> Router<S> {
+    Router::new()
+        .route("/pay/{client_secret}", get(pay::show).post(pay::pay))
+        .route(
+            "/onboarding/{link_secret}",
+            get(onboarding::show).post(onboarding::complete),
+        )
+        .route("/assets/legwork.css", get(stylesheet))
+        .with_state(pages)
+}
+
+async fn stylesheet() -> impl IntoResponse {
+    let headers = [
+        (header::CONTENT_TYPE, "text/css; charset=utf-8"),
+        (header::CACHE_CONTROL, "public, max-age=3600"),
+    ];
+    (headers, include_str!("../../assets/legwork.css"))
+}

@@ -1,0 +1,119 @@
+//! /pay/{client_secret}: where somebody pays the embedded processor.
+
+use std::time::Duration;
+
+use askama::Template;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::Pages;
+use super::html::{message, no_sandbox, not_found, page, unavailable};
+use crate::domain::PaymentStatus;
+use crate::payments::sandbox::{Card, Paid};
+use crate::store::SandboxPayment;
+use crate::usecases;
+
+const MAX_FORM_BYTES: usize = 16 * 1024;
+const FORM_TIMEOUT: Duration = Duration::from_secs(20);
+
+#[derive(Template)]
+#[template(path = "pay.html")]
+struct Form<'a> {
+    amount: String,
+    problem: Option<&'a str>,
+}
+
+pub async fn show(State(pages): State<Pages>, Path(secret): Path<String>) -> Response {
+    let Some(sandbox) = &pages.payments.sandbox else {
+        return no_sandbox();
+    };
+    match sandbox.payment(&secret).await {
+        Ok(Some(payment)) => match payment.status {
+            PaymentStatus::Succeeded => paid(&payment),
+            PaymentStatus::Cancelled => cancelled(StatusCode::OK),
+            _ => form(StatusCode::OK, &payment, None),
+        },
+        Ok(None) => not_found(),
+        Err(error) => unavailable(&error),
+    }
+}
+
+pub async fn pay(State(pages): State<Pages>, Path(secret): Path<String>, body: Body) -> Response {
+    let Some(sandbox) = &pages.payments.sandbox else {
+        return no_sandbox();
+    };
+    let payment = match sandbox.payment(&secret).await {
+        Ok(Some(payment)) => payment,
+        Ok(None) => return not_found(),
+        Err(error) => return unavailable(&error),
+    };
+    let card = match card(body).await {
+        Ok(card) => card,
+        Err(problem) => return form(StatusCode::BAD_REQUEST, &payment, Some(problem)),
+    };
+    match sandbox.pay(&payment, card).await {
+        Ok(Paid::Yes { notice }) => {
+            receive(&pages, notice).await;
+            paid(&payment)
+        }
+        Ok(Paid::Declined { notice, failure }) => {
+            receive(&pages, notice).await;
+            form(
+                StatusCode::PAYMENT_REQUIRED,
+                &payment,
+                Some(&failure.message),
+            )
+        }
+        Ok(Paid::Already) => paid(&payment),
+        Ok(Paid::Cancelled) => cancelled(StatusCode::CONFLICT),
+        Err(error) => unavailable(&error),
+    }
+}
+
+/// Handles the notice right away, so that who pays sees the task move. Should this fail, the job
+/// that was left with the notice does it.
+pub(super) async fn receive(pages: &Pages, notice: String) {
+    let clock = pages.clock.clone();
+    let received = pages
+        .store
+        .write(move |tx| usecases::receive_sandbox_notice(tx, &notice, clock.now()));
+    if let Err(error) = received.await {
+        tracing::warn!(%error, "a notice of the sandbox is left to its job");
+    }
+}
+
+/// The card that the form names. The number goes no further than this.
+async fn card(body: Body) -> Result<Card, &'static str> {
+    let reading = axum::body::to_bytes(body, MAX_FORM_BYTES);
+    let Ok(Ok(bytes)) = tokio::time::timeout(FORM_TIMEOUT, reading).await else {
+        return Err("The form did not arrive.");
+    };
+    let mut fields = form_urlencoded::parse(&bytes);
+    let number = fields.find(|(name, _)| name == "card");
+    let (_, number) = number.ok_or("Please enter a card number.")?;
+    Card::by_number(&number).ok_or("This is no card of the sandbox. Please use one of those below.")
+}
+
+fn form(status: StatusCode, payment: &SandboxPayment, problem: Option<&str>) -> Response {
+    let amount = dollars(payment.amount_cents);
+    page(status, &Form { amount, problem })
+}
+
+fn paid(payment: &SandboxPayment) -> Response {
+    let text = format!(
+        "{} has been paid. You can close this page.",
+        dollars(payment.amount_cents)
+    );
+    message(StatusCode::OK, "Thank you", &text)
+}
+
+fn cancelled(status: StatusCode) -> Response {
+    let text = "The task has been cancelled, there is nothing to pay.";
+    message(status, "This payment is cancelled", text)
+}
+
+fn dollars(cents: i64) -> String {
+    format!("${}.{:02}", cents / 100, cents % 100)
+}

@@ -1,0 +1,479 @@
+//! The embedded processor: behaves like a real one, moves no money, needs nothing.
+//!
+//! Its records live in our database, in tables of their own. It keeps to itself as a real one
+//! would: what it does and what we record of it are separate transactions, and a process may die
+//! between the two. Card numbers are looked at and forgotten.
+
+mod cards;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use subtle::ConstantTimeEq;
+
+use super::{
+    Cancellation, Charge, Movement, NewPayment, News, Notice, NoticeError, Outgoing, Processor,
+    ProcessorError, key,
+};
+use crate::ambient::{self, Clock};
+use crate::domain::api_key::hex;
+use crate::domain::{
+    AccountId, ChargedMethod, JobKind, JobName, PaymentFailure, PaymentIntent, PaymentStatus,
+    ProcessorName, Step, TaskId, Timestamp, WorkerId,
+};
+use crate::store::{
+    SandboxMovement, SandboxNotice, SandboxPayment, SandboxPayoutAccount, Store, StoreError, Tx,
+};
+pub use cards::Card;
+
+const DOWN: &str = "down";
+const SLOW: &str = "slow";
+const AT_ONCE: i64 = 1_000;
+
+#[derive(Clone)]
+pub struct Sandbox {
+    store: Store,
+    clock: Clock,
+    public_url: String,
+}
+
+/// How well the sandbox works, for trying out what happens when it does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    Up,
+    /// Does what it is asked, and says so this much later.
+    Slow(Duration),
+    /// Does nothing.
+    Down,
+}
+
+/// What became of an attempt to pay on the sandbox's page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Paid {
+    Yes {
+        notice: String,
+    },
+    Already,
+    Declined {
+        notice: String,
+        failure: PaymentFailure,
+    },
+    Cancelled,
+}
+
+impl Sandbox {
+    pub fn new(store: Store, clock: Clock, public_url: String) -> Self {
+        Self {
+            store,
+            clock,
+            public_url,
+        }
+    }
+
+    pub async fn set_condition(store: &Store, condition: Condition) -> Result<(), StoreError> {
+        store
+            .write(move |tx| {
+                tx.clear_sandbox_switches()?;
+                match condition {
+                    Condition::Up => Ok(()),
+                    Condition::Slow(by) => tx.set_sandbox_switch(SLOW, by.as_millis() as i64),
+                    Condition::Down => tx.set_sandbox_switch(DOWN, 0),
+                }
+            })
+            .await
+    }
+
+    /// Runs one request to the processor: all or nothing, unless it is down; late when it is slow.
+    async fn operate<T, F>(&self, mut operation: F) -> Result<T, ProcessorError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Tx<'_>, Timestamp) -> Result<T, ProcessorError> + Send + 'static,
+    {
+        let clock = self.clock.clone();
+        let (done, late_by) = self
+            .store
+            .write(move |tx| {
+                let switches = tx.sandbox_switches()?;
+                if switches.iter().any(|(name, _)| name == DOWN) {
+                    let reason = "the sandbox is switched to down";
+                    return Err(ProcessorError::Unavailable(reason.to_owned()));
+                }
+                let slow = switches.iter().find(|(name, _)| name == SLOW);
+                let late_by = slow.map(|(_, milliseconds)| milliseconds.unsigned_abs());
+                Ok((operation(tx, clock.now())?, late_by))
+            })
+            .await?;
+        if let Some(milliseconds) = late_by {
+            tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+        }
+        Ok(done)
+    }
+
+    /// The payment that this secret can pay.
+    pub async fn payment(
+        &self,
+        client_secret: &str,
+    ) -> Result<Option<SandboxPayment>, ProcessorError> {
+        let Some((id, _)) = client_secret.split_once("_secret_") else {
+            return Ok(None);
+        };
+        let id = id.to_owned();
+        let payment = self.operate(move |tx, _| Ok(tx.sandbox_payment(&id)?));
+        let opens = |payment: &SandboxPayment| same(&payment.client_secret, client_secret);
+        Ok(payment.await?.filter(opens))
+    }
+
+    /// Somebody pays on the page.
+    pub async fn pay(&self, payment: &SandboxPayment, card: Card) -> Result<Paid, ProcessorError> {
+        let id = payment.id.clone();
+        self.operate(move |tx, now| {
+            let payment = payment_to_change(tx, &id)?;
+            let outcome = match payment.status {
+                PaymentStatus::Succeeded => return Ok(Paid::Already),
+                PaymentStatus::Cancelled => return Ok(Paid::Cancelled),
+                _ => card.outcome(),
+            };
+            match outcome {
+                Ok(()) => {
+                    tx.set_sandbox_payment_status(&payment, PaymentStatus::Succeeded, now)?;
+                    let notice = announce(tx, PAYMENT_SUCCEEDED, &id, None, now)?;
+                    Ok(Paid::Yes { notice })
+                }
+                Err(failure) => {
+                    let notice = announce(tx, PAYMENT_FAILED, &id, Some(&failure), now)?;
+                    Ok(Paid::Declined { notice, failure })
+                }
+            }
+        })
+        .await
+    }
+
+    /// The payout account that this secret completes.
+    pub async fn payout_account(
+        &self,
+        link_secret: &str,
+    ) -> Result<Option<SandboxPayoutAccount>, ProcessorError> {
+        let Some((id, _)) = link_secret.split_once("_secret_") else {
+            return Ok(None);
+        };
+        let id = id.to_owned();
+        let account = self.operate(move |tx, _| Ok(tx.sandbox_payout_account(&id)?));
+        let opens = |account: &SandboxPayoutAccount| same(&account.link_secret, link_secret);
+        Ok(account.await?.filter(opens))
+    }
+
+    /// A worker completes a payout account; tells the notice that says so.
+    pub async fn complete_payout_account(
+        &self,
+        account: &SandboxPayoutAccount,
+    ) -> Result<String, ProcessorError> {
+        let id = account.id.clone();
+        self.operate(move |tx, now| {
+            tx.set_sandbox_payout_account_ready(&id)?;
+            announce(tx, PAYOUT_ACCOUNT_READY, &id, None, now)
+        })
+        .await
+    }
+}
+
+const PAYMENT_SUCCEEDED: &str = "payment_succeeded";
+const PAYMENT_FAILED: &str = "payment_failed";
+const PAYOUT_ACCOUNT_READY: &str = "payout_account_ready";
+
+/// Leaves a notice, and the job that delivers it, in the transaction of what it tells.
+fn announce(
+    tx: &mut Tx<'_>,
+    kind: &str,
+    subject: &str,
+    failure: Option<&PaymentFailure>,
+    now: Timestamp,
+) -> Result<String, ProcessorError> {
+    let notice = SandboxNotice {
+        id: format!("evt_{}", hex(&ambient::random::<16>())),
+        kind: kind.to_owned(),
+        subject: subject.to_owned(),
+        failure: failure.cloned(),
+    };
+    tx.add_sandbox_notice(&notice, now)?;
+    tx.add_job(&JobName::new(JobKind::SandboxNotice, &notice.id), now)?;
+    Ok(notice.id)
+}
+
+/// What a notice of the sandbox says.
+pub fn news(notice: &SandboxNotice) -> Notice {
+    let payment = notice.subject.clone();
+    let news = match notice.kind.as_str() {
+        PAYMENT_SUCCEEDED => News::PaymentSucceeded { payment },
+        PAYMENT_FAILED => News::PaymentFailed {
+            payment,
+            failure: notice.failure.clone().unwrap_or_else(unexplained),
+        },
+        PAYOUT_ACCOUNT_READY => News::PayoutAccountChanged {
+            payout_account: notice.subject.clone(),
+            ready: true,
+        },
+        _ => News::Other,
+    };
+    Notice {
+        id: notice.id.clone(),
+        news,
+    }
+}
+
+fn unexplained() -> PaymentFailure {
+    PaymentFailure {
+        code: "card_declined".to_owned(),
+        message: "The card was declined.".to_owned(),
+    }
+}
+
+/// Compares secrets in a time that does not tell how much of them is right.
+fn same(left: &str, right: &str) -> bool {
+    left.as_bytes().ct_eq(right.as_bytes()).into()
+}
+
+fn with_secret(id: &str) -> String {
+    format!("{id}_secret_{}", hex(&ambient::random::<24>()))
+}
+
+fn refused(code: &str, message: &str) -> ProcessorError {
+    ProcessorError::Refused {
+        code: code.to_owned(),
+        message: message.to_owned(),
+    }
+}
+
+fn payment_to_change(tx: &mut Tx<'_>, id: &str) -> Result<SandboxPayment, ProcessorError> {
+    tx.sandbox_payment_to_change(id)?
+        .ok_or_else(|| refused("resource_missing", "No such payment."))
+}
+
+/// The sandbox is as available as the database that it lives in.
+impl From<StoreError> for ProcessorError {
+    fn from(error: StoreError) -> Self {
+        Self::Unavailable(error.to_string())
+    }
+}
+
+impl Sandbox {
+    /// Takes money out of a payment, once for each key.
+    async fn take(&self, movement: SandboxMovement) -> Result<(), ProcessorError> {
+        self.operate(move |tx, now| {
+            let payment = payment_to_change(tx, &movement.payment)?;
+            if let Some(done) = tx.sandbox_movement(&movement.idempotency_key)? {
+                return if done.amount_cents == movement.amount_cents {
+                    Ok(())
+                } else {
+                    Err(refused("idempotency_error", "The amount was another one."))
+                };
+            }
+            if payment.status != PaymentStatus::Succeeded {
+                return Err(refused("payment_unpaid", "The payment has not been paid."));
+            }
+            if !tx.take_from_sandbox_payment(&movement)? {
+                return Err(refused(
+                    "amount_too_large",
+                    "More than the payment has left.",
+                ));
+            }
+            let created_at = now;
+            tx.add_sandbox_movement(&SandboxMovement {
+                created_at,
+                ..movement.clone()
+            })?;
+            Ok(())
+        })
+        .await
+    }
+
+    fn movement(&self, step: Step, outgoing: &Outgoing) -> SandboxMovement {
+        SandboxMovement {
+            idempotency_key: key(outgoing.task, step.as_str()),
+            step,
+            task: outgoing.task,
+            payment: outgoing.payment.clone(),
+            payout_account: None,
+            amount_cents: outgoing.cents,
+            created_at: self.clock.now(),
+        }
+    }
+}
+
+#[async_trait]
+impl Processor for Sandbox {
+    fn name(&self) -> ProcessorName {
+        ProcessorName::Sandbox
+    }
+
+    async fn create_payment(&self, new: &NewPayment) -> Result<PaymentIntent, ProcessorError> {
+        let id = format!("pay_{}", new.task);
+        let payment = SandboxPayment {
+            client_secret: with_secret(&id),
+            id,
+            task: new.task,
+            amount_cents: new.amount_cents,
+            refunded_cents: 0,
+            transferred_cents: 0,
+            status: PaymentStatus::RequiresPayment,
+        };
+        self.operate(move |tx, now| {
+            tx.add_sandbox_payment(&payment, now)?;
+            let stored = payment_to_change(tx, &payment.id)?;
+            Ok(PaymentIntent {
+                id: stored.id,
+                client_secret: stored.client_secret,
+            })
+        })
+        .await
+    }
+
+    async fn charge(
+        &self,
+        _: TaskId,
+        payment: &str,
+        method: &ChargedMethod,
+    ) -> Result<Charge, ProcessorError> {
+        let (id, method) = (payment.to_owned(), method.id.clone());
+        self.operate(move |tx, now| {
+            let payment = payment_to_change(tx, &id)?;
+            match payment.status {
+                PaymentStatus::Succeeded => return Ok(Charge::Succeeded),
+                PaymentStatus::Cancelled => {
+                    return Err(refused("payment_cancelled", "The payment is cancelled."));
+                }
+                _ => {}
+            }
+            match method_card(&method)?.outcome() {
+                Ok(()) => {
+                    tx.set_sandbox_payment_status(&payment, PaymentStatus::Succeeded, now)?;
+                    Ok(Charge::Succeeded)
+                }
+                Err(failure) => Ok(Charge::Declined(failure)),
+            }
+        })
+        .await
+    }
+
+    async fn cancel_payment(
+        &self,
+        _: TaskId,
+        payment: &str,
+    ) -> Result<Cancellation, ProcessorError> {
+        let id = payment.to_owned();
+        self.operate(move |tx, now| {
+            let payment = payment_to_change(tx, &id)?;
+            match payment.status {
+                PaymentStatus::Succeeded => return Ok(Cancellation::AlreadyPaid),
+                PaymentStatus::Cancelled => {}
+                _ => tx.set_sandbox_payment_status(&payment, PaymentStatus::Cancelled, now)?,
+            }
+            Ok(Cancellation::Cancelled)
+        })
+        .await
+    }
+
+    async fn refund(&self, refund: &Outgoing) -> Result<(), ProcessorError> {
+        self.take(self.movement(Step::Refund, refund)).await
+    }
+
+    async fn transfer(
+        &self,
+        transfer: &Outgoing,
+        payout_account: &str,
+    ) -> Result<(), ProcessorError> {
+        let account = payout_account.to_owned();
+        let ready = self
+            .operate(move |tx, _| Ok(tx.sandbox_payout_account(&account)?))
+            .await?
+            .is_some_and(|account| account.ready);
+        if !ready {
+            let message = "The payout account cannot be paid to.";
+            return Err(refused("payout_account_not_ready", message));
+        }
+        let mut movement = self.movement(Step::Transfer, transfer);
+        movement.payout_account = Some(payout_account.to_owned());
+        self.take(movement).await
+    }
+
+    async fn keep_method(
+        &self,
+        _: AccountId,
+        method: &str,
+        _: Option<&str>,
+    ) -> Result<ChargedMethod, ProcessorError> {
+        method_card(method)?;
+        self.operate(|_, _| Ok(())).await?;
+        Ok(ChargedMethod {
+            id: method.to_owned(),
+            customer: None,
+        })
+    }
+
+    async fn open_payout_account(&self, worker: WorkerId) -> Result<String, ProcessorError> {
+        let id = format!("acct_{worker}");
+        let account = SandboxPayoutAccount {
+            link_secret: with_secret(&id),
+            id: id.clone(),
+            ready: false,
+        };
+        self.operate(move |tx, now| Ok(tx.add_sandbox_payout_account(&account, now)?))
+            .await?;
+        Ok(id)
+    }
+
+    async fn onboarding_url(&self, payout_account: &str) -> Result<String, ProcessorError> {
+        let id = payout_account.to_owned();
+        let account = self.operate(move |tx, _| Ok(tx.sandbox_payout_account(&id)?));
+        let Some(account) = account.await? else {
+            return Err(refused("resource_missing", "No such payout account."));
+        };
+        Ok(format!(
+            "{}/onboarding/{}",
+            self.public_url, account.link_secret
+        ))
+    }
+
+    fn read_notice(&self, _: Option<&str>, _: &[u8], _: Timestamp) -> Result<Notice, NoticeError> {
+        Err(NoticeError::NoneExpected)
+    }
+
+    fn payment_url(&self, client_secret: &str) -> Option<String> {
+        Some(format!("{}/pay/{client_secret}", self.public_url))
+    }
+
+    async fn movements(&self) -> Result<Vec<Movement>, ProcessorError> {
+        let stored = self.store.snapshot(|tx| {
+            let mut stored: Vec<SandboxMovement> = Vec::new();
+            type Page = fn(&mut Tx<'_>, &str, i64) -> Result<Vec<SandboxMovement>, StoreError>;
+            let pages: [Page; 2] = [
+                |tx, after, limit| tx.sandbox_paid_after(after, limit),
+                |tx, after, limit| tx.sandbox_movements_after(after, limit),
+            ];
+            for page in pages {
+                let mut after = String::new();
+                loop {
+                    let found = page(tx, &after, AT_ONCE)?;
+                    let Some(last) = found.last() else { break };
+                    after.clone_from(&last.idempotency_key);
+                    stored.extend(found);
+                }
+            }
+            Ok::<_, StoreError>(stored)
+        });
+        let movement = |stored: SandboxMovement| Movement {
+            task: stored.task,
+            step: stored.step,
+            cents: stored.amount_cents,
+            at: stored.created_at,
+        };
+        Ok(stored.await?.into_iter().map(movement).collect())
+    }
+}
+
+fn method_card(method: &str) -> Result<Card, ProcessorError> {
+    Card::by_method(method).ok_or_else(|| {
+        let known = Card::METHODS.map(|(name, _)| name).join(", ");
+        let message = format!("The sandbox knows these payment methods: {known}.");
+        refused("resource_missing", &message)
+    })
+}

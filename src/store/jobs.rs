@@ -1,0 +1,194 @@
+//! Work to be done later: written with what asks for it, claimed with a lease, deleted when done.
+
+use super::{Row, StoreError, Tx};
+use crate::domain::{JobKind, JobName, Timestamp};
+
+super::statements! {
+    ADD = "INSERT INTO jobs (kind, subject, run_at, claim, attempts, waits_for, last_error,
+            created_at)
+        VALUES (?1, ?2, ?3, NULL, 0, NULL, NULL, ?3)
+        ON CONFLICT (kind, subject) DO NOTHING";
+    DUE = "SELECT kind, subject, attempts FROM jobs WHERE run_at <= ?1 ORDER BY run_at LIMIT ?2";
+    ANY_DUE = "SELECT CAST(1 AS BIGINT) FROM jobs WHERE run_at <= ?1 LIMIT 1";
+    CLAIM = "UPDATE jobs SET run_at = ?3, claim = ?4, attempts = attempts + 1, waits_for = NULL
+        WHERE kind = ?1 AND subject = ?2";
+    FINISH = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2 AND claim = ?3";
+    /// Whatever became of the claim: the work is not needed any more.
+    DROP = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2";
+    PUT_OFF = "UPDATE jobs SET run_at = ?4, claim = NULL, last_error = ?5
+        WHERE kind = ?1 AND subject = ?2 AND claim = ?3";
+    /// Waiting is no attempt.
+    WAIT = "UPDATE jobs SET run_at = ?4, claim = NULL, attempts = attempts - 1, waits_for = ?5
+        WHERE kind = ?1 AND subject = ?2 AND claim = ?3";
+    WAKE = "UPDATE jobs SET run_at = ?2, waits_for = NULL WHERE waits_for = ?1";
+    RETRY = "UPDATE jobs SET run_at = ?3, attempts = 0
+        WHERE kind = ?1 AND subject = ?2 AND run_at IS NULL";
+    EXISTS = "SELECT CAST(1 AS BIGINT) FROM jobs WHERE kind = ?1 AND subject = ?2";
+    PAGE = "SELECT kind, subject, run_at, attempts, waits_for, last_error, created_at FROM jobs
+        WHERE kind > ?1 OR (kind = ?1 AND subject > ?2) ORDER BY kind, subject LIMIT ?3";
+    COUNT_DEAD = "SELECT COUNT(*) FROM jobs WHERE run_at IS NULL";
+}
+
+/// A job that this process may work on until its lease ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimedJob {
+    pub name: JobName,
+    /// How often it has been begun, this time included.
+    pub attempts: i64,
+    claim: String,
+}
+
+/// A job as operators see it.
+#[derive(Clone, Debug)]
+pub struct ListedJob {
+    pub name: JobName,
+    /// None when it is dead.
+    pub run_at: Option<Timestamp>,
+    pub attempts: i64,
+    pub waits_for: Option<String>,
+    pub last_error: Option<String>,
+    pub created_at: Timestamp,
+}
+
+impl Tx<'_> {
+    /// Asks for work, once: what has been asked for already stays as it is.
+    pub fn add_job(&mut self, name: &JobName, now: Timestamp) -> Result<(), StoreError> {
+        self.leave_work();
+        let values = [
+            name.kind.as_str().into(),
+            (&name.subject).into(),
+            now.into(),
+        ];
+        self.queue(ADD, &values)
+    }
+
+    pub fn any_job_due(&mut self, now: Timestamp) -> Result<bool, StoreError> {
+        let found = self.optional(ANY_DUE, &[now.into()], |row| row.get::<i64>(0))?;
+        Ok(found.is_some())
+    }
+
+    /// Takes up to `limit` due jobs, under a lease; other processes pass them over.
+    pub fn claim_jobs(
+        &mut self,
+        claim: &str,
+        now: Timestamp,
+        lease_ends: Timestamp,
+        limit: i64,
+    ) -> Result<Vec<ClaimedJob>, StoreError> {
+        let jobs = self.all_unclaimed(DUE, &[now.into(), limit.into()], |row| {
+            Ok(ClaimedJob {
+                name: read_name(row)?,
+                attempts: row.get::<i64>(2)? + 1,
+                claim: claim.to_owned(),
+            })
+        })?;
+        for job in &jobs {
+            let [kind, subject, claim] = job.values();
+            self.queue(CLAIM, &[kind, subject, lease_ends.into(), claim])?;
+        }
+        Ok(jobs)
+    }
+
+    /// Ends a job together with the record of what it did. False when the lease was lost: somebody
+    /// else works on it, and nothing of this transaction may be kept.
+    pub fn finish_job(&mut self, job: &ClaimedJob) -> Result<bool, StoreError> {
+        Ok(self.execute(FINISH, &job.values())? == 1)
+    }
+
+    pub fn drop_job(&mut self, name: &JobName) -> Result<(), StoreError> {
+        let values = [name.kind.as_str().into(), (&name.subject).into()];
+        self.execute(DROP, &values).map(drop)
+    }
+
+    /// Gives a failed job back, to be tried again at that time, or never when there is none.
+    pub fn put_off_job(
+        &mut self,
+        job: &ClaimedJob,
+        run_at: Option<Timestamp>,
+        error: &str,
+    ) -> Result<(), StoreError> {
+        let [kind, subject, claim] = job.values();
+        let values = [kind, subject, claim, run_at.into(), error.into()];
+        self.execute(PUT_OFF, &values).map(drop)
+    }
+
+    /// Gives a job back that cannot be done before something happens; looked at again in any case.
+    pub fn let_job_wait(
+        &mut self,
+        job: &ClaimedJob,
+        waits_for: Option<&str>,
+        until: Timestamp,
+    ) -> Result<(), StoreError> {
+        let [kind, subject, claim] = job.values();
+        let values = [kind, subject, claim, until.into(), waits_for.into()];
+        self.execute(WAIT, &values).map(drop)
+    }
+
+    /// Makes the jobs due that wait for this.
+    pub fn wake_jobs(&mut self, waits_for: &str, now: Timestamp) -> Result<(), StoreError> {
+        self.leave_work();
+        self.execute(WAKE, &[waits_for.into(), now.into()])
+            .map(drop)
+    }
+
+    /// Makes a dead job due again; false when there is none of that name.
+    pub fn retry_job(&mut self, name: &JobName, now: Timestamp) -> Result<bool, StoreError> {
+        self.leave_work();
+        let values = [
+            name.kind.as_str().into(),
+            (&name.subject).into(),
+            now.into(),
+        ];
+        Ok(self.execute(RETRY, &values)? == 1)
+    }
+
+    pub fn job_exists(&mut self, name: &JobName) -> Result<bool, StoreError> {
+        let values = [name.kind.as_str().into(), (&name.subject).into()];
+        let found = self.optional(EXISTS, &values, |row| row.get::<i64>(0))?;
+        Ok(found.is_some())
+    }
+
+    pub fn jobs_after(
+        &mut self,
+        after: Option<&JobName>,
+        limit: i64,
+    ) -> Result<Vec<ListedJob>, StoreError> {
+        let (kind, subject) = match after {
+            Some(name) => (name.kind.as_str(), name.subject.as_str()),
+            None => ("", ""),
+        };
+        let values = [kind.into(), subject.into(), limit.into()];
+        self.all(PAGE, &values, |row| {
+            Ok(ListedJob {
+                name: read_name(row)?,
+                run_at: row.get(2)?,
+                attempts: row.get(3)?,
+                waits_for: row.get(4)?,
+                last_error: row.get(5)?,
+                created_at: row.get(6)?,
+            })
+        })
+    }
+
+    pub fn count_dead_jobs(&mut self) -> Result<i64, StoreError> {
+        let count = self.optional(COUNT_DEAD, &[], |row| row.get(0))?;
+        Ok(count.unwrap_or(0))
+    }
+}
+
+impl ClaimedJob {
+    fn values(&self) -> [super::Value<'_>; 3] {
+        [
+            self.name.kind.as_str().into(),
+            (&self.name.subject).into(),
+            (&self.claim).into(),
+        ]
+    }
+}
+
+fn read_name(row: &Row<'_>) -> Result<JobName, StoreError> {
+    Ok(JobName {
+        kind: row.parse(0, JobKind::parse)?,
+        subject: row.get(1)?,
+    })
+}

@@ -1,0 +1,229 @@
+//! The journal and the balances that are kept beside it. Nothing here changes an entry.
+
+use super::tasks::owned_by;
+use super::{Row, StoreError, Tx, Value};
+use crate::domain::{
+    AccountId, Entry, Environment, Owner, Postings, Status, Step, Story, TaskId, WorkerId,
+};
+
+/// The columns of a whole entry, in the order in which `read` takes them.
+macro_rules! columns {
+    () => {
+        "task_id, step, account_id, environment, worker_id, processor_cents, escrow_cents, \
+         worker_cents, fees_cents, refunds_cents, recorded_at"
+    };
+}
+
+super::statements! {
+    WRITE = concat!("INSERT INTO ledger_entries (", columns!(), ")
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
+    POST_TO_DEVELOPER = "UPDATE task_totals SET processor_cents = processor_cents + ?3,
+            fees_cents = fees_cents + ?4, refunds_cents = refunds_cents + ?5
+        WHERE account_id = ?1 AND environment = ?2";
+    POST_TO_WORKER = "INSERT INTO worker_balances (worker_id, environment, balance_cents)
+        VALUES (?1, ?2, ?3)
+        ON CONFLICT (worker_id, environment) DO UPDATE
+        SET balance_cents = worker_balances.balance_cents + excluded.balance_cents";
+    OF_TASK = concat!("SELECT ", columns!(), " FROM ledger_entries WHERE task_id = ?1");
+    PAGE = concat!("SELECT ", columns!(), " FROM ledger_entries
+        WHERE task_id > ?1 OR (task_id = ?1 AND step > ?2)
+        ORDER BY task_id, step LIMIT ?3");
+    TASKS = "SELECT id, account_id, environment, status, budget_cents, escrow_cents, worker_id
+        FROM tasks WHERE id > ?1 ORDER BY id LIMIT ?2";
+    DEVELOPERS = "SELECT account_id, environment, processor_cents, fees_cents, refunds_cents
+        FROM task_totals WHERE account_id > ?1 OR (account_id = ?1 AND environment > ?2)
+        ORDER BY account_id, environment LIMIT ?3";
+    WORKERS = "SELECT worker_id, environment, balance_cents FROM worker_balances
+        WHERE worker_id > ?1 OR (worker_id = ?1 AND environment > ?2)
+        ORDER BY worker_id, environment LIMIT ?3";
+    WORKER = "SELECT balance_cents FROM worker_balances WHERE worker_id = ?1 AND environment = ?2";
+}
+
+/// A task as its escrow sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskMoney {
+    pub id: TaskId,
+    pub owner: Owner,
+    pub status: Status,
+    pub budget_cents: i64,
+    pub escrow_cents: i64,
+    pub worker: Option<WorkerId>,
+}
+
+/// The books that are kept for each developer.
+#[derive(Clone, Copy, Debug)]
+pub struct DeveloperBalances {
+    pub owner: Owner,
+    pub processor_cents: i64,
+    pub fees_cents: i64,
+    pub refunds_cents: i64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct WorkerBalance {
+    pub worker: WorkerId,
+    pub environment: Environment,
+    pub balance_cents: i64,
+}
+
+impl Tx<'_> {
+    /// Writes an entry that is no move of a task, with the balances it changes.
+    pub fn post(&mut self, entry: &Entry) -> Result<(), StoreError> {
+        let mut values = owned_by(entry.owner);
+        values.extend(developer_books(entry.postings));
+        self.execute_one(POST_TO_DEVELOPER, &values)?;
+        self.write_entry(entry)
+    }
+
+    /// Writes the line of the journal and the worker's balance. The developer's books and the
+    /// task's escrow are up to the caller, who changes those rows anyway.
+    pub(super) fn write_entry(&mut self, entry: &Entry) -> Result<(), StoreError> {
+        let postings = entry.postings;
+        let worker = entry.worker.map(|id| id.to_string());
+        if let Some(worker) = &worker {
+            let environment = entry.owner.environment.as_str().into();
+            let values = [worker.into(), environment, postings.worker_cents.into()];
+            self.queue(POST_TO_WORKER, &values)?;
+        }
+        self.queue(
+            WRITE,
+            &[
+                entry.task.to_string().into(),
+                entry.step.as_str().into(),
+                entry.owner.account.to_string().into(),
+                entry.owner.environment.as_str().into(),
+                worker.into(),
+                postings.processor_cents.into(),
+                postings.escrow_cents.into(),
+                postings.worker_cents.into(),
+                postings.fees_cents.into(),
+                postings.refunds_cents.into(),
+                entry.recorded_at.into(),
+            ],
+        )
+    }
+
+    /// Every entry of a task. Whether the caller may see it is the caller's to check.
+    pub fn story(&mut self, task: TaskId) -> Result<Story, StoreError> {
+        let entries = self.all(OF_TASK, &[task.to_string().into()], read)?;
+        Ok(Story::of(entries))
+    }
+
+    /// Up to `limit` entries in the order of their tasks, after the given one.
+    pub fn entries_after(
+        &mut self,
+        after: Option<(TaskId, Step)>,
+        limit: i64,
+    ) -> Result<Vec<Entry>, StoreError> {
+        let (task, step) = match after {
+            Some((task, step)) => (task.to_string(), step.as_str()),
+            None => (String::new(), ""),
+        };
+        self.all(PAGE, &[task.into(), step.into(), limit.into()], read)
+    }
+
+    /// Up to `limit` tasks in the order of their ids, after the given one.
+    pub fn tasks_money_after(
+        &mut self,
+        after: Option<TaskId>,
+        limit: i64,
+    ) -> Result<Vec<TaskMoney>, StoreError> {
+        let after = after.map(|id| id.to_string()).unwrap_or_default();
+        self.all(TASKS, &[after.into(), limit.into()], |row| {
+            let worker: Option<String> = row.get(6)?;
+            Ok(TaskMoney {
+                id: row.parse(0, TaskId::parse)?,
+                owner: read_owner(row, 1)?,
+                status: row.parse(3, Status::parse)?,
+                budget_cents: row.get(4)?,
+                escrow_cents: row.get(5)?,
+                worker: worker.as_deref().and_then(WorkerId::parse),
+            })
+        })
+    }
+
+    pub fn developer_balances_after(
+        &mut self,
+        after: Option<Owner>,
+        limit: i64,
+    ) -> Result<Vec<DeveloperBalances>, StoreError> {
+        let mut values = match after {
+            Some(owner) => owned_by(owner),
+            None => vec!["".into(), "".into()],
+        };
+        values.push(limit.into());
+        self.all(DEVELOPERS, &values, |row| {
+            Ok(DeveloperBalances {
+                owner: read_owner(row, 0)?,
+                processor_cents: row.get(2)?,
+                fees_cents: row.get(3)?,
+                refunds_cents: row.get(4)?,
+            })
+        })
+    }
+
+    pub fn worker_balances_after(
+        &mut self,
+        after: Option<(WorkerId, Environment)>,
+        limit: i64,
+    ) -> Result<Vec<WorkerBalance>, StoreError> {
+        let (worker, environment) = match after {
+            Some((worker, environment)) => (worker.to_string(), environment.as_str()),
+            None => (String::new(), ""),
+        };
+        let values = [worker.into(), environment.into(), limit.into()];
+        self.all(WORKERS, &values, |row| {
+            Ok(WorkerBalance {
+                worker: row.parse(0, WorkerId::parse)?,
+                environment: row.parse(1, Environment::parse)?,
+                balance_cents: row.get(2)?,
+            })
+        })
+    }
+
+    /// What a worker has earned and not been paid yet.
+    pub fn worker_balance(
+        &mut self,
+        worker: WorkerId,
+        environment: Environment,
+    ) -> Result<i64, StoreError> {
+        let values = [worker.to_string().into(), environment.as_str().into()];
+        let balance = self.optional(WORKER, &values, |row| row.get(0))?;
+        Ok(balance.unwrap_or(0))
+    }
+}
+
+/// What postings add to the books that stand in a developer's totals, in the order of the
+/// statements.
+pub(super) fn developer_books(postings: Postings) -> [Value<'static>; 3] {
+    [
+        postings.processor_cents.into(),
+        postings.fees_cents.into(),
+        postings.refunds_cents.into(),
+    ]
+}
+
+fn read(row: &Row<'_>) -> Result<Entry, StoreError> {
+    let worker: Option<String> = row.get(4)?;
+    Ok(Entry {
+        task: row.parse(0, TaskId::parse)?,
+        step: row.parse(1, Step::parse)?,
+        owner: read_owner(row, 2)?,
+        worker: worker.as_deref().and_then(WorkerId::parse),
+        postings: Postings {
+            processor_cents: row.get(5)?,
+            escrow_cents: row.get(6)?,
+            worker_cents: row.get(7)?,
+            fees_cents: row.get(8)?,
+            refunds_cents: row.get(9)?,
+        },
+        recorded_at: row.get(10)?,
+    })
+}
+
+fn read_owner(row: &Row<'_>, index: usize) -> Result<Owner, StoreError> {
+    Ok(Owner {
+        account: row.parse(index, AccountId::parse)?,
+        environment: row.parse(index + 1, Environment::parse)?,
+    })
+}

@@ -1,0 +1,85 @@
+//! What becomes of the payment of a live task. Each of these may be told any number of times, in any
+//! order: the first one counts.
+
+use super::{Refusal, act};
+use crate::domain::{
+    Action, Entry, JobKind, JobName, Payment, PaymentFailure, PaymentStatus, Status, Task, TaskId,
+    Timestamp,
+};
+use crate::store::{StoreError, Tx};
+
+/// The money is there. The task is posted at once; one that is over already gets its money back.
+pub fn payment_succeeded(tx: &mut Tx<'_>, id: TaskId, now: Timestamp) -> Result<(), Refusal> {
+    let (task, payment) = held(tx, id)?;
+    if payment.status == PaymentStatus::Succeeded {
+        return Ok(());
+    }
+    tx.set_payment_status(&payment, PaymentStatus::Succeeded, None, now)?;
+    if task.status == Status::Pending {
+        let funded = act::make(tx, &task, Action::Pay, now)?;
+        act::make(tx, &funded, Action::Publish, now)?;
+    } else {
+        tx.post(&Entry::late_payment(&task, payment.amount_cents, now))?;
+        tx.add_job(&JobName::new(JobKind::Refund, id), now)?;
+    }
+    Ok(())
+}
+
+/// The charge was declined: somebody has to pay in another way.
+pub fn payment_failed(
+    tx: &mut Tx<'_>,
+    id: TaskId,
+    failure: &PaymentFailure,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let (_, payment) = held(tx, id)?;
+    let open = [PaymentStatus::Processing, PaymentStatus::RequiresPayment];
+    if open.contains(&payment.status) {
+        let status = PaymentStatus::RequiresPayment;
+        tx.set_payment_status(&payment, status, Some(failure), now)?;
+    }
+    Ok(())
+}
+
+/// Nobody can pay any more.
+pub fn payment_cancelled(tx: &mut Tx<'_>, id: TaskId, now: Timestamp) -> Result<(), Refusal> {
+    let (_, payment) = held(tx, id)?;
+    if payment.status != PaymentStatus::Succeeded && payment.status != PaymentStatus::Cancelled {
+        let failure = payment.failure.clone();
+        tx.set_payment_status(&payment, PaymentStatus::Cancelled, failure.as_ref(), now)?;
+    }
+    Ok(())
+}
+
+/// The processor has refunded what the developer was owed.
+pub fn refunded(tx: &mut Tx<'_>, id: TaskId, cents: i64, now: Timestamp) -> Result<(), Refusal> {
+    let task = task(tx, id)?;
+    if tx.story(id)?.owed_refund_cents() == cents {
+        tx.post(&Entry::refund(&task, cents, now))?;
+    }
+    Ok(())
+}
+
+/// The processor has transferred what the worker was owed.
+pub fn transferred(tx: &mut Tx<'_>, id: TaskId, cents: i64, now: Timestamp) -> Result<(), Refusal> {
+    let task = task(tx, id)?;
+    if tx.story(id)?.owed_payout_cents() == cents {
+        tx.post(&Entry::transfer(&task, cents, now))?;
+    }
+    Ok(())
+}
+
+fn held(tx: &mut Tx<'_>, id: TaskId) -> Result<(Task, Payment), Refusal> {
+    let task = task(tx, id)?;
+    let payment = tx.payment(id)?.ok_or_else(|| missing("payment", id))?;
+    Ok((task, payment))
+}
+
+fn task(tx: &mut Tx<'_>, id: TaskId) -> Result<Task, Refusal> {
+    let task = tx.any_task_to_change(id)?;
+    Ok(task.ok_or_else(|| missing("task", id))?)
+}
+
+fn missing(what: &str, id: TaskId) -> StoreError {
+    StoreError::Failed(format!("there is no {what} {id}"))
+}

@@ -1,0 +1,161 @@
+//! A payment processor that fails in the way a test wants, in front of one that works.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use legwork::domain::{
+    AccountId, ChargedMethod, PaymentIntent, ProcessorName, TaskId, Timestamp, WorkerId,
+};
+use legwork::payments::{
+    Cancellation, Charge, Movement, NewPayment, Notice, NoticeError, Outgoing, Payments, Processor,
+    ProcessorError,
+};
+use tokio::sync::Notify;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    None,
+    /// The request never arrives.
+    Down,
+    /// It happens, but nobody hears of it.
+    AnswerLost,
+    /// It happens, and then the process that asked is no more.
+    Killed,
+    /// It is refused, for good.
+    Refuses,
+}
+
+#[derive(Clone)]
+pub struct Flaky {
+    inner: Arc<dyn Processor>,
+    fault: Arc<Mutex<Fault>>,
+    killed: Arc<Notify>,
+}
+
+impl Flaky {
+    pub fn around(payments: Payments) -> (Self, Payments) {
+        let flaky = Self {
+            inner: payments.processor,
+            fault: Arc::new(Mutex::new(Fault::None)),
+            killed: Arc::default(),
+        };
+        let payments = Payments {
+            processor: Arc::new(flaky.clone()),
+            sandbox: payments.sandbox,
+        };
+        (flaky, payments)
+    }
+
+    pub fn set(&self, fault: Fault) {
+        *self.fault.lock().unwrap() = fault;
+    }
+
+    /// Runs until it is done or until a request has killed it.
+    pub async fn until_killed<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            done = work => Some(done),
+            () = self.killed.notified() => None,
+        }
+    }
+
+    async fn ask<T>(
+        &self,
+        request: impl Future<Output = Result<T, ProcessorError>>,
+    ) -> Result<T, ProcessorError> {
+        let fault = *self.fault.lock().unwrap();
+        let unavailable = |why: &str| Err(ProcessorError::Unavailable(why.to_owned()));
+        match fault {
+            Fault::None => request.await,
+            Fault::Down => unavailable("down"),
+            Fault::Refuses => Err(ProcessorError::Refused {
+                code: "no".to_owned(),
+                message: "No.".to_owned(),
+            }),
+            Fault::AnswerLost => {
+                let _ = request.await;
+                unavailable("the answer was lost")
+            }
+            Fault::Killed => {
+                let _ = request.await;
+                self.killed.notify_one();
+                std::future::pending().await
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Processor for Flaky {
+    fn name(&self) -> ProcessorName {
+        self.inner.name()
+    }
+
+    async fn create_payment(&self, new: &NewPayment) -> Result<PaymentIntent, ProcessorError> {
+        self.ask(self.inner.create_payment(new)).await
+    }
+
+    async fn charge(
+        &self,
+        task: TaskId,
+        payment: &str,
+        method: &ChargedMethod,
+    ) -> Result<Charge, ProcessorError> {
+        self.ask(self.inner.charge(task, payment, method)).await
+    }
+
+    async fn cancel_payment(
+        &self,
+        task: TaskId,
+        payment: &str,
+    ) -> Result<Cancellation, ProcessorError> {
+        self.ask(self.inner.cancel_payment(task, payment)).await
+    }
+
+    async fn refund(&self, refund: &Outgoing) -> Result<(), ProcessorError> {
+        self.ask(self.inner.refund(refund)).await
+    }
+
+    async fn transfer(
+        &self,
+        transfer: &Outgoing,
+        payout_account: &str,
+    ) -> Result<(), ProcessorError> {
+        self.ask(self.inner.transfer(transfer, payout_account))
+            .await
+    }
+
+    async fn keep_method(
+        &self,
+        account: AccountId,
+        method: &str,
+        customer: Option<&str>,
+    ) -> Result<ChargedMethod, ProcessorError> {
+        self.ask(self.inner.keep_method(account, method, customer))
+            .await
+    }
+
+    async fn open_payout_account(&self, worker: WorkerId) -> Result<String, ProcessorError> {
+        self.ask(self.inner.open_payout_account(worker)).await
+    }
+
+    async fn onboarding_url(&self, payout_account: &str) -> Result<String, ProcessorError> {
+        self.ask(self.inner.onboarding_url(payout_account)).await
+    }
+
+    fn read_notice(
+        &self,
+        signature: Option<&str>,
+        body: &[u8],
+        now: Timestamp,
+    ) -> Result<Notice, NoticeError> {
+        self.inner.read_notice(signature, body, now)
+    }
+
+    fn payment_url(&self, client_secret: &str) -> Option<String> {
+        self.inner.payment_url(client_secret)
+    }
+
+    async fn movements(&self) -> Result<Vec<Movement>, ProcessorError> {
+        self.inner.movements().await
+    }
+}
