@@ -69,7 +69,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "stripe_webhook_secret",
         "SECRET",
-        "Secret of the Stripe webhook endpoint <public URL>/hooks/stripe (whsec_...)",
+        "Secret of the Stripe webhook endpoint <public URL>/hooks/stripe (whsec_...); several are parted by commas",
     ),
     setting(
         "stripe_url",

@@ -13,6 +13,11 @@ use crate::postgres::Database;
 use crate::server::{Process, command};
 use crate::{Result, http};
 
+pub const TITLE: &str = "Photograph the storefront of a bakery";
+pub const DESCRIPTION: &str = "Take three photos from across the street, with the opening hours in \
+    view. The sign must be readable and no passer-by's face may be recognizable.";
+pub const INSTRUCTIONS: &str = "Ask for Dana if the shutters are down; the back door has a bell.";
+
 pub enum Engine {
     Sqlite,
     Postgres(Database),
@@ -140,10 +145,9 @@ fn open_account(mut command: Command, name: &str) -> Result<Account> {
 /// A request with every field that a task can have.
 fn creation(account: &Account) -> Vec<u8> {
     let body = json!({
-        "title": "Photograph the storefront of a bakery",
-        "description": "Take three photos from across the street, with the opening hours in view. \
-            The sign must be readable and no passer-by's face may be recognizable.",
-        "instructions": "Ask for Dana if the shutters are down; the back door has a bell.",
+        "title": TITLE,
+        "description": DESCRIPTION,
+        "instructions": INSTRUCTIONS,
         "category": "photography",
         "required_skills": ["photography"],
         "location": {

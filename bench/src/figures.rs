@@ -13,7 +13,7 @@ use crate::pgbench::Pgbench;
 use crate::raw_sqlite::RawSqlite;
 use crate::report::{Figure, Report};
 use crate::server::Process;
-use crate::{Result, constant, http};
+use crate::{Result, constant, http, lives};
 
 /// The most that can be had: measured in turns with the server.
 pub trait Limit {
@@ -46,6 +46,9 @@ pub fn small_database(options: &Options, bed: &mut Bed, report: &mut Report) -> 
     if options.wants_any(&["get", "grow"]) {
         before.get = Some(get(options, bed, report)?);
     }
+    if options.wants("life") {
+        lives::measure(options, bed, report)?;
+    }
     Ok(before)
 }
 
@@ -77,7 +80,8 @@ fn create(options: &Options, bed: &mut Bed, report: &mut Report) -> Result<Sampl
         Engine::Postgres(_) => (Box::new(Pgbench::new(bed)?), 0.6),
     };
     let load = bed.creations()?;
-    let (sample, most) = in_turns(options, "create task", &load, limit.as_mut())?;
+    let run = |length| load.run(length);
+    let (sample, most) = in_turns(options, "create task", run, limit.as_mut())?;
     let figure = Figure::throughput(bed.name(), "create task", &sample);
     report.add(figure.at_least(target, &limit.name(), &most));
     Ok(sample)
@@ -97,7 +101,8 @@ fn get(options: &Options, bed: &mut Bed, report: &mut Report) -> Result<Sample> 
         requests: Arc::clone(&load.requests),
         ..load
     };
-    let (sample, most) = in_turns(options, "get task", &load, &mut limit)?;
+    let run = |length| load.run(length);
+    let (sample, most) = in_turns(options, "get task", run, &mut limit)?;
     let figure = Figure::throughput(bed.name(), "get one task", &sample);
     report.add(match bed.engine {
         Engine::Sqlite => figure.at_least(0.5, &limit.name(), &most),
@@ -120,16 +125,16 @@ fn own_tasks(bed: &Bed, address: SocketAddr) -> Result<Vec<Vec<u8>>> {
 }
 
 /// Measures a load and its limit by turns.
-fn in_turns(
+pub fn in_turns(
     options: &Options,
     name: &str,
-    load: &Load,
+    mut load: impl FnMut(Duration) -> Result<Sample>,
     limit: &mut dyn Limit,
 ) -> Result<(Sample, Sample)> {
     let (mut measured, mut most) = (Sample::default(), Sample::default());
     for round in 1..=ROUNDS {
         most.add(limit.round(options.round())?);
-        measured.add(load.run(options.round())?);
+        measured.add(load(options.round())?);
         eprintln!(
             "bench: {name}, round {round}: {:.0}/s, limit {:.0}/s",
             measured.last_rate(),

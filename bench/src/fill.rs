@@ -54,13 +54,15 @@ pub fn fill(bed: &mut Bed, options: &Options) -> Result<Accounts> {
             let columns = sqlite_columns(&connection)?;
             for filled in [&accounts.large, &accounts.small] {
                 connection.execute_batch(&insert(filled, &columns, "printf('%016x', n)"))?;
+                connection.execute_batch(&journal(filled))?;
                 connection.execute_batch(&totals(filled))?;
             }
         }
         Engine::Postgres(database) => {
-            let columns = pgbench::columns(database)?;
+            let columns = pgbench::columns(database, "tasks")?;
             for filled in [&accounts.large, &accounts.small] {
                 database.run(&insert(filled, &columns, "lpad(to_hex(n), 16, '0')"))?;
+                database.run(&journal(filled))?;
                 database.run(&totals(filled))?;
             }
             // What autovacuum would do soon, at a moment that disturbs no measurement.
@@ -84,6 +86,7 @@ fn insert(filled: &Filled, columns: &[String], hex: &str) -> String {
         "id" => format!("'{}' || {hex}", filled.ids),
         "number" => "n".to_owned(),
         "status" => format!("CASE WHEN {funded} THEN 'funded' ELSE 'cancelled' END"),
+        "escrow_cents" => format!("CASE WHEN {funded} THEN escrow_cents ELSE 0 END"),
         "cancelled_at" => format!("CASE WHEN {funded} THEN NULL ELSE created_at END"),
         _ => column.clone(),
     };
@@ -99,14 +102,42 @@ fn insert(filled: &Filled, columns: &[String], hex: &str) -> String {
     )
 }
 
+/// What the journal says of these tasks: all were paid for, the cancelled ones were settled.
+fn journal(filled: &Filled) -> String {
+    let entries = |step: &str, cents: &str, at: &str, which: &str| {
+        format!(
+            "INSERT INTO ledger_entries (task_id, step, account_id, environment, processor_cents,
+                 escrow_cents, worker_cents, fees_cents, refunds_cents, recorded_at)
+             SELECT id, '{step}', account_id, environment, {cents}, {at} FROM tasks
+             WHERE account_id = '{account}' AND environment = 'test' AND number > 1 {which};",
+            account = filled.account.id,
+        )
+    };
+    let paid = "-budget_cents, budget_cents, 0, 0, 0";
+    let refunded = "0, -budget_cents, 0, 0, budget_cents";
+    let cancelled = "AND cancelled_at IS NOT NULL";
+    entries("payment", paid, "funded_at", "")
+        + &entries("settlement", refunded, "cancelled_at", cancelled)
+}
+
 fn totals(filled: &Filled) -> String {
+    let sum = |book: &str| {
+        format!(
+            "(SELECT SUM({book}) FROM ledger_entries
+              WHERE account_id = '{}' AND environment = 'test')",
+            filled.account.id
+        )
+    };
     format!(
         "UPDATE task_totals SET last_number = {tasks}, funded = {funded},
-             cancelled = {cancelled}, month = 0, month_tasks = 0
+             cancelled = {cancelled}, month = 0, month_tasks = 0,
+             processor_cents = {processor}, refunds_cents = {refunds}
          WHERE account_id = '{account}' AND environment = 'test'",
         tasks = filled.tasks,
         funded = filled.funded(),
         cancelled = filled.tasks - filled.funded(),
+        processor = sum("ledger_entries.processor_cents"),
+        refunds = sum("ledger_entries.refunds_cents"),
         account = filled.account.id,
     )
 }

@@ -43,6 +43,17 @@ impl Sample {
         Self::of_rate(count as f64 / elapsed.as_secs_f64())
     }
 
+    /// How long each took that ended within the window, and the processor time it all took.
+    pub fn of_times(mut micros: Vec<u32>, processor: Duration, window: Window) -> Self {
+        micros.sort_unstable();
+        let counted = Self::of_count(micros.len() as u64, window.until - window.from);
+        Self {
+            micros,
+            processor,
+            ..counted
+        }
+    }
+
     pub fn of_rate(rate: f64) -> Self {
         Self {
             rates: vec![rate],
@@ -101,25 +112,10 @@ impl Load {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let from = Instant::now() + WARM_UP.min(length);
-        let window = Window {
-            from,
-            until: from + length,
-        };
+        let window = Window::after(WARM_UP.min(length), length);
         let (micros, processor) =
-            runtime.block_on(async { tokio::join!(self.drive(window), self.watch(window)) });
-        let mut sample = Sample::of_count(micros.as_ref().map_or(0, Vec::len) as u64, length);
-        sample.micros = micros?;
-        sample.processor = processor?;
-        Ok(sample)
-    }
-
-    /// The processor time that the server takes within the window.
-    async fn watch(&self, window: Window) -> io::Result<Duration> {
-        tokio::time::sleep_until(window.from.into()).await;
-        let before = processor_time(self.pid)?;
-        tokio::time::sleep_until(window.until.into()).await;
-        Ok(processor_time(self.pid)?.saturating_sub(before))
+            runtime.block_on(async { tokio::join!(self.drive(window), window.watch(self.pid)) });
+        Ok(Sample::of_times(micros?, processor?, window))
     }
 
     async fn drive(&self, window: Window) -> io::Result<Vec<u32>> {
@@ -139,15 +135,31 @@ impl Load {
         while let Some(finished) = connections.join_next().await {
             micros.extend(finished.map_err(io::Error::other)??);
         }
-        micros.sort_unstable();
         Ok(micros)
     }
 }
 
+/// What ends within it is measured.
 #[derive(Clone, Copy)]
-struct Window {
-    from: Instant,
-    until: Instant,
+pub struct Window {
+    pub from: Instant,
+    pub until: Instant,
+}
+
+impl Window {
+    pub fn after(warm_up: Duration, length: Duration) -> Self {
+        let from = Instant::now() + warm_up;
+        let until = from + length;
+        Self { from, until }
+    }
+
+    /// The processor time that a process takes within the window.
+    pub async fn watch(self, pid: u32) -> io::Result<Duration> {
+        tokio::time::sleep_until(self.from.into()).await;
+        let before = processor_time(pid)?;
+        tokio::time::sleep_until(self.until.into()).await;
+        Ok(processor_time(pid)?.saturating_sub(before))
+    }
 }
 
 struct Connection {

@@ -10,6 +10,7 @@ mod constant;
 mod figures;
 mod fill;
 mod http;
+mod lives;
 mod load;
 mod machine;
 mod options;
@@ -18,6 +19,9 @@ mod postgres;
 mod raw_sqlite;
 mod report;
 mod server;
+mod town;
+mod watch;
+mod writes;
 
 use std::error::Error;
 use std::process::ExitCode;

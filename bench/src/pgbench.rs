@@ -20,7 +20,7 @@ const IDS_OF_A_ROUND: u32 = 100_000_000;
 pub struct Pgbench {
     database: Database,
     script: PathBuf,
-    /// The values of a task that the server stored, as `-D name=value`.
+    /// The values of a task and its entry that the server stored, as `-D name=value`.
     values: Vec<String>,
     rounds: u32,
 }
@@ -42,12 +42,13 @@ impl Pgbench {
             ))?;
         }
         database.run("VACUUM ANALYZE")?;
-        let columns = columns(&database)?;
-        let pattern = pattern(&database, &columns, &bed.accounts[0].id)?;
+        let first = &bed.accounts[0].id;
+        let task = Pattern::read(&database, "tasks", "number = 1", first)?;
+        let entry = Pattern::read(&database, "ledger_entries", "step = 'payment'", first)?;
         let script = bed.folder.path().join("create-task.pgbench");
-        std::fs::write(&script, script_text(&columns, &pattern))?;
+        std::fs::write(&script, script_text(&task, &entry))?;
         Ok(Self {
-            values: values(&database, &columns, &pattern, &bed.accounts[0].id)?,
+            values: values(&database, &task, &entry, first)?,
             database,
             script,
             rounds: 0,
@@ -97,17 +98,9 @@ impl Limit for Pgbench {
 }
 
 /// The statements that the server runs to create one task: who holds the key
-/// (src/store/api_keys.rs), then a number and the row (src/store/tasks.rs).
-fn script_text(columns: &[String], pattern: &[Option<String>]) -> String {
-    let value = |(column, value): (&String, &Option<String>)| match column.as_str() {
-        "id" => "'0000000000000' || :id".to_owned(),
-        "account_id" => ":k_account_id".to_owned(),
-        "environment" => ":k_environment".to_owned(),
-        "number" => ":last_number".to_owned(),
-        _ if value.is_none() => "NULL".to_owned(),
-        _ => format!(":{column}"),
-    };
-    let values: Vec<_> = columns.iter().zip(pattern).map(value).collect();
+/// (src/store/api_keys.rs), then a number and the row (src/store/tasks.rs), and the line of the
+/// journal (src/store/ledger.rs).
+fn script_text(task: &Pattern, entry: &Pattern) -> String {
     format!(
         "\\set i :i + 1
 \\set key {FIRST_KEY} + random(0, {last_account})
@@ -118,45 +111,107 @@ SELECT k.id, k.account_id, k.environment, a.tier, a.status
 BEGIN;
 UPDATE task_totals SET last_number = last_number + 1,
         month_tasks = CASE WHEN month = :month THEN month_tasks + 1 ELSE 1 END, month = :month,
-        pending = pending + :pending, funded = funded + :funded
+        pending = pending + :pending, funded = funded + :funded,
+        processor_cents = processor_cents + :ledger_entries_processor_cents
     WHERE account_id = :k_account_id AND environment = :k_environment
         AND (month <> :month OR month_tasks < :limit)
     RETURNING last_number \\gset
-INSERT INTO tasks ({columns}) VALUES ({values});
+{insert_task};
+{insert_entry};
 COMMIT;
 ",
         last_account = ACCOUNTS - 1,
-        columns = columns.join(", "),
-        values = values.join(", ")
+        insert_task = task.insert(),
+        insert_entry = entry.insert(),
     )
 }
 
-pub fn columns(database: &Database) -> Result<Vec<String>> {
-    let lines = database.run(
-        "SELECT column_name FROM information_schema.columns
-         WHERE table_schema = current_schema() AND table_name = 'tasks' ORDER BY ordinal_position",
-    )?;
-    Ok(lines.lines().map(str::to_owned).collect())
+/// A row that the server stored: all others are like it, but for what pgbench makes up.
+struct Pattern {
+    table: &'static str,
+    cells: Vec<(String, Option<String>)>,
 }
 
-/// The first task of an account, column by column.
-fn pattern(database: &Database, columns: &[String], account: &str) -> Result<Vec<Option<String>>> {
-    let cells: Vec<_> = columns
-        .iter()
-        .map(|column| format!("{column}::text"))
-        .collect();
-    let row = database.run(&format!(
-        "SELECT json_build_array({}) FROM tasks
-         WHERE account_id = '{account}' AND environment = 'test' AND number = 1",
-        cells.join(", ")
+impl Pattern {
+    /// Reads the test row of an account that the condition finds.
+    fn read(
+        database: &Database,
+        table: &'static str,
+        condition: &str,
+        account: &str,
+    ) -> Result<Self> {
+        let columns = columns(database, table)?;
+        let cells: Vec<_> = columns
+            .iter()
+            .map(|column| format!("{column}::text"))
+            .collect();
+        let row = database.run(&format!(
+            "SELECT json_build_array({}) FROM {table}
+             WHERE account_id = '{account}' AND environment = 'test' AND {condition}",
+            cells.join(", ")
+        ))?;
+        let values: Vec<_> = serde_json::from_str(&row)?;
+        let cells = columns.into_iter().zip(values).collect();
+        Ok(Self { table, cells })
+    }
+
+    fn insert(&self) -> String {
+        let columns: Vec<_> = self
+            .cells
+            .iter()
+            .map(|(column, _)| column.as_str())
+            .collect();
+        let value = |(column, value): &(String, Option<String>)| match (made_up(column), value) {
+            (Some(made_up), _) => made_up.to_owned(),
+            (None, Some(_)) => format!(":{}_{column}", self.table),
+            (None, None) => "NULL".to_owned(),
+        };
+        let values: Vec<_> = self.cells.iter().map(value).collect();
+        format!(
+            "INSERT INTO {} ({}) VALUES ({})",
+            self.table,
+            columns.join(", "),
+            values.join(", ")
+        )
+    }
+
+    /// The values that all rows share. Columns of two tables may have the same name.
+    fn values(&self) -> impl Iterator<Item = String> {
+        let shared = self
+            .cells
+            .iter()
+            .filter(|(column, _)| made_up(column).is_none());
+        shared.filter_map(|(column, value)| {
+            let value = value.as_ref()?;
+            Some(format!("{}_{column}={value}", self.table))
+        })
+    }
+}
+
+/// What each row has of its own.
+fn made_up(column: &str) -> Option<&'static str> {
+    match column {
+        "id" | "task_id" => Some("'0000000000000' || :id"),
+        "account_id" => Some(":k_account_id"),
+        "environment" => Some(":k_environment"),
+        "number" => Some(":last_number"),
+        _ => None,
+    }
+}
+
+pub fn columns(database: &Database, table: &str) -> Result<Vec<String>> {
+    let lines = database.run(&format!(
+        "SELECT column_name FROM information_schema.columns
+         WHERE table_schema = current_schema() AND table_name = '{table}'
+         ORDER BY ordinal_position"
     ))?;
-    Ok(serde_json::from_str(&row)?)
+    Ok(lines.lines().map(str::to_owned).collect())
 }
 
 fn values(
     database: &Database,
-    columns: &[String],
-    pattern: &[Option<String>],
+    task: &Pattern,
+    entry: &Pattern,
     account: &str,
 ) -> Result<Vec<String>> {
     let month = database.run(&format!(
@@ -168,11 +223,6 @@ fn values(
         "pending=0".to_owned(),
         "funded=1".to_owned(),
     ];
-    for (column, value) in columns.iter().zip(pattern) {
-        let made_up = ["id", "account_id", "environment", "number"].contains(&column.as_str());
-        if let Some(value) = value.as_ref().filter(|_| !made_up) {
-            values.push(format!("{column}={value}"));
-        }
-    }
+    values.extend(task.values().chain(entry.values()));
     Ok(values)
 }

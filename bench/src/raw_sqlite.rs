@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Statement, ToSql, params};
 
 use crate::Result;
 use crate::bed::Bed;
@@ -23,26 +23,31 @@ const PRAGMAS: &str = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
 /// As the server numbers a task (src/store/tasks.rs).
 const NUMBER: &str = "UPDATE task_totals SET last_number = last_number + 1,
         month_tasks = CASE WHEN month = ?3 THEN month_tasks + 1 ELSE 1 END, month = ?3,
-        pending = pending + ?5, funded = funded + ?6
+        pending = pending + ?5, funded = funded + ?6, processor_cents = processor_cents + ?7
     WHERE account_id = ?1 AND environment = ?2 AND (month <> ?3 OR month_tasks < ?4)
     RETURNING last_number";
+
+/// The task of an account that the server made, and its line of the journal.
+const FIRST_TASK: &str = "account_id = ?1 AND environment = 'test' AND number = 1";
+const FIRST_ENTRY: &str = "account_id = ?1 AND environment = 'test' AND step = 'payment'";
 
 pub struct RawSqlite {
     connection: Connection,
     accounts: Vec<String>,
     month: i64,
-    pattern: Pattern,
+    task: Pattern,
+    entry: Pattern,
+    created_at: i64,
+    processor_cents: i64,
     inserted: u64,
 }
 
-/// A row that the server stored: all others are like it.
+/// A row that the server stored: all others are like it, but for a few columns of their own.
 struct Pattern {
     insert: String,
     values: Vec<Value>,
-    id: usize,
-    account: usize,
-    number: usize,
-    created_at: i64,
+    /// Where in the statement the columns stand that each row has of its own.
+    own: Vec<usize>,
 }
 
 impl RawSqlite {
@@ -53,14 +58,32 @@ impl RawSqlite {
         std::fs::copy(bed.sqlite_file(), &file)?;
         let connection = open(&file)?;
         let accounts: Vec<_> = bed.accounts.iter().map(|a| a.id.clone()).collect();
-        let pattern = Pattern::read(&connection, &accounts[0])?;
-        let month = "SELECT month FROM task_totals WHERE account_id = ?1 AND environment = 'test'";
-        let month = connection.query_row(month, [&accounts[0]], |row| row.get(0))?;
+        let first = &accounts[0];
+        let one = |sql: &str| connection.query_row(sql, [first], |row| row.get(0));
+        let month =
+            one("SELECT month FROM task_totals WHERE account_id = ?1 AND environment = 'test'")?;
+        let created_at = one(&format!("SELECT created_at FROM tasks WHERE {FIRST_TASK}"))?;
+        let processor_cents = one(&format!(
+            "SELECT processor_cents FROM ledger_entries WHERE {FIRST_ENTRY}"
+        ))?;
+        let task = Pattern::read(
+            &connection,
+            ("tasks", FIRST_TASK, first),
+            &["id", "account_id", "number"],
+        )?;
+        let entry = Pattern::read(
+            &connection,
+            ("ledger_entries", FIRST_ENTRY, first),
+            &["task_id", "account_id"],
+        )?;
         Ok(Self {
             connection,
             accounts,
             month,
-            pattern,
+            task,
+            entry,
+            created_at,
+            processor_cents,
             inserted: 0,
         })
     }
@@ -70,25 +93,26 @@ impl RawSqlite {
             .prepare_cached("BEGIN IMMEDIATE")?
             .raw_execute()?;
         let mut number = self.connection.prepare_cached(NUMBER)?;
-        let mut insert = self.connection.prepare_cached(&self.pattern.insert)?;
+        let mut insert_task = self.connection.prepare_cached(&self.task.insert)?;
+        let mut insert_entry = self.connection.prepare_cached(&self.entry.insert)?;
         for _ in 0..CONNECTIONS {
             self.inserted += 1;
             let account = &self.accounts[self.inserted as usize % self.accounts.len()];
-            let given: i64 = number.query_row(
-                params![account, "test", self.month, 1_000_000_000, 0, 1],
-                |row| row.get(0),
-            )?;
-            let id = id(
-                self.pattern.created_at + elapsed.as_millis() as i64,
-                self.inserted,
-            );
-            for (index, value) in self.pattern.values.iter().enumerate() {
-                insert.raw_bind_parameter(index + 1, value)?;
-            }
-            insert.raw_bind_parameter(self.pattern.id, id)?;
-            insert.raw_bind_parameter(self.pattern.account, account)?;
-            insert.raw_bind_parameter(self.pattern.number, given)?;
-            insert.raw_execute()?;
+            let counted = params![
+                account,
+                "test",
+                self.month,
+                1_000_000_000,
+                0,
+                1,
+                self.processor_cents
+            ];
+            let given: i64 = number.query_row(counted, |row| row.get(0))?;
+            let millis = self.created_at + elapsed.as_millis() as i64;
+            let id = id(millis, self.inserted);
+            self.task
+                .execute(&mut insert_task, &[&id, account, &given])?;
+            self.entry.execute(&mut insert_entry, &[&id, account])?;
         }
         self.connection.prepare_cached("COMMIT")?.raw_execute()?;
         Ok(())
@@ -112,33 +136,47 @@ impl Limit for RawSqlite {
 }
 
 impl Pattern {
-    fn read(connection: &Connection, account: &str) -> Result<Self> {
-        let mut select = connection.prepare(
-            "SELECT * FROM tasks WHERE account_id = ?1 AND environment = 'test' AND number = 1",
-        )?;
+    /// Reads the row of an account that the condition finds in the table.
+    fn read(
+        connection: &Connection,
+        (table, condition, account): (&str, &str, &str),
+        own: &[&str],
+    ) -> Result<Self> {
+        let mut select = connection.prepare(&format!("SELECT * FROM {table} WHERE {condition}"))?;
         let columns: Vec<String> = select.column_names().map(str::to_owned).collect();
         let values = select.query_row([account], |row| {
             (0..columns.len()).map(|index| row.get(index)).collect()
         })?;
-        let place = |name: &str| {
+        let place = |name: &&str| {
             let index = columns.iter().position(|column| column == name);
             index
                 .map(|index| index + 1)
-                .ok_or(format!("tasks has no column {name}"))
+                .ok_or(format!("{table} has no column {name}"))
         };
         let places: Vec<_> = (1..=columns.len()).map(|n| format!("?{n}")).collect();
         Ok(Self {
             insert: format!(
-                "INSERT INTO tasks ({}) VALUES ({})",
+                "INSERT INTO {table} ({}) VALUES ({})",
                 columns.join(", "),
                 places.join(", ")
             ),
-            id: place("id")?,
-            account: place("account_id")?,
-            number: place("number")?,
-            created_at: select.query_row([account], |row| row.get("created_at"))?,
+            own: own
+                .iter()
+                .map(place)
+                .collect::<std::result::Result<_, _>>()?,
             values,
         })
+    }
+
+    /// Inserts a row with these values in the columns of its own.
+    fn execute(&self, insert: &mut Statement<'_>, own: &[&dyn ToSql]) -> rusqlite::Result<()> {
+        for (index, value) in self.values.iter().enumerate() {
+            insert.raw_bind_parameter(index + 1, value)?;
+        }
+        for (place, value) in self.own.iter().zip(own) {
+            insert.raw_bind_parameter(*place, value)?;
+        }
+        insert.raw_execute().map(drop)
     }
 }
 

@@ -30,6 +30,8 @@ enum Unit {
     Micros,
     Seconds,
     Megabytes,
+    /// So many for each task.
+    PerTask,
 }
 
 /// What a figure is held against.
@@ -84,6 +86,10 @@ impl Figure {
         Self::new(engine, name, megabytes, Unit::Megabytes)
     }
 
+    pub fn per_task(engine: &'static str, name: &str, count: f64) -> Self {
+        Self::new(engine, name, count, Unit::PerTask)
+    }
+
     pub fn at_least(self, ratio: f64, name: &str, limit: &Sample) -> Self {
         Self {
             target: Some(Target::AtLeast(ratio)),
@@ -108,22 +114,34 @@ impl Figure {
     /// For information: there is no target.
     pub fn beside(self, name: &str, other: &Sample) -> Self {
         let ratio = self.sample.as_ref().map(|own| own.rate_ratio(other));
-        self.held_against(name, other.per_second(), ratio, other)
+        let processor = other.processor_per_request();
+        self.held_against(name, other.per_second(), ratio, processor)
     }
 
     pub fn beside_latency(self, name: &str, other: &Sample) -> Self {
         let middle = other.percentile(50).unwrap_or(f64::NAN);
         let ratio = self.value / middle;
-        self.held_against(name, middle, Some(ratio), other)
+        self.held_against(name, middle, Some(ratio), other.processor_per_request())
     }
 
-    fn held_against(self, name: &str, value: f64, ratio: Option<f64>, other: &Sample) -> Self {
+    pub fn beside_count(self, name: &str, other: f64) -> Self {
+        let ratio = self.value / other;
+        self.held_against(name, other, Some(ratio), None)
+    }
+
+    fn held_against(
+        self,
+        name: &str,
+        value: f64,
+        ratio: Option<f64>,
+        processor: Option<f64>,
+    ) -> Self {
         Self {
             beside: Some(Beside {
                 name: name.to_owned(),
                 value,
                 ratio: ratio.unwrap_or(f64::NAN),
-                processor: other.processor_per_request(),
+                processor,
             }),
             ..self
         }
@@ -219,6 +237,7 @@ impl Unit {
             Self::Micros => "microseconds",
             Self::Seconds => "seconds",
             Self::Megabytes => "megabytes",
+            Self::PerTask => "per_task",
         }
     }
 
@@ -228,6 +247,7 @@ impl Unit {
             Self::Micros => format!("{:.2} ms", value / 1000.0),
             Self::Seconds => format!("{value:.3} s"),
             Self::Megabytes => format!("{value:.0} MB"),
+            Self::PerTask => format!("{value:.2}"),
         }
     }
 }
@@ -266,7 +286,8 @@ impl Report {
                 "{CONNECTIONS} connections, {ACCOUNTS} accounts, test keys; rates and ratios are the \
                  middle of {ROUNDS} rounds of {:.1} s, each in turn with its limit; lists are timed on one \
                  connection and judged by p50. CPU is the processor time of the server for one \
-                 answer, its database server and the load generator not included.",
+                 answer, its database server and the load generator not included; a whole life of a \
+                 task runs in the load generator, which is then all included.",
                 options.round().as_secs_f64()
             ),
         ];

@@ -15,7 +15,6 @@ use crate::domain::payment::payment_method;
 use crate::domain::{ChargedMethod, Environment, Owner, PaymentMethod, ProcessorName, Timestamp};
 use crate::payments::ProcessorError;
 use crate::payments::sandbox::Card;
-use crate::store::StoreError;
 use crate::usecases::Refusal;
 
 const FIELD: &str = "payment_method";
@@ -134,7 +133,10 @@ async fn keep(
     };
     match patiently(app, keeping).await? {
         Ok(method) => Ok((processor.name(), method)),
-        Err(message) => Err(ApiError::invalid(FIELD, &message)),
+        Err(message) => {
+            let message = format!("was refused by the payment processor: {message}");
+            Err(ApiError::invalid(FIELD, &message))
+        }
     }
 }
 
@@ -156,9 +158,6 @@ pub async fn delete(State(app): State<App>, caller: Caller) -> Result<Answer, Ap
 }
 
 async fn stored(app: &App, owner: Owner) -> Result<Option<PaymentMethod>, Refusal> {
-    let method = app
-        .store
-        .read(move |tx| Ok::<_, StoreError>(tx.payment_method(owner)?))
-        .await?;
+    let method = app.store.read(move |tx| tx.payment_method(owner)).await?;
     Ok(method)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::{make_data_folder, say};
-use crate::settings::{Given, LogFormat, Settings, variable};
+use crate::settings::{Given, LogFormat, PaymentSettings, Settings, variable};
 use crate::store::{Location, Store};
 
 pub fn run(given: &Given, settings: &Settings) -> ExitCode {
@@ -15,6 +15,7 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         ("database_url", database(&settings.database)),
         ("public_url", shown(settings.public_url.as_deref())),
         ("metrics_listen", shown(settings.metrics_listen)),
+        ("payments", payments(&settings.payments)),
         ("rate_limits", on_or_off(settings.rate_limits)),
         ("log", settings.log.clone()),
         ("log_format", shown(settings.log_format.map(log_format))),
@@ -100,6 +101,14 @@ fn database(location: &Location) -> String {
             let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
             format!("PostgreSQL at {place}, {connections} connections")
         }
+    }
+}
+
+/// The keys are not shown.
+fn payments(settings: &PaymentSettings) -> String {
+    match settings {
+        PaymentSettings::Sandbox => "sandbox, no money moves".to_owned(),
+        PaymentSettings::Stripe { url, .. } => format!("stripe at {url}"),
     }
 }
 

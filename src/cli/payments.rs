@@ -2,7 +2,7 @@
 
 use super::Failure;
 use crate::ambient::Clock;
-use crate::payments::{Payments, Sandbox};
+use crate::payments::{Payments, Sandbox, Stripe, StripeSettings};
 use crate::settings::PaymentSettings;
 use crate::store::Store;
 
@@ -21,6 +21,17 @@ pub fn open(
                 url,
             )))
         }
-        PaymentSettings::Stripe { .. } => Err(Failure("stripe is not there yet".to_owned())),
+        PaymentSettings::Stripe {
+            key,
+            webhook_secret,
+            url,
+        } => Stripe::new(StripeSettings {
+            key: key.clone(),
+            webhook_secret: webhook_secret.clone(),
+            base_url: url.clone(),
+            return_url: public_url.to_owned(),
+        })
+        .map(Payments::with)
+        .map_err(Failure),
     }
 }

@@ -109,6 +109,7 @@ impl Jobs {
         tokio::pin!(shutdown);
         let mut working = JoinSet::new();
         loop {
+            while working.try_join_next().is_some() {}
             let free = AT_ONCE - working.len();
             let claimed = self.claim_or_say(free).await;
             let full = claimed.len() == free;

@@ -29,6 +29,8 @@ pub fn router<S: Clone + Send + Sync + 'static>(pages: Pages) -> Router<S> {
             "/onboarding/{link_secret}",
             get(onboarding::show).post(onboarding::complete),
         )
+        .route("/onboarding/done", get(onboarding::done))
+        .route("/onboarding/expired", get(onboarding::expired))
         .route("/assets/legwork.css", get(stylesheet))
         .with_state(pages)
 }

@@ -1,4 +1,5 @@
-//! /onboarding/{link_secret}: where a worker completes a payout account of the embedded processor.
+//! /onboarding/{link_secret}: where a worker completes a payout account of the embedded processor;
+//! and the pages to which a real one sends the worker back.
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -41,6 +42,16 @@ pub async fn complete(State(pages): State<Pages>, Path(secret): Path<String>) ->
         }
         Err(error) => unavailable(&error),
     }
+}
+
+pub async fn done() -> Response {
+    let text = "Your payout account is being checked. You can close this page.";
+    message(StatusCode::OK, "Thank you", text)
+}
+
+pub async fn expired() -> Response {
+    let text = "The link can be used once, and for a short while. Please ask for a new one.";
+    message(StatusCode::OK, "This link is used up", text)
 }
 
 fn complete_already() -> Response {

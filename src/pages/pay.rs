@@ -115,5 +115,25 @@ fn cancelled(status: StatusCode) -> Response {
 }
 
 fn dollars(cents: i64) -> String {
-    format!("${}.{:02}", cents / 100, cents % 100)
+    let whole = (cents / 100).to_string();
+    let mut grouped = String::new();
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("${grouped}.{:02}", cents % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dollars;
+
+    #[test]
+    fn cents_are_shown_as_dollars() {
+        assert_eq!(dollars(500), "$5.00");
+        assert_eq!(dollars(123_456), "$1,234.56");
+        assert_eq!(dollars(99_999_999), "$999,999.99");
+    }
 }

@@ -4,6 +4,7 @@
 //! carries a key made from the task and the step, and may be sent again: it happens once.
 
 pub mod sandbox;
+pub mod stripe;
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use crate::domain::{
     Timestamp, WorkerId,
 };
 pub use sandbox::Sandbox;
+pub use stripe::{Stripe, StripeSettings};
 
 /// Why the processor did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,7 +101,7 @@ pub enum NoticeError {
     NoneExpected,
     #[error("the signature is missing or wrong")]
     BadSignature,
-    #[error("the notice is too old")]
+    #[error("the notice was not signed just now")]
     TooOld,
     #[error("the notice is not what it should be")]
     Malformed,
@@ -113,6 +115,8 @@ pub struct Movement {
     pub step: Step,
     pub cents: i64,
     pub at: Timestamp,
+    /// The processor knows that its notice of this has not been taken yet.
+    pub untold: bool,
 }
 
 #[async_trait]

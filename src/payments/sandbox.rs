@@ -295,6 +295,7 @@ impl Sandbox {
             payout_account: None,
             amount_cents: outgoing.cents,
             created_at: self.clock.now(),
+            untold: 0,
         }
     }
 }
@@ -465,6 +466,7 @@ impl Processor for Sandbox {
             step: stored.step,
             cents: stored.amount_cents,
             at: stored.created_at,
+            untold: stored.untold > 0,
         };
         Ok(stored.await?.into_iter().map(movement).collect())
     }

@@ -91,6 +91,34 @@ fn every_error_names_the_setting_and_its_origin() {
         ),
         (
             &[],
+            &[("LEGWORK_PAYMENTS", "paypal")],
+            None,
+            "LEGWORK_PAYMENTS",
+        ),
+        (
+            &[],
+            &[("LEGWORK_PAYMENTS", "stripe")],
+            None,
+            "LEGWORK_STRIPE_KEY",
+        ),
+        (
+            &[],
+            &[("LEGWORK_PAYMENTS", "stripe"), ("LEGWORK_STRIPE_KEY", "sk")],
+            None,
+            "LEGWORK_STRIPE_WEBHOOK_SECRET",
+        ),
+        (
+            &[("stripe_url", "api.stripe.com")],
+            &[
+                ("LEGWORK_PAYMENTS", "stripe"),
+                ("LEGWORK_STRIPE_KEY", "sk"),
+                ("LEGWORK_STRIPE_WEBHOOK_SECRET", "whsec"),
+            ],
+            None,
+            "--stripe-url",
+        ),
+        (
+            &[],
             &[("LEGWORK_METRICS_LISTEN", "9090")],
             None,
             "LEGWORK_METRICS_LISTEN",
@@ -118,6 +146,19 @@ fn an_error_never_repeats_a_password() {
     let url = "mysql://legwork:hunter2@db/legwork";
     let error = given(&[], &[("LEGWORK_DATABASE_URL", url)], None).unwrap_err();
     assert!(!error.contains("hunter2"), "{error}");
+    let faulty = [
+        ("LEGWORK_PAYMENTS", "stripe"),
+        ("LEGWORK_STRIPE_KEY", "sk_live_hunter2 "),
+    ];
+    let error = given(&[], &faulty, None).unwrap_err();
+    assert!(!error.contains("hunter2"), "{error}");
+    let stripe = [
+        ("LEGWORK_PAYMENTS", "stripe"),
+        ("LEGWORK_STRIPE_KEY", "sk_live_hunter2"),
+        ("LEGWORK_STRIPE_WEBHOOK_SECRET", "whsec_hunter2"),
+    ];
+    let settings = given(&[], &stripe, None).unwrap();
+    assert!(!format!("{settings:?}").contains("hunter2"));
 }
 
 #[test]

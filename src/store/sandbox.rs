@@ -22,13 +22,14 @@ super::statements! {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         ON CONFLICT (idempotency_key) DO NOTHING";
     MOVEMENT = "SELECT idempotency_key, kind, task_id, payment_id, payout_account_id, amount_cents,
-            created_at
+            created_at, CAST(0 AS BIGINT)
         FROM sandbox_movements WHERE idempotency_key = ?1";
     MOVEMENTS = "SELECT idempotency_key, kind, task_id, payment_id, payout_account_id,
-            amount_cents, created_at
+            amount_cents, created_at, CAST(0 AS BIGINT)
         FROM sandbox_movements WHERE idempotency_key > ?1 ORDER BY idempotency_key LIMIT ?2";
-    PAID = "SELECT payment_id, 'payment', task_id, payment_id, NULL, amount_cents, paid_at
-        FROM sandbox_payments WHERE payment_id > ?1 AND paid_at IS NOT NULL
+    PAID = "SELECT payment_id, 'payment', task_id, payment_id, NULL, amount_cents, paid_at,
+            (SELECT COUNT(*) FROM sandbox_notices n WHERE n.subject = p.payment_id)
+        FROM sandbox_payments p WHERE payment_id > ?1 AND paid_at IS NOT NULL
         ORDER BY payment_id LIMIT ?2";
     ADD_PAYOUT_ACCOUNT = "INSERT INTO sandbox_payout_accounts (payout_account_id, link_secret,
             ready, created_at)
@@ -71,6 +72,8 @@ pub struct SandboxMovement {
     pub payout_account: Option<String>,
     pub amount_cents: i64,
     pub created_at: Timestamp,
+    /// Notices of it that have not been taken yet.
+    pub untold: i64,
 }
 
 #[derive(Clone, Debug)]
@@ -294,5 +297,6 @@ fn read_movement(row: &Row<'_>) -> Result<SandboxMovement, StoreError> {
         payout_account: row.get(4)?,
         amount_cents: row.get(5)?,
         created_at: row.get(6)?,
+        untold: row.get(7)?,
     })
 }

@@ -294,9 +294,9 @@ impl Check {
                 Step::Refund => JobKind::Refund,
                 Step::Transfer => JobKind::Transfer,
             };
-            let notice_may_come =
+            let young =
                 movement.step == Step::Payment && movement.at > self.now.minus(NOTICE_GRACE);
-            if notice_may_come || tx.job_exists(&JobName::new(kind, movement.task))? {
+            if movement.untold || young || tx.job_exists(&JobName::new(kind, movement.task))? {
                 self.report.in_flight += 1;
             } else {
                 let Movement { step, cents, .. } = movement;

@@ -11,3 +11,4 @@ mod cli;
 mod money;
 mod openapi;
 mod store;
+mod stripe;

@@ -139,6 +139,8 @@ CREATE TABLE sandbox_notices (
     created_at BIGINT NOT NULL
 );
 
+CREATE INDEX sandbox_notices_by_subject ON sandbox_notices (subject);
+
 CREATE TABLE sandbox_switches (
     name TEXT NOT NULL PRIMARY KEY,
     milliseconds BIGINT NOT NULL

@@ -7,7 +7,9 @@ use legwork::payments::Sandbox;
 use legwork::payments::sandbox::Condition;
 use serde_json::{Value, json};
 
-use crate::support::{Developer, GOOD_CARD, TestApp, on_both_engines, path, storefront};
+use crate::support::{
+    Command, Developer, GOOD_CARD, Server, TestApp, on_both_engines, path, storefront,
+};
 
 on_both_engines!(
     a_live_task_is_paid_on_the_page_and_posted,
@@ -26,6 +28,7 @@ on_both_engines!(
     a_payment_is_nobody_elses_to_see,
     a_replayed_creation_hands_out_the_same_secret,
     a_full_month_asks_no_processor,
+    card_numbers_go_nowhere,
 );
 
 async fn payment(dev: &Developer, task: &Value) -> Value {
@@ -347,4 +350,35 @@ async fn a_full_month_asks_no_processor(app: TestApp) {
     refused.expect_error(403, "TASK_LIMIT_EXCEEDED");
     let made = "SELECT CAST(COUNT(*) AS TEXT) FROM sandbox_payments";
     assert_eq!(app.database.column(made).await, ["0"]);
+}
+
+async fn card_numbers_go_nowhere(app: TestApp) {
+    let log = app.database.folder.path().join("log");
+    let mut command = Command::new(&["--listen", "127.0.0.1:0", "--log", "trace"]);
+    command = command.on(&app.database);
+    command.0.stderr(std::fs::File::create(&log).unwrap());
+    let server = Server::spawn(command);
+    let dev = app.developer().await;
+    let (live, stranger) = (server.client(&dev.live_key), server.client("none"));
+    let created = live.post("/v1/tasks", &storefront()).await.expect(201);
+    let secret = created["payment_client_secret"].as_str().unwrap();
+    let numbers = ["4000000000000002", "5555555555554444", GOOD_CARD];
+    for number in numbers {
+        stranger.pay(secret, number).await;
+        stranger.pay("pay_1_secret_2", number).await;
+    }
+    let posted = live.get(&path(&created)).await.expect(200);
+    assert_eq!(posted["status"], "posted");
+    assert_eq!(server.terminate(), Some(0));
+    let mut written = std::fs::read_to_string(&log).unwrap();
+    assert!(
+        written.contains("/pay/{client_secret}"),
+        "nothing was logged"
+    );
+    assert!(!written.contains(secret), "the log tells the secret");
+    written += &app.database.everything().await;
+    assert!(written.contains(posted["id"].as_str().unwrap()));
+    for number in numbers {
+        assert!(!written.contains(number), "{number} was written down");
+    }
 }

@@ -1,4 +1,9 @@
 //! Money: how it comes in, where it is, how it goes out; whatever fails.
 
+mod crashes;
 mod funding;
+mod interleavings;
+mod jobs;
+mod ledger;
 mod paying_out;
+mod upgrade;

@@ -96,6 +96,26 @@ impl Database {
             }
         }
     }
+
+    /// All that is stored, as text.
+    pub async fn everything(&self) -> String {
+        if self.engine == Engine::Sqlite {
+            let mut bytes = Vec::new();
+            for file in ["legwork.db", "legwork.db-wal"] {
+                let file = self.folder.path().join(file);
+                bytes.extend(std::fs::read(file).unwrap_or_default());
+            }
+            return String::from_utf8_lossy(&bytes).into_owned();
+        }
+        let tables = "SELECT table_name::text FROM information_schema.tables
+            WHERE table_schema = current_schema()";
+        let mut all = Vec::new();
+        for table in self.column(tables).await {
+            let rows = format!("SELECT t::text FROM {table} t");
+            all.extend(self.column(&rows).await);
+        }
+        all.join("\n")
+    }
 }
 
 impl Drop for Database {

@@ -1,6 +1,7 @@
 //! A plain HTTP client, and raw sockets for what no client would send.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
@@ -29,7 +30,10 @@ pub struct Reply {
 impl Client {
     pub fn new(address: SocketAddr, key: Option<&str>) -> Self {
         Self {
-            hyper: HyperClient::builder(TokioExecutor::new()).build_http(),
+            hyper: HyperClient::builder(TokioExecutor::new())
+                // Sooner than the server, which closes idle connections.
+                .pool_idle_timeout(Duration::from_secs(5))
+                .build_http(),
             address,
             key: key.map(str::to_owned),
         }

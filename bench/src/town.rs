@@ -1,0 +1,244 @@
+//! The service in this process, and the people who use it: developers with a payment method, and
+//! workers who can be paid. What has no endpoint yet goes through the use cases.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use legwork::ambient::{self, Clock};
+use legwork::domain::task::{Category, Location as Place, Priority, ProofType, Skill, TaskType};
+use legwork::domain::{
+    AccountStatus, Action, Environment, JobKind, JobName, NewAccount, NewTask, Owner,
+    PaymentMethod, TaskId, Tier, Timestamp, WorkerId,
+};
+use legwork::payments::{Processor, Sandbox};
+use legwork::store::{KeyHolder, Location, Store, StoreError};
+use legwork::usecases::{self, Funding, OpenedAccount, Refusal};
+
+use crate::bed::{Bed, DESCRIPTION, Engine, INSTRUCTIONS, TITLE};
+use crate::options::ACCOUNTS;
+use crate::postgres::Database;
+use crate::watch::Watch;
+
+/// What the server takes when nobody says otherwise.
+const CONNECTIONS_TO_POSTGRES: usize = 16;
+/// The sandbox's method that is always charged.
+const METHOD: &str = "pm_card_visa";
+
+/// A database for a town of its own.
+pub enum Ground {
+    Sqlite(PathBuf),
+    Postgres(Database),
+}
+
+impl Ground {
+    /// On the engine of a test bed, beside its database.
+    pub fn new(bed: &Bed, purpose: &str) -> crate::Result<Self> {
+        Ok(match &bed.engine {
+            Engine::Sqlite => Self::Sqlite(bed.folder.path().join(format!("{purpose}.db"))),
+            Engine::Postgres(other) => Self::Postgres(other.cluster.new_database(purpose)?),
+        })
+    }
+
+    fn location(&self) -> Location {
+        match self {
+            Self::Sqlite(file) => Location::Sqlite { file: file.clone() },
+            Self::Postgres(database) => Location::Postgres {
+                url: database.url.clone(),
+                connections: CONNECTIONS_TO_POSTGRES,
+            },
+        }
+    }
+}
+
+/// What the people of a town do again and again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Deed {
+    /// A live task is created, and that is all.
+    Create,
+    /// A live task from its creation to the payout.
+    Life,
+}
+
+#[derive(Clone)]
+pub struct Town {
+    pub store: Store,
+    pub clock: Clock,
+    pub sandbox: Sandbox,
+    pub watch: Arc<Watch>,
+    pub people: Arc<People>,
+    task: Arc<NewTask>,
+}
+
+/// They stay when the town is closed and opened again.
+#[derive(Default)]
+pub struct People {
+    developers: Vec<KeyHolder>,
+    workers: Vec<WorkerId>,
+}
+
+impl Town {
+    pub fn open(ground: &Ground) -> Result<Self, StoreError> {
+        let store = Store::open(&ground.location())?;
+        let clock = Clock::system();
+        Ok(Self {
+            // Nobody follows a link here.
+            sandbox: Sandbox::new(store.clone(), clock.clone(), String::new()),
+            watch: Arc::new(Watch::new(store.clone())),
+            people: Arc::default(),
+            task: Arc::new(new_task()),
+            store,
+            clock,
+        })
+    }
+
+    pub async fn populate(&mut self) -> Result<(), String> {
+        let mut people = People::default();
+        for number in 0..ACCOUNTS {
+            people.developers.push(self.new_developer(number).await?);
+            people.workers.push(self.new_worker().await?);
+        }
+        self.people = Arc::new(people);
+        Ok(())
+    }
+
+    /// A developer on the highest tier, with a default payment method.
+    async fn new_developer(&self, number: usize) -> Result<KeyHolder, String> {
+        let new = NewAccount {
+            email: format!("developer-{number}@example.com"),
+            name: format!("developer-{number}"),
+            company: None,
+            tier: Tier::Enterprise,
+        };
+        let opened = OpenedAccount::new(&new, self.clock.now());
+        let holder = KeyHolder {
+            key: opened.live_key.record.id,
+            owner: Owner {
+                account: opened.account.id,
+                environment: Environment::Live,
+            },
+            tier: new.tier,
+            status: AccountStatus::Active,
+        };
+        let kept = self.sandbox.keep_method(holder.owner.account, METHOD, None);
+        let method = PaymentMethod {
+            processor: self.sandbox.name(),
+            method: kept.await.map_err(text)?,
+            updated_at: self.clock.now(),
+        };
+        let write = self.store.write(move |tx| {
+            usecases::create_account(tx, &opened)?;
+            Ok::<_, Refusal>(tx.put_payment_method(holder.owner, &method)?)
+        });
+        write.await.map_err(text)?;
+        Ok(holder)
+    }
+
+    /// A worker whose payout account is complete.
+    async fn new_worker(&self) -> Result<WorkerId, String> {
+        let (sandbox, now) = (&self.sandbox, self.clock.now());
+        let worker = WorkerId::new(now, &ambient::random());
+        let id = sandbox.open_payout_account(worker).await.map_err(text)?;
+        let (name, opened) = (sandbox.name(), id.clone());
+        let write = self
+            .store
+            .write(move |tx| usecases::payout_account_opened(tx, worker, name, &opened, now));
+        write.await.map_err(text)?;
+        let link = sandbox.onboarding_url(&id).await.map_err(text)?;
+        let secret = link.rsplit('/').next().unwrap_or_default();
+        let account = sandbox.payout_account(secret).await.map_err(text)?;
+        let account = account.ok_or("a payout account that cannot be completed")?;
+        let completed = sandbox.complete_payout_account(&account);
+        let notice = completed.await.map_err(text)?;
+        let write = self
+            .store
+            .write(move |tx| usecases::receive_sandbox_notice(tx, &notice, now));
+        write.await.map_err(text)?;
+        Ok(worker)
+    }
+
+    /// Different numbers fall to different people.
+    pub async fn perform(&self, deed: Deed, number: usize) -> Result<(), String> {
+        let People {
+            developers,
+            workers,
+        } = &*self.people;
+        let developer = developers[number % developers.len()];
+        // Not always the same two together.
+        let worker = workers[(number + number / developers.len()) % workers.len()];
+        let task = self.create(developer).await?;
+        match deed {
+            Deed::Create => Ok(()),
+            Deed::Life => self.live(developer.owner, task, worker).await,
+        }
+    }
+
+    async fn create(&self, by: KeyHolder) -> Result<TaskId, String> {
+        let now = self.clock.now();
+        // What src/api/funding.rs looks up before a live task is created.
+        let look_up = self.store.read(move |tx| {
+            tx.task_counts(by.owner)?;
+            tx.payment_method(by.owner)
+        });
+        let found = look_up.await.map_err(text)?;
+        let method = found.ok_or("an account without a payment method")?;
+        let funding = Funding::ByMethod(method.processor, method.method);
+        let id = TaskId::new(now, &ambient::random_for_id());
+        let new = self.task.clone();
+        let write = self
+            .store
+            .write(move |tx| usecases::create_task(tx, &by, &new, id, &funding, now));
+        write.await.map_err(text)?;
+        Ok(id)
+    }
+
+    /// The jobs do their part: the one charges and posts the task, the other pays the worker.
+    async fn live(&self, owner: Owner, task: TaskId, worker: WorkerId) -> Result<(), String> {
+        self.watch.done(JobName::new(JobKind::Charge, task)).await?;
+        for action in [
+            Action::Accept { worker },
+            Action::Start,
+            Action::SubmitProof,
+            Action::Approve,
+        ] {
+            self.act(owner, task, action).await?;
+        }
+        self.watch.done(JobName::new(JobKind::Transfer, task)).await
+    }
+
+    async fn act(&self, owner: Owner, task: TaskId, action: Action) -> Result<(), String> {
+        let clock = self.clock.clone();
+        let write = self
+            .store
+            .write(move |tx| usecases::act(tx, owner, task, action, clock.now()));
+        write.await.map(drop).map_err(text)
+    }
+}
+
+/// With every field that a task can have, as the one that is created over HTTP.
+fn new_task() -> NewTask {
+    NewTask {
+        title: TITLE.to_owned(),
+        description: DESCRIPTION.to_owned(),
+        instructions: Some(INSTRUCTIONS.to_owned()),
+        category: Category::Photography,
+        required_skills: vec![Skill::Photography],
+        location: Place {
+            address: Some("123 Bedford Avenue".to_owned()),
+            city: "Brooklyn".to_owned(),
+            state: "NY".to_owned(),
+            latitude: 40.7163,
+            longitude: -73.9595,
+        },
+        budget_cents: 2500,
+        task_type: TaskType::Standard,
+        priority: Priority::Urgent,
+        deadline: Some(Timestamp::from_millis(7_226_625_600_000)),
+        proof_types: vec![ProofType::Photo, ProofType::Video],
+        metadata: r#"{"order":"A-10293","campaign":"autumn","attempt":1}"#.to_owned(),
+    }
+}
+
+/// Errors cross threads as what they say.
+pub fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

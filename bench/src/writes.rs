@@ -1,0 +1,130 @@
+//! Counts what is written to a database while nobody else writes to it.
+
+use std::time::{Duration, Instant};
+
+use legwork::telemetry;
+use rusqlite::Connection;
+
+use crate::Result;
+use crate::postgres::Database;
+use crate::town::Ground;
+
+/// How long a server of the database may take to notice that its clients have gone.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Writes {
+    /// Rows inserted, updated and deleted.
+    pub rows: f64,
+    /// SQLite: those that its writer ran. PostgreSQL: those that wrote or locked a row.
+    pub transactions: f64,
+    /// SQLite: how many commits, each with its sync, the transactions shared.
+    pub commits: Option<f64>,
+}
+
+/// A count that has begun. Nobody may be connected when it begins and when it ends.
+pub struct Meter<'g> {
+    ground: &'g Ground,
+    before: Writes,
+}
+
+impl<'g> Meter<'g> {
+    pub fn start(ground: &'g Ground) -> Result<Self> {
+        if let Ground::Sqlite(file) = ground {
+            count_rows(&Connection::open(file)?)?;
+        }
+        let before = so_far(ground)?;
+        Ok(Self { ground, before })
+    }
+
+    /// What was written since, for each of so many.
+    pub fn stop(self, each: u64) -> Result<Writes> {
+        let (before, after) = (self.before, so_far(self.ground)?);
+        let share = |before: f64, after: f64| (after - before) / each as f64;
+        Ok(Writes {
+            rows: share(before.rows, after.rows),
+            transactions: share(before.transactions, after.transactions),
+            commits: before
+                .commits
+                .zip(after.commits)
+                .map(|(before, after)| share(before, after)),
+        })
+    }
+}
+
+fn so_far(ground: &Ground) -> Result<Writes> {
+    match ground {
+        Ground::Sqlite(file) => {
+            let connection = Connection::open(file)?;
+            let rows = connection.query_row("SELECT rows FROM bench_counts", [], |row| row.get(0));
+            Ok(Writes {
+                rows: rows?,
+                transactions: metric("legwork_writer_batch_size_sum", ""),
+                commits: Some(metric("legwork_writer_batch_size_count", "")),
+            })
+        }
+        Ground::Postgres(database) => {
+            wait_until_left(database)?;
+            let counts = database.run(
+                "SELECT sum(n_tup_ins + n_tup_upd + n_tup_del), pg_snapshot_xmax(pg_current_snapshot())
+                 FROM pg_stat_user_tables",
+            )?;
+            let (rows, transactions) = counts.split_once('|').ok_or("no counts")?;
+            Ok(Writes {
+                rows: rows.parse()?,
+                transactions: transactions.parse()?,
+                commits: None,
+            })
+        }
+    }
+}
+
+/// Has SQLite itself count: a trigger for everything that can happen to a row of a table. This
+/// slows the database down, so nothing is timed while it counts.
+fn count_rows(connection: &Connection) -> Result<()> {
+    let mut tables = connection.prepare(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+    )?;
+    let tables: Vec<String> = tables
+        .query_map([], |row| row.get(0))?
+        .collect::<std::result::Result<_, _>>()?;
+    connection.execute_batch(
+        "CREATE TABLE bench_counts (rows REAL NOT NULL); INSERT INTO bench_counts VALUES (0)",
+    )?;
+    for table in tables {
+        for event in ["INSERT", "UPDATE", "DELETE"] {
+            connection.execute_batch(&format!(
+                "CREATE TRIGGER bench_{table}_{event} AFTER {event} ON {table}
+                 BEGIN UPDATE bench_counts SET rows = rows + 1; END"
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+/// A connection of PostgreSQL tells what it has written when it ends, if not before.
+fn wait_until_left(database: &Database) -> Result<()> {
+    let asked = Instant::now();
+    let others = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()
+            AND backend_type = 'client backend'";
+    while database.run(others)? != "0" {
+        if asked.elapsed() > PATIENCE {
+            return Err(format!("somebody is still connected to {}", database.name).into());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// A metric of the service in this process, summed over its labels.
+pub fn metric(name: &str, label: &str) -> f64 {
+    let metrics = telemetry::start_metrics().render();
+    let lines = metrics.lines().filter(|line| {
+        line.strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with([' ', '{']))
+            && line.contains(label)
+    });
+    let values = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
+    values.sum()
+}

@@ -1,0 +1,395 @@
+//! Stripe: payments in by PaymentIntents, money out by refunds and by transfers to Connect accounts.
+//!
+//! Stripe remembers an Idempotency-Key for a day or so. Within it, a request sent again happens
+//! once; beyond it, whatever moves money out is looked for before it is asked for again. A payment
+//! in needs no such care: an intent is paid at most once, however often it is confirmed.
+
+mod answers;
+mod client;
+mod notice;
+
+use async_trait::async_trait;
+
+use self::answers::{
+    Account, AccountLink, Customer, Intent, Method, Refund, Transfer, metadata_task,
+};
+use self::client::{Client, Fault};
+use super::{
+    Cancellation, Charge, Movement, NewPayment, Notice, NoticeError, Outgoing, Processor,
+    ProcessorError, key,
+};
+use crate::ambient;
+use crate::domain::api_key::hex;
+use crate::domain::{
+    AccountId, ChargedMethod, PaymentFailure, PaymentIntent, ProcessorName, Secret, Step, TaskId,
+    Timestamp, WorkerId,
+};
+
+const CURRENCY: &str = "usd";
+
+#[derive(Clone, Debug)]
+pub struct StripeSettings {
+    pub key: Secret,
+    /// Signs the notices. Stripe has one secret for each endpoint, and tells of payments and of
+    /// Connect accounts by two endpoints: several secrets are parted by commas.
+    pub webhook_secret: Secret,
+    pub base_url: String,
+    /// Where people come back to: our public URL.
+    pub return_url: String,
+}
+
+pub struct Stripe {
+    client: Client,
+    webhook_secrets: Vec<Secret>,
+    return_url: String,
+}
+
+impl std::fmt::Debug for Stripe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Stripe(..)")
+    }
+}
+
+impl Stripe {
+    /// The error says what is wrong with the settings, and repeats no secret.
+    pub fn new(settings: StripeSettings) -> Result<Self, String> {
+        let secrets = settings.webhook_secret.expose().split(',').map(str::trim);
+        let webhook_secrets: Vec<Secret> = secrets
+            .filter(|secret| !secret.is_empty())
+            .map(Secret::presented)
+            .collect();
+        if webhook_secrets.is_empty() {
+            // An empty secret would sign for everybody.
+            return Err("the webhook secret is missing".to_owned());
+        }
+        Ok(Self {
+            client: Client::new(&settings.key, &settings.base_url)?,
+            webhook_secrets,
+            return_url: settings.return_url.trim_end_matches('/').to_owned(),
+        })
+    }
+
+    async fn intent(&self, id: &str) -> Result<Intent, Fault> {
+        self.client.get(&["payment_intents", id], &[]).await
+    }
+
+    async fn customer(&self, account: AccountId) -> Result<String, Fault> {
+        let account = account.to_string();
+        let form = [("metadata[account]", account.as_str())];
+        let key = format!("{account}-customer");
+        let customer: Customer = self.client.post(&["customers"], &key, &form).await?;
+        Ok(customer.id)
+    }
+
+    async fn has_refunded(&self, refund: &Outgoing) -> Result<bool, Fault> {
+        let of_payment = [("payment_intent", refund.payment.as_str())];
+        let made: Vec<Refund> = self.client.all(&["refunds"], &of_payment).await?;
+        let this =
+            |made: &Refund| !made.is_void() && metadata_task(&made.metadata) == Some(refund.task);
+        Ok(made.iter().any(this))
+    }
+
+    async fn has_transferred(&self, transfer: &Outgoing) -> Result<bool, Fault> {
+        let task = transfer.task.to_string();
+        let of_task = [("transfer_group", task.as_str())];
+        let made: Vec<Transfer> = self.client.all(&["transfers"], &of_task).await?;
+        let this = |made: &Transfer| metadata_task(&made.metadata) == Some(transfer.task);
+        Ok(made.iter().any(this))
+    }
+
+    async fn payments(&self) -> Result<Vec<Movement>, Fault> {
+        // The charge knows when the money came; the intent only, when it was asked for.
+        let with_charge = [("expand[]", "data.latest_charge")];
+        let intents: Vec<Intent> = self.client.all(&["payment_intents"], &with_charge).await?;
+        let paid = intents.iter().filter(|intent| intent.status == "succeeded");
+        let movement = |intent: &Intent| {
+            let cents = intent.amount_received.unwrap_or(intent.amount);
+            movement(&intent.metadata, Step::Payment, cents, intent.paid_at())
+        };
+        Ok(paid.filter_map(movement).collect())
+    }
+
+    async fn refunds(&self) -> Result<Vec<Movement>, Fault> {
+        let refunds: Vec<Refund> = self.client.all(&["refunds"], &[]).await?;
+        let made = refunds.iter().filter(|refund| !refund.is_void());
+        let movement =
+            |made: &Refund| movement(&made.metadata, Step::Refund, made.amount, made.created);
+        Ok(made.filter_map(movement).collect())
+    }
+
+    async fn transfers(&self) -> Result<Vec<Movement>, Fault> {
+        let transfers: Vec<Transfer> = self.client.all(&["transfers"], &[]).await?;
+        let movement = |made: &Transfer| {
+            let cents = made.amount - made.amount_reversed;
+            movement(&made.metadata, Step::Transfer, cents, made.created)
+        };
+        Ok(transfers.iter().filter_map(movement).collect())
+    }
+}
+
+/// A movement of ours. The account at Stripe may serve others as well: theirs name no task.
+fn movement(
+    metadata: &answers::Metadata,
+    step: Step,
+    cents: i64,
+    created: i64,
+) -> Option<Movement> {
+    Some(Movement {
+        task: metadata_task(metadata)?,
+        step,
+        cents,
+        at: Timestamp::from_millis(created.saturating_mul(1_000)),
+        untold: false,
+    })
+}
+
+/// What a confirmed intent says of the charge.
+fn outcome(intent: &Intent) -> Result<Charge, ProcessorError> {
+    match intent.status.as_str() {
+        "succeeded" => Ok(Charge::Succeeded),
+        "processing" => Ok(Charge::Processing),
+        "requires_action" | "requires_payment_method" => {
+            let declined = intent.last_payment_error.as_ref();
+            Ok(Charge::Declined(declined.map_or_else(
+                authentication_required,
+                client::Refusal::failure,
+            )))
+        }
+        status => Err(refused(
+            "payment_intent_unexpected_state",
+            &format!("The payment is {status}."),
+        )),
+    }
+}
+
+fn authentication_required() -> PaymentFailure {
+    PaymentFailure {
+        code: "authentication_required".to_owned(),
+        message: "The payment method asks for its holder, who is not there.".to_owned(),
+    }
+}
+
+fn refused(code: &str, message: &str) -> ProcessorError {
+    ProcessorError::Refused {
+        code: code.to_owned(),
+        message: message.to_owned(),
+    }
+}
+
+/// For a request that is not the same when it is sent again.
+fn fresh_key() -> String {
+    hex(&ambient::random::<16>())
+}
+
+#[async_trait]
+impl Processor for Stripe {
+    fn name(&self) -> ProcessorName {
+        ProcessorName::Stripe
+    }
+
+    async fn create_payment(&self, new: &NewPayment) -> Result<PaymentIntent, ProcessorError> {
+        let (task, amount) = (new.task.to_string(), new.amount_cents.to_string());
+        let description = format!("Legwork task {task}");
+        let mut form = vec![
+            ("amount", amount.as_str()),
+            ("currency", CURRENCY),
+            ("description", &description),
+            ("transfer_group", &task),
+            ("metadata[task]", &task),
+            ("automatic_payment_methods[enabled]", "true"),
+        ];
+        if let Some(customer) = &new.customer {
+            form.push(("customer", customer));
+        }
+        let key = key(new.task, "payment");
+        let intent: Intent = self.client.post(&["payment_intents"], &key, &form).await?;
+        let client_secret = intent.client_secret.ok_or_else(|| {
+            ProcessorError::Unavailable("its answer has no client secret".to_owned())
+        })?;
+        Ok(PaymentIntent {
+            id: intent.id,
+            client_secret,
+        })
+    }
+
+    async fn charge(
+        &self,
+        task: TaskId,
+        payment: &str,
+        method: &ChargedMethod,
+    ) -> Result<Charge, ProcessorError> {
+        let form = [
+            ("payment_method", method.id.as_str()),
+            ("off_session", "true"),
+            // Nobody will return; but the intent is open for methods that send people elsewhere,
+            // and then Stripe insists.
+            ("return_url", &self.return_url),
+        ];
+        let (path, key) = (["payment_intents", payment, "confirm"], key(task, "charge"));
+        let no = match self.client.post(&path, &key, &form).await {
+            Ok(intent) => return outcome(&intent),
+            Err(Fault::Refused(no)) => no,
+            Err(fault) => return Err(fault.into()),
+        };
+        if no.is_decline() {
+            return Ok(Charge::Declined(no.failure()));
+        }
+        match self.intent(payment).await?.status.as_str() {
+            "succeeded" => Ok(Charge::Succeeded),
+            "processing" => Ok(Charge::Processing),
+            "canceled" => Err(no.into()),
+            // The method is gone or of no use: another one may still pay.
+            _ if no.is_about("payment_method") => Ok(Charge::Declined(no.failure())),
+            _ => Err(no.into()),
+        }
+    }
+
+    async fn cancel_payment(
+        &self,
+        task: TaskId,
+        payment: &str,
+    ) -> Result<Cancellation, ProcessorError> {
+        let (path, key) = (["payment_intents", payment, "cancel"], key(task, "cancel"));
+        let no = match self.client.post::<Intent>(&path, &key, &[]).await {
+            Ok(_) => return Ok(Cancellation::Cancelled),
+            Err(Fault::Refused(no)) => no,
+            Err(fault) => return Err(fault.into()),
+        };
+        match self.intent(payment).await?.status.as_str() {
+            "canceled" => Ok(Cancellation::Cancelled),
+            "succeeded" => Ok(Cancellation::AlreadyPaid),
+            // A charge under way ends one way or the other. Even after it has, Stripe repeats its
+            // first answer for as long as it remembers the key.
+            status if status == "processing" || no.is_about_the_state() => {
+                Err(ProcessorError::Unavailable(format!(
+                    "the payment is {status}, and not to be cancelled yet"
+                )))
+            }
+            _ => Err(no.into()),
+        }
+    }
+
+    async fn refund(&self, refund: &Outgoing) -> Result<(), ProcessorError> {
+        if refund.again && self.has_refunded(refund).await? {
+            return Ok(());
+        }
+        let (task, amount) = (refund.task.to_string(), refund.cents.to_string());
+        let form = [
+            ("payment_intent", refund.payment.as_str()),
+            ("amount", &amount),
+            ("metadata[task]", &task),
+            ("metadata[step]", Step::Refund.as_str()),
+        ];
+        let key = key(refund.task, "refund");
+        let made: Refund = self.client.post(&["refunds"], &key, &form).await?;
+        if made.is_void() {
+            let reason = made.failure_reason.as_deref().unwrap_or("unknown");
+            return Err(refused(
+                "refund_failed",
+                &format!("The refund did not go through: {reason}."),
+            ));
+        }
+        Ok(())
+    }
+
+    async fn transfer(
+        &self,
+        transfer: &Outgoing,
+        payout_account: &str,
+    ) -> Result<(), ProcessorError> {
+        if transfer.again && self.has_transferred(transfer).await? {
+            return Ok(());
+        }
+        let intent = self.intent(&transfer.payment).await?;
+        let charge = intent
+            .charge_id()
+            .ok_or_else(|| refused("charge_missing", "The payment has no charge."))?;
+        let (task, amount) = (transfer.task.to_string(), transfer.cents.to_string());
+        let form = [
+            ("amount", amount.as_str()),
+            ("currency", CURRENCY),
+            ("destination", payout_account),
+            // It draws on this charge, also before its money has arrived with us.
+            ("source_transaction", charge),
+            ("transfer_group", &task),
+            ("metadata[task]", &task),
+        ];
+        let key = key(transfer.task, "transfer");
+        let _: Transfer = self.client.post(&["transfers"], &key, &form).await?;
+        Ok(())
+    }
+
+    async fn keep_method(
+        &self,
+        account: AccountId,
+        method: &str,
+        customer: Option<&str>,
+    ) -> Result<ChargedMethod, ProcessorError> {
+        let customer = match customer {
+            Some(customer) => customer.to_owned(),
+            None => self.customer(account).await?,
+        };
+        let form = [("customer", customer.as_str())];
+        let path = ["payment_methods", method, "attach"];
+        // Attached twice is attached once. But a card that was declined may be good an hour later,
+        // and under a fixed key Stripe would only repeat itself.
+        let kept: Method = self.client.post(&path, &fresh_key(), &form).await?;
+        Ok(ChargedMethod {
+            id: kept.id,
+            customer: Some(customer),
+        })
+    }
+
+    async fn open_payout_account(&self, worker: WorkerId) -> Result<String, ProcessorError> {
+        let worker = worker.to_string();
+        let form = [
+            ("type", "express"),
+            ("capabilities[transfers][requested]", "true"),
+            ("metadata[worker]", worker.as_str()),
+        ];
+        let key = format!("{worker}-payout-account");
+        let account: Account = self.client.post(&["accounts"], &key, &form).await?;
+        Ok(account.id)
+    }
+
+    async fn onboarding_url(&self, payout_account: &str) -> Result<String, ProcessorError> {
+        let refresh_url = format!("{}/onboarding/expired", self.return_url);
+        let return_url = format!("{}/onboarding/done", self.return_url);
+        let form = [
+            ("account", payout_account),
+            ("refresh_url", &refresh_url),
+            ("return_url", &return_url),
+            ("type", "account_onboarding"),
+        ];
+        // A link works once: who asks again wants another one.
+        let link: AccountLink = self
+            .client
+            .post(&["account_links"], &fresh_key(), &form)
+            .await?;
+        Ok(link.url)
+    }
+
+    fn read_notice(
+        &self,
+        signature: Option<&str>,
+        body: &[u8],
+        now: Timestamp,
+    ) -> Result<Notice, NoticeError> {
+        notice::check(signature, body, &self.webhook_secrets, now)?;
+        notice::read(body)
+    }
+
+    fn payment_url(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    async fn movements(&self) -> Result<Vec<Movement>, ProcessorError> {
+        let mut movements = self.payments().await?;
+        movements.extend(self.refunds().await?);
+        movements.extend(self.transfers().await?);
+        Ok(movements)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,423 @@
+//! One request to Stripe, and what its answer means.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::{RequestBuilder, StatusCode};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::answers::{Listed, Page};
+use crate::domain::{PaymentFailure, Secret};
+use crate::payments::ProcessorError;
+
+/// The last version before Stripe began to name its releases. Every field that we read is in it
+/// and has stayed; what an account at Stripe has set as its own version does not matter then.
+const VERSION: &str = "2024-06-20";
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// A page of a hundred payments with their charges takes about a quarter of it.
+const MAX_ANSWER_BYTES: usize = 4 << 20;
+const PAGE_SIZE: &str = "100";
+
+/// What an id may hold as it is; the rest is escaped.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-');
+
+type Fields<'a> = [(&'a str, &'a str)];
+
+/// Why there is no answer to work with.
+#[derive(Debug)]
+pub enum Fault {
+    /// It may have happened.
+    Unavailable(String),
+    /// Stripe said no.
+    Refused(Box<Refusal>),
+}
+
+/// Stripe's error object.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Refusal {
+    #[serde(skip)]
+    status: u16,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    code: Option<String>,
+    decline_code: Option<String>,
+    message: Option<String>,
+    param: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ErrorBody {
+    error: Refusal,
+}
+
+impl Refusal {
+    /// The payment method said no, not Stripe.
+    pub fn is_decline(&self) -> bool {
+        self.status == StatusCode::PAYMENT_REQUIRED.as_u16()
+            || self.kind.as_deref() == Some("card_error")
+    }
+
+    pub fn is_about(&self, parameter: &str) -> bool {
+        self.param.as_deref() == Some(parameter)
+    }
+
+    pub fn is_about_the_state(&self) -> bool {
+        self.code.as_deref() == Some("payment_intent_unexpected_state")
+    }
+
+    /// In the words of the bank where it gave some.
+    pub fn failure(&self) -> PaymentFailure {
+        let codes = [&self.decline_code, &self.code, &self.kind];
+        let code = codes.into_iter().flatten().next();
+        PaymentFailure {
+            code: code.map_or("declined", String::as_str).to_owned(),
+            message: self.message().to_owned(),
+        }
+    }
+
+    fn message(&self) -> &str {
+        self.message.as_deref().unwrap_or("Stripe gave no reason.")
+    }
+}
+
+impl From<Box<Refusal>> for ProcessorError {
+    fn from(no: Box<Refusal>) -> Self {
+        let PaymentFailure { code, message } = no.failure();
+        Self::Refused { code, message }
+    }
+}
+
+impl From<Fault> for ProcessorError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Unavailable(reason) => Self::Unavailable(reason),
+            Fault::Refused(no) => no.into(),
+        }
+    }
+}
+
+pub struct Client {
+    http: reqwest::Client,
+    base_url: String,
+    authorization: HeaderValue,
+}
+
+impl Client {
+    pub fn new(key: &Secret, base_url: &str) -> Result<Self, String> {
+        let encrypted = base_url.starts_with("https://");
+        if !encrypted && !base_url.starts_with("http://") {
+            return Err("the URL of Stripe must begin with https://".to_owned());
+        }
+        if !encrypted && key.expose().contains("_live_") {
+            return Err("a live key does not travel without encryption: the URL of Stripe must begin with https://".to_owned());
+        }
+        let mut authorization = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
+            .map_err(|_| "the key of Stripe has characters that no key has".to_owned())?;
+        authorization.set_sensitive(true);
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls(encrypted)?)
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT)
+            .timeout(TIMEOUT)
+            .user_agent(concat!("legwork/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|e| format!("the client for Stripe cannot be made: {e}"))?;
+        Ok(Self {
+            http,
+            base_url: base_url.trim_end_matches('/').to_owned(),
+            authorization,
+        })
+    }
+
+    pub async fn get<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &Fields<'_>,
+    ) -> Result<T, Fault> {
+        let url = format!("{}?{}", self.url(path)?, encoded(query));
+        self.ask(self.http.get(url.trim_end_matches('?'))).await
+    }
+
+    /// Sent again with the same key, it happens once.
+    pub async fn post<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        key: &str,
+        form: &Fields<'_>,
+    ) -> Result<T, Fault> {
+        let request = self
+            .http
+            .post(self.url(path)?)
+            .header("idempotency-key", key)
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(encoded(form));
+        self.ask(request).await
+    }
+
+    /// All pages of a list.
+    pub async fn all<T: DeserializeOwned + Listed>(
+        &self,
+        path: &[&str],
+        filter: &Fields<'_>,
+    ) -> Result<Vec<T>, Fault> {
+        let mut found: Vec<T> = Vec::new();
+        loop {
+            let after = found.last().map(|last| last.id().to_owned());
+            let mut query = filter.to_vec();
+            query.push(("limit", PAGE_SIZE));
+            query.extend(after.as_deref().map(|after| ("starting_after", after)));
+            let page: Page<T> = self.get(path, &query).await?;
+            let last = !page.has_more || page.data.is_empty();
+            found.extend(page.data);
+            if last {
+                return Ok(found);
+            }
+        }
+    }
+
+    fn url(&self, path: &[&str]) -> Result<String, Fault> {
+        Ok(format!("{}{}", self.base_url, joined(path)?))
+    }
+
+    async fn ask<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Fault> {
+        let mut response = request
+            .header(AUTHORIZATION, self.authorization.clone())
+            .header("stripe-version", VERSION)
+            .send()
+            .await
+            .map_err(unreachable)?;
+        let mut body = Vec::new();
+        while let Some(piece) = response.chunk().await.map_err(unreachable)? {
+            if body.len() + piece.len() > MAX_ANSWER_BYTES {
+                return Err(Fault::Unavailable("its answer is too long".to_owned()));
+            }
+            body.extend_from_slice(&piece);
+        }
+        judge(response.status(), &body)
+    }
+}
+
+fn encoded(fields: &Fields<'_>) -> String {
+    form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(fields)
+        .finish()
+}
+
+/// The path of a thing at Stripe. A part without a letter or digit is no id, and would make it the
+/// path of another thing: of all payments instead of one, or of what is one level up.
+fn joined(parts: &[&str]) -> Result<String, Fault> {
+    let mut path = "/v1".to_owned();
+    for part in parts {
+        if !part.contains(|c: char| c.is_ascii_alphanumeric()) {
+            return Err(Fault::Refused(Box::new(Refusal {
+                code: Some("resource_missing".to_owned()),
+                message: Some(format!("{part:?} is no id.")),
+                ..Refusal::default()
+            })));
+        }
+        path.push('/');
+        path.extend(utf8_percent_encode(part, PLAIN));
+    }
+    Ok(path)
+}
+
+/// What an answer means.
+fn judge<T: DeserializeOwned>(status: StatusCode, body: &[u8]) -> Result<T, Fault> {
+    if status.is_success() {
+        // The parser's own words would repeat values, and some of them are secrets.
+        return serde_json::from_slice(body).map_err(|e| {
+            let (line, column) = (e.line(), e.column());
+            Fault::Unavailable(format!(
+                "its answer cannot be read at line {line}, column {column}"
+            ))
+        });
+    }
+    let unavailable = |reason: &str| Err(Fault::Unavailable(format!("{status}: {reason}")));
+    // The operator has to mend this, and then all goes on. Stripe's message holds a part of the key.
+    if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+        return unavailable("Stripe does not take our key, or not for this");
+    }
+    let Ok(ErrorBody { error }) = serde_json::from_slice(body) else {
+        return unavailable("an answer that is not Stripe's");
+    };
+    let busy = matches!(status, StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS);
+    if busy || !status.is_client_error() {
+        return unavailable(error.message());
+    }
+    Err(Fault::Refused(Box::new(Refusal {
+        status: status.as_u16(),
+        ..error
+    })))
+}
+
+/// Without the URL: it says nothing new, and in a log nobody needs the ids in it.
+fn unreachable(error: reqwest::Error) -> Fault {
+    let what = if error.is_timeout() {
+        "it did not answer in time"
+    } else if error.is_connect() {
+        "it cannot be reached"
+    } else {
+        "its answer was lost"
+    };
+    let error = error.without_url();
+    let mut reason = format!("{what}: {error}");
+    let mut cause = std::error::Error::source(&error);
+    while let Some(deeper) = cause {
+        reason.push_str(&format!(": {deeper}"));
+        cause = deeper.source();
+    }
+    Fault::Unavailable(reason)
+}
+
+/// Trusts whom the system trusts. Where that is nobody, no request would ever succeed: better said
+/// at the start.
+fn tls(needed: bool) -> Result<rustls::ClientConfig, String> {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if needed && roots.is_empty() {
+        return Err("this machine knows no certificate authorities (ca-certificates)".to_owned());
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| e.to_string())?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn judged(status: u16, body: &str) -> Result<Value, ProcessorError> {
+        Ok(judge::<Value>(
+            StatusCode::from_u16(status).unwrap(),
+            body.as_bytes(),
+        )?)
+    }
+
+    fn error(fields: Value) -> String {
+        json!({ "error": fields }).to_string()
+    }
+
+    #[test]
+    fn what_may_have_happened_is_unavailable() {
+        let said = error(json!({"type": "api_error", "message": "Sorry.", "code": "lock_timeout"}));
+        for status in [401, 403, 409, 429, 500, 502, 503, 302] {
+            let judged = judged(status, &said);
+            assert!(
+                matches!(judged, Err(ProcessorError::Unavailable(_))),
+                "{status}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_stripes_own_answer_is_unavailable() {
+        for (status, body) in [
+            (200, ""),
+            (200, "<html>"),
+            (400, "<html>"),
+            (404, "404: Not Found"),
+            (402, "{}"),
+            (500, ""),
+        ] {
+            let judged = judged(status, body);
+            assert!(
+                matches!(judged, Err(ProcessorError::Unavailable(_))),
+                "{status} {body}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_no_is_told_with_its_reason() {
+        let said = error(json!({
+            "type": "invalid_request_error", "code": "resource_missing", "message": "No such thing.",
+        }));
+        for status in [400, 404, 422] {
+            let refused = ProcessorError::Refused {
+                code: "resource_missing".to_owned(),
+                message: "No such thing.".to_owned(),
+            };
+            assert_eq!(judged(status, &said), Err(refused));
+        }
+        let nameless = error(json!({"type": "invalid_request_error", "message": "Bad request"}));
+        let Err(ProcessorError::Refused { code, .. }) = judged(400, &nameless) else {
+            panic!("a refusal");
+        };
+        assert_eq!(code, "invalid_request_error");
+    }
+
+    #[test]
+    fn a_decline_is_told_in_the_banks_words() {
+        let said = error(json!({
+            "type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds",
+            "message": "Your card has insufficient funds.",
+        }));
+        let judged = judge::<Value>(StatusCode::PAYMENT_REQUIRED, said.as_bytes());
+        let Err(Fault::Refused(no)) = judged else {
+            panic!("a refusal");
+        };
+        assert!(no.is_decline());
+        assert_eq!(no.failure().code, "insufficient_funds");
+        assert_eq!(no.failure().message, "Your card has insufficient funds.");
+    }
+
+    #[test]
+    fn a_refused_key_is_not_repeated() {
+        let said = error(json!({"message": "Invalid API Key provided: sk_test_abc***def"}));
+        let told = format!("{:?}", judged(401, &said));
+        assert!(!told.contains("sk_test"), "{told}");
+    }
+
+    #[test]
+    fn a_secret_in_an_answer_is_not_repeated() {
+        #[derive(Debug, Deserialize)]
+        struct Number {
+            #[allow(dead_code)]
+            id: i64,
+        }
+        let told = judge::<Number>(StatusCode::OK, br#"{"id": "pi_1_secret_2"}"#);
+        let told = format!("{told:?}");
+        assert!(!told.contains("pi_1"), "{told}");
+    }
+
+    #[test]
+    fn ids_stay_within_their_part_of_the_path() {
+        let path = |id| joined(&["payment_intents", id, "confirm"]);
+        assert_eq!(
+            path("pi_3-A").unwrap(),
+            "/v1/payment_intents/pi_3-A/confirm"
+        );
+        assert_eq!(
+            path("../x?y#z%").unwrap(),
+            "/v1/payment_intents/%2E%2E%2Fx%3Fy%23z%25/confirm"
+        );
+        for id in ["", ".", "..", "/", " "] {
+            assert!(path(id).is_err(), "{id:?}");
+        }
+    }
+
+    #[test]
+    fn a_live_key_does_not_travel_in_the_clear() {
+        let client = |key: &str, url| Client::new(&Secret::presented(key), url);
+        assert!(client("sk_test_1", "http://127.0.0.1:1").is_ok());
+        for (key, url) in [
+            ("sk_live_1", "http://127.0.0.1:1"),
+            ("rk_live_1", "http://api.stripe.com"),
+            ("sk_test_1", "api.stripe.com"),
+            ("sk_test\n", "https://api.stripe.com"),
+        ] {
+            let error = client(key, url).err().unwrap();
+            assert!(!error.contains(key.trim()), "{error}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! A database from before there was money.
+
+use std::sync::Arc;
+
+use crate::support::{Database, Engine, GOOD_CARD, TestApp, path};
+
+/// The tables that the second step of the schema added, gone again, and with them the step itself.
+async fn take_back(database: &Database) {
+    let tables = [
+        "ledger_entries",
+        "worker_balances",
+        "payments",
+        "payment_methods",
+        "payout_accounts",
+        "processor_notices",
+        "jobs",
+        "sandbox_payments",
+        "sandbox_movements",
+        "sandbox_payout_accounts",
+        "sandbox_notices",
+        "sandbox_switches",
+    ];
+    for table in tables {
+        database.execute(&format!("DROP TABLE {table}")).await;
+    }
+    for (table, column) in [
+        ("tasks", "escrow_cents"),
+        ("task_totals", "processor_cents"),
+        ("task_totals", "fees_cents"),
+        ("task_totals", "refunds_cents"),
+    ] {
+        let drop = format!("ALTER TABLE {table} DROP COLUMN {column}");
+        database.execute(&drop).await;
+    }
+    database
+        .execute("DELETE FROM migrations WHERE version >= 2")
+        .await;
+}
+
+#[test]
+fn tasks_from_before_the_ledger_are_entered_and_can_be_paid() {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let database = Arc::new(Database::create(engine));
+            let app = TestApp::start(&database).await;
+            let dev = app.developer().await;
+            dev.create_task().await;
+            let cancelled = dev.create_task().await;
+            let cancel = format!("{}/cancel", path(&cancelled));
+            dev.test.send("POST", &cancel, &[], "").await.expect(200);
+            let live = dev.create_live_task().await;
+            drop(app);
+            take_back(&database).await;
+            let app = TestApp::start(&database).await;
+            assert_eq!(app.verify().await.differences, Vec::<String>::new());
+            let client = crate::support::Client::new(app.address, Some(&dev.live_key));
+            app.jobs.drain().await.unwrap();
+            let payment = client.get(&format!("{}/payment", path(&live))).await;
+            let payment = payment.expect(200);
+            let secret = payment["payment_client_secret"].as_str().unwrap();
+            assert_eq!(client.pay(secret, GOOD_CARD).await.status, 200);
+            let posted = client.get(&path(&live)).await.expect(200);
+            assert_eq!(posted["status"], "posted");
+            TestApp::expect_settled(&app.verify().await);
+        });
+    }
+}
