@@ -77,17 +77,27 @@ async fn a_job_whose_lease_was_lost_records_nothing(app: TestApp) {
     owe_a_refund(&app).await;
     let slow = claim(&app, "slow").await.remove(0);
     app.advance(LEASE);
-    assert_eq!(app.jobs.drain().await.unwrap(), 1);
-    let lost = slow.clone();
-    let finished = app.store.write(move |tx| tx.finish_job(&lost)).await;
-    assert!(!finished.unwrap());
-    let now = app.clock.now();
+    let second = claim(&app, "second").await.remove(0);
+    assert!(!finish(&app, &slow).await, "it belongs to another");
+    let (late, now) = (slow.clone(), app.clock.now());
     app.store
-        .write(move |tx| tx.put_off_job(&slow, Some(now), "late"))
+        .write(move |tx| {
+            tx.put_off_job(&late, Some(now), "late")?;
+            tx.let_job_wait(&late, None, now)
+        })
         .await
         .unwrap();
-    assert_eq!(app.jobs.drain().await.unwrap(), 0, "nothing came back");
-    TestApp::expect_settled(&app.verify().await);
+    assert_eq!(app.jobs.drain().await.unwrap(), 0, "still under lease");
+    assert!(finish(&app, &second).await);
+    assert!(!finish(&app, &second).await, "it is done");
+}
+
+async fn finish(app: &TestApp, job: &legwork::store::ClaimedJob) -> bool {
+    let job = job.clone();
+    app.store
+        .write(move |tx| tx.finish_job(&job))
+        .await
+        .unwrap()
 }
 
 async fn a_job_that_cannot_be_read_is_given_up(app: TestApp) {
