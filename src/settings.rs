@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use crate::domain::{ProcessorName, Secret};
+use crate::files::FilesLocation;
 use crate::store::Location;
 
 /// One setting: a flag, an environment variable and a line of the file, all of one name.
@@ -45,6 +46,11 @@ pub const SETTINGS: &[Setting] = &[
         "database_connections",
         "NUMBER",
         "Connections to PostgreSQL [default: 16]",
+    ),
+    setting(
+        "files_url",
+        "URL",
+        "Where files are kept: file: in the data folder, or s3://bucket/prefix [default: file:]",
     ),
     setting(
         "public_url",
@@ -96,7 +102,6 @@ pub const SETTINGS: &[Setting] = &[
 /// Names that belong to parts of the service which this version does not have yet. They are
 /// accepted, so that one configuration serves across an upgrade, and reported as without effect.
 pub const WITHOUT_EFFECT: &[&str] = &[
-    "files_url",
     "webhook_retry_seconds",
     "webhook_allow_nets",
     "webhook_ca_file",
@@ -281,6 +286,7 @@ pub struct Settings {
     pub listen: SocketAddr,
     pub data: PathBuf,
     pub database: Location,
+    pub files: FilesLocation,
     pub public_url: Option<String>,
     pub metrics_listen: Option<SocketAddr>,
     pub payments: PaymentSettings,
@@ -299,6 +305,7 @@ impl Settings {
         Ok(Self {
             listen: given.read("listen", "127.0.0.1:8080", address)?,
             database,
+            files: given.read("files_url", "file:", |url| FilesLocation::rule(url, &data))?,
             public_url: given.read("public_url", "", public_url)?,
             metrics_listen: given.read("metrics_listen", "", optional(address))?,
             payments: payments(given)?,

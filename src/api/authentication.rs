@@ -8,9 +8,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::error::ApiError;
+use super::idempotency::Asker;
 use super::rate_limit::Standing;
 use super::{App, body};
-use crate::domain::{Owner, Secret};
+use crate::domain::{AccountId, AdminKeyId, Environment, Owner, Secret, Worker};
 use crate::store::KeyHolder;
 use crate::usecases::{self, Refusal};
 
@@ -25,6 +26,78 @@ impl Caller {
     pub fn owner(&self) -> Owner {
         self.holder.owner
     }
+
+    pub fn asker(&self) -> Asker {
+        Asker {
+            owner: self.owner(),
+            key: self.key.clone(),
+        }
+    }
+}
+
+/// The worker whose token a request came with.
+#[derive(Clone, Debug)]
+pub struct WorkerCaller {
+    pub worker: Worker,
+    pub token: Secret,
+}
+
+impl WorkerCaller {
+    /// A worker's idempotency keys are the worker's own, and so is their world: live.
+    pub fn asker(&self) -> Asker {
+        Asker {
+            owner: Owner {
+                account: AccountId::of_worker(self.worker.id),
+                environment: Environment::Live,
+            },
+            key: self.token.clone(),
+        }
+    }
+}
+
+/// The admin whose key a request came with.
+#[derive(Clone, Copy, Debug)]
+pub struct AdminCaller(pub AdminKeyId);
+
+/// Runs before every handler that needs a worker's token.
+pub async fn require_worker(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    match identify_worker(&app, request.headers()).await {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(error) => refuse(error, request).await,
+    }
+}
+
+async fn identify_worker(app: &App, headers: &HeaderMap) -> Result<WorkerCaller, ApiError> {
+    let token = bearer_token(headers).ok_or(Refusal::Unauthorized)?;
+    let (looked_up, now) = (token.clone(), app.clock.now());
+    let worker = app
+        .store
+        .read(move |tx| usecases::authenticate_worker(tx, &looked_up, now))
+        .await?;
+    Ok(WorkerCaller { worker, token })
+}
+
+/// Runs before every handler that needs an admin key.
+pub async fn require_admin(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    match identify_admin(&app, request.headers()).await {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(error) => refuse(error, request).await,
+    }
+}
+
+async fn identify_admin(app: &App, headers: &HeaderMap) -> Result<AdminCaller, ApiError> {
+    let key = bearer_token(headers).ok_or(Refusal::Unauthorized)?;
+    let admin = app
+        .store
+        .read(move |tx| usecases::authenticate_admin(tx, &key))
+        .await?;
+    Ok(AdminCaller(admin))
 }
 
 /// Runs before every handler that needs a key: first the key, then the rate limit.
@@ -84,18 +157,21 @@ fn with_standing(mut response: Response, standing: Option<Standing>) -> Response
     response
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Caller {
-    type Rejection = ApiError;
+/// Absent only on a route that was put outside its `require_...`: refuse rather than guess.
+macro_rules! taken_from_the_request {
+    ($($caller:ty),+) => { $(
+        impl<S: Send + Sync> FromRequestParts<S> for $caller {
+            type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        // Absent only on a route that was put outside `require_key`: refuse rather than guess.
-        parts
-            .extensions
-            .get::<Self>()
-            .cloned()
-            .ok_or_else(|| Refusal::Unauthorized.into())
-    }
+            async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+                let caller = parts.extensions.get::<Self>().cloned();
+                caller.ok_or_else(|| Refusal::Unauthorized.into())
+            }
+        }
+    )+ };
 }
+
+taken_from_the_request!(Caller, WorkerCaller, AdminCaller);
 
 #[cfg(test)]
 mod tests {

@@ -15,13 +15,24 @@ const MAX_FAULTS: usize = 100;
 #[derive(Clone, Debug)]
 pub enum ApiError {
     Validation(Vec<Fault>),
-    BodyTooLarge { limit: usize },
+    BodyTooLarge {
+        limit: usize,
+    },
     BodyTimeout,
     NotFound,
     MethodNotAllowed,
-    RateLimited { retry_after_seconds: u64 },
+    RateLimited {
+        retry_after_seconds: u64,
+    },
     IdempotencyMismatch,
     IdempotencyInFlight,
+    /// Asked with a live key what only the world of test can do.
+    TestModeOnly,
+    FileTooLarge {
+        limit: u64,
+    },
+    UrlExpired,
+    UrlInvalid,
     Refused(Refusal),
     Panicked,
 }
@@ -45,6 +56,10 @@ impl ApiError {
             Self::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED"),
             Self::IdempotencyMismatch => (StatusCode::UNPROCESSABLE_ENTITY, "IDEMPOTENCY_MISMATCH"),
             Self::IdempotencyInFlight => (StatusCode::CONFLICT, "IDEMPOTENCY_IN_FLIGHT"),
+            Self::TestModeOnly => (StatusCode::FORBIDDEN, "TEST_MODE_ONLY"),
+            Self::FileTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "FILE_TOO_LARGE"),
+            Self::UrlExpired => (StatusCode::FORBIDDEN, "URL_EXPIRED"),
+            Self::UrlInvalid => (StatusCode::FORBIDDEN, "URL_INVALID"),
             Self::Refused(refusal) => refusal_kind(refusal),
             Self::Panicked => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL"),
         }
@@ -69,6 +84,10 @@ impl ApiError {
             Self::IdempotencyInFlight => {
                 "a request with this Idempotency-Key is still in flight".to_owned()
             }
+            Self::TestModeOnly => "this works with a test key only".to_owned(),
+            Self::FileTooLarge { limit } => format!("the file must be at most {limit} bytes"),
+            Self::UrlExpired => "the URL has expired; list the proofs again".to_owned(),
+            Self::UrlInvalid => "the URL is not one of ours".to_owned(),
             Self::Refused(refusal) => refusal_message(refusal),
             Self::Panicked => INTERNAL_MESSAGE.to_owned(),
         }
@@ -78,7 +97,9 @@ impl ApiError {
     pub fn cause(&self) -> Option<String> {
         match self {
             Self::Refused(Refusal::Store(error)) => Some(error.to_string()),
-            Self::Refused(Refusal::PaymentUnavailable(reason)) => Some(reason.clone()),
+            Self::Refused(
+                Refusal::PaymentUnavailable(reason) | Refusal::FilesUnavailable(reason),
+            ) => Some(reason.clone()),
             Self::Panicked => Some("a handler panicked".to_owned()),
             _ => None,
         }
@@ -131,9 +152,19 @@ fn refusal_kind(refusal: &Refusal) -> (StatusCode, &'static str) {
         Refusal::Unauthorized => (StatusCode::UNAUTHORIZED, "UNAUTHORIZED"),
         Refusal::AccountSuspended => (StatusCode::FORBIDDEN, "ACCOUNT_SUSPENDED"),
         Refusal::TaskNotFound => (StatusCode::NOT_FOUND, "TASK_NOT_FOUND"),
+        Refusal::ProofNotFound => (StatusCode::NOT_FOUND, "PROOF_NOT_FOUND"),
+        Refusal::WorkerNotFound => (StatusCode::NOT_FOUND, "WORKER_NOT_FOUND"),
+        Refusal::ItemNotFound => (StatusCode::NOT_FOUND, "ITEM_NOT_FOUND"),
+        Refusal::WrongPassword => (StatusCode::UNAUTHORIZED, "INVALID_CREDENTIALS"),
+        Refusal::NotEligible(_) => (StatusCode::FORBIDDEN, "WORKER_NOT_ELIGIBLE"),
+        Refusal::InvalidWorkerState { .. } => (StatusCode::CONFLICT, "INVALID_WORKER_STATE"),
+        Refusal::ProofReviewed | Refusal::TooLateToDispute => {
+            (StatusCode::CONFLICT, "INVALID_TASK_STATE")
+        }
+        Refusal::FilesUnavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE"),
         Refusal::KeyNotFound => (StatusCode::NOT_FOUND, "KEY_NOT_FOUND"),
         Refusal::TaskLimitExceeded { .. } => (StatusCode::FORBIDDEN, "TASK_LIMIT_EXCEEDED"),
-        Refusal::EmailTaken => (StatusCode::CONFLICT, "EMAIL_TAKEN"),
+        Refusal::EmailTaken | Refusal::WorkerEmailTaken => (StatusCode::CONFLICT, "EMAIL_TAKEN"),
         Refusal::PaymentUnavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "PAYMENT_UNAVAILABLE"),
         Refusal::NotAllowed(_) => (StatusCode::CONFLICT, "INVALID_TASK_STATE"),
         Refusal::Store(StoreError::Unavailable(_) | StoreError::Collision(_)) => {

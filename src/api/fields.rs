@@ -77,6 +77,11 @@ impl<'a> Fields<'a> {
 
     pub fn number<T>(&mut self, name: &'static str, rule: Rule<f64, T>) -> Option<T> {
         self.require(name);
+        self.optional_number(name, rule)
+    }
+
+    /// A number that may be left out or null.
+    pub fn optional_number<T>(&mut self, name: &'static str, rule: Rule<f64, T>) -> Option<T> {
         let value = self.value(name)?;
         let result = match value.as_f64() {
             Some(number) => rule(number),
@@ -146,6 +151,11 @@ impl<'a> Fields<'a> {
             _ => Err("must be an object".to_owned()),
         };
         self.keep(name, result)
+    }
+
+    /// A fault that concerns several fields, told of one of them.
+    pub fn refuse(&mut self, name: &str, message: &str) {
+        self.fault(name, message);
     }
 
     /// The end of the body: fields that nobody asked for are faults too.

@@ -12,10 +12,9 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use serde_json::{Map, Value};
 
 use super::answer::Answer;
-use super::authentication::Caller;
 use super::error::ApiError;
 use super::{App, body, json};
-use crate::domain::{Secret, Timestamp, api_key};
+use crate::domain::{Owner, Secret, Timestamp, api_key};
 use crate::seal;
 use crate::store::{IdempotencyRecord, IdempotencyScope, StoreError, Tx};
 use crate::usecases::Refusal;
@@ -60,7 +59,7 @@ impl Post {
 }
 
 /// Bare or quoted, 1 to 255 characters.
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
+pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let faulty = || ApiError::invalid("Idempotency-Key", "must be 1 to 255 printable characters");
     let mut values = headers.get_all(HEADER).iter();
     let Some(value) = values.next() else {
@@ -90,6 +89,13 @@ fn fingerprint(method: &Method, uri: &Uri, body: &Map<String, Value>) -> String 
     api_key::hash(&format!("{method} {}\n{body}", uri.path()))
 }
 
+/// Who asks: whose keys they are, and the secret that was shown.
+#[derive(Clone, Debug)]
+pub struct Asker {
+    pub owner: Owner,
+    pub key: Secret,
+}
+
 /// How the answer may be kept for a replay.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
@@ -107,7 +113,7 @@ enum Outcome {
 /// of the answer from what the effect returns.
 pub async fn once<F, T>(
     app: &App,
-    caller: &Caller,
+    asker: &Asker,
     post: Post,
     status: StatusCode,
     keep: Keep,
@@ -120,7 +126,7 @@ where
 {
     let prepare = std::future::ready(Ok(()));
     let effect = move |tx: &mut Tx<'_>, now, (): &()| effect(tx, now);
-    once_prepared(app, caller, post, status, keep, prepare, effect, render).await
+    once_prepared(app, asker, post, status, keep, prepare, effect, render).await
 }
 
 /// Like `once`, for an effect that takes something from outside, which no transaction may wait for:
@@ -128,7 +134,7 @@ where
 #[allow(clippy::too_many_arguments, reason = "`once` and one more")]
 pub async fn once_prepared<P, F, T>(
     app: &App,
-    caller: &Caller,
+    asker: &Asker,
     post: Post,
     status: StatusCode,
     keep: Keep,
@@ -149,16 +155,16 @@ where
         return Ok(answer(status, render(&done)?, false));
     };
     let scope = IdempotencyScope {
-        owner: caller.owner(),
+        owner: asker.owner,
         key,
     };
     let _claim = app.in_flight.claim(&scope)?;
     if let Some(earlier) = earlier(app, &scope).await? {
-        return replay(earlier, &post.fingerprint, &caller.key);
+        return replay(earlier, &post.fingerprint, &asker.key);
     }
     let prepared = prepare.await?;
     let fingerprint = post.fingerprint.clone();
-    let sealer = (keep == Keep::Sealed).then(|| caller.key.clone());
+    let sealer = (keep == Keep::Sealed).then(|| asker.key.clone());
     let outcome = app
         .store
         .write(move |tx| {
@@ -174,7 +180,7 @@ where
         .await?;
     match outcome {
         Outcome::Done(body) => Ok(answer(status, body, false)),
-        Outcome::Earlier(record) => replay(record, &post.fingerprint, &caller.key),
+        Outcome::Earlier(record) => replay(record, &post.fingerprint, &asker.key),
     }
 }
 

@@ -121,7 +121,7 @@ pub async fn create(
     let (id, random) = (ambient::random_for_id(), ambient::random());
     once(
         &app,
-        &caller,
+        &caller.asker(),
         post,
         StatusCode::CREATED,
         Keep::Sealed,

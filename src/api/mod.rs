@@ -1,12 +1,15 @@
 //! The interface over HTTP: requests read, use cases called, answers written. No SQL, no rules.
 
 mod account;
+mod admin;
 mod answer;
 mod authentication;
 mod body;
 mod edge;
 mod error;
+mod evidence;
 mod fields;
+mod files;
 mod funding;
 mod health;
 mod hooks;
@@ -15,16 +18,25 @@ mod json;
 mod key_use;
 mod keys;
 mod openapi;
+mod openapi_examples;
 mod path;
 mod payment_method;
 mod payments;
+mod proofs;
 mod query;
 mod rate_limit;
 mod router;
 mod server;
+mod sign_in_limits;
 mod span;
+mod submitting;
 mod tasks;
+mod test_helpers;
 mod upkeep;
+mod uploads;
+mod worker_proofs;
+mod worker_tasks;
+mod workers;
 
 use std::sync::Arc;
 
@@ -35,13 +47,15 @@ pub use key_use::KeyUse;
 pub use openapi::document as openapi_document;
 pub use router::{metrics_router, router};
 pub use server::{Shutdown, Timeouts, serve};
-pub use upkeep::upkeep;
+pub use upkeep::{sweep_files, upkeep};
 
 use crate::ambient::Clock;
+use crate::files::Files;
 use crate::payments::Payments;
 use crate::store::Store;
 use idempotency::InFlight;
 use rate_limit::RateLimits;
+use sign_in_limits::SignInLimits;
 
 /// What every handler may use.
 #[derive(Clone)]
@@ -51,11 +65,13 @@ pub struct Parts {
     pub store: Store,
     pub clock: Clock,
     pub payments: Payments,
+    pub files: Files,
     pub metrics: PrometheusHandle,
     pub key_use: KeyUse,
     pub timeouts: Timeouts,
     tracer: Option<SdkTracer>,
     rate_limits: Option<RateLimits>,
+    sign_in_limits: SignInLimits,
     in_flight: InFlight,
 }
 
@@ -64,6 +80,7 @@ pub struct Wiring {
     pub store: Store,
     pub clock: Clock,
     pub payments: Payments,
+    pub files: Files,
     pub metrics: PrometheusHandle,
     pub rate_limited: bool,
     pub timeouts: Timeouts,
@@ -77,11 +94,13 @@ impl App {
             store: wiring.store,
             clock: wiring.clock,
             payments: wiring.payments,
+            files: wiring.files,
             metrics: wiring.metrics,
             key_use: KeyUse::default(),
             timeouts: wiring.timeouts,
             tracer: wiring.tracer,
             rate_limits: wiring.rate_limited.then(RateLimits::default),
+            sign_in_limits: SignInLimits::default(),
             in_flight: InFlight::default(),
         }))
     }

@@ -27,6 +27,10 @@ pub fn document() -> String {
     ),
     tags(
         (name = "Tasks", description = "Create tasks and follow them"),
+        (name = "Proofs", description = "What workers send, and what you make of it"),
+        (name = "Test helpers", description = "Walk a test task through its life"),
+        (name = "Workers", description = "The other side: workers find tasks and do them"),
+        (name = "Admin", description = "Those who run the marketplace"),
         (name = "Payments", description = "How live tasks are paid for, and where the money is"),
         (name = "Account", description = "The account, its API keys and its usage"),
     ),
@@ -52,12 +56,21 @@ impl Modify for Keys {
 }
 
 /// Bodies that are read field by field and refuse a field they do not know.
-const CLOSED: [&str; 5] = [
+const CLOSED: [&str; 14] = [
     "CreateTask",
     "CreateTaskLocation",
     "UpdateTask",
     "CreateKey",
     "PutPaymentMethod",
+    "SignUp",
+    "SignIn",
+    "UpdateWorker",
+    "Subscribe",
+    "SubscribeKeys",
+    "Unsubscribe",
+    "Dispute",
+    "RejectProof",
+    "Advance",
 ];
 
 /// Says of request bodies that they take no other fields.
@@ -236,6 +249,79 @@ pub mod errors {
                 503,
                 "PAYMENT_UNAVAILABLE or UNAVAILABLE",
                 "payments cannot be made right now; try again later",
+            )])
+        }
+    }
+
+    pub struct ProofNotFound;
+
+    impl IntoResponses for ProofNotFound {
+        fn responses() -> Responses {
+            let codes = "TASK_NOT_FOUND or PROOF_NOT_FOUND";
+            BTreeMap::from([response(404, codes, "no such proof")])
+        }
+    }
+
+    pub struct WorkerNotFound;
+
+    impl IntoResponses for WorkerNotFound {
+        fn responses() -> Responses {
+            BTreeMap::from([response(404, "WORKER_NOT_FOUND", "no such worker")])
+        }
+    }
+
+    pub struct ItemNotFound;
+
+    impl IntoResponses for ItemNotFound {
+        fn responses() -> Responses {
+            BTreeMap::from([response(404, "ITEM_NOT_FOUND", "no such item")])
+        }
+    }
+
+    pub struct InvalidWorkerState;
+
+    impl IntoResponses for InvalidWorkerState {
+        fn responses() -> Responses {
+            BTreeMap::from([response(
+                409,
+                "INVALID_WORKER_STATE",
+                "a worker who is verified cannot be verified",
+            )])
+        }
+    }
+
+    pub struct TestModeOnly;
+
+    impl IntoResponses for TestModeOnly {
+        fn responses() -> Responses {
+            BTreeMap::from([response(
+                403,
+                "TEST_MODE_ONLY or ACCOUNT_SUSPENDED",
+                "this works with a test key only",
+            )])
+        }
+    }
+
+    pub struct EmailTaken;
+
+    impl IntoResponses for EmailTaken {
+        fn responses() -> Responses {
+            BTreeMap::from([response(
+                409,
+                "EMAIL_TAKEN",
+                "a worker with this e-mail address exists already",
+            )])
+        }
+    }
+
+    pub struct NotEligible;
+
+    impl IntoResponses for NotEligible {
+        fn responses() -> Responses {
+            BTreeMap::from([response(
+                403,
+                "WORKER_NOT_ELIGIBLE or ACCOUNT_SUSPENDED",
+                "the worker's payout account is not ready",
             )])
         }
     }

@@ -4,7 +4,7 @@ use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 
 use super::error::ApiError;
-use crate::domain::{ApiKeyId, TaskId};
+use crate::domain::{ApiKeyId, ProofId, QueueItemId, TaskId, WorkerId};
 use crate::usecases::Refusal;
 
 pub struct TaskPath(pub Option<TaskId>);
@@ -40,13 +40,65 @@ impl<S: Send + Sync> FromRequestParts<S> for KeyPath {
     }
 }
 
+/// A proof of a task.
+pub struct ProofPath {
+    task: Option<TaskId>,
+    proof: Option<ProofId>,
+}
+
+impl ProofPath {
+    /// The task must exist before the proof is looked for, so a malformed proof id is told later.
+    pub fn ids(&self) -> Result<(TaskId, Option<ProofId>), Refusal> {
+        Ok((self.task.ok_or(Refusal::TaskNotFound)?, self.proof))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for ProofPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        Ok(Self {
+            task: parameter(parts, state, TaskId::parse).await,
+            proof: named(parts, state, "proof_id", ProofId::parse).await,
+        })
+    }
+}
+
+/// A worker or an item of the queue.
+pub struct IdPath<T>(pub Option<T>);
+
+impl<S: Send + Sync> FromRequestParts<S> for IdPath<WorkerId> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        Ok(Self(parameter(parts, state, WorkerId::parse).await))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for IdPath<QueueItemId> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        Ok(Self(parameter(parts, state, QueueItemId::parse).await))
+    }
+}
+
 async fn parameter<S: Send + Sync, T>(
     parts: &mut Parts,
     state: &S,
     parse: fn(&str) -> Option<T>,
 ) -> Option<T> {
+    named(parts, state, "id", parse).await
+}
+
+async fn named<S: Send + Sync, T>(
+    parts: &mut Parts,
+    state: &S,
+    name: &str,
+    parse: fn(&str) -> Option<T>,
+) -> Option<T> {
     // Fails on a path that is not UTF-8 once decoded: no id of ours either.
     let parameters = RawPathParams::from_request_parts(parts, state).await.ok()?;
-    let (_, value) = parameters.iter().find(|(name, _)| *name == "id")?;
+    let (_, value) = parameters.iter().find(|(found, _)| *found == name)?;
     parse(value)
 }

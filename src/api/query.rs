@@ -8,7 +8,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::error::ApiError;
-use crate::domain::{Fault, Status};
+use crate::domain::geo::Point;
+use crate::domain::task::Category;
+use crate::domain::{Fault, QueueItemId, QueueKind, QueueStatus, Status, TaskId, worker};
+use crate::usecases::{FoundCursor, SearchOrder};
 
 const DEFAULT_LIMIT: i64 = 20;
 const MAX_LIMIT: i64 = 100;
@@ -78,6 +81,114 @@ impl TaskListQuery {
         parameters.finish()?;
         Ok(Self { status, page })
     }
+}
+
+/// Which part of the queue.
+pub struct QueueQuery {
+    pub status: QueueStatus,
+    pub kind: Option<QueueKind>,
+    pub after: Option<QueueItemId>,
+    pub limit: i64,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for QueueQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
+        let status = parameters.optional("status", QueueStatus::rule);
+        let kind = parameters.optional("kind", QueueKind::rule);
+        let after = parameters.optional("cursor", |text| {
+            QueueItemId::parse(text).ok_or_else(|| "must be the next_cursor of a page".to_owned())
+        });
+        let limit = parameters.optional("limit", limit).unwrap_or(DEFAULT_LIMIT);
+        parameters.finish().map_err(ApiError::Validation)?;
+        Ok(Self {
+            status: status.unwrap_or(QueueStatus::Open),
+            kind,
+            after,
+            limit,
+        })
+    }
+}
+
+/// What a worker looks for.
+pub struct AvailableQuery {
+    pub center: Option<Point>,
+    pub radius_km: Option<f64>,
+    pub category: Option<Category>,
+    pub order: SearchOrder,
+    pub after: Option<FoundCursor>,
+    pub limit: i64,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for AvailableQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Self::read(parts.uri.query().unwrap_or_default()).map_err(ApiError::Validation)
+    }
+}
+
+impl AvailableQuery {
+    fn read(query: &str) -> Result<Self, Vec<Fault>> {
+        let mut parameters = Parameters::of(query);
+        let latitude = parameters.optional("latitude", |text| worker::latitude(number(text)?));
+        let longitude = parameters.optional("longitude", |text| worker::longitude(number(text)?));
+        if latitude.is_some() != longitude.is_some() && parameters.faults.is_empty() {
+            let message = "must be given together with latitude";
+            parameters.faults.push(Fault::new("longitude", message));
+        }
+        let radius_km = parameters.optional("radius_km", |text| worker::radius_km(number(text)?));
+        let category = parameters.optional("category", Category::rule);
+        let order = parameters.optional("sort", |text| match text {
+            "distance" => Ok(SearchOrder::Distance),
+            "payout" => Ok(SearchOrder::Payout),
+            "newest" => Ok(SearchOrder::Newest),
+            _ => Err("must be one of: distance, payout, newest".to_owned()),
+        });
+        let limit = parameters.optional("limit", limit).unwrap_or(DEFAULT_LIMIT);
+        let after = parameters.optional("cursor", |text| {
+            cursor(text).ok_or_else(|| "must be the next_cursor of a page".to_owned())
+        });
+        parameters.finish()?;
+        let center = latitude.zip(longitude);
+        Ok(Self {
+            center: center.map(|(latitude, longitude)| Point {
+                latitude,
+                longitude,
+            }),
+            radius_km,
+            category,
+            order: order.unwrap_or(SearchOrder::Distance),
+            after,
+            limit,
+        })
+    }
+
+    /// A cursor as it stands in a URL.
+    pub fn cursor_text(cursor: &FoundCursor) -> String {
+        let bounty = u8::from(cursor.bounty);
+        format!("{bounty}.{:016x}.{}", cursor.key.to_bits(), cursor.id)
+    }
+}
+
+fn cursor(text: &str) -> Option<FoundCursor> {
+    let mut parts = text.split('.');
+    let (bounty, key, id) = (parts.next()?, parts.next()?, parts.next()?);
+    let key = f64::from_bits(u64::from_str_radix(key, 16).ok()?);
+    let well_formed = parts.next().is_none() && ["0", "1"].contains(&bounty) && key.is_finite();
+    well_formed.then_some(())?;
+    Some(FoundCursor {
+        bounty: bounty == "1",
+        key,
+        id: TaskId::parse(id)?,
+    })
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+    number.ok_or_else(|| "must be a number".to_owned())
 }
 
 struct Parameters {

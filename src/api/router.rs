@@ -9,11 +9,14 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use utoipa_swagger_ui::SwaggerUi;
 
-use super::authentication::require_key;
+use super::authentication::{require_admin, require_key, require_worker};
 use super::edge::edge;
 use super::error::ApiError;
 use super::openapi::{Description, close_request_bodies};
-use super::{App, account, health, hooks, keys, payment_method, payments, tasks};
+use super::{
+    App, account, admin, evidence, files, health, hooks, keys, payment_method, payments, proofs,
+    tasks, test_helpers, worker_proofs, worker_tasks, workers,
+};
 use crate::pages::{self, Pages};
 
 /// Routes that need an API key.
@@ -22,6 +25,10 @@ fn with_key() -> OpenApiRouter<App> {
         .routes(routes!(tasks::create, tasks::list))
         .routes(routes!(tasks::get, tasks::update))
         .routes(routes!(tasks::cancel))
+        .routes(routes!(proofs::list))
+        .routes(routes!(proofs::approve))
+        .routes(routes!(proofs::reject))
+        .routes(routes!(evidence::get))
         .routes(routes!(payments::get))
         .routes(routes!(payments::ledger))
         .routes(routes!(account::get))
@@ -33,19 +40,56 @@ fn with_key() -> OpenApiRouter<App> {
             payment_method::put,
             payment_method::delete
         ))
+        .routes(routes!(test_helpers::advance))
+        .routes(routes!(test_helpers::submit))
+}
+
+/// Routes that need a worker's token.
+fn with_worker_token() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(workers::get, workers::update))
+        .routes(routes!(workers::sign_out))
+        .routes(routes!(workers::open_payout_account))
+        .routes(routes!(workers::earnings))
+        .routes(routes!(workers::subscribe, workers::unsubscribe))
+        .routes(routes!(worker_tasks::available))
+        .routes(routes!(worker_tasks::list))
+        .routes(routes!(worker_tasks::get))
+        .routes(routes!(worker_tasks::accept))
+        .routes(routes!(worker_tasks::start))
+        .routes(routes!(worker_tasks::release))
+        .routes(routes!(worker_tasks::dispute))
+        .routes(routes!(worker_proofs::submit))
+        .routes(routes!(worker_proofs::verification))
+}
+
+/// Routes that need an admin key.
+fn with_admin_key() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(admin::queue))
+        .routes(routes!(admin::item))
+        .routes(routes!(admin::note))
+        .routes(routes!(admin::clear))
+        .routes(routes!(admin::verify))
+        .routes(routes!(admin::refuse))
+        .routes(routes!(admin::suspend))
+}
+
+/// Routes by which workers come in.
+fn without_token() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(workers::sign_up))
+        .routes(routes!(workers::sign_in))
 }
 
 /// Everything that the main address serves. Metrics are there in local mode only.
 pub fn router(app: &App, with_metrics: bool) -> Router {
-    let (with_key, openapi) = described();
-    let mut router = with_key
-        .route_layer(from_fn_with_state(app.clone(), require_key))
-        .merge(open(openapi))
-        .merge(pages::router(Pages {
-            store: app.store.clone(),
-            clock: app.clock.clone(),
-            payments: app.payments.clone(),
-        }));
+    let (described, openapi) = described(Some(app));
+    let mut router = described.merge(open(openapi)).merge(pages::router(Pages {
+        store: app.store.clone(),
+        clock: app.clock.clone(),
+        payments: app.payments.clone(),
+    }));
     if with_metrics {
         router = router.route("/metrics", get(health::metrics));
     }
@@ -58,6 +102,7 @@ fn open(openapi: OpenApi) -> Router<App> {
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/hooks/stripe", post(hooks::stripe))
+        .route("/files/{*key}", get(files::get))
         .merge(SwaggerUi::new("/docs").url("/openapi.json", openapi))
 }
 
@@ -76,11 +121,23 @@ fn finish(router: Router<App>, app: &App) -> Router {
 
 /// The description of the routes, without serving them.
 pub fn openapi() -> OpenApi {
-    described().1
+    described(None).1
 }
 
-fn described() -> (Router<App>, OpenApi) {
-    let (router, mut openapi) = with_key().split_for_parts();
+/// The routes that are described, each behind the key or token that it needs.
+fn described(app: Option<&App>) -> (Router<App>, OpenApi) {
+    let (mut keys, mut openapi) = with_key().split_for_parts();
+    let (mut workers, of_workers) = with_worker_token().split_for_parts();
+    let (mut admins, of_admins) = with_admin_key().split_for_parts();
+    let (open, of_open) = without_token().split_for_parts();
+    if let Some(app) = app {
+        keys = keys.route_layer(from_fn_with_state(app.clone(), require_key));
+        workers = workers.route_layer(from_fn_with_state(app.clone(), require_worker));
+        admins = admins.route_layer(from_fn_with_state(app.clone(), require_admin));
+    }
+    openapi.merge(of_workers);
+    openapi.merge(of_admins);
+    openapi.merge(of_open);
     close_request_bodies(&mut openapi);
-    (router, openapi)
+    (keys.merge(workers).merge(admins).merge(open), openapi)
 }

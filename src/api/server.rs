@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -69,8 +70,9 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: Shutdown, ti
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    let serving = connection(stream, router.clone(), shutdown.clone(), timeouts);
+                Ok((stream, peer)) => {
+                    let handler = Handler { router: router.clone(), peer };
+                    let serving = connection(stream, handler, shutdown.clone(), timeouts);
                     connections.spawn(serving);
                 }
                 Err(error) => {
@@ -93,12 +95,12 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: Shutdown, ti
     }
 }
 
-async fn connection(stream: TcpStream, router: Router, shutdown: Shutdown, timeouts: Timeouts) {
+async fn connection(stream: TcpStream, handler: Handler, shutdown: Shutdown, timeouts: Timeouts) {
     let _ = stream.set_nodelay(true);
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(timeouts.head)
-        .serve_connection(TokioIo::new(stream), Handler(router));
+        .serve_connection(TokioIo::new(stream), handler);
     let stopping = shutdown.started();
     tokio::pin!(stopping);
     let served = tokio::select! {
@@ -122,7 +124,14 @@ const HEAD_TIMED_OUT: &[u8] =
     b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
 /// The router as hyper wants it. Its futures are boxed so that the connection can be polled by hand.
-struct Handler(Router);
+struct Handler {
+    router: Router,
+    peer: SocketAddr,
+}
+
+/// Who is at the other end of the connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
 
 impl hyper::service::Service<Request<Incoming>> for Handler {
     type Response = Response<Body>;
@@ -130,7 +139,9 @@ impl hyper::service::Service<Request<Incoming>> for Handler {
     type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        let mut router = self.0.clone();
-        Box::pin(async move { router.call(request.map(Body::new)).await })
+        let mut router = self.router.clone();
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(Peer(self.peer));
+        Box::pin(async move { router.call(request).await })
     }
 }

@@ -194,6 +194,10 @@ impl<'a> TaskBody<'a> {
             updated_at: task.updated_at,
         })
     }
+
+    pub fn json(task: &Task) -> Result<String, StoreError> {
+        to_json(&TaskBody::of(task)?)
+    }
 }
 
 /// A task as its creation answers it.
@@ -318,7 +322,7 @@ pub async fn create(
     let (status, render) = (StatusCode::CREATED, CreatedTask::json);
     once_prepared(
         &app,
-        &caller,
+        &caller.asker(),
         post,
         status,
         Keep::Plain,
@@ -495,7 +499,7 @@ pub async fn cancel(
     let (owner, id) = (caller.owner(), path.id()?);
     once(
         &app,
-        &caller,
+        &caller.asker(),
         post,
         StatusCode::OK,
         Keep::Plain,

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::{make_data_folder, say};
+use crate::files::FilesLocation;
 use crate::settings::{Given, LogFormat, PaymentSettings, Settings, variable};
 use crate::store::{Location, Store};
 
@@ -13,6 +14,7 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         ("listen", listen(settings)),
         ("data", settings.data.display().to_string()),
         ("database_url", database(&settings.database)),
+        ("files_url", files(&settings.files)),
         ("public_url", shown(settings.public_url.as_deref())),
         ("metrics_listen", shown(settings.metrics_listen)),
         ("payments", payments(&settings.payments)),
@@ -101,6 +103,13 @@ fn database(location: &Location) -> String {
             let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
             format!("PostgreSQL at {place}, {connections} connections")
         }
+    }
+}
+
+fn files(location: &FilesLocation) -> String {
+    match location {
+        FilesLocation::Folder(folder) => folder.display().to_string(),
+        FilesLocation::S3 { bucket, prefix } => format!("s3://{bucket}/{prefix}"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod account;
+mod admin;
 mod doctor;
 mod job;
 mod ledger;
@@ -57,6 +58,7 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             Some(("set-tier", _)) => account::set_tier(&settings, innermost)?,
             _ => unreachable!("clap requires one of the above"),
         },
+        Some(("admin", _)) => admin::create_key(&settings, innermost)?,
         Some(("ledger", ledger)) => match ledger.subcommand() {
             Some(("verify", _)) => return ledger::verify(&settings),
             Some(("export", _)) => ledger::export(&settings)?,
@@ -94,6 +96,7 @@ fn command() -> Command {
         .arg(config_flag())
         .subcommand(serve_command())
         .subcommand(account_command())
+        .subcommand(admin::command())
         .subcommand(ledger::command())
         .subcommand(job::command())
         .subcommand(sandbox::command())

@@ -2,13 +2,16 @@
 
 use std::net::SocketAddr;
 
+use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Failure, open_store, payments};
-use crate::ambient::Clock;
+use crate::ambient::{self, Clock};
 use crate::api::{self, App, Shutdown, Timeouts, Wiring};
+use crate::domain::api_key::hex;
 use crate::domain::{NewAccount, Tier};
+use crate::files::Files;
 use crate::jobs::Jobs;
 use crate::settings::{Given, Settings};
 use crate::store::{Store, Tx};
@@ -31,6 +34,7 @@ pub fn run(given: &Given, settings: &Settings) -> Result<(), Failure> {
         let clock = Clock::system();
         let app = App::new(Wiring {
             payments: payments::open(&settings.payments, &store, &clock, &url)?,
+            files: open_files(&store, settings, &url).await?,
             store,
             clock,
             metrics: telemetry::start_metrics(),
@@ -76,6 +80,20 @@ async fn serve(
         tracing::warn!(%error, "cannot write when keys were used");
     }
     Ok(())
+}
+
+/// Opens the place where files are kept. All servers on a database sign with the same secret.
+async fn open_files(store: &Store, settings: &Settings, url: &str) -> Result<Files, Failure> {
+    let new = hex(&ambient::random::<32>());
+    let secret = store
+        .write(move |tx| tx.service_secret("file_urls", &new))
+        .await?;
+    let key = Sha256::digest(secret).into();
+    let incoming = settings.data.join("incoming");
+    let environment = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    Files::open(&settings.files, &incoming, url, key, environment)
+        .map_err(|reason| Failure(format!("LEGWORK_FILES_URL: {reason}")))
 }
 
 fn jobs(app: &App, shutdown: Shutdown) -> tokio::task::JoinHandle<()> {

@@ -54,6 +54,15 @@ impl Secret {
         Self(format!("{}{}", environment.key_prefix(), hex(random)))
     }
 
+    /// A worker's token.
+    pub fn worker_token(random: &[u8; 32]) -> Self {
+        Self(format!("svc_worker_{}", hex(random)))
+    }
+
+    pub fn admin_key(random: &[u8; 32]) -> Self {
+        Self(format!("svc_admin_{}", hex(random)))
+    }
+
     /// A secret that somebody shows us.
     pub fn presented(text: &str) -> Self {
         Self(text.to_owned())

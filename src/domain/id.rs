@@ -40,7 +40,32 @@ macro_rules! id_types {
     )+ };
 }
 
-id_types!(AccountId, ApiKeyId, RequestId, TaskId, WorkerId);
+id_types!(
+    AccountId,
+    AdminKeyId,
+    ApiKeyId,
+    ProofId,
+    PushSubscriptionId,
+    QueueItemId,
+    RequestId,
+    TaskId,
+    VerificationFileId,
+    WorkerId,
+);
+
+impl AccountId {
+    /// The name under which a worker keeps what accounts keep, such as answers to be replayed.
+    pub fn of_worker(worker: WorkerId) -> Self {
+        Self(worker.0)
+    }
+}
+
+impl WorkerId {
+    /// The worker who is simulated for an account in the world of test.
+    pub fn simulated(account: AccountId) -> Self {
+        Self(account.0)
+    }
+}
 
 fn uuid_v7(now: Timestamp, random: &[u8; 10]) -> Uuid {
     Builder::from_unix_timestamp_millis(now.as_millis().unsigned_abs(), random).into_uuid()

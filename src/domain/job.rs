@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::words::words;
 
 words!(
-    /// What is to be done. The subject of the first four is a task.
+    /// What is to be done. The subject of all but the last is a task.
     JobKind {
         /// Charge the default payment method.
         Charge = "charge",
@@ -15,6 +15,8 @@ words!(
         Refund = "refund",
         /// Pay a worker what was earned.
         Transfer = "transfer",
+        /// Show a task to workers that was posted before they could find it.
+        Post = "post",
         /// Tell ourselves what the embedded processor has to say.
         SandboxNotice = "sandbox_notice",
     }

@@ -3,22 +3,30 @@
 mod words;
 
 pub mod account;
+pub mod admin;
 pub mod api_key;
 pub mod event;
+pub mod geo;
 pub mod id;
 pub mod job;
 pub mod ledger;
 pub mod moves;
 pub mod payment;
 pub mod pricing;
+pub mod proof;
 pub mod rules;
 pub mod task;
 pub mod time;
+pub mod worker;
 
 pub use account::{Account, AccountStatus, NewAccount, Tier};
+pub use admin::{QueueItem, QueueKind, QueueStatus, VerificationFile};
 pub use api_key::{ApiKey, Environment, NewApiKey, Secret};
 pub use event::EventType;
-pub use id::{AccountId, ApiKeyId, RequestId, TaskId, WorkerId};
+pub use id::{
+    AccountId, AdminKeyId, ApiKeyId, ProofId, PushSubscriptionId, QueueItemId, RequestId, TaskId,
+    VerificationFileId, WorkerId,
+};
 pub use job::{JobKind, JobName};
 pub use ledger::{Book, Entry, Postings, Step, Story};
 pub use moves::{Action, Moved, NotAllowed};
@@ -26,6 +34,8 @@ pub use payment::{
     ChargedMethod, Payment, PaymentFailure, PaymentIntent, PaymentMethod, PaymentStatus,
     PayoutAccount, PayoutStatus, ProcessorName,
 };
+pub use proof::{Embedded, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
 pub use rules::Fault;
 pub use task::{NewTask, Owner, Status, Task, TaskEdit};
 pub use time::Timestamp;
+pub use worker::{NewWorker, NotEligible, Worker, WorkerEdit, WorkerStatus};

@@ -140,6 +140,26 @@ impl Action {
         }
     }
 
+    /// Every kind of action, as a simulated worker and the rest of a simulated world would do it.
+    pub fn simulated(worker: WorkerId) -> [Self; 14] {
+        [
+            Self::Pay,
+            Self::Publish,
+            Self::Accept { worker },
+            Self::Start,
+            Self::SubmitProof,
+            Self::Approve,
+            Self::Reject,
+            Self::Dispute,
+            Self::DecidePay,
+            Self::DecideRefund,
+            Self::Overdue,
+            Self::Cancel,
+            Self::Release,
+            Self::LeaveUnpaid,
+        ]
+    }
+
     /// Completes "the task cannot ...".
     const fn what(self) -> &'static str {
         match self {

@@ -6,6 +6,7 @@
 
 mod charge;
 mod outgoing;
+mod post;
 mod sandbox_notice;
 
 use std::sync::Arc;
@@ -189,6 +190,7 @@ impl Jobs {
             JobKind::CancelPayment => charge::cancel(self, job).await,
             JobKind::Refund => outgoing::refund(self, job).await,
             JobKind::Transfer => outgoing::transfer(self, job).await,
+            JobKind::Post => post::post(self, job).await,
             JobKind::SandboxNotice => sandbox_notice::deliver(self, job).await,
         }
     }

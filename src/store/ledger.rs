@@ -3,7 +3,8 @@
 use super::tasks::owned_by;
 use super::{Row, StoreError, Tx, Value};
 use crate::domain::{
-    AccountId, Entry, Environment, Owner, Postings, Status, Step, Story, TaskId, WorkerId,
+    AccountId, Entry, Environment, Owner, Postings, Status, Step, Story, TaskId, Timestamp,
+    WorkerId,
 };
 
 /// The columns of a whole entry, in the order in which `read` takes them.
@@ -36,7 +37,24 @@ super::statements! {
     WORKERS = "SELECT worker_id, environment, balance_cents FROM worker_balances
         WHERE worker_id > ?1 OR (worker_id = ?1 AND environment > ?2)
         ORDER BY worker_id, environment LIMIT ?3";
+    PAYOUTS = "SELECT s.task_id, s.worker_cents, s.recorded_at,
+            (SELECT COUNT(*) FROM ledger_entries t
+                WHERE t.task_id = s.task_id AND t.step = 'transfer')
+        FROM ledger_entries s
+        WHERE s.worker_id = ?1 AND s.step = 'settlement' AND s.environment = 'live'
+        ORDER BY s.recorded_at DESC LIMIT ?2";
+    PAID = "SELECT CAST(COALESCE(SUM(processor_cents), 0) AS BIGINT) FROM ledger_entries
+        WHERE worker_id = ?1 AND step = 'transfer' AND environment = 'live'";
     WORKER = "SELECT balance_cents FROM worker_balances WHERE worker_id = ?1 AND environment = ?2";
+}
+
+/// What a worker earned with a task.
+#[derive(Clone, Copy, Debug)]
+pub struct Payout {
+    pub task: TaskId,
+    pub cents: i64,
+    pub at: Timestamp,
+    pub paid: bool,
 }
 
 /// A task as its escrow sees it.
@@ -179,6 +197,24 @@ impl Tx<'_> {
                 balance_cents: row.get(2)?,
             })
         })
+    }
+
+    /// What a worker has earned, newest first.
+    pub fn payouts_of(&mut self, worker: WorkerId, limit: i64) -> Result<Vec<Payout>, StoreError> {
+        self.all(PAYOUTS, &[worker.to_string().into(), limit.into()], |row| {
+            Ok(Payout {
+                task: row.parse(0, TaskId::parse)?,
+                cents: row.get(1)?,
+                at: row.get(2)?,
+                paid: row.get::<i64>(3)? > 0,
+            })
+        })
+    }
+
+    /// What has been transferred to a worker.
+    pub fn paid_to(&mut self, worker: WorkerId) -> Result<i64, StoreError> {
+        let paid = self.optional(PAID, &[worker.to_string().into()], |row| row.get(0))?;
+        Ok(paid.unwrap_or(0))
     }
 
     /// What a worker has earned and not been paid yet.

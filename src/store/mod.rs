@@ -3,6 +3,7 @@
 mod engine;
 
 mod accounts;
+mod admin;
 mod api_keys;
 mod idempotency;
 mod jobs;
@@ -11,8 +12,11 @@ mod notices;
 mod payment_methods;
 mod payments;
 mod payout_accounts;
+mod posted_tasks;
+mod proofs;
 mod sandbox;
 mod tasks;
+mod workers;
 
 use std::sync::Arc;
 
@@ -25,8 +29,10 @@ pub use api_keys::KeyHolder;
 pub use idempotency::{IdempotencyRecord, IdempotencyScope};
 pub use jobs::{ClaimedJob, ListedJob};
 pub use ledger::{DeveloperBalances, TaskMoney, WorkerBalance};
+pub use posted_tasks::{PostedOrder, PostedTask};
 pub use sandbox::{SandboxMovement, SandboxNotice, SandboxPayment, SandboxPayoutAccount};
 pub use tasks::{ListedTask, TaskCounts, TaskPage};
+pub use workers::PushSubscription;
 
 /// Declares the statements of a file, and lists them for the test that prepares each on both
 /// engines.
@@ -48,6 +54,11 @@ const MIGRATIONS: &[Migration] = &[
         version: 2,
         name: "money",
         sql: include_str!("migrations/0002_money.sql"),
+    },
+    Migration {
+        version: 3,
+        name: "workers",
+        sql: include_str!("migrations/0003_workers.sql"),
     },
 ];
 
@@ -126,6 +137,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
     [
         ALL,
         accounts::ALL,
+        admin::ALL,
         api_keys::ALL,
         idempotency::ALL,
         jobs::ALL,
@@ -134,8 +146,11 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         payment_methods::ALL,
         payments::ALL,
         payout_accounts::ALL,
+        posted_tasks::ALL,
+        proofs::ALL,
         sandbox::ALL,
         tasks::ALL,
+        workers::ALL,
     ]
     .into_iter()
     .flatten()

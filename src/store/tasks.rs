@@ -37,6 +37,10 @@ super::statements! {
     ONE = concat!("SELECT ", columns!(), " FROM tasks
         WHERE id = ?1 AND account_id || '' = ?2 AND environment || '' = ?3");
     BY_ID = concat!("SELECT ", columns!(), " FROM tasks WHERE id = ?1");
+    OF_WORKER = concat!("SELECT ", columns!(), " FROM tasks
+        WHERE worker_id = ?1 AND environment = 'live' ORDER BY assigned_at DESC, id DESC
+        LIMIT ?2 OFFSET ?3");
+    COUNT_OF_WORKER = "SELECT COUNT(*) FROM tasks WHERE worker_id = ?1 AND environment = 'live'";
     EDIT = "UPDATE tasks SET title = ?2, description = ?3, instructions = ?4, deadline = ?5,
             updated_at = ?6
         WHERE id = ?1 AND status = ?7";
@@ -235,6 +239,20 @@ impl Tx<'_> {
         self.optional(BY_ID, &[id.to_string().into()], read)
     }
 
+    /// A page of the live tasks that a worker has or had, newest first, and how many there are.
+    pub fn tasks_of_worker(
+        &mut self,
+        worker: WorkerId,
+        limit: i64,
+        offset: i64,
+    ) -> Result<(Vec<Task>, i64), StoreError> {
+        let worker = worker.to_string();
+        let values = [(&worker).into(), limit.into(), offset.into()];
+        let tasks = self.all(OF_WORKER, &values, read)?;
+        let count = self.optional(COUNT_OF_WORKER, &[(&worker).into()], |row| row.get(0))?;
+        Ok((tasks, count.unwrap_or(0)))
+    }
+
     /// Stores new words for a task that is still in the status it was read in.
     pub fn edit_task(&mut self, task: &Task) -> Result<(), StoreError> {
         self.execute_one(
@@ -279,9 +297,23 @@ impl Tx<'_> {
         let postings = moved.entry.as_ref().map(|entry| entry.postings);
         values.extend(developer_books(postings.unwrap_or_default()));
         self.execute_one(COUNT_MOVE, &values)?;
-        match &moved.entry {
-            Some(entry) => self.write_entry(entry),
-            None => Ok(()),
+        if let Some(entry) = &moved.entry {
+            self.write_entry(entry)?;
+        }
+        self.show_or_hide(moved)
+    }
+
+    /// Workers find live tasks while they are posted, and only then.
+    fn show_or_hide(&mut self, moved: &Moved) -> Result<(), StoreError> {
+        if moved.task.owner.environment != Environment::Live {
+            return Ok(());
+        }
+        if moved.task.status == Status::Posted {
+            self.post_task(&moved.task)
+        } else if moved.from == Status::Posted {
+            self.withdraw_task(moved.task.id)
+        } else {
+            Ok(())
         }
     }
 

@@ -1,32 +1,50 @@
 //! What the service does: one file for each thing, each a plain function over one transaction.
 
 mod act;
+mod advance_task;
 mod authenticate;
 mod cancel_task;
 mod create_account;
 mod create_api_key;
 mod create_task;
+mod evidence;
+mod find_tasks;
 mod payment;
 mod payout_account;
 mod receive_notice;
+mod review_proof;
 mod revoke_api_key;
+mod sign_in_worker;
+mod submit_proof;
 mod update_task;
 mod verify_ledger;
+mod verify_worker;
+mod worker_acts;
 
 pub use act::act;
+pub use advance_task::{advance_task, way};
 pub use authenticate::authenticate;
 pub use cancel_task::cancel_task;
 pub use create_account::{OpenedAccount, create_account};
 pub use create_api_key::{IssuedKey, create_api_key};
 pub use create_task::{Funding, create_task};
+pub use evidence::{Evidence, Finding, evidence};
+pub use find_tasks::{Found, FoundCursor, Search, SearchOrder, find_tasks};
 pub use payment::{payment_cancelled, payment_failed, payment_succeeded, refunded, transferred};
 pub use payout_account::{payout_account_changed, payout_account_opened, waits_for_payout_account};
 pub use receive_notice::{receive_notice, receive_sandbox_notice};
+pub use review_proof::{Reviewed, approve_proof, reject_proof};
 pub use revoke_api_key::revoke_api_key;
+pub use sign_in_worker::{TOKEN_LIFE, authenticate_worker, issue_token, sign_up_worker};
+pub use submit_proof::submit_proof;
 pub use update_task::update_task;
 pub use verify_ledger::{LedgerReport, VerifyError, verify_ledger};
+pub use verify_worker::{
+    authenticate_admin, refuse_worker, send_verification, suspend_worker, verify_worker,
+};
+pub use worker_acts::{accept_task, dispute_task, own_task, release_task, start_task};
 
-use crate::domain::NotAllowed;
+use crate::domain::{NotAllowed, NotEligible, WorkerStatus};
 use crate::payments::ProcessorError;
 use crate::store::StoreError;
 
@@ -39,8 +57,29 @@ pub enum Refusal {
     AccountSuspended,
     #[error("no such task")]
     TaskNotFound,
+    #[error("no such proof")]
+    ProofNotFound,
+    #[error("no such worker")]
+    WorkerNotFound,
+    #[error("no such item")]
+    ItemNotFound,
     #[error("no such API key")]
     KeyNotFound,
+    #[error("the e-mail address or the password is wrong")]
+    WrongPassword,
+    #[error("a worker with this e-mail address exists already")]
+    WorkerEmailTaken,
+    #[error(transparent)]
+    NotEligible(#[from] NotEligible),
+    #[error("a worker who is {status} cannot {what}")]
+    InvalidWorkerState {
+        status: WorkerStatus,
+        what: &'static str,
+    },
+    #[error("this proof has been reviewed already")]
+    ProofReviewed,
+    #[error("the time to dispute is over")]
+    TooLateToDispute,
     #[error("the limit of {limit} tasks a month is reached")]
     TaskLimitExceeded { limit: i64 },
     #[error("an account with this e-mail address exists already")]
@@ -48,6 +87,9 @@ pub enum Refusal {
     /// With the reason, which is for the log alone.
     #[error("payments cannot be made right now; try again later")]
     PaymentUnavailable(String),
+    /// With the reason, which is for the log alone.
+    #[error("files cannot be stored right now; try again later")]
+    FilesUnavailable(String),
     #[error(transparent)]
     NotAllowed(#[from] NotAllowed),
     #[error(transparent)]

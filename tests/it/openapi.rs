@@ -35,13 +35,16 @@ fn every_operation_is_described_with_its_errors_and_an_example() {
                     "{name}: {status} has no example"
                 );
             }
-            if let Some(body) = operation.get("requestBody") {
+            let body = operation.get("requestBody");
+            // A form with files has no example that could stand in a document.
+            if let Some(body) = body.filter(|body| body["content"]["multipart/form-data"].is_null())
+            {
                 let content = &body["content"]["application/json"];
                 assert!(has_example(content, schemas), "{name}: no example body");
             }
         }
     }
-    assert_eq!(operations, 15);
+    assert_eq!(operations, 46);
 }
 
 fn has_example(content: &Value, schemas: &Value) -> bool {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use legwork::ambient::Clock;
 use legwork::api::{self, App, Shutdown, Timeouts, Wiring};
 use legwork::domain::{AccountId, NewAccount, Tier, Timestamp};
+use legwork::files::{Files, FilesLocation};
 use legwork::jobs::Jobs;
 use legwork::payments::{Payments, Sandbox};
 use legwork::store::Store;
@@ -23,6 +24,7 @@ pub struct TestApp {
     /// Nothing runs on its own here: a test drains the jobs when it wants them done.
     pub jobs: Jobs,
     pub payments: Payments,
+    pub app: App,
     pub database: Arc<Database>,
     _stop: Arc<StopOnDrop>,
 }
@@ -91,6 +93,7 @@ impl TestApp {
             store: store.clone(),
             clock: clock.clone(),
             payments: payments.clone(),
+            files: files(database, &format!("http://{address}")),
             metrics: telemetry::start_metrics(),
             rate_limited: true,
             timeouts,
@@ -104,6 +107,7 @@ impl TestApp {
             address,
             jobs: Jobs::new(store.clone(), clock.clone(), processor),
             payments,
+            app,
             clock,
             store,
             database: database.clone(),
@@ -144,4 +148,10 @@ impl TestApp {
 
 fn sandbox(store: &Store, clock: &Clock, url: &str) -> Payments {
     Payments::sandbox(Sandbox::new(store.clone(), clock.clone(), url.to_owned()))
+}
+
+fn files(database: &Database, url: &str) -> Files {
+    let folder = database.folder.path();
+    let location = FilesLocation::Folder(folder.join("files"));
+    Files::open(&location, &folder.join("incoming"), url, [7; 32], []).unwrap()
 }

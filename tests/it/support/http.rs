@@ -39,6 +39,10 @@ impl Client {
         }
     }
 
+    pub fn key(&self) -> &str {
+        self.key.as_deref().unwrap()
+    }
+
     pub async fn get(&self, path: &str) -> Reply {
         self.send("GET", path, &[], "").await
     }
@@ -61,6 +65,27 @@ impl Client {
         let path = format!("/pay/{client_secret}");
         self.send("POST", &path, &form, format!("card={card}"))
             .await
+    }
+
+    /// Sends a form: texts and files by name.
+    pub async fn send_form(&self, path: &str, parts: &[(&str, &[u8])]) -> Reply {
+        let mut body = Vec::new();
+        for (name, content) in parts {
+            let head = format!(
+                "--boundary\r\nContent-Disposition: form-data; name=\"{name}\"{}\r\n\r\n",
+                if content.len() > 100 {
+                    "; filename=\"../../etc/passwd\""
+                } else {
+                    ""
+                }
+            );
+            body.extend_from_slice(head.as_bytes());
+            body.extend_from_slice(content);
+            body.extend_from_slice(b"\r\n");
+        }
+        body.extend_from_slice(b"--boundary--\r\n");
+        let form = [("content-type", "multipart/form-data; boundary=boundary")];
+        self.send("POST", path, &form, body).await
     }
 
     pub async fn delete(&self, path: &str) -> Reply {

@@ -8,6 +8,7 @@ mod http;
 mod money;
 mod process;
 mod proxy;
+mod worker;
 
 pub use app::TestApp;
 pub use database::{Database, Engine};
@@ -17,6 +18,7 @@ pub use http::{Client, Reply, exchange};
 pub use money::balance;
 pub use process::{Command, Server, key_in};
 pub use proxy::Proxy;
+pub use worker::{PASSWORD, Worker, photo, signature};
 
 use std::sync::Arc;
 

@@ -1,0 +1,239 @@
+//! A file on its way in: it lies in the incoming folder until it is known what becomes of it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::{FilesError, blocking};
+use crate::ambient;
+use crate::domain::Timestamp;
+use crate::domain::api_key::hex;
+
+/// What is gathered before it is hashed and written in one go, on a thread that may block.
+const BUFFER_BYTES: usize = 512 << 10;
+
+/// A file that is being received. Dropped, it leaves nothing.
+pub struct Incoming {
+    spool: Spool,
+    /// Away while a thread writes; gone for good if nobody waited for that.
+    writer: Option<Writer>,
+    buffer: Vec<u8>,
+    size: u64,
+    limit: u64,
+}
+
+struct Writer {
+    file: File,
+    hash: Sha256,
+}
+
+impl Incoming {
+    pub(super) async fn begin(
+        folder: &Path,
+        limit: u64,
+        now: Timestamp,
+    ) -> Result<Self, FilesError> {
+        let path = folder.join(spool_name(now));
+        blocking(move || {
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(&path)?;
+            Ok::<_, io::Error>(Self::on(file, path, limit))
+        })
+        .await
+    }
+
+    fn on(file: File, path: PathBuf, limit: u64) -> Self {
+        let hash = Sha256::new();
+        Self {
+            spool: Spool { path, moved: false },
+            writer: Some(Writer { file, hash }),
+            buffer: Vec::new(),
+            size: 0,
+            limit,
+        }
+    }
+
+    /// Takes in the next bytes. What would go beyond the limit is not taken, and the file cannot
+    /// be finished any more in any way that makes sense: drop it.
+    pub async fn write(&mut self, mut bytes: &[u8]) -> Result<(), FilesError> {
+        let limit = self.limit;
+        let size = self.size.saturating_add(bytes.len() as u64);
+        if size > limit {
+            return Err(FilesError::TooLarge { limit });
+        }
+        self.size = size;
+        while !bytes.is_empty() {
+            let room = BUFFER_BYTES - self.buffer.len();
+            let (taken, rest) = bytes.split_at(room.min(bytes.len()));
+            self.buffer.extend_from_slice(taken);
+            bytes = rest;
+            if self.buffer.len() == BUFFER_BYTES {
+                self.flush().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How much has come so far.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// All bytes have come.
+    pub async fn finish(mut self) -> Result<Received, FilesError> {
+        self.flush().await?;
+        let Writer { file, hash } = self.writer.ok_or_else(interrupted)?;
+        Ok(Received {
+            spool: self.spool,
+            file,
+            size: self.size,
+            sha256: hex(&hash.finalize()),
+        })
+    }
+
+    async fn flush(&mut self) -> Result<(), FilesError> {
+        let mut writer = self.writer.take().ok_or_else(interrupted)?;
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let (writer, buffer) = blocking(move || {
+            writer.hash.update(&buffer);
+            writer.file.write_all(&buffer)?;
+            buffer.clear();
+            Ok::<_, io::Error>((writer, buffer))
+        })
+        .await?;
+        self.writer = Some(writer);
+        self.buffer = buffer;
+        Ok(())
+    }
+}
+
+fn interrupted() -> FilesError {
+    FilesError::Unavailable("an earlier write of this file failed".to_owned())
+}
+
+/// A file that has come whole and can be looked at. Dropped without being kept, it leaves nothing.
+pub struct Received {
+    pub(super) spool: Spool,
+    pub(super) file: File,
+    size: u64,
+    sha256: String,
+}
+
+impl Received {
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// In hex.
+    pub fn sha256(&self) -> &str {
+        &self.sha256
+    }
+
+    /// Where it lies until it is kept or dropped.
+    pub fn path(&self) -> &Path {
+        &self.spool.path
+    }
+}
+
+/// A file in the incoming folder, which goes when this does.
+pub(super) struct Spool {
+    path: PathBuf,
+    moved: bool,
+}
+
+impl Spool {
+    /// Gives the file its place, and whatever was there before goes.
+    pub fn move_to(mut self, place: &Path) -> io::Result<()> {
+        std::fs::rename(&self.path, place)?;
+        self.moved = true;
+        Ok(())
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        if self.moved {
+            return;
+        }
+        // A failure leaves the file for `remove_abandoned`.
+        let path = std::mem::take(&mut self.path);
+        let remove = move || drop(std::fs::remove_file(path));
+        // Removing a large file takes milliseconds, and this may be a thread that serves requests.
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(remove)),
+            Err(_) => remove(),
+        }
+    }
+}
+
+/// The moment in 12 hex digits, so that the age of a file can be told by its name, and 20 at random.
+fn spool_name(now: Timestamp) -> String {
+    let millis = now.as_millis().max(0);
+    format!("{millis:012x}{}", hex(&ambient::random_for_id()))
+}
+
+/// Removes what a process left that ended while files were coming in.
+pub(super) fn remove_abandoned(folder: &Path, before: Timestamp) -> io::Result<usize> {
+    let mut removed = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let begun = name.to_str().and_then(begun_at);
+        if begun.is_some_and(|begun| begun < before.as_millis()) {
+            match std::fs::remove_file(entry.path()) {
+                Ok(()) => removed += 1,
+                // Another process was faster.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+    Ok(removed)
+}
+
+/// When a spool file of this name was begun; none if it is no spool file.
+fn begun_at(name: &str) -> Option<i64> {
+    let ours = name.len() == 32 && name.bytes().all(|b| b.is_ascii_hexdigit());
+    ours.then(|| i64::from_str_radix(&name[..12], 16).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_full_disk_is_no_place_for_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut incoming = Incoming::on(full, folder.path().join("none"), u64::MAX);
+        incoming.write(b"small enough to wait").await.unwrap();
+        let failed = incoming.finish().await.err().unwrap();
+        assert!(matches!(failed, FilesError::Unavailable(_)), "{failed}");
+
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut incoming = Incoming::on(full, folder.path().join("none"), u64::MAX);
+        for _ in 0..2 {
+            let failed = incoming.write(&[0; BUFFER_BYTES]).await.unwrap_err();
+            assert!(matches!(failed, FilesError::Unavailable(_)), "{failed}");
+        }
+        assert!(incoming.finish().await.is_err(), "it is not whole");
+    }
+
+    #[test]
+    fn the_age_of_a_spool_file_is_in_its_name() {
+        let now = Timestamp::from_millis(1_763_200_000_123);
+        let name = spool_name(now);
+        assert_eq!(begun_at(&name), Some(now.as_millis()));
+        assert_ne!(name, spool_name(now));
+        assert_eq!(begun_at("notes.txt"), None);
+        assert_eq!(begun_at("lost+found"), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! Where files are kept, as an operator says it.
+
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FilesLocation {
+    Folder(PathBuf),
+    /// The prefix has no slash at its ends and may be empty.
+    S3 {
+        bucket: String,
+        prefix: String,
+    },
+}
+
+impl FilesLocation {
+    /// Reads `file:`, which is a folder in the data folder, or `s3://bucket/prefix`.
+    pub fn rule(text: &str, data: &Path) -> Result<Self, String> {
+        if text == "file:" {
+            return Ok(Self::Folder(data.join("files")));
+        }
+        text.strip_prefix("s3://").and_then(s3).ok_or_else(|| {
+            "must be file: (a folder in the data folder) or s3://bucket/prefix".to_owned()
+        })
+    }
+}
+
+fn s3(text: &str) -> Option<FilesLocation> {
+    let text = text.trim_end_matches('/');
+    let (bucket, prefix) = text.split_once('/').unwrap_or((text, ""));
+    let well_formed = (3..=63).contains(&bucket.len()) && text.split('/').all(is_plain);
+    well_formed.then(|| FilesLocation::S3 {
+        bucket: bucket.to_owned(),
+        prefix: prefix.to_owned(),
+    })
+}
+
+/// Nothing that would have to be escaped in a URL, and no dots that lead elsewhere.
+fn is_plain(part: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+    part.bytes().all(plain) && part.bytes().any(|b| b.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<FilesLocation, String> {
+        FilesLocation::rule(text, Path::new("/data"))
+    }
+
+    #[test]
+    fn a_folder_or_a_bucket() {
+        let folder = FilesLocation::Folder("/data/files".into());
+        assert_eq!(read("file:"), Ok(folder));
+        for (text, bucket, prefix) in [
+            ("s3://bucket", "bucket", ""),
+            ("s3://bucket/", "bucket", ""),
+            ("s3://my.bucket-1/a", "my.bucket-1", "a"),
+            ("s3://bucket/a/b_c/", "bucket", "a/b_c"),
+        ] {
+            let (bucket, prefix) = (bucket.to_owned(), prefix.to_owned());
+            assert_eq!(read(text), Ok(FilesLocation::S3 { bucket, prefix }));
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for text in [
+            "",
+            "file",
+            "file:///etc",
+            "s3:",
+            "s3://",
+            "s3:///prefix",
+            "s3://ab",
+            "s3://bucket//prefix",
+            "s3://bucket/../other",
+            "s3://bucket/a b",
+            "s3://bucket?region=x",
+            "s3://key:secret@bucket",
+            "https://bucket.example",
+        ] {
+            assert!(read(text).is_err(), "{text:?}");
+        }
+    }
+}

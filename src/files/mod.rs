@@ -1,0 +1,273 @@
+//! Where the files of workers and of the service are kept: in a folder, or in a bucket of S3.
+//!
+//! A file comes in through the incoming folder of this machine, never through memory, and is kept
+//! whole or not at all. It is read through a URL that is good for an hour.
+
+mod folder;
+mod incoming;
+mod key;
+mod location;
+mod s3;
+mod s3_http;
+mod signature;
+
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use sha2::{Digest, Sha256};
+use tokio::sync::{AcquireError, Semaphore};
+
+use crate::domain::Timestamp;
+use crate::domain::api_key::hex;
+use folder::Folder;
+pub use incoming::{Incoming, Received};
+pub use key::{FileKey, Shelf};
+pub use location::FilesLocation;
+use s3::S3;
+use signature::Signatures;
+pub use signature::{SignatureError, SignedFile};
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FilesError {
+    #[error("the file has more than {limit} bytes")]
+    TooLarge { limit: u64 },
+    #[error("there is no such file")]
+    NotFound,
+    /// The disk is full, the folder is gone, S3 does not answer. Nothing was kept.
+    #[error("files cannot be kept or read: {0}")]
+    Unavailable(String),
+}
+
+impl From<io::Error> for FilesError {
+    fn from(error: io::Error) -> Self {
+        Self::Unavailable(error.to_string())
+    }
+}
+
+/// A file that is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredFile {
+    pub key: FileKey,
+    pub size: u64,
+    /// In hex.
+    pub sha256: String,
+    pub content_type: String,
+}
+
+/// The bytes of a file, in pieces of bounded size.
+pub type FileStream = BoxStream<'static, io::Result<Bytes>>;
+
+/// The place where files are kept. Cheap to clone.
+#[derive(Clone)]
+pub struct Files {
+    place: Place,
+    incoming: Arc<PathBuf>,
+    signatures: Arc<Signatures>,
+}
+
+#[derive(Clone)]
+enum Place {
+    Folder(Arc<Folder>),
+    S3(S3),
+}
+
+impl Files {
+    /// Makes the folders that are missing. `environment` is where S3 finds its `AWS_...` variables.
+    pub fn open(
+        location: &FilesLocation,
+        incoming: &Path,
+        public_url: &str,
+        signing_key: [u8; 32],
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, String> {
+        folder::make_folder(incoming).map_err(|e| format!("{}: {e}", incoming.display()))?;
+        let place = match location {
+            FilesLocation::Folder(root) => Place::Folder(Arc::new(Folder::open(root, incoming)?)),
+            FilesLocation::S3 { bucket, prefix } => {
+                Place::S3(S3::open(bucket, prefix, environment)?)
+            }
+        };
+        Ok(Self {
+            place,
+            incoming: Arc::new(incoming.to_owned()),
+            signatures: Arc::new(Signatures::new(public_url, signing_key)),
+        })
+    }
+
+    /// Begins to take in a file of at most so many bytes.
+    pub async fn receive(&self, limit: u64, now: Timestamp) -> Result<Incoming, FilesError> {
+        Incoming::begin(&self.incoming, limit, now).await
+    }
+
+    /// Gives a received file its place for good: when this returns, it outlives a crash. What was
+    /// kept under the key before is replaced in one step. Goes on when nobody waits any more.
+    pub async fn keep(
+        &self,
+        received: Received,
+        key: FileKey,
+        content_type: &str,
+    ) -> Result<StoredFile, FilesError> {
+        let stored = StoredFile {
+            key,
+            size: received.size(),
+            sha256: received.sha256().to_owned(),
+            content_type: content_type.to_owned(),
+        };
+        match &self.place {
+            Place::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.keep(received, key)).await?;
+            }
+            Place::S3(s3) => s3.keep(received, key, content_type).await?,
+        }
+        Ok(stored)
+    }
+
+    /// Keeps a small file that is in memory anyway.
+    pub async fn put(
+        &self,
+        key: FileKey,
+        bytes: Bytes,
+        content_type: &str,
+        now: Timestamp,
+    ) -> Result<StoredFile, FilesError> {
+        if let Place::S3(s3) = &self.place {
+            let (size, sha256) = (bytes.len() as u64, hex(&Sha256::digest(&bytes)));
+            s3.put(key, bytes, content_type).await?;
+            let content_type = content_type.to_owned();
+            return Ok(StoredFile {
+                key,
+                size,
+                sha256,
+                content_type,
+            });
+        }
+        let mut incoming = self.receive(u64::MAX, now).await?;
+        incoming.write(&bytes).await?;
+        self.keep(incoming.finish().await?, key, content_type).await
+    }
+
+    /// That it is absent is fine.
+    pub async fn delete(&self, key: FileKey) -> Result<(), FilesError> {
+        match &self.place {
+            Place::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.delete(key)).await
+            }
+            Place::S3(s3) => s3.delete(key).await,
+        }
+    }
+
+    pub async fn size(&self, key: FileKey) -> Result<Option<u64>, FilesError> {
+        match &self.place {
+            Place::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.size(key)).await
+            }
+            Place::S3(s3) => s3.size(key).await,
+        }
+    }
+
+    /// A range that lies within the file.
+    pub async fn read(&self, key: FileKey, range: Range<u64>) -> Result<FileStream, FilesError> {
+        match &self.place {
+            Place::Folder(folder) => {
+                let (folder, within) = (folder.clone(), range.clone());
+                let file = blocking(move || folder.open_file(key, &within)).await?;
+                Ok(folder::stream(file.ok_or(FilesError::NotFound)?, range))
+            }
+            Place::S3(s3) => s3.read(key, range).await,
+        }
+    }
+
+    /// Where the file can be read for an hour by whoever has the URL. In S3 the content type is the
+    /// one it was kept with, and the hour begins with the machine's time.
+    pub async fn signed_url(
+        &self,
+        key: FileKey,
+        content_type: &str,
+        now: Timestamp,
+    ) -> Result<String, FilesError> {
+        match &self.place {
+            Place::Folder(_) => Ok(self.signatures.url(key, content_type, now)),
+            Place::S3(s3) => s3.signed_url(key).await,
+        }
+    }
+
+    /// What a URL of the folder opens. Takes what stands after `/files/`, up to the question mark
+    /// and after it, both as they came, with nothing decoded.
+    pub fn check(
+        &self,
+        key: &str,
+        query: &str,
+        now: Timestamp,
+    ) -> Result<SignedFile, SignatureError> {
+        self.signatures.check(key, query, now)
+    }
+
+    /// Kept files older than a moment, the oldest first: at most `limit` of them, and only those
+    /// after a key. The last one leads to the next page; after an empty page there is none.
+    pub async fn kept_before(
+        &self,
+        shelf: Shelf,
+        moment: Timestamp,
+        after: Option<FileKey>,
+        limit: usize,
+    ) -> Result<Vec<FileKey>, FilesError> {
+        let end = FileKey::first_of(shelf, moment);
+        match &self.place {
+            Place::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.list(after, end, limit)).await
+            }
+            Place::S3(s3) => s3.list(after, end, limit).await,
+        }
+    }
+
+    /// Removes what began to come in before a moment and was neither kept nor dropped: the process
+    /// had ended. Says how many there were.
+    pub async fn remove_abandoned(&self, before: Timestamp) -> Result<usize, FilesError> {
+        let folder = self.incoming.clone();
+        blocking(move || incoming::remove_abandoned(&folder, before)).await
+    }
+}
+
+/// How many threads work on files at once. A disk is not faster with more, and each takes memory.
+static THREADS: Semaphore = Semaphore::const_new(32);
+
+/// Runs what blocks where it may.
+async fn blocking<T, E>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, FilesError>
+where
+    T: Send + 'static,
+    E: Into<FilesError> + Send + 'static,
+{
+    on_a_thread(THREADS.acquire().await, work).await
+}
+
+/// The turn is held until the work is done, also when nobody waits for it any more.
+async fn on_a_thread<P, T, E>(
+    turn: Result<P, AcquireError>,
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, FilesError>
+where
+    P: Send + 'static,
+    T: Send + 'static,
+    E: Into<FilesError> + Send + 'static,
+{
+    let turn = turn.map_err(|e| FilesError::Unavailable(e.to_string()))?;
+    let work = move || {
+        let done = work();
+        drop(turn);
+        done
+    };
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(Into::into),
+        Err(ended) => Err(FilesError::Unavailable(ended.to_string())),
+    }
+}

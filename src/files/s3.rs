@@ -1,0 +1,270 @@
+//! Files in a bucket that speaks S3.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::ready;
+use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::path::Path;
+use object_store::signer::Signer;
+use object_store::{
+    Attribute, Attributes, BackoffConfig, Error, GetOptions, GetRange, MultipartUpload,
+    ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions, RetryConfig,
+};
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+
+use super::incoming::Received;
+use super::s3_http::Connector;
+use super::{FileKey, FilesError, on_a_thread, signature};
+
+/// What is sent in one request. Only larger files go in several.
+const PART_BYTES: u64 = 8 << 20;
+/// How many files are sent at once. Of each there is one part in memory.
+const UPLOADS_AT_ONCE: usize = 8;
+
+/// Somebody waits for the answer: better to say soon that it cannot be had.
+const RETRIES: RetryConfig = RetryConfig {
+    backoff: BackoffConfig {
+        init_backoff: Duration::from_millis(100),
+        max_backoff: Duration::from_secs(2),
+        base: 2.0,
+    },
+    max_retries: 3,
+    retry_timeout: Duration::from_secs(20),
+};
+
+#[derive(Clone)]
+pub struct S3 {
+    bucket: AmazonS3,
+    prefix: String,
+    turns: Arc<Semaphore>,
+}
+
+impl S3 {
+    /// `environment` has the usual variables: `AWS_ACCESS_KEY_ID`, `AWS_REGION` and so on.
+    pub fn open(
+        bucket: &str,
+        prefix: &str,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, String> {
+        let mut builder = AmazonS3Builder::new();
+        for (name, value) in environment {
+            let key = name.to_ascii_lowercase().parse();
+            if let (true, Ok(key)) = (name.starts_with("AWS_"), key) {
+                builder = builder.with_config(key, value);
+            }
+        }
+        let bucket = builder
+            .with_bucket_name(bucket)
+            .with_allow_http(true)
+            .with_disable_bulk_delete(true)
+            .with_retry(RETRIES)
+            .with_http_connector(Connector::new()?)
+            .build()
+            .map_err(|e| e.to_string())?;
+        Ok(Self {
+            bucket,
+            prefix: prefix.to_owned(),
+            turns: Arc::new(Semaphore::new(UPLOADS_AT_ONCE)),
+        })
+    }
+
+    /// On a thread that may block: the file is read there, and every part is hashed for its
+    /// signature. It goes on when nobody waits any more, so that it ends in one of two ways.
+    pub async fn keep(
+        &self,
+        received: Received,
+        key: FileKey,
+        content_type: &str,
+    ) -> Result<(), FilesError> {
+        let store = self.clone();
+        let attributes = attributes(content_type);
+        let runtime = Handle::current();
+        let turn = self.turns.clone().acquire_owned().await;
+        on_a_thread(turn, move || {
+            runtime.block_on(store.upload(&received, &store.path(key), attributes))
+        })
+        .await
+    }
+
+    pub async fn put(
+        &self,
+        key: FileKey,
+        bytes: Bytes,
+        content_type: &str,
+    ) -> Result<(), FilesError> {
+        self.put_whole(&self.path(key), bytes, attributes(content_type))
+            .await
+    }
+
+    pub async fn delete(&self, key: FileKey) -> Result<(), FilesError> {
+        match self.bucket.delete(&self.path(key)).await {
+            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    pub async fn size(&self, key: FileKey) -> Result<Option<u64>, FilesError> {
+        match self.bucket.head(&self.path(key)).await {
+            Ok(file) => Ok(Some(file.size)),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    pub async fn read(
+        &self,
+        key: FileKey,
+        range: Range<u64>,
+    ) -> Result<BoxStream<'static, io::Result<Bytes>>, FilesError> {
+        // S3 knows no range without bytes.
+        if range.is_empty() {
+            let size = self.size(key).await?.ok_or(FilesError::NotFound)?;
+            return match range.start == range.end && range.end <= size {
+                true => Ok(futures_util::stream::empty().boxed()),
+                false => Err(beyond_the_end()),
+            };
+        }
+        let wanted = GetOptions::new().with_range(Some(GetRange::Bounded(range.clone())));
+        let file = match self.bucket.get_opts(&self.path(key), wanted).await {
+            Ok(file) => file,
+            Err(Error::NotFound { .. }) => return Err(FilesError::NotFound),
+            Err(e) => return Err(e.into()),
+        };
+        if file.range != range {
+            return Err(beyond_the_end());
+        }
+        Ok(file.into_stream().map_err(io::Error::from).boxed())
+    }
+
+    /// The machine's clock counts, and nobody can set it: S3 compares with its own.
+    pub async fn signed_url(&self, key: FileKey) -> Result<String, FilesError> {
+        let path = self.path(key);
+        let method = reqwest::Method::GET;
+        let url = self
+            .bucket
+            .signed_url(method, &path, signature::GOOD_FOR)
+            .await?;
+        Ok(url.into())
+    }
+
+    /// Keys after one key and before another, in order. S3 lists in this order.
+    pub async fn list(
+        &self,
+        after: Option<FileKey>,
+        end: FileKey,
+        limit: usize,
+    ) -> Result<Vec<FileKey>, FilesError> {
+        let shelf = Path::from(self.below_prefix(end.shelf().as_str()));
+        let listed = match after {
+            Some(after) => self
+                .bucket
+                .list_with_offset(Some(&shelf), &self.path(after)),
+            None => self.bucket.list(Some(&shelf)),
+        };
+        let found: Vec<FileKey> = listed
+            .try_filter_map(|file| ready(Ok(self.key(&file.location))))
+            .try_take_while(|key| ready(Ok(*key < end)))
+            .take(limit)
+            .try_collect()
+            .await?;
+        Ok(found)
+    }
+
+    async fn upload(
+        &self,
+        received: &Received,
+        path: &Path,
+        attributes: Attributes,
+    ) -> Result<(), FilesError> {
+        if received.size() <= PART_BYTES {
+            let bytes = part(&received.file, 0..received.size())?;
+            return self.put_whole(path, bytes, attributes).await;
+        }
+        let options = PutMultipartOptions::from(attributes);
+        let mut upload = self.bucket.put_multipart_opts(path, options).await?;
+        let sent = self.send_parts(received, upload.as_mut()).await;
+        if sent.is_err() {
+            // If that fails as well, the bucket's own rule for unfinished uploads removes the parts.
+            drop(upload.abort().await);
+        }
+        sent
+    }
+
+    /// One after the other: side by side they would all be in memory.
+    async fn send_parts(
+        &self,
+        received: &Received,
+        upload: &mut dyn MultipartUpload,
+    ) -> Result<(), FilesError> {
+        let mut start = 0;
+        while start < received.size() {
+            let end = received.size().min(start + PART_BYTES);
+            let bytes = part(&received.file, start..end)?;
+            upload.put_part(bytes.into()).await?;
+            start = end;
+        }
+        upload.complete().await?;
+        Ok(())
+    }
+
+    async fn put_whole(
+        &self,
+        path: &Path,
+        bytes: Bytes,
+        attributes: Attributes,
+    ) -> Result<(), FilesError> {
+        let options = PutOptions::from(attributes);
+        self.bucket.put_opts(path, bytes.into(), options).await?;
+        Ok(())
+    }
+
+    fn path(&self, key: FileKey) -> Path {
+        Path::from(self.below_prefix(&key.to_string()))
+    }
+
+    fn key(&self, path: &Path) -> Option<FileKey> {
+        let below = match self.prefix.as_str() {
+            "" => path.as_ref(),
+            prefix => path.as_ref().strip_prefix(prefix)?.strip_prefix('/')?,
+        };
+        FileKey::parse(below)
+    }
+
+    fn below_prefix(&self, path: &str) -> String {
+        match self.prefix.as_str() {
+            "" => path.to_owned(),
+            prefix => format!("{prefix}/{path}"),
+        }
+    }
+}
+
+fn attributes(content_type: &str) -> Attributes {
+    Attributes::from_iter([
+        (Attribute::ContentType, content_type.to_owned()),
+        (Attribute::ContentDisposition, "inline".to_owned()),
+    ])
+}
+
+fn part(file: &File, range: Range<u64>) -> io::Result<Bytes> {
+    let mut bytes = vec![0; (range.end - range.start) as usize];
+    file.read_exact_at(&mut bytes, range.start)?;
+    Ok(bytes.into())
+}
+
+fn beyond_the_end() -> FilesError {
+    FilesError::Unavailable("the file ends before that".to_owned())
+}
+
+impl From<Error> for FilesError {
+    fn from(error: Error) -> Self {
+        Self::Unavailable(error.to_string())
+    }
+}

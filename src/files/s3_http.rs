@@ -1,0 +1,52 @@
+//! How S3 is reached: with the HTTP client and the TLS that are there anyway.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::client::{ClientConfigKey, HttpClient, HttpConnector};
+use object_store::{ClientOptions, Error};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// For a part to be sent and answered, and for the next bytes of an answer. There is none for an
+/// answer as a whole: who reads it may be slow.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Makes clients on a TLS of our own. The library's own connector would take whatever TLS provider
+/// the process has as its default, and fail where it has none.
+#[derive(Debug)]
+pub struct Connector {
+    tls: rustls::ClientConfig,
+}
+
+impl Connector {
+    pub fn new() -> Result<Self, String> {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|e| e.to_string())?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Self { tls })
+    }
+}
+
+impl HttpConnector for Connector {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let http_allowed = options.get_config_value(&ClientConfigKey::AllowHttp);
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(self.tls.clone())
+            .https_only(http_allowed.as_deref() == Some("false"))
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(TIMEOUT)
+            .user_agent(concat!("legwork/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|e| Error::Generic {
+                store: "S3",
+                source: Box::new(e),
+            })?;
+        Ok(HttpClient::new(client))
+    }
+}

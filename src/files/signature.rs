@@ -1,0 +1,192 @@
+//! URLs that open one file for an hour, for the folder: S3 has its own.
+
+use std::time::Duration;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use ring::hmac;
+use subtle::ConstantTimeEq;
+
+use super::FileKey;
+use crate::domain::Timestamp;
+use crate::domain::api_key::hex;
+
+/// How long a signed URL is good.
+pub const GOOD_FOR: Duration = Duration::from_secs(60 * 60);
+
+/// What of a content type may stand in a query as it is.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_');
+
+/// What a signed URL names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedFile {
+    pub key: FileKey,
+    pub content_type: String,
+}
+
+/// Why a URL opens nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SignatureError {
+    #[error("the URL has expired")]
+    Expired,
+    #[error("the URL is not one that was handed out")]
+    Altered,
+}
+
+#[derive(Clone)]
+pub struct Signatures {
+    public_url: String,
+    key: hmac::Key,
+}
+
+impl Signatures {
+    pub fn new(public_url: &str, key: [u8; 32]) -> Self {
+        let public_url = public_url.trim_end_matches('/').to_owned();
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
+        Self { public_url, key }
+    }
+
+    pub fn url(&self, key: FileKey, content_type: &str, now: Timestamp) -> String {
+        // Rounded up: an hour is never a little less.
+        let expires = (now.plus(GOOD_FOR).as_millis() + 999).div_euclid(1000);
+        let content_type = utf8_percent_encode(content_type, PLAIN);
+        let query = format!("expires={expires}&type={content_type}");
+        let signature = self.signature(key, &query);
+        format!(
+            "{}/files/{key}?{query}&signature={signature}",
+            self.public_url
+        )
+    }
+
+    /// The text is signed as it stands, so that there is one URL and no second spelling of it.
+    pub fn check(
+        &self,
+        key: &str,
+        query: &str,
+        now: Timestamp,
+    ) -> Result<SignedFile, SignatureError> {
+        let key = FileKey::parse(key).ok_or(SignatureError::Altered)?;
+        let (query, signature) = query
+            .rsplit_once("&signature=")
+            .ok_or(SignatureError::Altered)?;
+        let expected = self.signature(key, query);
+        if !bool::from(expected.as_bytes().ct_eq(signature.as_bytes())) {
+            return Err(SignatureError::Altered);
+        }
+        let (expires, content_type) = parts(query).ok_or(SignatureError::Altered)?;
+        if now.as_millis().div_euclid(1000) >= expires {
+            return Err(SignatureError::Expired);
+        }
+        Ok(SignedFile { key, content_type })
+    }
+
+    fn signature(&self, key: FileKey, query: &str) -> String {
+        let text = format!("/files/{key}?{query}");
+        hex(hmac::sign(&self.key, text.as_bytes()).as_ref())
+    }
+}
+
+fn parts(query: &str) -> Option<(i64, String)> {
+    let (expires, content_type) = query.strip_prefix("expires=")?.split_once("&type=")?;
+    let content_type = percent_decode_str(content_type).decode_utf8().ok()?;
+    Some((expires.parse().ok()?, content_type.into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::Shelf;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_763_200_000_123);
+
+    fn signatures() -> Signatures {
+        Signatures::new("https://legwork.example/", [7; 32])
+    }
+
+    fn key(id: u128) -> FileKey {
+        FileKey::new(Shelf::Proofs, id)
+    }
+
+    /// The two parts of a URL that a server gets to see.
+    fn seen(url: &str) -> (String, String) {
+        let path = url.strip_prefix("https://legwork.example/files/").unwrap();
+        let (key, query) = path.split_once('?').unwrap();
+        (key.to_owned(), query.to_owned())
+    }
+
+    fn check(text: &str, now: Timestamp) -> Result<SignedFile, SignatureError> {
+        let (key, query) = text.split_once('?').unwrap_or((text, ""));
+        signatures().check(key, query, now)
+    }
+
+    #[test]
+    fn a_url_says_what_it_opens() {
+        for content_type in [
+            "image/jpeg",
+            "image/svg+xml",
+            "text/plain; charset=\"utf-8\"",
+            "a&signature=b",
+        ] {
+            let url = signatures().url(key(1), content_type, NOW);
+            let (path, query) = seen(&url);
+            let signed = signatures().check(&path, &query, NOW).unwrap();
+            assert_eq!(signed.key, key(1));
+            assert_eq!(signed.content_type, content_type);
+        }
+        let url = signatures().url(key(1), "image/jpeg", NOW);
+        assert!(url.contains("?expires=1763203601&type=image/jpeg&signature="));
+    }
+
+    #[test]
+    fn it_is_good_for_an_hour() {
+        let url = signatures().url(key(1), "image/jpeg", NOW);
+        let (path, query) = seen(&url);
+        let after = |seconds| {
+            let now = NOW.plus(Duration::from_secs(seconds));
+            signatures().check(&path, &query, now)
+        };
+        assert!(after(3600).is_ok());
+        assert_eq!(after(3601), Err(SignatureError::Expired));
+        assert_eq!(after(1_000_000), Err(SignatureError::Expired));
+    }
+
+    #[test]
+    fn altered_by_any_one_character_it_opens_nothing() {
+        let (path, query) = seen(&signatures().url(key(0x1a), "video/mp4", NOW));
+        let whole = format!("{path}?{query}");
+        assert!(check(&whole, NOW).is_ok());
+        let others = ['0', '9', 'a', 'A', 'f', '/', '.', '%', '&', '=', ' ', '\0'];
+        for at in 0..whole.len() {
+            let (before, rest) = whole.split_at(at);
+            let missing = format!("{before}{}", &rest[1..]);
+            assert_eq!(check(&missing, NOW), Err(SignatureError::Altered));
+            let swapped_case = rest[..1].to_uppercase();
+            let changed = others.iter().map(char::to_string).chain([swapped_case]);
+            for other in changed.filter(|other| *other != rest[..1]) {
+                let replaced = format!("{before}{other}{}", &rest[1..]);
+                assert_eq!(check(&replaced, NOW), Err(SignatureError::Altered));
+                let inserted = format!("{before}{other}{rest}");
+                assert_eq!(check(&inserted, NOW), Err(SignatureError::Altered));
+            }
+        }
+    }
+
+    #[test]
+    fn a_signature_is_for_one_file_and_from_one_server() {
+        let (_, query) = seen(&signatures().url(key(1), "image/png", NOW));
+        let other = key(2).to_string();
+        assert_eq!(
+            signatures().check(&other, &query, NOW),
+            Err(SignatureError::Altered)
+        );
+        let (path, query) =
+            seen(&Signatures::new("https://legwork.example", [8; 32]).url(key(1), "a/b", NOW));
+        assert_eq!(
+            signatures().check(&path, &query, NOW),
+            Err(SignatureError::Altered)
+        );
+    }
+}

@@ -1,0 +1,17 @@
+//! Shows a task to workers that was posted before they could find it.
+
+use super::{Done, Failure, Jobs, task_id};
+use crate::domain::Status;
+use crate::store::ClaimedJob;
+
+pub async fn post(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
+    let id = task_id(job)?;
+    jobs.record(job, move |tx, _| {
+        let task = tx.any_task_to_change(id)?;
+        if let Some(task) = task.filter(|task| task.status == Status::Posted) {
+            tx.post_task(&task)?;
+        }
+        Ok(())
+    })
+    .await
+}

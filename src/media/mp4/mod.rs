@@ -1,0 +1,175 @@
+//! MP4: a tree of boxes. Only their heads and a few small ones are read; the film itself is never
+//! looked at, so memory does not grow with the file.
+
+mod strip;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::io::{Read, Seek};
+
+use self::tree::{Node, Tree};
+use super::{Exif, InspectError, Inspected, MP4, Rejection, be32, be64};
+use crate::domain::Timestamp;
+
+pub use strip::strip;
+
+/// Brands that say: this is an MP4. QuickTime (`qt  `) is a close relative that browsers do not
+/// all play; a file that claims both is taken.
+const BRANDS: [&[u8; 4]; 18] = [
+    b"isom", b"iso2", b"iso3", b"iso4", b"iso5", b"iso6", b"iso7", b"iso8", b"iso9", b"mp41",
+    b"mp42", b"mp71", b"avc1", b"M4V ", b"M4VH", b"M4VP", b"MSNV", b"dash",
+];
+
+/// Seconds from 1904, where MP4 starts to count, to 1970.
+const FROM_1904: u64 = 2_082_844_800;
+
+/// The end of the year 9998, in seconds since 1970: the calendar does not reach much further.
+const LAST_SECOND: u64 = 253_370_764_799;
+
+pub fn is_it(start: &[u8]) -> bool {
+    start.get(4..8) == Some(b"ftyp".as_slice())
+}
+
+pub fn inspect(file: &mut (impl Read + Seek), length: u64) -> Result<Inspected, InspectError> {
+    let tree = Tree::read(file, length)?;
+    check_brand(&tree.head(file, &tree.nodes[0], 1_024)?)?;
+    let movie = the_movie(&tree)?;
+    let header = tree.child(movie, *b"mvhd").ok_or(Rejection::DAMAGED)?;
+    let header = tree.head(file, header, 32)?;
+
+    let mut picture = None;
+    for track in tree.children(movie).filter(|node| node.kind == *b"trak") {
+        if picture.is_none() && handler(&tree, file, track)? == Some(*b"vide") {
+            picture = Some(size(&tree, file, track)?);
+        }
+    }
+    let picture = picture.ok_or(Rejection::of("has no video track"))?;
+    let mut exif = taken_at(&header);
+    if let Some((latitude, longitude)) = place(&tree, file, movie)? {
+        exif.latitude = Some(latitude);
+        exif.longitude = Some(longitude);
+    }
+    Ok(Inspected {
+        content_type: MP4,
+        width: picture.map(|(width, _)| width),
+        height: picture.map(|(_, height)| height),
+        exif,
+        perceptual_hash: None,
+    })
+}
+
+fn check_brand(file_type: &[u8]) -> Result<(), Rejection> {
+    let major = file_type.get(..4).ok_or(Rejection::DAMAGED)?;
+    let compatible = file_type.get(8..).unwrap_or_default();
+    let says = |accepted: &dyn Fn(&[u8]) -> bool| compatible.chunks_exact(4).any(accepted);
+    let known = |brand: &[u8]| BRANDS.iter().any(|known| *known == brand);
+    let fine = match major {
+        b"qt  " => says(&|brand| brand == b"mp41" || brand == b"mp42"),
+        _ => known(major) || says(&known),
+    };
+    match fine {
+        true => Ok(()),
+        false if major == b"qt  " => Err(Rejection::of("must be an MP4 video, not QuickTime")),
+        false => Err(Rejection::of("must be an MP4 video")),
+    }
+}
+
+/// There is one description of the film, and a film.
+fn the_movie(tree: &Tree) -> Result<&Node, Rejection> {
+    let mut movies = tree.top().filter(|node| node.kind == *b"moov");
+    let movie = movies
+        .next()
+        .ok_or(Rejection::of("is cut off or has no description (moov)"))?;
+    if movies.next().is_some() {
+        return Err(Rejection::DAMAGED);
+    }
+    if !tree.top().any(|node| node.kind == *b"mdat") {
+        return Err(Rejection::of("is cut off or has no content (mdat)"));
+    }
+    Ok(movie)
+}
+
+/// What a track holds: `vide`, `soun` or something else.
+fn handler(
+    tree: &Tree,
+    file: &mut (impl Read + Seek),
+    track: &Node,
+) -> Result<Option<[u8; 4]>, InspectError> {
+    let media = tree.child(track, *b"mdia");
+    let Some(handler) = media.and_then(|media| tree.child(media, *b"hdlr")) else {
+        return Ok(None);
+    };
+    let head = tree.head(file, handler, 12)?;
+    Ok(head.get(8..12).and_then(|kind| kind.try_into().ok()))
+}
+
+/// Whole pixels of the track header, which counts in parts of 65,536.
+fn size(
+    tree: &Tree,
+    file: &mut (impl Read + Seek),
+    track: &Node,
+) -> Result<Option<(u32, u32)>, InspectError> {
+    let Some(header) = tree.child(track, *b"tkhd") else {
+        return Ok(None);
+    };
+    let head = tree.head(file, header, 96)?;
+    let at = match head.first() {
+        Some(1) => 88,
+        _ => 76,
+    };
+    let size = be32(&head, at).zip(be32(&head, at + 4));
+    let whole = size.map(|(width, height)| (width >> 16, height >> 16));
+    Ok(whole.filter(|(width, height)| *width > 0 && *height > 0))
+}
+
+/// When the film was made, in UTC. Zero means that nobody knows, and so does a time before 1970.
+fn taken_at(header: &[u8]) -> Exif {
+    let seconds = match header.first() {
+        Some(0) => be32(header, 4).map(u64::from),
+        Some(1) => be64(header, 4),
+        _ => None,
+    };
+    let since_1970 = seconds.and_then(|s| s.checked_sub(FROM_1904));
+    let known = since_1970.filter(|s| (1..=LAST_SECOND).contains(s));
+    Exif {
+        taken_at: known.map(|s| Timestamp::from_millis(s as i64 * 1_000)),
+        has_offset: known.is_some(),
+        ..Exif::default()
+    }
+}
+
+/// The box `©xyz`, where phones write the place: `+37.7749-122.4194+010/`.
+fn place(
+    tree: &Tree,
+    file: &mut (impl Read + Seek),
+    movie: &Node,
+) -> Result<Option<(f64, f64)>, InspectError> {
+    let Some(notes) = tree.child(movie, *b"udta") else {
+        return Ok(None);
+    };
+    let notes = tree.head(file, notes, 4_096)?;
+    let mut rest = &notes[..];
+    while let Some(size) = be32(rest, 0) {
+        let note = usize::try_from(size).ok().and_then(|n| rest.get(8..n));
+        let Some(note) = note else { break };
+        if rest.get(4..8) == Some(b"\xa9xyz".as_slice()) {
+            let text = note.get(4..).and_then(|t| std::str::from_utf8(t).ok());
+            return Ok(text.and_then(coordinates));
+        }
+        rest = &rest[8 + note.len()..];
+    }
+    Ok(None)
+}
+
+/// Two numbers, each with its sign. Whatever follows (height, reference system) is not read.
+fn coordinates(text: &str) -> Option<(f64, f64)> {
+    let second = text.get(1..)?.find(['+', '-'])? + 1;
+    let rest = text.get(second + 1..)?;
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let end = end.map_or(text.len(), |end| second + 1 + end);
+    let latitude: f64 = text.get(..second)?.parse().ok()?;
+    let longitude: f64 = text.get(second..end)?.parse().ok()?;
+    let sound = latitude.abs() <= 90.0 && longitude.abs() <= 180.0;
+    (sound && (latitude != 0.0 || longitude != 0.0)).then_some((latitude, longitude))
+}

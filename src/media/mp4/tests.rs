@@ -1,0 +1,349 @@
+use std::io::{self, Cursor, SeekFrom, Write};
+
+use super::super::sample::mp4::write;
+use super::super::tests::{contains, look, stripped, why};
+use super::super::{MP4, sample};
+use super::*;
+use crate::domain::task::ProofType;
+
+fn refusal(bytes: &[u8]) -> String {
+    why(bytes, ProofType::Video)
+}
+
+fn file_type(brands: &[u8]) -> Vec<u8> {
+    write(b"ftyp", &[&brands[..4], &[0; 4], &brands[4..]])
+}
+
+/// Version 0 with this time, or version 1 with a time that needs more bits.
+fn movie_header(seconds: u64) -> Vec<u8> {
+    match u32::try_from(seconds) {
+        Ok(seconds) => write(b"mvhd", &[&[0; 4], &seconds.to_be_bytes(), &[0; 92]]),
+        Err(_) => write(b"mvhd", &[&[1, 0, 0, 0], &seconds.to_be_bytes(), &[0; 100]]),
+    }
+}
+
+fn track(handler: &[u8; 4]) -> Vec<u8> {
+    let size = [0, 100, 0, 0, 0, 80, 0, 0];
+    let header = write(b"tkhd", &[&[0; 4], &[9; 8], &[0; 64], &size]);
+    let named = write(b"hdlr", &[&[0; 8], handler, &[0; 12], b"Secret Handler\0"]);
+    let media = write(
+        b"mdia",
+        &[&write(b"mdhd", &[&[0; 4], &[9; 8], &[0; 12]]), &named],
+    );
+    write(b"trak", &[&header, &media])
+}
+
+fn movie(parts: &[&[u8]]) -> Vec<u8> {
+    write(b"moov", &[&movie_header(0), &parts.concat()])
+}
+
+fn plain() -> [Vec<u8>; 3] {
+    [
+        file_type(b"isommp42"),
+        movie(&[&track(b"vide")]),
+        write(b"mdat", &[b"the film"]),
+    ]
+}
+
+#[test]
+fn the_order_of_description_and_film_does_not_matter() {
+    let [kind, movie, film] = plain();
+    for order in [[&kind, &movie, &film], [&kind, &film, &movie]] {
+        let bytes = order.map(Vec::as_slice).concat();
+        let inspected = look(&bytes, ProofType::Video).unwrap();
+        assert_eq!(inspected.content_type, MP4);
+        assert_eq!((inspected.width, inspected.height), (Some(100), Some(80)));
+        assert_eq!(inspected.perceptual_hash, None);
+    }
+    assert!(refusal(&[movie, film, kind].concat()).starts_with("must be an MP4 video"));
+}
+
+#[test]
+fn brands_decide_what_is_mp4() {
+    let [_, movie, film] = plain();
+    let with = |brands: &[u8]| [file_type(brands), movie.clone(), film.clone()].concat();
+    for brands in [
+        b"isom".as_slice(),
+        b"mp42",
+        b"avc1",
+        b"M4V ",
+        b"XXXXisom",
+        b"3gp4XXXXmp41",
+        b"qt  mp42",
+        b"qt  qt  mp41",
+    ] {
+        assert!(look(&with(brands), ProofType::Video).is_ok(), "{brands:?}");
+    }
+    for brands in [b"qt  ".as_slice(), b"qt  qt  isom"] {
+        assert_eq!(
+            refusal(&with(brands)),
+            "must be an MP4 video, not QuickTime"
+        );
+    }
+    for brands in [b"heicmif1".as_slice(), b"XXXX", b"XXXXYYYYqt  "] {
+        assert_eq!(refusal(&with(brands)), "must be an MP4 video");
+    }
+    let no_brand = [write(b"ftyp", &[b"is"]), movie.clone(), film.clone()].concat();
+    assert_eq!(refusal(&no_brand), "is damaged");
+}
+
+#[test]
+fn every_part_must_be_there() {
+    let [kind, description, film] = plain();
+    let no_header = write(b"moov", &[&track(b"vide")]);
+    let sound = movie(&[&track(b"soun"), &track(b"meta")]);
+    let headless = movie(&[&write(b"trak", &[&write(b"mdia", &[])])]);
+    for (parts, sentence) in [
+        (
+            [&kind, &film, &film],
+            "is cut off or has no description (moov)",
+        ),
+        (
+            [&kind, &description, &kind],
+            "is cut off or has no content (mdat)",
+        ),
+        ([&kind, &no_header, &film], "is damaged"),
+        ([&kind, &sound, &film], "has no video track"),
+        ([&kind, &headless, &film], "has no video track"),
+    ] {
+        let bytes = parts.map(Vec::as_slice).concat();
+        assert_eq!(refusal(&bytes), sentence);
+    }
+    let twice = [kind, description.clone(), description, film].concat();
+    assert_eq!(refusal(&twice), "is damaged");
+}
+
+#[test]
+fn boxes_must_fit_into_each_other_and_into_the_file() {
+    let [kind, movie, film] = plain();
+    let with_last = |last: &[u8]| [&kind, &movie, &film, last].concat();
+    let long = |size: u64| [b"\0\0\0\x01mdat".as_slice(), &size.to_be_bytes(), b"1234"].concat();
+
+    for fine in [
+        b"\0\0\0\0mdat and so on".to_vec(),
+        long(20),
+        b"\0\0\0\x08free".to_vec(),
+    ] {
+        assert!(
+            look(&with_last(&fine), ProofType::Video).is_ok(),
+            "{fine:?}"
+        );
+    }
+    for (last, sentence) in [
+        (b"\0\0\0\x40mdat".to_vec(), "is cut off"),
+        (b"\xff\xff\xff\xffmdat".to_vec(), "is cut off"),
+        (b"\0\0\0\x01mdat\0\0".to_vec(), "is cut off"),
+        (b"PK\x03\x04 and the rest of a ZIP".to_vec(), "is cut off"),
+        (b"tail".to_vec(), "is cut off"),
+        (b"\0\0\0\0free and so on".to_vec(), "is damaged"),
+        (b"\0\0\0\x07mdat".to_vec(), "is damaged"),
+        (long(21), "is cut off"),
+        (long(u64::MAX), "is cut off"),
+        (long(15), "is damaged"),
+    ] {
+        assert_eq!(refusal(&with_last(&last)), sentence, "{last:?}");
+    }
+    for inner in [
+        b"\0\0\0\x20trak".as_slice(),
+        b"\0\0\0\0trak",
+        b"\0\0\0\x04trak",
+        b"odd",
+    ] {
+        let movie = super::tests::movie(&[&track(b"vide"), inner]);
+        let bytes = [&kind, &movie, &film].map(Vec::as_slice).concat();
+        assert_eq!(refusal(&bytes), "is damaged", "{inner:?}");
+    }
+    // A film that claims to reach up to the end swallows what follows.
+    let swallowed = [&kind, b"\0\0\0\0mdat".as_slice(), &movie].concat();
+    assert!(refusal(&swallowed).contains("moov"));
+}
+
+#[test]
+fn boxes_are_counted() {
+    let [kind, movie, film] = plain();
+    let many = b"\0\0\0\x08free".repeat(50_000);
+    let bytes = [kind, movie, film, many].concat();
+    assert_eq!(refusal(&bytes), "has too many boxes");
+}
+
+#[test]
+fn boxes_in_boxes_without_end_are_not_followed() {
+    let [kind, _, film] = plain();
+    let mut deep = Vec::new();
+    for _ in 0..5_000 {
+        deep = write(b"trak", &[&deep]);
+    }
+    let bytes = [kind, movie(&[&track(b"vide"), &deep]), film].concat();
+    assert!(look(&bytes, ProofType::Video).is_ok());
+}
+
+#[test]
+fn the_time_of_the_movie_counts_as_taken_at() {
+    let [kind, _, film] = plain();
+    let of = |seconds: u64| {
+        let movie = write(b"moov", &[&movie_header(seconds), &track(b"vide")]);
+        let bytes = [kind.as_slice(), &movie, &film].concat();
+        look(&bytes, ProofType::Video).unwrap().exif
+    };
+    let november = Timestamp::rule("2026-11-15T09:30:00Z").unwrap();
+    let exif = of(FROM_1904 + november.as_millis() as u64 / 1_000);
+    assert_eq!((exif.taken_at, exif.has_offset), (Some(november), true));
+    let far = of(FROM_1904 + LAST_SECOND).taken_at.unwrap();
+    assert_eq!(far.to_string(), "9998-12-31T23:59:59.000Z");
+    for unknown in [0, 1, FROM_1904, FROM_1904 + LAST_SECOND + 1, u64::MAX] {
+        assert_eq!(of(unknown), Exif::default(), "{unknown}");
+    }
+}
+
+#[test]
+fn the_place_of_the_movie_is_read() {
+    let [kind, _, film] = plain();
+    let of = |text: &[u8]| {
+        let note = write(b"\xa9xyz", &[&[0, text.len() as u8, 0x15, 0xc7], text]);
+        let other = write(b"\xa9too", &[b"\0\x04\0\0some"]);
+        let notes = write(b"udta", &[&other, &note, &[0; 4]]);
+        let bytes = [kind.as_slice(), &movie(&[&track(b"vide"), &notes]), &film].concat();
+        let exif = look(&bytes, ProofType::Video).unwrap().exif;
+        exif.latitude.zip(exif.longitude)
+    };
+    let here = Some((37.7749, -122.4194));
+    assert_eq!(of(b"+37.7749-122.4194/"), here);
+    assert_eq!(of(b"+37.7749-122.4194+010.5CRSWGS_84/"), here);
+    assert_eq!(of(b"+37.7749-122.4194"), here);
+    assert_eq!(of(b"-33.9+018.4/"), Some((-33.9, 18.4)));
+    for nonsense in [
+        b"".as_slice(),
+        b"+",
+        b"here",
+        b"+37.7749",
+        b"+91.0+000.0/",
+        b"+00.0-181.0/",
+        b"+0.0+0.0/",
+        b"+NaN+inf/",
+        b"+1.2.3+4/",
+        b"\xff\xfe\xfd\xfc",
+        "+é+é".as_bytes(),
+    ] {
+        assert_eq!(of(nonsense), None, "{nonsense:?}");
+    }
+}
+
+#[test]
+fn strip_empties_what_players_do_not_need_and_moves_nothing() {
+    let [kind, _, film] = plain();
+    let notes = write(b"udta", &[&write(b"\xa9xyz", &[b"\0\x06\0\0Secret"])]);
+    let extended = b"\0\0\0\x01uuid\0\0\0\0\0\0\0\x20Secret XMP 12345".as_slice();
+    let description = write(
+        b"moov",
+        &[
+            &movie_header(FROM_1904 + 99),
+            &track(b"vide"),
+            &track(b"meta"),
+            &track(b"soun"),
+            &notes,
+            &write(b"meta", &[b"Secret"]),
+        ],
+    );
+    let parts = [
+        kind.as_slice(),
+        &write(b"free", &[b"Secret"]),
+        &description,
+        extended,
+        &film,
+    ];
+    let bytes = parts.concat();
+    let clean = stripped(&bytes, MP4).unwrap();
+    assert_eq!(clean.len(), bytes.len());
+    let place = bytes.windows(8).position(|w| w == b"the film");
+    assert_eq!(clean.windows(8).position(|w| w == b"the film"), place);
+    assert!(!contains(&clean, b"Secret"));
+    assert!(!contains(&clean, &[9; 8]), "times of tracks");
+    for gone in [b"udta".as_slice(), b"meta", b"uuid", b"\xa9xyz"] {
+        assert!(!contains(&clean, gone), "{gone:?}");
+    }
+    let kept = |kind: &[u8]| clean.windows(4).filter(|w| *w == kind).count();
+    assert_eq!((kept(b"trak"), kept(b"vide"), kept(b"soun")), (2, 1, 1));
+    let after = look(&clean, ProofType::Video).unwrap();
+    assert_eq!(after.exif, Exif::default());
+    assert_eq!(after.width, Some(100));
+    assert_eq!(stripped(&clean, MP4).unwrap(), clean);
+}
+
+/// A file of any length, most of which is a hole that nobody may look into.
+struct Hole {
+    start: Vec<u8>,
+    length: u64,
+    at: u64,
+    read: u64,
+}
+
+impl Read for Hole {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.length.saturating_sub(self.at).min(buffer.len() as u64) as usize;
+        for (byte, place) in buffer[..left].iter_mut().zip(self.at..) {
+            *byte = self.start.get(place as usize).copied().unwrap_or(0);
+        }
+        self.at += left as u64;
+        self.read += left as u64;
+        Ok(left)
+    }
+}
+
+impl Seek for Hole {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let SeekFrom::Start(at) = to else {
+            panic!("only from the start")
+        };
+        self.at = at;
+        Ok(at)
+    }
+}
+
+#[test]
+fn the_film_itself_is_not_read() {
+    let [kind, movie, _] = plain();
+    let start = [&kind, &movie, b"\x05\xf0\0\0mdat".as_slice()].concat();
+    let length = (kind.len() + movie.len()) as u64 + 0x05f0_0000;
+    let mut hole = Hole {
+        start,
+        length,
+        at: 0,
+        read: 0,
+    };
+    assert!(length > 99_000_000);
+    assert!(inspect(&mut hole, length).is_ok());
+    assert!(hole.read < 2_000, "{} bytes were read", hole.read);
+}
+
+#[test]
+fn strip_copies_piece_by_piece() {
+    struct Largest(usize);
+    impl Write for Largest {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.max(bytes.len());
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let [kind, movie, _] = plain();
+    let film = write(b"mdat", &[&vec![1; 3_000_000]]);
+    let notes = write(b"free", &[&vec![1; 3_000_000]]);
+    let bytes = [kind, movie, film, notes].concat();
+    let mut largest = Largest(0);
+    strip(&mut Cursor::new(&bytes), bytes.len() as u64, &mut largest).unwrap();
+    assert!(largest.0 <= 256 * 1024, "{}", largest.0);
+}
+
+#[test]
+fn a_file_that_shrinks_while_it_is_read_is_no_panic() {
+    let (bytes, _) = sample(ProofType::Video, b"x");
+    for end in 0..bytes.len() {
+        let claimed = bytes.len() as u64;
+        let read = inspect(&mut Cursor::new(&bytes[..end]), claimed);
+        assert!(read.is_ok() || !matches!(read, Err(InspectError::Rejected(_))));
+        let done = strip(&mut Cursor::new(&bytes[..end]), claimed, &mut Vec::new());
+        assert!(done.is_err());
+    }
+}

@@ -1,0 +1,260 @@
+//! Workers, their tokens and their push subscriptions.
+
+use serde_json::Value as Json;
+
+use super::{Row, StoreError, Tx, words};
+use crate::domain::geo::Point;
+use crate::domain::task::Skill;
+use crate::domain::{PushSubscriptionId, Timestamp, Worker, WorkerId, WorkerStatus};
+
+/// The columns of a whole worker, in the order in which `read` takes them.
+macro_rules! columns {
+    () => {
+        "id, email, name, phone, skills, home_latitude, home_longitude, radius_km, status, \
+         verified_at, completed_tasks, approved_attempts, reviewed_attempts, created_at, updated_at"
+    };
+}
+
+super::statements! {
+    INSERT = concat!("INSERT INTO workers (", columns!(), ", password_hash)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+        ON CONFLICT (email) DO NOTHING");
+    BY_ID = concat!("SELECT ", columns!(), " FROM workers WHERE id = ?1");
+    BY_EMAIL = concat!("SELECT ", columns!(), ", password_hash FROM workers WHERE email = ?1");
+    PAGE = concat!("SELECT ", columns!(), " FROM workers WHERE id > ?1 ORDER BY id LIMIT ?2");
+    EDIT = "UPDATE workers SET name = ?2, phone = ?3, skills = ?4, home_latitude = ?5,
+            home_longitude = ?6, radius_km = ?7, updated_at = ?8
+        WHERE id = ?1";
+    SET_STATUS = "UPDATE workers SET status = ?2, verified_at = ?3, updated_at = ?4
+        WHERE id = ?1 AND status = ?5";
+    COUNT_REVIEW = "UPDATE workers SET completed_tasks = completed_tasks + ?2,
+            approved_attempts = approved_attempts + ?3,
+            reviewed_attempts = reviewed_attempts + ?4
+        WHERE id = ?1";
+    OPEN_TASKS = "SELECT COUNT(*) FROM tasks WHERE worker_id = ?1 AND status IN ('assigned',
+        'in_progress', 'proof_submitted', 'proof_rejected', 'disputed')";
+    ADD_TOKEN = "INSERT INTO worker_tokens (token_hash, worker_id, created_at, expires_at)
+        VALUES (?1, ?2, ?3, ?4)";
+    HOLDER = concat!("SELECT ", columns!(), " FROM workers WHERE id =
+        (SELECT worker_id FROM worker_tokens WHERE token_hash = ?1 AND expires_at > ?2)");
+    REVOKE_TOKEN = "DELETE FROM worker_tokens WHERE token_hash = ?1";
+    PRUNE_TOKENS = "DELETE FROM worker_tokens WHERE token_hash IN (
+            SELECT token_hash FROM worker_tokens WHERE expires_at <= ?1
+            ORDER BY expires_at LIMIT ?2)";
+    SUBSCRIBE = "INSERT INTO push_subscriptions (id, worker_id, endpoint, p256dh, auth, created_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        ON CONFLICT (worker_id, endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth
+        RETURNING id";
+    UNSUBSCRIBE = "DELETE FROM push_subscriptions WHERE worker_id = ?1 AND endpoint = ?2";
+}
+
+/// Where a worker's browser takes notices.
+#[derive(Clone, Debug)]
+pub struct PushSubscription {
+    pub id: PushSubscriptionId,
+    pub worker: WorkerId,
+    pub endpoint: String,
+    pub p256dh: String,
+    pub auth: String,
+}
+
+impl Tx<'_> {
+    /// False when the e-mail address is taken.
+    pub fn insert_worker(
+        &mut self,
+        worker: &Worker,
+        password_hash: &str,
+    ) -> Result<bool, StoreError> {
+        let home = worker.home;
+        let inserted = self.execute(
+            INSERT,
+            &[
+                worker.id.to_string().into(),
+                (&worker.email).into(),
+                (&worker.name).into(),
+                worker.phone.as_ref().into(),
+                skills_json(&worker.skills).into(),
+                home.map(|home| home.latitude).into(),
+                home.map(|home| home.longitude).into(),
+                worker.radius_km.into(),
+                worker.status.as_str().into(),
+                worker.verified_at.into(),
+                worker.completed_tasks.into(),
+                worker.approved_attempts.into(),
+                worker.reviewed_attempts.into(),
+                worker.created_at.into(),
+                worker.updated_at.into(),
+                password_hash.into(),
+            ],
+        )?;
+        Ok(inserted == 1)
+    }
+
+    pub fn worker(&mut self, id: WorkerId) -> Result<Option<Worker>, StoreError> {
+        self.optional(BY_ID, &[id.to_string().into()], read)
+    }
+
+    /// The worker, held against other writers until this transaction ends.
+    pub fn worker_to_change(&mut self, id: WorkerId) -> Result<Option<Worker>, StoreError> {
+        self.optional_locked(BY_ID, &[id.to_string().into()], read)
+    }
+
+    /// A worker with the hash of the password.
+    pub fn worker_by_email(&mut self, email: &str) -> Result<Option<(Worker, String)>, StoreError> {
+        self.optional(BY_EMAIL, &[email.into()], |row| {
+            Ok((read(row)?, row.get(15)?))
+        })
+    }
+
+    /// Up to `limit` workers in the order they signed up, after the given one.
+    pub fn workers_after(
+        &mut self,
+        after: Option<WorkerId>,
+        limit: i64,
+    ) -> Result<Vec<Worker>, StoreError> {
+        let after = after.map(|id| id.to_string()).unwrap_or_default();
+        self.all(PAGE, &[after.into(), limit.into()], read)
+    }
+
+    pub fn edit_worker(&mut self, worker: &Worker) -> Result<(), StoreError> {
+        let home = worker.home;
+        self.execute_one(
+            EDIT,
+            &[
+                worker.id.to_string().into(),
+                (&worker.name).into(),
+                worker.phone.as_ref().into(),
+                skills_json(&worker.skills).into(),
+                home.map(|home| home.latitude).into(),
+                home.map(|home| home.longitude).into(),
+                worker.radius_km.into(),
+                worker.updated_at.into(),
+            ],
+        )
+    }
+
+    pub fn set_worker_status(
+        &mut self,
+        worker: &Worker,
+        status: WorkerStatus,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let verified_at = match status {
+            WorkerStatus::Verified => Some(now),
+            _ => worker.verified_at,
+        };
+        self.execute_one(
+            SET_STATUS,
+            &[
+                worker.id.to_string().into(),
+                status.as_str().into(),
+                verified_at.into(),
+                now.into(),
+                worker.status.as_str().into(),
+            ],
+        )
+    }
+
+    /// Counts a review of a worker's attempt. Simulated workers have no row, and need none.
+    pub fn count_review(&mut self, worker: WorkerId, approved: bool) -> Result<(), StoreError> {
+        let one = i64::from(approved);
+        let values = [
+            worker.to_string().into(),
+            one.into(),
+            one.into(),
+            1i64.into(),
+        ];
+        self.queue(COUNT_REVIEW, &values)
+    }
+
+    pub fn count_open_tasks(&mut self, worker: WorkerId) -> Result<i64, StoreError> {
+        let count = self.optional(OPEN_TASKS, &[worker.to_string().into()], |row| row.get(0))?;
+        Ok(count.unwrap_or(0))
+    }
+
+    pub fn add_worker_token(
+        &mut self,
+        token_hash: &str,
+        worker: WorkerId,
+        now: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let worker = worker.to_string().into();
+        let values = [token_hash.into(), worker, now.into(), expires_at.into()];
+        self.queue(ADD_TOKEN, &values)
+    }
+
+    /// Who holds a token that is good.
+    pub fn token_holder(
+        &mut self,
+        token_hash: &str,
+        now: Timestamp,
+    ) -> Result<Option<Worker>, StoreError> {
+        self.optional(HOLDER, &[token_hash.into(), now.into()], read)
+    }
+
+    pub fn revoke_worker_token(&mut self, token_hash: &str) -> Result<(), StoreError> {
+        self.queue(REVOKE_TOKEN, &[token_hash.into()])
+    }
+
+    /// Forgets up to `limit` tokens whose time is over; tells how many.
+    pub fn prune_worker_tokens(&mut self, now: Timestamp, limit: i64) -> Result<u64, StoreError> {
+        self.execute(PRUNE_TOKENS, &[now.into(), limit.into()])
+    }
+
+    /// Stores a subscription, or its new keys; tells under which id.
+    pub fn subscribe(
+        &mut self,
+        subscription: &PushSubscription,
+        now: Timestamp,
+    ) -> Result<PushSubscriptionId, StoreError> {
+        let values = [
+            subscription.id.to_string().into(),
+            subscription.worker.to_string().into(),
+            (&subscription.endpoint).into(),
+            (&subscription.p256dh).into(),
+            (&subscription.auth).into(),
+            now.into(),
+        ];
+        let id = self.optional(SUBSCRIBE, &values, |row| {
+            row.parse(0, PushSubscriptionId::parse)
+        })?;
+        Ok(id.unwrap_or(subscription.id))
+    }
+
+    pub fn unsubscribe(&mut self, worker: WorkerId, endpoint: &str) -> Result<bool, StoreError> {
+        let values = [worker.to_string().into(), endpoint.into()];
+        Ok(self.execute(UNSUBSCRIBE, &values)? == 1)
+    }
+}
+
+fn skills_json(skills: &[Skill]) -> String {
+    let skills: Vec<_> = skills.iter().map(|skill| skill.as_str()).collect();
+    Json::from(skills).to_string()
+}
+
+fn read(row: &Row<'_>) -> Result<Worker, StoreError> {
+    let home: (Option<f64>, Option<f64>) = (row.get(5)?, row.get(6)?);
+    Ok(Worker {
+        id: row.parse(0, WorkerId::parse)?,
+        email: row.get(1)?,
+        name: row.get(2)?,
+        phone: row.get(3)?,
+        skills: row.parse(4, |text| words(text, Skill::parse))?,
+        home: match home {
+            (Some(latitude), Some(longitude)) => Some(Point {
+                latitude,
+                longitude,
+            }),
+            _ => None,
+        },
+        radius_km: row.get(7)?,
+        status: row.parse(8, WorkerStatus::parse)?,
+        verified_at: row.get(9)?,
+        completed_tasks: row.get(10)?,
+        approved_attempts: row.get(11)?,
+        reviewed_attempts: row.get(12)?,
+        created_at: row.get(13)?,
+        updated_at: row.get(14)?,
+    })
+}

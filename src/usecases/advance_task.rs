@@ -1,0 +1,101 @@
+//! A test task is walked through its life: the same moves as in live, made by nobody in particular.
+
+use std::collections::VecDeque;
+
+use super::{Refusal, act, submit_proof};
+use crate::domain::{
+    Action, NotAllowed, ProofStatus, Status, Submission, Task, Timestamp, WorkerId,
+};
+use crate::store::Tx;
+
+/// The next status of the happy path, until the developer has to decide.
+fn next(status: Status) -> Option<Status> {
+    match status {
+        Status::Pending => Some(Status::Funded),
+        Status::Funded => Some(Status::Posted),
+        Status::Posted => Some(Status::Assigned),
+        Status::Assigned => Some(Status::InProgress),
+        Status::InProgress | Status::ProofRejected => Some(Status::ProofSubmitted),
+        _ => None,
+    }
+}
+
+/// The shortest way from where a task is to a status, by the table of moves.
+pub fn way(task: &Task, to: Option<Status>) -> Result<Vec<Action>, Refusal> {
+    let unreachable = NotAllowed {
+        status: task.status,
+        what: "be advanced there",
+    };
+    let to = to.or_else(|| next(task.status)).ok_or(unreachable)?;
+    if to == task.status {
+        return Err(unreachable.into());
+    }
+    let worker = WorkerId::simulated(task.owner.account);
+    let mut open = VecDeque::from([(task.clone(), Vec::new())]);
+    let mut seen = vec![(task.status, task.proof_attempts)];
+    while let Some((from, way)) = open.pop_front() {
+        for action in Action::simulated(worker) {
+            let Ok(moved) = from.act(action, from.updated_at) else {
+                continue;
+            };
+            let mut longer = way.clone();
+            longer.push(action);
+            if moved.task.status == to {
+                return Ok(longer);
+            }
+            let place = (moved.task.status, moved.task.proof_attempts);
+            if !seen.contains(&place) {
+                seen.push(place);
+                open.push_back((moved.task, longer));
+            }
+        }
+    }
+    Err(unreachable.into())
+}
+
+/// Walks the way. Each submission on it takes one of those given.
+pub fn advance_task(
+    tx: &mut Tx<'_>,
+    mut task: Task,
+    worker: WorkerId,
+    to: Option<Status>,
+    submissions: Vec<Submission>,
+    now: Timestamp,
+) -> Result<Task, Refusal> {
+    let mut submissions = submissions.into_iter();
+    for action in way(&task, to)? {
+        task = match action {
+            Action::SubmitProof => {
+                let Some(submission) = submissions.next() else {
+                    // The task has moved since its files were made.
+                    return Err(NotAllowed {
+                        status: task.status,
+                        what: "be advanced there any more",
+                    }
+                    .into());
+                };
+                submit_proof(tx, &task, worker, &submission, now)?;
+                tx.any_task(task.id)?.ok_or(Refusal::TaskNotFound)?
+            }
+            Action::Approve => reviewed(tx, &task, action, ProofStatus::Approved, None, now)?,
+            Action::Reject => {
+                let reason = Some("Rejected by the test helper.");
+                reviewed(tx, &task, action, ProofStatus::Rejected, reason, now)?
+            }
+            action => act::make(tx, &task, action, now)?,
+        };
+    }
+    Ok(task)
+}
+
+fn reviewed(
+    tx: &mut Tx<'_>,
+    task: &Task,
+    action: Action,
+    status: ProofStatus,
+    reason: Option<&str>,
+    now: Timestamp,
+) -> Result<Task, Refusal> {
+    tx.review_attempt(task.id, task.proof_attempts, status, reason, now)?;
+    act::make(tx, task, action, now)
+}

@@ -1,0 +1,73 @@
+//! A developer approves or rejects an attempt: all of its proofs together.
+
+use super::{Refusal, act};
+use crate::domain::{
+    Action, Owner, Proof, ProofId, ProofStatus, Task, TaskId, Timestamp, task::MAX_PROOF_ATTEMPTS,
+};
+use crate::store::Tx;
+
+/// A review made: the proof that was named, and the task as it stands now.
+#[derive(Clone, Debug)]
+pub struct Reviewed {
+    pub proof: Proof,
+    pub task: Task,
+}
+
+impl Reviewed {
+    pub fn attempts_remaining(&self) -> i64 {
+        MAX_PROOF_ATTEMPTS - self.task.proof_attempts
+    }
+}
+
+/// A malformed proof id is none: it is not found, after the task was.
+pub fn approve_proof(
+    tx: &mut Tx<'_>,
+    owner: Owner,
+    task: TaskId,
+    proof: Option<ProofId>,
+    now: Timestamp,
+) -> Result<Reviewed, Refusal> {
+    review(tx, owner, task, proof, None, now)
+}
+
+pub fn reject_proof(
+    tx: &mut Tx<'_>,
+    owner: Owner,
+    task: TaskId,
+    proof: Option<ProofId>,
+    reason: &str,
+    now: Timestamp,
+) -> Result<Reviewed, Refusal> {
+    review(tx, owner, task, proof, Some(reason), now)
+}
+
+/// A rejection has a reason, an approval has none.
+fn review(
+    tx: &mut Tx<'_>,
+    owner: Owner,
+    task: TaskId,
+    proof: Option<ProofId>,
+    reason: Option<&str>,
+    now: Timestamp,
+) -> Result<Reviewed, Refusal> {
+    let task = tx
+        .task_to_change(owner, task)?
+        .ok_or(Refusal::TaskNotFound)?;
+    let proof = proof.ok_or(Refusal::ProofNotFound)?;
+    let mut proof = tx.proof(task.id, proof)?.ok_or(Refusal::ProofNotFound)?;
+    let (action, status) = match reason {
+        None => (Action::Approve, ProofStatus::Approved),
+        Some(_) => (Action::Reject, ProofStatus::Rejected),
+    };
+    // The state of the task is looked at first: it says more than that of the proof.
+    let task = act::make(tx, &task, action, now)?;
+    if proof.status != ProofStatus::Pending || proof.attempt_number != task.proof_attempts {
+        return Err(Refusal::ProofReviewed);
+    }
+    tx.review_attempt(task.id, proof.attempt_number, status, reason, now)?;
+    tx.count_review(proof.worker, reason.is_none())?;
+    proof.status = status;
+    proof.rejection_reason = reason.map(str::to_owned);
+    proof.reviewed_at = Some(now);
+    Ok(Reviewed { proof, task })
+}

@@ -1,0 +1,47 @@
+//! Workers come in: sign-up, tokens, and who holds one.
+
+use std::time::Duration;
+
+use super::Refusal;
+use crate::domain::{Secret, Timestamp, Worker, WorkerId, WorkerStatus};
+use crate::store::Tx;
+
+/// How long a token is good.
+pub const TOKEN_LIFE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+pub fn sign_up_worker(
+    tx: &mut Tx<'_>,
+    worker: &Worker,
+    password_hash: &str,
+    token: &Secret,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    if !tx.insert_worker(worker, password_hash)? {
+        return Err(Refusal::WorkerEmailTaken);
+    }
+    issue_token(tx, worker.id, token, now)
+}
+
+/// Makes a token good. Only its hash is kept.
+pub fn issue_token(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    token: &Secret,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    Ok(tx.add_worker_token(&token.hash(), worker, now, now.plus(TOKEN_LIFE))?)
+}
+
+/// Who holds a token. Asked at every request, so a token that was given back dies at once.
+pub fn authenticate_worker(
+    tx: &mut Tx<'_>,
+    token: &Secret,
+    now: Timestamp,
+) -> Result<Worker, Refusal> {
+    let worker = tx.token_holder(&token.hash(), now)?;
+    let worker = worker.ok_or(Refusal::Unauthorized)?;
+    if worker.status == WorkerStatus::Suspended {
+        return Err(Refusal::AccountSuspended);
+    }
+    Ok(worker)
+}

@@ -1,0 +1,106 @@
+//! What a worker does with a task: takes it, begins, gives it back, contests a rejection.
+
+use std::time::Duration;
+
+use super::{Refusal, act};
+use crate::ambient;
+use crate::domain::{
+    Action, Environment, NotAllowed, PayoutStatus, ProcessorName, QueueItem, QueueItemId,
+    QueueKind, Status, Task, TaskId, Timestamp, WorkerId,
+};
+use crate::store::Tx;
+
+/// How long after a rejection the worker may contest it.
+const DISPUTE_WINDOW: Duration = Duration::from_secs(72 * 60 * 60);
+
+/// Takes a posted task. Of several who try, one gets it.
+pub fn accept_task(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    id: TaskId,
+    processor: ProcessorName,
+    now: Timestamp,
+) -> Result<Task, Refusal> {
+    // Held first, so that two accepts of one worker cannot both be the fifth.
+    let holder = tx.worker_to_change(worker)?.ok_or(Refusal::Unauthorized)?;
+    let task = live_task(tx, id)?;
+    if task.status != Status::Posted {
+        return not_posted(&task, worker);
+    }
+    let payout = tx.payout_account(worker, processor)?;
+    let payout = payout.map_or(PayoutStatus::None, |account| account.status);
+    holder.may_accept(&task, payout, tx.count_open_tasks(worker)?)?;
+    act::make(tx, &task, Action::Accept { worker }, now)
+}
+
+/// A task that somebody else has is as good as gone; the state says why it cannot be taken.
+fn not_posted(task: &Task, worker: WorkerId) -> Result<Task, Refusal> {
+    let hidden = matches!(task.status, Status::Pending | Status::Funded);
+    if hidden && task.worker != Some(worker) {
+        return Err(Refusal::TaskNotFound);
+    }
+    Err(Refusal::NotAllowed(NotAllowed {
+        status: task.status,
+        what: "be accepted",
+    }))
+}
+
+fn live_task(tx: &mut Tx<'_>, id: TaskId) -> Result<Task, Refusal> {
+    tx.any_task_to_change(id)?
+        .filter(|task| task.owner.environment == Environment::Live)
+        .ok_or(Refusal::TaskNotFound)
+}
+
+/// The task that this worker has; anybody else's is not found.
+pub fn own_task(tx: &mut Tx<'_>, worker: WorkerId, id: TaskId) -> Result<Task, Refusal> {
+    let task = live_task(tx, id)?;
+    if task.worker == Some(worker) {
+        Ok(task)
+    } else {
+        Err(Refusal::TaskNotFound)
+    }
+}
+
+pub fn start_task(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    id: TaskId,
+    now: Timestamp,
+) -> Result<Task, Refusal> {
+    let task = own_task(tx, worker, id)?;
+    act::make(tx, &task, Action::Start, now)
+}
+
+pub fn release_task(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    id: TaskId,
+    now: Timestamp,
+) -> Result<Task, Refusal> {
+    let task = own_task(tx, worker, id)?;
+    act::make(tx, &task, Action::Release, now)
+}
+
+/// Contests a rejection; an admin decides.
+pub fn dispute_task(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    id: TaskId,
+    statement: Option<&str>,
+    now: Timestamp,
+) -> Result<Task, Refusal> {
+    let task = own_task(tx, worker, id)?;
+    let since = task.status_since;
+    let disputed = act::make(tx, &task, Action::Dispute, now)?;
+    if now > since.plus(DISPUTE_WINDOW) {
+        return Err(Refusal::TooLateToDispute);
+    }
+    let item = QueueItemId::new(now, &ambient::random_for_id());
+    tx.add_queue_item(&QueueItem {
+        task: Some(id),
+        worker: Some(worker),
+        note: statement.map(str::to_owned),
+        ..QueueItem::new(item, QueueKind::Dispute, id, now)
+    })?;
+    Ok(disputed)
+}

@@ -1,0 +1,121 @@
+//! A worker with a token, and admins.
+
+use legwork::domain::task::ProofType;
+use legwork::domain::{AdminKeyId, Secret};
+use legwork::media;
+use serde_json::{Value, json};
+
+use super::{Client, Developer, Reply, TestApp, path};
+
+#[derive(Clone)]
+pub struct Worker {
+    pub client: Client,
+    pub id: String,
+    pub email: String,
+}
+
+pub const PASSWORD: &str = "correct horse battery";
+
+/// A photo that is a file of its own.
+pub fn photo(seed: &str) -> Vec<u8> {
+    media::sample(ProofType::Photo, seed.as_bytes()).0
+}
+
+pub fn signature(seed: &str) -> Vec<u8> {
+    media::sample(ProofType::Signature, seed.as_bytes()).0
+}
+
+impl TestApp {
+    pub async fn sign_up(&self, skills: &[&str]) -> Worker {
+        let random: [u8; 8] = legwork::ambient::random();
+        let email = format!("{:016x}@example.com", u64::from_be_bytes(random));
+        let body = json!({"email": email, "password": PASSWORD, "name": "Grace",
+            "skills": skills, "home_latitude": 40.7163, "home_longitude": -73.9595});
+        let reply = self.client().post("/v1/workers", &body).await.expect(201);
+        Worker {
+            client: Client::new(self.address, reply["token"].as_str()),
+            id: reply["worker"]["id"].as_str().unwrap().to_owned(),
+            email,
+        }
+    }
+
+    pub async fn admin(&self) -> Client {
+        let key = Secret::admin_key(&legwork::ambient::random());
+        let (written, now) = (key.clone(), self.clock.now());
+        let id = AdminKeyId::new(now, &legwork::ambient::random());
+        self.store
+            .write(move |tx| {
+                tx.insert_admin_key(id, "Ada", &written.hash(), written.shown_prefix(), now)
+            })
+            .await
+            .unwrap();
+        Client::new(self.address, Some(key.expose()))
+    }
+
+    /// A worker who is verified and can be paid.
+    pub async fn ready_worker(&self) -> Worker {
+        let worker = self.sign_up(&[]).await;
+        worker.become_ready(self).await;
+        worker
+    }
+}
+
+impl Worker {
+    pub async fn become_ready(&self, app: &TestApp) {
+        self.onboard(app).await;
+        let verify = format!("/v1/admin/workers/{}/verify", self.id);
+        app.admin()
+            .await
+            .post(&verify, &json!({}))
+            .await
+            .expect(200);
+    }
+
+    pub async fn onboard(&self, app: &TestApp) {
+        let path = "/v1/worker/payout_account";
+        let onboarding = self.client.post(path, &json!({})).await.expect(201);
+        let url = onboarding["url"].as_str().unwrap();
+        let (_, page) = url.split_once("/onboarding/").unwrap();
+        let page = format!("/onboarding/{page}");
+        let done = app.client().send("POST", &page, &[], "").await;
+        assert_eq!(done.status, 200);
+    }
+
+    pub async fn act(&self, task: &Value, action: &str) -> Reply {
+        let path = format!("/v1/worker/tasks/{}/{action}", task["id"].as_str().unwrap());
+        self.client.post(&path, &json!({})).await
+    }
+
+    pub async fn begin(&self, task: &Value) {
+        self.act(task, "accept").await.expect(200);
+        self.act(task, "start").await.expect(200);
+    }
+
+    pub async fn send_proof(&self, task: &Value, parts: &[(&str, &[u8])]) -> Reply {
+        let path = format!("/v1/worker/tasks/{}/proofs", task["id"].as_str().unwrap());
+        self.client.send_form(&path, parts).await
+    }
+
+    /// A photo taken at the place.
+    pub async fn prove(&self, task: &Value, seed: &str) -> Value {
+        let photo = photo(seed);
+        let parts: [(&str, &[u8]); 3] = [
+            ("photo", &photo),
+            ("gps_latitude", b"40.7163"),
+            ("gps_longitude", b"-73.9595"),
+        ];
+        self.send_proof(task, &parts).await.expect(201)["data"][0].clone()
+    }
+}
+
+impl Developer {
+    pub async fn review(&self, task: &Value, proof: &Value, verdict: &str) -> Reply {
+        let id = proof["id"].as_str().unwrap();
+        let path = format!("{}/proofs/{id}/{verdict}", path(task));
+        let body = match verdict {
+            "reject" => json!({"reason": "Too dark."}),
+            _ => json!({}),
+        };
+        self.live.post(&path, &body).await
+    }
+}
