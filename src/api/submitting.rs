@@ -185,15 +185,17 @@ pub async fn keep_all(app: &App, files: Vec<(ProofType, Received)>) -> Result<Ke
     Ok(kept)
 }
 
-struct LookedInto {
+/// A file that is what it should be.
+pub struct LookedInto {
     proof_type: ProofType,
-    received: Received,
-    inspected: Inspected,
+    pub received: Received,
+    pub inspected: Inspected,
     /// The picture without what the camera wrote into it. A video is shown as it is.
     shown: Option<Vec<u8>>,
 }
 
-async fn look_into(
+/// Looks into a file, off the threads that serve; says what is wrong with it.
+pub async fn look_into(
     proof_type: ProofType,
     received: Received,
 ) -> Result<Result<LookedInto, String>, ApiError> {
@@ -266,6 +268,7 @@ fn embedded(inspected: &Inspected) -> Embedded {
     let place = exif.latitude.zip(exif.longitude);
     Embedded {
         taken_at: exif.taken_at,
+        taken_at_is_local: exif.taken_at.is_some() && !exif.has_offset,
         place: place.map(|(latitude, longitude)| Point {
             latitude,
             longitude,

@@ -23,7 +23,6 @@ use crate::domain::{
     Fault, Proof, Status, Task, TaskId, VerificationFile, VerificationFileId, WorkerId,
 };
 use crate::files::{FileKey, Received, Shelf};
-use crate::media::{self, InspectError};
 use crate::usecases::{self, Refusal};
 
 /// A form with one file for each type that the task asks for.
@@ -243,22 +242,20 @@ async fn keep_documents(app: &App, form: Form) -> Result<Vec<VerificationFile>, 
     let mut inspected = Vec::new();
     let mut faults = Vec::new();
     for (name, received) in form.files {
-        match media::inspect(received.path(), ProofType::Photo) {
-            Ok(file) => inspected.push((name, received, file.content_type)),
-            Err(InspectError::Rejected(why)) => faults.push(Fault::new(name, why.to_string())),
-            Err(InspectError::Unreadable(error)) => {
-                return Err(crate::files::FilesError::from(error).into());
-            }
+        match submitting::look_into(ProofType::Photo, received).await? {
+            Ok(file) => inspected.push((name, file)),
+            Err(message) => faults.push(Fault::new(name, message)),
         }
     }
     if !faults.is_empty() {
         return Err(ApiError::Validation(faults));
     }
     let mut files = Vec::new();
-    for (name, received, content_type) in inspected {
+    for (name, file) in inspected {
+        let content_type = file.inspected.content_type;
         let id = VerificationFileId::new(app.clock.now(), &ambient::random());
         let key = FileKey::new(Shelf::Proofs, id.as_u128());
-        let stored = app.files.keep(received, key, content_type).await?;
+        let stored = app.files.keep(file.received, key, content_type).await?;
         files.push(VerificationFile {
             id,
             kind: name.to_owned(),

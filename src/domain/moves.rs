@@ -213,6 +213,13 @@ impl Task {
             _ => row.money,
         };
         let settlement = money.settle(self);
+        if settlement.refund_cents < 0 || settlement.payout_cents < 0 {
+            // A split of more than there is.
+            return Err(NotAllowed {
+                status: self.status,
+                what: "be split so",
+            });
+        }
         let mut task = self.arrive(row.to, action, now);
         let entry = Entry::of_move(&task, settlement, now);
         task.escrow_cents += settlement.postings().escrow_cents;

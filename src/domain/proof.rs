@@ -45,6 +45,8 @@ pub struct ProofFile {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Embedded {
     pub taken_at: Option<Timestamp>,
+    /// The camera did not say how far its clock is from UTC: the moment may be off by hours.
+    pub taken_at_is_local: bool,
     pub place: Option<Point>,
     pub perceptual_hash: Option<i64>,
 }

@@ -22,7 +22,7 @@ use crate::domain::job::{MAX_ATTEMPTS, delay};
 use crate::domain::{JobKind, TaskId, Timestamp};
 use crate::payments::{Processor, ProcessorError};
 use crate::store::{ClaimedJob, Store, StoreError, Tx};
-use crate::usecases::Refusal;
+use crate::usecases::{self, Refusal};
 
 /// How long a claimed job belongs to the process that claimed it.
 const LEASE: Duration = Duration::from_secs(120);
@@ -176,11 +176,14 @@ impl Jobs {
             Ok(Done::Waits {
                 waits_for,
                 look_again,
-            }) => self.let_wait(job.clone(), waits_for, look_again).await,
+            }) => {
+                let waiting = self.let_wait(job.clone(), waits_for, look_again);
+                waiting.await.map_err(Failure::from)
+            }
             Err(failure) => self.put_off(job.clone(), failure).await,
         };
         if let Err(error) = noted {
-            tracing::warn!(job = %job.name, %error, "a job waits for the end of its lease");
+            tracing::warn!(job = %job.name, ?error, "a job waits for the end of its lease");
         }
     }
 
@@ -207,7 +210,7 @@ impl Jobs {
             .await
     }
 
-    async fn put_off(&self, job: ClaimedJob, failure: Failure) -> Result<(), StoreError> {
+    async fn put_off(&self, job: ClaimedJob, failure: Failure) -> Result<(), Failure> {
         let now = self.clock.now();
         let again = Some(now.plus(delay(job.attempts, ambient::random())));
         let (run_at, reason) = match failure {
@@ -224,10 +227,13 @@ impl Jobs {
             .store
             .write(move |tx| {
                 tx.put_off_job(&job, run_at, &reason)?;
-                match run_at {
-                    Some(_) => Ok(None),
-                    None => tx.count_dead_jobs().map(Some),
+                if run_at.is_some() {
+                    return Ok(None);
                 }
+                if job.name.kind == JobKind::Transfer {
+                    usecases::payout_failed(tx, task_id(&job)?, &reason, now)?;
+                }
+                Ok::<_, Failure>(Some(tx.count_dead_jobs()?))
             })
             .await?;
         if let Some(dead) = dead {

@@ -12,14 +12,14 @@ macro_rules! columns {
         "id, task_id, worker_id, attempt_number, type, file_key, original_key, content_type, \
          file_size_bytes, sha256, gps_latitude, gps_longitude, accuracy_meters, distance_meters, \
          geo_valid, device_info, taken_at, exif_latitude, exif_longitude, perceptual_hash, status, \
-         rejection_reason, reviewed_at, created_at"
+         rejection_reason, reviewed_at, created_at, taken_at_is_local"
     };
 }
 
 super::statements! {
     INSERT = concat!("INSERT INTO proofs (", columns!(), ")
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
-            ?19, ?20, ?21, ?22, ?23, ?24)");
+            ?19, ?20, ?21, ?22, ?23, ?24, ?25)");
     ONE = concat!("SELECT ", columns!(), " FROM proofs WHERE id = ?1 AND task_id = ?2");
     ANY = concat!("SELECT ", columns!(), " FROM proofs WHERE id = ?1");
     OF_TASK = concat!("SELECT ", columns!(), " FROM proofs WHERE task_id = ?1
@@ -75,6 +75,7 @@ impl Tx<'_> {
                 proof.rejection_reason.as_ref().into(),
                 proof.reviewed_at.into(),
                 proof.created_at.into(),
+                i64::from(proof.embedded.taken_at_is_local).into(),
             ],
         )?;
         for (part, bits) in proof.embedded.perceptual_hash.into_iter().flat_map(parts) {
@@ -213,6 +214,7 @@ fn read(row: &Row<'_>) -> Result<Proof, StoreError> {
         device_info: row.get(15)?,
         embedded: Embedded {
             taken_at: row.get(16)?,
+            taken_at_is_local: row.get::<i64>(24)? != 0,
             place: point(row.get(17)?, row.get(18)?),
             perceptual_hash: row.get(19)?,
         },

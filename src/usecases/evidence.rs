@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::domain::geo::Point;
 use crate::domain::proof::VALID_METERS;
-use crate::domain::{Proof, ProofId, Task, TaskId};
+use crate::domain::{Proof, ProofId, Task, TaskId, Timestamp};
 use crate::media::hash_distance;
 use crate::store::{StoreError, Tx};
 
@@ -15,6 +15,8 @@ const COMPARED: i64 = 50;
 /// A position that may be off by more than this says little.
 const POOR_ACCURACY_METERS: f64 = 100.0;
 const LONG_DELAY: Duration = Duration::from_secs(60 * 60);
+/// How far a clock somewhere on Earth can be from UTC.
+const ANY_TIME_ZONE: Duration = Duration::from_secs(14 * 60 * 60);
 
 /// A fact, with its reason in plain words.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,26 +93,27 @@ fn time(task: &Task, proof: &Proof, findings: &mut Vec<Finding>) {
         findings.push(found("exif_time_missing", None, reason));
         return;
     };
-    let seconds = |from: crate::domain::Timestamp, to: crate::domain::Timestamp| {
-        (to.as_millis() - from.as_millis()) as f64 / 1_000.0
+    // A clock that does not say where it is may be hours off: what that can explain is no finding.
+    let doubt = match proof.embedded.taken_at_is_local {
+        true => ANY_TIME_ZONE.as_secs_f64(),
+        false => 0.0,
     };
+    let seconds =
+        |from: Timestamp, to: Timestamp| (to.as_millis() - from.as_millis()) as f64 / 1_000.0;
     let delay = seconds(taken, proof.created_at);
-    if delay < 0.0 {
-        let reason = format!(
-            "by the camera's clock it was taken {:.0} s after it was sent",
-            -delay
-        );
-        findings.push(found("exif_time_ahead", Some((-delay, "s")), reason));
-    } else {
-        let long = delay > LONG_DELAY.as_secs_f64();
-        let code = if long { "upload_late" } else { "upload_delay" };
+    if delay < -doubt {
+        let ahead = -delay;
+        let reason = format!("by the camera's clock it was taken {ahead:.0} s after it was sent");
+        findings.push(found("exif_time_ahead", Some((ahead, "s")), reason));
+    } else if delay > LONG_DELAY.as_secs_f64() + doubt {
         let reason = format!("it was sent {delay:.0} s after it was taken");
-        findings.push(found(code, Some((delay, "s")), reason));
+        findings.push(found("upload_late", Some((delay, "s")), reason));
+    } else if doubt == 0.0 {
+        let reason = format!("it was sent {delay:.0} s after it was taken");
+        findings.push(found("upload_delay", Some((delay, "s")), reason));
     }
-    if let Some(assigned) = task.assigned_at
-        && taken < assigned
-    {
-        let early = seconds(taken, assigned);
+    let early = task.assigned_at.map_or(0.0, |at| seconds(taken, at));
+    if early > doubt {
         let reason = format!("it was taken {early:.0} s before the worker had the task");
         findings.push(found("exif_time_early", Some((early, "s")), reason));
     }

@@ -30,7 +30,9 @@ pub use create_api_key::{IssuedKey, create_api_key};
 pub use create_task::{Funding, create_task};
 pub use evidence::{Evidence, Finding, evidence};
 pub use find_tasks::{Found, FoundCursor, Search, SearchOrder, find_tasks};
-pub use payment::{payment_cancelled, payment_failed, payment_succeeded, refunded, transferred};
+pub use payment::{
+    payment_cancelled, payment_failed, payment_succeeded, payout_failed, refunded, transferred,
+};
 pub use payout_account::{payout_account_changed, payout_account_opened, waits_for_payout_account};
 pub use receive_notice::{receive_notice, receive_sandbox_notice};
 pub use review_proof::{Reviewed, approve_proof, reject_proof};

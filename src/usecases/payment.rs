@@ -2,9 +2,10 @@
 //! order: the first one counts.
 
 use super::{Refusal, act};
+use crate::ambient;
 use crate::domain::{
-    Action, Entry, JobKind, JobName, Payment, PaymentFailure, PaymentStatus, Status, Task, TaskId,
-    Timestamp,
+    Action, Entry, JobKind, JobName, Payment, PaymentFailure, PaymentStatus, QueueItem,
+    QueueItemId, QueueKind, Status, Task, TaskId, Timestamp,
 };
 use crate::store::{StoreError, Tx};
 
@@ -66,6 +67,24 @@ pub fn transferred(tx: &mut Tx<'_>, id: TaskId, cents: i64, now: Timestamp) -> R
     if tx.story(id)?.owed_payout_cents() == cents {
         tx.post(&Entry::transfer(&task, cents, now))?;
     }
+    Ok(())
+}
+
+/// A transfer was given up: the money stays on the worker's balance, and somebody has to look.
+pub fn payout_failed(
+    tx: &mut Tx<'_>,
+    id: TaskId,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let worker = tx.any_task(id)?.and_then(|task| task.worker);
+    let item = QueueItemId::new(now, &ambient::random_for_id());
+    tx.add_queue_item(&QueueItem {
+        task: Some(id),
+        worker,
+        note: Some(reason.to_owned()),
+        ..QueueItem::new(item, QueueKind::FailedPayout, id, now)
+    })?;
     Ok(())
 }
 

@@ -180,6 +180,16 @@ fn the_money_of_each_move() {
 }
 
 #[test]
+fn no_more_is_split_than_there_is() {
+    let split = |paid_cents| {
+        let task = task_in(Disputed, 1);
+        task.act(Action::DecideSplit { paid_cents }, START).is_ok()
+    };
+    assert!(split(0) && split(5_001));
+    assert!(!split(-1) && !split(5_002) && !split(i64::MAX / 200));
+}
+
+#[test]
 fn the_events_of_each_move() {
     let events =
         |status, attempts, action| task_in(status, attempts).act(action, START).unwrap().events;

@@ -83,6 +83,7 @@ CREATE TABLE proofs (
     geo_valid BIGINT NOT NULL,
     device_info TEXT NOT NULL,
     taken_at BIGINT,
+    taken_at_is_local BIGINT NOT NULL,
     exif_latitude DOUBLE PRECISION,
     exif_longitude DOUBLE PRECISION,
     perceptual_hash BIGINT,

@@ -241,6 +241,14 @@ fn a_payout_that_fails_for_good_stays_on_the_balance() {
             let report = app.verify().await;
             assert_eq!(report.differences, Vec::<String>::new());
             assert_eq!(balance(&report, Book::WorkerBalance), 2100);
+            let queue = app
+                .admin()
+                .await
+                .get("/v1/admin/queue?kind=failed_payout")
+                .await;
+            let item = queue.expect(200)["data"][0].clone();
+            assert_eq!(item["task_id"], task["id"]);
+            assert_eq!(item["worker_id"], worker.to_string());
             processor.set(Fault::None);
             let job = format!("transfer:{}", task["id"].as_str().unwrap());
             let list = crate::support::Command::new(&["job", "list", "--dead"]);
