@@ -41,7 +41,7 @@ pub struct Account {
 pub struct Bed {
     /// First, so that it stops before its database goes.
     server: Option<Process>,
-    binary: PathBuf,
+    pub binary: PathBuf,
     pub folder: TempDir,
     pub engine: Engine,
     /// Those that the load is spread over.

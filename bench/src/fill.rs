@@ -73,7 +73,7 @@ pub fn fill(bed: &mut Bed, options: &Options) -> Result<Accounts> {
     Ok(accounts)
 }
 
-fn sqlite_columns(connection: &Connection) -> Result<Vec<String>> {
+pub fn sqlite_columns(connection: &Connection) -> Result<Vec<String>> {
     let mut columns = connection.prepare("SELECT name FROM pragma_table_info('tasks')")?;
     let names = columns.query_map([], |row| row.get(0))?;
     Ok(names.collect::<std::result::Result<_, _>>()?)

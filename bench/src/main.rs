@@ -9,6 +9,7 @@ mod bed;
 mod constant;
 mod figures;
 mod fill;
+mod find;
 mod http;
 mod lives;
 mod load;
@@ -19,7 +20,9 @@ mod postgres;
 mod raw_sqlite;
 mod report;
 mod server;
+mod site;
 mod town;
+mod upload;
 mod watch;
 mod writes;
 
@@ -93,6 +96,13 @@ fn measure(options: &Options, mut bed: Bed, report: &mut Report) -> Result<()> {
     if options.wants_any(&["list", "start", "memory", "grow"]) {
         let accounts = fill::fill(&mut bed, options)?;
         figures::full_database(options, &mut bed, &accounts, &before, report)?;
+    }
+    if options.wants("find") {
+        find::measure(options, &mut bed, report)?;
+    }
+    // Where the rows of a proof lie hardly matters for its file: one engine is enough.
+    if options.wants("upload") && matches!(bed.engine, Engine::Sqlite) {
+        upload::measure(options, &mut bed, report)?;
     }
     bed.stop()
 }

@@ -1,7 +1,8 @@
 //! A PostgreSQL server, reached with its own tools.
 
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 
 use crate::Result;
 
@@ -50,32 +51,47 @@ impl Cluster {
     }
 
     fn run(&self, url: &str, sql: &str) -> Result<String> {
-        let output = self
-            .tool("psql")
-            .args([
-                "-X",
-                "-q",
-                "-A",
-                "-t",
-                "-v",
-                "ON_ERROR_STOP=1",
-                "-d",
-                url,
-                "-c",
-                sql,
-            ])
-            .output()?;
-        if !output.status.success() {
-            return Err(format!("psql: {}", String::from_utf8_lossy(&output.stderr)).into());
-        }
-        Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
+        answer(&self.psql(url, sql).output()?)
     }
+
+    fn psql(&self, url: &str, sql: &str) -> Command {
+        let mut command = self.tool("psql");
+        command
+            .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"])
+            .args(["-d", url, "-c", sql]);
+        command
+    }
+}
+
+fn answer(output: &Output) -> Result<String> {
+    if !output.status.success() {
+        return Err(format!("psql: {}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    Ok(str::from_utf8(&output.stdout)?.trim_end().to_owned())
 }
 
 impl Database {
     /// Runs one statement; its rows come back as lines, columns split by `|`.
     pub fn run(&self, sql: &str) -> Result<String> {
         self.cluster.run(&self.url, sql)
+    }
+
+    /// Runs a `COPY FROM STDIN` with these lines.
+    pub fn copy_in(&self, sql: &str, lines: impl Iterator<Item = String>) -> Result<()> {
+        let mut psql = self
+            .cluster
+            .psql(&self.url, sql)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let mut stdin = BufWriter::new(psql.stdin.take().ok_or("no standard input")?);
+        // Where it ends early, what it says tells more than the broken pipe.
+        let written = { lines }.try_for_each(|line| stdin.write_all(line.as_bytes()));
+        let written = written.and_then(|()| stdin.flush());
+        drop(stdin);
+        answer(&psql.wait_with_output()?)?;
+        Ok(written?)
     }
 }
 

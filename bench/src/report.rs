@@ -30,6 +30,7 @@ enum Unit {
     Micros,
     Seconds,
     Megabytes,
+    MegabytesPerSecond,
     /// So many for each task.
     PerTask,
 }
@@ -84,6 +85,13 @@ impl Figure {
 
     pub fn megabytes(engine: &'static str, name: &str, megabytes: f64) -> Self {
         Self::new(engine, name, megabytes, Unit::Megabytes)
+    }
+
+    pub fn megabytes_per_second(engine: &'static str, name: &str, sample: &Sample) -> Self {
+        Self {
+            sample: Some(sample.clone()),
+            ..Self::new(engine, name, sample.per_second(), Unit::MegabytesPerSecond)
+        }
     }
 
     pub fn per_task(engine: &'static str, name: &str, count: f64) -> Self {
@@ -237,6 +245,7 @@ impl Unit {
             Self::Micros => "microseconds",
             Self::Seconds => "seconds",
             Self::Megabytes => "megabytes",
+            Self::MegabytesPerSecond => "megabytes_per_second",
             Self::PerTask => "per_task",
         }
     }
@@ -247,6 +256,7 @@ impl Unit {
             Self::Micros => format!("{:.2} ms", value / 1000.0),
             Self::Seconds => format!("{value:.3} s"),
             Self::Megabytes => format!("{value:.0} MB"),
+            Self::MegabytesPerSecond => format!("{value:.0} MB/s"),
             Self::PerTask => format!("{value:.2}"),
         }
     }
@@ -284,7 +294,7 @@ impl Report {
             machine::describe().unwrap_or_default(),
             format!(
                 "{CONNECTIONS} connections, {ACCOUNTS} accounts, test keys; rates and ratios are the \
-                 middle of {ROUNDS} rounds of {:.1} s, each in turn with its limit; lists are timed on one \
+                 middle of {ROUNDS} rounds of {:.1} s, each in turn with its limit; lists and searches are timed on one \
                  connection and judged by p50. CPU is the processor time of the server for one \
                  answer, its database server and the load generator not included; a whole life of a \
                  task runs in the load generator, which is then all included.",

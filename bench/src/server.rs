@@ -105,6 +105,13 @@ impl Process {
         read.ok_or_else(|| "no memory figures in /proc".into())
     }
 
+    /// The most that was in use is counted from now on.
+    pub fn reset_most_memory(&self) -> Result<()> {
+        const MOST_RESIDENT: &str = "5";
+        let file = format!("/proc/{}/clear_refs", self.child.id());
+        Ok(std::fs::write(file, MOST_RESIDENT)?)
+    }
+
     /// Asks the process to stop and waits for it.
     pub fn stop(mut self) -> Result<()> {
         self.terminate()

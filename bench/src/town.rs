@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use legwork::ambient::{self, Clock};
 use legwork::domain::task::{Category, Location as Place, Priority, ProofType, Skill, TaskType};
+use legwork::domain::worker::DEFAULT_RADIUS_KM;
 use legwork::domain::{
-    AccountStatus, Action, Environment, JobKind, JobName, NewAccount, NewTask, Owner,
-    PaymentMethod, TaskId, Tier, Timestamp, WorkerId,
+    AccountStatus, Action, Environment, JobKind, JobName, NewAccount, NewTask, NewWorker, Owner,
+    PaymentMethod, Secret, TaskId, Tier, Timestamp, Worker, WorkerId, WorkerStatus,
 };
 use legwork::payments::{Processor, Sandbox};
 use legwork::store::{KeyHolder, Location, Store, StoreError};
@@ -102,7 +103,7 @@ impl Town {
     }
 
     /// A developer on the highest tier, with a default payment method.
-    async fn new_developer(&self, number: usize) -> Result<KeyHolder, String> {
+    pub async fn new_developer(&self, number: usize) -> Result<KeyHolder, String> {
         let new = NewAccount {
             email: format!("developer-{number}@example.com"),
             name: format!("developer-{number}"),
@@ -156,6 +157,33 @@ impl Town {
         Ok(worker)
     }
 
+    /// A worker who may take tasks, and has signed in: the token.
+    pub async fn recruit(&self) -> Result<String, String> {
+        let (id, now) = (self.new_worker().await?, self.clock.now());
+        let new = NewWorker {
+            email: format!("{id}@example.com"),
+            name: "Grace".to_owned(),
+            phone: None,
+            skills: vec![Skill::Photography],
+            home: None,
+            radius_km: DEFAULT_RADIUS_KM,
+        };
+        let worker = Worker {
+            status: WorkerStatus::Verified,
+            verified_at: Some(now),
+            ..Worker::sign_up(&new, id, now)
+        };
+        let token = Secret::worker_token(&ambient::random());
+        let issued = token.clone();
+        let write = self.store.write(move |tx| {
+            // No password has this hash.
+            tx.insert_worker(&worker, "")?;
+            usecases::issue_token(tx, id, &issued, now)
+        });
+        write.await.map_err(text)?;
+        Ok(token.expose().to_owned())
+    }
+
     /// Different numbers fall to different people.
     pub async fn perform(&self, deed: Deed, number: usize) -> Result<(), String> {
         let People {
@@ -165,14 +193,14 @@ impl Town {
         let developer = developers[number % developers.len()];
         // Not always the same two together.
         let worker = workers[(number + number / developers.len()) % workers.len()];
-        let task = self.create(developer).await?;
+        let task = self.create(developer, &self.task).await?;
         match deed {
             Deed::Create => Ok(()),
             Deed::Life => self.live(developer.owner, task, worker).await,
         }
     }
 
-    async fn create(&self, by: KeyHolder) -> Result<TaskId, String> {
+    pub async fn create(&self, by: KeyHolder, new: &Arc<NewTask>) -> Result<TaskId, String> {
         let now = self.clock.now();
         // What src/api/funding.rs looks up before a live task is created.
         let look_up = self.store.read(move |tx| {
@@ -183,7 +211,7 @@ impl Town {
         let method = found.ok_or("an account without a payment method")?;
         let funding = Funding::ByMethod(method.processor, method.method);
         let id = TaskId::new(now, &ambient::random_for_id());
-        let new = self.task.clone();
+        let new = Arc::clone(new);
         let write = self
             .store
             .write(move |tx| usecases::create_task(tx, &by, &new, id, &funding, now));
@@ -215,7 +243,7 @@ impl Town {
 }
 
 /// With every field that a task can have, as the one that is created over HTTP.
-fn new_task() -> NewTask {
+pub fn new_task() -> NewTask {
     NewTask {
         title: TITLE.to_owned(),
         description: DESCRIPTION.to_owned(),

@@ -14,7 +14,7 @@ use super::path::IdPath;
 use super::proofs::ProofBody;
 use super::query::QueueQuery;
 use super::workers::{WorkerBody, payout_status};
-use super::{App, body, json};
+use super::{App, body};
 use crate::domain::{
     ProofId, QueueItem, QueueItemId, QueueKind, QueueStatus, Timestamp, WorkerId, admin,
 };
@@ -213,8 +213,7 @@ pub struct ItemNote {
 }
 
 async fn given_note(app: &App, request: Request) -> Result<Option<String>, ApiError> {
-    let bytes = body::read(request.into_body(), app.timeouts).await?;
-    let object = json::object(&bytes).map_err(ApiError::Validation)?;
+    let object = body::object(request, app.timeouts).await?;
     let mut fields = Fields::of(&object);
     let note = fields.optional_text("note", admin::note);
     fields.finish()?;

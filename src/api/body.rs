@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
+use axum::extract::Request;
 use axum::http::{HeaderMap, header};
 use bytes::BytesMut;
 use http_body_util::BodyExt;
+use serde_json::{Map, Value};
 
 use super::error::ApiError;
 use super::json;
@@ -21,6 +23,12 @@ pub async fn read(body: Body, timeouts: Timeouts) -> Result<Bytes, ApiError> {
     tokio::time::timeout(timeouts.body, read_bounded(body))
         .await
         .unwrap_or(Err(ApiError::BodyTimeout))
+}
+
+/// The JSON object that a request without an Idempotency-Key carries.
+pub async fn object(request: Request, timeouts: Timeouts) -> Result<Map<String, Value>, ApiError> {
+    let bytes = read(request.into_body(), timeouts).await?;
+    json::object(&bytes).map_err(ApiError::Validation)
 }
 
 async fn read_bounded(mut body: Body) -> Result<Bytes, ApiError> {

@@ -23,6 +23,7 @@ mod path;
 mod payment_method;
 mod payments;
 mod proofs;
+mod push_subscriptions;
 mod query;
 mod rate_limit;
 mod router;

@@ -10,7 +10,7 @@ use super::error::ApiError;
 use super::fields::Fields;
 use super::funding::patiently;
 use super::openapi::{Example, errors};
-use super::{App, body, json};
+use super::{App, body};
 use crate::domain::payment::payment_method;
 use crate::domain::{ChargedMethod, Environment, Owner, PaymentMethod, ProcessorName, Timestamp};
 use crate::payments::ProcessorError;
@@ -78,8 +78,7 @@ pub async fn put(
     caller: Caller,
     request: Request,
 ) -> Result<Answer, ApiError> {
-    let bytes = body::read(request.into_body(), app.timeouts).await?;
-    let object = json::object(&bytes).map_err(ApiError::Validation)?;
+    let object = body::object(request, app.timeouts).await?;
     let mut fields = Fields::of(&object);
     let given = fields.text(FIELD, payment_method);
     fields.finish()?;

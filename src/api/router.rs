@@ -15,7 +15,7 @@ use super::error::ApiError;
 use super::openapi::{Description, close_request_bodies};
 use super::{
     App, account, admin, evidence, files, health, hooks, keys, payment_method, payments, proofs,
-    tasks, test_helpers, worker_proofs, worker_tasks, workers,
+    push_subscriptions, tasks, test_helpers, worker_proofs, worker_tasks, workers,
 };
 use crate::pages::{self, Pages};
 
@@ -51,7 +51,10 @@ fn with_worker_token() -> OpenApiRouter<App> {
         .routes(routes!(workers::sign_out))
         .routes(routes!(workers::open_payout_account))
         .routes(routes!(workers::earnings))
-        .routes(routes!(workers::subscribe, workers::unsubscribe))
+        .routes(routes!(
+            push_subscriptions::subscribe,
+            push_subscriptions::unsubscribe
+        ))
         .routes(routes!(worker_tasks::available))
         .routes(routes!(worker_tasks::list))
         .routes(routes!(worker_tasks::get))

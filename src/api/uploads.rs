@@ -1,10 +1,13 @@
 //! Multipart bodies: files go to the incoming folder as they arrive, never into memory.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::header;
-use futures_util::StreamExt;
+use bytes::Bytes;
+use futures_util::stream::{BoxStream, Stream, StreamExt};
 use multer::{Field, Multipart};
 
 use super::App;
@@ -60,7 +63,7 @@ pub async fn read(app: &App, request: Request, expected: &Expected<'_>) -> Resul
         let message = "must be multipart/form-data";
         return Err(ApiError::invalid("Content-Type", message));
     };
-    let mut stream = request.into_body().into_data_stream().boxed();
+    let mut stream = OneAtATime::of(request.into_body().into_data_stream().boxed());
     let reading = read_parts(app, &mut stream, boundary, expected);
     let read = tokio::time::timeout(TIME_LIMIT, reading).await;
     let read = read.unwrap_or(Err(ApiError::BodyTimeout));
@@ -70,11 +73,38 @@ pub async fn read(app: &App, request: Request, expected: &Expected<'_>) -> Resul
     read
 }
 
-type Bytestream = futures_util::stream::BoxStream<'static, Result<bytes::Bytes, axum::Error>>;
+type Chunk = Result<Bytes, axum::Error>;
+
+/// A body that makes its reader pause after every chunk. The parser would otherwise take in all that
+/// the network has, faster than it goes to disk.
+struct OneAtATime {
+    body: BoxStream<'static, Chunk>,
+    pause: bool,
+}
+
+impl OneAtATime {
+    fn of(body: BoxStream<'static, Chunk>) -> Self {
+        Self { body, pause: false }
+    }
+}
+
+impl Stream for OneAtATime {
+    type Item = Chunk;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Chunk>> {
+        if std::mem::take(&mut self.pause) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let polled = self.body.poll_next_unpin(cx);
+        self.pause = polled.is_ready();
+        polled
+    }
+}
 
 async fn read_parts(
     app: &App,
-    stream: &mut Bytestream,
+    stream: &mut OneAtATime,
     boundary: String,
     expected: &Expected<'_>,
 ) -> Result<Form, ApiError> {

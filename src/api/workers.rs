@@ -5,13 +5,13 @@ use axum::http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::answer::{Answer, to_json};
+use super::answer::Answer;
 use super::authentication::WorkerCaller;
 use super::error::ApiError;
 use super::fields::Fields;
 use super::funding::patiently;
-use super::idempotency::{Keep, Post, once};
-use super::openapi::{IdempotencyKeyHeader, errors};
+use super::idempotency::Post;
+use super::openapi::errors;
 use super::openapi_examples::WorkerExample;
 use super::sign_in_limits::Origin;
 use super::{App, body, json};
@@ -20,11 +20,11 @@ use crate::domain::geo::Point;
 use crate::domain::task::{Skill, field};
 use crate::domain::worker::{self, DEFAULT_RADIUS_KM};
 use crate::domain::{
-    Environment, NewWorker, PayoutStatus, PushSubscriptionId, Secret, Timestamp, Worker,
-    WorkerEdit, WorkerId, WorkerStatus, account, rules,
+    Environment, NewWorker, PayoutStatus, Secret, Timestamp, Worker, WorkerEdit, WorkerId,
+    WorkerStatus, account, rules,
 };
 use crate::passwords;
-use crate::store::{PushSubscription, StoreError, Tx};
+use crate::store::StoreError;
 use crate::usecases::{self, Refusal};
 
 /// A new worker.
@@ -54,7 +54,9 @@ pub struct SignUp {
 #[schema(example = json!(WorkerExample::SignIn.value()))]
 #[allow(dead_code, reason = "documents the body that `sign_in` reads")]
 pub struct SignIn {
+    #[schema(min_length = 1, max_length = 254)]
     email: String,
+    #[schema(min_length = 1, max_length = 1000)]
     password: String,
 }
 
@@ -307,8 +309,7 @@ pub async fn update(
     caller: WorkerCaller,
     request: Request,
 ) -> Result<Answer, ApiError> {
-    let bytes = body::read(request.into_body(), app.timeouts).await?;
-    let object = json::object(&bytes).map_err(ApiError::Validation)?;
+    let object = body::object(request, app.timeouts).await?;
     let mut fields = Fields::of(&object);
     let edit = WorkerEdit {
         name: fields.text_if_given("name", account::name),
@@ -422,136 +423,4 @@ pub async fn earnings(State(app): State<App>, caller: WorkerCaller) -> Result<An
         })
         .await?;
     Answer::ok(&earnings)
-}
-
-/// A Web Push subscription, as a browser makes it.
-#[derive(ToSchema)]
-#[schema(example = json!(WorkerExample::Subscribe.value()))]
-#[allow(dead_code, reason = "documents the body that `subscribe` reads")]
-pub struct Subscribe {
-    #[schema(min_length = 1, max_length = 2000)]
-    endpoint: String,
-    keys: SubscribeKeys,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents the body that `subscribe` reads")]
-struct SubscribeKeys {
-    #[schema(min_length = 1, max_length = 200)]
-    p256dh: String,
-    #[schema(min_length = 1, max_length = 200)]
-    auth: String,
-}
-
-#[derive(ToSchema)]
-#[schema(example = json!({"endpoint": "https://push.example.net/4711"}))]
-#[allow(dead_code, reason = "documents the body that `unsubscribe` reads")]
-pub struct Unsubscribe {
-    #[schema(min_length = 1, max_length = 2000)]
-    endpoint: String,
-}
-
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!(WorkerExample::Subscribed.value()))]
-pub struct Subscribed {
-    id: String,
-    endpoint: String,
-}
-
-fn endpoint(text: &str) -> Result<String, String> {
-    let text = rules::text(text, 1, 2_000)?;
-    if text.starts_with("https://") {
-        Ok(text)
-    } else {
-        Err("must begin with https://".to_owned())
-    }
-}
-
-/// Subscribe to push notices
-#[utoipa::path(
-    post, path = "/v1/worker/push_subscriptions", tag = "Workers", operation_id = "subscribe",
-    params(IdempotencyKeyHeader), request_body = Subscribe,
-    responses((status = 201, description = "The subscription", body = Subscribed),
-        errors::Common, errors::Body, errors::Idempotency)
-)]
-pub async fn subscribe(
-    State(app): State<App>,
-    caller: WorkerCaller,
-    post: Post,
-) -> Result<Answer, ApiError> {
-    let key = |text: &str| rules::text(text, 1, 200);
-    let mut fields = Fields::of(&post.body);
-    let given = fields.text("endpoint", endpoint);
-    let keys = fields.object("keys", |keys| {
-        let p256dh = keys.text("p256dh", key);
-        let auth = keys.text("auth", key);
-        Some((p256dh?, auth?))
-    });
-    fields.finish()?;
-    let (Some(endpoint), Some((p256dh, auth))) = (given, keys) else {
-        return Err(ApiError::invalid(json::BODY, "is incomplete"));
-    };
-    let (worker, random) = (caller.worker.id, ambient::random());
-    let subscribe = move |tx: &mut Tx<'_>, now| {
-        let subscription = PushSubscription {
-            id: PushSubscriptionId::new(now, &random),
-            worker,
-            endpoint: endpoint.clone(),
-            p256dh: p256dh.clone(),
-            auth: auth.clone(),
-        };
-        let id = tx.subscribe(&subscription, now)?;
-        Ok((id, subscription.endpoint))
-    };
-    let render = |(id, endpoint): &(PushSubscriptionId, String)| {
-        to_json(&Subscribed {
-            id: id.to_string(),
-            endpoint: endpoint.clone(),
-        })
-    };
-    let asker = caller.asker();
-    once(
-        &app,
-        &asker,
-        post,
-        StatusCode::CREATED,
-        Keep::Plain,
-        subscribe,
-        render,
-    )
-    .await
-}
-
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"endpoint": "https://push.example.net/4711", "removed": true}))]
-pub struct Unsubscribed {
-    endpoint: String,
-    /// Whether there was such a subscription.
-    removed: bool,
-}
-
-/// End a push subscription
-#[utoipa::path(
-    delete, path = "/v1/worker/push_subscriptions", tag = "Workers", operation_id = "unsubscribe",
-    request_body = Unsubscribe,
-    responses((status = 200, description = "It is gone", body = Unsubscribed),
-        errors::Common, errors::Body)
-)]
-pub async fn unsubscribe(
-    State(app): State<App>,
-    caller: WorkerCaller,
-    request: Request,
-) -> Result<Answer, ApiError> {
-    let bytes = body::read(request.into_body(), app.timeouts).await?;
-    let object = json::object(&bytes).map_err(ApiError::Validation)?;
-    let mut fields = Fields::of(&object);
-    let given = fields.text("endpoint", |text| rules::text(text, 1, 2_000));
-    fields.finish()?;
-    let endpoint = given.ok_or_else(|| ApiError::invalid(json::BODY, "is incomplete"))?;
-    let (worker, gone) = (caller.worker.id, endpoint.clone());
-    let removed = app
-        .store
-        .write(move |tx| tx.unsubscribe(worker, &gone))
-        .await?;
-    Answer::ok(&Unsubscribed { endpoint, removed })
 }

@@ -37,7 +37,7 @@ super::statements! {
         ON CONFLICT (task_id) DO NOTHING";
     WITHDRAW = "DELETE FROM posted_tasks WHERE task_id = ?1";
     IN_CELLS = concat!("SELECT ", columns!(), " FROM posted_tasks
-        WHERE bounty = ?1 AND cell >= ?2 AND cell <= ?3");
+        WHERE bounty = ?1 AND cell >= ?2 AND cell <= ?3 LIMIT ?4");
     DISTRICT_BY_PAYOUT = in_square!("district", "payout_cents");
     DISTRICT_BY_AGE = in_square!("district", "posted_at");
     REGION_BY_PAYOUT = in_square!("region", "payout_cents");
@@ -99,15 +99,18 @@ impl Tx<'_> {
         self.queue(WITHDRAW, &[task.to_string().into()])
     }
 
+    /// Up to `limit` tasks of a range of cells, in no order.
     pub fn posted_in_cells(
         &mut self,
         bounty: bool,
         cells: CellRange,
+        limit: i64,
     ) -> Result<Vec<PostedTask>, StoreError> {
         let values = [
             i64::from(bounty).into(),
             cells.first.into(),
             cells.last.into(),
+            limit.into(),
         ];
         self.all(IN_CELLS, &values, read)
     }

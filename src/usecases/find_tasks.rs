@@ -14,8 +14,10 @@ use crate::store::{PostedOrder, PostedTask, StoreError, Tx};
 
 /// Where the search by distance begins.
 const FIRST_METERS: f64 = 60.0;
+/// A circle that holds no more than this is read as a whole.
+const FEW: usize = 256;
 /// How much of a square is read at a time.
-const AT_ONCE: i64 = 32;
+const AT_ONCE: i64 = 8;
 /// Up to this radius districts are merged, beyond it regions.
 const DISTRICT_METERS: f64 = 40_000.0;
 
@@ -138,32 +140,59 @@ impl Search {
     }
 }
 
-/// The nearest tasks: an ever larger circle, until what it holds fills the page.
+/// The nearest tasks. Where there are few, all are read; where there are many, an ever larger circle,
+/// until what it holds fills the page.
 fn nearest(
     tx: &mut Tx<'_>,
     search: &Search,
     bounty: bool,
     wanted: usize,
 ) -> Result<Vec<Candidate>, StoreError> {
+    let whole = search.radius_meters;
+    if let Some(found) = within(tx, search, bounty, whole, FEW)? {
+        return Ok(first(search, found, wanted));
+    }
     let reached = search.after.as_ref().filter(|after| after.bounty == bounty);
     let reached = reached.map_or(0.0, |after| after.key);
     let mut radius = FIRST_METERS.max(reached * 1.2);
     loop {
-        let radius_now = radius.min(search.radius_meters);
-        let mut found = Vec::new();
-        for cells in cover(search.center, radius_now) {
-            let posted = tx.posted_in_cells(bounty, cells)?;
-            found.extend(posted.iter().filter_map(|task| search.candidate(task)));
-        }
-        // What lies beyond the circle may have nearer neighbours that were not read.
-        found.retain(|candidate| candidate.distance_meters <= radius_now);
-        if found.len() >= wanted || radius_now >= search.radius_meters {
-            found.sort_by(|a, b| search.compare(&a.cursor, &b.cursor));
-            found.truncate(wanted);
-            return Ok(found);
+        let circle = radius.min(whole);
+        let found = within(tx, search, bounty, circle, usize::MAX)?.unwrap_or_default();
+        if found.len() >= wanted || circle >= whole {
+            return Ok(first(search, found, wanted));
         }
         radius *= 2.0;
     }
+}
+
+/// What a circle holds; none when that is more than so many.
+fn within(
+    tx: &mut Tx<'_>,
+    search: &Search,
+    bounty: bool,
+    radius_meters: f64,
+    most: usize,
+) -> Result<Option<Vec<Candidate>>, StoreError> {
+    let mut read = 0;
+    let mut found = Vec::new();
+    for cells in cover(search.center, radius_meters) {
+        let limit = i64::try_from((most - read).saturating_add(1)).unwrap_or(i64::MAX);
+        let posted = tx.posted_in_cells(bounty, cells, limit)?;
+        read += posted.len();
+        if read > most {
+            return Ok(None);
+        }
+        found.extend(posted.iter().filter_map(|task| search.candidate(task)));
+    }
+    // What lies beyond the circle may have nearer neighbours that were not read.
+    found.retain(|candidate| candidate.distance_meters <= radius_meters);
+    Ok(Some(found))
+}
+
+fn first(search: &Search, mut found: Vec<Candidate>, wanted: usize) -> Vec<Candidate> {
+    found.sort_by(|a, b| search.compare(&a.cursor, &b.cursor));
+    found.truncate(wanted);
+    found
 }
 
 /// A square that is read in order, a little at a time.
