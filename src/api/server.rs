@@ -42,6 +42,9 @@ impl Default for Timeouts {
     }
 }
 
+/// What a connection holds of what it reads: many uploads at once must not add up.
+const MAX_BUFFER: usize = 64 * 1024;
+
 /// Tells every part of the service to stop.
 #[derive(Clone)]
 pub struct Shutdown(watch::Sender<bool>);
@@ -100,6 +103,7 @@ async fn connection(stream: TcpStream, handler: Handler, shutdown: Shutdown, tim
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(timeouts.head)
+        .max_buf_size(MAX_BUFFER)
         .serve_connection(TokioIo::new(stream), handler);
     let stopping = shutdown.started();
     tokio::pin!(stopping);
