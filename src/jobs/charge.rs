@@ -10,7 +10,11 @@ use crate::usecases;
 pub async fn charge(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
     let (status, payment) = read(jobs, id).await?;
-    if status != Status::Pending || payment.status != PaymentStatus::Processing {
+    if status != Status::Pending {
+        // Somebody who died may have charged it after the task had ended: that must come to light.
+        return cancel(jobs, job).await;
+    }
+    if payment.status != PaymentStatus::Processing {
         return jobs.finish(job).await;
     }
     let intent = intent(jobs, id, &payment).await?;
@@ -20,7 +24,7 @@ pub async fn charge(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let charged = match jobs.processor.charge(id, &intent, method).await {
         // The task was cancelled in the meantime, and its payment with it.
         Err(ProcessorError::Refused { .. }) if read(jobs, id).await?.0 != Status::Pending => {
-            return jobs.finish(job).await;
+            return cancel(jobs, job).await;
         }
         charged => charged?,
     };

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use legwork::domain::{JobKind, JobName};
+use legwork::domain::{JobKind, JobName, PaymentStatus, TaskId};
 use legwork::jobs::Jobs;
+use legwork::payments::NewPayment;
 
 use crate::support::{
     Command, Database, Engine, Fault, Flaky, TestApp, on_both_engines, path, storefront,
@@ -17,6 +18,7 @@ on_both_engines!(
     a_lease_that_ran_out_is_taken_over,
     a_job_whose_lease_was_lost_records_nothing,
     a_job_that_cannot_be_read_is_given_up,
+    a_charge_after_the_end_by_a_process_that_died_is_refunded,
 );
 
 fn on_a_flaky_processor<F: Future<Output = ()>>(story: impl Fn(TestApp, Flaky) -> F) {
@@ -98,6 +100,41 @@ async fn finish(app: &TestApp, job: &legwork::store::ClaimedJob) -> bool {
         .write(move |tx| tx.finish_job(&job))
         .await
         .unwrap()
+}
+
+/// A process has begun to charge; the task is cancelled and its payment called off, before there is
+/// one; the process makes the payment, charges it, and dies.
+async fn a_charge_after_the_end_by_a_process_that_died_is_refunded(app: TestApp) {
+    let dev = app.developer().await;
+    dev.charge_to("pm_card_visa").await;
+    let task = dev.live.post("/v1/tasks", &storefront()).await.expect(201);
+    assert_eq!(claim(&app, "a process that dies").await.len(), 1);
+    let cancel = format!("{}/cancel", path(&task));
+    dev.live.send("POST", &cancel, &[], "").await.expect(200);
+    assert_eq!(app.jobs.drain().await.unwrap(), 1);
+    let id = TaskId::parse(task["id"].as_str().unwrap()).unwrap();
+    let payment = app.store.read(move |tx| tx.payment(id)).await;
+    let payment = payment.unwrap().unwrap();
+    let new = NewPayment {
+        task: id,
+        account: payment.account,
+        amount_cents: payment.amount_cents,
+        customer: None,
+    };
+    let processor = app.payments.processor.clone();
+    let intent = processor.create_payment(&new).await.unwrap();
+    let (made, name, now) = (intent.clone(), processor.name(), app.clock.now());
+    app.store
+        .write(move |tx| tx.set_payment_intent(id, name, &made, PaymentStatus::Processing, now))
+        .await
+        .unwrap();
+    let method = payment.method.unwrap();
+    processor.charge(id, &intent.id, &method).await.unwrap();
+    app.advance(LEASE);
+    app.jobs.drain().await.unwrap();
+    TestApp::expect_settled(&app.verify().await);
+    let payment = dev.live.get(&format!("{}/payment", path(&task))).await;
+    assert_eq!(payment.expect(200)["refunded_cents"], 2500);
 }
 
 async fn a_job_that_cannot_be_read_is_given_up(app: TestApp) {
