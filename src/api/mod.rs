@@ -31,6 +31,7 @@ mod server;
 mod sign_in_limits;
 mod span;
 mod submitting;
+mod task_requests;
 mod tasks;
 mod test_helpers;
 mod upkeep;

@@ -88,3 +88,32 @@ fn forwarded(headers: &HeaderMap) -> Option<IpAddr> {
     let value = headers.get_all("x-forwarded-for").iter().next_back()?;
     value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+    const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2));
+
+    #[test]
+    fn one_account_is_limited_from_all_addresses_together() {
+        let limits = SignInLimits::default();
+        for attempt in 0..FOR_AN_ACCOUNT {
+            let address = if attempt % 2 == 0 { HERE } else { THERE };
+            assert!(limits.count("grace", address).is_ok());
+        }
+        assert!(limits.count("grace", HERE).is_err());
+        assert!(limits.count("ada", HERE).is_ok());
+    }
+
+    #[test]
+    fn one_address_is_limited_for_all_accounts_together() {
+        let limits = SignInLimits::default();
+        for attempt in 0..FOR_AN_ADDRESS {
+            assert!(limits.count(&attempt.to_string(), HERE).is_ok());
+        }
+        assert!(limits.count("one more", HERE).is_err());
+        assert!(limits.count("one more", THERE).is_ok());
+    }
+}

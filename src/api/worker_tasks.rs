@@ -17,7 +17,7 @@ use super::path::TaskPath;
 use super::query::{AvailableQuery, Meta, PageQuery};
 use crate::domain::geo::{Point, to_decimeter};
 use crate::domain::task::{Category, MAX_PROOF_ATTEMPTS, Priority, ProofType, Skill, TaskType};
-use crate::domain::{Status, Task, TaskId, Timestamp, rules};
+use crate::domain::{Action, Status, Task, TaskId, Timestamp, rules};
 use crate::store::{StoreError, Tx};
 use crate::usecases::{self, Found, Refusal, Search};
 
@@ -313,7 +313,7 @@ pub async fn start(
     post.expect_no_fields()?;
     let (worker, id) = (caller.worker.id, path.id()?);
     make(&app, &caller, post, move |tx, now| {
-        usecases::start_task(tx, worker, id, now)
+        usecases::act_on_own_task(tx, worker, id, Action::Start, now)
     })
     .await
 }
@@ -337,7 +337,7 @@ pub async fn release(
     post.expect_no_fields()?;
     let (worker, id) = (caller.worker.id, path.id()?);
     make(&app, &caller, post, move |tx, now| {
-        usecases::release_task(tx, worker, id, now)
+        usecases::act_on_own_task(tx, worker, id, Action::Release, now)
     })
     .await
 }

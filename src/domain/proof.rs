@@ -108,7 +108,7 @@ impl Submission {
                 gps: self.gps,
                 accuracy_meters: self.accuracy_meters,
                 distance_meters: distance,
-                geo_valid: distance.is_some_and(|meters| meters <= VALID_METERS),
+                geo_valid: distance.is_some_and(is_near),
                 device_info: self.device_info.clone(),
                 status: ProofStatus::Pending,
                 rejection_reason: None,
@@ -118,6 +118,11 @@ impl Submission {
         };
         self.files.iter().map(proof).collect()
     }
+}
+
+/// Whether a distance, as it is told, is near enough.
+fn is_near(meters: f64) -> bool {
+    meters <= VALID_METERS
 }
 
 impl Proof {
@@ -142,4 +147,15 @@ impl Task {
 
 pub fn reason(text: &str) -> Result<String, String> {
     rules::text(text, 1, 2_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_hundred_metres_are_near_enough() {
+        assert!(is_near(0.0) && is_near(499.9) && is_near(500.0));
+        assert!(!is_near(500.1) && !is_near(f64::NAN));
+    }
 }

@@ -44,7 +44,7 @@ pub use verify_ledger::{LedgerReport, VerifyError, verify_ledger};
 pub use verify_worker::{
     authenticate_admin, refuse_worker, send_verification, suspend_worker, verify_worker,
 };
-pub use worker_acts::{accept_task, dispute_task, own_task, release_task, start_task};
+pub use worker_acts::{accept_task, act_on_own_task, dispute_task, own_task};
 
 use crate::domain::{NotAllowed, NotEligible, WorkerStatus};
 use crate::payments::ProcessorError;

@@ -61,24 +61,16 @@ pub fn own_task(tx: &mut Tx<'_>, worker: WorkerId, id: TaskId) -> Result<Task, R
     }
 }
 
-pub fn start_task(
+/// Begins a task, or gives it back.
+pub fn act_on_own_task(
     tx: &mut Tx<'_>,
     worker: WorkerId,
     id: TaskId,
+    action: Action,
     now: Timestamp,
 ) -> Result<Task, Refusal> {
     let task = own_task(tx, worker, id)?;
-    act::make(tx, &task, Action::Start, now)
-}
-
-pub fn release_task(
-    tx: &mut Tx<'_>,
-    worker: WorkerId,
-    id: TaskId,
-    now: Timestamp,
-) -> Result<Task, Refusal> {
-    let task = own_task(tx, worker, id)?;
-    act::make(tx, &task, Action::Release, now)
+    act::make(tx, &task, action, now)
 }
 
 /// Contests a rejection; an admin decides.
@@ -90,11 +82,11 @@ pub fn dispute_task(
     now: Timestamp,
 ) -> Result<Task, Refusal> {
     let task = own_task(tx, worker, id)?;
-    let since = task.status_since;
-    let disputed = act::make(tx, &task, Action::Dispute, now)?;
-    if now > since.plus(DISPUTE_WINDOW) {
+    let too_late = now > task.status_since.plus(DISPUTE_WINDOW);
+    if too_late && task.status == Status::ProofRejected {
         return Err(Refusal::TooLateToDispute);
     }
+    let disputed = act::make(tx, &task, Action::Dispute, now)?;
     let item = QueueItemId::new(now, &ambient::random_for_id());
     tx.add_queue_item(&QueueItem {
         task: Some(id),

@@ -77,7 +77,7 @@ async fn until_it_is(expected: &str, dev: &Developer, task: &Value) {
     let patience = Instant::now() + Duration::from_secs(30);
     while status(dev, task).await != expected {
         assert!(Instant::now() < patience, "the task is never {expected}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::task::yield_now().await;
     }
 }
 

@@ -1,7 +1,6 @@
 //! Real processes: killed at any moment, and two of them on one database.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, join_all};
@@ -262,6 +261,6 @@ async fn race(app: &TestApp, unpaid: &[Task<'_>], proven: &[Task<'_>]) -> Vec<Ou
 /// Waits until the two servers have done all that is to be done.
 async fn settle(app: &TestApp) {
     while count(app, "jobs").await > 0 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::task::yield_now().await;
     }
 }

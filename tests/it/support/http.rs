@@ -69,6 +69,15 @@ impl Client {
 
     /// Sends a form: texts and files by name.
     pub async fn send_form(&self, path: &str, parts: &[(&str, &[u8])]) -> Reply {
+        self.send_form_with(path, &[], parts).await
+    }
+
+    pub async fn send_form_with(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        parts: &[(&str, &[u8])],
+    ) -> Reply {
         let mut body = Vec::new();
         for (name, content) in parts {
             let head = format!(
@@ -84,7 +93,8 @@ impl Client {
             body.extend_from_slice(b"\r\n");
         }
         body.extend_from_slice(b"--boundary--\r\n");
-        let form = [("content-type", "multipart/form-data; boundary=boundary")];
+        let mut form = headers.to_vec();
+        form.push(("content-type", "multipart/form-data; boundary=boundary"));
         self.send("POST", path, &form, body).await
     }
 

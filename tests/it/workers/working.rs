@@ -50,11 +50,13 @@ async fn a_task_is_done_from_accept_to_payout(app: TestApp) {
     TestApp::expect_settled(&app.verify().await);
 }
 
+/// On two servers, each with connections of its own to the database.
 async fn of_many_who_accept_one_gets_it(app: TestApp) {
     let dev = app.developer().await;
+    let second = TestApp::start(&app.database).await;
     let mut workers = Vec::new();
-    for _ in 0..6 {
-        workers.push(app.ready_worker().await);
+    for server in [&app, &second, &app, &second, &app, &second] {
+        workers.push(server.ready_worker().await);
     }
     for _ in 0..4 {
         let task = dev.create_paid_task().await;
