@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ipnet::IpNet;
 
 use crate::domain::{ProcessorName, Secret};
 use crate::files::FilesLocation;
+use crate::outbound::OutboundSettings;
 use crate::store::Location;
 
 /// One setting: a flag, an environment variable and a line of the file, all of one name.
@@ -63,6 +67,31 @@ pub const SETTINGS: &[Setting] = &[
         "Serve Prometheus metrics at /metrics of this address [default: none; in local mode on the main address]",
     ),
     setting(
+        "webhook_retry_seconds",
+        "SECONDS,...",
+        "When a failed delivery is tried again, after each attempt [default: 60,480,3840]",
+    ),
+    setting(
+        "webhook_allow_nets",
+        "NET,...",
+        "Networks that webhooks may reach although they are not public, such as 10.1.0.0/16 [default: none; loopback in local mode]",
+    ),
+    setting(
+        "webhook_ca_file",
+        "FILE",
+        "Certificate authorities (PEM) that webhooks trust besides the system's [default: none]",
+    ),
+    setting(
+        "smtp_url",
+        "URL",
+        "Mail server: smtp://user:password@host:587 or smtps://... [default: none; mails are kept in the database]",
+    ),
+    setting(
+        "mail_from",
+        "ADDRESS",
+        "Sender of mails, needed with a mail server: Legwork <notices@example.com>",
+    ),
+    setting(
         "payments",
         "sandbox|stripe",
         "Who moves the money: the embedded sandbox, which moves none, or Stripe [default: sandbox]",
@@ -102,11 +131,6 @@ pub const SETTINGS: &[Setting] = &[
 /// Names that belong to parts of the service which this version does not have yet. They are
 /// accepted, so that one configuration serves across an upgrade, and reported as without effect.
 pub const WITHOUT_EFFECT: &[&str] = &[
-    "webhook_retry_seconds",
-    "webhook_allow_nets",
-    "webhook_ca_file",
-    "smtp_url",
-    "mail_from",
     "unpaid_hours",
     "start_hours",
     "work_hours",
@@ -281,6 +305,13 @@ pub enum PaymentSettings {
     },
 }
 
+/// How mails are sent.
+#[derive(Clone, Debug)]
+pub struct MailSettings {
+    pub smtp_url: Secret,
+    pub from: String,
+}
+
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub listen: SocketAddr,
@@ -289,6 +320,9 @@ pub struct Settings {
     pub files: FilesLocation,
     pub public_url: Option<String>,
     pub metrics_listen: Option<SocketAddr>,
+    pub webhook_delays: Vec<Duration>,
+    pub outbound: OutboundSettings,
+    pub mail: Option<MailSettings>,
     pub payments: PaymentSettings,
     pub rate_limits: bool,
     pub log: String,
@@ -302,12 +336,16 @@ impl Settings {
         let database = given.read("database_url", "sqlite", |url| {
             database(url, &data, connections)
         })?;
+        let listen = given.read("listen", "127.0.0.1:8080", address)?;
         Ok(Self {
-            listen: given.read("listen", "127.0.0.1:8080", address)?,
+            listen,
             database,
             files: given.read("files_url", "file:", |url| FilesLocation::rule(url, &data))?,
             public_url: given.read("public_url", "", public_url)?,
             metrics_listen: given.read("metrics_listen", "", optional(address))?,
+            webhook_delays: given.read("webhook_retry_seconds", "60,480,3840", delays)?,
+            outbound: outbound(given, listen.ip().is_loopback())?,
+            mail: mail(given)?,
             payments: payments(given)?,
             rate_limits: given.read("rate_limits", "on", on_or_off)?,
             log: given.read("log", "info", log_filter)?,
@@ -379,6 +417,53 @@ fn public_url(text: &str) -> Result<Option<String>, String> {
         text if well_formed => Ok(Some(text.trim_end_matches('/').to_owned())),
         text => Err(format!("{text:?} must begin with http:// or https://")),
     }
+}
+
+/// In the order in which they are waited for.
+fn delays(text: &str) -> Result<Vec<Duration>, String> {
+    const MAX_DELAYS: usize = 20;
+    const WEEK: f64 = 7.0 * 24.0 * 60.0 * 60.0;
+    let delay = |text: &str| {
+        let seconds = text.trim().parse::<f64>().ok();
+        let seconds = seconds.filter(|seconds| (0.0..=WEEK).contains(seconds));
+        seconds.map(Duration::from_secs_f64)
+    };
+    let delays: Option<Vec<_>> = text.split(',').map(delay).collect();
+    delays
+        .filter(|delays| delays.len() <= MAX_DELAYS)
+        .ok_or_else(|| format!("{text:?} must be seconds parted by commas, such as 60,480,3840"))
+}
+
+fn outbound(given: &Given, local: bool) -> Result<OutboundSettings, SettingsError> {
+    let mut allow = given.read("webhook_allow_nets", "", networks)?;
+    if local {
+        allow.extend(networks("127.0.0.0/8,::1/128").unwrap_or_default());
+    }
+    let authority = given.read("webhook_ca_file", "", optional(folder))?;
+    Ok(OutboundSettings { allow, authority })
+}
+
+fn networks(text: &str) -> Result<Vec<IpNet>, String> {
+    let network = |text: &str| {
+        let text = text.trim();
+        let address = |address: IpAddr| IpNet::from(address);
+        let net = text.parse::<IpNet>().or_else(|_| text.parse().map(address));
+        net.map_err(|_| format!("{text:?} is not a network such as 10.1.0.0/16"))
+    };
+    let parts = text.split(',').filter(|part| !part.trim().is_empty());
+    parts.map(network).collect()
+}
+
+fn mail(given: &Given) -> Result<Option<MailSettings>, SettingsError> {
+    let smtp_url = given.read("smtp_url", "", |text| Ok(Secret::presented(text)))?;
+    if smtp_url.expose().is_empty() {
+        return Ok(None);
+    }
+    let from = given.read("mail_from", "", |text| match text {
+        "" => Err("is needed where a mail server is set".to_owned()),
+        text => Ok(text.to_owned()),
+    })?;
+    Ok(Some(MailSettings { smtp_url, from }))
 }
 
 fn payments(given: &Given) -> Result<PaymentSettings, SettingsError> {

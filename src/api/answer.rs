@@ -6,7 +6,7 @@ use axum::response::IntoResponse;
 use serde::Serialize;
 
 use super::error::ApiError;
-use crate::store::StoreError;
+use crate::objects::to_json;
 
 pub const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -33,10 +33,6 @@ impl Answer {
             replayed: false,
         })
     }
-}
-
-pub fn to_json<B: Serialize>(body: &B) -> Result<String, StoreError> {
-    serde_json::to_string(body).map_err(|e| StoreError::Failed(format!("unwritable answer: {e}")))
 }
 
 impl IntoResponse for Answer {

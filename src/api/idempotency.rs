@@ -21,7 +21,8 @@ use crate::usecases::Refusal;
 
 const HEADER: &str = "idempotency-key";
 const MAX_KEY_CHARACTERS: usize = 255;
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+/// For how long an answer is kept.
+pub const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A POST: its JSON body, and the key under which it is done once.
 #[derive(Debug)]
@@ -278,17 +279,6 @@ impl Drop for Claim<'_> {
     fn drop(&mut self) {
         self.in_flight.lock().remove(&self.scope);
     }
-}
-
-/// Forgets answers whose day is over, a few at a time; tells whether more may be left.
-pub async fn prune(app: &App) -> Result<bool, StoreError> {
-    const AT_ONCE: u64 = 500;
-    let forgotten = app.clock.now().minus(KEPT);
-    let pruned = app
-        .store
-        .write(move |tx| tx.prune_idempotency_records(forgotten, AT_ONCE as i64))
-        .await?;
-    Ok(pruned == AT_ONCE)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::App;
-use super::answer::{Answer, to_json};
+use super::answer::Answer;
 use super::authentication::Caller;
 use super::error::ApiError;
 use super::fields::Fields;
@@ -15,6 +15,7 @@ use super::openapi::{Example, IdempotencyKeyHeader, errors};
 use super::path::KeyPath;
 use crate::ambient;
 use crate::domain::{ApiKey, ApiKeyId, Environment, NewApiKey, Timestamp, api_key};
+use crate::objects::to_json;
 use crate::store::StoreError;
 use crate::usecases::{self, IssuedKey, Refusal};
 

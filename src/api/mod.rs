@@ -5,8 +5,11 @@ mod admin;
 mod answer;
 mod authentication;
 mod body;
+mod deliveries;
 mod edge;
 mod error;
+mod event_stream;
+mod events;
 mod evidence;
 mod fields;
 mod files;
@@ -36,6 +39,7 @@ mod tasks;
 mod test_helpers;
 mod upkeep;
 mod uploads;
+mod webhook;
 mod worker_proofs;
 mod worker_tasks;
 mod workers;
@@ -49,12 +53,15 @@ pub use key_use::KeyUse;
 pub use openapi::document as openapi_document;
 pub use router::{metrics_router, router};
 pub use server::{Shutdown, Timeouts, serve};
-pub use upkeep::{sweep_files, upkeep};
+pub use upkeep::{forget, sweep_files, upkeep};
 
 use crate::ambient::Clock;
 use crate::files::Files;
+use crate::outbound::Outbound;
 use crate::payments::Payments;
 use crate::store::Store;
+use crate::webhooks::Webhooks;
+use event_stream::Streams;
 use idempotency::InFlight;
 use rate_limit::RateLimits;
 use sign_in_limits::SignInLimits;
@@ -68,6 +75,11 @@ pub struct Parts {
     pub clock: Clock,
     pub payments: Payments,
     pub files: Files,
+    pub webhooks: Webhooks,
+    pub outbound: Outbound,
+    /// With which browsers subscribe to notices.
+    pub push_key: String,
+    pub shutdown: Shutdown,
     pub metrics: PrometheusHandle,
     pub key_use: KeyUse,
     pub timeouts: Timeouts,
@@ -75,6 +87,7 @@ pub struct Parts {
     rate_limits: Option<RateLimits>,
     sign_in_limits: SignInLimits,
     in_flight: InFlight,
+    streams: Streams,
 }
 
 /// What an app is made of.
@@ -83,6 +96,10 @@ pub struct Wiring {
     pub clock: Clock,
     pub payments: Payments,
     pub files: Files,
+    pub webhooks: Webhooks,
+    pub outbound: Outbound,
+    pub push_key: String,
+    pub shutdown: Shutdown,
     pub metrics: PrometheusHandle,
     pub rate_limited: bool,
     pub timeouts: Timeouts,
@@ -97,6 +114,11 @@ impl App {
             clock: wiring.clock,
             payments: wiring.payments,
             files: wiring.files,
+            webhooks: wiring.webhooks,
+            outbound: wiring.outbound,
+            push_key: wiring.push_key,
+            shutdown: wiring.shutdown,
+            streams: Streams::default(),
             metrics: wiring.metrics,
             key_use: KeyUse::default(),
             timeouts: wiring.timeouts,

@@ -8,6 +8,9 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ObjectBuilder, OpenApi, RefOr, Schema, Type};
 use utoipa::{IntoParams, Modify, PartialSchema, ToSchema};
 
+use crate::objects::proof::LATER;
+use crate::objects::task::{self, ACCOUNT_ID, CREATED, TASK_ID};
+
 /// The whole document, as committed in `openapi.json`.
 pub fn document() -> String {
     let mut text = super::router::openapi()
@@ -34,6 +37,7 @@ pub fn document() -> String {
         (name = "Workers", description = "The other side: workers find tasks and do them"),
         (name = "Admin", description = "Those who run the marketplace"),
         (name = "Payments", description = "How live tasks are paid for, and where the money is"),
+        (name = "Webhooks", description = "What happened: pushed to you, or for you to read"),
         (name = "Account", description = "The account, its API keys and its usage"),
     ),
     components(schemas(super::error::ErrorBody)),
@@ -58,12 +62,13 @@ impl Modify for Keys {
 }
 
 /// Bodies that are read field by field and refuse a field they do not know.
-const CLOSED: [&str; 14] = [
+const CLOSED: [&str; 15] = [
     "CreateTask",
     "CreateTaskLocation",
     "UpdateTask",
     "CreateKey",
     "PutPaymentMethod",
+    "PutWebhook",
     "SignUp",
     "SignIn",
     "UpdateWorker",
@@ -132,7 +137,6 @@ impl ToSchema for PageOffset {}
 pub enum Example {
     CreateTask,
     UpdateTask,
-    Task,
     CreatedTask,
     TaskList,
     CancelledTask,
@@ -148,12 +152,8 @@ pub enum Example {
     PaymentMethod,
 }
 
-const TASK_ID: &str = "019a8574c1f07c2e9d1b3a5f60718293";
-const ACCOUNT_ID: &str = "019a85702b4e7d31a2c4e6f801234567";
 const KEY_ID: &str = "019a85702b4e7f02b1d3c5e7f9012345";
 const PAYMENT_SECRET: &str = "pay_019a8574c1f07c2e9d1b3a5f60718293_secret_8d1f0c62b7a94e35";
-const CREATED: &str = "2026-11-15T09:30:00.123Z";
-const LATER: &str = "2026-11-15T10:02:41.870Z";
 
 impl Example {
     pub fn value(&self) -> Value {
@@ -173,9 +173,8 @@ impl Example {
                 "title": "Photograph a storefront by daylight",
                 "deadline": "2026-11-21T18:00:00Z",
             }),
-            Self::Task => task(),
             Self::CreatedTask => {
-                let mut created = task();
+                let mut created = task::example();
                 created["status"] = "pending".into();
                 created["environment"] = "live".into();
                 created["payment_client_secret"] = PAYMENT_SECRET.into();
@@ -243,38 +242,4 @@ impl Example {
             }),
         }
     }
-}
-
-fn task() -> Value {
-    json!({
-        "id": TASK_ID,
-        "developer_id": ACCOUNT_ID,
-        "title": "Photograph a storefront",
-        "description": "Front of the shop with the door and the opening hours in view.",
-        "instructions": null,
-        "category": "photography",
-        "required_skills": [],
-        "location_address": "240 Bedford Ave",
-        "location_city": "Brooklyn",
-        "location_state": "NY",
-        "location_latitude": 40.7163,
-        "location_longitude": -73.9595,
-        "budget_cents": 2500,
-        "platform_fee_cents": 400,
-        "worker_payout_cents": 2100,
-        "priority": "normal",
-        "status": "funded",
-        "environment": "test",
-        "worker_id": null,
-        "deadline": "2026-11-20T18:00:00.000Z",
-        "max_proof_attempts": 3,
-        "proof_types": ["photo"],
-        "metadata": {"order": "4711"},
-        "assigned_at": null,
-        "started_at": null,
-        "completed_at": null,
-        "cancelled_at": null,
-        "created_at": CREATED,
-        "updated_at": CREATED,
-    })
 }

@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::objects::proof::{self, LATER, PROOF_ID, WORKER_ID};
+use crate::objects::task::{self, TASK_ID};
+
 pub enum WorkerExample {
     SignUp,
     SignIn,
@@ -17,10 +20,7 @@ pub enum WorkerExample {
     OwnTasks,
 }
 
-const WORKER_ID: &str = "019a85a1d2c37b44a1b2c3d4e5f60718";
-pub const TASK_ID: &str = "019a8574c1f07c2e9d1b3a5f60718293";
 const CREATED: &str = "2026-11-15T08:10:00.000Z";
-const LATER: &str = "2026-11-15T10:02:41.870Z";
 
 impl WorkerExample {
     pub fn value(&self) -> Value {
@@ -100,7 +100,6 @@ fn own_task() -> Value {
 }
 
 pub enum ProofExample {
-    Proof,
     List,
     Submitted,
     Approved,
@@ -108,31 +107,14 @@ pub enum ProofExample {
     Evidence,
 }
 
-const PROOF_ID: &str = "019a85c2aa517d10b2c3d4e5f6071829";
-
-fn proof() -> Value {
-    json!({
-        "id": PROOF_ID, "task_id": TASK_ID, "worker_id": WORKER_ID, "attempt_number": 1,
-        "type": "photo",
-        "file_url": "http://127.0.0.1:8080/files/proofs/019a85c2aa517d10b2c3d4e5f6071829            ?expires=1794739361&type=image/jpeg&signature=9f8e7d6c",
-        "content_type": "image/jpeg", "file_size_bytes": 2_418_306,
-        "gps_latitude": 40.7165, "gps_longitude": -73.9597, "geo_valid": true,
-        "distance_from_task_meters": 27.9,
-        "device_info": {"user_agent": "Legwork/1.0", "platform": "android"},
-        "status": "pending", "rejection_reason": null, "reviewed_at": null,
-        "created_at": LATER,
-    })
-}
-
 impl ProofExample {
     pub fn value(&self) -> Value {
         match self {
-            Self::Proof => proof(),
             Self::List => json!({
-                "data": [proof()], "meta": {"total": 1, "limit": 20, "offset": 0},
+                "data": [proof::example()], "meta": {"total": 1, "limit": 20, "offset": 0},
             }),
             Self::Submitted => json!({
-                "data": [proof()],
+                "data": [proof::example()],
                 "task": {"id": TASK_ID, "status": "proof_submitted", "attempt_number": 1},
             }),
             Self::Approved => json!({
@@ -162,6 +144,19 @@ impl ProofExample {
 pub enum AdminExample {
     Item,
     Queue,
+    Notice,
+    Notices,
+}
+
+fn notice() -> Value {
+    json!({
+        "id": "019a85d0aa517d10b2c3d4e5f607182a", "kind": "proof_rejected", "status": "sent",
+        "email": "grace@example.com", "account_id": null, "worker_id": WORKER_ID,
+        "subject": "Proof rejected: Photograph a storefront",
+        "paragraphs": ["The developer did not accept your proof for “Photograph a storefront”:",
+            "The opening hours cannot be read.", "You have 2 attempts left."],
+        "error": null, "sent_at": LATER, "created_at": LATER,
+    })
 }
 
 fn item() -> Value {
@@ -179,8 +174,81 @@ impl AdminExample {
     pub fn value(&self) -> Value {
         match self {
             Self::Item => item(),
+            Self::Notice => notice(),
+            Self::Notices => json!({
+                "data": [notice()], "meta": {"limit": 20, "next_cursor": null},
+            }),
             Self::Queue => json!({
                 "data": [item()], "meta": {"limit": 20, "next_cursor": null},
+            }),
+        }
+    }
+}
+
+pub enum WebhookExample {
+    Put,
+    Webhook,
+    State,
+    Test,
+    Event,
+    Events,
+    Delivery,
+    Deliveries,
+}
+
+const EVENT_ID: &str = "019a8574c1f17a52b6c7d8e9f0a1b2c3";
+const URL: &str = "https://example.com/hooks/legwork";
+
+fn event() -> Value {
+    let mut data = task::example();
+    if let Some(fields) = data.as_object_mut() {
+        fields.shift_remove("instructions");
+    }
+    json!({
+        "id": EVENT_ID, "number": 2, "event": "task.funded", "data": data,
+        "created_at": task::CREATED,
+    })
+}
+
+fn delivery() -> Value {
+    json!({
+        "id": EVENT_ID, "event": "task.funded", "status": "delivered", "status_code": 200,
+        "attempts_count": 1, "next_attempt_at": null, "created_at": task::CREATED,
+        "updated_at": LATER,
+    })
+}
+
+impl WebhookExample {
+    pub fn value(&self) -> Value {
+        match self {
+            Self::Put => json!({"url": URL, "events": ["task.completed", "task.proof_submitted"]}),
+            Self::Webhook => json!({
+                "webhook_url": URL, "webhook_events": ["task.proof_submitted", "task.completed"],
+                "webhook_secret": "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+            }),
+            Self::State => json!({
+                "webhook_url": URL, "webhook_events": ["task.proof_submitted", "task.completed"],
+                "enabled": true, "failing_since": null, "disabled_at": null,
+                "disabled_reason": null,
+            }),
+            Self::Test => json!({
+                "event": "task.created", "delivered": true, "status_code": 200,
+                "duration_ms": 41, "error": null,
+            }),
+            Self::Event => event(),
+            Self::Events => json!({
+                "data": [event()], "meta": {"limit": 20, "next_cursor": null},
+            }),
+            Self::Delivery => {
+                let mut delivery = delivery();
+                delivery["attempts"] = json!([{
+                    "attempted_at": LATER, "status_code": 200, "duration_ms": 41, "error": null,
+                    "response_body": "ok",
+                }]);
+                delivery
+            }
+            Self::Deliveries => json!({
+                "data": [delivery()], "meta": {"total": 1, "limit": 20, "offset": 0},
             }),
         }
     }

@@ -4,7 +4,7 @@ use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 
 use super::error::ApiError;
-use crate::domain::{ApiKeyId, ProofId, QueueItemId, TaskId, WorkerId};
+use crate::domain::{ApiKeyId, EventId, ProofId, QueueItemId, TaskId, WorkerId};
 use crate::usecases::Refusal;
 
 pub struct TaskPath(pub Option<TaskId>);
@@ -64,24 +64,22 @@ impl<S: Send + Sync> FromRequestParts<S> for ProofPath {
     }
 }
 
-/// A worker or an item of the queue.
+/// The id of anything else.
 pub struct IdPath<T>(pub Option<T>);
 
-impl<S: Send + Sync> FromRequestParts<S> for IdPath<WorkerId> {
-    type Rejection = ApiError;
+macro_rules! id_paths {
+    ($($id:ident),+) => { $(
+        impl<S: Send + Sync> FromRequestParts<S> for IdPath<$id> {
+            type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        Ok(Self(parameter(parts, state, WorkerId::parse).await))
-    }
+            async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+                Ok(Self(parameter(parts, state, $id::parse).await))
+            }
+        }
+    )+ };
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for IdPath<QueueItemId> {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        Ok(Self(parameter(parts, state, QueueItemId::parse).await))
-    }
-}
+id_paths!(EventId, QueueItemId, WorkerId);
 
 async fn parameter<S: Send + Sync, T>(
     parts: &mut Parts,

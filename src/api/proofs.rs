@@ -3,11 +3,10 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Serialize;
-use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::App;
-use super::answer::{Answer, to_json};
+use super::answer::Answer;
 use super::authentication::Caller;
 use super::error::ApiError;
 use super::fields::Fields;
@@ -17,85 +16,30 @@ use super::openapi_examples::ProofExample;
 use super::path::{ProofPath, TaskPath};
 use super::query::{Meta, PageQuery};
 use crate::domain::proof;
-use crate::domain::task::ProofType;
 use crate::domain::{Proof, ProofStatus, Status, Timestamp};
 use crate::files::FileKey;
+use crate::objects::proof::ProofBody;
+use crate::objects::to_json;
 use crate::store::StoreError;
 use crate::usecases::{self, Refusal, Reviewed};
 
-/// Proof of work, one file.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!(ProofExample::Proof.value()))]
-pub struct ProofBody {
-    id: String,
-    task_id: String,
-    worker_id: String,
-    attempt_number: i64,
-    #[serde(rename = "type")]
-    proof_type: ProofType,
-    /// Signed; good for one hour. List the proofs again for a fresh one.
-    #[schema(required)]
-    file_url: Option<String>,
-    content_type: String,
-    file_size_bytes: i64,
-    #[schema(required)]
-    gps_latitude: Option<f64>,
-    #[schema(required)]
-    gps_longitude: Option<f64>,
-    /// Whether it was taken within 500 m of the task.
-    geo_valid: bool,
-    #[schema(required)]
-    distance_from_task_meters: Option<f64>,
-    #[schema(value_type = Object)]
-    device_info: Box<RawValue>,
-    status: ProofStatus,
-    #[schema(required)]
-    rejection_reason: Option<String>,
-    #[schema(required, value_type = Option<String>, format = DateTime)]
-    reviewed_at: Option<Timestamp>,
-    #[schema(value_type = String, format = DateTime)]
-    created_at: Timestamp,
+/// A proof with a fresh URL of its file.
+pub async fn with_file(app: &App, proof: Proof) -> Result<ProofBody, ApiError> {
+    let unreadable = || StoreError::Failed(format!("the file of {} has no key", proof.id));
+    let key = FileKey::parse(&proof.file.key).ok_or_else(unreadable)?;
+    let file_url = app
+        .files
+        .signed_url(key, &proof.file.content_type, app.clock.now())
+        .await?;
+    Ok(ProofBody::of(proof, file_url)?)
 }
 
-impl ProofBody {
-    pub async fn of(app: &App, proof: Proof) -> Result<Self, ApiError> {
-        let unreadable = || StoreError::Failed(format!("the file of {} has no key", proof.id));
-        let key = FileKey::parse(&proof.file.key).ok_or_else(unreadable)?;
-        let content_type = &proof.file.content_type;
-        let file_url = app
-            .files
-            .signed_url(key, content_type, app.clock.now())
-            .await?;
-        let device_info = RawValue::from_string(proof.device_info)
-            .map_err(|e| StoreError::Failed(format!("device_info of {}: {e}", proof.id)))?;
-        Ok(Self {
-            id: proof.id.to_string(),
-            task_id: proof.task.to_string(),
-            worker_id: proof.worker.to_string(),
-            attempt_number: proof.attempt_number,
-            proof_type: proof.proof_type,
-            file_url: Some(file_url),
-            content_type: proof.file.content_type,
-            file_size_bytes: proof.file.size_bytes,
-            gps_latitude: proof.gps.map(|gps| gps.latitude),
-            gps_longitude: proof.gps.map(|gps| gps.longitude),
-            geo_valid: proof.geo_valid,
-            distance_from_task_meters: proof.distance_meters,
-            device_info,
-            status: proof.status,
-            rejection_reason: proof.rejection_reason,
-            reviewed_at: proof.reviewed_at,
-            created_at: proof.created_at,
-        })
+pub async fn with_files(app: &App, proofs: Vec<Proof>) -> Result<Vec<ProofBody>, ApiError> {
+    let mut bodies = Vec::with_capacity(proofs.len());
+    for proof in proofs {
+        bodies.push(with_file(app, proof).await?);
     }
-
-    pub async fn all(app: &App, proofs: Vec<Proof>) -> Result<Vec<Self>, ApiError> {
-        let mut bodies = Vec::with_capacity(proofs.len());
-        for proof in proofs {
-            bodies.push(Self::of(app, proof).await?);
-        }
-        Ok(bodies)
-    }
+    Ok(bodies)
 }
 
 #[derive(Serialize, ToSchema)]
@@ -129,7 +73,7 @@ pub async fn list(
         })
         .await?;
     Answer::ok(&ProofList {
-        data: ProofBody::all(&app, proofs).await?,
+        data: with_files(&app, proofs).await?,
         meta: page.meta(total),
     })
 }
@@ -191,7 +135,7 @@ pub async fn approve(
     post: Post,
 ) -> Result<Answer, ApiError> {
     post.expect_no_fields()?;
-    let (owner, (task, proof)) = (caller.owner(), path.ids()?);
+    let (holder, (task, proof)) = (caller.holder, path.ids()?);
     let render = |Reviewed { proof, task }: &Reviewed| {
         to_json(&ApprovedProof {
             id: proof.id.to_string(),
@@ -210,7 +154,7 @@ pub async fn approve(
         post,
         StatusCode::OK,
         Keep::Plain,
-        move |tx, now| usecases::approve_proof(tx, owner, task, proof, now),
+        move |tx, now| usecases::approve_proof(tx, &holder, task, proof, now),
         render,
     )
     .await
@@ -253,7 +197,7 @@ pub async fn reject(
     let reason = fields.text("reason", proof::reason);
     fields.finish()?;
     let reason = reason.ok_or_else(|| ApiError::invalid("reason", "is required"))?;
-    let (owner, (task, proof)) = (caller.owner(), path.ids()?);
+    let (holder, (task, proof)) = (caller.holder, path.ids()?);
     let render = |reviewed: &Reviewed| {
         let Reviewed { proof, task } = reviewed;
         to_json(&RejectedProof {
@@ -274,7 +218,7 @@ pub async fn reject(
         post,
         StatusCode::OK,
         Keep::Plain,
-        move |tx, now| usecases::reject_proof(tx, owner, task, proof, &reason, now),
+        move |tx, now| usecases::reject_proof(tx, &holder, task, proof, &reason, now),
         render,
     )
     .await

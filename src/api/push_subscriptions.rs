@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::answer::{Answer, to_json};
+use super::answer::Answer;
 use super::authentication::WorkerCaller;
 use super::error::ApiError;
 use super::fields::Fields;
@@ -15,6 +15,8 @@ use super::openapi_examples::WorkerExample;
 use super::{App, body, json};
 use crate::ambient;
 use crate::domain::{PushSubscriptionId, rules};
+use crate::objects::to_json;
+use crate::outbound::EndpointUrl;
 use crate::store::{PushSubscription, Tx};
 
 /// A Web Push subscription, as a browser makes it.
@@ -51,13 +53,22 @@ pub struct Subscribed {
     endpoint: String,
 }
 
-fn endpoint(text: &str) -> Result<String, String> {
-    let text = rules::text(text, 1, 2_000)?;
-    if text.starts_with("https://") {
-        Ok(text)
-    } else {
-        Err("must begin with https://".to_owned())
-    }
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"public_key": "BNbxGYNMhEIi9zrneh7mqV4oUanjLUK3m-mYZBc62frMKrEoMk88r3Lk596T0ck9xlT-aok0fO1KXBLV4-XqxYM"}))]
+pub struct PushKey {
+    /// The `applicationServerKey` with which a browser subscribes.
+    public_key: String,
+}
+
+/// Get the key for push notices
+#[utoipa::path(
+    get, path = "/v1/worker/push_key", tag = "Workers", operation_id = "getPushKey",
+    responses((status = 200, description = "The key", body = PushKey), errors::Common)
+)]
+pub async fn key(State(app): State<App>, _: WorkerCaller) -> Result<Answer, ApiError> {
+    Answer::ok(&PushKey {
+        public_key: app.push_key.clone(),
+    })
 }
 
 /// Subscribe to push notices
@@ -74,7 +85,7 @@ pub async fn subscribe(
 ) -> Result<Answer, ApiError> {
     let key = |text: &str| rules::text(text, 1, 200);
     let mut fields = Fields::of(&post.body);
-    let given = fields.text("endpoint", endpoint);
+    let given = fields.text("endpoint", EndpointUrl::rule);
     let keys = fields.object("keys", |keys| {
         let p256dh = keys.text("p256dh", key);
         let auth = keys.text("auth", key);
@@ -84,6 +95,11 @@ pub async fn subscribe(
     let (Some(endpoint), Some((p256dh, auth))) = (given, keys) else {
         return Err(ApiError::invalid(json::BODY, "is incomplete"));
     };
+    app.outbound
+        .check(&endpoint)
+        .await
+        .map_err(|fault| ApiError::invalid("endpoint", &fault))?;
+    let endpoint = endpoint.as_str().to_owned();
     let (worker, random) = (caller.worker.id, ambient::random());
     let subscribe = move |tx: &mut Tx<'_>, now| {
         let subscription = PushSubscription {

@@ -10,7 +10,11 @@ use utoipa::ToSchema;
 use super::error::ApiError;
 use crate::domain::geo::Point;
 use crate::domain::task::Category;
-use crate::domain::{Fault, QueueItemId, QueueKind, QueueStatus, Status, TaskId, worker};
+use crate::domain::{
+    DeliveryStatus, EventId, EventType, Fault, NoticeId, QueueItemId, QueueKind, QueueStatus,
+    Status, TaskId, worker,
+};
+use crate::store::{DeliveryFilter, EventFilter};
 use crate::usecases::{FoundCursor, SearchOrder};
 
 const DEFAULT_LIMIT: i64 = 20;
@@ -109,6 +113,87 @@ impl<S: Send + Sync> FromRequestParts<S> for QueueQuery {
             after,
             limit,
         })
+    }
+}
+
+/// Which notices.
+pub struct NoticesQuery {
+    pub before: Option<NoticeId>,
+    pub limit: i64,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for NoticesQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
+        let before = parameters.optional("cursor", |text| {
+            NoticeId::parse(text).ok_or_else(|| "must be the next_cursor of a page".to_owned())
+        });
+        let limit = parameters.optional("limit", limit).unwrap_or(DEFAULT_LIMIT);
+        parameters.finish().map_err(ApiError::Validation)?;
+        Ok(Self { before, limit })
+    }
+}
+
+/// Which events.
+pub struct EventsQuery {
+    pub filter: EventFilter,
+    pub cursor: Option<EventId>,
+    pub limit: i64,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for EventsQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
+        let filter = parameters.events();
+        let cursor = parameters.optional("cursor", |text| {
+            EventId::parse(text).ok_or_else(|| "must be the next_cursor of a page".to_owned())
+        });
+        let limit = parameters.optional("limit", limit).unwrap_or(DEFAULT_LIMIT);
+        parameters.finish().map_err(ApiError::Validation)?;
+        Ok(Self {
+            filter,
+            cursor,
+            limit,
+        })
+    }
+}
+
+/// Which events are listened for.
+pub struct StreamQuery(pub EventFilter);
+
+impl<S: Send + Sync> FromRequestParts<S> for StreamQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
+        let filter = parameters.events();
+        parameters.finish().map_err(ApiError::Validation)?;
+        Ok(Self(filter))
+    }
+}
+
+/// Which deliveries.
+pub struct DeliveriesQuery {
+    pub filter: DeliveryFilter,
+    pub page: Page,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for DeliveriesQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
+        let filter = DeliveryFilter {
+            status: parameters.optional("status", DeliveryStatus::rule),
+            event_type: parameters.optional("event", EventType::rule),
+        };
+        let page = parameters.page();
+        parameters.finish().map_err(ApiError::Validation)?;
+        Ok(Self { filter, page })
     }
 }
 
@@ -213,6 +298,18 @@ impl Parameters {
         rule(&value)
             .map_err(|message| self.faults.push(Fault::new(name, message)))
             .ok()
+    }
+
+    /// By the names that events have here, and by those that they have elsewhere.
+    fn events(&mut self) -> EventFilter {
+        let task =
+            |text: &str| TaskId::parse(text).ok_or_else(|| "must be the id of a task".to_owned());
+        let event_type = self.optional("type", EventType::rule);
+        let task_id = self.optional("task_id", task);
+        EventFilter {
+            event_type: event_type.or_else(|| self.optional("event", EventType::rule)),
+            task: task_id.or_else(|| self.optional("task", task)),
+        }
     }
 
     fn page(&mut self) -> Page {

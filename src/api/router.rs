@@ -14,8 +14,9 @@ use super::edge::edge;
 use super::error::ApiError;
 use super::openapi::{Description, close_request_bodies};
 use super::{
-    App, account, admin, evidence, files, health, hooks, keys, payment_method, payments, proofs,
-    push_subscriptions, tasks, test_helpers, worker_proofs, worker_tasks, workers,
+    App, account, admin, deliveries, event_stream, events, evidence, files, health, hooks, keys,
+    payment_method, payments, proofs, push_subscriptions, tasks, test_helpers, webhook,
+    worker_proofs, worker_tasks, workers,
 };
 use crate::pages::{self, Pages};
 
@@ -40,6 +41,14 @@ fn with_key() -> OpenApiRouter<App> {
             payment_method::put,
             payment_method::delete
         ))
+        .routes(routes!(webhook::get, webhook::put, webhook::delete))
+        .routes(routes!(webhook::test))
+        .routes(routes!(webhook::rotate_secret))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::get))
+        .routes(routes!(deliveries::redeliver))
+        .routes(routes!(events::list))
+        .routes(routes!(event_stream::stream))
         .routes(routes!(test_helpers::advance))
         .routes(routes!(test_helpers::submit))
 }
@@ -55,6 +64,7 @@ fn with_worker_token() -> OpenApiRouter<App> {
             push_subscriptions::subscribe,
             push_subscriptions::unsubscribe
         ))
+        .routes(routes!(push_subscriptions::key))
         .routes(routes!(worker_tasks::available))
         .routes(routes!(worker_tasks::list))
         .routes(routes!(worker_tasks::get))
@@ -69,13 +79,14 @@ fn with_worker_token() -> OpenApiRouter<App> {
 /// Routes that need an admin key.
 fn with_admin_key() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(admin::queue))
-        .routes(routes!(admin::item))
-        .routes(routes!(admin::note))
-        .routes(routes!(admin::clear))
-        .routes(routes!(admin::verify))
-        .routes(routes!(admin::refuse))
-        .routes(routes!(admin::suspend))
+        .routes(routes!(admin::queue::queue))
+        .routes(routes!(admin::queue::item))
+        .routes(routes!(admin::queue::note))
+        .routes(routes!(admin::queue::clear))
+        .routes(routes!(admin::workers::verify))
+        .routes(routes!(admin::workers::refuse))
+        .routes(routes!(admin::workers::suspend))
+        .routes(routes!(admin::notices::list))
 }
 
 /// Routes by which workers come in.

@@ -3,10 +3,9 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use serde::Serialize;
-use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::answer::{Answer, to_json};
+use super::answer::Answer;
 use super::authentication::Caller;
 use super::error::ApiError;
 use super::idempotency::{Keep, Post, once, once_prepared};
@@ -16,100 +15,12 @@ use super::query::{Meta, TaskListQuery};
 use super::task_requests::{CreateTask, UpdateTask, new_task, task_edit};
 use super::{App, body, funding};
 use crate::ambient;
-use crate::domain::task::{Category, MAX_PROOF_ATTEMPTS, Priority, ProofType, Skill};
+use crate::domain::task::{Category, Priority};
 use crate::domain::{Status, Task, TaskId, Timestamp};
+use crate::objects::task::TaskBody;
+use crate::objects::to_json;
 use crate::store::{ListedTask, StoreError, Tx};
 use crate::usecases::{self, Funding, Refusal};
-
-/// A task.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!(Example::Task.value()))]
-pub struct TaskBody<'a> {
-    #[schema(value_type = String, pattern = "^[0-9a-f]{32}$")]
-    id: String,
-    developer_id: String,
-    title: &'a str,
-    description: &'a str,
-    #[schema(required)]
-    instructions: Option<&'a str>,
-    category: Category,
-    required_skills: &'a [Skill],
-    #[schema(required)]
-    location_address: Option<&'a str>,
-    location_city: &'a str,
-    location_state: &'a str,
-    location_latitude: f64,
-    location_longitude: f64,
-    budget_cents: i64,
-    platform_fee_cents: i64,
-    worker_payout_cents: i64,
-    priority: Priority,
-    status: Status,
-    environment: crate::domain::Environment,
-    #[schema(required)]
-    worker_id: Option<String>,
-    #[schema(required, value_type = Option<String>, format = DateTime)]
-    deadline: Option<Timestamp>,
-    max_proof_attempts: i64,
-    proof_types: &'a [ProofType],
-    #[schema(value_type = Object)]
-    metadata: &'a RawValue,
-    #[schema(required, value_type = Option<String>, format = DateTime)]
-    assigned_at: Option<Timestamp>,
-    #[schema(required, value_type = Option<String>, format = DateTime)]
-    started_at: Option<Timestamp>,
-    #[schema(required, value_type = Option<String>, format = DateTime)]
-    completed_at: Option<Timestamp>,
-    #[schema(required, value_type = Option<String>, format = DateTime)]
-    cancelled_at: Option<Timestamp>,
-    #[schema(value_type = String, format = DateTime)]
-    created_at: Timestamp,
-    #[schema(value_type = String, format = DateTime)]
-    updated_at: Timestamp,
-}
-
-impl<'a> TaskBody<'a> {
-    fn of(task: &'a Task) -> Result<Self, StoreError> {
-        let parts = task.parts();
-        let metadata = serde_json::from_str(&task.metadata)
-            .map_err(|e| StoreError::Failed(format!("metadata of {}: {e}", task.id)))?;
-        Ok(Self {
-            id: task.id.to_string(),
-            developer_id: task.owner.account.to_string(),
-            title: &task.title,
-            description: &task.description,
-            instructions: task.instructions.as_deref(),
-            category: task.category,
-            required_skills: &task.required_skills,
-            location_address: task.location.address.as_deref(),
-            location_city: &task.location.city,
-            location_state: &task.location.state,
-            location_latitude: task.location.latitude,
-            location_longitude: task.location.longitude,
-            budget_cents: task.budget_cents,
-            platform_fee_cents: parts.fee_cents,
-            worker_payout_cents: parts.payout_cents,
-            priority: task.priority,
-            status: task.status,
-            environment: task.owner.environment,
-            worker_id: task.worker.map(|id| id.to_string()),
-            deadline: task.deadline,
-            max_proof_attempts: MAX_PROOF_ATTEMPTS,
-            proof_types: &task.proof_types,
-            metadata,
-            assigned_at: task.assigned_at,
-            started_at: task.started_at,
-            completed_at: task.completed_at,
-            cancelled_at: task.cancelled_at,
-            created_at: task.created_at,
-            updated_at: task.updated_at,
-        })
-    }
-
-    pub fn json(task: &Task) -> Result<String, StoreError> {
-        to_json(&TaskBody::of(task)?)
-    }
-}
 
 /// A task as its creation answers it.
 #[derive(Serialize, ToSchema)]
@@ -338,14 +249,14 @@ pub async fn cancel(
     post: Post,
 ) -> Result<Answer, ApiError> {
     post.expect_no_fields()?;
-    let (owner, id) = (caller.owner(), path.id()?);
+    let (holder, id) = (caller.holder, path.id()?);
     once(
         &app,
         &caller.asker(),
         post,
         StatusCode::OK,
         Keep::Plain,
-        move |tx, now| usecases::cancel_task(tx, owner, id, now),
+        move |tx, now| usecases::cancel_task(tx, &holder, id, now),
         CancelledTask::json,
     )
     .await

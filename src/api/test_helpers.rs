@@ -15,7 +15,6 @@ use super::path::TaskPath;
 use super::submitting::{
     self, Circumstances, FILES, KeptFiles, TEXTS, check_complete, device_info,
 };
-use super::tasks::TaskBody;
 use super::uploads::{self, Expected};
 use super::worker_proofs::{Submitted, agent, by_type};
 use super::{App, body, json};
@@ -27,6 +26,7 @@ use crate::domain::{
 };
 use crate::files::Received;
 use crate::media;
+use crate::objects::task::TaskBody;
 use crate::store::Tx;
 use crate::usecases::{self, Refusal};
 
@@ -66,6 +66,7 @@ pub async fn advance(
     post: Post,
 ) -> Result<Answer, ApiError> {
     let owner = only_in_test(&caller)?;
+    let holder = caller.holder;
     let mut fields = Fields::of(&post.body);
     let to = fields.optional_text("to", Status::rule);
     fields.finish()?;
@@ -83,7 +84,6 @@ pub async fn advance(
     };
     let walk = move |tx: &mut Tx<'_>, now, kept: &Vec<KeptFiles>| {
         let task = tx.task_to_change(owner, id)?.ok_or(Refusal::TaskNotFound)?;
-        let worker = WorkerId::simulated(owner.account);
         let submission = |kept: &KeptFiles, task: &Task| Submission {
             gps: Some(task.place()),
             accuracy_meters: None,
@@ -92,7 +92,7 @@ pub async fn advance(
             files: kept.files.clone(),
         };
         let submissions = kept.iter().map(|kept| submission(kept, &task)).collect();
-        usecases::advance_task(tx, task, worker, to, submissions, now)
+        usecases::advance_task(tx, task, &holder, to, submissions, now)
     };
     let (asker, ok) = (caller.asker(), StatusCode::OK);
     once_prepared(

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use super::{App, Shutdown, idempotency};
+use crate::domain::Timestamp;
+use crate::domain::delivery::EVENTS_KEPT;
 use crate::files::{FileKey, FilesError, Shelf};
-use crate::store::StoreError;
+use crate::store::{Store, StoreError, Tx};
 
 const EVERY: Duration = Duration::from_secs(1);
 const TICKS_TO_PRUNE: u32 = 60;
@@ -39,39 +41,52 @@ async fn prune(app: &App) {
         limits.forget_idle();
     }
     app.sign_in_limits.forget_idle();
-    if let Err(error) = forget(app).await {
+    if let Err(error) = forget(&app.store, app.clock.now()).await {
         tracing::warn!(%error, "cannot forget what is old");
     }
 }
 
+type Prune = fn(&mut Tx<'_>, Timestamp, i64) -> Result<u64, StoreError>;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What is forgotten, and how old it is then.
+const FORGOTTEN: [(Duration, Prune); 6] = [
+    (idempotency::KEPT, |tx, before, limit| {
+        tx.prune_idempotency_records(before, limit)
+    }),
+    // Processors send a notice again for a few days; after that nobody needs to know it was handled.
+    (DAY.saturating_mul(30), |tx, before, limit| {
+        tx.prune_processor_notices(before, limit)
+    }),
+    // Tokens know themselves when their time is over.
+    (Duration::ZERO, |tx, before, limit| {
+        tx.prune_worker_tokens(before, limit)
+    }),
+    // Before their events, without which they could not be made.
+    (EVENTS_KEPT, |tx, before, limit| {
+        tx.prune_deliveries(before, limit)
+    }),
+    (EVENTS_KEPT, |tx, before, limit| {
+        tx.prune_events(before, limit)
+    }),
+    (DAY.saturating_mul(90), |tx, before, limit| {
+        tx.prune_notices(before, limit)
+    }),
+];
+
 /// Small batches, so that nobody waits long for one.
-async fn forget(app: &App) -> Result<(), StoreError> {
-    while idempotency::prune(app).await? {}
-    while prune_notices(app).await? {}
-    while prune_tokens(app).await? {}
+pub async fn forget(store: &Store, now: Timestamp) -> Result<(), StoreError> {
+    const AT_ONCE: u64 = 500;
+    for (kept, prune) in FORGOTTEN {
+        let before = now.minus(kept);
+        while store
+            .write(move |tx| prune(tx, before, AT_ONCE as i64))
+            .await?
+            == AT_ONCE
+        {}
+    }
     Ok(())
-}
-
-/// Processors send a notice again for a few days; after that nobody needs to know it was handled.
-async fn prune_notices(app: &App) -> Result<bool, StoreError> {
-    const AT_ONCE: u64 = 500;
-    const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-    let forgotten = app.clock.now().minus(KEPT);
-    let pruned = app
-        .store
-        .write(move |tx| tx.prune_notices(forgotten, AT_ONCE as i64))
-        .await?;
-    Ok(pruned == AT_ONCE)
-}
-
-async fn prune_tokens(app: &App) -> Result<bool, StoreError> {
-    const AT_ONCE: u64 = 500;
-    let now = app.clock.now();
-    let pruned = app
-        .store
-        .write(move |tx| tx.prune_worker_tokens(now, AT_ONCE as i64))
-        .await?;
-    Ok(pruned == AT_ONCE)
 }
 
 /// Removes files that a process left behind when it died between keeping a file and recording it:

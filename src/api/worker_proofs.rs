@@ -13,7 +13,7 @@ use super::idempotency::idempotency_key;
 use super::openapi::{IdempotencyKeyHeader, errors};
 use super::openapi_examples::ProofExample;
 use super::path::TaskPath;
-use super::proofs::ProofBody;
+use super::proofs;
 use super::submitting::{self, Circumstances, FILES, TEXTS, check_complete};
 use super::uploads::{self, Expected, Form};
 use super::workers::{WorkerBody, payout_status};
@@ -23,6 +23,7 @@ use crate::domain::{
     Fault, Proof, Status, Task, TaskId, VerificationFile, VerificationFileId, WorkerId,
 };
 use crate::files::{FileKey, Received, Shelf};
+use crate::objects::proof::ProofBody;
 use crate::usecases::{self, Refusal};
 
 /// A form with one file for each type that the task asks for.
@@ -74,7 +75,7 @@ impl Submitted {
         Answer::new(
             StatusCode::CREATED,
             &Self {
-                data: ProofBody::all(app, proofs).await?,
+                data: proofs::with_files(app, proofs).await?,
                 task: SubmittedTask {
                     id: task.to_string(),
                     status: Status::ProofSubmitted,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::App;
-use super::answer::{Answer, to_json};
+use super::answer::Answer;
 use super::authentication::WorkerCaller;
 use super::error::ApiError;
 use super::fields::Fields;
@@ -18,6 +18,7 @@ use super::query::{AvailableQuery, Meta, PageQuery};
 use crate::domain::geo::{Point, to_decimeter};
 use crate::domain::task::{Category, MAX_PROOF_ATTEMPTS, Priority, ProofType, Skill, TaskType};
 use crate::domain::{Action, Status, Task, TaskId, Timestamp, rules};
+use crate::objects::to_json;
 use crate::store::{StoreError, Tx};
 use crate::usecases::{self, Found, Refusal, Search};
 

@@ -2,14 +2,18 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use super::{make_data_folder, say};
 use crate::files::FilesLocation;
+use crate::outbound::OutboundSettings;
 use crate::settings::{Given, LogFormat, PaymentSettings, Settings, variable};
 use crate::store::{Location, Store};
 
 pub fn run(given: &Given, settings: &Settings) -> ExitCode {
     say("Settings");
+    let authority = settings.outbound.authority.as_ref();
+    let authority = authority.map(|file| file.display());
     for (name, value) in [
         ("listen", listen(settings)),
         ("data", settings.data.display().to_string()),
@@ -17,6 +21,10 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         ("files_url", files(&settings.files)),
         ("public_url", shown(settings.public_url.as_deref())),
         ("metrics_listen", shown(settings.metrics_listen)),
+        ("webhook_retry_seconds", delays(&settings.webhook_delays)),
+        ("webhook_allow_nets", networks(&settings.outbound)),
+        ("webhook_ca_file", shown(authority)),
+        ("smtp_url", mail(settings)),
         ("payments", payments(&settings.payments)),
         ("rate_limits", on_or_off(settings.rate_limits)),
         ("log", settings.log.clone()),
@@ -110,6 +118,27 @@ fn files(location: &FilesLocation) -> String {
     match location {
         FilesLocation::Folder(folder) => folder.display().to_string(),
         FilesLocation::S3 { bucket, prefix } => format!("s3://{bucket}/{prefix}"),
+    }
+}
+
+fn delays(delays: &[Duration]) -> String {
+    let seconds = delays.iter().map(|delay| delay.as_secs_f64().to_string());
+    seconds.collect::<Vec<_>>().join(",")
+}
+
+fn networks(outbound: &OutboundSettings) -> String {
+    let nets: Vec<_> = outbound.allow.iter().map(ToString::to_string).collect();
+    match nets.as_slice() {
+        [] => "none".to_owned(),
+        nets => nets.join(","),
+    }
+}
+
+/// The URL may hold a password: it is not shown.
+fn mail(settings: &Settings) -> String {
+    match &settings.mail {
+        None => "none, mails are kept in the database".to_owned(),
+        Some(mail) => format!("set, mails are from {}", mail.from),
     }
 }
 

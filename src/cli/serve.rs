@@ -1,10 +1,14 @@
 //! `legwork serve`
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 
 use super::{Failure, open_store, payments};
 use crate::ambient::{self, Clock};
@@ -12,11 +16,18 @@ use crate::api::{self, App, Shutdown, Timeouts, Wiring};
 use crate::domain::api_key::hex;
 use crate::domain::{NewAccount, Tier};
 use crate::files::Files;
-use crate::jobs::Jobs;
+use crate::jobs::{Channels, Jobs};
+use crate::mail::Mailer;
+use crate::outbound::Outbound;
+use crate::push::Vapid;
 use crate::settings::{Given, Settings};
 use crate::store::{Store, Tx};
 use crate::telemetry::{self, Traces};
 use crate::usecases::{self, OpenedAccount, Refusal};
+use crate::webhooks::Webhooks;
+
+/// Requests, jobs and deliveries in flight end by then, or are left to others.
+const STOP_WITHIN: Duration = Duration::from_secs(28);
 
 pub fn run(given: &Given, settings: &Settings) -> Result<(), Failure> {
     telemetry::start_logging(settings);
@@ -32,9 +43,15 @@ pub fn run(given: &Given, settings: &Settings) -> Result<(), Failure> {
         let listener = bind("LEGWORK_LISTEN", settings.listen).await?;
         let url = public_url(settings, listener.local_addr()?);
         let clock = Clock::system();
+        let channels = open_channels(&store, settings, &url).await?;
+        let (outbound, delays) = (channels.outbound.clone(), settings.webhook_delays.clone());
         let app = App::new(Wiring {
             payments: payments::open(&settings.payments, &store, &clock, &url)?,
             files: open_files(&store, settings, &url).await?,
+            webhooks: Webhooks::new(store.clone(), clock.clone(), outbound.clone(), delays),
+            outbound,
+            push_key: channels.vapid.public_key(),
+            shutdown: Shutdown::default(),
             store,
             clock,
             metrics: telemetry::start_metrics(),
@@ -42,7 +59,7 @@ pub fn run(given: &Given, settings: &Settings) -> Result<(), Failure> {
             timeouts: Timeouts::default(),
             tracer: traces.as_ref().map(Traces::tracer),
         });
-        let served = serve(app, listener, &url, settings).await;
+        let served = serve(app, channels, listener, &url, settings).await;
         if let Some(traces) = traces {
             let _ = tokio::task::spawn_blocking(move || traces.stop()).await;
         }
@@ -53,11 +70,12 @@ pub fn run(given: &Given, settings: &Settings) -> Result<(), Failure> {
 
 async fn serve(
     app: App,
+    channels: Channels,
     listener: TcpListener,
     url: &str,
     settings: &Settings,
 ) -> Result<(), Failure> {
-    let shutdown = Shutdown::default();
+    let shutdown = app.shutdown.clone();
     tokio::spawn(stop_on_signal(shutdown.clone()));
     if let Some(listen) = settings.metrics_listen {
         let listener = bind("LEGWORK_METRICS_LISTEN", listen).await?;
@@ -65,15 +83,15 @@ async fn serve(
         tokio::spawn(api::serve(listener, router, shutdown.clone(), app.timeouts));
     }
     let upkeep = tokio::spawn(api::upkeep(app.clone(), shutdown.clone()));
-    let jobs = jobs(&app, shutdown.clone());
+    let background = background(&app, channels);
     greet(&app.store, settings, url, listener.local_addr()?).await?;
     let router = api::router(&app, settings.is_local());
-    api::serve(listener, router, shutdown, app.timeouts).await;
+    let serving = tokio::spawn(api::serve(listener, router, shutdown.clone(), app.timeouts));
+    shutdown.started().await;
+    let deadline = Instant::now() + STOP_WITHIN;
+    let _ = serving.await;
     let _ = upkeep.await;
-    if tokio::time::timeout(app.timeouts.grace, jobs)
-        .await
-        .is_err()
-    {
+    if timeout_at(deadline, background).await.is_err() {
         tracing::warn!("jobs in flight are left to the end of their leases");
     }
     if let Err(error) = app.key_use.flush(&app.store).await {
@@ -96,10 +114,44 @@ async fn open_files(store: &Store, settings: &Settings, url: &str) -> Result<Fil
         .map_err(|reason| Failure(format!("LEGWORK_FILES_URL: {reason}")))
 }
 
-fn jobs(app: &App, shutdown: Shutdown) -> tokio::task::JoinHandle<()> {
+/// By which ways people are told. All servers on a database have the same key for push services.
+async fn open_channels(store: &Store, settings: &Settings, url: &str) -> Result<Channels, Failure> {
+    let new = Vapid::generate().map_err(Failure)?.to_secret();
+    let secret = store
+        .write(move |tx| tx.service_secret("vapid", &new))
+        .await?;
+    let mailer = settings.mail.as_ref().map(|mail| {
+        Mailer::open(&mail.smtp_url, &mail.from)
+            .map_err(|reason| Failure(format!("LEGWORK_SMTP_URL, LEGWORK_MAIL_FROM: {reason}")))
+    });
+    Ok(Channels {
+        mailer: mailer.transpose()?,
+        outbound: Outbound::new(&settings.outbound)
+            .map_err(|reason| Failure(format!("LEGWORK_WEBHOOK_CA_FILE: {reason}")))?,
+        vapid: Arc::new(Vapid::from_secret(&secret).map_err(Failure)?),
+        public_url: url.to_owned(),
+        contact: match &settings.mail {
+            Some(mail) => format!("mailto:{}", bare_address(&mail.from)),
+            None => url.to_owned(),
+        },
+    })
+}
+
+/// `a@b.example` of `Legwork <a@b.example>`.
+fn bare_address(from: &str) -> &str {
+    let inside = from.split_once('<').map_or(from, |(_, rest)| rest);
+    inside.trim_end_matches('>').trim()
+}
+
+/// What goes on beside requests, until the service stops.
+fn background(app: &App, channels: Channels) -> JoinHandle<()> {
     let processor = app.payments.processor.clone();
-    let jobs = Jobs::new(app.store.clone(), app.clock.clone(), processor);
-    tokio::spawn(async move { jobs.run(shutdown.started()).await })
+    let jobs = Jobs::new(app.store.clone(), app.clock.clone(), processor, channels);
+    let app = app.clone();
+    tokio::spawn(async move {
+        let deliveries = app.webhooks.run(app.shutdown.started());
+        tokio::join!(jobs.run(app.shutdown.started()), deliveries);
+    })
 }
 
 fn public_url(settings: &Settings, address: SocketAddr) -> String {

@@ -1,6 +1,7 @@
-//! The types of event that a developer can hear about.
+//! What happened, as a developer hears about it.
 
 use super::words::words;
+use super::{EventId, TaskId, Timestamp};
 
 words!(EventType {
     TaskCreated = "task.created",
@@ -17,3 +18,31 @@ words!(EventType {
     TaskRefunded = "task.refunded",
     WorkerVerified = "worker.verified",
 });
+
+impl EventType {
+    /// Whether the event is about a proof, which it then carries.
+    pub const fn is_about_proof(self) -> bool {
+        matches!(self, Self::TaskProofSubmitted | Self::TaskProofRejected)
+    }
+}
+
+/// What is to be told. The store gives it its number.
+#[derive(Clone, Debug)]
+pub struct NewEvent {
+    pub event_type: EventType,
+    pub task: Option<TaskId>,
+    /// A JSON object, serialized.
+    pub data: String,
+}
+
+/// An event of one account in one environment.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub id: EventId,
+    /// 1 to n, without gaps.
+    pub number: i64,
+    pub event_type: EventType,
+    pub task: Option<TaskId>,
+    pub data: String,
+    pub created_at: Timestamp,
+}

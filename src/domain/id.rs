@@ -44,6 +44,8 @@ id_types!(
     AccountId,
     AdminKeyId,
     ApiKeyId,
+    EventId,
+    NoticeId,
     ProofId,
     PushSubscriptionId,
     QueueItemId,

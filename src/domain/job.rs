@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::words::words;
 
 words!(
-    /// What is to be done. The subject of all but the last is a task.
+    /// What is to be done. The subject is a task unless it says otherwise.
     JobKind {
         /// Charge the default payment method.
         Charge = "charge",
@@ -17,8 +17,18 @@ words!(
         Transfer = "transfer",
         /// Show a task to workers that was posted before they could find it.
         Post = "post",
-        /// Tell ourselves what the embedded processor has to say.
+        /// Tell ourselves what the embedded processor has to say. The subject is what it says.
         SandboxNotice = "sandbox_notice",
+        /// Send a notice by e-mail. The subject is the notice.
+        Mail = "mail",
+        /// Show a notice in a browser. The subject is the notice and the subscription.
+        Push = "push",
+        /// Tell the workers around of a bounty.
+        AnnounceBounty = "announce_bounty",
+        /// Tell developers of a worker. The subject is the worker, and the last account that was told.
+        AnnounceWorker = "announce_worker",
+        /// Give deliveries up whose endpoint is gone. The subject is the account and since when.
+        GiveUpDeliveries = "give_up_deliveries",
     }
 );
 

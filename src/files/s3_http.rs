@@ -1,10 +1,11 @@
 //! How S3 is reached: with the HTTP client and the TLS that are there anyway.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use object_store::client::{ClientConfigKey, HttpClient, HttpConnector};
 use object_store::{ClientOptions, Error};
+
+use crate::tls;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For a part to be sent and answered, and for the next bytes of an answer. There is none for an
@@ -20,14 +21,7 @@ pub struct Connector {
 
 impl Connector {
     pub fn new() -> Result<Self, String> {
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|e| e.to_string())?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+        let tls = tls::client(tls::authorities(None)?)?;
         Ok(Self { tls })
     }
 }

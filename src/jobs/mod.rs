@@ -4,7 +4,10 @@
 //! the lease runs out and another one takes over. Each kind of work is one file, which asks the
 //! outside world first and then records the answer and the end of the job in one transaction.
 
+mod announce;
 mod charge;
+mod give_up;
+mod notice;
 mod outgoing;
 mod post;
 mod sandbox_notice;
@@ -20,7 +23,10 @@ use crate::ambient::{self, Clock};
 use crate::domain::api_key::hex;
 use crate::domain::job::{MAX_ATTEMPTS, delay};
 use crate::domain::{JobKind, TaskId, Timestamp};
+use crate::mail::Mailer;
+use crate::outbound::Outbound;
 use crate::payments::{Processor, ProcessorError};
+use crate::push::Vapid;
 use crate::store::{ClaimedJob, Store, StoreError, Tx};
 use crate::usecases::{self, Refusal};
 
@@ -40,6 +46,20 @@ pub struct Jobs {
     store: Store,
     clock: Clock,
     processor: Arc<dyn Processor>,
+    channels: Channels,
+}
+
+/// By which ways people are told of something.
+#[derive(Clone)]
+pub struct Channels {
+    /// Without one, what would be mailed is only kept.
+    pub mailer: Option<Mailer>,
+    pub outbound: Outbound,
+    pub vapid: Arc<Vapid>,
+    /// Where people find the service.
+    pub public_url: String,
+    /// Where push services find those who run it: a `mailto:` or `https:` URL.
+    pub contact: String,
 }
 
 /// How a job ended that did not fail.
@@ -96,11 +116,17 @@ impl From<ProcessorError> for Failure {
 }
 
 impl Jobs {
-    pub fn new(store: Store, clock: Clock, processor: Arc<dyn Processor>) -> Self {
+    pub fn new(
+        store: Store,
+        clock: Clock,
+        processor: Arc<dyn Processor>,
+        channels: Channels,
+    ) -> Self {
         Self {
             store,
             clock,
             processor,
+            channels,
         }
     }
 
@@ -195,6 +221,11 @@ impl Jobs {
             JobKind::Transfer => outgoing::transfer(self, job).await,
             JobKind::Post => post::post(self, job).await,
             JobKind::SandboxNotice => sandbox_notice::deliver(self, job).await,
+            JobKind::Mail => notice::mail(self, job).await,
+            JobKind::Push => notice::push(self, job).await,
+            JobKind::AnnounceBounty => announce::bounty(self, job).await,
+            JobKind::AnnounceWorker => announce::worker(self, job).await,
+            JobKind::GiveUpDeliveries => give_up::deliveries(self, job).await,
         }
     }
 

@@ -91,6 +91,30 @@ fn every_error_names_the_setting_and_its_origin() {
         ),
         (
             &[],
+            &[("LEGWORK_WEBHOOK_RETRY_SECONDS", "60,soon")],
+            None,
+            "LEGWORK_WEBHOOK_RETRY_SECONDS",
+        ),
+        (
+            &[("webhook_retry_seconds", "-1")],
+            &[],
+            None,
+            "--webhook-retry-seconds",
+        ),
+        (
+            &[],
+            &[("LEGWORK_WEBHOOK_ALLOW_NETS", "10.0.0.0/33")],
+            None,
+            "LEGWORK_WEBHOOK_ALLOW_NETS",
+        ),
+        (
+            &[],
+            &[("LEGWORK_SMTP_URL", "smtp://mail")],
+            None,
+            "LEGWORK_MAIL_FROM",
+        ),
+        (
+            &[],
             &[("LEGWORK_PAYMENTS", "paypal")],
             None,
             "LEGWORK_PAYMENTS",
@@ -174,5 +198,33 @@ fn local_mode_is_a_loopback_address() {
 
 #[test]
 fn settings_of_coming_parts_are_accepted() {
-    assert!(given(&[], &[("LEGWORK_SMTP_URL", "smtp://x")], None).is_ok());
+    assert!(given(&[], &[("LEGWORK_UNPAID_HOURS", "24")], None).is_ok());
+}
+
+#[test]
+fn webhooks_reach_loopback_in_local_mode_alone() {
+    let loopback: IpAddr = "127.0.0.1".parse().unwrap();
+    let allowed = |listen, nets| {
+        let settings = given(
+            &[("listen", listen), ("webhook_allow_nets", nets)],
+            &[],
+            None,
+        );
+        let allow = settings.unwrap().outbound.allow;
+        (allow.iter().any(|net| net.contains(&loopback)), allow.len())
+    };
+    assert_eq!(allowed("127.0.0.1:8080", ""), (true, 2));
+    assert_eq!(allowed("0.0.0.0:8080", ""), (false, 0));
+    assert_eq!(allowed("0.0.0.0:8080", "10.1.0.0/16, 10.2.3.4"), (false, 2));
+}
+
+#[test]
+fn deliveries_are_tried_again_when_the_operator_says() {
+    let delays = |text| {
+        let settings = given(&[("webhook_retry_seconds", text)], &[], None);
+        let delays = settings.unwrap().webhook_delays;
+        delays.iter().map(Duration::as_secs_f64).collect::<Vec<_>>()
+    };
+    assert_eq!(delays("60,480,3840"), [60.0, 480.0, 3_840.0]);
+    assert_eq!(delays("0.5, 0"), [0.5, 0.0]);
 }

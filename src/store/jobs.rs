@@ -53,7 +53,7 @@ pub struct ListedJob {
 impl Tx<'_> {
     /// Asks for work, once: what has been asked for already stays as it is.
     pub fn add_job(&mut self, name: &JobName, now: Timestamp) -> Result<(), StoreError> {
-        self.leave_work();
+        self.left.jobs = true;
         let values = [
             name.kind.as_str().into(),
             (&name.subject).into(),
@@ -126,14 +126,14 @@ impl Tx<'_> {
 
     /// Makes the jobs due that wait for this.
     pub fn wake_jobs(&mut self, waits_for: &str, now: Timestamp) -> Result<(), StoreError> {
-        self.leave_work();
+        self.left.jobs = true;
         self.execute(WAKE, &[waits_for.into(), now.into()])
             .map(drop)
     }
 
     /// Makes a dead job due again; false when there is none of that name.
     pub fn retry_job(&mut self, name: &JobName, now: Timestamp) -> Result<bool, StoreError> {
-        self.leave_work();
+        self.left.jobs = true;
         let values = [
             name.kind.as_str().into(),
             (&name.subject).into(),

@@ -1,10 +1,14 @@
 //! Everything that is kept: every SQL statement, one file for each aggregate, on either engine.
 
+mod bells;
 mod engine;
 
 mod accounts;
 mod admin;
 mod api_keys;
+mod deliveries;
+mod events;
+mod history;
 mod idempotency;
 mod jobs;
 mod ledger;
@@ -13,25 +17,32 @@ mod payment_methods;
 mod payments;
 mod payout_accounts;
 mod posted_tasks;
+mod processor_notices;
 mod proofs;
 mod sandbox;
 mod tasks;
+mod webhooks;
 mod workers;
 
 use std::sync::Arc;
 
-use tokio::sync::Notify;
-
+use bells::Bells;
 use engine::{Engine, Migration, Row, Statement};
 pub use engine::{Location, StoreError, Tx, Value};
 
+use crate::domain::Owner;
+
 pub use api_keys::KeyHolder;
+pub use bells::EventBell;
+pub use deliveries::{DeliveryFilter, RecordedDelivery};
+pub use events::EventFilter;
 pub use idempotency::{IdempotencyRecord, IdempotencyScope};
 pub use jobs::{ClaimedJob, ListedJob};
 pub use ledger::{DeveloperBalances, TaskMoney, WorkerBalance};
 pub use posted_tasks::{PostedOrder, PostedTask};
 pub use sandbox::{SandboxMovement, SandboxNotice, SandboxPayment, SandboxPayoutAccount};
 pub use tasks::{ListedTask, TaskCounts, TaskPage};
+pub use webhooks::{Disabled, Endpoint, OldSecret};
 pub use workers::PushSubscription;
 
 /// Declares the statements of a file, and lists them for the test that prepares each on both
@@ -60,13 +71,18 @@ const MIGRATIONS: &[Migration] = &[
         name: "workers",
         sql: include_str!("migrations/0003_workers.sql"),
     },
+    Migration {
+        version: 4,
+        name: "events",
+        sql: include_str!("migrations/0004_events.sql"),
+    },
 ];
 
 /// The database. Cheap to clone; the last clone to go closes it.
 #[derive(Clone)]
 pub struct Store {
     engine: Arc<Engine>,
-    bell: Arc<Notify>,
+    bells: Arc<Bells>,
 }
 
 impl Store {
@@ -76,7 +92,7 @@ impl Store {
         let engine = Engine::open(location, MIGRATIONS)?;
         Ok(Self {
             engine: Arc::new(engine),
-            bell: Arc::default(),
+            bells: Arc::default(),
         })
     }
 
@@ -93,7 +109,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.engine.write(work, &self.bell).await
+        self.engine.write(work, &self.bells).await
     }
 
     /// Reads single rows by key. Each statement sees what is committed when it runs.
@@ -118,7 +134,17 @@ impl Store {
 
     /// Waits until this process has written a job. One that another process wrote does not wake it.
     pub async fn job_written(&self) {
-        self.bell.notified().await;
+        self.bells.jobs.notified().await;
+    }
+
+    /// Waits until this process has written what may have to be delivered.
+    pub async fn delivery_written(&self) {
+        self.bells.deliveries.notified().await;
+    }
+
+    /// Rings at every event of this owner that this process writes.
+    pub fn event_bell(&self, owner: Owner) -> EventBell {
+        self.bells.of(owner)
     }
 
     /// Whether the database answers.
@@ -139,6 +165,9 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         accounts::ALL,
         admin::ALL,
         api_keys::ALL,
+        deliveries::ALL,
+        events::ALL,
+        history::ALL,
         idempotency::ALL,
         jobs::ALL,
         ledger::ALL,
@@ -147,9 +176,11 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         payments::ALL,
         payout_accounts::ALL,
         posted_tasks::ALL,
+        processor_notices::ALL,
         proofs::ALL,
         sandbox::ALL,
         tasks::ALL,
+        webhooks::ALL,
         workers::ALL,
     ]
     .into_iter()

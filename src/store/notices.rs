@@ -1,30 +1,113 @@
-//! Which notices of the processor have been handled.
+//! Notices to workers and developers.
 
-use super::{StoreError, Tx};
-use crate::domain::{ProcessorName, Timestamp};
+use super::{Row, StoreError, Tx};
+use crate::domain::{
+    AccountId, Notice, NoticeId, NoticeKind, NoticeStatus, Recipient, Timestamp, WorkerId,
+};
+
+macro_rules! columns {
+    () => {
+        "id, occasion, kind, email, account_id, worker_id, subject, paragraphs, link, status, \
+         error, sent_at, created_at"
+    };
+}
 
 super::statements! {
-    NOTE = "INSERT INTO processor_notices (processor, notice_id, received_at) VALUES (?1, ?2, ?3)
-        ON CONFLICT (processor, notice_id) DO NOTHING";
-    PRUNE = "DELETE FROM processor_notices WHERE (processor, notice_id) IN (
-            SELECT processor, notice_id FROM processor_notices
-            WHERE received_at <= ?1 ORDER BY received_at LIMIT ?2)";
+    ADD = concat!("INSERT INTO notices (", columns!(), ")
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+        ON CONFLICT (occasion) DO NOTHING");
+    ONE = concat!("SELECT ", columns!(), " FROM notices WHERE id = ?1");
+    BEFORE = concat!("SELECT ", columns!(), " FROM notices WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
+    SET_STATUS = "UPDATE notices SET status = ?2, error = ?3, sent_at = ?4 WHERE id = ?1";
+    PRUNE = "DELETE FROM notices WHERE id IN (
+            SELECT id FROM notices WHERE id < ?1 ORDER BY id LIMIT ?2)";
 }
 
 impl Tx<'_> {
-    /// Takes note of a notice; false when it has been handled before.
-    pub fn note_notice(
-        &mut self,
-        processor: ProcessorName,
-        id: &str,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let values = [processor.as_str().into(), id.into(), now.into()];
-        Ok(self.execute(NOTE, &values)? == 1)
+    /// False when this occasion has been told of already.
+    pub fn add_notice(&mut self, notice: &Notice) -> Result<bool, StoreError> {
+        let (account, worker) = match &notice.to {
+            Recipient::Account(account) => (Some(account.to_string()), None),
+            Recipient::Worker(worker) => (None, Some(worker.to_string())),
+        };
+        let paragraphs = serde_json::Value::from(notice.paragraphs.clone()).to_string();
+        let values = [
+            notice.id.to_string().into(),
+            (&notice.occasion).into(),
+            notice.kind.as_str().into(),
+            (&notice.email).into(),
+            account.into(),
+            worker.into(),
+            (&notice.subject).into(),
+            paragraphs.into(),
+            notice.link.as_ref().into(),
+            notice.status.as_str().into(),
+            notice.error.as_ref().into(),
+            notice.sent_at.into(),
+            notice.created_at.into(),
+        ];
+        Ok(self.execute(ADD, &values)? == 1)
     }
 
-    /// Forgets up to `limit` notices of that age or older; tells how many.
-    pub fn prune_notices(&mut self, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
-        self.execute(PRUNE, &[before.into(), limit.into()])
+    pub fn notice(&mut self, id: NoticeId) -> Result<Option<Notice>, StoreError> {
+        self.optional(ONE, &[id.to_string().into()], read)
     }
+
+    /// Up to `limit` notices before the given one, newest first.
+    pub fn notices_before(
+        &mut self,
+        before: Option<NoticeId>,
+        limit: i64,
+    ) -> Result<Vec<Notice>, StoreError> {
+        let before = before.map_or_else(|| "g".to_owned(), |id| id.to_string());
+        self.all(BEFORE, &[before.into(), limit.into()], read)
+    }
+
+    pub fn set_notice_status(
+        &mut self,
+        id: NoticeId,
+        status: NoticeStatus,
+        error: Option<&str>,
+        sent_at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        let values = [
+            id.to_string().into(),
+            status.as_str().into(),
+            error.into(),
+            sent_at.into(),
+        ];
+        self.queue(SET_STATUS, &values)
+    }
+
+    /// Forgets up to `limit` notices from before that moment; tells how many.
+    pub fn prune_notices(&mut self, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
+        let first_kept = NoticeId::new(before, &[0; 10]).to_string();
+        self.execute(PRUNE, &[first_kept.into(), limit.into()])
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<Notice, StoreError> {
+    let unreadable = || StoreError::Failed("a notice is for nobody".into());
+    let account: Option<String> = row.get(4)?;
+    let worker: Option<String> = row.get(5)?;
+    let account = account.as_deref().and_then(AccountId::parse);
+    let worker = worker.as_deref().and_then(WorkerId::parse);
+    let to = account.map(Recipient::Account);
+    let to = to
+        .or(worker.map(Recipient::Worker))
+        .ok_or_else(unreadable)?;
+    Ok(Notice {
+        id: row.parse(0, NoticeId::parse)?,
+        occasion: row.get(1)?,
+        kind: row.parse(2, NoticeKind::parse)?,
+        email: row.get(3)?,
+        to,
+        subject: row.get(6)?,
+        paragraphs: row.parse(7, |text| serde_json::from_str(text).ok())?,
+        link: row.get(8)?,
+        status: row.parse(9, NoticeStatus::parse)?,
+        error: row.get(10)?,
+        sent_at: row.get(11)?,
+        created_at: row.get(12)?,
+    })
 }

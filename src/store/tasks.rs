@@ -2,11 +2,13 @@
 
 use serde_json::Value as Json;
 
+use super::events::Numbered;
 use super::ledger::developer_books;
 use super::{Row, StoreError, Tx, Value, words};
 use crate::domain::task::{Category, Location, Priority, ProofType, Skill, TaskType};
 use crate::domain::{
-    AccountId, Entry, Environment, Moved, Owner, Status, Task, TaskId, Timestamp, WorkerId,
+    AccountId, Entry, Environment, MadeMove, Moved, NewEvent, Owner, Status, Task, TaskId,
+    Timestamp, WorkerId,
 };
 
 /// The columns of a whole task, in the order in which `read` takes them.
@@ -51,17 +53,25 @@ super::statements! {
     /// Gives a new task its number, counts it and its money, unless the month is full.
     NUMBER = "UPDATE task_totals SET last_number = last_number + 1,
             month_tasks = CASE WHEN month = ?3 THEN month_tasks + 1 ELSE 1 END, month = ?3,
-            pending = pending + ?5, funded = funded + ?6, processor_cents = processor_cents + ?7
+            pending = pending + ?5, funded = funded + ?6, processor_cents = processor_cents + ?7,
+            last_event = last_event + ?8,
+            last_event_at = CASE WHEN last_event_at > ?9 THEN last_event_at ELSE ?9 END
         WHERE account_id = ?1 AND environment = ?2 AND (month <> ?3 OR month_tasks < ?4)
-        RETURNING last_number";
+        RETURNING last_number, last_event, last_event_at";
     COUNT_MOVE = "UPDATE task_totals SET pending = pending + ?3, funded = funded + ?4,
             posted = posted + ?5, assigned = assigned + ?6, in_progress = in_progress + ?7,
             proof_submitted = proof_submitted + ?8, proof_rejected = proof_rejected + ?9,
             completed = completed + ?10, cancelled = cancelled + ?11, expired = expired + ?12,
             disputed = disputed + ?13, refunded = refunded + ?14,
             processor_cents = processor_cents + ?15, fees_cents = fees_cents + ?16,
-            refunds_cents = refunds_cents + ?17
-        WHERE account_id = ?1 AND environment = ?2";
+            refunds_cents = refunds_cents + ?17, last_event = last_event + ?18,
+            last_event_at = CASE WHEN last_event_at > ?19 THEN last_event_at ELSE ?19 END
+        WHERE account_id = ?1 AND environment = ?2
+        RETURNING last_event, last_event_at";
+    WITH_POSTED = "SELECT account_id FROM task_totals
+        WHERE environment = 'live' AND posted > 0 AND account_id > ?1 ORDER BY account_id LIMIT ?2";
+    POSTED_SKILLS = "SELECT DISTINCT required_skills FROM tasks
+        WHERE account_id = ?1 AND environment = ?2 AND status = 'posted'";
     TOTALS = "SELECT last_number, month, month_tasks, pending, funded, posted, assigned,
             in_progress, proof_submitted, proof_rejected, completed, cancelled, expired, disputed,
             refunded
@@ -147,16 +157,17 @@ impl TaskCounts {
 }
 
 impl Tx<'_> {
-    /// Stores a new task, paid for or not, within the monthly limit; false when the limit is
-    /// reached.
+    /// Stores a new task, paid for or not, with the moves it has made and what is told of it, within
+    /// the monthly limit; false when the limit is reached.
     pub fn insert_task(
         &mut self,
         task: &Task,
         payment: Option<&Entry>,
+        moves: &[(MadeMove, NewEvent)],
         monthly_limit: i64,
     ) -> Result<bool, StoreError> {
         let counted = |status| Value::Int(i64::from(task.status == status));
-        let number = self.optional(
+        let numbers = self.optional(
             NUMBER,
             &[
                 task.owner.account.to_string().into(),
@@ -168,10 +179,12 @@ impl Tx<'_> {
                 payment
                     .map_or(0, |entry| entry.postings.processor_cents)
                     .into(),
+                (moves.len() as i64).into(),
+                task.updated_at.into(),
             ],
-            |row| row.get::<i64>(0),
+            |row| Ok((row.get::<i64>(0)?, Numbered::read(row, 1)?)),
         )?;
-        let Some(number) = number else {
+        let Some((number, numbered)) = numbers else {
             return Ok(false);
         };
         let skills: Vec<_> = task.required_skills.iter().map(|s| s.as_str()).collect();
@@ -216,6 +229,11 @@ impl Tx<'_> {
         )?;
         if let Some(entry) = payment {
             self.write_entry(entry)?;
+        }
+        let events: Vec<_> = moves.iter().map(|(_, event)| event.clone()).collect();
+        let first = self.write_events(task.owner, &events, numbered)?;
+        for (number, (made, _)) in (first..).zip(moves) {
+            self.add_move(task.id, number, made)?;
         }
         Ok(true)
     }
@@ -269,8 +287,14 @@ impl Tx<'_> {
         )
     }
 
-    /// Stores a move: the task as it stands after it, the totals, and its line of the journal.
-    pub fn move_task(&mut self, moved: &Moved) -> Result<(), StoreError> {
+    /// Stores a move: the task as it stands after it, the totals, its line of the journal and of the
+    /// history, and what is told of it.
+    pub fn move_task(
+        &mut self,
+        moved: &Moved,
+        made: &MadeMove,
+        events: &[NewEvent],
+    ) -> Result<(), StoreError> {
         let task = &moved.task;
         self.execute_one(
             MOVE,
@@ -296,10 +320,15 @@ impl Tx<'_> {
         }));
         let postings = moved.entry.as_ref().map(|entry| entry.postings);
         values.extend(developer_books(postings.unwrap_or_default()));
-        self.execute_one(COUNT_MOVE, &values)?;
+        values.extend([(events.len() as i64).into(), task.updated_at.into()]);
+        let numbered = self
+            .optional(COUNT_MOVE, &values, |row| Numbered::read(row, 0))?
+            .ok_or_else(|| StoreError::Failed("an account has no totals".into()))?;
         if let Some(entry) = &moved.entry {
             self.write_entry(entry)?;
         }
+        let first = self.write_events(task.owner, events, numbered)?;
+        self.add_move(task.id, first, made)?;
         self.show_or_hide(moved)
     }
 
@@ -315,6 +344,24 @@ impl Tx<'_> {
         } else {
             Ok(())
         }
+    }
+
+    /// Up to `limit` accounts that have live tasks posted, after the one with that id.
+    pub fn accounts_with_posted_tasks(
+        &mut self,
+        after: &str,
+        limit: i64,
+    ) -> Result<Vec<AccountId>, StoreError> {
+        self.all(WITH_POSTED, &[after.into(), limit.into()], |row| {
+            row.parse(0, AccountId::parse)
+        })
+    }
+
+    /// The different sets of skills that an owner's posted tasks ask for.
+    pub fn skills_of_posted_tasks(&mut self, owner: Owner) -> Result<Vec<Vec<Skill>>, StoreError> {
+        self.all(POSTED_SKILLS, &owned_by(owner), |row| {
+            row.parse(0, |text| words(text, Skill::parse))
+        })
     }
 
     pub fn task_counts(&mut self, owner: Owner) -> Result<TaskCounts, StoreError> {

@@ -45,8 +45,21 @@ super::statements! {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
         ON CONFLICT (worker_id, endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth
         RETURNING id";
+    SUBSCRIPTIONS = "SELECT id, worker_id, endpoint, p256dh, auth FROM push_subscriptions
+        WHERE worker_id = ?1 ORDER BY id DESC LIMIT ?2";
+    SUBSCRIPTION = "SELECT id, worker_id, endpoint, p256dh, auth FROM push_subscriptions
+        WHERE id = ?1";
+    DROP_SUBSCRIPTION = "DELETE FROM push_subscriptions WHERE id = ?1";
+    /// Within a band of latitudes; the rest is for the caller to judge.
+    IN_BAND = concat!("SELECT ", columns!(), " FROM workers
+        WHERE home_latitude >= ?1 AND home_latitude <= ?2 AND status = 'verified'
+            AND (home_latitude > ?1 OR id > ?3)
+        ORDER BY home_latitude, id LIMIT ?4");
     UNSUBSCRIBE = "DELETE FROM push_subscriptions WHERE worker_id = ?1 AND endpoint = ?2";
 }
+
+/// How many browsers of one worker are told.
+const MAX_SUBSCRIPTIONS: i64 = 20;
 
 /// Where a worker's browser takes notices.
 #[derive(Clone, Debug)]
@@ -222,10 +235,53 @@ impl Tx<'_> {
         Ok(id.unwrap_or(subscription.id))
     }
 
+    /// The newest subscriptions of a worker; nobody reads in more browsers than that.
+    pub fn push_subscriptions(
+        &mut self,
+        worker: WorkerId,
+    ) -> Result<Vec<PushSubscription>, StoreError> {
+        let values = [worker.to_string().into(), MAX_SUBSCRIPTIONS.into()];
+        self.all(SUBSCRIPTIONS, &values, read_subscription)
+    }
+
+    pub fn push_subscription(
+        &mut self,
+        id: PushSubscriptionId,
+    ) -> Result<Option<PushSubscription>, StoreError> {
+        self.optional(SUBSCRIPTION, &[id.to_string().into()], read_subscription)
+    }
+
+    pub fn drop_push_subscription(&mut self, id: PushSubscriptionId) -> Result<(), StoreError> {
+        self.queue(DROP_SUBSCRIPTION, &[id.to_string().into()])
+    }
+
+    /// Up to `limit` verified workers who live between two latitudes, from south to north, after the
+    /// one at the southern end with that id.
+    pub fn workers_between(
+        &mut self,
+        south: f64,
+        north: f64,
+        after: &str,
+        limit: i64,
+    ) -> Result<Vec<Worker>, StoreError> {
+        let values = [south.into(), north.into(), after.into(), limit.into()];
+        self.all(IN_BAND, &values, read)
+    }
+
     pub fn unsubscribe(&mut self, worker: WorkerId, endpoint: &str) -> Result<bool, StoreError> {
         let values = [worker.to_string().into(), endpoint.into()];
         Ok(self.execute(UNSUBSCRIBE, &values)? == 1)
     }
+}
+
+fn read_subscription(row: &Row<'_>) -> Result<PushSubscription, StoreError> {
+    Ok(PushSubscription {
+        id: row.parse(0, PushSubscriptionId::parse)?,
+        worker: row.parse(1, WorkerId::parse)?,
+        endpoint: row.get(2)?,
+        p256dh: row.get(3)?,
+        auth: row.get(4)?,
+    })
 }
 
 fn skills_json(skills: &[Skill]) -> String {

@@ -1,10 +1,30 @@
 //! Somebody moves a task: the one way in which a task, its money and what follows from it change.
 
-use super::Refusal;
+use super::{Refusal, notify};
 use crate::domain::{
-    Action, Environment, JobKind, JobName, Moved, Owner, Status, Task, TaskId, Timestamp,
+    Action, By, Environment, JobKind, JobName, MadeMove, Moved, Owner, Proof, Status, Task, TaskId,
+    Timestamp,
 };
+use crate::objects::event;
 use crate::store::Tx;
+
+/// Who moves a task and why, and the proof that the move is about.
+#[derive(Clone, Debug)]
+pub struct Cause<'a> {
+    pub by: By,
+    pub reason: Option<&'a str>,
+    pub proof: Option<&'a Proof>,
+}
+
+impl From<By> for Cause<'_> {
+    fn from(by: By) -> Self {
+        Self {
+            by,
+            reason: None,
+            proof: None,
+        }
+    }
+}
 
 /// Moves a task of this owner, if the table of moves allows it.
 pub fn act(
@@ -12,31 +32,57 @@ pub fn act(
     owner: Owner,
     id: TaskId,
     action: Action,
+    by: By,
     now: Timestamp,
 ) -> Result<Task, Refusal> {
     let task = tx.task_to_change(owner, id)?.ok_or(Refusal::TaskNotFound)?;
-    make(tx, &task, action, now)
+    make(tx, &task, action, &by.into(), now)
 }
 
-/// Moves a task that this transaction holds. Writes the task, its money, and the jobs that ask the
-/// processor for its part.
+/// Moves a task that this transaction holds.
 pub(super) fn make(
     tx: &mut Tx<'_>,
     task: &Task,
     action: Action,
+    cause: &Cause<'_>,
     now: Timestamp,
 ) -> Result<Task, Refusal> {
     let moved = task.act(action, now)?;
-    tx.move_task(&moved)?;
-    for kind in jobs_after(&moved) {
-        tx.add_job(&JobName::new(kind, moved.task.id), now)?;
-    }
+    write(tx, &moved, cause, now)?;
     Ok(moved.task)
 }
 
-/// What the processor has to do after a move. It never hears of test tasks.
+/// Writes a move: the task, its money, its history, what is told of it, and the jobs that ask others
+/// for their part.
+pub(super) fn write(
+    tx: &mut Tx<'_>,
+    moved: &Moved,
+    cause: &Cause<'_>,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let made = MadeMove {
+        from: Some(moved.from),
+        to: moved.task.status,
+        by: cause.by.clone(),
+        reason: cause.reason.map(str::to_owned),
+        made_at: now,
+    };
+    let mut events = Vec::with_capacity(moved.events.len());
+    for event_type in moved.events {
+        events.push(event::of_task(*event_type, &moved.task, cause.proof)?);
+    }
+    tx.move_task(moved, &made, &events)?;
+    if moved.task.owner.environment == Environment::Test {
+        return Ok(());
+    }
+    for kind in jobs_after(moved) {
+        tx.add_job(&JobName::new(kind, moved.task.id), now)?;
+    }
+    notify::of_move(tx, moved, cause.reason, now)
+}
+
+/// What others have to do after a move of a live task.
 fn jobs_after(moved: &Moved) -> impl Iterator<Item = JobKind> {
-    let live = moved.task.owner.environment == Environment::Live;
     let given_up = moved.from == Status::Pending && moved.task.status.is_final();
     [
         (given_up, JobKind::CancelPayment),
@@ -44,5 +90,5 @@ fn jobs_after(moved: &Moved) -> impl Iterator<Item = JobKind> {
         (moved.settlement.payout_cents > 0, JobKind::Transfer),
     ]
     .into_iter()
-    .filter_map(move |(needed, kind)| (live && needed).then_some(kind))
+    .filter_map(|(needed, kind)| needed.then_some(kind))
 }

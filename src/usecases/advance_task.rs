@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
-use super::{Refusal, act, submit_proof};
+use super::act::{self, Cause};
+use super::{Refusal, submit_proof};
 use crate::domain::{
-    Action, NotAllowed, ProofStatus, Status, Submission, Task, Timestamp, WorkerId,
+    Action, By, NotAllowed, ProofStatus, Status, Submission, Task, Timestamp, WorkerId,
 };
-use crate::store::Tx;
+use crate::store::{KeyHolder, Tx};
 
 /// The next status of the happy path, until the developer has to decide.
 fn next(status: Status) -> Option<Status> {
@@ -53,16 +54,20 @@ pub fn way(task: &Task, to: Option<Status>) -> Result<Vec<Action>, Refusal> {
     Err(unreachable.into())
 }
 
-/// Walks the way. Each submission on it takes one of those given.
+/// Walks the way for the developer who asks for it. Each submission on it takes one of those given.
 pub fn advance_task(
     tx: &mut Tx<'_>,
     mut task: Task,
-    worker: WorkerId,
+    by: &KeyHolder,
     to: Option<Status>,
     submissions: Vec<Submission>,
     now: Timestamp,
 ) -> Result<Task, Refusal> {
     let mut submissions = submissions.into_iter();
+    let cause = Cause {
+        reason: Some("test helper"),
+        ..By::developer(by.key).into()
+    };
     for action in way(&task, to)? {
         task = match action {
             Action::SubmitProof => {
@@ -74,15 +79,16 @@ pub fn advance_task(
                     }
                     .into());
                 };
+                let worker = task.worker.unwrap_or(WorkerId::simulated(by.owner.account));
                 submit_proof(tx, &task, worker, &submission, now)?;
                 tx.any_task(task.id)?.ok_or(Refusal::TaskNotFound)?
             }
-            Action::Approve => reviewed(tx, &task, action, ProofStatus::Approved, None, now)?,
+            Action::Approve => reviewed(tx, &task, ProofStatus::Approved, None, &cause, now)?,
             Action::Reject => {
                 let reason = Some("Rejected by the test helper.");
-                reviewed(tx, &task, action, ProofStatus::Rejected, reason, now)?
+                reviewed(tx, &task, ProofStatus::Rejected, reason, &cause, now)?
             }
-            action => act::make(tx, &task, action, now)?,
+            action => act::make(tx, &task, action, &cause, now)?,
         };
     }
     Ok(task)
@@ -91,11 +97,21 @@ pub fn advance_task(
 fn reviewed(
     tx: &mut Tx<'_>,
     task: &Task,
-    action: Action,
     status: ProofStatus,
     reason: Option<&str>,
+    cause: &Cause<'_>,
     now: Timestamp,
 ) -> Result<Task, Refusal> {
+    let action = match status {
+        ProofStatus::Rejected => Action::Reject,
+        _ => Action::Approve,
+    };
     tx.review_attempt(task.id, task.proof_attempts, status, reason, now)?;
-    act::make(tx, task, action, now)
+    let proofs = tx.proofs_of_attempt(task.id, task.proof_attempts)?;
+    let cause = Cause {
+        reason: reason.or(cause.reason),
+        proof: proofs.first(),
+        ..cause.clone()
+    };
+    act::make(tx, task, action, &cause, now)
 }

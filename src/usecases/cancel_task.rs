@@ -1,14 +1,14 @@
 //! A developer calls a task off.
 
 use super::{Refusal, act};
-use crate::domain::{Action, Owner, Task, TaskId, Timestamp};
-use crate::store::Tx;
+use crate::domain::{Action, By, Task, TaskId, Timestamp};
+use crate::store::{KeyHolder, Tx};
 
 pub fn cancel_task(
     tx: &mut Tx<'_>,
-    owner: Owner,
+    by: &KeyHolder,
     id: TaskId,
     now: Timestamp,
 ) -> Result<Task, Refusal> {
-    act(tx, owner, id, Action::Cancel, now)
+    act(tx, by.owner, id, Action::Cancel, By::developer(by.key), now)
 }

@@ -2,9 +2,10 @@
 
 use super::Refusal;
 use crate::domain::{
-    Action, ChargedMethod, JobKind, JobName, NewTask, Payment, PaymentIntent, PaymentStatus,
-    ProcessorName, Task, TaskId, Timestamp,
+    Action, By, ChargedMethod, EventType, JobKind, JobName, MadeMove, NewEvent, NewTask, Payment,
+    PaymentIntent, PaymentStatus, ProcessorName, Status, Task, TaskId, Timestamp,
 };
+use crate::objects::event;
 use crate::store::{KeyHolder, Tx};
 
 /// How a new task is going to be paid for.
@@ -28,9 +29,11 @@ pub fn create_task(
 ) -> Result<Task, Refusal> {
     let mut task = Task::create(id, by.owner, by.tier, new, now);
     let mut entry = None;
+    let mut moves = vec![told(&task, None, By::developer(by.key))?];
     match funding {
         Funding::Simulated => {
             let paid = task.act(Action::Pay, now)?;
+            moves.push(told(&paid.task, Some(paid.from), By::PROCESSOR)?);
             (task, entry) = (paid.task, paid.entry);
         }
         Funding::ByHand(processor, intent) => {
@@ -43,11 +46,27 @@ pub fn create_task(
         }
     }
     let limit = by.tier.tasks_per_month();
-    if tx.insert_task(&task, entry.as_ref(), limit)? {
+    if tx.insert_task(&task, entry.as_ref(), &moves, limit)? {
         Ok(task)
     } else {
         Err(Refusal::TaskLimitExceeded { limit })
     }
+}
+
+/// A move that a task makes before it is stored, and what is told of it.
+fn told(task: &Task, from: Option<Status>, by: By) -> Result<(MadeMove, NewEvent), Refusal> {
+    let event_type = match from {
+        None => EventType::TaskCreated,
+        Some(_) => EventType::TaskFunded,
+    };
+    let made = MadeMove {
+        from,
+        to: task.status,
+        by,
+        reason: None,
+        made_at: task.updated_at,
+    };
+    Ok((made, event::of_task(event_type, task, None)?))
 }
 
 fn payment(

@@ -2,6 +2,7 @@
 
 mod act;
 mod advance_task;
+mod announce;
 mod authenticate;
 mod cancel_task;
 mod create_account;
@@ -9,6 +10,7 @@ mod create_api_key;
 mod create_task;
 mod evidence;
 mod find_tasks;
+mod notify;
 mod payment;
 mod payout_account;
 mod receive_notice;
@@ -19,10 +21,12 @@ mod submit_proof;
 mod update_task;
 mod verify_ledger;
 mod verify_worker;
+mod webhook;
 mod worker_acts;
 
 pub use act::act;
 pub use advance_task::{advance_task, way};
+pub use announce::{BOUNTY_PAGE, announce_bounty, announce_worker};
 pub use authenticate::authenticate;
 pub use cancel_task::cancel_task;
 pub use create_account::{OpenedAccount, create_account};
@@ -43,6 +47,10 @@ pub use update_task::update_task;
 pub use verify_ledger::{LedgerReport, VerifyError, verify_ledger};
 pub use verify_worker::{
     authenticate_admin, refuse_worker, send_verification, suspend_worker, verify_worker,
+};
+pub use webhook::{
+    DeliveryOutcome, endpoint_of, give_up_deliveries, put_webhook, record_deliveries, redeliver,
+    remove_webhook, rotate_webhook_secret,
 };
 pub use worker_acts::{accept_task, act_on_own_task, dispute_task, own_task};
 
@@ -65,6 +73,12 @@ pub enum Refusal {
     WorkerNotFound,
     #[error("no such item")]
     ItemNotFound,
+    #[error("no such delivery")]
+    DeliveryNotFound,
+    #[error("no webhook is configured")]
+    WebhookNotConfigured,
+    #[error("the webhook is disabled; set it again to enable it")]
+    WebhookDisabled,
     #[error("no such API key")]
     KeyNotFound,
     #[error("the e-mail address or the password is wrong")]

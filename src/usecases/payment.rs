@@ -1,11 +1,12 @@
 //! What becomes of the payment of a live task. Each of these may be told any number of times, in any
 //! order: the first one counts.
 
-use super::{Refusal, act};
+use super::{Refusal, act, notify};
 use crate::ambient;
+use crate::domain::notice;
 use crate::domain::{
-    Action, Entry, JobKind, JobName, Payment, PaymentFailure, PaymentStatus, QueueItem,
-    QueueItemId, QueueKind, Status, Task, TaskId, Timestamp,
+    Action, By, Entry, JobKind, JobName, NoticeKind, Payment, PaymentFailure, PaymentStatus,
+    QueueItem, QueueItemId, QueueKind, Status, Step, Task, TaskId, Timestamp,
 };
 use crate::store::{StoreError, Tx};
 
@@ -17,8 +18,8 @@ pub fn payment_succeeded(tx: &mut Tx<'_>, id: TaskId, now: Timestamp) -> Result<
     }
     tx.set_payment_status(&payment, PaymentStatus::Succeeded, None, now)?;
     if task.status == Status::Pending {
-        let funded = act::make(tx, &task, Action::Pay, now)?;
-        act::make(tx, &funded, Action::Publish, now)?;
+        let funded = act::make(tx, &task, Action::Pay, &By::PROCESSOR.into(), now)?;
+        act::make(tx, &funded, Action::Publish, &By::SERVICE.into(), now)?;
     } else {
         tx.post(&Entry::late_payment(&task, payment.amount_cents, now))?;
         tx.add_job(&JobName::new(JobKind::Refund, id), now)?;
@@ -33,11 +34,19 @@ pub fn payment_failed(
     failure: &PaymentFailure,
     now: Timestamp,
 ) -> Result<(), Refusal> {
-    let (_, payment) = held(tx, id)?;
+    let (task, payment) = held(tx, id)?;
     let open = [PaymentStatus::Processing, PaymentStatus::RequiresPayment];
-    if open.contains(&payment.status) {
-        let status = PaymentStatus::RequiresPayment;
-        tx.set_payment_status(&payment, status, Some(failure), now)?;
+    if !open.contains(&payment.status) {
+        return Ok(());
+    }
+    let status = PaymentStatus::RequiresPayment;
+    tx.set_payment_status(&payment, status, Some(failure), now)?;
+    // Whoever pays by hand sees it on the page; a default method fails behind the developer's back.
+    if payment.method.is_some() && payment.status == PaymentStatus::Processing {
+        let occasion = format!("payment_failed:{id}");
+        let words = notice::payment_failed(&task, failure);
+        let (account, kind) = (payment.account, NoticeKind::PaymentFailed);
+        notify::developer(tx, account, kind, occasion, words, now)?;
     }
     Ok(())
 }
@@ -66,6 +75,12 @@ pub fn transferred(tx: &mut Tx<'_>, id: TaskId, cents: i64, now: Timestamp) -> R
     let task = task(tx, id)?;
     if tx.story(id)?.owed_payout_cents() == cents {
         tx.post(&Entry::transfer(&task, cents, now))?;
+        let story = tx.story(id)?;
+        let worker = story.entry(Step::Settlement).and_then(|entry| entry.worker);
+        if let Some(worker) = worker {
+            let (kind, occasion) = (NoticeKind::Payout, format!("payout:{id}"));
+            notify::worker(tx, worker, kind, occasion, notice::paid(&task, cents), now)?;
+        }
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ pub fn receive_notice(
     notice: &Notice,
     now: Timestamp,
 ) -> Result<(), Refusal> {
-    if !tx.note_notice(from, &notice.id, now)? {
+    if !tx.note_processor_notice(from, &notice.id, now)? {
         return Ok(());
     }
     // A payment that we do not know is somebody else's: the processor may serve others as well.

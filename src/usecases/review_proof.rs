@@ -1,10 +1,11 @@
 //! A developer approves or rejects an attempt: all of its proofs together.
 
-use super::{Refusal, act};
+use super::Refusal;
+use super::act::{self, Cause};
 use crate::domain::{
-    Action, Owner, Proof, ProofId, ProofStatus, Task, TaskId, Timestamp, task::MAX_PROOF_ATTEMPTS,
+    Action, By, Proof, ProofId, ProofStatus, Task, TaskId, Timestamp, task::MAX_PROOF_ATTEMPTS,
 };
-use crate::store::Tx;
+use crate::store::{KeyHolder, Tx};
 
 /// A review made: the proof that was named, and the task as it stands now.
 #[derive(Clone, Debug)]
@@ -22,36 +23,36 @@ impl Reviewed {
 /// A malformed proof id is none: it is not found, after the task was.
 pub fn approve_proof(
     tx: &mut Tx<'_>,
-    owner: Owner,
+    by: &KeyHolder,
     task: TaskId,
     proof: Option<ProofId>,
     now: Timestamp,
 ) -> Result<Reviewed, Refusal> {
-    review(tx, owner, task, proof, None, now)
+    review(tx, by, task, proof, None, now)
 }
 
 pub fn reject_proof(
     tx: &mut Tx<'_>,
-    owner: Owner,
+    by: &KeyHolder,
     task: TaskId,
     proof: Option<ProofId>,
     reason: &str,
     now: Timestamp,
 ) -> Result<Reviewed, Refusal> {
-    review(tx, owner, task, proof, Some(reason), now)
+    review(tx, by, task, proof, Some(reason), now)
 }
 
 /// A rejection has a reason, an approval has none.
 fn review(
     tx: &mut Tx<'_>,
-    owner: Owner,
+    by: &KeyHolder,
     task: TaskId,
     proof: Option<ProofId>,
     reason: Option<&str>,
     now: Timestamp,
 ) -> Result<Reviewed, Refusal> {
     let task = tx
-        .task_to_change(owner, task)?
+        .task_to_change(by.owner, task)?
         .ok_or(Refusal::TaskNotFound)?;
     let proof = proof.ok_or(Refusal::ProofNotFound)?;
     let mut proof = tx.proof(task.id, proof)?.ok_or(Refusal::ProofNotFound)?;
@@ -60,7 +61,7 @@ fn review(
         Some(_) => (Action::Reject, ProofStatus::Rejected),
     };
     // The state of the task is looked at first: it says more than that of the proof.
-    let task = act::make(tx, &task, action, now)?;
+    let moved = task.act(action, now)?;
     if proof.status != ProofStatus::Pending || proof.attempt_number != task.proof_attempts {
         return Err(Refusal::ProofReviewed);
     }
@@ -69,5 +70,12 @@ fn review(
     proof.status = status;
     proof.rejection_reason = reason.map(str::to_owned);
     proof.reviewed_at = Some(now);
+    let cause = Cause {
+        by: By::developer(by.key),
+        reason,
+        proof: Some(&proof),
+    };
+    act::write(tx, &moved, &cause, now)?;
+    let task = moved.task;
     Ok(Reviewed { proof, task })
 }

@@ -1,9 +1,10 @@
 //! A worker sends proof: one attempt, with one file for each type that the task asks for.
 
-use super::{Refusal, act};
+use super::Refusal;
+use super::act::{self, Cause};
 use crate::ambient;
 use crate::domain::{
-    Action, Environment, Proof, QueueItem, QueueItemId, QueueKind, Submission, Task, Timestamp,
+    Action, By, Environment, Proof, QueueItem, QueueItemId, QueueKind, Submission, Task, Timestamp,
     WorkerId,
 };
 use crate::store::Tx;
@@ -22,8 +23,14 @@ pub fn submit_proof(
     {
         return Ok((tx.proofs_of_attempt(task.id, attempt)?, false));
     }
-    let task = act::make(tx, task, Action::SubmitProof, now)?;
-    let proofs = submission.proofs(&task, worker, now);
+    let moved = task.act(Action::SubmitProof, now)?;
+    let task = &moved.task;
+    let proofs = submission.proofs(task, worker, now);
+    let cause = Cause {
+        proof: proofs.first(),
+        ..By::worker(worker).into()
+    };
+    act::write(tx, &moved, &cause, now)?;
     for proof in &proofs {
         tx.insert_proof(proof)?;
         if task.owner.environment == Environment::Live && proof.is_suspect() {

@@ -1,10 +1,12 @@
 //! Workers are verified: their documents go to the admins, who decide.
 
-use super::Refusal;
+use super::announce::announcement;
+use super::{Refusal, notify};
 use crate::ambient;
+use crate::domain::notice::{self, Words};
 use crate::domain::{
-    AdminKeyId, QueueItem, QueueItemId, QueueKind, Secret, Timestamp, VerificationFile, Worker,
-    WorkerId, WorkerStatus,
+    AdminKeyId, JobKind, JobName, NoticeKind, QueueItem, QueueItemId, QueueKind, Secret, Timestamp,
+    VerificationFile, Worker, WorkerId, WorkerStatus,
 };
 use crate::store::Tx;
 
@@ -48,7 +50,17 @@ pub fn verify_worker(
     if worker.status == WorkerStatus::Verified {
         return refuse(&worker, "be verified");
     }
-    decided(tx, worker, WorkerStatus::Verified, by, now)
+    let worker = decided(tx, worker, WorkerStatus::Verified, by, now)?;
+    let name = JobName::new(JobKind::AnnounceWorker, announcement(worker.id, None));
+    tx.add_job(&name, now)?;
+    tell(
+        tx,
+        &worker,
+        NoticeKind::WorkerVerified,
+        notice::verified(),
+        now,
+    )?;
+    Ok(worker)
 }
 
 /// The documents were not enough: the worker may send others.
@@ -62,7 +74,15 @@ pub fn refuse_worker(
     if worker.status != WorkerStatus::InReview {
         return refuse(&worker, "be refused");
     }
-    decided(tx, worker, WorkerStatus::Unverified, by, now)
+    let worker = decided(tx, worker, WorkerStatus::Unverified, by, now)?;
+    tell(
+        tx,
+        &worker,
+        NoticeKind::WorkerRefused,
+        notice::refused(),
+        now,
+    )?;
+    Ok(worker)
 }
 
 pub fn suspend_worker(
@@ -76,6 +96,18 @@ pub fn suspend_worker(
         return refuse(&worker, "be suspended");
     }
     decided(tx, worker, WorkerStatus::Suspended, by, now)
+}
+
+/// Each decision is an occasion of its own.
+fn tell(
+    tx: &mut Tx<'_>,
+    worker: &Worker,
+    kind: NoticeKind,
+    words: Words,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let occasion = format!("{kind}:{}:{}", worker.id, now.as_millis());
+    notify::worker(tx, worker.id, kind, occasion, words, now)
 }
 
 fn held(tx: &mut Tx<'_>, worker: WorkerId) -> Result<Worker, Refusal> {

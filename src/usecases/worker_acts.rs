@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::{Refusal, act};
+use super::Refusal;
+use super::act::{self, Cause};
 use crate::ambient;
 use crate::domain::{
-    Action, Environment, NotAllowed, PayoutStatus, ProcessorName, QueueItem, QueueItemId,
+    Action, By, Environment, NotAllowed, PayoutStatus, ProcessorName, QueueItem, QueueItemId,
     QueueKind, Status, Task, TaskId, Timestamp, WorkerId,
 };
 use crate::store::Tx;
@@ -30,7 +31,8 @@ pub fn accept_task(
     let payout = tx.payout_account(worker, processor)?;
     let payout = payout.map_or(PayoutStatus::None, |account| account.status);
     holder.may_accept(&task, payout, tx.count_open_tasks(worker)?)?;
-    act::make(tx, &task, Action::Accept { worker }, now)
+    let cause = By::worker(worker).into();
+    act::make(tx, &task, Action::Accept { worker }, &cause, now)
 }
 
 /// A task that somebody else has is as good as gone; the state says why it cannot be taken.
@@ -70,7 +72,7 @@ pub fn act_on_own_task(
     now: Timestamp,
 ) -> Result<Task, Refusal> {
     let task = own_task(tx, worker, id)?;
-    act::make(tx, &task, action, now)
+    act::make(tx, &task, action, &By::worker(worker).into(), now)
 }
 
 /// Contests a rejection; an admin decides.
@@ -86,7 +88,11 @@ pub fn dispute_task(
     if too_late && task.status == Status::ProofRejected {
         return Err(Refusal::TooLateToDispute);
     }
-    let disputed = act::make(tx, &task, Action::Dispute, now)?;
+    let cause = Cause {
+        reason: statement,
+        ..By::worker(worker).into()
+    };
+    let disputed = act::make(tx, &task, Action::Dispute, &cause, now)?;
     let item = QueueItemId::new(now, &ambient::random_for_id());
     tx.add_queue_item(&QueueItem {
         task: Some(id),

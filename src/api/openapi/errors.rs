@@ -245,3 +245,23 @@ impl IntoResponses for InvalidTaskStateOrInFlight {
         )])
     }
 }
+
+pub struct DeliveryNotFound;
+
+impl IntoResponses for DeliveryNotFound {
+    fn responses() -> Responses {
+        BTreeMap::from([response(404, "DELIVERY_NOT_FOUND", "no such delivery")])
+    }
+}
+
+pub struct WebhookNotConfigured;
+
+impl IntoResponses for WebhookNotConfigured {
+    fn responses() -> Responses {
+        BTreeMap::from([response(
+            409,
+            "WEBHOOK_NOT_CONFIGURED",
+            "no webhook is configured",
+        )])
+    }
+}

@@ -1,6 +1,5 @@
 //! One request to Stripe, and what its answer means.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -12,6 +11,7 @@ use serde::de::DeserializeOwned;
 use super::answers::{Listed, Page};
 use crate::domain::{PaymentFailure, Secret};
 use crate::payments::ProcessorError;
+use crate::tls;
 
 /// The last version before Stripe began to name its releases. Every field that we read is in it
 /// and has stayed; what an account at Stripe has set as its own version does not matter then.
@@ -119,7 +119,7 @@ impl Client {
             .map_err(|_| "the key of Stripe has characters that no key has".to_owned())?;
         authorization.set_sensitive(true);
         let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls(encrypted)?)
+            .tls_backend_preconfigured(trust(encrypted)?)
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT_TIMEOUT)
@@ -276,19 +276,12 @@ fn unreachable(error: reqwest::Error) -> Fault {
 
 /// Trusts whom the system trusts. Where that is nobody, no request would ever succeed: better said
 /// at the start.
-fn tls(needed: bool) -> Result<rustls::ClientConfig, String> {
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if needed && roots.is_empty() {
+fn trust(needed: bool) -> Result<rustls::ClientConfig, String> {
+    let authorities = tls::authorities(None)?;
+    if needed && authorities.is_empty() {
         return Err("this machine knows no certificate authorities (ca-certificates)".to_owned());
     }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|e| e.to_string())?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(config)
+    tls::client(authorities)
 }
 
 #[cfg(test)]

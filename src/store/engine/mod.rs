@@ -13,12 +13,14 @@ mod work;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
 pub use migrate::Migration;
 use postgres::Lock;
 pub use value::{Row, Value};
 use work::Closure;
+
+use crate::store::bells::{Bells, Left};
 
 /// One SQL statement, in the dialect that both engines share (`?1` placeholders).
 /// Made only by the `statements!` macro, which also lists it for the tests.
@@ -82,13 +84,13 @@ impl Engine {
     }
 
     /// Rings once a transaction is durable that has left work for later.
-    pub async fn write<T, E, F>(self: &Arc<Self>, work: F, bell: &Arc<Notify>) -> Result<T, E>
+    pub async fn write<T, E, F>(self: &Arc<Self>, work: F, bells: &Arc<Bells>) -> Result<T, E>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let (work, answer) = Closure::boxed(work, Some(bell.clone()));
+        let (work, answer) = Closure::boxed(work, Some(bells.clone()));
         let sent = match &**self {
             Self::Sqlite(engine) => engine.write(work),
             Self::Postgres(engine) => engine.run(work, postgres::Mode::Write),
@@ -142,8 +144,8 @@ async fn await_answer<T, E: From<StoreError>>(
 /// An open transaction, or a read.
 pub struct Tx<'a> {
     inner: Inner<'a>,
-    /// Whether it leaves work for later, which may begin as soon as it is durable.
-    leaves_work: bool,
+    /// What others may notice as soon as it is durable.
+    pub(in crate::store) left: Left,
 }
 
 enum Inner<'a> {
@@ -163,13 +165,8 @@ impl<'a> Tx<'a> {
     fn new(inner: Inner<'a>) -> Self {
         Self {
             inner,
-            leaves_work: false,
+            left: Left::default(),
         }
-    }
-
-    /// Tells that this transaction leaves work for later.
-    pub fn leave_work(&mut self) {
-        self.leaves_work = true;
     }
 
     /// All rows of a query.

@@ -1,15 +1,14 @@
 //! How to reach PostgreSQL: the URL, and TLS where the URL asks for it.
 
-use std::sync::Arc;
+use std::path::Path;
 use std::time::Duration;
 
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 use tokio_postgres::{Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::StoreError;
 use super::postgres::describe;
+use crate::tls;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -33,7 +32,7 @@ impl Connector {
         config.application_name("legwork");
         let tls = wishes
             .encrypt
-            .then(|| tls(wishes.ca_file.as_deref()))
+            .then(|| encryption(wishes.ca_file.as_deref()))
             .transpose()?;
         config.ssl_mode(match tls {
             Some(_) => tokio_postgres::config::SslMode::Require,
@@ -110,24 +109,10 @@ fn percent_decoded(text: &str) -> String {
         .into_owned()
 }
 
-fn tls(ca_file: Option<&str>) -> Result<MakeRustlsConnect, StoreError> {
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if let Some(file) = ca_file {
-        let unreadable = |e: &dyn std::fmt::Display| {
-            StoreError::Incompatible(format!("sslrootcert {file}: {e}"))
-        };
-        for certificate in CertificateDer::pem_file_iter(file).map_err(|e| unreadable(&e))? {
-            let certificate = certificate.map_err(|e| unreadable(&e))?;
-            roots.add(certificate).map_err(|e| unreadable(&e))?;
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|e| StoreError::Incompatible(e.to_string()))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+fn encryption(ca_file: Option<&str>) -> Result<MakeRustlsConnect, StoreError> {
+    let authorities = tls::authorities(ca_file.map(Path::new))
+        .map_err(|e| StoreError::Incompatible(format!("sslrootcert {e}")))?;
+    let config = tls::client(authorities).map_err(StoreError::Incompatible)?;
     Ok(MakeRustlsConnect::new(config))
 }
 

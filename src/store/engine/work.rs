@@ -3,9 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
-use super::{StoreError, Tx};
+use super::{Bells, Left, StoreError, Tx};
 
 /// What the function decided about its writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,9 +25,9 @@ pub trait Work: Send {
 pub struct Closure<F, T, E> {
     work: F,
     result: Option<Result<T, E>>,
-    leaves_work: bool,
-    /// Rung when work was left for later.
-    bell: Option<Arc<Notify>>,
+    left: Left,
+    /// Rung once what was left is durable.
+    bells: Option<Arc<Bells>>,
     reply: oneshot::Sender<Result<T, E>>,
 }
 
@@ -39,14 +39,14 @@ where
 {
     pub fn boxed(
         work: F,
-        bell: Option<Arc<Notify>>,
+        bells: Option<Arc<Bells>>,
     ) -> (Box<dyn Work>, oneshot::Receiver<Result<T, E>>) {
         let (reply, answer) = oneshot::channel();
         let closure = Self {
             work,
             result: None,
-            leaves_work: false,
-            bell,
+            left: Left::default(),
+            bells,
             reply,
         };
         (Box::new(closure), answer)
@@ -69,16 +69,14 @@ where
             Verdict::Undo
         };
         self.result = Some(result);
-        self.leaves_work = tx.leaves_work;
+        self.left = std::mem::take(&mut tx.left);
         verdict
     }
 
     fn answer(self: Box<Self>, durable: Result<(), StoreError>) {
-        if self.leaves_work
-            && durable.is_ok()
-            && let Some(bell) = &self.bell
-        {
-            bell.notify_one();
+        let kept = durable.is_ok() && matches!(self.result, Some(Ok(_)));
+        if let Some(bells) = self.bells.as_ref().filter(|_| kept) {
+            bells.ring(&self.left);
         }
         let answer = match (durable, self.result) {
             // A refusal is a refusal, whatever became of the writes around it.

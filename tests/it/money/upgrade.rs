@@ -7,7 +7,14 @@ use crate::support::{Database, Engine, GOOD_CARD, TestApp, path};
 /// What all steps of the schema but the first added, gone again, and with them the steps.
 async fn take_back(database: &Database) {
     database.execute("DROP INDEX tasks_by_worker").await;
+    database.execute("DROP INDEX workers_by_latitude").await;
     let tables = [
+        "events",
+        "task_moves",
+        "webhook_endpoints",
+        "deliveries",
+        "processes",
+        "notices",
         "worker_tokens",
         "push_subscriptions",
         "workers",
@@ -40,6 +47,9 @@ async fn take_back(database: &Database) {
         ("task_totals", "processor_cents"),
         ("task_totals", "fees_cents"),
         ("task_totals", "refunds_cents"),
+        ("task_totals", "last_event"),
+        ("task_totals", "last_event_at"),
+        ("accounts", "test_ahead_ms"),
     ] {
         let drop = format!("ALTER TABLE {table} DROP COLUMN {column}");
         database.execute(&drop).await;

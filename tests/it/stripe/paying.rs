@@ -115,7 +115,7 @@ async fn a_declined_method_leaves_the_task_to_be_paid_by_hand(app: TestApp) {
     let dev = app.developer().await;
     dev.charge_to("pm_card_chargeCustomerFail").await;
     let task = create(&dev).await;
-    assert_eq!(app.jobs.drain().await.unwrap(), 1);
+    assert_eq!(app.jobs.drain().await.unwrap(), 2, "the charge, and a mail");
     assert_eq!(status(&dev, &task).await, "pending");
     let declined = payment(&dev, &task).await;
     assert_eq!(declined["status"], "requires_payment");
@@ -134,7 +134,7 @@ async fn a_method_that_vanished_leaves_the_task_to_be_paid_by_hand(app: TestApp)
         .execute("UPDATE payment_methods SET method_id = 'pm_vanished'")
         .await;
     let task = create(&dev).await;
-    assert_eq!(app.jobs.drain().await.unwrap(), 1);
+    assert_eq!(app.jobs.drain().await.unwrap(), 2, "the charge, and a mail");
     let declined = payment(&dev, &task).await;
     assert_eq!(declined["status"], "requires_payment");
     assert_eq!(declined["failure"]["code"], "resource_missing");

@@ -1,6 +1,7 @@
 //! The service, in this process, on a socket of its own, with a clock that can be set.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,13 +9,16 @@ use legwork::ambient::Clock;
 use legwork::api::{self, App, Shutdown, Timeouts, Wiring};
 use legwork::domain::{AccountId, NewAccount, Tier, Timestamp};
 use legwork::files::{Files, FilesLocation};
-use legwork::jobs::Jobs;
+use legwork::jobs::{Channels, Jobs};
+use legwork::outbound::{Outbound, OutboundSettings};
 use legwork::payments::{Payments, Sandbox};
+use legwork::push::Vapid;
 use legwork::store::Store;
 use legwork::telemetry;
 use legwork::usecases::{self, OpenedAccount};
+use legwork::webhooks::Webhooks;
 
-use super::{Client, Database, Developer, Flaky};
+use super::{Client, Database, Developer, Flaky, Receiver};
 
 #[derive(Clone)]
 pub struct TestApp {
@@ -24,6 +28,8 @@ pub struct TestApp {
     /// Nothing runs on its own here: a test drains the jobs when it wants them done.
     pub jobs: Jobs,
     pub payments: Payments,
+    /// Nor does this: deliveries are made when a test drains them.
+    pub webhooks: Webhooks,
     pub app: App,
     pub database: Arc<Database>,
     _stop: Arc<StopOnDrop>,
@@ -85,11 +91,48 @@ impl TestApp {
         timeouts: Timeouts,
         payments: impl FnOnce(&Store, &Clock, &str) -> Payments,
     ) -> Self {
+        Self::start_trusting(store, database, timeouts, payments, None).await
+    }
+
+    /// The same service once more, which trusts the authority of a receiver of webhooks.
+    pub async fn with_receiver(&self) -> (Self, Receiver) {
+        let receiver = Receiver::start().await;
+        let authority = Some(receiver.ca_file.clone());
+        let (store, timeouts) = (self.store.clone(), Timeouts::default());
+        let app = Self::start_trusting(store, &self.database, timeouts, sandbox, authority);
+        (app.await, receiver)
+    }
+
+    async fn start_trusting(
+        store: Store,
+        database: &Arc<Database>,
+        timeouts: Timeouts,
+        payments: impl FnOnce(&Store, &Clock, &str) -> Payments,
+        authority: Option<PathBuf>,
+    ) -> Self {
         let clock = Clock::set_to(Timestamp::rule(Self::NOON).unwrap());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let payments = payments(&store, &clock, &format!("http://{address}"));
+        let outbound = Outbound::new(&OutboundSettings {
+            allow: vec!["127.0.0.0/8".parse().unwrap()],
+            authority,
+        })
+        .unwrap();
+        let delays = [60, 480, 3_840].map(Duration::from_secs).to_vec();
+        let channels = Channels {
+            mailer: None,
+            outbound: outbound.clone(),
+            vapid: Arc::new(Vapid::generate().unwrap()),
+            public_url: format!("http://{address}"),
+            contact: "mailto:notices@example.com".to_owned(),
+        };
+        let shutdown = Shutdown::default();
         let app = App::new(Wiring {
+            webhooks: Webhooks::new(store.clone(), clock.clone(), outbound.clone(), delays),
+            outbound,
+            push_key: channels.vapid.public_key(),
+            shutdown: shutdown.clone(),
             store: store.clone(),
             clock: clock.clone(),
             payments: payments.clone(),
@@ -99,14 +142,14 @@ impl TestApp {
             timeouts,
             tracer: None,
         });
-        let shutdown = Shutdown::default();
         let router = api::router(&app, true);
         tokio::spawn(api::serve(listener, router, shutdown.clone(), timeouts));
         let processor = payments.processor.clone();
         Self {
             address,
-            jobs: Jobs::new(store.clone(), clock.clone(), processor),
+            jobs: Jobs::new(store.clone(), clock.clone(), processor, channels),
             payments,
+            webhooks: app.webhooks.clone(),
             app,
             clock,
             store,

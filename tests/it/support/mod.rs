@@ -8,6 +8,7 @@ mod http;
 mod money;
 mod process;
 mod proxy;
+mod receiver;
 mod worker;
 
 pub use app::TestApp;
@@ -18,6 +19,7 @@ pub use http::{Client, Reply, exchange};
 pub use money::balance;
 pub use process::{Command, Server, key_in};
 pub use proxy::Proxy;
+pub use receiver::{Certificate, Received, Receiver, Response};
 pub use worker::{PASSWORD, Worker, photo, signature};
 
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use legwork::ambient;
-use legwork::domain::{AccountId, Action, Environment, NotAllowed, Owner, TaskId, WorkerId};
+use legwork::domain::{AccountId, Action, By, Environment, NotAllowed, Owner, TaskId, WorkerId};
 use legwork::usecases::{self, LedgerReport, Refusal};
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ impl TestApp {
         let clock = self.clock.clone();
         let moved = self
             .store
-            .write(move |tx| usecases::act(tx, owner, id, action, clock.now()))
+            .write(move |tx| usecases::act(tx, owner, id, action, By::SERVICE, clock.now()))
             .await;
         match moved {
             Ok(task) => Ok(task.status.to_string()),

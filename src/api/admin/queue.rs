@@ -4,22 +4,23 @@ use axum::extract::{Request, State};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::answer::Answer;
-use super::authentication::AdminCaller;
-use super::error::ApiError;
-use super::fields::Fields;
-use super::openapi::{PageLimit, errors};
-use super::openapi_examples::AdminExample;
-use super::path::IdPath;
-use super::proofs::ProofBody;
-use super::query::QueueQuery;
-use super::workers::{WorkerBody, payout_status};
-use super::{App, body};
+use crate::api::answer::Answer;
+use crate::api::authentication::AdminCaller;
+use crate::api::error::ApiError;
+use crate::api::fields::Fields;
+use crate::api::openapi::{PageLimit, errors};
+use crate::api::openapi_examples::AdminExample;
+use crate::api::path::IdPath;
+use crate::api::proofs;
+use crate::api::query::QueueQuery;
+use crate::api::workers::{WorkerBody, payout_status};
+use crate::api::{App, body};
 use crate::domain::{
     ProofId, QueueItem, QueueItemId, QueueKind, QueueStatus, Timestamp, WorkerId, admin,
 };
 use crate::files::FileKey;
-use crate::usecases::{self, Refusal};
+use crate::objects::proof::ProofBody;
+use crate::usecases::Refusal;
 
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!(AdminExample::Item.value()))]
@@ -84,7 +85,7 @@ impl ItemBody {
                     None => Ok(None),
                 };
                 if let Some(proof) = app.store.read(read).await? {
-                    body.proof = Some(ProofBody::of(app, proof).await?);
+                    body.proof = Some(proofs::with_file(app, proof).await?);
                 }
             }
             QueueKind::WorkerVerification => {
@@ -212,7 +213,7 @@ pub struct ItemNote {
     note: Option<String>,
 }
 
-async fn given_note(app: &App, request: Request) -> Result<Option<String>, ApiError> {
+pub(super) async fn given_note(app: &App, request: Request) -> Result<Option<String>, ApiError> {
     let object = body::object(request, app.timeouts).await?;
     let mut fields = Fields::of(&object);
     let note = fields.optional_text("note", admin::note);
@@ -278,76 +279,4 @@ pub async fn clear(
         })
         .await?;
     Answer::ok(&ItemBody::of(&app, item).await?)
-}
-
-type Decision = fn(
-    &mut crate::store::Tx<'_>,
-    WorkerId,
-    crate::domain::AdminKeyId,
-    Timestamp,
-) -> Result<crate::domain::Worker, Refusal>;
-
-async fn decide(
-    app: &App,
-    AdminCaller(admin): AdminCaller,
-    id: Option<WorkerId>,
-    request: Request,
-    decision: Decision,
-) -> Result<Answer, ApiError> {
-    given_note(app, request).await?;
-    let (id, clock) = (id.ok_or(Refusal::WorkerNotFound)?, app.clock.clone());
-    let worker = app
-        .store
-        .write(move |tx| decision(tx, id, admin, clock.now()))
-        .await?;
-    let payout = payout_status(app, id).await?;
-    Answer::ok(&WorkerBody::of(worker, payout))
-}
-
-/// Verify a worker
-#[utoipa::path(
-    post, path = "/v1/admin/workers/{id}/verify", tag = "Admin", operation_id = "verifyWorker",
-    params(("id" = String, Path, description = "Worker id")),
-    responses((status = 200, description = "The worker is verified", body = WorkerBody),
-        errors::Common, errors::Body, errors::WorkerNotFound, errors::InvalidWorkerState)
-)]
-pub async fn verify(
-    State(app): State<App>,
-    admin: AdminCaller,
-    IdPath(id): IdPath<WorkerId>,
-    request: Request,
-) -> Result<Answer, ApiError> {
-    decide(&app, admin, id, request, usecases::verify_worker).await
-}
-
-/// Refuse a worker's documents
-#[utoipa::path(
-    post, path = "/v1/admin/workers/{id}/refuse", tag = "Admin", operation_id = "refuseWorker",
-    params(("id" = String, Path, description = "Worker id")),
-    responses((status = 200, description = "The worker may send others", body = WorkerBody),
-        errors::Common, errors::Body, errors::WorkerNotFound, errors::InvalidWorkerState)
-)]
-pub async fn refuse(
-    State(app): State<App>,
-    admin: AdminCaller,
-    IdPath(id): IdPath<WorkerId>,
-    request: Request,
-) -> Result<Answer, ApiError> {
-    decide(&app, admin, id, request, usecases::refuse_worker).await
-}
-
-/// Suspend a worker
-#[utoipa::path(
-    post, path = "/v1/admin/workers/{id}/suspend", tag = "Admin", operation_id = "suspendWorker",
-    params(("id" = String, Path, description = "Worker id")),
-    responses((status = 200, description = "The worker is suspended", body = WorkerBody),
-        errors::Common, errors::Body, errors::WorkerNotFound, errors::InvalidWorkerState)
-)]
-pub async fn suspend(
-    State(app): State<App>,
-    admin: AdminCaller,
-    IdPath(id): IdPath<WorkerId>,
-    request: Request,
-) -> Result<Answer, ApiError> {
-    decide(&app, admin, id, request, usecases::suspend_worker).await
 }

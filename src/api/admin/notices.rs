@@ -1,0 +1,105 @@
+//! /v1/admin/notices: what workers and developers were told.
+
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::api::App;
+use crate::api::answer::Answer;
+use crate::api::authentication::AdminCaller;
+use crate::api::error::ApiError;
+use crate::api::openapi::{PageLimit, errors};
+use crate::api::openapi_examples::AdminExample;
+use crate::api::query::NoticesQuery;
+use crate::domain::{Notice, NoticeKind, NoticeStatus, Recipient, Timestamp};
+
+/// Something that somebody was told by e-mail, or would have been.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(AdminExample::Notice.value()))]
+pub struct NoticeBody {
+    id: String,
+    kind: NoticeKind,
+    /// `kept` where no mail server is set.
+    status: NoticeStatus,
+    email: String,
+    #[schema(required)]
+    account_id: Option<String>,
+    #[schema(required)]
+    worker_id: Option<String>,
+    subject: String,
+    paragraphs: Vec<String>,
+    /// Why it was refused.
+    #[schema(required)]
+    error: Option<String>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    sent_at: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl From<Notice> for NoticeBody {
+    fn from(notice: Notice) -> Self {
+        let (account_id, worker_id) = match notice.to {
+            Recipient::Account(account) => (Some(account.to_string()), None),
+            Recipient::Worker(worker) => (None, Some(worker.to_string())),
+        };
+        Self {
+            id: notice.id.to_string(),
+            kind: notice.kind,
+            status: notice.status,
+            email: notice.email,
+            account_id,
+            worker_id,
+            subject: notice.subject,
+            paragraphs: notice.paragraphs,
+            error: notice.error,
+            sent_at: notice.sent_at,
+            created_at: notice.created_at,
+        }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(AdminExample::Notices.value()))]
+pub struct NoticeList {
+    data: Vec<NoticeBody>,
+    meta: NoticeMeta,
+}
+
+#[derive(Serialize, ToSchema)]
+struct NoticeMeta {
+    limit: i64,
+    /// Asks for the next page; null on the last one.
+    #[schema(required)]
+    next_cursor: Option<String>,
+}
+
+/// List notices
+///
+/// To workers and developers, newest first, those of the last 90 days.
+#[utoipa::path(
+    get, path = "/v1/admin/notices", tag = "Admin", operation_id = "listNotices",
+    params(("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
+    responses((status = 200, description = "A page of notices", body = NoticeList),
+        errors::Common, errors::Query)
+)]
+pub async fn list(
+    State(app): State<App>,
+    _: AdminCaller,
+    query: NoticesQuery,
+) -> Result<Answer, ApiError> {
+    let NoticesQuery { before, limit } = query;
+    let read = app
+        .store
+        .snapshot(move |tx| tx.notices_before(before, limit + 1));
+    let mut notices = read.await?;
+    let more = notices.len() as i64 > limit;
+    notices.truncate(limit as usize);
+    let last = notices.last().filter(|_| more);
+    let next_cursor = last.map(|notice| notice.id.to_string());
+    Answer::ok(&NoticeList {
+        data: notices.into_iter().map(Into::into).collect(),
+        meta: NoticeMeta { limit, next_cursor },
+    })
+}

@@ -1,0 +1,17 @@
+//! Gives deliveries up whose endpoint is gone, some at a time.
+
+use super::{Done, Failure, Jobs};
+use crate::store::ClaimedJob;
+use crate::usecases;
+
+pub async fn deliveries(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
+    loop {
+        let subject = job.name.subject.clone();
+        let page = jobs
+            .store
+            .write(move |tx| usecases::give_up_deliveries(tx, &subject));
+        if !page.await? {
+            return jobs.finish(job).await;
+        }
+    }
+}

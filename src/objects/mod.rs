@@ -1,0 +1,14 @@
+//! The objects of the interface that more than one room writes as JSON: the API into its answers, the
+//! use cases into events.
+
+pub mod event;
+pub mod proof;
+pub mod task;
+
+use serde::Serialize;
+
+use crate::store::StoreError;
+
+pub fn to_json<B: Serialize>(body: &B) -> Result<String, StoreError> {
+    serde_json::to_string(body).map_err(|e| StoreError::Failed(format!("unwritable object: {e}")))
+}

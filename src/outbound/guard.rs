@@ -1,0 +1,166 @@
+//! Names become addresses here, once for each connection, and none that may not be called gets
+//! through: what was judged is what is connected to.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use super::addresses::may_be_called;
+use super::{EndpointUrl, Fault, Resolver};
+
+pub const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
+/// A name with a thousand addresses must not make us knock at a thousand doors.
+const MAX_TRIED: usize = 8;
+
+#[derive(Clone)]
+pub struct Guard {
+    resolver: Arc<dyn Resolver>,
+    allowed: Arc<[IpNet]>,
+    patience: Duration,
+}
+
+impl Guard {
+    pub fn new(resolver: Arc<dyn Resolver>, allowed: &[IpNet]) -> Self {
+        Self {
+            resolver,
+            allowed: allowed.into(),
+            patience: LOOKUP_TIMEOUT,
+        }
+    }
+
+    /// Judges a host that is an address. A name is judged when it is resolved.
+    pub fn judge_address(&self, url: &EndpointUrl) -> Result<(), Fault> {
+        match url.address() {
+            Some(address) => self.judge(url.host(), &[address]),
+            None => Ok(()),
+        }
+    }
+
+    /// The addresses to try. A single bad one refuses them all: whoever mixes them has a reason.
+    pub async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, Fault> {
+        let lookup = tokio::time::timeout(self.patience, self.resolver.resolve(host)).await;
+        let slow = |_| Err("the name servers did not answer in time".to_owned());
+        let mut found = lookup.unwrap_or_else(slow).map_err(Fault::Unresolved)?;
+        if found.is_empty() {
+            return Err(Fault::Unresolved("it has no address".to_owned()));
+        }
+        self.judge(host, &found)?;
+        found.truncate(MAX_TRIED);
+        Ok(found)
+    }
+
+    /// Tells the host and not the address: a name may stand in a zone that only we can see.
+    fn judge(&self, host: &str, addresses: &[IpAddr]) -> Result<(), Fault> {
+        let fine = |address: &IpAddr| may_be_called(*address, &self.allowed);
+        if addresses.iter().all(fine) {
+            Ok(())
+        } else {
+            Err(Fault::Forbidden(host.to_owned()))
+        }
+    }
+}
+
+/// The client asks this for the addresses of each new connection.
+impl Resolve for Guard {
+    fn resolve(&self, name: Name) -> Resolving {
+        let guard = self.clone();
+        Box::pin(async move {
+            let found = guard.addresses(name.as_str()).await?;
+            // Port 0 stands for the one of the URL.
+            let addresses = found.into_iter().map(|address| SocketAddr::new(address, 0));
+            Ok(Box::new(addresses) as Addrs)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives the same answer to every question.
+    struct Always(Result<Vec<IpAddr>, String>);
+
+    #[async_trait::async_trait]
+    impl Resolver for Always {
+        async fn resolve(&self, _: &str) -> Result<Vec<IpAddr>, String> {
+            self.0.clone()
+        }
+    }
+
+    struct Never;
+
+    #[async_trait::async_trait]
+    impl Resolver for Never {
+        async fn resolve(&self, _: &str) -> Result<Vec<IpAddr>, String> {
+            std::future::pending().await
+        }
+    }
+
+    fn guard(addresses: &[&str]) -> Guard {
+        let addresses = addresses.iter().map(|address| address.parse().unwrap());
+        Guard::new(Arc::new(Always(Ok(addresses.collect()))), &[])
+    }
+
+    #[tokio::test]
+    async fn one_bad_address_refuses_the_name() {
+        for addresses in [
+            &["10.0.0.1"][..],
+            &["8.8.8.8", "10.0.0.1"],
+            &["10.0.0.1", "8.8.8.8"],
+            &["2606:4700::1111", "8.8.8.8", "::1"],
+            &["8.8.8.8", "::ffff:127.0.0.1"],
+        ] {
+            let judged = guard(addresses).addresses("hooks.example").await;
+            let refused = Fault::Forbidden("hooks.example".to_owned());
+            assert_eq!(judged, Err(refused), "{addresses:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn all_addresses_are_judged_and_few_are_tried() {
+        let many = vec!["8.8.8.8"; 100];
+        let found = guard(&many).addresses("hooks.example").await.unwrap();
+        assert_eq!(found.len(), MAX_TRIED);
+        let mut last_is_bad = many;
+        last_is_bad.push("10.0.0.1");
+        let judged = guard(&last_is_bad).addresses("hooks.example").await;
+        assert!(matches!(judged, Err(Fault::Forbidden(_))), "{judged:?}");
+    }
+
+    #[tokio::test]
+    async fn a_name_without_addresses_is_unresolved() {
+        let found = guard(&[]).addresses("hooks.example").await;
+        assert_eq!(
+            found,
+            Err(Fault::Unresolved("it has no address".to_owned()))
+        );
+    }
+
+    #[tokio::test]
+    async fn a_lookup_ends() {
+        let mut guard = Guard::new(Arc::new(Never), &[]);
+        assert_eq!(guard.patience, Duration::from_secs(5));
+        guard.patience = Duration::from_millis(1);
+        let found = guard.addresses("hooks.example").await;
+        assert!(matches!(found, Err(Fault::Unresolved(_))), "{found:?}");
+    }
+
+    #[test]
+    fn a_host_that_is_an_address_is_judged_without_a_resolver() {
+        for (url, refused) in [
+            ("https://0x7f.1/", true),
+            ("https://[::ffff:10.0.0.1]/", true),
+            ("https://[fe80::1]/", true),
+            ("https://8.8.8.8/", false),
+            ("https://[2606:4700::1111]/", false),
+            ("https://localhost/", false),
+        ] {
+            let guard = Guard::new(Arc::new(Never), &[]);
+            let judged = guard.judge_address(&EndpointUrl::rule(url).unwrap());
+            assert_eq!(judged.is_err(), refused, "{url}");
+        }
+    }
+}

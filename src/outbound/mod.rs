@@ -1,0 +1,162 @@
+//! Calls to URLs that strangers gave us: endpoints for webhooks and for push notices.
+//!
+//! Such a URL is hostile until proven otherwise. It may name our own network, lead there by DNS or
+//! by a redirect, answer without end, or not at all. One client for all of them keeps the answers to
+//! that in one place.
+
+mod addresses;
+mod endpoint;
+mod fault;
+mod guard;
+mod resolver;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ipnet::IpNet;
+use reqwest::header::HeaderMap;
+use rustls::RootCertStore;
+
+use crate::tls;
+pub use endpoint::EndpointUrl;
+pub use fault::Fault;
+use guard::Guard;
+pub use resolver::Resolver;
+use resolver::SystemResolver;
+
+/// Of an answer, no more is kept or read.
+const MAX_ANSWER_BYTES: usize = 4 << 10;
+/// Shared by all addresses of a name, so that a dead one does not use up the time of the others.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+const MAX_IDLE_PER_HOST: usize = 8;
+
+#[derive(Clone, Debug, Default)]
+pub struct OutboundSettings {
+    /// Networks that may be called although they are not public.
+    pub allow: Vec<IpNet>,
+    /// A PEM file with authorities to trust besides those of the system.
+    pub authority: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    /// The first 4 KiB.
+    pub body: Vec<u8>,
+}
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Outbound {
+    http: reqwest::Client,
+    guard: Guard,
+    trusts_somebody: bool,
+}
+
+impl Outbound {
+    pub fn new(settings: &OutboundSettings) -> Result<Self, String> {
+        Self::with_resolver(settings, Arc::new(SystemResolver::new()?))
+    }
+
+    pub fn with_resolver(
+        settings: &OutboundSettings,
+        resolver: Arc<dyn Resolver>,
+    ) -> Result<Self, String> {
+        let authorities = tls::authorities(settings.authority.as_deref())?;
+        Self::trusting(authorities, Guard::new(resolver, &settings.allow))
+    }
+
+    fn trusting(authorities: RootCertStore, guard: Guard) -> Result<Self, String> {
+        let trusts_somebody = !authorities.is_empty();
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls::client(authorities)?)
+            .dns_resolver(guard.clone())
+            .https_only(true)
+            .http1_only()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_max_idle_per_host(MAX_IDLE_PER_HOST)
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .user_agent(concat!("legwork/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|e| format!("the client for endpoints cannot be made: {e}"))?;
+        Ok(Self {
+            http,
+            guard,
+            trusts_somebody,
+        })
+    }
+
+    /// Whether an endpoint may be configured. A name that cannot be resolved may: it can come later,
+    /// and every call looks again. A fault is told in the words of a fault of a field.
+    pub async fn check(&self, url: &EndpointUrl) -> Result<(), String> {
+        let judged = match url.address() {
+            Some(_) => self.guard.judge_address(url),
+            None => self.guard.addresses(url.host()).await.map(drop),
+        };
+        match judged {
+            Err(Fault::Forbidden(_)) => Err("must lead to public addresses only".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    /// One POST. The time is for all of it, from the name to the end of the answer.
+    pub async fn post(
+        &self,
+        url: &EndpointUrl,
+        headers: HeaderMap,
+        body: Bytes,
+        timeout: Duration,
+    ) -> Result<Answer, Fault> {
+        self.guard.judge_address(url)?;
+        if !self.trusts_somebody {
+            let reason = "this service knows no certificate authorities (ca-certificates)";
+            return Err(Fault::Unreachable(reason.to_owned()));
+        }
+        let request = self
+            .http
+            .post(url.url().clone())
+            .headers(headers)
+            .body(body);
+        tokio::time::timeout(timeout, answer(request))
+            .await
+            .unwrap_or(Err(Fault::TimedOut))
+    }
+}
+
+/// An answer that is read to its end leaves the connection to the next call. The rest of one that is
+/// longer than what we keep is never read, and the connection is closed.
+async fn answer(request: reqwest::RequestBuilder) -> Result<Answer, Fault> {
+    let mut response = request.send().await?;
+    let status = response.status().as_u16();
+    let mut body = Vec::new();
+    while body.len() < MAX_ANSWER_BYTES {
+        let Some(piece) = response.chunk().await? else {
+            break;
+        };
+        let room = MAX_ANSWER_BYTES - body.len();
+        body.extend_from_slice(&piece[..piece.len().min(room)]);
+    }
+    Ok(Answer { status, body })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_machine_without_authorities_starts_and_says_why_it_calls_nobody() {
+        let resolver = Arc::new(SystemResolver::new().unwrap());
+        let guard = Guard::new(resolver, &[]);
+        let outbound = Outbound::trusting(RootCertStore::empty(), guard).unwrap();
+        let url = EndpointUrl::rule("https://8.8.8.8/").unwrap();
+        let (headers, body) = (HeaderMap::new(), Bytes::new());
+        let fault = outbound.post(&url, headers, body, Duration::ZERO).await;
+        let told = fault.unwrap_err().to_string();
+        assert!(told.contains("knows no certificate authorities"), "{told}");
+    }
+}

@@ -1,0 +1,89 @@
+//! Who is woken when something has become durable. Bells ring within this process; what others have
+//! written is found by looking now and then.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::domain::Owner;
+
+/// What a transaction leaves behind for others to notice.
+#[derive(Clone, Debug, Default)]
+pub struct Left {
+    /// Jobs for later.
+    pub jobs: bool,
+    /// Deliveries that nobody serves any more.
+    pub deliveries: bool,
+    /// Events of these owners, and what is to be delivered of them.
+    pub events: Vec<Owner>,
+}
+
+#[derive(Default)]
+pub struct Bells {
+    pub jobs: Notify,
+    pub deliveries: Notify,
+    /// Those who wait for the events of one owner.
+    listeners: Mutex<HashMap<Owner, Arc<Notify>>>,
+}
+
+impl Bells {
+    pub fn ring(&self, left: &Left) {
+        if left.jobs {
+            self.jobs.notify_one();
+        }
+        if left.deliveries || !left.events.is_empty() {
+            self.deliveries.notify_one();
+        }
+        if left.events.is_empty() {
+            return;
+        }
+        let listeners = self.listeners();
+        for owner in &left.events {
+            if let Some(listener) = listeners.get(owner) {
+                listener.notify_waiters();
+            }
+        }
+    }
+
+    /// A bell that rings at every event of this owner, for as long as somebody holds it.
+    pub fn of(self: &Arc<Self>, owner: Owner) -> EventBell {
+        let bell = self.listeners().entry(owner).or_default().clone();
+        EventBell {
+            bells: self.clone(),
+            owner,
+            bell,
+        }
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, HashMap<Owner, Arc<Notify>>> {
+        self.listeners
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Rings when events of one owner were written by this process.
+pub struct EventBell {
+    bells: Arc<Bells>,
+    owner: Owner,
+    bell: Arc<Notify>,
+}
+
+impl EventBell {
+    /// Rings from the moment this is called, not only while somebody waits: ask for it first, then
+    /// look, then wait.
+    pub fn next(&self) -> tokio::sync::futures::Notified<'_> {
+        self.bell.notified()
+    }
+}
+
+impl Drop for EventBell {
+    fn drop(&mut self) {
+        let mut listeners = self.bells.listeners();
+        // One in the map, one here: nobody else listens.
+        if Arc::strong_count(&self.bell) == 2 {
+            listeners.remove(&self.owner);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! TLS as a client speaks it: which authorities it trusts, and with which cryptography.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+
+/// The authorities of the system, which may be none, and those of a PEM file. An error names the
+/// file.
+pub fn authorities(file: Option<&Path>) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if let Some(file) = file {
+        add(&mut roots, file).map_err(|e| format!("{}: {e}", file.display()))?;
+    }
+    Ok(roots)
+}
+
+fn add(roots: &mut RootCertStore, file: &Path) -> Result<(), String> {
+    let mut found = false;
+    for certificate in CertificateDer::pem_file_iter(file).map_err(|e| e.to_string())? {
+        let certificate = certificate.map_err(|e| e.to_string())?;
+        roots.add(certificate).map_err(|e| e.to_string())?;
+        found = true;
+    }
+    if found {
+        Ok(())
+    } else {
+        Err("there is no certificate in it".to_owned())
+    }
+}
+
+/// On a provider of our own: the process has no default one.
+pub fn client(roots: RootCertStore) -> Result<ClientConfig, String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| e.to_string())?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn certificate() -> String {
+        let made = rcgen::generate_simple_self_signed(["ca.example".to_owned()]).unwrap();
+        made.cert.pem()
+    }
+
+    fn trusted_beyond_the_system(text: &str) -> Result<usize, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let name = file.path().display().to_string();
+        let system = authorities(None).unwrap().len();
+        match authorities(Some(file.path())) {
+            Ok(all) => Ok(all.len() - system),
+            Err(error) => {
+                let reason = error.strip_prefix(&format!("{name}: "));
+                Err(reason.expect("an error that names the file").to_owned())
+            }
+        }
+    }
+
+    #[test]
+    fn every_authority_of_a_file_is_trusted() {
+        let two = certificate() + &certificate();
+        assert_eq!(trusted_beyond_the_system(&two), Ok(2));
+    }
+
+    #[test]
+    fn a_file_that_would_change_nothing_is_an_error() {
+        let key = rcgen::KeyPair::generate().unwrap().serialize_pem();
+        let empty = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n";
+        let cut = certificate().replace("-----END CERTIFICATE-----", "");
+        let noise = "-----BEGIN CERTIFICATE-----\n???\n-----END CERTIFICATE-----\n";
+        for text in ["", "no PEM at all", &key, empty, &cut, noise] {
+            let error = trusted_beyond_the_system(text).expect_err(text);
+            assert!(!error.is_empty(), "{text}");
+        }
+        let missing = Path::new("/nowhere/ca.pem");
+        let error = authorities(Some(missing)).unwrap_err();
+        assert!(error.starts_with("/nowhere/ca.pem: "), "{error}");
+    }
+}

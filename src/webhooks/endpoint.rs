@@ -1,0 +1,271 @@
+//! Serves one endpoint: makes what is due, a few at a time, in order for each task.
+
+use std::collections::{HashSet, VecDeque};
+use std::pin::Pin;
+
+use futures_util::future::{SelectAll, select_all};
+use metrics::{counter, histogram};
+use tokio::sync::futures::Notified;
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinHandle, JoinSet};
+use tokio::time::sleep;
+
+use super::{LOOK_EVERY, Webhooks};
+use crate::domain::{AccountId, DueDelivery, Environment, EventId, Owner, TaskId};
+use crate::store::{Endpoint, EventBell, StoreError};
+use crate::usecases::{self, DeliveryOutcome, Refusal};
+
+/// How many deliveries an endpoint gets at the same time.
+const AT_ONCE: usize = 8;
+/// How many deliveries are read at once, and how few are left when more are read.
+const READ_AT_ONCE: usize = 64;
+const FEW: usize = 16;
+/// So many outcomes may wait to be recorded before nothing new is begun.
+const MAX_UNRECORDED: usize = 256;
+
+/// Serves until nothing is due, then gives the endpoint back.
+pub async fn serve(webhooks: Webhooks, account: AccountId, stop: watch::Receiver<bool>) {
+    let store = webhooks.0.store.clone();
+    let bells = Environment::ALL.iter().map(|environment| {
+        store.event_bell(Owner {
+            account,
+            environment: *environment,
+        })
+    });
+    let bells: Vec<_> = bells.collect();
+    let mut serving = Serving {
+        webhooks,
+        account,
+        endpoint: None,
+        queue: VecDeque::new(),
+        known: HashSet::new(),
+        busy: HashSet::new(),
+        width: 1,
+        in_flight: JoinSet::new(),
+        outcomes: Vec::new(),
+        recording: None,
+        news: true,
+        more: false,
+    };
+    let Err(error) = serving.run(&bells, stop.clone()).await else {
+        return;
+    };
+    tracing::warn!(%account, %error, "an endpoint waits for better times");
+    drop(serving.in_flight);
+    while !*stop.borrow() && abandon(&serving.webhooks, account).await.is_err() {
+        sleep(LOOK_EVERY).await;
+    }
+}
+
+/// Gives an endpoint back with whatever is left to do.
+async fn abandon(webhooks: &Webhooks, account: AccountId) -> Result<(), StoreError> {
+    let parts = webhooks.0.clone();
+    let abandon = webhooks.0.store.write(move |tx| {
+        let look_at = Some(parts.clock.now());
+        tx.abandon_endpoint(account, &parts.process, look_at)
+    });
+    abandon.await
+}
+
+/// The next event of the account, in either environment.
+fn next_ring(bells: &[EventBell]) -> SelectAll<Pin<Box<Notified<'_>>>> {
+    select_all(bells.iter().map(|bell| Box::pin(bell.next())))
+}
+
+struct Serving {
+    webhooks: Webhooks,
+    account: AccountId,
+    endpoint: Option<Endpoint>,
+    /// Read, and not begun.
+    queue: VecDeque<DueDelivery>,
+    /// Read, and not recorded: looking again finds them again.
+    known: HashSet<EventId>,
+    /// Tasks of deliveries in flight: the next of the same task waits.
+    busy: HashSet<TaskId>,
+    /// How many at a time: one until the endpoint has taken one, so that a dead one costs little.
+    width: usize,
+    in_flight: JoinSet<DeliveryOutcome>,
+    outcomes: Vec<DeliveryOutcome>,
+    recording: Option<JoinHandle<Result<Vec<EventId>, Refusal>>>,
+    /// Something may have become due since the last look.
+    news: bool,
+    /// There was more than the last look took.
+    more: bool,
+}
+
+impl Serving {
+    async fn run(
+        &mut self,
+        bells: &[EventBell],
+        mut stop: watch::Receiver<bool>,
+    ) -> Result<(), Refusal> {
+        let mut rung = next_ring(bells);
+        loop {
+            if *stop.borrow() {
+                self.queue.clear();
+            } else if self.news || (self.more && self.queue.len() < FEW) {
+                self.look().await?;
+            }
+            self.begin();
+            self.record();
+            if self.idle() {
+                if *stop.borrow() {
+                    return Ok(abandon(&self.webhooks, self.account).await?);
+                }
+                if self.release().await? {
+                    return Ok(());
+                }
+                self.news = true;
+                continue;
+            }
+            tokio::select! {
+                Some(outcome) = self.in_flight.join_next() => self.finished(outcome)?,
+                recorded = finished_recording(&mut self.recording) => self.recorded(recorded)?,
+                _ = &mut rung => {
+                    rung = next_ring(bells);
+                    self.news = true;
+                }
+                () = sleep(LOOK_EVERY) => self.news = true,
+                _ = stop.changed() => {}
+            }
+        }
+    }
+
+    /// Reads the endpoint as it is set now, and what is due.
+    async fn look(&mut self) -> Result<(), StoreError> {
+        let (account, now) = (self.account, self.webhooks.0.clock.now());
+        let limit = (self.known.len() + READ_AT_ONCE) as i64;
+        let read = self.webhooks.0.store.snapshot(move |tx| {
+            let endpoint = tx.endpoint(account)?;
+            let endpoint = endpoint.filter(|endpoint| endpoint.disabled.is_none());
+            let due = match endpoint {
+                Some(_) => tx.due_deliveries(account, now, limit)?,
+                None => Vec::new(),
+            };
+            Ok::<_, StoreError>((endpoint, due))
+        });
+        let (endpoint, due) = read.await?;
+        self.news = false;
+        self.more = due.len() as i64 == limit;
+        if endpoint.is_none() {
+            self.queue.clear();
+        }
+        self.endpoint = endpoint;
+        for delivery in due {
+            if self.known.insert(delivery.event) {
+                self.queue.push_back(delivery);
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins what may be begun now.
+    fn begin(&mut self) {
+        let Some(endpoint) = self.endpoint.clone() else {
+            return;
+        };
+        while self.in_flight.len() < self.width && self.outcomes.len() < MAX_UNRECORDED {
+            let busy = &self.busy;
+            let free =
+                |delivery: &DueDelivery| delivery.task.is_none_or(|task| !busy.contains(&task));
+            let Some(next) = self.queue.iter().position(free) else {
+                return;
+            };
+            let Some(delivery) = self.queue.remove(next) else {
+                return;
+            };
+            self.busy.extend(delivery.task);
+            let (webhooks, endpoint) = (self.webhooks.clone(), endpoint.clone());
+            self.in_flight.spawn(async move {
+                let (id, event_type) = (delivery.event, delivery.event_type);
+                let send = webhooks.send(&endpoint, id, event_type, &delivery.data);
+                let attempt = webhooks.0.slots.work(send).await;
+                DeliveryOutcome { delivery, attempt }
+            });
+        }
+    }
+
+    fn finished(&mut self, outcome: Result<DeliveryOutcome, JoinError>) -> Result<(), StoreError> {
+        let outcome =
+            outcome.map_err(|e| StoreError::Failed(format!("a delivery was lost: {e}")))?;
+        let delivered = outcome.attempt.delivered();
+        self.width = if delivered { AT_ONCE } else { 1 };
+        if outcome.attempt.gone() {
+            self.queue.clear();
+        }
+        if let Some(task) = outcome.delivery.task {
+            self.busy.remove(&task);
+        }
+        let result = if delivered { "delivered" } else { "failed" };
+        counter!("legwork_deliveries_total", "result" => result).increment(1);
+        histogram!("legwork_delivery_seconds").record(outcome.attempt.duration_ms as f64 / 1_000.0);
+        self.outcomes.push(outcome);
+        match self.in_flight.try_join_next() {
+            Some(outcome) => self.finished(outcome),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes down what has ended, while other deliveries go on.
+    fn record(&mut self) {
+        let Some(endpoint) = self.endpoint.clone() else {
+            // Removed meanwhile, and its deliveries are given up.
+            self.outcomes.clear();
+            return;
+        };
+        if self.recording.is_some() || self.outcomes.is_empty() {
+            return;
+        }
+        let outcomes = std::mem::take(&mut self.outcomes);
+        let webhooks = self.webhooks.clone();
+        self.recording = Some(tokio::spawn(async move {
+            let events = outcomes
+                .iter()
+                .map(|outcome| outcome.delivery.event)
+                .collect();
+            let parts = webhooks.0.clone();
+            let write = webhooks.0.store.write(move |tx| {
+                let now = parts.clock.now();
+                usecases::record_deliveries(tx, &endpoint, &outcomes, &parts.delays, now)
+            });
+            write.await?;
+            Ok(events)
+        }));
+    }
+
+    fn recorded(&mut self, recorded: Result<Vec<EventId>, Refusal>) -> Result<(), Refusal> {
+        self.recording = None;
+        for event in recorded? {
+            self.known.remove(&event);
+        }
+        Ok(())
+    }
+
+    fn idle(&self) -> bool {
+        self.queue.is_empty()
+            && self.in_flight.is_empty()
+            && self.outcomes.is_empty()
+            && self.recording.is_none()
+    }
+
+    /// False when something has become due meanwhile.
+    async fn release(&mut self) -> Result<bool, Refusal> {
+        let (account, parts) = (self.account, self.webhooks.0.clone());
+        let store = &self.webhooks.0.store;
+        let release =
+            store.write(move |tx| tx.release_endpoint(account, &parts.process, parts.clock.now()));
+        Ok(release.await?)
+    }
+}
+
+/// Waits for ever when nothing is being recorded.
+async fn finished_recording(
+    recording: &mut Option<JoinHandle<Result<Vec<EventId>, Refusal>>>,
+) -> Result<Vec<EventId>, Refusal> {
+    match recording {
+        None => std::future::pending().await,
+        Some(recording) => recording.await.unwrap_or_else(|panicked| {
+            Err(StoreError::Failed(format!("a record was lost: {panicked}")).into())
+        }),
+    }
+}

@@ -1,0 +1,81 @@
+//! One delivery: the request with its signatures, and what the answer means.
+
+use std::time::Instant;
+
+use bytes::Bytes;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+
+use super::Parts;
+use crate::domain::delivery::TIME_LIMIT;
+use crate::domain::webhook::{self, WebhookSecret};
+use crate::domain::{Attempt, EventId, EventType, Timestamp};
+use crate::outbound::{Answer, EndpointUrl, Fault};
+use crate::store::Endpoint;
+
+pub async fn send(
+    parts: &Parts,
+    endpoint: &Endpoint,
+    message: EventId,
+    event_type: EventType,
+    data: &str,
+) -> Attempt {
+    let body = format!(r#"{{"event":"{event_type}","data":{data}}}"#);
+    let (attempted_at, began) = (parts.clock.now(), Instant::now());
+    let answered = match prepare(endpoint, message, attempted_at, &body) {
+        Ok((url, headers)) => {
+            let post = parts
+                .outbound
+                .post(&url, headers, Bytes::from(body), TIME_LIMIT);
+            post.await
+        }
+        Err(reason) => Err(Fault::Forbidden(reason)),
+    };
+    let (status_code, response_body, error) = match answered {
+        Ok(Answer { status, body }) => {
+            let text = String::from_utf8_lossy(&body).into_owned();
+            (Some(status), Some(text), None)
+        }
+        Err(fault) => (None, None, Some(fault.to_string())),
+    };
+    Attempt {
+        attempted_at,
+        status_code,
+        duration_ms: began.elapsed().as_millis() as u64,
+        error,
+        response_body,
+    }
+}
+
+fn prepare(
+    endpoint: &Endpoint,
+    message: EventId,
+    at: Timestamp,
+    body: &str,
+) -> Result<(EndpointUrl, HeaderMap), String> {
+    let url = EndpointUrl::rule(&endpoint.url).map_err(|fault| format!("the URL {fault}"))?;
+    let id = message.to_string();
+    let signed = webhook::sign(&secrets(endpoint, at), &id, at, body.as_bytes());
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    for (name, value) in [
+        ("x-service-timestamp", &signed.timestamp),
+        ("x-service-signature", &signed.service),
+        ("webhook-id", &id),
+        ("webhook-timestamp", &signed.timestamp),
+        ("webhook-signature", &signed.standard),
+    ] {
+        let value = HeaderValue::from_str(value).map_err(|e| e.to_string())?;
+        headers.insert(HeaderName::from_static(name), value);
+    }
+    Ok((url, headers))
+}
+
+/// The secrets in force, the newest first.
+fn secrets(endpoint: &Endpoint, at: Timestamp) -> Vec<WebhookSecret> {
+    let old = endpoint.old_secret.as_ref().filter(|old| old.until > at);
+    let texts = [Some(&endpoint.secret), old.map(|old| &old.secret)];
+    let secrets = texts.into_iter().flatten();
+    secrets
+        .filter_map(|text| WebhookSecret::parse(text))
+        .collect()
+}

@@ -1,0 +1,153 @@
+//! What people are told, and when.
+
+use std::time::Duration;
+
+use legwork::domain::{JobKind, JobName};
+use serde_json::{Value, json};
+
+use crate::support::{GOOD_CARD, TestApp, on_both_engines, storefront};
+
+on_both_engines!(
+    a_worker_is_told_of_what_concerns_them,
+    a_developer_is_told_of_a_failed_payment,
+    a_bounty_is_announced_to_eligible_workers_in_range,
+    nobody_is_told_twice,
+);
+
+impl TestApp {
+    /// All notices, by kind, after what is to be sent has been.
+    pub async fn notices(&self) -> Vec<Value> {
+        self.jobs.drain().await.unwrap();
+        let admin = self.admin().await;
+        let page = admin.get("/v1/admin/notices?limit=100").await.expect(200);
+        let mut notices = page["data"].as_array().unwrap().clone();
+        notices.sort_by_key(|notice| notice["kind"].to_string());
+        notices
+    }
+}
+
+fn kinds(notices: &[Value]) -> Vec<&str> {
+    notices
+        .iter()
+        .map(|notice| notice["kind"].as_str().unwrap())
+        .collect()
+}
+
+async fn a_worker_is_told_of_what_concerns_them(app: TestApp) {
+    let dev = app.developer().await;
+    let worker = app.ready_worker().await;
+    let task = dev.create_paid_task().await;
+    worker.begin(&task).await;
+    let first = worker.prove(&task, "first").await;
+    dev.review(&task, &first, "reject").await.expect(200);
+    let second = worker.prove(&task, "second").await;
+    dev.review(&task, &second, "approve").await.expect(200);
+    let notices = app.notices().await;
+    let expected = [
+        "payout",
+        "proof_rejected",
+        "task_assigned",
+        "worker_verified",
+    ];
+    assert_eq!(kinds(&notices), expected);
+    for notice in &notices {
+        assert_eq!(notice["email"], worker.email);
+        assert_eq!(notice["worker_id"], worker.id);
+        assert_eq!(notice["status"], "kept", "there is no mail server");
+    }
+    let rejected = notices[1]["paragraphs"].to_string();
+    assert!(
+        rejected.contains("Too dark.") && rejected.contains("2 attempts left"),
+        "{rejected}"
+    );
+    assert!(notices[0]["subject"].as_str().unwrap().contains("$21.00"));
+    // The last rejection ends it.
+    let task = dev.create_paid_task().await;
+    worker.begin(&task).await;
+    for attempt in ["a", "b", "c"] {
+        let proof = worker.prove(&task, attempt).await;
+        dev.review(&task, &proof, "reject").await.expect(200);
+    }
+    let notices = app.notices().await;
+    let over = |notice: &&Value| notice.to_string().contains("the last attempt");
+    assert_eq!(notices.iter().filter(over).count(), 1);
+    let unverified = app.sign_up(&[]).await;
+    let refuse = format!("/v1/admin/workers/{}/refuse", unverified.id);
+    app.admin()
+        .await
+        .post(&refuse, &json!({}))
+        .await
+        .expect_error(409, "INVALID_WORKER_STATE");
+    assert_eq!(app.notices().await.len(), notices.len());
+}
+
+async fn a_developer_is_told_of_a_failed_payment(app: TestApp) {
+    let dev = app.developer().await;
+    dev.charge_to("pm_card_chargeDeclined").await;
+    dev.live.post("/v1/tasks", &storefront()).await.expect(201);
+    let notices = app.notices().await;
+    assert_eq!(kinds(&notices), ["payment_failed"]);
+    assert_eq!(notices[0]["account_id"], dev.account_id);
+    let told = notices[0]["paragraphs"].to_string();
+    assert!(told.contains("Photograph a storefront"), "{told}");
+}
+
+async fn a_bounty_is_announced_to_eligible_workers_in_range(app: TestApp) {
+    let near = app.ready_worker().await;
+    let far = app.ready_worker().await;
+    let away = json!({"home_latitude": 40.7163, "home_longitude": -74.5, "radius_km": 25});
+    far.client.patch("/v1/worker", &away).await.expect(200);
+    let further = app.ready_worker().await;
+    let reach = json!({"home_latitude": 41.5, "home_longitude": -73.9595, "radius_km": 90});
+    further.client.patch("/v1/worker", &reach).await.expect(200);
+    let unpayable = app.sign_up(&[]).await;
+    let verify = format!("/v1/admin/workers/{}/verify", unpayable.id);
+    app.admin()
+        .await
+        .post(&verify, &json!({}))
+        .await
+        .expect(200);
+    app.sign_up(&[]).await;
+    let dev = app.developer().await;
+    let mut bounty = storefront();
+    bounty["task_type"] = "bounty".into();
+    let task = dev.live.post("/v1/tasks", &bounty).await.expect(201);
+    dev.live
+        .pay(task["payment_client_secret"].as_str().unwrap(), GOOD_CARD)
+        .await;
+    dev.create_paid_task().await;
+    let mut notices = app.notices().await;
+    notices.retain(|notice| notice["kind"] == "bounty");
+    let mut told: Vec<_> = notices
+        .iter()
+        .map(|notice| notice["email"].as_str().unwrap())
+        .collect();
+    told.sort();
+    let mut expected = [near.email.as_str(), further.email.as_str()];
+    expected.sort();
+    assert_eq!(told, expected);
+    assert!(
+        !notices[0].to_string().contains("Bedford"),
+        "the exact place is not told"
+    );
+}
+
+async fn nobody_is_told_twice(app: TestApp) {
+    app.ready_worker().await;
+    let dev = app.developer().await;
+    let mut bounty = storefront();
+    bounty["task_type"] = "bounty".into();
+    let task = dev.live.post("/v1/tasks", &bounty).await.expect(201);
+    dev.live
+        .pay(task["payment_client_secret"].as_str().unwrap(), GOOD_CARD)
+        .await;
+    let before = app.notices().await.len();
+    let id = task["id"].as_str().unwrap().to_owned();
+    let now = app.clock.now().plus(Duration::from_secs(1));
+    app.clock.move_to(now);
+    app.store
+        .write(move |tx| tx.add_job(&JobName::new(JobKind::AnnounceBounty, &id), now))
+        .await
+        .unwrap();
+    assert_eq!(app.notices().await.len(), before);
+}

@@ -1,0 +1,15 @@
+//! Notices to people: e-mail to a real server, push messages to a real receiver.
+
+mod mail;
+mod mail_troubles;
+mod peers;
+mod push;
+
+fn tell(story: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(story);
+}

@@ -1,0 +1,9 @@
+//! Webhooks, as those who receive them do: with the code of docs/WEBHOOKS.md and with the published
+//! libraries.
+
+mod document;
+mod libraries;
+pub mod peers;
+mod receiver;
+mod snippets;
+mod vectors;
