@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use legwork::api::Shutdown;
-use legwork::jobs::Jobs;
+use legwork::jobs::{Channels, Jobs};
+use legwork::outbound::{Outbound, OutboundSettings};
+use legwork::push::Vapid;
 use legwork::usecases::{self, LedgerReport};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -113,6 +115,7 @@ impl<'r> Scene<'r> {
             town,
             background: JoinSet::new(),
             shutdown: Shutdown::default(),
+            channels: silent()?,
             done: 0,
         };
         // Where tasks are only created, nobody charges them.
@@ -138,7 +141,19 @@ struct Run<'s> {
     /// The jobs, as the server runs them, and the watch for their end.
     background: JoinSet<()>,
     shutdown: Shutdown,
+    channels: Channels,
     done: u64,
+}
+
+/// What people are told is kept, and reaches nobody.
+fn silent() -> std::result::Result<Channels, String> {
+    Ok(Channels {
+        mailer: None,
+        outbound: Outbound::new(&OutboundSettings::default())?,
+        vapid: Arc::new(Vapid::generate()?),
+        public_url: String::new(),
+        contact: String::new(),
+    })
 }
 
 impl Run<'_> {
@@ -146,7 +161,7 @@ impl Run<'_> {
         let _spawning = self.scene.runtime.enter();
         let processor = Arc::new(self.town.sandbox.clone());
         let (store, clock) = (self.town.store.clone(), self.town.clock.clone());
-        let jobs = Jobs::new(store, clock, processor);
+        let jobs = Jobs::new(store, clock, processor, self.channels.clone());
         let shutdown = self.shutdown.clone();
         self.background
             .spawn(async move { jobs.run(shutdown.started()).await });

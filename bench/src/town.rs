@@ -8,8 +8,8 @@ use legwork::ambient::{self, Clock};
 use legwork::domain::task::{Category, Location as Place, Priority, ProofType, Skill, TaskType};
 use legwork::domain::worker::DEFAULT_RADIUS_KM;
 use legwork::domain::{
-    AccountStatus, Action, Environment, JobKind, JobName, NewAccount, NewTask, NewWorker, Owner,
-    PaymentMethod, Secret, TaskId, Tier, Timestamp, Worker, WorkerId, WorkerStatus,
+    AccountStatus, Action, By, Environment, JobKind, JobName, NewAccount, NewTask, NewWorker,
+    Owner, PaymentMethod, Secret, TaskId, Tier, Timestamp, Worker, WorkerId, WorkerStatus,
 };
 use legwork::payments::{Processor, Sandbox};
 use legwork::store::{KeyHolder, Location, Store, StoreError};
@@ -237,7 +237,7 @@ impl Town {
         let clock = self.clock.clone();
         let write = self
             .store
-            .write(move |tx| usecases::act(tx, owner, task, action, clock.now()));
+            .write(move |tx| usecases::act(tx, owner, task, action, By::SERVICE, clock.now()));
         write.await.map(drop).map_err(text)
     }
 }

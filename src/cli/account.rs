@@ -3,7 +3,7 @@
 use clap::ArgMatches;
 use serde_json::{Value, json};
 
-use super::{Failure, block_on, open_store, say};
+use super::{Failure, argument, block_on, open_store, say};
 use crate::ambient::Clock;
 use crate::domain::{Account, AccountId, NewAccount, Tier, account};
 use crate::settings::Settings;
@@ -107,15 +107,6 @@ pub fn set_tier(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failu
         account.email, account.tier
     ));
     Ok(())
-}
-
-fn argument<T>(
-    arguments: &ArgMatches,
-    name: &str,
-    rule: impl FnOnce(&str) -> Result<T, String>,
-) -> Result<T, Failure> {
-    let text = arguments.get_one::<String>(name).map_or("", String::as_str);
-    rule(text).map_err(|message| Failure(format!("--{name} {message}")))
 }
 
 fn as_json(account: &Account) -> Value {

@@ -2,10 +2,12 @@
 
 mod account;
 mod admin;
+mod backup;
 mod doctor;
 mod job;
 mod ledger;
 mod payments;
+mod report;
 mod sandbox;
 mod serve;
 
@@ -51,6 +53,8 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     match matches.subcommand() {
         None | Some(("serve", _)) => serve::run(&given, &settings)?,
         Some(("migrate", _)) => migrate(&settings)?,
+        Some(("backup", _)) => backup::back_up(&settings, innermost)?,
+        Some(("restore", _)) => backup::restore(&settings, innermost)?,
         Some(("doctor", _)) => return Ok(doctor::run(&given, &settings)),
         Some(("account", account)) => match account.subcommand() {
             Some(("create", _)) => account::create(&settings, innermost)?,
@@ -64,6 +68,7 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             Some(("export", _)) => ledger::export(&settings)?,
             _ => unreachable!("clap requires one of the above"),
         },
+        Some(("report", _)) => report::run(&settings, innermost)?,
         Some(("job", job)) => match job.subcommand() {
             Some(("list", _)) => job::list(&settings, innermost)?,
             Some(("retry", _)) => job::retry(&settings, innermost)?,
@@ -98,6 +103,7 @@ fn command() -> Command {
         .subcommand(account_command())
         .subcommand(admin::command())
         .subcommand(ledger::command())
+        .subcommand(report::command())
         .subcommand(job::command())
         .subcommand(sandbox::command())
         .subcommand(
@@ -105,6 +111,8 @@ fn command() -> Command {
                 .about("Create the database or bring it up to date, then exit")
                 .args(database_flags()),
         )
+        .subcommand(backup::backup_command())
+        .subcommand(backup::restore_command())
         .subcommand(
             Command::new("doctor")
                 .about("Say what is configured and whether it works")
@@ -208,6 +216,16 @@ fn innermost(matches: &ArgMatches) -> &ArgMatches {
         Some((_, inner)) => innermost(inner),
         None => matches,
     }
+}
+
+/// Reads the value of an argument, or says what is wrong with it.
+fn argument<T>(
+    arguments: &ArgMatches,
+    name: &str,
+    rule: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<T, Failure> {
+    let text = arguments.get_one::<String>(name).map_or("", String::as_str);
+    rule(text).map_err(|message| Failure(format!("--{name} {message}")))
 }
 
 /// Gathers the settings of all sources; a flag may stand before or after the command.

@@ -13,6 +13,8 @@ words!(
         Clock = "clock",
         /// The payment processor, or what stands in for it in test.
         Processor = "processor",
+        /// Whoever may use the command line.
+        CommandLine = "command_line",
         /// The service itself: what follows from another move.
         Service = "service",
     }
@@ -28,6 +30,7 @@ pub struct By {
 impl By {
     pub const CLOCK: Self = Self::nobody(Maker::Clock);
     pub const PROCESSOR: Self = Self::nobody(Maker::Processor);
+    pub const COMMAND_LINE: Self = Self::nobody(Maker::CommandLine);
     pub const SERVICE: Self = Self::nobody(Maker::Service);
 
     const fn nobody(maker: Maker) -> Self {

@@ -17,6 +17,7 @@ pub mod notice;
 pub mod payment;
 pub mod pricing;
 pub mod proof;
+pub mod report;
 pub mod rules;
 pub mod task;
 pub mod time;

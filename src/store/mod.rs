@@ -19,16 +19,18 @@ mod payout_accounts;
 mod posted_tasks;
 mod processor_notices;
 mod proofs;
+mod reports;
 mod sandbox;
 mod tasks;
 mod webhooks;
 mod workers;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use bells::Bells;
+pub use engine::{Backup, BackupError, Location, StoreError, Tx, Value};
 use engine::{Engine, Migration, Row, Statement};
-pub use engine::{Location, StoreError, Tx, Value};
 
 use crate::domain::Owner;
 
@@ -76,6 +78,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "events",
         sql: include_str!("migrations/0004_events.sql"),
     },
+    Migration {
+        version: 5,
+        name: "administration",
+        sql: include_str!("migrations/0005_administration.sql"),
+    },
 ];
 
 /// The database. Cheap to clone; the last clone to go closes it.
@@ -99,6 +106,17 @@ impl Store {
     /// How many steps an upgrade would take on that database; changes nothing.
     pub fn lacking_migrations(location: &Location) -> Result<usize, StoreError> {
         Engine::lacking(location, MIGRATIONS)
+    }
+
+    /// Copies one moment of the database into a new file, while anybody may go on writing. SQLite
+    /// alone. Blocks.
+    pub fn back_up(location: &Location, to: &Path) -> Result<Backup, BackupError> {
+        Engine::back_up(location, to, MIGRATIONS)
+    }
+
+    /// Makes a database of such a file where there is none. It is not migrated yet: open it. Blocks.
+    pub fn restore(from: &Path, location: &Location) -> Result<Backup, BackupError> {
+        Engine::restore(from, location, MIGRATIONS)
     }
 
     /// Runs a transaction: all of it is kept, or nothing. The function may run more than once, so
@@ -178,6 +196,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         posted_tasks::ALL,
         processor_notices::ALL,
         proofs::ALL,
+        reports::ALL,
         sandbox::ALL,
         tasks::ALL,
         webhooks::ALL,

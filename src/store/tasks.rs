@@ -89,7 +89,7 @@ super::statements! {
 }
 
 /// The statuses in the order of the columns of `task_totals`.
-const COUNTED: [Status; 12] = [
+pub(super) const COUNTED: [Status; 12] = [
     Status::Pending,
     Status::Funded,
     Status::Posted,

@@ -14,6 +14,7 @@ mod notify;
 mod payment;
 mod payout_account;
 mod receive_notice;
+mod report;
 mod review_proof;
 mod revoke_api_key;
 mod sign_in_worker;
@@ -39,6 +40,7 @@ pub use payment::{
 };
 pub use payout_account::{payout_account_changed, payout_account_opened, waits_for_payout_account};
 pub use receive_notice::{receive_notice, receive_sandbox_notice};
+pub use report::month_report;
 pub use review_proof::{Reviewed, approve_proof, reject_proof};
 pub use revoke_api_key::revoke_api_key;
 pub use sign_in_worker::{TOKEN_LIFE, authenticate_worker, issue_token, sign_up_worker};

@@ -7,6 +7,7 @@ mod support;
 
 mod api;
 mod architecture;
+mod backup;
 mod cli;
 mod events;
 mod files;
@@ -14,6 +15,7 @@ mod money;
 mod notices;
 mod openapi;
 mod outbound;
+mod reports;
 mod store;
 mod stripe;
 mod webhooks;

@@ -63,12 +63,24 @@ pub fn run(schema: &mut dyn Schema, known: &[Migration]) -> Result<(), StoreErro
 
 /// How many steps a database lacks; an error when it is not one for this program.
 pub fn lacking(tx: &mut Tx<'_>, known: &[Migration]) -> Result<usize, StoreError> {
+    Ok(known.len() - known_steps(tx, known)?.len())
+}
+
+/// The last step of a database, which must have one.
+pub fn newest(tx: &mut Tx<'_>, known: &[Migration]) -> Result<i64, StoreError> {
+    let last = known_steps(tx, known)?.pop();
+    last.map(|done| done.version)
+        .ok_or_else(|| StoreError::Incompatible("it is no database of legwork".into()))
+}
+
+/// The steps of a database, all of which this program must know.
+fn known_steps(tx: &mut Tx<'_>, known: &[Migration]) -> Result<Vec<Applied>, StoreError> {
     let has_table = tx.schema()?.iter().any(|c| c.starts_with("migrations."));
     let applied = if has_table { applied(tx)? } else { vec![] };
     for done in &applied {
         check(done, known)?;
     }
-    Ok(known.len() - applied.len())
+    Ok(applied)
 }
 
 fn applied(tx: &mut Tx<'_>) -> Result<Vec<Applied>, StoreError> {

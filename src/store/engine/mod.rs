@@ -10,13 +10,14 @@ mod sqlite;
 mod value;
 mod work;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
 pub use migrate::Migration;
 use postgres::Lock;
+pub use sqlite::{Backup, BackupError};
 pub use value::{Row, Value};
 use work::Closure;
 
@@ -80,6 +81,28 @@ impl Engine {
         match location {
             Location::Sqlite { file } => sqlite::lacking(file, migrations),
             Location::Postgres { url, .. } => postgres::lacking(url, migrations),
+        }
+    }
+
+    pub fn back_up(
+        location: &Location,
+        to: &Path,
+        migrations: &[Migration],
+    ) -> Result<Backup, BackupError> {
+        match location {
+            Location::Sqlite { file } => sqlite::back_up(file, to, migrations),
+            Location::Postgres { .. } => Err(BackupError::NotHere("pg_dump")),
+        }
+    }
+
+    pub fn restore(
+        from: &Path,
+        location: &Location,
+        migrations: &[Migration],
+    ) -> Result<Backup, BackupError> {
+        match location {
+            Location::Sqlite { file } => sqlite::restore(from, file, migrations),
+            Location::Postgres { .. } => Err(BackupError::NotHere("pg_restore")),
         }
     }
 

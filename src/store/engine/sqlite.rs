@@ -4,6 +4,7 @@
 //! only itself, commits once (one fsync for all) and only then answers. Nothing is answered before
 //! it is durable.
 
+mod backup;
 mod readers;
 
 use std::collections::VecDeque;
@@ -20,6 +21,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::migrate::{self, Migration};
 use super::work::{Verdict, Work};
 use super::{Row, Statement, StoreError, Tx, Value};
+pub use backup::{Backup, BackupError, back_up, restore};
 use readers::Readers;
 
 /// Transactions that may wait for the writer before new ones are turned away.

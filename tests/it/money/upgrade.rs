@@ -8,7 +8,17 @@ use crate::support::{Database, Engine, GOOD_CARD, TestApp, path};
 async fn take_back(database: &Database) {
     database.execute("DROP INDEX tasks_by_worker").await;
     database.execute("DROP INDEX workers_by_latitude").await;
+    for index in [
+        "tasks_by_time_in_status",
+        "tasks_by_deadline",
+        "tasks_without_deadline",
+        "accounts_deleted",
+    ] {
+        database.execute(&format!("DROP INDEX {index}")).await;
+    }
     let tables = [
+        "audit_log",
+        "audit_head",
         "events",
         "task_moves",
         "webhook_endpoints",
@@ -50,6 +60,8 @@ async fn take_back(database: &Database) {
         ("task_totals", "last_event"),
         ("task_totals", "last_event_at"),
         ("accounts", "test_ahead_ms"),
+        ("accounts", "deleted_at"),
+        ("accounts", "erased_at"),
     ] {
         let drop = format!("ALTER TABLE {table} DROP COLUMN {column}");
         database.execute(&drop).await;

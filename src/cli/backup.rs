@@ -1,0 +1,76 @@
+//! `legwork backup` and `legwork restore`
+
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+
+use super::{Failure, block_on, database_flags, make_data_folder, open_store, say};
+use crate::files::FilesLocation;
+use crate::settings::Settings;
+use crate::store::Store;
+
+pub fn backup_command() -> Command {
+    Command::new("backup")
+        .about("Copy the database into a file, while the server runs")
+        .long_about(
+            "Copies one moment of the embedded database into a new file, while the server runs, \
+             and checks it. Files such as photos are not in the database: copy them after it.",
+        )
+        .arg(file("Where to; must not exist"))
+        .args(database_flags())
+}
+
+pub fn restore_command() -> Command {
+    Command::new("restore")
+        .about("Make a database of a backup, where there is none")
+        .arg(file("A file that `legwork backup` made"))
+        .args(database_flags())
+}
+
+fn file(help: &'static str) -> Arg {
+    Arg::new("file")
+        .required(true)
+        .value_name("FILE")
+        .value_parser(value_parser!(PathBuf))
+        .help(help)
+}
+
+fn given_file(arguments: &ArgMatches) -> &Path {
+    let file = arguments.get_one::<PathBuf>("file");
+    file.map_or(Path::new(""), PathBuf::as_path)
+}
+
+pub fn back_up(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
+    let to = given_file(arguments);
+    let made = Store::back_up(&settings.database, to)?;
+    say(format_args!(
+        "{}: {} bytes, step {} of the schema, checked.",
+        to.display(),
+        made.bytes,
+        made.schema
+    ));
+    say(match &settings.files {
+        FilesLocation::Folder(folder) => format!(
+            "Files such as photos are not in it. Copy {} now: after the database, never before it.",
+            folder.display()
+        ),
+        FilesLocation::S3 { bucket, prefix } => {
+            format!("Files such as photos are not in it: they are in s3://{bucket}/{prefix}")
+        }
+    });
+    Ok(())
+}
+
+pub fn restore(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
+    let from = given_file(arguments);
+    make_data_folder(&settings.data)?;
+    Store::restore(from, &settings.database)?;
+    let store = open_store(settings)?;
+    let (accounts, tasks) = block_on(store.snapshot(|tx| tx.accounts_and_tasks()))??;
+    say(format_args!(
+        "{} is restored: {accounts} accounts, {tasks} tasks.",
+        from.display()
+    ));
+    say("Put the files back too. Then, before the server starts: legwork ledger verify");
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! `legwork report`
+
+use clap::{Arg, ArgMatches, Command};
+
+use super::{Failure, argument, block_on, database_flags, open_store, say};
+use crate::domain::Environment;
+use crate::domain::report::Month;
+use crate::settings::Settings;
+use crate::usecases::month_report;
+
+pub fn command() -> Command {
+    let environments = Environment::ALL.iter().map(|e| e.as_str());
+    Command::new("report")
+        .about("A month in figures: money and tasks by day")
+        .long_about(
+            "Prints what was paid in, booked and paid out on each day of a month (UTC), what was \
+             held in escrow at the end of it, the tasks created, and how many tasks stand in each \
+             status now. All amounts are in cents.",
+        )
+        .arg(
+            Arg::new("month")
+                .long("month")
+                .required(true)
+                .value_name("YYYY-MM")
+                .help("Which month"),
+        )
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_parser(["json", "csv"])
+                .default_value("json")
+                .help("How it is written; the tasks by status are in json alone"),
+        )
+        .arg(
+            Arg::new("environment")
+                .long("environment")
+                .value_parser(environments.collect::<Vec<_>>())
+                .default_value("live")
+                .help("Which environment"),
+        )
+        .args(database_flags())
+}
+
+pub fn run(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
+    let month = argument(arguments, "month", Month::rule)?;
+    let environment = argument(arguments, "environment", Environment::rule)?;
+    let csv = argument(arguments, "format", |format| Ok(format == "csv"))?;
+    let store = open_store(settings)?;
+    let report = block_on(store.snapshot(move |tx| month_report(tx, month, environment)))??;
+    if csv {
+        say(report.to_csv().trim_end());
+    } else {
+        say(serde_json::to_string_pretty(&report)?);
+    }
+    Ok(())
+}
