@@ -7,6 +7,7 @@
 pub mod ambient;
 pub mod api;
 pub mod cli;
+pub mod clockwork;
 pub mod domain;
 pub mod files;
 pub mod jobs;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use crate::domain::{ProcessorName, Secret};
+use crate::domain::{ProcessorName, Secret, Windows};
 use crate::files::FilesLocation;
 use crate::outbound::OutboundSettings;
 use crate::store::Location;
@@ -29,7 +29,7 @@ const fn setting(name: &'static str, value_name: &'static str, help: &'static st
     }
 }
 
-/// Every setting that has an effect.
+/// Every setting.
 pub const SETTINGS: &[Setting] = &[
     setting(
         "listen",
@@ -92,6 +92,41 @@ pub const SETTINGS: &[Setting] = &[
         "Sender of mails, needed with a mail server: Legwork <notices@example.com>",
     ),
     setting(
+        "unpaid_hours",
+        "HOURS",
+        "How long a task waits for its payment [default: 24]",
+    ),
+    setting(
+        "start_hours",
+        "HOURS",
+        "How long a worker has to start a task that was taken [default: 24]",
+    ),
+    setting(
+        "work_hours",
+        "HOURS",
+        "How long a worker has to send proof, or new proof [default: 72]",
+    ),
+    setting(
+        "review_days",
+        "DAYS",
+        "How long a developer has to review proof, before it counts as approved [default: 7]",
+    ),
+    setting(
+        "dispute_hours",
+        "HOURS",
+        "How long a worker has to contest a rejection [default: 72]",
+    ),
+    setting(
+        "decide_days",
+        "DAYS",
+        "How long admins have to decide a dispute, before it is refunded [default: 30]",
+    ),
+    setting(
+        "open_days",
+        "DAYS",
+        "How long a task without a deadline stays open after its funding [default: 30]",
+    ),
+    setting(
         "payments",
         "sandbox|stripe",
         "Who moves the money: the embedded sandbox, which moves none, or Stripe [default: sandbox]",
@@ -126,18 +161,6 @@ pub const SETTINGS: &[Setting] = &[
         "text|json",
         "How to log [default: text on a terminal, json otherwise]",
     ),
-];
-
-/// Names that belong to parts of the service which this version does not have yet. They are
-/// accepted, so that one configuration serves across an upgrade, and reported as without effect.
-pub const WITHOUT_EFFECT: &[&str] = &[
-    "unpaid_hours",
-    "start_hours",
-    "work_hours",
-    "review_days",
-    "dispute_hours",
-    "decide_days",
-    "open_days",
 ];
 
 /// Variables with our prefix that are not ours to judge: the test suite's.
@@ -216,8 +239,7 @@ impl Given {
     }
 
     fn add(&mut self, name: &str, value: String, origin: Origin) -> Result<(), SettingsError> {
-        let known = SETTINGS.iter().any(|s| s.name == name) || WITHOUT_EFFECT.contains(&name);
-        if !known {
+        if !SETTINGS.iter().any(|s| s.name == name) {
             return Err(SettingsError::Unknown {
                 setting: shown_as(name, &origin),
                 origin,
@@ -246,14 +268,6 @@ impl Given {
             self.add(&name, value, Origin::File(file.to_owned()))?;
         }
         Ok(())
-    }
-
-    /// The names of given settings that this version does nothing with.
-    pub fn without_effect(&self) -> impl Iterator<Item = String> {
-        WITHOUT_EFFECT
-            .iter()
-            .filter(|name| self.values.contains_key(**name))
-            .map(|name| variable(name))
     }
 
     pub fn origin(&self, name: &str) -> Origin {
@@ -323,6 +337,7 @@ pub struct Settings {
     pub webhook_delays: Vec<Duration>,
     pub outbound: OutboundSettings,
     pub mail: Option<MailSettings>,
+    pub windows: Windows,
     pub payments: PaymentSettings,
     pub rate_limits: bool,
     pub log: String,
@@ -346,6 +361,7 @@ impl Settings {
             webhook_delays: given.read("webhook_retry_seconds", "60,480,3840", delays)?,
             outbound: outbound(given, listen.ip().is_loopback())?,
             mail: mail(given)?,
+            windows: windows(given)?,
             payments: payments(given)?,
             rate_limits: given.read("rate_limits", "on", on_or_off)?,
             log: given.read("log", "info", log_filter)?,
@@ -452,6 +468,31 @@ fn networks(text: &str) -> Result<Vec<IpNet>, String> {
     };
     let parts = text.split(',').filter(|part| !part.trim().is_empty());
     parts.map(network).collect()
+}
+
+fn windows(given: &Given) -> Result<Windows, SettingsError> {
+    const HOUR: u64 = 60 * 60;
+    const DAY: u64 = 24 * HOUR;
+    Ok(Windows {
+        unpaid: given.read("unpaid_hours", "24", |text| span(text, HOUR))?,
+        start: given.read("start_hours", "24", |text| span(text, HOUR))?,
+        work: given.read("work_hours", "72", |text| span(text, HOUR))?,
+        review: given.read("review_days", "7", |text| span(text, DAY))?,
+        dispute: given.read("dispute_hours", "72", |text| span(text, HOUR))?,
+        decide: given.read("decide_days", "30", |text| span(text, DAY))?,
+        open: given.read("open_days", "30", |text| span(text, DAY))?,
+    })
+}
+
+/// A whole number of hours or days, up to ten years of them.
+fn span(text: &str, unit_seconds: u64) -> Result<Duration, String> {
+    const MAX_SECONDS: u64 = 10 * 366 * 24 * 60 * 60;
+    let seconds = text.parse::<u64>().ok();
+    let seconds = seconds.and_then(|number| number.checked_mul(unit_seconds));
+    let seconds = seconds.filter(|seconds| (1..=MAX_SECONDS).contains(seconds));
+    seconds
+        .map(Duration::from_secs)
+        .ok_or_else(|| format!("{text:?} must be a whole number, at least 1"))
 }
 
 fn mail(given: &Given) -> Result<Option<MailSettings>, SettingsError> {

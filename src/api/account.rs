@@ -71,7 +71,7 @@ pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiEr
         status: account.status,
         webhook_url: account.webhook_url,
         webhook_events: account.webhook_events,
-        tasks_this_month: counts.this_month(app.clock.now()),
+        tasks_this_month: counts.this_month(caller.holder.time(app.clock.now())),
         created_at: account.created_at,
         updated_at: account.updated_at,
     })
@@ -96,7 +96,7 @@ pub async fn usage(State(app): State<App>, caller: Caller) -> Result<Answer, Api
     let tier = caller.holder.tier;
     Answer::ok(&Usage {
         tier,
-        tasks_this_month: counts.this_month(app.clock.now()),
+        tasks_this_month: counts.this_month(caller.holder.time(app.clock.now())),
         tasks_limit: tier.tasks_per_month(),
         api_keys_count: keys,
     })

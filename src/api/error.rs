@@ -164,6 +164,7 @@ fn refusal_kind(refusal: &Refusal) -> (StatusCode, &'static str) {
         Refusal::FilesUnavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE"),
         Refusal::DeliveryNotFound => (StatusCode::NOT_FOUND, "DELIVERY_NOT_FOUND"),
         Refusal::WebhookNotConfigured => (StatusCode::CONFLICT, "WEBHOOK_NOT_CONFIGURED"),
+        Refusal::TasksOpen => (StatusCode::CONFLICT, "TASKS_OPEN"),
         Refusal::WebhookDisabled => (StatusCode::CONFLICT, "WEBHOOK_DISABLED"),
         Refusal::KeyNotFound => (StatusCode::NOT_FOUND, "KEY_NOT_FOUND"),
         Refusal::TaskLimitExceeded { .. } => (StatusCode::FORBIDDEN, "TASK_LIMIT_EXCEEDED"),

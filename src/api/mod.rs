@@ -15,6 +15,7 @@ mod fields;
 mod files;
 mod funding;
 mod health;
+mod history;
 mod hooks;
 mod idempotency;
 mod json;
@@ -36,6 +37,7 @@ mod span;
 mod submitting;
 mod task_requests;
 mod tasks;
+mod test_clock;
 mod test_helpers;
 mod upkeep;
 mod uploads;
@@ -56,6 +58,7 @@ pub use server::{Shutdown, Timeouts, serve};
 pub use upkeep::{forget, sweep_files, upkeep};
 
 use crate::ambient::Clock;
+use crate::clockwork::Clockwork;
 use crate::files::Files;
 use crate::outbound::Outbound;
 use crate::payments::Payments;
@@ -76,6 +79,7 @@ pub struct Parts {
     pub payments: Payments,
     pub files: Files,
     pub webhooks: Webhooks,
+    pub clockwork: Clockwork,
     pub outbound: Outbound,
     /// With which browsers subscribe to notices.
     pub push_key: String,
@@ -97,6 +101,7 @@ pub struct Wiring {
     pub payments: Payments,
     pub files: Files,
     pub webhooks: Webhooks,
+    pub clockwork: Clockwork,
     pub outbound: Outbound,
     pub push_key: String,
     pub shutdown: Shutdown,
@@ -115,6 +120,7 @@ impl App {
             payments: wiring.payments,
             files: wiring.files,
             webhooks: wiring.webhooks,
+            clockwork: wiring.clockwork,
             outbound: wiring.outbound,
             push_key: wiring.push_key,
             shutdown: wiring.shutdown,

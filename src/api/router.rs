@@ -14,9 +14,9 @@ use super::edge::edge;
 use super::error::ApiError;
 use super::openapi::{Description, close_request_bodies};
 use super::{
-    App, account, admin, deliveries, event_stream, events, evidence, files, health, hooks, keys,
-    payment_method, payments, proofs, push_subscriptions, tasks, test_helpers, webhook,
-    worker_proofs, worker_tasks, workers,
+    App, account, admin, deliveries, event_stream, events, evidence, files, health, history, hooks,
+    keys, payment_method, payments, proofs, push_subscriptions, tasks, test_clock, test_helpers,
+    webhook, worker_proofs, worker_tasks, workers,
 };
 use crate::pages::{self, Pages};
 
@@ -26,6 +26,7 @@ fn with_key() -> OpenApiRouter<App> {
         .routes(routes!(tasks::create, tasks::list))
         .routes(routes!(tasks::get, tasks::update))
         .routes(routes!(tasks::cancel))
+        .routes(routes!(history::get))
         .routes(routes!(proofs::list))
         .routes(routes!(proofs::approve))
         .routes(routes!(proofs::reject))
@@ -49,6 +50,11 @@ fn with_key() -> OpenApiRouter<App> {
         .routes(routes!(deliveries::redeliver))
         .routes(routes!(events::list))
         .routes(routes!(event_stream::stream))
+        .routes(routes!(
+            test_clock::get,
+            test_clock::advance,
+            test_clock::reset
+        ))
         .routes(routes!(test_helpers::advance))
         .routes(routes!(test_helpers::submit))
 }

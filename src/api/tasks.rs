@@ -130,8 +130,8 @@ pub async fn create(
     post: Post,
 ) -> Result<Answer, ApiError> {
     let new = new_task(&post)?;
-    let id = TaskId::new(app.clock.now(), &ambient::random_for_id());
     let holder = caller.holder;
+    let id = TaskId::new(holder.time(app.clock.now()), &ambient::random_for_id());
     let prepare = funding::prepare(&app, holder, id, new.budget_cents);
     let create = move |tx: &mut Tx<'_>, now, funding: &Funding| {
         let task = usecases::create_task(tx, &holder, &new, id, funding, now)?;
@@ -223,10 +223,10 @@ pub async fn update(
     request: Request,
 ) -> Result<Answer, ApiError> {
     let edit = task_edit(&body::read(request.into_body(), app.timeouts).await?)?;
-    let (owner, id, clock) = (caller.owner(), path.id()?, app.clock.clone());
+    let (holder, id, clock) = (caller.holder, path.id()?, app.clock.clone());
     let task = app
         .store
-        .write(move |tx| usecases::update_task(tx, owner, id, &edit, clock.now()))
+        .write(move |tx| usecases::update_task(tx, &holder, id, &edit, clock.now()))
         .await?;
     Answer::ok(&TaskBody::of(&task)?)
 }

@@ -30,7 +30,7 @@ use crate::objects::task::TaskBody;
 use crate::store::Tx;
 use crate::usecases::{self, Refusal};
 
-fn only_in_test(caller: &Caller) -> Result<Owner, ApiError> {
+pub fn only_in_test(caller: &Caller) -> Result<Owner, ApiError> {
     match caller.owner().environment {
         Environment::Test => Ok(caller.owner()),
         Environment::Live => Err(ApiError::TestModeOnly),
@@ -187,7 +187,8 @@ pub async fn submit(
     };
     circumstances.submission_id = circumstances.submission_id.or(key);
     let id = path.id()?;
-    let now = app.clock.now();
+    let holder = caller.holder;
+    let now = holder.time(app.clock.now());
     let name = circumstances.submission_id.clone();
     let (task, made) = app
         .store
@@ -210,7 +211,7 @@ pub async fn submit(
     }
     let kept = submitting::keep_all(&app, files).await?;
     let proofs = submitting::record(&app, circumstances, kept, move |tx, submission, now| {
-        submit_simulated(tx, owner, id, submission, now)
+        submit_simulated(tx, owner, id, submission, holder.time(now))
     })
     .await?;
     Submitted::answer(&app, id, proofs).await

@@ -373,8 +373,9 @@ pub async fn dispute(
     let statement = fields.optional_text("statement", |text| rules::text(text, 1, 2_000));
     fields.finish()?;
     let (worker, id) = (caller.worker.id, path.id()?);
+    let windows = *app.clockwork.windows();
     make(&app, &caller, post, move |tx, now| {
-        usecases::dispute_task(tx, worker, id, statement.as_deref(), now)
+        usecases::dispute_task(tx, worker, id, statement.as_deref(), &windows, now)
     })
     .await
 }

@@ -12,6 +12,7 @@ use crate::store::{Location, Store};
 
 pub fn run(given: &Given, settings: &Settings) -> ExitCode {
     say("Settings");
+    let windows = &settings.windows;
     let authority = settings.outbound.authority.as_ref();
     let authority = authority.map(|file| file.display());
     for (name, value) in [
@@ -25,6 +26,13 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         ("webhook_allow_nets", networks(&settings.outbound)),
         ("webhook_ca_file", shown(authority)),
         ("smtp_url", mail(settings)),
+        ("unpaid_hours", hours(windows.unpaid)),
+        ("start_hours", hours(windows.start)),
+        ("work_hours", hours(windows.work)),
+        ("review_days", days(windows.review)),
+        ("dispute_hours", hours(windows.dispute)),
+        ("decide_days", days(windows.decide)),
+        ("open_days", days(windows.open)),
         ("payments", payments(&settings.payments)),
         ("rate_limits", on_or_off(settings.rate_limits)),
         ("log", settings.log.clone()),
@@ -32,11 +40,6 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
     ] {
         let origin = given.origin(name);
         say(format_args!("  {:28} {value}  ({origin})", variable(name)));
-    }
-    for variable in given.without_effect() {
-        say(format_args!(
-            "  {variable:28} has no effect in this version"
-        ));
     }
     say("Checks");
     let checks = [
@@ -124,6 +127,14 @@ fn files(location: &FilesLocation) -> String {
 fn delays(delays: &[Duration]) -> String {
     let seconds = delays.iter().map(|delay| delay.as_secs_f64().to_string());
     seconds.collect::<Vec<_>>().join(",")
+}
+
+fn hours(span: Duration) -> String {
+    (span.as_secs() / 3_600).to_string()
+}
+
+fn days(span: Duration) -> String {
+    (span.as_secs() / 86_400).to_string()
 }
 
 fn networks(outbound: &OutboundSettings) -> String {

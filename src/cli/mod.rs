@@ -51,7 +51,7 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let given = given(matches)?;
     let settings = Settings::read(&given)?;
     match matches.subcommand() {
-        None | Some(("serve", _)) => serve::run(&given, &settings)?,
+        None | Some(("serve", _)) => serve::run(&settings)?,
         Some(("migrate", _)) => migrate(&settings)?,
         Some(("backup", _)) => backup::back_up(&settings, innermost)?,
         Some(("restore", _)) => backup::restore(&settings, innermost)?,

@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{Failure, open_store, payments};
 use crate::ambient::{self, Clock};
 use crate::api::{self, App, Shutdown, Timeouts, Wiring};
+use crate::clockwork::Clockwork;
 use crate::domain::api_key::hex;
 use crate::domain::{NewAccount, Tier};
 use crate::files::Files;
@@ -20,7 +21,7 @@ use crate::jobs::{Channels, Jobs};
 use crate::mail::Mailer;
 use crate::outbound::Outbound;
 use crate::push::Vapid;
-use crate::settings::{Given, Settings};
+use crate::settings::Settings;
 use crate::store::{Store, Tx};
 use crate::telemetry::{self, Traces};
 use crate::usecases::{self, OpenedAccount, Refusal};
@@ -29,11 +30,8 @@ use crate::webhooks::Webhooks;
 /// Requests, jobs and deliveries in flight end by then, or are left to others.
 const STOP_WITHIN: Duration = Duration::from_secs(28);
 
-pub fn run(given: &Given, settings: &Settings) -> Result<(), Failure> {
+pub fn run(settings: &Settings) -> Result<(), Failure> {
     telemetry::start_logging(settings);
-    for variable in given.without_effect() {
-        tracing::warn!(%variable, "this setting has no effect in this version");
-    }
     let store = open_store(settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -45,10 +43,13 @@ pub fn run(given: &Given, settings: &Settings) -> Result<(), Failure> {
         let clock = Clock::system();
         let channels = open_channels(&store, settings, &url).await?;
         let (outbound, delays) = (channels.outbound.clone(), settings.webhook_delays.clone());
+        let webhooks = Webhooks::new(store.clone(), clock.clone(), outbound.clone(), delays);
+        let (kept, windows) = (clock.clone(), settings.windows);
         let app = App::new(Wiring {
             payments: payments::open(&settings.payments, &store, &clock, &url)?,
             files: open_files(&store, settings, &url).await?,
-            webhooks: Webhooks::new(store.clone(), clock.clone(), outbound.clone(), delays),
+            clockwork: Clockwork::new(store.clone(), kept, windows, webhooks.clone()),
+            webhooks,
             outbound,
             push_key: channels.vapid.public_key(),
             shutdown: Shutdown::default(),
@@ -150,7 +151,8 @@ fn background(app: &App, channels: Channels) -> JoinHandle<()> {
     let app = app.clone();
     tokio::spawn(async move {
         let deliveries = app.webhooks.run(app.shutdown.started());
-        tokio::join!(jobs.run(app.shutdown.started()), deliveries);
+        let time = app.clockwork.run(app.shutdown.started());
+        tokio::join!(jobs.run(app.shutdown.started()), deliveries, time);
     })
 }
 

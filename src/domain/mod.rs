@@ -22,6 +22,7 @@ pub mod rules;
 pub mod task;
 pub mod time;
 pub mod webhook;
+pub mod windows;
 pub mod worker;
 
 pub use account::{Account, AccountStatus, NewAccount, Tier};
@@ -47,4 +48,5 @@ pub use rules::Fault;
 pub use task::{NewTask, Owner, Status, Task, TaskEdit};
 pub use time::Timestamp;
 pub use webhook::WebhookSecret;
+pub use windows::Windows;
 pub use worker::{NewWorker, NotEligible, Worker, WorkerEdit, WorkerStatus};

@@ -263,4 +263,4 @@ impl Task {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

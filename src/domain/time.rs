@@ -25,6 +25,11 @@ impl Timestamp {
         Self(self.0 - duration.as_millis() as i64)
     }
 
+    /// How long after another moment this one is; nothing when it is not.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
+    }
+
     /// Reads an ISO 8601 / RFC 3339 datetime; without an offset it is taken as UTC.
     pub fn rule(text: &str) -> Result<Self, String> {
         Self::parse(text)

@@ -197,8 +197,17 @@ fn local_mode_is_a_loopback_address() {
 }
 
 #[test]
-fn settings_of_coming_parts_are_accepted() {
-    assert!(given(&[], &[("LEGWORK_UNPAID_HOURS", "24")], None).is_ok());
+fn the_operator_says_how_long_everybody_has() {
+    let defaults = given(&[], &[], None).unwrap().windows;
+    assert_eq!(defaults, Windows::default());
+    let set = [("review_days", "1"), ("work_hours", "5")];
+    let windows = given(&set, &[], None).unwrap().windows;
+    assert_eq!(windows.review, Duration::from_secs(24 * 60 * 60));
+    assert_eq!(windows.work, Duration::from_secs(5 * 60 * 60));
+    for faulty in ["0", "-1", "1.5", "soon", "", "99999999999999999999"] {
+        let error = given(&[("unpaid_hours", faulty)], &[], None).unwrap_err();
+        assert!(error.contains("--unpaid-hours"), "{error}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Accounts, and the totals that are opened with them.
 
+use std::time::Duration;
+
 use serde_json::Value as Json;
 
 use super::{Row, StoreError, Tx};
@@ -24,6 +26,8 @@ super::statements! {
     BY_ID = concat!("SELECT ", columns!(), " FROM accounts WHERE id = ?1");
     BY_EMAIL = concat!("SELECT ", columns!(), " FROM accounts WHERE email = ?1");
     PAGE = concat!("SELECT ", columns!(), " FROM accounts WHERE id > ?1 ORDER BY id LIMIT ?2");
+    TEST_CLOCK = "SELECT test_ahead_ms FROM accounts WHERE id = ?1";
+    SET_TEST_CLOCK = "UPDATE accounts SET test_ahead_ms = ?2 WHERE id = ?1";
     SET_TIER = "UPDATE accounts SET tier = ?2, updated_at = ?3 WHERE id = ?1";
 }
 
@@ -74,6 +78,23 @@ impl Tx<'_> {
         self.all(PAGE, &[after.into(), limit.into()], read)
     }
 
+    /// How far the clock of the account's test environment is ahead.
+    pub fn test_clock(&mut self, id: AccountId) -> Result<Duration, StoreError> {
+        let ahead = self.optional(TEST_CLOCK, &[id.to_string().into()], read_ahead)?;
+        Ok(ahead.unwrap_or_default())
+    }
+
+    /// The same, held against other writers until this transaction ends.
+    pub fn test_clock_to_change(&mut self, id: AccountId) -> Result<Duration, StoreError> {
+        let ahead = self.optional_locked(TEST_CLOCK, &[id.to_string().into()], read_ahead)?;
+        Ok(ahead.unwrap_or_default())
+    }
+
+    pub fn set_test_clock(&mut self, id: AccountId, ahead: Duration) -> Result<(), StoreError> {
+        let millis = i64::try_from(ahead.as_millis()).unwrap_or(i64::MAX);
+        self.queue(SET_TEST_CLOCK, &[id.to_string().into(), millis.into()])
+    }
+
     pub fn set_tier(
         &mut self,
         id: AccountId,
@@ -83,6 +104,10 @@ impl Tx<'_> {
         let values = [id.to_string().into(), tier.as_str().into(), now.into()];
         self.execute(SET_TIER, &values).map(drop)
     }
+}
+
+fn read_ahead(row: &Row<'_>) -> Result<Duration, StoreError> {
+    Ok(Duration::from_millis(row.get::<i64>(0)?.unsigned_abs()))
 }
 
 fn read(row: &Row<'_>) -> Result<Account, StoreError> {

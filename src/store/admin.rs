@@ -31,6 +31,8 @@ super::statements! {
     NOTE_ITEM = "UPDATE queue_items SET note = ?2 WHERE id = ?1";
     CLOSE_BY_SUBJECT = "UPDATE queue_items SET status = 'closed', decided_by = ?3, decided_at = ?4
         WHERE kind = ?1 AND subject = ?2 AND status = 'open'";
+    CLOSE_UNDECIDED = "UPDATE queue_items SET status = 'closed', decided_at = ?3
+        WHERE kind = ?1 AND subject = ?2 AND status = 'open'";
     PUT_FILE = "INSERT INTO verification_files (id, worker_id, kind, file_key, content_type, sha256,
             created_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -43,6 +45,17 @@ super::statements! {
 }
 
 impl Tx<'_> {
+    /// Closes the open item of a subject that nobody decided in time.
+    pub fn close_undecided(
+        &mut self,
+        kind: QueueKind,
+        subject: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let values = [kind.as_str().into(), subject.into(), now.into()];
+        self.queue(CLOSE_UNDECIDED, &values)
+    }
+
     pub fn insert_admin_key(
         &mut self,
         id: AdminKeyId,

@@ -1,5 +1,7 @@
 //! API key records. The key itself is never here, only its hash.
 
+use std::time::Duration;
+
 use super::{Row, StoreError, Tx};
 use crate::domain::{
     AccountId, AccountStatus, ApiKey, ApiKeyId, Environment, Owner, Tier, Timestamp,
@@ -22,7 +24,8 @@ super::statements! {
     REVOKE = "UPDATE api_keys SET revoked_at = ?3
         WHERE account_id = ?1 AND id = ?2 AND revoked_at IS NULL";
     COUNT_ACTIVE = "SELECT COUNT(*) FROM api_keys WHERE account_id = ?1 AND revoked_at IS NULL";
-    HOLDER = "SELECT k.id, k.account_id, k.environment, a.tier, a.status
+    HOLDER = "SELECT k.id, k.account_id, k.environment, a.tier, a.status,
+            CASE WHEN k.environment = 'test' THEN a.test_ahead_ms ELSE 0 END
         FROM api_keys k JOIN accounts a ON a.id = k.account_id
         WHERE k.key_hash = ?1 AND k.revoked_at IS NULL";
     TOUCH = "UPDATE api_keys SET last_used_at = ?2
@@ -36,6 +39,15 @@ pub struct KeyHolder {
     pub owner: Owner,
     pub tier: Tier,
     pub status: AccountStatus,
+    /// How far the clock of a test key is ahead.
+    pub ahead: Duration,
+}
+
+impl KeyHolder {
+    /// What time it is for this key.
+    pub fn time(&self, now: Timestamp) -> Timestamp {
+        now.plus(self.ahead)
+    }
 }
 
 impl Tx<'_> {
@@ -101,6 +113,7 @@ impl Tx<'_> {
                 },
                 tier: row.parse(3, Tier::parse)?,
                 status: row.parse(4, AccountStatus::parse)?,
+                ahead: Duration::from_millis(row.get::<i64>(5)?.unsigned_abs()),
             })
         })
     }

@@ -1,5 +1,7 @@
 //! Deliveries: one for each event that an endpoint wants, with its attempts.
 
+use std::time::Duration;
+
 use super::tasks::owned_by;
 use super::{Row, StoreError, Tx};
 use crate::domain::{
@@ -31,10 +33,13 @@ super::statements! {
     RECORD = "UPDATE deliveries SET status = ?2, tries = tries + 1, due_at = ?3, attempts = ?4,
             status_code = ?5, updated_at = ?6
         WHERE event_id = ?1 AND status = 'pending' AND tries = ?7";
-    REDELIVER = "UPDATE deliveries SET status = 'pending', tries = 0, updated_at = ?2,
-            due_at = ?2 - CASE WHEN environment = 'test'
-                THEN (SELECT a.test_ahead_ms FROM accounts a WHERE a.id = account_id) ELSE 0 END
+    REDELIVER = "UPDATE deliveries SET status = 'pending', tries = 0, due_at = ?2, updated_at = ?2
         WHERE event_id = ?1";
+    /// Brings the deliveries of a test environment nearer by so many milliseconds.
+    HASTEN = "UPDATE deliveries SET due_at = due_at - ?2
+        WHERE account_id = ?1 AND environment = 'test' AND due_at IS NOT NULL";
+    NEXT_IN_TEST = "SELECT MIN(due_at) FROM deliveries
+        WHERE account_id = ?1 AND environment = 'test' AND due_at IS NOT NULL";
     GIVE_UP = "UPDATE deliveries SET status = 'failed', due_at = NULL WHERE event_id IN (
             SELECT event_id FROM deliveries
             WHERE account_id = ?1 AND due_at IS NOT NULL AND created_at <= ?2 LIMIT ?3)";
@@ -145,8 +150,33 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.queue(REDELIVER, &[event.to_string().into(), now.into()])?;
-        self.wake_endpoint(owner, now)?;
+        self.wake_endpoint_now(owner.account, now)?;
         self.left.events.push(owner);
+        Ok(())
+    }
+
+    /// When the next delivery of a test environment is due.
+    pub fn next_test_delivery(
+        &mut self,
+        account: AccountId,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let next = self.optional(NEXT_IN_TEST, &[account.to_string().into()], |row| {
+            row.get(0)
+        })?;
+        Ok(next.flatten())
+    }
+
+    /// Brings the deliveries of a test environment nearer.
+    pub fn hasten_test_deliveries(
+        &mut self,
+        account: AccountId,
+        by: Duration,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let millis = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+        self.queue(HASTEN, &[account.to_string().into(), millis.into()])?;
+        self.wake_endpoint_now(account, now)?;
+        self.left.deliveries = true;
         Ok(())
     }
 

@@ -18,6 +18,7 @@ super::statements! {
     NUMBER = "UPDATE task_totals SET last_event = last_event + ?3,
             last_event_at = CASE WHEN last_event_at > ?4 THEN last_event_at ELSE ?4 END
         WHERE account_id = ?1 AND environment = ?2 RETURNING last_event, last_event_at";
+    FORGET_TIME = "UPDATE task_totals SET last_event_at = 0 WHERE account_id = ?1 AND environment = ?2";
     NUMBER_OF = "SELECT number FROM events WHERE id = ?1 AND account_id = ?2 AND environment = ?3";
     ONE = concat!("SELECT ", columns!(), " FROM events
         WHERE id = ?1 AND account_id = ?2 AND environment = ?3");
@@ -107,6 +108,11 @@ impl Tx<'_> {
             numbered.ok_or_else(|| StoreError::Failed("an account has no totals".into()))?;
         self.write_events(owner, std::slice::from_ref(event), numbered)
             .map(drop)
+    }
+
+    /// Lets the time of events begin anew, after a clock was set back.
+    pub fn forget_event_time(&mut self, owner: Owner) -> Result<(), StoreError> {
+        self.queue(FORGET_TIME, &owned_by(owner))
     }
 
     pub fn event(&mut self, owner: Owner, id: EventId) -> Result<Option<Event>, StoreError> {

@@ -7,6 +7,7 @@ mod accounts;
 mod admin;
 mod api_keys;
 mod deliveries;
+mod due_tasks;
 mod events;
 mod history;
 mod idempotency;
@@ -184,6 +185,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         admin::ALL,
         api_keys::ALL,
         deliveries::ALL,
+        due_tasks::ALL,
         events::ALL,
         history::ALL,
         idempotency::ALL,

@@ -72,6 +72,8 @@ super::statements! {
         WHERE environment = 'live' AND posted > 0 AND account_id > ?1 ORDER BY account_id LIMIT ?2";
     POSTED_SKILLS = "SELECT DISTINCT required_skills FROM tasks
         WHERE account_id = ?1 AND environment = ?2 AND status = 'posted'";
+    IN_STATUS = concat!("SELECT ", columns!(), " FROM tasks
+        WHERE account_id = ?1 AND environment = ?2 AND status = ?3 ORDER BY number");
     TOTALS = "SELECT last_number, month, month_tasks, pending, funded, posted, assigned,
             in_progress, proof_submitted, proof_rejected, completed, cancelled, expired, disputed,
             refunded
@@ -145,6 +147,12 @@ impl TaskCounts {
             .iter()
             .position(|counted| *counted == status)
             .map_or(0, |index| self.by_status[index])
+    }
+
+    /// Those that are not over.
+    pub fn open(&self) -> i64 {
+        let open = Status::ALL.iter().filter(|status| !status.is_final());
+        open.map(|status| self.in_status(*status)).sum()
     }
 
     pub fn this_month(&self, now: Timestamp) -> i64 {
@@ -344,6 +352,16 @@ impl Tx<'_> {
         } else {
             Ok(())
         }
+    }
+
+    pub(super) fn tasks_in_status(
+        &mut self,
+        owner: Owner,
+        status: Status,
+    ) -> Result<Vec<Task>, StoreError> {
+        let mut values = owned_by(owner);
+        values.push(status.as_str().into());
+        self.all(IN_STATUS, &values, read)
     }
 
     /// Up to `limit` accounts that have live tasks posted, after the one with that id.

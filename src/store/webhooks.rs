@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::tasks::owned_by;
 use super::{Row, StoreError, Tx};
-use crate::domain::{AccountId, EventType, Owner, Timestamp};
+use crate::domain::{AccountId, Environment, EventType, Owner, Timestamp};
 
 super::statements! {
     SET_ACCOUNT = "UPDATE accounts SET webhook_url = ?2, webhook_events = ?3, updated_at = ?4
@@ -40,6 +40,8 @@ super::statements! {
     DUE = "SELECT account_id FROM webhook_endpoints
         WHERE due_at <= ?1 AND claim IS NULL ORDER BY due_at LIMIT ?2";
     CLAIM = "UPDATE webhook_endpoints SET claim = ?2 WHERE account_id = ?1";
+    CLAIM_ONE = "UPDATE webhook_endpoints SET claim = ?2
+        WHERE account_id = ?1 AND claim IS NULL AND due_at <= ?3";
     HELD = "SELECT disabled_at FROM webhook_endpoints WHERE account_id = ?1 AND claim = ?2";
     NEXT_DUE = "SELECT due_at FROM deliveries WHERE account_id = ?1 AND due_at IS NOT NULL
         ORDER BY due_at LIMIT 1";
@@ -164,6 +166,19 @@ impl Tx<'_> {
         self.queue(WAKE, &values)
     }
 
+    /// The same at a moment of the real clock.
+    pub(super) fn wake_endpoint_now(
+        &mut self,
+        account: AccountId,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let owner = Owner {
+            account,
+            environment: Environment::Live,
+        };
+        self.wake_endpoint(owner, now)
+    }
+
     pub fn any_endpoint_due(&mut self, now: Timestamp) -> Result<bool, StoreError> {
         let found = self.optional(ANY_DUE, &[now.into()], |row| row.get::<i64>(0))?;
         Ok(found.is_some())
@@ -183,6 +198,17 @@ impl Tx<'_> {
             self.queue(CLAIM, &[account.to_string().into(), process.into()])?;
         }
         Ok(accounts)
+    }
+
+    /// Takes one endpoint, if it has something to deliver and nobody serves it.
+    pub fn claim_endpoint(
+        &mut self,
+        account: AccountId,
+        process: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let values = [account.to_string().into(), process.into(), now.into()];
+        Ok(self.execute(CLAIM_ONE, &values)? == 1)
     }
 
     /// Gives an endpoint back, to be looked at when its next delivery is due; unless one is due now,

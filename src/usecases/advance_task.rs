@@ -63,6 +63,7 @@ pub fn advance_task(
     submissions: Vec<Submission>,
     now: Timestamp,
 ) -> Result<Task, Refusal> {
+    let now = by.time(now);
     let mut submissions = submissions.into_iter();
     let cause = Cause {
         reason: Some("test helper"),

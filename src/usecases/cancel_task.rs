@@ -10,5 +10,12 @@ pub fn cancel_task(
     id: TaskId,
     now: Timestamp,
 ) -> Result<Task, Refusal> {
-    act(tx, by.owner, id, Action::Cancel, By::developer(by.key), now)
+    act(
+        tx,
+        by.owner,
+        id,
+        Action::Cancel,
+        By::developer(by.key),
+        by.time(now),
+    )
 }

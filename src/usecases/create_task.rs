@@ -27,6 +27,7 @@ pub fn create_task(
     funding: &Funding,
     now: Timestamp,
 ) -> Result<Task, Refusal> {
+    let now = by.time(now);
     let mut task = Task::create(id, by.owner, by.tier, new, now);
     let mut entry = None;
     let mut moves = vec![told(&task, None, By::developer(by.key))?];

@@ -4,6 +4,7 @@ mod act;
 mod advance_task;
 mod announce;
 mod authenticate;
+mod by_clock;
 mod cancel_task;
 mod create_account;
 mod create_api_key;
@@ -19,6 +20,7 @@ mod review_proof;
 mod revoke_api_key;
 mod sign_in_worker;
 mod submit_proof;
+mod test_clock;
 mod update_task;
 mod verify_ledger;
 mod verify_worker;
@@ -29,6 +31,7 @@ pub use act::act;
 pub use advance_task::{advance_task, way};
 pub use announce::{BOUNTY_PAGE, announce_bounty, announce_worker};
 pub use authenticate::authenticate;
+pub use by_clock::act_by_clock;
 pub use cancel_task::cancel_task;
 pub use create_account::{OpenedAccount, create_account};
 pub use create_api_key::{IssuedKey, create_api_key};
@@ -45,6 +48,7 @@ pub use review_proof::{Reviewed, approve_proof, reject_proof};
 pub use revoke_api_key::revoke_api_key;
 pub use sign_in_worker::{TOKEN_LIFE, authenticate_worker, issue_token, sign_up_worker};
 pub use submit_proof::submit_proof;
+pub use test_clock::{act_in_test, due_in_test, move_test_clock, reset_test_clock};
 pub use update_task::update_task;
 pub use verify_ledger::{LedgerReport, VerifyError, verify_ledger};
 pub use verify_worker::{
@@ -96,6 +100,8 @@ pub enum Refusal {
     },
     #[error("this proof has been reviewed already")]
     ProofReviewed,
+    #[error("tasks are still open")]
+    TasksOpen,
     #[error("the time to dispute is over")]
     TooLateToDispute,
     #[error("the limit of {limit} tasks a month is reached")]

@@ -1,18 +1,13 @@
 //! What a worker does with a task: takes it, begins, gives it back, contests a rejection.
 
-use std::time::Duration;
-
 use super::Refusal;
 use super::act::{self, Cause};
 use crate::ambient;
 use crate::domain::{
     Action, By, Environment, NotAllowed, PayoutStatus, ProcessorName, QueueItem, QueueItemId,
-    QueueKind, Status, Task, TaskId, Timestamp, WorkerId,
+    QueueKind, Status, Task, TaskId, Timestamp, Windows, WorkerId,
 };
 use crate::store::Tx;
-
-/// How long after a rejection the worker may contest it.
-const DISPUTE_WINDOW: Duration = Duration::from_secs(72 * 60 * 60);
 
 /// Takes a posted task. Of several who try, one gets it.
 pub fn accept_task(
@@ -81,11 +76,11 @@ pub fn dispute_task(
     worker: WorkerId,
     id: TaskId,
     statement: Option<&str>,
+    windows: &Windows,
     now: Timestamp,
 ) -> Result<Task, Refusal> {
     let task = own_task(tx, worker, id)?;
-    let too_late = now > task.status_since.plus(DISPUTE_WINDOW);
-    if too_late && task.status == Status::ProofRejected {
+    if task.status == Status::ProofRejected && !task.can_be_contested(windows, now) {
         return Err(Refusal::TooLateToDispute);
     }
     let cause = Cause {

@@ -14,13 +14,13 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at};
 
 use crate::ambient::{self, Clock};
 use crate::domain::api_key::hex;
 use crate::domain::{AccountId, Attempt, EventId, EventType};
 use crate::outbound::Outbound;
-use crate::store::{Endpoint, Store, StoreError};
+use crate::store::{Endpoint, Store, StoreError, Tx};
 use slots::Slots;
 
 /// How many endpoints a process serves at the same time.
@@ -112,6 +112,30 @@ impl Webhooks {
         }
     }
 
+    /// Makes what is due for one account, or waits until whoever serves it has; not beyond the
+    /// deadline.
+    pub async fn settle(&self, account: AccountId, deadline: Instant) -> Result<(), StoreError> {
+        let stop = watch::Sender::new(false);
+        while Instant::now() < deadline {
+            let (process, now) = (self.0.process.clone(), self.0.clock.now());
+            let due = move |tx: &mut Tx<'_>| Ok(!tx.due_deliveries(account, now, 1)?.is_empty());
+            let served = move |tx: &mut Tx<'_>| tx.endpoint(account);
+            let endpoint = self.0.store.read(served).await?;
+            let enabled = endpoint.is_some_and(|endpoint| endpoint.disabled.is_none());
+            if !enabled || !self.0.store.snapshot(due).await? {
+                return Ok(());
+            }
+            let claim = move |tx: &mut Tx<'_>| tx.claim_endpoint(account, &process, now);
+            let serve = endpoint::serve(self.clone(), account, stop.subscribe());
+            if self.0.store.write(claim).await? {
+                let _ = timeout_at(deadline, serve).await;
+            } else {
+                sleep(PAUSE).await;
+            }
+        }
+        Ok(())
+    }
+
     /// Sends something to an endpoint, now, and tells how that ended.
     pub async fn send(
         &self,
@@ -133,7 +157,7 @@ impl Webhooks {
     async fn claim(&self, limit: usize) -> Result<Vec<AccountId>, StoreError> {
         let now = self.0.clock.now();
         // Mostly there is nothing to do: a look costs less than a transaction.
-        let look = move |tx: &mut crate::store::Tx<'_>| tx.any_endpoint_due(now);
+        let look = move |tx: &mut Tx<'_>| tx.any_endpoint_due(now);
         if limit == 0 || !self.0.store.read(look).await? {
             return Ok(Vec::new());
         }

@@ -32,6 +32,10 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["domain", "ambient", "store", "usecases", "outbound"],
     ),
     (
+        "clockwork",
+        &["domain", "ambient", "store", "usecases", "webhooks"],
+    ),
+    (
         "pages",
         &["domain", "ambient", "store", "payments", "usecases"],
     ),
@@ -51,6 +55,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "objects",
             "outbound",
             "webhooks",
+            "clockwork",
         ],
     ),
     ("settings", &["domain", "files", "store", "outbound"]),
@@ -70,6 +75,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "outbound",
             "push",
             "webhooks",
+            "clockwork",
             "settings",
             "telemetry",
         ],

@@ -265,3 +265,11 @@ impl IntoResponses for WebhookNotConfigured {
         )])
     }
 }
+
+pub struct TasksOpen;
+
+impl IntoResponses for TasksOpen {
+    fn responses() -> Responses {
+        BTreeMap::from([response(409, "TASKS_OPEN", "tasks are still open")])
+    }
+}

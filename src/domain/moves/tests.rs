@@ -6,7 +6,7 @@ use super::*;
 use crate::domain::task::{Category, Location, NewTask, Priority, ProofType, TaskType};
 use crate::domain::{AccountId, Environment, Owner, TaskId, Tier};
 
-const START: Timestamp = Timestamp::from_millis(1_763_200_000_000);
+pub const START: Timestamp = Timestamp::from_millis(1_763_200_000_000);
 
 fn new_task(budget_cents: i64, tier: Tier, task_type: TaskType) -> Task {
     let owner = Owner {
@@ -36,11 +36,11 @@ fn new_task(budget_cents: i64, tier: Tier, task_type: TaskType) -> Task {
     Task::create(TaskId::new(START, &[2; 10]), owner, tier, &new, START)
 }
 
-fn worker() -> WorkerId {
+pub fn worker() -> WorkerId {
     WorkerId::new(START, &[3; 10])
 }
 
-fn task_in(status: Status, proof_attempts: i64) -> Task {
+pub fn task_in(status: Status, proof_attempts: i64) -> Task {
     Task {
         status,
         proof_attempts,

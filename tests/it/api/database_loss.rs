@@ -65,7 +65,7 @@ async fn fills_the_disk(database: &Database) {
     task["description"] = "x".repeat(2_000).into();
     task["instructions"] = "x".repeat(5_000).into();
     let log = database.file().with_extension("db-wal");
-    let limit = std::fs::metadata(log).unwrap().len() + 900_000;
+    let limit = std::fs::metadata(log).unwrap().len() + 4_000_000;
     limit_file_size(server.pid(), &limit.to_string());
     let mut acknowledged = Vec::new();
     let refused = loop {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use legwork::ambient::Clock;
 use legwork::api::{self, App, Shutdown, Timeouts, Wiring};
-use legwork::domain::{AccountId, NewAccount, Tier, Timestamp};
+use legwork::clockwork::Clockwork;
+use legwork::domain::{AccountId, NewAccount, Tier, Timestamp, Windows};
 use legwork::files::{Files, FilesLocation};
 use legwork::jobs::{Channels, Jobs};
 use legwork::outbound::{Outbound, OutboundSettings};
@@ -30,6 +31,8 @@ pub struct TestApp {
     pub payments: Payments,
     /// Nor does this: deliveries are made when a test drains them.
     pub webhooks: Webhooks,
+    /// And time passes when a test lets it.
+    pub clockwork: Clockwork,
     pub app: App,
     pub database: Arc<Database>,
     _stop: Arc<StopOnDrop>,
@@ -128,8 +131,11 @@ impl TestApp {
             contact: "mailto:notices@example.com".to_owned(),
         };
         let shutdown = Shutdown::default();
+        let webhooks = Webhooks::new(store.clone(), clock.clone(), outbound.clone(), delays);
+        let windows = Windows::default();
         let app = App::new(Wiring {
-            webhooks: Webhooks::new(store.clone(), clock.clone(), outbound.clone(), delays),
+            clockwork: Clockwork::new(store.clone(), clock.clone(), windows, webhooks.clone()),
+            webhooks,
             outbound,
             push_key: channels.vapid.public_key(),
             shutdown: shutdown.clone(),
@@ -150,6 +156,7 @@ impl TestApp {
             jobs: Jobs::new(store.clone(), clock.clone(), processor, channels),
             payments,
             webhooks: app.webhooks.clone(),
+            clockwork: app.clockwork.clone(),
             app,
             clock,
             store,

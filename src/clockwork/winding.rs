@@ -1,0 +1,78 @@
+//! Winds the clock of a test environment: what would have happened on the way happens, in its order
+//! and at its time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::Clockwork;
+use crate::domain::{AccountId, TaskId, Timestamp};
+use crate::store::{StoreError, Tx};
+use crate::usecases::{self, Refusal};
+
+/// How long the answer waits for endpoints that take their time.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+impl Clockwork {
+    /// Winds the clock to a moment. Once it returns, everything up to then has happened, and what was
+    /// to be delivered has been tried, as far as endpoints answered in time.
+    pub async fn wind(&self, account: AccountId, to: Timestamp) -> Result<(), Refusal> {
+        let deadline = Instant::now() + PATIENCE;
+        let windows = self.windows;
+        let due = self
+            .store
+            .snapshot(move |tx| usecases::due_in_test(tx, account, &windows));
+        let mut due: BinaryHeap<_> = due.await?.into_iter().map(Reverse).collect();
+        loop {
+            self.webhooks.settle(account, deadline).await?;
+            let task = due.peek().map(|Reverse(next)| *next);
+            let task = task.filter(|(at, _)| *at <= to);
+            let delivery = self.next_delivery(account).await?.filter(|at| *at <= to);
+            match (task, delivery) {
+                (Some((at, id)), delivery) if delivery.is_none_or(|delivery| at <= delivery) => {
+                    due.pop();
+                    if let Some(next) = self.act_in_test(account, id, at).await? {
+                        due.push(Reverse((next, id)));
+                    }
+                }
+                (_, Some(at)) if Instant::now() < deadline => self.move_to(account, at).await?,
+                _ => break,
+            }
+        }
+        self.move_to(account, to).await?;
+        Ok(self.webhooks.settle(account, deadline).await?)
+    }
+
+    /// When the next delivery is due, by the clock of the test environment.
+    async fn next_delivery(&self, account: AccountId) -> Result<Option<Timestamp>, StoreError> {
+        let read = move |tx: &mut Tx<'_>| {
+            let next = tx.next_test_delivery(account)?;
+            let ahead = tx.test_clock(account)?;
+            Ok::<_, StoreError>(next.map(|next| next.plus(ahead)))
+        };
+        self.store.read(read).await
+    }
+
+    async fn act_in_test(
+        &self,
+        account: AccountId,
+        id: TaskId,
+        at: Timestamp,
+    ) -> Result<Option<Timestamp>, Refusal> {
+        let (clock, windows) = (self.clock.clone(), self.windows);
+        let act = self
+            .store
+            .write(move |tx| usecases::act_in_test(tx, account, id, &windows, at, clock.now()));
+        act.await
+    }
+
+    async fn move_to(&self, account: AccountId, to: Timestamp) -> Result<(), Refusal> {
+        let clock = self.clock.clone();
+        let move_clock = self
+            .store
+            .write(move |tx| usecases::move_test_clock(tx, account, to, clock.now()));
+        move_clock.await
+    }
+}

@@ -1,0 +1,225 @@
+//! POST /v1/test_helpers/clock
+
+use legwork::domain::Timestamp;
+use serde_json::{Value, json};
+
+use super::{history, status};
+use crate::support::{Developer, Reply, Response, TestApp, on_both_engines, path, storefront};
+
+on_both_engines!(
+    a_wound_clock_tells_its_time,
+    what_time_brings_about_happens_on_the_way,
+    objects_and_events_carry_that_time,
+    webhooks_are_tried_again_on_the_way,
+    a_clock_goes_forward_only,
+    a_clock_is_set_back_when_nothing_is_open,
+    live_and_others_keep_their_time,
+);
+
+const CLOCK: &str = "/v1/test_helpers/clock";
+const HOUR: i64 = 60 * 60;
+
+async fn wind(dev: &Developer, seconds: i64) -> Value {
+    let body = json!({ "advance_seconds": seconds });
+    dev.test.post(CLOCK, &body).await.expect(200)
+}
+
+async fn advance(dev: &Developer, task: &Value, to: &str) -> Reply {
+    let path = format!(
+        "/v1/test_helpers/tasks/{}/advance",
+        task["id"].as_str().unwrap()
+    );
+    dev.test.post(&path, &json!({ "to": to })).await
+}
+
+async fn a_wound_clock_tells_its_time(app: TestApp) {
+    let dev = app.developer().await;
+    let real = json!({"now": TestApp::NOON, "ahead_seconds": 0});
+    assert_eq!(dev.test.get(CLOCK).await.expect(200), real);
+    let wound = json!({"now": "2026-11-15T13:00:00.000Z", "ahead_seconds": HOUR});
+    assert_eq!(wind(&dev, HOUR).await, wound);
+    assert_eq!(dev.test.get(CLOCK).await.expect(200), wound);
+    let at = json!({"at": "2026-12-24T18:00:00Z"});
+    let wound = dev.test.post(CLOCK, &at).await.expect(200);
+    assert_eq!(wound["now"], "2026-12-24T18:00:00.000Z");
+    let key = [("idempotency-key", "once")];
+    let hour = json!({ "advance_seconds": HOUR });
+    let first = dev.test.post_with(CLOCK, &key, &hour).await.expect(200);
+    assert_eq!(
+        dev.test.post_with(CLOCK, &key, &hour).await.expect(200),
+        first
+    );
+    assert_eq!(
+        dev.test.get(CLOCK).await.expect(200)["now"],
+        "2026-12-24T19:00:00.000Z"
+    );
+}
+
+async fn what_time_brings_about_happens_on_the_way(app: TestApp) {
+    let dev = app.developer().await;
+    let mut body = storefront();
+    body["deadline"] = "2026-11-18T12:00:00Z".into();
+    let mut tasks = Vec::new();
+    for to in [
+        "posted",
+        "assigned",
+        "in_progress",
+        "proof_submitted",
+        "proof_rejected",
+        "disputed",
+    ] {
+        let task = dev.create_task().await;
+        advance(&dev, &task, to).await.expect(200);
+        tasks.push(task);
+    }
+    let due = dev.test.post("/v1/tasks", &body).await.expect(201);
+    let now = async |hours: i64| {
+        wind(&dev, hours * HOUR).await;
+        let mut statuses = Vec::new();
+        for task in tasks.iter().chain([&due]) {
+            statuses.push(status(&dev.test, task).await);
+        }
+        statuses.join(" ")
+    };
+    let start = "posted posted in_progress proof_submitted proof_rejected disputed funded";
+    assert_eq!(now(24).await, start, "not started");
+    let third = "posted posted posted proof_submitted posted disputed expired";
+    assert_eq!(now(48).await, third, "no proof, and a deadline");
+    let week = "posted posted posted completed posted disputed expired";
+    assert_eq!(now(4 * 24).await, week, "no review");
+    let month = "expired expired expired completed expired refunded expired";
+    assert_eq!(now(23 * 24).await, month, "thirty days");
+    let moves = history(&dev.test, &tasks[1]).await;
+    let last: Vec<_> = moves
+        .iter()
+        .rev()
+        .take(2)
+        .map(|made| (made.0.as_str(), made.1.as_str()))
+        .collect();
+    assert_eq!(last, [("expired", "clock"), ("posted", "clock")]);
+    assert_eq!(app.verify().await.differences, Vec::<String>::new());
+}
+
+async fn objects_and_events_carry_that_time(app: TestApp) {
+    let dev = app.developer().await;
+    let task = dev.create_task().await;
+    advance(&dev, &task, "proof_submitted").await.expect(200);
+    // Nine days on the way: the proof is approved after seven of them, not at the end.
+    wind(&dev, 9 * 24 * HOUR).await;
+    let done = dev.test.get(&path(&task)).await.expect(200);
+    assert_eq!(done["completed_at"], "2026-11-22T12:00:00.000Z");
+    let events = dev.test.get("/v1/events?limit=1").await.expect(200);
+    assert_eq!(events["data"][0]["event"], "task.completed");
+    assert_eq!(events["data"][0]["created_at"], "2026-11-22T12:00:00.000Z");
+    let new = dev.create_task().await;
+    assert_eq!(new["created_at"], "2026-11-24T12:00:00.000Z");
+    let cancelled = dev
+        .test
+        .post(&format!("{}/cancel", path(&new)), &json!({}))
+        .await
+        .expect(200);
+    assert_eq!(cancelled["cancelled_at"], "2026-11-24T12:00:00.000Z");
+    wind(&dev, 10 * 24 * HOUR).await;
+    let account = dev.test.get("/v1/account").await.expect(200);
+    assert_eq!(account["tasks_this_month"], 0, "it is December there");
+}
+
+async fn webhooks_are_tried_again_on_the_way(app: TestApp) {
+    let (app, receiver) = app.with_receiver().await;
+    let dev = app.developer().await;
+    receiver.answer(|_| Response::status(500));
+    dev.put_webhook(&receiver.url("/"), json!(["task.funded"]))
+        .await;
+    dev.create_task().await;
+    app.webhooks.drain().await.unwrap();
+    assert_eq!(receiver.received().len(), 1);
+    wind(&dev, 40).await;
+    assert_eq!(receiver.received().len(), 1, "not yet");
+    wind(&dev, 30).await;
+    assert_eq!(receiver.received().len(), 2, "a minute");
+    wind(&dev, 2 * HOUR).await;
+    assert_eq!(receiver.received().len(), 4, "and all the rest");
+    let failed = dev
+        .test
+        .get("/v1/account/webhook/deliveries?status=failed")
+        .await
+        .expect(200);
+    assert_eq!(failed["meta"]["total"], 1);
+    receiver.answer(|_| Response::status(200));
+    dev.create_task().await;
+    wind(&dev, 1).await;
+    assert_eq!(
+        receiver.received().len(),
+        5,
+        "what is due at once needs no time"
+    );
+    let stamp = receiver.received()[4]
+        .header("webhook-timestamp")
+        .unwrap()
+        .to_owned();
+    let real = Timestamp::rule(TestApp::NOON).unwrap().as_millis() / 1_000;
+    assert_eq!(
+        stamp,
+        real.to_string(),
+        "receivers look at their own clocks"
+    );
+}
+
+async fn a_clock_goes_forward_only(app: TestApp) {
+    let dev = app.developer().await;
+    wind(&dev, HOUR).await;
+    for (body, field) in [
+        (json!({"at": TestApp::NOON}), "at"),
+        (json!({"at": "2046-01-01T00:00:00Z"}), "at"),
+        (json!({"at": "tomorrow"}), "at"),
+        (json!({"advance_seconds": 0}), "advance_seconds"),
+        (json!({"advance_seconds": -5}), "advance_seconds"),
+        (json!({"advance_seconds": 1.5}), "advance_seconds"),
+        (
+            json!({"advance_seconds": 9_999_999_999_i64}),
+            "advance_seconds",
+        ),
+        (json!({}), "advance_seconds"),
+        (
+            json!({"advance_seconds": 1, "at": "2026-12-01T00:00:00Z"}),
+            "at",
+        ),
+        (json!({"advance_seconds": 1, "back": true}), "back"),
+    ] {
+        let faulty = dev.test.post(CLOCK, &body).await.faulty_fields();
+        assert_eq!(faulty, [field], "{body}");
+    }
+    for method in ["GET", "POST", "DELETE"] {
+        let refused = dev.live.send(method, CLOCK, &[], "").await;
+        refused.expect_error(403, "TEST_MODE_ONLY");
+    }
+    assert_eq!(dev.test.get(CLOCK).await.expect(200)["ahead_seconds"], HOUR);
+}
+
+async fn a_clock_is_set_back_when_nothing_is_open(app: TestApp) {
+    let dev = app.developer().await;
+    let task = dev.create_task().await;
+    wind(&dev, HOUR).await;
+    dev.test.delete(CLOCK).await.expect_error(409, "TASKS_OPEN");
+    dev.test
+        .post(&format!("{}/cancel", path(&task)), &json!({}))
+        .await
+        .expect(200);
+    let real = dev.test.delete(CLOCK).await.expect(200);
+    assert_eq!(real, json!({"now": TestApp::NOON, "ahead_seconds": 0}));
+    dev.create_task().await;
+    let events = dev.test.get("/v1/events?limit=100").await.expect(200);
+    assert_eq!(events["data"][0]["created_at"], TestApp::NOON);
+    assert_eq!(events["data"][0]["number"], 5);
+}
+
+async fn live_and_others_keep_their_time(app: TestApp) {
+    let (dev, other) = (app.developer().await, app.developer().await);
+    let (live, theirs) = (dev.create_paid_task().await, other.create_task().await);
+    wind(&dev, 100 * 24 * HOUR).await;
+    assert_eq!(status(&dev.live, &live).await, "posted");
+    assert_eq!(status(&other.test, &theirs).await, "funded");
+    let new = dev.create_live_task().await;
+    assert_eq!(new["created_at"], TestApp::NOON);
+    assert_eq!(other.test.get(CLOCK).await.expect(200)["ahead_seconds"], 0);
+}
