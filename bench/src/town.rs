@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use legwork::ambient::{self, Clock};
 use legwork::domain::task::{Category, Location as Place, Priority, ProofType, Skill, TaskType};
@@ -119,6 +120,7 @@ impl Town {
             },
             tier: new.tier,
             status: AccountStatus::Active,
+            ahead: Duration::ZERO,
         };
         let kept = self.sandbox.keep_method(holder.owner.account, METHOD, None);
         let method = PaymentMethod {

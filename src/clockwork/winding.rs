@@ -20,7 +20,7 @@ impl Clockwork {
     /// to be delivered has been tried, as far as endpoints answered in time.
     pub async fn wind(&self, account: AccountId, to: Timestamp) -> Result<(), Refusal> {
         let deadline = Instant::now() + PATIENCE;
-        let windows = self.windows;
+        let (windows, ahead) = (self.windows, to.since(self.clock.now()));
         let due = self
             .store
             .snapshot(move |tx| usecases::due_in_test(tx, account, &windows));
@@ -41,6 +41,8 @@ impl Clockwork {
                 _ => break,
             }
         }
+        // Time has gone on meanwhile, there as well.
+        let to = self.clock.now().plus(ahead);
         self.move_to(account, to).await?;
         Ok(self.webhooks.settle(account, deadline).await?)
     }

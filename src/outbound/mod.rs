@@ -17,7 +17,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use ipnet::IpNet;
 use reqwest::header::HeaderMap;
-use rustls::RootCertStore;
+use rustls::{ClientConfig, RootCertStore};
 
 use crate::tls;
 pub use endpoint::EndpointUrl;
@@ -65,14 +65,21 @@ impl Outbound {
         settings: &OutboundSettings,
         resolver: Arc<dyn Resolver>,
     ) -> Result<Self, String> {
-        let authorities = tls::authorities(settings.authority.as_deref())?;
-        Self::trusting(authorities, Guard::new(resolver, &settings.allow))
+        let guard = Guard::new(resolver, &settings.allow);
+        match &settings.authority {
+            Some(file) => Self::encrypted(tls::client_trusting(file)?, true, guard),
+            None => Self::trusting(tls::authorities(None)?, guard),
+        }
     }
 
     fn trusting(authorities: RootCertStore, guard: Guard) -> Result<Self, String> {
         let trusts_somebody = !authorities.is_empty();
+        Self::encrypted(tls::client(authorities)?, trusts_somebody, guard)
+    }
+
+    fn encrypted(tls: ClientConfig, trusts_somebody: bool, guard: Guard) -> Result<Self, String> {
         let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::client(authorities)?)
+            .tls_backend_preconfigured(tls)
             .dns_resolver(guard.clone())
             .https_only(true)
             .http1_only()

@@ -38,6 +38,32 @@ async fn nothing_is_sent_to_whom_a_certificate_does_not_vouch_for() {
 }
 
 #[tokio::test]
+async fn a_certificate_that_is_named_itself_is_taken_for_what_it_says() {
+    let own = Receiver::with_certificate(Certificate::ItsOwnAuthority).await;
+    let answer = post(&to(&own), &own.url("/")).await.unwrap();
+    assert_eq!(answer.status, 200);
+    // By somebody else's word, it is nobody.
+    let other = Receiver::start().await;
+    let refused = post(&to(&other), &own.url("/")).await;
+    assert!(refused.is_err());
+    for (certificate, reason) in [
+        (
+            Certificate::ItsOwnAuthorityExpired,
+            "its certificate has expired",
+        ),
+        (
+            Certificate::ItsOwnAuthorityOfAnotherName,
+            "its certificate is for another name",
+        ),
+    ] {
+        let receiver = Receiver::with_certificate(certificate).await;
+        let fault = post(&to(&receiver), &receiver.url("/")).await;
+        assert_eq!(fault, Err(unreachable(reason)), "{certificate:?}");
+        assert!(receiver.received().is_empty(), "{certificate:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_certificate_is_for_the_name_in_the_url() {
     let receiver = Receiver::start().await;
     for host in [

@@ -125,6 +125,10 @@ pub enum Certificate {
     OfAnotherName,
     SelfSigned,
     OfAnotherAuthority,
+    /// As `openssl req -x509` makes it: an authority that shows itself.
+    ItsOwnAuthority,
+    ItsOwnAuthorityExpired,
+    ItsOwnAuthorityOfAnotherName,
 }
 
 type Answering = Box<dyn FnMut(&Received) -> Response + Send>;
@@ -215,16 +219,31 @@ impl Receiver {
 fn identity(certificate: Certificate) -> (String, Arc<ServerConfig>) {
     let (ours, other) = (authority("Throw-away CA"), authority("Another CA"));
     let names = match certificate {
-        Certificate::OfAnotherName => vec!["another.example".to_owned()],
+        Certificate::OfAnotherName | Certificate::ItsOwnAuthorityOfAnotherName => {
+            vec!["another.example".to_owned()]
+        }
         _ => NAMES.map(str::to_owned).to_vec(),
     };
     let mut wanted = CertificateParams::new(names).unwrap();
     match certificate {
-        Certificate::Expired => wanted.not_after = date_time_ymd(2020, 1, 1),
+        Certificate::Expired | Certificate::ItsOwnAuthorityExpired => {
+            wanted.not_after = date_time_ymd(2020, 1, 1);
+        }
         Certificate::NotYetValid => wanted.not_before = date_time_ymd(4000, 1, 1),
         _ => {}
     }
     let key = KeyPair::generate().unwrap();
+    if matches!(
+        certificate,
+        Certificate::ItsOwnAuthority
+            | Certificate::ItsOwnAuthorityExpired
+            | Certificate::ItsOwnAuthorityOfAnotherName
+    ) {
+        wanted.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let shown = wanted.self_signed(&key).unwrap();
+        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+        return (shown.pem(), config(shown.der().clone(), key));
+    }
     let shown = match certificate {
         Certificate::SelfSigned => wanted.self_signed(&key),
         Certificate::OfAnotherAuthority => wanted.signed_by(&key, &other),
