@@ -90,10 +90,10 @@ pub async fn advance(
     post: Post,
 ) -> Result<Answer, ApiError> {
     let account = only_in_test(&caller)?.account;
-    let now = caller.holder.time(app.clock.now());
-    let to = given_moment(&post, now)?;
+    let now = app.clock.now();
+    let ahead = given_moment(&post, caller.holder.time(now))?.since(now);
     let wind = async {
-        app.clockwork.wind(account, to).await?;
+        app.clockwork.wind(account, ahead).await?;
         Ok(TestClock::read(&app, account).await?)
     };
     let (asker, ok) = (caller.asker(), StatusCode::OK);

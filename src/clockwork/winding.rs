@@ -16,17 +16,18 @@ use crate::usecases::{self, Refusal};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Clockwork {
-    /// Winds the clock to a moment. Once it returns, everything up to then has happened, and what was
-    /// to be delivered has been tried, as far as endpoints answered in time.
-    pub async fn wind(&self, account: AccountId, to: Timestamp) -> Result<(), Refusal> {
+    /// Winds the clock until it is so far ahead. Once it returns, everything up to then has happened,
+    /// and what was to be delivered has been tried, as far as endpoints answered in time.
+    pub async fn wind(&self, account: AccountId, ahead: Duration) -> Result<(), Refusal> {
         let deadline = Instant::now() + PATIENCE;
-        let (windows, ahead) = (self.windows, to.since(self.clock.now()));
+        let windows = self.windows;
         let due = self
             .store
             .snapshot(move |tx| usecases::due_in_test(tx, account, &windows));
         let mut due: BinaryHeap<_> = due.await?.into_iter().map(Reverse).collect();
         loop {
             self.webhooks.settle(account, deadline).await?;
+            let to = self.clock.now().plus(ahead);
             let task = due.peek().map(|Reverse(next)| *next);
             let task = task.filter(|(at, _)| *at <= to);
             let delivery = self.next_delivery(account).await?.filter(|at| *at <= to);
@@ -41,9 +42,7 @@ impl Clockwork {
                 _ => break,
             }
         }
-        // Time has gone on meanwhile, there as well.
-        let to = self.clock.now().plus(ahead);
-        self.move_to(account, to).await?;
+        self.move_to(account, self.clock.now().plus(ahead)).await?;
         Ok(self.webhooks.settle(account, deadline).await?)
     }
 
