@@ -115,7 +115,6 @@ impl Webhooks {
     /// Makes what is due for one account, or waits until whoever serves it has; not beyond the
     /// deadline.
     pub async fn settle(&self, account: AccountId, deadline: Instant) -> Result<(), StoreError> {
-        let stop = watch::Sender::new(false);
         while Instant::now() < deadline {
             let (process, now) = (self.0.process.clone(), self.0.clock.now());
             let due = move |tx: &mut Tx<'_>| Ok(!tx.due_deliveries(account, now, 1)?.is_empty());
@@ -126,9 +125,14 @@ impl Webhooks {
                 return Ok(());
             }
             let claim = move |tx: &mut Tx<'_>| tx.claim_endpoint(account, &process, now);
-            let serve = endpoint::serve(self.clone(), account, stop.subscribe());
             if self.0.store.write(claim).await? {
-                let _ = timeout_at(deadline, serve).await;
+                // Goes on where this is given up: whoever has claimed an endpoint must give it back.
+                let webhooks = self.clone();
+                let serving = tokio::spawn(async move {
+                    let stop = watch::Sender::new(false);
+                    endpoint::serve(webhooks, account, stop.subscribe()).await;
+                });
+                let _ = timeout_at(deadline, serving).await;
             } else {
                 sleep(PAUSE).await;
             }

@@ -2,16 +2,20 @@
 
 use std::time::Duration;
 
+use legwork::ambient::Clock;
 use legwork::domain::{JobKind, JobName};
 use serde_json::{Value, json};
 
-use crate::support::{GOOD_CARD, TestApp, on_both_engines, storefront};
+use crate::notices::peers::{header, mail_server};
+use crate::support::{Command, GOOD_CARD, Response, Server, TestApp, on_both_engines, storefront};
 
 on_both_engines!(
     a_worker_is_told_of_what_concerns_them,
     a_developer_is_told_of_a_failed_payment,
     a_bounty_is_announced_to_eligible_workers_in_range,
     nobody_is_told_twice,
+    a_notice_is_mailed_where_there_is_a_mail_server,
+    a_notice_is_pushed_and_gone_browsers_are_forgotten,
 );
 
 impl TestApp {
@@ -150,4 +154,81 @@ async fn nobody_is_told_twice(app: TestApp) {
         .await
         .unwrap();
     assert_eq!(app.notices().await.len(), before);
+}
+
+/// The real program, with a real mail server.
+async fn a_notice_is_mailed_where_there_is_a_mail_server(app: TestApp) {
+    app.clock.move_to(Clock::system().now());
+    let port = mail_server().port("plain");
+    let command = Command::new(&["--listen", "127.0.0.1:0", "--log", "warn"]).on(&app.database);
+    let server = Server::spawn(
+        command
+            .env("LEGWORK_SMTP_URL", &format!("smtp://127.0.0.1:{port}"))
+            .env("LEGWORK_MAIL_FROM", "Legwork <notices@legwork.example>"),
+    );
+    let worker = app.sign_up(&[]).await;
+    let verify = format!("/v1/admin/workers/{}/verify", worker.id);
+    let admin = app.admin().await;
+    server
+        .client(admin.key())
+        .post(&verify, &json!({}))
+        .await
+        .expect(200);
+    let sent = async || {
+        let page = admin.get("/v1/admin/notices").await.expect(200);
+        page["data"][0]["status"] == "sent"
+    };
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+    while !sent().await {
+        assert!(tokio::time::Instant::now() < deadline, "no mail was sent");
+        tokio::task::yield_now().await;
+    }
+    let mail = mail_server().mail(&worker.email);
+    assert_eq!(header(&mail, "Subject"), "You are verified");
+    assert_eq!(header(&mail, "From"), "Legwork <notices@legwork.example>");
+}
+
+async fn a_notice_is_pushed_and_gone_browsers_are_forgotten(app: TestApp) {
+    let (app, receiver) = app.with_receiver().await;
+    let worker = app.sign_up(&[]).await;
+    // The browser of RFC 8291, appendix A, and one whose keys are none.
+    let keys = json!({"auth": "BTBZMqHH6r4Tts7J_aSIgg",
+        "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"});
+    for (path, keys) in [
+        ("/browser", &keys),
+        ("/broken", &json!({"auth": "a", "p256dh": "b"})),
+    ] {
+        let body = json!({"endpoint": receiver.url(path), "keys": keys});
+        let subscribed = worker
+            .client
+            .post("/v1/worker/push_subscriptions", &body)
+            .await;
+        subscribed.expect(201);
+    }
+    let decide = async |decision: &str| {
+        let path = format!("/v1/admin/workers/{}/{decision}", worker.id);
+        app.admin().await.post(&path, &json!({})).await.expect(200);
+        app.advance(Duration::from_secs(1));
+        app.jobs.drain().await.unwrap();
+        receiver.received()
+    };
+    let pushed = decide("verify").await;
+    assert_eq!(pushed.len(), 1);
+    assert_eq!(pushed[0].path, "/browser");
+    assert_eq!(pushed[0].header("content-encoding"), Some("aes128gcm"));
+    let key = worker.client.get("/v1/worker/push_key").await.expect(200);
+    let key = key["public_key"].as_str().unwrap();
+    let authorization = pushed[0].header("authorization").unwrap();
+    assert!(
+        authorization.starts_with("vapid t=") && authorization.ends_with(key),
+        "{authorization}"
+    );
+    assert!(
+        !pushed[0].body.windows(8).any(|part| part == b"verified"),
+        "nobody else reads it"
+    );
+    receiver.queue([Response::status(410)]);
+    for (expected, decision) in [(1, "suspend"), (2, "verify"), (2, "suspend"), (2, "verify")] {
+        assert_eq!(decide(decision).await.len(), expected, "{decision}");
+    }
 }

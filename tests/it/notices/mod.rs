@@ -2,7 +2,7 @@
 
 mod mail;
 mod mail_troubles;
-mod peers;
+pub mod peers;
 mod push;
 
 fn tell(story: impl Future<Output = ()>) {
