@@ -151,6 +151,9 @@ fn refusal_kind(refusal: &Refusal) -> (StatusCode, &'static str) {
     match refusal {
         Refusal::Unauthorized => (StatusCode::UNAUTHORIZED, "UNAUTHORIZED"),
         Refusal::AccountSuspended => (StatusCode::FORBIDDEN, "ACCOUNT_SUSPENDED"),
+        Refusal::AccountNotFound => (StatusCode::NOT_FOUND, "ACCOUNT_NOT_FOUND"),
+        Refusal::InvalidAccountState { .. } => (StatusCode::CONFLICT, "INVALID_ACCOUNT_STATE"),
+        Refusal::TasksOpen { .. } | Refusal::MoneyOwed => (StatusCode::CONFLICT, "TASKS_OPEN"),
         Refusal::TaskNotFound => (StatusCode::NOT_FOUND, "TASK_NOT_FOUND"),
         Refusal::ProofNotFound => (StatusCode::NOT_FOUND, "PROOF_NOT_FOUND"),
         Refusal::WorkerNotFound => (StatusCode::NOT_FOUND, "WORKER_NOT_FOUND"),

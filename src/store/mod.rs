@@ -7,6 +7,7 @@ mod accounts;
 mod admin;
 mod api_keys;
 mod deliveries;
+mod erasure;
 mod events;
 mod history;
 mod idempotency;
@@ -22,6 +23,7 @@ mod proofs;
 mod reports;
 mod sandbox;
 mod tasks;
+mod totals;
 mod webhooks;
 mod workers;
 
@@ -184,6 +186,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         admin::ALL,
         api_keys::ALL,
         deliveries::ALL,
+        erasure::ALL,
         events::ALL,
         history::ALL,
         idempotency::ALL,
@@ -199,6 +202,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         reports::ALL,
         sandbox::ALL,
         tasks::ALL,
+        totals::ALL,
         webhooks::ALL,
         workers::ALL,
     ]

@@ -18,5 +18,6 @@ mod outbound;
 mod reports;
 mod store;
 mod stripe;
+mod suspension;
 mod webhooks;
 mod workers;

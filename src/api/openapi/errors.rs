@@ -37,11 +37,7 @@ impl IntoResponses for Common {
                 "UNAUTHORIZED",
                 "the API key is missing, malformed, unknown or revoked",
             ),
-            response(
-                403,
-                "ACCOUNT_SUSPENDED",
-                "the account is suspended or deleted",
-            ),
+            response(403, "ACCOUNT_SUSPENDED", "the account is suspended"),
             response(429, "RATE_LIMITED", "too many requests: try again in 2 s"),
             response(
                 500,
@@ -155,6 +151,15 @@ impl IntoResponses for InvalidWorkerState {
             "INVALID_WORKER_STATE",
             "a worker who is verified cannot be verified",
         )])
+    }
+}
+
+pub struct TasksOpen;
+
+impl IntoResponses for TasksOpen {
+    fn responses() -> Responses {
+        let message = "2 tasks of the account are not over yet";
+        BTreeMap::from([response(409, "TASKS_OPEN", message)])
     }
 }
 
