@@ -2,10 +2,12 @@
 //! against plain creations of live tasks: both run in this process, each on a database of its own.
 
 use std::error::Error;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use legwork::api::Shutdown;
+use legwork::files::{Files, FilesLocation};
 use legwork::jobs::{Channels, Jobs};
 use legwork::outbound::{Outbound, OutboundSettings};
 use legwork::push::Vapid;
@@ -38,8 +40,10 @@ pub fn measure(options: &Options, bed: &mut Bed, report: &mut Report) -> Result<
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    let creations = Scene::new(&runtime, Deed::Create, Ground::new(bed, "creations")?)?;
-    let lives = Scene::new(&runtime, Deed::Life, Ground::new(bed, "lives")?)?;
+    let files = empty_shelves(bed.folder.path())?;
+    let ground = Ground::new(bed, "creations")?;
+    let creations = Scene::new(&runtime, Deed::Create, ground, files.clone())?;
+    let lives = Scene::new(&runtime, Deed::Life, Ground::new(bed, "lives")?, files)?;
     let failed_before = failed_jobs();
     let (sample, plain) = time(options, &lives, &creations)?;
     let failed = failed_jobs() - failed_before;
@@ -92,11 +96,25 @@ struct Scene<'r> {
     runtime: &'r Runtime,
     deed: Deed,
     ground: Ground,
+    files: Files,
     people: Arc<People>,
 }
 
+/// Nobody sends files here.
+fn empty_shelves(folder: &Path) -> Result<Files> {
+    let location = FilesLocation::Folder(folder.join("files"));
+    let incoming = folder.join("incoming");
+    Ok(Files::open(
+        &location,
+        &incoming,
+        "http://127.0.0.1",
+        [0; 32],
+        [],
+    )?)
+}
+
 impl<'r> Scene<'r> {
-    fn new(runtime: &'r Runtime, deed: Deed, ground: Ground) -> Result<Self> {
+    fn new(runtime: &'r Runtime, deed: Deed, ground: Ground, files: Files) -> Result<Self> {
         let mut town = Town::open(&ground)?;
         runtime.block_on(town.populate())?;
         Ok(Self {
@@ -104,6 +122,7 @@ impl<'r> Scene<'r> {
             runtime,
             deed,
             ground,
+            files,
         })
     }
 
@@ -161,7 +180,8 @@ impl Run<'_> {
         let _spawning = self.scene.runtime.enter();
         let processor = Arc::new(self.town.sandbox.clone());
         let (store, clock) = (self.town.store.clone(), self.town.clock.clone());
-        let jobs = Jobs::new(store, clock, processor, self.channels.clone());
+        let (files, channels) = (self.scene.files.clone(), self.channels.clone());
+        let jobs = Jobs::new(store, clock, processor, files, channels);
         let shutdown = self.shutdown.clone();
         self.background
             .spawn(async move { jobs.run(shutdown.started()).await });

@@ -1,17 +1,18 @@
 //! /v1/account and /v1/account/usage
 
-use axum::extract::State;
+use axum::extract::{Request, State};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::App;
 use super::answer::Answer;
 use super::authentication::Caller;
 use super::error::ApiError;
+use super::fields::Fields;
 use super::openapi::{Example, errors};
-use crate::domain::{AccountStatus, EventType, Tier, Timestamp};
+use super::{App, body};
+use crate::domain::{Account, AccountStatus, By, EventType, Tier, Timestamp, account};
 use crate::store::StoreError;
-use crate::usecases::Refusal;
+use crate::usecases::{self, Refusal};
 
 /// The developer's account.
 #[derive(Serialize, ToSchema)]
@@ -46,6 +47,34 @@ pub struct Usage {
     api_keys_count: i64,
 }
 
+impl AccountBody {
+    fn of(account: Account, tasks_this_month: i64) -> Self {
+        Self {
+            id: account.id.to_string(),
+            email: account.email,
+            name: account.name,
+            company: account.company,
+            tier: account.tier,
+            status: account.status,
+            webhook_url: account.webhook_url,
+            webhook_events: account.webhook_events,
+            tasks_this_month,
+            created_at: account.created_at,
+            updated_at: account.updated_at,
+        }
+    }
+}
+
+/// Says that the account is really to be deleted.
+#[derive(ToSchema)]
+#[schema(example = json!({"confirm": "ada@example.com"}))]
+#[allow(dead_code, reason = "documents the body that `delete` reads")]
+pub struct DeleteAccount {
+    /// The account's e-mail address.
+    #[schema(min_length = 3, max_length = 254)]
+    confirm: String,
+}
+
 /// Get the account
 #[utoipa::path(
     get, path = "/v1/account", tag = "Account", operation_id = "getAccount",
@@ -62,19 +91,41 @@ pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiEr
             Ok::<_, Refusal>((account, tx.task_counts(owner)?))
         })
         .await?;
-    Answer::ok(&AccountBody {
-        id: account.id.to_string(),
-        email: account.email,
-        name: account.name,
-        company: account.company,
-        tier: account.tier,
-        status: account.status,
-        webhook_url: account.webhook_url,
-        webhook_events: account.webhook_events,
-        tasks_this_month: counts.this_month(caller.holder.time(app.clock.now())),
-        created_at: account.created_at,
-        updated_at: account.updated_at,
-    })
+    let tasks_this_month = counts.this_month(caller.holder.time(app.clock.now()));
+    Answer::ok(&AccountBody::of(account, tasks_this_month))
+}
+
+/// Delete the account
+///
+/// With all of its keys, in both environments, for good. Refused while a task is open or money is
+/// on its way. The e-mail address is free at once; what is left is erased after 30 days.
+#[utoipa::path(
+    delete, path = "/v1/account", tag = "Account", operation_id = "deleteAccount",
+    request_body = DeleteAccount,
+    responses((status = 200, description = "The account is deleted", body = AccountBody),
+        errors::Common, errors::Body, errors::TasksOpen)
+)]
+pub async fn delete(
+    State(app): State<App>,
+    caller: Caller,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    let object = body::object(request, app.timeouts).await?;
+    let mut fields = Fields::of(&object);
+    let confirm = fields.text("confirm", account::email);
+    fields.finish()?;
+    let (holder, clock) = (caller.holder, app.clock.clone());
+    let id = holder.owner.account;
+    let known = app.store.read(move |tx| tx.account(id)).await?;
+    if known.is_none_or(|account| Some(account.email) != confirm) {
+        let message = "must be the e-mail address of the account";
+        return Err(ApiError::invalid("confirm", message));
+    }
+    let deleted = app
+        .store
+        .write(move |tx| usecases::delete_account(tx, id, &By::developer(holder.key), clock.now()))
+        .await?;
+    Answer::ok(&AccountBody::of(deleted, 0))
 }
 
 /// Get usage

@@ -151,6 +151,9 @@ fn refusal_kind(refusal: &Refusal) -> (StatusCode, &'static str) {
     match refusal {
         Refusal::Unauthorized => (StatusCode::UNAUTHORIZED, "UNAUTHORIZED"),
         Refusal::AccountSuspended => (StatusCode::FORBIDDEN, "ACCOUNT_SUSPENDED"),
+        Refusal::AccountNotFound => (StatusCode::NOT_FOUND, "ACCOUNT_NOT_FOUND"),
+        Refusal::InvalidAccountState { .. } => (StatusCode::CONFLICT, "INVALID_ACCOUNT_STATE"),
+        Refusal::TasksOpen { .. } | Refusal::MoneyOwed => (StatusCode::CONFLICT, "TASKS_OPEN"),
         Refusal::TaskNotFound => (StatusCode::NOT_FOUND, "TASK_NOT_FOUND"),
         Refusal::ProofNotFound => (StatusCode::NOT_FOUND, "PROOF_NOT_FOUND"),
         Refusal::WorkerNotFound => (StatusCode::NOT_FOUND, "WORKER_NOT_FOUND"),
@@ -164,7 +167,6 @@ fn refusal_kind(refusal: &Refusal) -> (StatusCode, &'static str) {
         Refusal::FilesUnavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE"),
         Refusal::DeliveryNotFound => (StatusCode::NOT_FOUND, "DELIVERY_NOT_FOUND"),
         Refusal::WebhookNotConfigured => (StatusCode::CONFLICT, "WEBHOOK_NOT_CONFIGURED"),
-        Refusal::TasksOpen => (StatusCode::CONFLICT, "TASKS_OPEN"),
         Refusal::WebhookDisabled => (StatusCode::CONFLICT, "WEBHOOK_DISABLED"),
         Refusal::KeyNotFound => (StatusCode::NOT_FOUND, "KEY_NOT_FOUND"),
         Refusal::TaskLimitExceeded { .. } => (StatusCode::FORBIDDEN, "TASK_LIMIT_EXCEEDED"),

@@ -24,8 +24,8 @@ use crate::objects::to_json;
 use crate::store::{EventBell, EventFilter, StoreError};
 use crate::usecases::{self, Refusal};
 
-/// How often something is sent even when nothing happens: proxies close what is silent, and a key that
-/// was revoked meanwhile must not go on listening.
+/// How often something is sent even when nothing happens, since proxies close what is silent; and how
+/// often the key is looked at, since one that was revoked meanwhile must not go on listening.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How often events are looked for that another process wrote.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -76,6 +76,7 @@ pub async fn stream(
         after: read.await?,
         ready: VecDeque::from([Bytes::from_static(GREETING.as_bytes())]),
         heard_at: Instant::now(),
+        checked_at: Instant::now(),
         app,
         owner,
         key: caller.key,
@@ -115,6 +116,7 @@ struct Listener {
     after: i64,
     ready: VecDeque<Bytes>,
     heard_at: Instant,
+    checked_at: Instant,
     _place: Place,
 }
 
@@ -136,6 +138,13 @@ impl Listener {
 
     /// Waits for something to say; false when there will be nothing more.
     async fn listen(&mut self) -> Result<bool, StoreError> {
+        // However much there is to say.
+        if self.checked_at.elapsed() >= HEARTBEAT {
+            if !self.still_welcome().await {
+                return Ok(false);
+            }
+            self.checked_at = Instant::now();
+        }
         let rung = self.bell.next();
         let (owner, after) = (self.owner, self.after);
         let read = self
@@ -152,7 +161,6 @@ impl Listener {
             () = sleep(LOOK_EVERY) => {}
             () = sleep_until(self.heard_at + HEARTBEAT) => {
                 self.ready.push_back(Bytes::from_static(b":\n\n"));
-                return Ok(self.still_welcome().await);
             }
             () = self.app.shutdown.started() => return Ok(false),
         }

@@ -62,11 +62,12 @@ impl Modify for Keys {
 }
 
 /// Bodies that are read field by field and refuse a field they do not know.
-const CLOSED: [&str; 16] = [
+const CLOSED: [&str; 17] = [
     "CreateTask",
     "CreateTaskLocation",
     "UpdateTask",
     "CreateKey",
+    "DeleteAccount",
     "PutPaymentMethod",
     "PutWebhook",
     "SignUp",

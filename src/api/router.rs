@@ -33,7 +33,7 @@ fn with_key() -> OpenApiRouter<App> {
         .routes(routes!(evidence::get))
         .routes(routes!(payments::get))
         .routes(routes!(payments::ledger))
-        .routes(routes!(account::get))
+        .routes(routes!(account::get, account::delete))
         .routes(routes!(account::usage))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))

@@ -127,7 +127,7 @@ pub async fn submit(
     }
     let kept = submitting::keep_all(&app, files).await?;
     let proofs = submitting::record(&app, circumstances, kept, move |tx, submission, now| {
-        let task = usecases::own_task(tx, worker, id)?;
+        let task = usecases::own_task_to_prove(tx, worker, id)?;
         usecases::submit_proof(tx, &task, worker, submission, now)
     })
     .await?;

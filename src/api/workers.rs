@@ -247,9 +247,6 @@ pub async fn sign_in(
     let (worker, stored) = known.unzip();
     let right = passwords::verify(password, stored).await.map_err(failed)?;
     let worker = worker.filter(|_| right).ok_or(Refusal::WrongPassword)?;
-    if worker.status == WorkerStatus::Suspended {
-        return Err(Refusal::AccountSuspended.into());
-    }
     let token = Secret::worker_token(&ambient::random());
     let (issued, id, clock) = (token.clone(), worker.id, app.clock.clone());
     app.store

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Failure, argument, block_on, open_store, say};
 use crate::ambient::Clock;
-use crate::domain::{Account, AccountId, NewAccount, Tier, account};
+use crate::domain::{Account, AccountId, By, NewAccount, Tier, Timestamp, account};
 use crate::settings::Settings;
 use crate::store::Tx;
 use crate::usecases::{self, OpenedAccount, Refusal};
@@ -83,6 +83,54 @@ pub fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> 
     }
 }
 
+type Decision = fn(&mut Tx<'_>, AccountId, &By, Timestamp) -> Result<Account, Refusal>;
+
+/// What can be decided on an account: the command, what it does, and the use case.
+pub const DECISIONS: [(&str, &str, Decision); 3] = [
+    (
+        "suspend",
+        "Refuse an account's keys and hide its posted tasks",
+        usecases::suspend_account,
+    ),
+    ("restore", "Undo a suspension", usecases::restore_account),
+    (
+        "delete",
+        "Delete an account of which nothing is open; what is left is erased 30 days later",
+        usecases::delete_account,
+    ),
+];
+
+pub fn decide(settings: &Settings, command: &str, arguments: &ArgMatches) -> Result<(), Failure> {
+    let Some((.., decision)) = DECISIONS.iter().find(|(name, ..)| *name == command) else {
+        unreachable!("clap knows no other command");
+    };
+    let which = argument(arguments, "account", |text| Ok(text.to_owned()))?;
+    let store = open_store(settings)?;
+    let now = Clock::system().now();
+    let given = which.to_lowercase();
+    let decided = block_on(store.write(move |tx| {
+        let account = named(tx, &given)?.ok_or(Refusal::AccountNotFound)?;
+        decision(tx, account.id, &By::COMMAND_LINE, now)
+    }))?;
+    match decided {
+        Ok(account) => {
+            say(format_args!("{which} is now {}.", account.status));
+            Ok(())
+        }
+        Err(Refusal::AccountNotFound) => Err(Failure(format!("there is no account {which}"))),
+        Err(refusal) => Err(refusal.into()),
+    }
+}
+
+/// The account with that id, or that e-mail address in lower case.
+fn named(tx: &mut Tx<'_>, given: &str) -> Result<Option<Account>, Refusal> {
+    let account = match AccountId::parse(given) {
+        Some(id) => tx.account(id)?,
+        None => tx.account_by_email(given)?,
+    };
+    Ok(account)
+}
+
 pub fn set_tier(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
     let which = argument(arguments, "account", |text| Ok(text.to_owned()))?;
     let tier = argument(arguments, "tier", Tier::rule)?;
@@ -90,10 +138,7 @@ pub fn set_tier(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failu
     let now = Clock::system().now();
     let email = which.to_lowercase();
     let changed = block_on(store.write(move |tx| {
-        let account = match AccountId::parse(&email) {
-            Some(id) => tx.account(id)?,
-            None => tx.account_by_email(&email)?,
-        };
+        let account = named(tx, &email)?;
         if let Some(account) = &account {
             tx.set_tier(account.id, tier, now)?;
         }

@@ -10,6 +10,7 @@ mod payments;
 mod report;
 mod sandbox;
 mod serve;
+mod worker;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,12 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             Some(("create", _)) => account::create(&settings, innermost)?,
             Some(("list", _)) => account::list(&settings, innermost)?,
             Some(("set-tier", _)) => account::set_tier(&settings, innermost)?,
+            Some((decision, _)) => account::decide(&settings, decision, innermost)?,
             _ => unreachable!("clap requires one of the above"),
+        },
+        Some(("worker", worker)) => match worker.subcommand() {
+            Some((command, _)) => worker::run(&settings, command, innermost)?,
+            None => unreachable!("clap requires one"),
         },
         Some(("admin", _)) => admin::create_key(&settings, innermost)?,
         Some(("ledger", ledger)) => match ledger.subcommand() {
@@ -101,6 +107,7 @@ fn command() -> Command {
         .arg(config_flag())
         .subcommand(serve_command())
         .subcommand(account_command())
+        .subcommand(worker::command())
         .subcommand(admin::command())
         .subcommand(ledger::command())
         .subcommand(report::command())
@@ -145,6 +152,12 @@ fn account_command() -> Command {
             .long("tier")
             .value_parser(Tier::ALL.iter().map(|t| t.as_str()).collect::<Vec<_>>())
     };
+    let which = || {
+        Arg::new("account")
+            .required(true)
+            .value_name("ID|EMAIL")
+            .help("Which account")
+    };
     let text = |name: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name("TEXT").help(help)
     };
@@ -171,15 +184,16 @@ fn account_command() -> Command {
         .subcommand(
             Command::new("set-tier")
                 .about("Change the tier of an account")
-                .arg(
-                    Arg::new("account")
-                        .required(true)
-                        .value_name("ID|EMAIL")
-                        .help("Which account"),
-                )
+                .arg(which())
                 .arg(tier().required(true).help("The new tier"))
                 .args(database_flags()),
         )
+        .subcommands(account::DECISIONS.map(|(name, about, _)| {
+            Command::new(name)
+                .about(about)
+                .arg(which())
+                .args(database_flags())
+        }))
 }
 
 fn setting_flags(wanted: impl Fn(&str) -> bool) -> Vec<Arg> {

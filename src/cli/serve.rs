@@ -147,7 +147,8 @@ fn bare_address(from: &str) -> &str {
 /// What goes on beside requests, until the service stops.
 fn background(app: &App, channels: Channels) -> JoinHandle<()> {
     let processor = app.payments.processor.clone();
-    let jobs = Jobs::new(app.store.clone(), app.clock.clone(), processor, channels);
+    let (store, clock, files) = (app.store.clone(), app.clock.clone(), app.files.clone());
+    let jobs = Jobs::new(store, clock, processor, files, channels);
     let app = app.clone();
     tokio::spawn(async move {
         let deliveries = app.webhooks.run(app.shutdown.started());

@@ -1,5 +1,7 @@
 //! A developer's account and what its tier grants.
 
+use std::time::Duration;
+
 use super::rules;
 use super::words::words;
 use super::{AccountId, Timestamp};
@@ -31,6 +33,16 @@ impl Tier {
             Self::Enterprise => 60_000,
         }
     }
+}
+
+/// How long after its deletion the rest of an account is erased.
+pub const ERASED_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// Stands where something personal was.
+pub const ERASED: &str = "deleted";
+
+/// Takes the place of a deleted account's e-mail address, which is free from then on.
+pub fn freed_email(id: AccountId) -> String {
+    format!("deleted-{id}@invalid")
 }
 
 words!(AccountStatus {

@@ -59,6 +59,13 @@ impl By {
     }
 }
 
+impl std::fmt::Display for By {
+    /// The one who did it, or what kind of somebody when nobody in particular.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.id.as_deref().unwrap_or(self.maker.as_str()))
+    }
+}
+
 /// One line of the history of a task.
 #[derive(Clone, Debug)]
 pub struct MadeMove {

@@ -27,6 +27,11 @@ words!(
         AnnounceBounty = "announce_bounty",
         /// Tell developers of a worker. The subject is the worker, and the last account that was told.
         AnnounceWorker = "announce_worker",
+        /// Show an account's posted tasks to workers or hide them, as its status says. The subject is
+        /// the account, a mark, and the number of the last task that was looked at.
+        ShowTasks = "show_tasks",
+        /// Erase what is left of a deleted account. The subject is the account, and how far it is.
+        EraseAccount = "erase_account",
         /// Give deliveries up whose endpoint is gone. The subject is the account and since when.
         GiveUpDeliveries = "give_up_deliveries",
     }

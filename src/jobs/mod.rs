@@ -4,6 +4,7 @@
 //! the lease runs out and another one takes over. Each kind of work is one file, which asks the
 //! outside world first and then records the answer and the end of the job in one transaction.
 
+mod accounts;
 mod announce;
 mod charge;
 mod give_up;
@@ -23,6 +24,7 @@ use crate::ambient::{self, Clock};
 use crate::domain::api_key::hex;
 use crate::domain::job::{MAX_ATTEMPTS, delay};
 use crate::domain::{JobKind, TaskId, Timestamp};
+use crate::files::Files;
 use crate::mail::Mailer;
 use crate::outbound::Outbound;
 use crate::payments::{Processor, ProcessorError};
@@ -46,6 +48,7 @@ pub struct Jobs {
     store: Store,
     clock: Clock,
     processor: Arc<dyn Processor>,
+    files: Files,
     channels: Channels,
 }
 
@@ -120,12 +123,14 @@ impl Jobs {
         store: Store,
         clock: Clock,
         processor: Arc<dyn Processor>,
+        files: Files,
         channels: Channels,
     ) -> Self {
         Self {
             store,
             clock,
             processor,
+            files,
             channels,
         }
     }
@@ -225,6 +230,8 @@ impl Jobs {
             JobKind::Push => notice::push(self, job).await,
             JobKind::AnnounceBounty => announce::bounty(self, job).await,
             JobKind::AnnounceWorker => announce::worker(self, job).await,
+            JobKind::ShowTasks => accounts::show_tasks(self, job).await,
+            JobKind::EraseAccount => accounts::erase(self, job).await,
             JobKind::GiveUpDeliveries => give_up::deliveries(self, job).await,
         }
     }

@@ -9,6 +9,7 @@ pub async fn post(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     jobs.record(job, move |tx, _| {
         let task = tx.any_task_to_change(id)?;
         if let Some(task) = task.filter(|task| task.status == Status::Posted) {
+            tx.hold_totals(task.owner)?;
             tx.post_task(&task)?;
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::{Row, StoreError, Tx};
+use crate::domain::account::freed_email;
 use crate::domain::{Account, AccountId, AccountStatus, Environment, EventType, Tier, Timestamp};
 
 /// The columns of a whole row, in the order in which `read` takes them.
@@ -28,6 +29,10 @@ super::statements! {
     PAGE = concat!("SELECT ", columns!(), " FROM accounts WHERE id > ?1 ORDER BY id LIMIT ?2");
     TEST_CLOCK = "SELECT test_ahead_ms FROM accounts WHERE id = ?1";
     SET_TEST_CLOCK = "UPDATE accounts SET test_ahead_ms = ?2 WHERE id = ?1";
+    /// Only by whoever holds the totals: see `hold_totals`.
+    SET_STATUS = "UPDATE accounts SET status = ?2, updated_at = ?3 WHERE id = ?1 AND status = ?4";
+    DELETE = "UPDATE accounts SET status = 'deleted', email = ?2, deleted_at = ?3, updated_at = ?3
+        WHERE id = ?1 AND status = ?4";
     SET_TIER = "UPDATE accounts SET tier = ?2, updated_at = ?3 WHERE id = ?1";
 }
 
@@ -62,6 +67,43 @@ impl Tx<'_> {
 
     pub fn account(&mut self, id: AccountId) -> Result<Option<Account>, StoreError> {
         self.optional(BY_ID, &[id.to_string().into()], read)
+    }
+
+    /// The account, held against other writers until this transaction ends.
+    pub fn account_to_change(&mut self, id: AccountId) -> Result<Option<Account>, StoreError> {
+        self.optional_locked(BY_ID, &[id.to_string().into()], read)
+    }
+
+    pub fn account_is_active(&mut self, id: AccountId) -> Result<bool, StoreError> {
+        let account = self.account(id)?;
+        Ok(account.is_some_and(|account| account.status == AccountStatus::Active))
+    }
+
+    /// Changes the status of an account that this transaction holds, with its totals.
+    pub fn set_account_status(
+        &mut self,
+        account: &Account,
+        status: AccountStatus,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let values = [
+            account.id.to_string().into(),
+            status.as_str().into(),
+            now.into(),
+            account.status.as_str().into(),
+        ];
+        self.execute_one(SET_STATUS, &values)
+    }
+
+    /// Deletes an account that this transaction holds, with its totals, and frees its e-mail address.
+    pub fn delete_account(&mut self, account: &Account, now: Timestamp) -> Result<(), StoreError> {
+        let values = [
+            account.id.to_string().into(),
+            freed_email(account.id).into(),
+            now.into(),
+            account.status.as_str().into(),
+        ];
+        self.execute_one(DELETE, &values)
     }
 
     pub fn account_by_email(&mut self, email: &str) -> Result<Option<Account>, StoreError> {

@@ -2,7 +2,7 @@
 
 use super::{Row, StoreError, Tx};
 use crate::domain::{
-    AdminKeyId, QueueItem, QueueItemId, QueueKind, QueueStatus, TaskId, Timestamp,
+    AdminKeyId, By, QueueItem, QueueItemId, QueueKind, QueueStatus, TaskId, Timestamp,
     VerificationFile, VerificationFileId, WorkerId,
 };
 
@@ -137,7 +137,7 @@ impl Tx<'_> {
         &mut self,
         kind: QueueKind,
         subject: &str,
-        by: AdminKeyId,
+        by: &By,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let values = [

@@ -23,6 +23,7 @@ super::statements! {
     /// A key that was revoked keeps the moment it was revoked first.
     REVOKE = "UPDATE api_keys SET revoked_at = ?3
         WHERE account_id = ?1 AND id = ?2 AND revoked_at IS NULL";
+    REVOKE_ALL = "UPDATE api_keys SET revoked_at = ?2 WHERE account_id = ?1 AND revoked_at IS NULL";
     COUNT_ACTIVE = "SELECT COUNT(*) FROM api_keys WHERE account_id = ?1 AND revoked_at IS NULL";
     HOLDER = "SELECT k.id, k.account_id, k.environment, a.tier, a.status,
             CASE WHEN k.environment = 'test' THEN a.test_ahead_ms ELSE 0 END
@@ -94,6 +95,14 @@ impl Tx<'_> {
             now.into(),
         ];
         self.execute(REVOKE, &values).map(drop)
+    }
+
+    pub fn revoke_api_keys(
+        &mut self,
+        account: AccountId,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.queue(REVOKE_ALL, &[account.to_string().into(), now.into()])
     }
 
     pub fn count_active_api_keys(&mut self, account: AccountId) -> Result<i64, StoreError> {

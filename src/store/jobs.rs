@@ -6,7 +6,7 @@ use crate::domain::{JobKind, JobName, Timestamp};
 super::statements! {
     ADD = "INSERT INTO jobs (kind, subject, run_at, claim, attempts, waits_for, last_error,
             created_at)
-        VALUES (?1, ?2, ?3, NULL, 0, NULL, NULL, ?3)
+        VALUES (?1, ?2, ?3, NULL, 0, NULL, NULL, ?4)
         ON CONFLICT (kind, subject) DO NOTHING";
     DUE = "SELECT kind, subject, attempts FROM jobs WHERE run_at <= ?1 ORDER BY run_at LIMIT ?2";
     ANY_DUE = "SELECT CAST(1 AS BIGINT) FROM jobs WHERE run_at <= ?1 LIMIT 1";
@@ -54,9 +54,20 @@ impl Tx<'_> {
     /// Asks for work, once: what has been asked for already stays as it is.
     pub fn add_job(&mut self, name: &JobName, now: Timestamp) -> Result<(), StoreError> {
         self.left.jobs = true;
+        self.add_job_at(name, now, now)
+    }
+
+    /// Asks for work that is not to be done before that time.
+    pub fn add_job_at(
+        &mut self,
+        name: &JobName,
+        run_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         let values = [
             name.kind.as_str().into(),
             (&name.subject).into(),
+            run_at.into(),
             now.into(),
         ];
         self.queue(ADD, &values)

@@ -31,6 +31,9 @@ super::statements! {
         ORDER BY task_id, step LIMIT ?3");
     TASKS = "SELECT id, account_id, environment, status, budget_cents, escrow_cents, worker_id
         FROM tasks WHERE id > ?1 ORDER BY id LIMIT ?2";
+    /// When no escrow is left, what the processor holds beyond the fees is what workers are owed.
+    OWED = "SELECT CAST(1 AS BIGINT) FROM task_totals WHERE account_id = ?1 AND environment = ?2
+        AND (refunds_cents <> 0 OR processor_cents + fees_cents <> 0)";
     DEVELOPERS = "SELECT account_id, environment, processor_cents, fees_cents, refunds_cents
         FROM task_totals WHERE account_id > ?1 OR (account_id = ?1 AND environment > ?2)
         ORDER BY account_id, environment LIMIT ?3";
@@ -158,6 +161,12 @@ impl Tx<'_> {
                 worker: worker.as_deref().and_then(WorkerId::parse),
             })
         })
+    }
+
+    /// Whether a refund or a transfer of an owner's tasks, all of which are over, is still to be made.
+    pub fn money_is_owed(&mut self, owner: Owner) -> Result<bool, StoreError> {
+        let owed = self.optional(OWED, &owned_by(owner), |row| row.get::<i64>(0))?;
+        Ok(owed.is_some())
     }
 
     pub fn developer_balances_after(

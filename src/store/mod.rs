@@ -8,6 +8,7 @@ mod admin;
 mod api_keys;
 mod deliveries;
 mod due_tasks;
+mod erasure;
 mod events;
 mod history;
 mod idempotency;
@@ -23,6 +24,7 @@ mod proofs;
 mod reports;
 mod sandbox;
 mod tasks;
+mod totals;
 mod webhooks;
 mod workers;
 
@@ -186,6 +188,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         api_keys::ALL,
         deliveries::ALL,
         due_tasks::ALL,
+        erasure::ALL,
         events::ALL,
         history::ALL,
         idempotency::ALL,
@@ -201,6 +204,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         reports::ALL,
         sandbox::ALL,
         tasks::ALL,
+        totals::ALL,
         webhooks::ALL,
         workers::ALL,
     ]

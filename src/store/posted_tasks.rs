@@ -31,9 +31,11 @@ macro_rules! in_square {
 }
 
 super::statements! {
+    /// What is posted while its account is suspended stays hidden until the account is restored.
     POST = "INSERT INTO posted_tasks (task_id, bounty, cell, district, region, latitude, longitude,
             category, required_skills, payout_cents, posted_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+        SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11
+        FROM accounts WHERE id = ?12 AND status = 'active'
         ON CONFLICT (task_id) DO NOTHING";
     WITHDRAW = "DELETE FROM posted_tasks WHERE task_id = ?1";
     IN_CELLS = concat!("SELECT ", columns!(), " FROM posted_tasks
@@ -73,7 +75,8 @@ impl PostedOrder {
 }
 
 impl Tx<'_> {
-    /// Shows a task to workers.
+    /// Shows a task to workers, unless its account is suspended. The totals of its owner must be held:
+    /// the status of the account does not change meanwhile.
     pub fn post_task(&mut self, task: &Task) -> Result<(), StoreError> {
         let place = task.place();
         let skills: Vec<_> = task.required_skills.iter().map(|s| s.as_str()).collect();
@@ -91,6 +94,7 @@ impl Tx<'_> {
                 Json::from(skills).to_string().into(),
                 task.parts().payout_cents.into(),
                 task.status_since.into(),
+                task.owner.account.to_string().into(),
             ],
         )
     }

@@ -56,7 +56,8 @@ super::statements! {
             pending = pending + ?5, funded = funded + ?6, processor_cents = processor_cents + ?7,
             last_event = last_event + ?8,
             last_event_at = CASE WHEN last_event_at > ?9 THEN last_event_at ELSE ?9 END
-        WHERE account_id = ?1 AND environment = ?2 AND (month <> ?3 OR month_tasks < ?4)
+        WHERE account_id = ?1 AND environment = ?2 AND month >= 0
+            AND (month <> ?3 OR month_tasks < ?4)
         RETURNING last_number, last_event, last_event_at";
     COUNT_MOVE = "UPDATE task_totals SET pending = pending + ?3, funded = funded + ?4,
             posted = posted + ?5, assigned = assigned + ?6, in_progress = in_progress + ?7,
@@ -68,6 +69,9 @@ super::statements! {
             last_event_at = CASE WHEN last_event_at > ?19 THEN last_event_at ELSE ?19 END
         WHERE account_id = ?1 AND environment = ?2
         RETURNING last_event, last_event_at";
+    POSTED = concat!("SELECT ", columns!(), ", number FROM tasks
+        WHERE account_id = ?1 AND environment = ?2 AND status = 'posted' AND number > ?3
+        ORDER BY number LIMIT ?4");
     WITH_POSTED = "SELECT account_id FROM task_totals
         WHERE environment = 'live' AND posted > 0 AND account_id > ?1 ORDER BY account_id LIMIT ?2";
     POSTED_SKILLS = "SELECT DISTINCT required_skills FROM tasks
@@ -362,6 +366,18 @@ impl Tx<'_> {
         let mut values = owned_by(owner);
         values.push(status.as_str().into());
         self.all(IN_STATUS, &values, read)
+    }
+
+    /// Up to `limit` posted tasks of an owner after the one with that number, each with its own.
+    pub fn posted_tasks_of(
+        &mut self,
+        owner: Owner,
+        after: i64,
+        limit: i64,
+    ) -> Result<Vec<(i64, Task)>, StoreError> {
+        let mut values = owned_by(owner);
+        values.extend([after.into(), limit.into()]);
+        self.all(POSTED, &values, |row| Ok((row.get(32)?, read(row)?)))
     }
 
     /// Up to `limit` accounts that have live tasks posted, after the one with that id.

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::{Row, StoreError, Tx, words};
 use crate::domain::geo::Point;
 use crate::domain::task::Skill;
-use crate::domain::{PushSubscriptionId, Timestamp, Worker, WorkerId, WorkerStatus};
+use crate::domain::{PushSubscriptionId, TaskId, Timestamp, Worker, WorkerId, WorkerStatus};
 
 /// The columns of a whole worker, in the order in which `read` takes them.
 macro_rules! columns {
@@ -33,6 +33,9 @@ super::statements! {
         WHERE id = ?1";
     OPEN_TASKS = "SELECT COUNT(*) FROM tasks WHERE worker_id = ?1 AND status IN ('assigned',
         'in_progress', 'proof_submitted', 'proof_rejected', 'disputed')";
+    IN_HAND = "SELECT id FROM tasks
+        WHERE worker_id = ?1 AND status IN ('assigned', 'in_progress', 'proof_rejected')
+            AND environment = 'live' ORDER BY id";
     ADD_TOKEN = "INSERT INTO worker_tokens (token_hash, worker_id, created_at, expires_at)
         VALUES (?1, ?2, ?3, ?4)";
     HOLDER = concat!("SELECT ", columns!(), " FROM workers WHERE id =
@@ -146,24 +149,20 @@ impl Tx<'_> {
         )
     }
 
+    /// Stores the status of a worker that was in another one.
     pub fn set_worker_status(
         &mut self,
         worker: &Worker,
-        status: WorkerStatus,
-        now: Timestamp,
+        from: WorkerStatus,
     ) -> Result<(), StoreError> {
-        let verified_at = match status {
-            WorkerStatus::Verified => Some(now),
-            _ => worker.verified_at,
-        };
         self.execute_one(
             SET_STATUS,
             &[
                 worker.id.to_string().into(),
-                status.as_str().into(),
-                verified_at.into(),
-                now.into(),
                 worker.status.as_str().into(),
+                worker.verified_at.into(),
+                worker.updated_at.into(),
+                from.as_str().into(),
             ],
         )
     }
@@ -183,6 +182,13 @@ impl Tx<'_> {
     pub fn count_open_tasks(&mut self, worker: WorkerId) -> Result<i64, StoreError> {
         let count = self.optional(OPEN_TASKS, &[worker.to_string().into()], |row| row.get(0))?;
         Ok(count.unwrap_or(0))
+    }
+
+    /// The live tasks that a worker has to go on with, in the order in which they are held.
+    pub fn tasks_in_hand(&mut self, worker: WorkerId) -> Result<Vec<TaskId>, StoreError> {
+        self.all(IN_HAND, &[worker.to_string().into()], |row| {
+            row.parse(0, TaskId::parse)
+        })
     }
 
     pub fn add_worker_token(

@@ -32,6 +32,9 @@ pub fn announce_bounty(
     else {
         return Ok(None);
     };
+    if !tx.account_is_active(task.owner.account)? {
+        return Ok(None);
+    }
     let place = task.place();
     let reach = MAX_RADIUS_KM / KM_PER_DEGREE;
     let (south, last) = match after {

@@ -8,6 +8,8 @@ pub fn authenticate(tx: &mut Tx<'_>, key: &Secret) -> Result<KeyHolder, Refusal>
     let holder = tx.key_holder(&key.hash())?.ok_or(Refusal::Unauthorized)?;
     match holder.status {
         AccountStatus::Active => Ok(holder),
-        AccountStatus::Suspended | AccountStatus::Deleted => Err(Refusal::AccountSuspended),
+        AccountStatus::Suspended => Err(Refusal::AccountSuspended),
+        // A key made while the account was deleted is as good as revoked.
+        AccountStatus::Deleted => Err(Refusal::Unauthorized),
     }
 }

@@ -49,8 +49,11 @@ pub fn create_task(
     let limit = by.tier.tasks_per_month();
     if tx.insert_task(&task, entry.as_ref(), &moves, limit)? {
         Ok(task)
-    } else {
+    } else if tx.account_is_active(by.owner.account)? {
         Err(Refusal::TaskLimitExceeded { limit })
+    } else {
+        // Deleted since the key was looked at.
+        Err(Refusal::Unauthorized)
     }
 }
 

@@ -3,12 +3,15 @@
 mod act;
 mod advance_task;
 mod announce;
+mod audit;
 mod authenticate;
 mod by_clock;
 mod cancel_task;
 mod create_account;
 mod create_api_key;
 mod create_task;
+mod delete_account;
+mod erase_account;
 mod evidence;
 mod find_tasks;
 mod notify;
@@ -20,6 +23,7 @@ mod review_proof;
 mod revoke_api_key;
 mod sign_in_worker;
 mod submit_proof;
+mod suspend_account;
 mod test_clock;
 mod update_task;
 mod verify_ledger;
@@ -36,6 +40,10 @@ pub use cancel_task::cancel_task;
 pub use create_account::{OpenedAccount, create_account};
 pub use create_api_key::{IssuedKey, create_api_key};
 pub use create_task::{Funding, create_task};
+pub use delete_account::delete_account;
+pub use erase_account::{
+    ErasedPage, TasksPage, erase_account, erase_page, erase_traces, page_to_erase,
+};
 pub use evidence::{Evidence, Finding, evidence};
 pub use find_tasks::{Found, FoundCursor, Search, SearchOrder, find_tasks};
 pub use payment::{
@@ -48,19 +56,21 @@ pub use review_proof::{Reviewed, approve_proof, reject_proof};
 pub use revoke_api_key::revoke_api_key;
 pub use sign_in_worker::{TOKEN_LIFE, authenticate_worker, issue_token, sign_up_worker};
 pub use submit_proof::submit_proof;
+pub use suspend_account::{restore_account, show_posted_tasks, suspend_account};
 pub use test_clock::{act_in_test, due_in_test, move_test_clock, reset_test_clock};
 pub use update_task::update_task;
 pub use verify_ledger::{LedgerReport, VerifyError, verify_ledger};
 pub use verify_worker::{
-    authenticate_admin, refuse_worker, send_verification, suspend_worker, verify_worker,
+    authenticate_admin, refuse_worker, restore_worker, send_verification, suspend_worker,
+    verify_worker,
 };
 pub use webhook::{
     DeliveryOutcome, endpoint_of, give_up_deliveries, put_webhook, record_deliveries, redeliver,
     remove_webhook, rotate_webhook_secret,
 };
-pub use worker_acts::{accept_task, act_on_own_task, dispute_task, own_task};
+pub use worker_acts::{accept_task, act_on_own_task, dispute_task, own_task_to_prove};
 
-use crate::domain::{NotAllowed, NotEligible, WorkerStatus};
+use crate::domain::{AccountStatus, NotAllowed, NotEligible, WorkerStatus};
 use crate::payments::ProcessorError;
 use crate::store::StoreError;
 
@@ -69,8 +79,19 @@ use crate::store::StoreError;
 pub enum Refusal {
     #[error("the API key is missing, malformed, unknown or revoked")]
     Unauthorized,
-    #[error("the account is suspended or deleted")]
+    #[error("the account is suspended")]
     AccountSuspended,
+    #[error("no such account")]
+    AccountNotFound,
+    #[error("an account that is {status} cannot {what}")]
+    InvalidAccountState {
+        status: AccountStatus,
+        what: &'static str,
+    },
+    #[error("{open} tasks of the account are not over yet")]
+    TasksOpen { open: i64 },
+    #[error("money of the account's tasks is still on its way; try again later")]
+    MoneyOwed,
     #[error("no such task")]
     TaskNotFound,
     #[error("no such proof")]
@@ -100,8 +121,6 @@ pub enum Refusal {
     },
     #[error("this proof has been reviewed already")]
     ProofReviewed,
-    #[error("tasks are still open")]
-    TasksOpen,
     #[error("the time to dispute is over")]
     TooLateToDispute,
     #[error("the limit of {limit} tasks a month is reached")]

@@ -62,8 +62,9 @@ pub fn due_in_test(
 /// Back to real time, which only works where nothing would have happened in the future.
 pub fn reset_test_clock(tx: &mut Tx<'_>, account: AccountId) -> Result<(), Refusal> {
     tx.test_clock_to_change(account)?;
-    if tx.task_counts(test(account))?.open() > 0 {
-        return Err(Refusal::TasksOpen);
+    let open = tx.task_counts(test(account))?.open();
+    if open > 0 {
+        return Err(Refusal::TasksOpen { open });
     }
     tx.set_test_clock(account, Duration::ZERO)?;
     Ok(tx.forget_event_time(test(account))?)

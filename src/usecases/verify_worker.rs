@@ -1,12 +1,16 @@
 //! Workers are verified: their documents go to the admins, who decide.
 
+use serde_json::json;
+
+use super::act::{self, Cause};
 use super::announce::announcement;
+use super::audit::audit;
 use super::{Refusal, notify};
 use crate::ambient;
 use crate::domain::notice::{self, Words};
 use crate::domain::{
-    AdminKeyId, JobKind, JobName, NoticeKind, QueueItem, QueueItemId, QueueKind, Secret, Timestamp,
-    VerificationFile, Worker, WorkerId, WorkerStatus,
+    Action, AdminKeyId, By, JobKind, JobName, NoticeKind, QueueItem, QueueItemId, QueueKind,
+    Secret, Status, Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
 };
 use crate::store::Tx;
 
@@ -43,7 +47,7 @@ pub fn send_verification(
 pub fn verify_worker(
     tx: &mut Tx<'_>,
     worker: WorkerId,
-    by: AdminKeyId,
+    by: &By,
     now: Timestamp,
 ) -> Result<Worker, Refusal> {
     let worker = held(tx, worker)?;
@@ -60,14 +64,14 @@ pub fn verify_worker(
         notice::verified(),
         now,
     )?;
-    Ok(worker)
+    audited(tx, by, "worker.verified", worker, json!({}), now)
 }
 
 /// The documents were not enough: the worker may send others.
 pub fn refuse_worker(
     tx: &mut Tx<'_>,
     worker: WorkerId,
-    by: AdminKeyId,
+    by: &By,
     now: Timestamp,
 ) -> Result<Worker, Refusal> {
     let worker = held(tx, worker)?;
@@ -82,20 +86,95 @@ pub fn refuse_worker(
         notice::refused(),
         now,
     )?;
-    Ok(worker)
+    audited(tx, by, "worker.refused", worker, json!({}), now)
 }
 
 pub fn suspend_worker(
     tx: &mut Tx<'_>,
     worker: WorkerId,
-    by: AdminKeyId,
+    by: &By,
     now: Timestamp,
 ) -> Result<Worker, Refusal> {
     let worker = held(tx, worker)?;
     if worker.status == WorkerStatus::Suspended {
         return refuse(&worker, "be suspended");
     }
-    decided(tx, worker, WorkerStatus::Suspended, by, now)
+    let worker = decided(tx, worker, WorkerStatus::Suspended, by, now)?;
+    let released = give_tasks_back(tx, worker.id, by, now)?;
+    let details = json!({ "released_tasks": released });
+    audited(tx, by, "worker.suspended", worker, details, now)
+}
+
+/// What the worker has not done goes to others. Proof that is being looked at stays: what was earned
+/// is paid.
+fn give_tasks_back(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    by: &By,
+    now: Timestamp,
+) -> Result<Vec<String>, Refusal> {
+    let mut tasks = Vec::new();
+    // All tasks are held before the first totals are: that is the order of locks.
+    for id in tx.tasks_in_hand(worker)? {
+        let task = tx.any_task_to_change(id)?;
+        tasks.extend(task.filter(|task| task.worker == Some(worker) && in_hand(task.status)));
+    }
+    tasks.sort_by_key(|task| (task.owner.account.to_string(), task.id.to_string()));
+    let cause = Cause {
+        reason: Some("the worker was suspended"),
+        ..by.clone().into()
+    };
+    for task in &tasks {
+        act::make(tx, task, Action::Release, &cause, now)?;
+    }
+    Ok(tasks.iter().map(|task| task.id.to_string()).collect())
+}
+
+fn in_hand(status: Status) -> bool {
+    matches!(
+        status,
+        Status::Assigned | Status::InProgress | Status::ProofRejected
+    )
+}
+
+/// Back to what the worker was: verified, or not yet.
+pub fn restore_worker(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    by: &By,
+    now: Timestamp,
+) -> Result<Worker, Refusal> {
+    let worker = held(tx, worker)?;
+    if worker.status != WorkerStatus::Suspended {
+        return refuse(&worker, "be restored");
+    }
+    let status = match worker.verified_at {
+        Some(_) => WorkerStatus::Verified,
+        None => WorkerStatus::Unverified,
+    };
+    let worker = set(tx, worker, status, now)?;
+    audited(tx, by, "worker.restored", worker, json!({}), now)
+}
+
+/// The last thing that is written.
+fn audited(
+    tx: &mut Tx<'_>,
+    by: &By,
+    action: &str,
+    worker: Worker,
+    details: serde_json::Value,
+    now: Timestamp,
+) -> Result<Worker, Refusal> {
+    audit(
+        tx,
+        by,
+        action,
+        "worker",
+        &worker.id.to_string(),
+        details,
+        now,
+    )?;
+    Ok(worker)
 }
 
 /// Each decision is an occasion of its own.
@@ -125,7 +204,7 @@ fn decided(
     tx: &mut Tx<'_>,
     worker: Worker,
     status: WorkerStatus,
-    by: AdminKeyId,
+    by: &By,
     now: Timestamp,
 ) -> Result<Worker, Refusal> {
     let subject = worker.id.to_string();
@@ -139,13 +218,14 @@ fn set(
     status: WorkerStatus,
     now: Timestamp,
 ) -> Result<Worker, Refusal> {
-    if worker.status != status {
-        tx.set_worker_status(&worker, status, now)?;
-    }
+    let from = worker.status;
     worker.status = status;
     worker.updated_at = now;
     if status == WorkerStatus::Verified {
-        worker.verified_at = Some(now);
+        worker.verified_at = worker.verified_at.or(Some(now));
+    }
+    if from != status {
+        tx.set_worker_status(&worker, from)?;
     }
     Ok(worker)
 }

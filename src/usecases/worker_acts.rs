@@ -5,7 +5,7 @@ use super::act::{self, Cause};
 use crate::ambient;
 use crate::domain::{
     Action, By, Environment, NotAllowed, PayoutStatus, ProcessorName, QueueItem, QueueItemId,
-    QueueKind, Status, Task, TaskId, Timestamp, Windows, WorkerId,
+    QueueKind, Status, Task, TaskId, Timestamp, Windows, WorkerId, WorkerStatus,
 };
 use crate::store::Tx;
 
@@ -27,7 +27,12 @@ pub fn accept_task(
     let payout = payout.map_or(PayoutStatus::None, |account| account.status);
     holder.may_accept(&task, payout, tx.count_open_tasks(worker)?)?;
     let cause = By::worker(worker).into();
-    act::make(tx, &task, Action::Accept { worker }, &cause, now)
+    let accepted = act::make(tx, &task, Action::Accept { worker }, &cause, now)?;
+    // Asked after the move, which holds the totals: nobody suspends the account until it is kept.
+    if !tx.account_is_active(task.owner.account)? {
+        return Err(Refusal::TaskNotFound);
+    }
+    Ok(accepted)
 }
 
 /// A task that somebody else has is as good as gone; the state says why it cannot be taken.
@@ -49,13 +54,22 @@ fn live_task(tx: &mut Tx<'_>, id: TaskId) -> Result<Task, Refusal> {
 }
 
 /// The task that this worker has; anybody else's is not found.
-pub fn own_task(tx: &mut Tx<'_>, worker: WorkerId, id: TaskId) -> Result<Task, Refusal> {
+fn own_task(tx: &mut Tx<'_>, worker: WorkerId, id: TaskId) -> Result<Task, Refusal> {
     let task = live_task(tx, id)?;
     if task.worker == Some(worker) {
         Ok(task)
     } else {
         Err(Refusal::TaskNotFound)
     }
+}
+
+/// The task that this worker wants to prove; one who was suspended meanwhile may not try again.
+pub fn own_task_to_prove(tx: &mut Tx<'_>, worker: WorkerId, id: TaskId) -> Result<Task, Refusal> {
+    let holder = tx.worker(worker)?.ok_or(Refusal::Unauthorized)?;
+    if holder.status == WorkerStatus::Suspended {
+        return Err(Refusal::AccountSuspended);
+    }
+    own_task(tx, worker, id)
 }
 
 /// Begins a task, or gives it back.

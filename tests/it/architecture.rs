@@ -24,7 +24,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "jobs",
         &[
-            "domain", "ambient", "store", "payments", "usecases", "mail", "push", "outbound",
+            "domain", "ambient", "store", "files", "payments", "usecases", "mail", "push",
+            "outbound",
         ],
     ),
     (

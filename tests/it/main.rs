@@ -18,6 +18,7 @@ mod outbound;
 mod reports;
 mod store;
 mod stripe;
+mod suspension;
 mod time;
 mod webhooks;
 mod workers;

@@ -10,11 +10,11 @@ use crate::api::error::ApiError;
 use crate::api::openapi::errors;
 use crate::api::path::IdPath;
 use crate::api::workers::{WorkerBody, payout_status};
-use crate::domain::{AdminKeyId, Timestamp, Worker, WorkerId};
+use crate::domain::{By, Timestamp, Worker, WorkerId};
 use crate::store::Tx;
 use crate::usecases::{self, Refusal};
 
-type Decision = fn(&mut Tx<'_>, WorkerId, AdminKeyId, Timestamp) -> Result<Worker, Refusal>;
+type Decision = fn(&mut Tx<'_>, WorkerId, &By, Timestamp) -> Result<Worker, Refusal>;
 
 async fn decide(
     app: &App,
@@ -27,7 +27,7 @@ async fn decide(
     let (id, clock) = (id.ok_or(Refusal::WorkerNotFound)?, app.clock.clone());
     let worker = app
         .store
-        .write(move |tx| decision(tx, id, admin, clock.now()))
+        .write(move |tx| decision(tx, id, &By::admin(admin), clock.now()))
         .await?;
     let payout = payout_status(app, id).await?;
     Answer::ok(&WorkerBody::of(worker, payout))

@@ -37,11 +37,7 @@ impl IntoResponses for Common {
                 "UNAUTHORIZED",
                 "the API key is missing, malformed, unknown or revoked",
             ),
-            response(
-                403,
-                "ACCOUNT_SUSPENDED",
-                "the account is suspended or deleted",
-            ),
+            response(403, "ACCOUNT_SUSPENDED", "the account is suspended"),
             response(429, "RATE_LIMITED", "too many requests: try again in 2 s"),
             response(
                 500,
@@ -158,6 +154,15 @@ impl IntoResponses for InvalidWorkerState {
     }
 }
 
+pub struct TasksOpen;
+
+impl IntoResponses for TasksOpen {
+    fn responses() -> Responses {
+        let message = "2 tasks of the account are not over yet";
+        BTreeMap::from([response(409, "TASKS_OPEN", message)])
+    }
+}
+
 pub struct TestModeOnly;
 
 impl IntoResponses for TestModeOnly {
@@ -263,13 +268,5 @@ impl IntoResponses for WebhookNotConfigured {
             "WEBHOOK_NOT_CONFIGURED",
             "no webhook is configured",
         )])
-    }
-}
-
-pub struct TasksOpen;
-
-impl IntoResponses for TasksOpen {
-    fn responses() -> Responses {
-        BTreeMap::from([response(409, "TASKS_OPEN", "tasks are still open")])
     }
 }

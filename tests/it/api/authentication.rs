@@ -68,8 +68,11 @@ async fn the_key_comes_before_everything_else(app: TestApp) {
 }
 
 async fn a_suspended_account_is_refused(app: TestApp) {
-    let dev = app.developer().await;
-    for status in ["suspended", "deleted"] {
+    for (status, answer) in [
+        ("suspended", (403, "ACCOUNT_SUSPENDED")),
+        ("deleted", (401, "UNAUTHORIZED")),
+    ] {
+        let dev = app.developer().await;
         let put = format!(
             "UPDATE accounts SET status = '{status}' WHERE id = '{}'",
             dev.account_id
@@ -77,7 +80,7 @@ async fn a_suspended_account_is_refused(app: TestApp) {
         app.database.execute(&put).await;
         for client in [&dev.test, &dev.live] {
             let reply = client.get("/v1/account").await;
-            reply.expect_error(403, "ACCOUNT_SUSPENDED");
+            reply.expect_error(answer.0, answer.1);
         }
     }
 }

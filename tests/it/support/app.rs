@@ -153,7 +153,13 @@ impl TestApp {
         let processor = payments.processor.clone();
         Self {
             address,
-            jobs: Jobs::new(store.clone(), clock.clone(), processor, channels),
+            jobs: Jobs::new(
+                store.clone(),
+                clock.clone(),
+                processor,
+                app.files.clone(),
+                channels,
+            ),
             payments,
             webhooks: app.webhooks.clone(),
             clockwork: app.clockwork.clone(),

@@ -175,8 +175,10 @@ async fn documents_go_to_the_admins(app: TestApp) {
     assert_eq!(queue["data"], json!([]));
     let suspend = format!("{worker_path}/suspend");
     admin.post(&suspend, &json!({})).await.expect(200);
-    let suspended = worker.client.get("/v1/worker").await;
-    suspended.expect_error(403, "ACCOUNT_SUSPENDED");
+    let suspended = worker.client.get("/v1/worker").await.expect(200);
+    assert_eq!(suspended["status"], "suspended");
+    let sent = worker.client.send_form(path, &parts).await;
+    sent.expect_error(409, "INVALID_WORKER_STATE");
 }
 
 async fn the_profile_can_be_changed(app: TestApp) {

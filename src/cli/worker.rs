@@ -1,0 +1,151 @@
+//! `legwork worker ...`
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Value, json};
+
+use super::{Failure, argument, block_on, database_flags, open_store, say};
+use crate::ambient::Clock;
+use crate::domain::{By, Timestamp, Worker, WorkerId, WorkerStatus};
+use crate::settings::Settings;
+use crate::store::Tx;
+use crate::usecases::{self, Refusal};
+
+const AT_ONCE: i64 = 500;
+
+type Decision = fn(&mut Tx<'_>, WorkerId, &By, Timestamp) -> Result<Worker, Refusal>;
+
+/// What can be decided on a worker: the command, what it does, and the use case.
+const DECISIONS: [(&str, &str, Decision); 4] = [
+    ("verify", "Let a worker take tasks", usecases::verify_worker),
+    (
+        "refuse",
+        "Refuse the documents that a worker sent",
+        usecases::refuse_worker,
+    ),
+    (
+        "suspend",
+        "Give a worker's tasks to others and let the worker take no more",
+        usecases::suspend_worker,
+    ),
+    ("restore", "Undo a suspension", usecases::restore_worker),
+];
+
+pub fn command() -> Command {
+    let decisions = DECISIONS.map(|(name, about, _)| {
+        Command::new(name)
+            .about(about)
+            .arg(
+                Arg::new("worker")
+                    .required(true)
+                    .value_name("ID|EMAIL")
+                    .help("Which worker"),
+            )
+            .args(database_flags())
+    });
+    Command::new("worker")
+        .about("Those who go there and do it")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(list_command())
+        .subcommands(decisions)
+}
+
+fn list_command() -> Command {
+    let statuses: Vec<_> = WorkerStatus::ALL.iter().map(|s| s.as_str()).collect();
+    Command::new("list")
+        .about("List all workers")
+        .arg(
+            Arg::new("status")
+                .long("status")
+                .value_parser(statuses)
+                .help("Only those in this status"),
+        )
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("Print JSON"),
+        )
+        .args(database_flags())
+}
+
+pub fn run(settings: &Settings, command: &str, arguments: &ArgMatches) -> Result<(), Failure> {
+    match DECISIONS.iter().find(|(name, ..)| *name == command) {
+        Some((_, _, decision)) => decide(settings, arguments, *decision),
+        None => list(settings, arguments),
+    }
+}
+
+fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
+    let status = arguments.get_one::<String>("status");
+    let status = status.and_then(|word| WorkerStatus::parse(word));
+    let json = arguments.get_flag("json");
+    let store = open_store(settings)?;
+    if !json {
+        say(format_args!("{:32}  {:10}  E-MAIL", "ID", "STATUS"));
+    }
+    let mut after = None;
+    loop {
+        let page = block_on(store.snapshot(move |tx| tx.workers_after(after, AT_ONCE)))??;
+        for worker in &page {
+            if status.is_none_or(|status| status == worker.status) {
+                print(worker, json);
+            }
+        }
+        after = page.last().map(|worker| worker.id);
+        if (page.len() as i64) < AT_ONCE {
+            return Ok(());
+        }
+    }
+}
+
+fn print(worker: &Worker, json: bool) {
+    if json {
+        return say(as_json(worker));
+    }
+    let Worker {
+        id, status, email, ..
+    } = worker;
+    say(format_args!("{id}  {:10}  {email}", status.as_str()));
+}
+
+fn decide(settings: &Settings, arguments: &ArgMatches, decision: Decision) -> Result<(), Failure> {
+    let which = argument(arguments, "worker", |text| Ok(text.to_owned()))?;
+    let store = open_store(settings)?;
+    let now = Clock::system().now();
+    let email = which.to_lowercase();
+    let decided = block_on(store.write(move |tx| {
+        let id = match WorkerId::parse(&email) {
+            Some(id) => Some(id),
+            None => tx.worker_by_email(&email)?.map(|(worker, _)| worker.id),
+        };
+        decision(
+            tx,
+            id.ok_or(Refusal::WorkerNotFound)?,
+            &By::COMMAND_LINE,
+            now,
+        )
+    }))?;
+    match decided {
+        Ok(worker) => {
+            say(format_args!("{} is now {}.", worker.email, worker.status));
+            Ok(())
+        }
+        Err(Refusal::WorkerNotFound) => Err(Failure(format!("there is no worker {which}"))),
+        Err(refusal) => Err(refusal.into()),
+    }
+}
+
+fn as_json(worker: &Worker) -> Value {
+    json!({
+        "id": worker.id.to_string(),
+        "email": worker.email,
+        "name": worker.name,
+        "status": worker.status,
+        "skills": worker.skills,
+        "completed_tasks": worker.completed_tasks,
+        "verified_at": worker.verified_at,
+        "created_at": worker.created_at,
+        "updated_at": worker.updated_at,
+    })
+}

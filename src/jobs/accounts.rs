@@ -1,0 +1,54 @@
+//! What follows when an account is suspended, restored or deleted.
+
+use super::{Done, Failure, Jobs};
+use crate::domain::AccountId;
+use crate::files::FileKey;
+use crate::store::ClaimedJob;
+use crate::usecases::{self, ErasedPage};
+
+/// Shows or hides posted tasks, some at a time: the rest is a job of its own.
+pub async fn show_tasks(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
+    let subject = job.name.subject.clone();
+    jobs.record(job, move |tx, now| {
+        usecases::show_posted_tasks(tx, &subject, now)
+    })
+    .await
+}
+
+/// Erases some tasks of a deleted account, files first, and leaves a job for the rest; after the last
+/// task, all else. Whatever is interrupted is done again.
+pub async fn erase(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
+    let subject = job.name.subject.clone();
+    let read = jobs
+        .store
+        .snapshot(move |tx| usecases::page_to_erase(tx, &subject));
+    match read.await? {
+        ErasedPage::Tasks { files, page } => {
+            delete_files(jobs, &files).await?;
+            jobs.record(job, move |tx, now| usecases::erase_page(tx, &page, now))
+                .await
+        }
+        ErasedPage::Rest(account) => erase_rest(jobs, job, account).await,
+    }
+}
+
+/// That a file is absent is fine.
+async fn delete_files(jobs: &Jobs, files: &[String]) -> Result<(), Failure> {
+    for key in files.iter().filter_map(|key| FileKey::parse(key)) {
+        let deleted = jobs.files.delete(key).await;
+        deleted.map_err(|error| Failure::Unavailable(error.to_string()))?;
+    }
+    Ok(())
+}
+
+async fn erase_rest(jobs: &Jobs, job: &ClaimedJob, account: AccountId) -> Result<Done, Failure> {
+    while jobs
+        .store
+        .write(move |tx| usecases::erase_traces(tx, account))
+        .await?
+    {}
+    jobs.record(job, move |tx, now| {
+        usecases::erase_account(tx, account, now)
+    })
+    .await
+}
