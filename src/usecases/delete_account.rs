@@ -7,7 +7,7 @@ use super::suspend_account::{held, refuse};
 use super::{Refusal, remove_webhook};
 use crate::domain::account::{ERASED_AFTER, freed_email};
 use crate::domain::{
-    Account, AccountId, AccountStatus, By, Environment, JobKind, JobName, Owner, Status, Timestamp,
+    Account, AccountId, AccountStatus, By, Environment, JobKind, JobName, Owner, Timestamp,
 };
 use crate::store::Tx;
 
