@@ -64,6 +64,11 @@ impl<'a> Fields<'a> {
 
     pub fn integer<T>(&mut self, name: &'static str, rule: Rule<i64, T>) -> Option<T> {
         self.require(name);
+        self.optional_integer(name, rule)
+    }
+
+    /// An integer that may be left out or null.
+    pub fn optional_integer<T>(&mut self, name: &'static str, rule: Rule<i64, T>) -> Option<T> {
         let value = self.value(name)?;
         let integer = value
             .as_i64()

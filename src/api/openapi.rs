@@ -62,7 +62,7 @@ impl Modify for Keys {
 }
 
 /// Bodies that are read field by field and refuse a field they do not know.
-const CLOSED: [&str; 15] = [
+const CLOSED: [&str; 19] = [
     "CreateTask",
     "CreateTaskLocation",
     "UpdateTask",
@@ -78,6 +78,10 @@ const CLOSED: [&str; 15] = [
     "Dispute",
     "RejectProof",
     "Advance",
+    "ItemNote",
+    "DecideDispute",
+    "SetTier",
+    "RetryJob",
 ];
 
 /// Says of request bodies that they take no other fields.

@@ -24,7 +24,17 @@ super::statements! {
     BY_ID = concat!("SELECT ", columns!(), " FROM accounts WHERE id = ?1");
     BY_EMAIL = concat!("SELECT ", columns!(), " FROM accounts WHERE email = ?1");
     PAGE = concat!("SELECT ", columns!(), " FROM accounts WHERE id > ?1 ORDER BY id LIMIT ?2");
+    BEFORE = concat!("SELECT ", columns!(), " FROM accounts
+        WHERE id < ?1 AND (?2 = '' OR status = ?2) ORDER BY id DESC LIMIT ?3");
+    SET_STATUS = "UPDATE accounts SET status = ?2, updated_at = ?3 WHERE id = ?1 AND status = ?4";
     SET_TIER = "UPDATE accounts SET tier = ?2, updated_at = ?3 WHERE id = ?1";
+}
+
+/// Which accounts are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct AccountFilter {
+    pub status: Option<AccountStatus>,
+    pub email: Option<String>,
 }
 
 impl Tx<'_> {
@@ -72,6 +82,46 @@ impl Tx<'_> {
     ) -> Result<Vec<Account>, StoreError> {
         let after = after.map(|id| id.to_string()).unwrap_or_default();
         self.all(PAGE, &[after.into(), limit.into()], read)
+    }
+
+    /// The account, held against other writers until this transaction ends.
+    pub fn account_to_change(&mut self, id: AccountId) -> Result<Option<Account>, StoreError> {
+        self.optional_locked(BY_ID, &[id.to_string().into()], read)
+    }
+
+    /// Up to `limit` accounts, newest first, before the given one.
+    pub fn accounts_before(
+        &mut self,
+        filter: &AccountFilter,
+        before: Option<AccountId>,
+        limit: i64,
+    ) -> Result<Vec<Account>, StoreError> {
+        if let Some(email) = &filter.email {
+            let found = self.account_by_email(email)?.into_iter();
+            let fits = |account: &Account| {
+                filter.status.is_none_or(|status| status == account.status)
+                    && before.is_none_or(|before| account.id < before)
+            };
+            return Ok(found.filter(fits).collect());
+        }
+        let status = filter.status.map_or("", AccountStatus::as_str);
+        let before = super::before(before);
+        self.all(BEFORE, &[before.into(), status.into(), limit.into()], read)
+    }
+
+    pub fn set_account_status(
+        &mut self,
+        account: &Account,
+        status: AccountStatus,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let values = [
+            account.id.to_string().into(),
+            status.as_str().into(),
+            now.into(),
+            account.status.as_str().into(),
+        ];
+        self.execute_one(SET_STATUS, &values)
     }
 
     pub fn set_tier(

@@ -6,6 +6,7 @@ mod engine;
 mod accounts;
 mod admin;
 mod api_keys;
+mod audit;
 mod deliveries;
 mod events;
 mod history;
@@ -19,6 +20,7 @@ mod payout_accounts;
 mod posted_tasks;
 mod processor_notices;
 mod proofs;
+mod queue;
 mod reports;
 mod sandbox;
 mod tasks;
@@ -34,18 +36,21 @@ use engine::{Engine, Migration, Row, Statement};
 
 use crate::domain::Owner;
 
+pub use accounts::AccountFilter;
 pub use api_keys::KeyHolder;
+pub use audit::AuditFilter;
 pub use bells::EventBell;
 pub use deliveries::{DeliveryFilter, RecordedDelivery};
 pub use events::EventFilter;
 pub use idempotency::{IdempotencyRecord, IdempotencyScope};
 pub use jobs::{ClaimedJob, ListedJob};
-pub use ledger::{DeveloperBalances, TaskMoney, WorkerBalance};
+pub use ledger::{DeveloperBalances, PayoutState, TaskMoney, WorkerBalance};
 pub use posted_tasks::{PostedOrder, PostedTask};
+pub use queue::{Claimed, QueueFilter};
 pub use sandbox::{SandboxMovement, SandboxNotice, SandboxPayment, SandboxPayoutAccount};
-pub use tasks::{ListedTask, TaskCounts, TaskPage};
+pub use tasks::{ListedTask, TaskCounts, TaskFilter, TaskPage};
 pub use webhooks::{Disabled, Endpoint, OldSecret};
-pub use workers::PushSubscription;
+pub use workers::{PushSubscription, WorkerFilter};
 
 /// Declares the statements of a file, and lists them for the test that prepares each on both
 /// engines.
@@ -183,6 +188,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         accounts::ALL,
         admin::ALL,
         api_keys::ALL,
+        audit::ALL,
         deliveries::ALL,
         events::ALL,
         history::ALL,
@@ -196,6 +202,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         posted_tasks::ALL,
         processor_notices::ALL,
         proofs::ALL,
+        queue::ALL,
         reports::ALL,
         sandbox::ALL,
         tasks::ALL,
@@ -205,6 +212,11 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
     .into_iter()
     .flatten()
     .copied()
+}
+
+/// What a list that is read from its newest end begins before: greater than any id.
+fn before<T: ToString>(id: Option<T>) -> String {
+    id.map_or_else(|| "g".to_owned(), |id| id.to_string())
 }
 
 /// Reads a JSON array of words of a closed vocabulary; none when one is not known. Such words need

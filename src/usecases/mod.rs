@@ -1,24 +1,32 @@
 //! What the service does: one file for each thing, each a plain function over one transaction.
 
 mod act;
+mod admin_key;
 mod advance_task;
 mod announce;
+mod audit;
 mod authenticate;
 mod cancel_task;
 mod create_account;
 mod create_api_key;
 mod create_task;
+mod decide_dispute;
 mod evidence;
 mod find_tasks;
 mod notify;
 mod payment;
+mod payment_method;
 mod payout_account;
+mod queue;
 mod receive_notice;
 mod report;
+mod retry_job;
 mod review_proof;
 mod revoke_api_key;
+mod set_tier;
 mod sign_in_worker;
 mod submit_proof;
+mod suspend_account;
 mod update_task;
 mod verify_ledger;
 mod verify_worker;
@@ -26,29 +34,37 @@ mod webhook;
 mod worker_acts;
 
 pub use act::act;
+pub use admin_key::{IssuedAdminKey, authenticate_admin, create_admin_key, revoke_admin_key};
 pub use advance_task::{advance_task, way};
 pub use announce::{BOUNTY_PAGE, announce_bounty, announce_worker};
+pub use audit::{AuditReport, audit, verify_audit};
 pub use authenticate::authenticate;
 pub use cancel_task::cancel_task;
 pub use create_account::{OpenedAccount, create_account};
 pub use create_api_key::{IssuedKey, create_api_key};
 pub use create_task::{Funding, create_task};
+pub use decide_dispute::{decide_dispute, dispute_of};
 pub use evidence::{Evidence, Finding, evidence};
 pub use find_tasks::{Found, FoundCursor, Search, SearchOrder, find_tasks};
 pub use payment::{
     payment_cancelled, payment_failed, payment_succeeded, payout_failed, refunded, transferred,
 };
+pub use payment_method::{put_payment_method, remove_payment_method};
 pub use payout_account::{payout_account_changed, payout_account_opened, waits_for_payout_account};
+pub use queue::{claim_item, clear_item, note_item, release_item};
 pub use receive_notice::{receive_notice, receive_sandbox_notice};
 pub use report::month_report;
+pub use retry_job::{retry_job, retry_payout, write_off_payout};
 pub use review_proof::{Reviewed, approve_proof, reject_proof};
 pub use revoke_api_key::revoke_api_key;
+pub use set_tier::set_tier;
 pub use sign_in_worker::{TOKEN_LIFE, authenticate_worker, issue_token, sign_up_worker};
 pub use submit_proof::submit_proof;
+pub use suspend_account::{restore_account, suspend_account};
 pub use update_task::update_task;
 pub use verify_ledger::{LedgerReport, VerifyError, verify_ledger};
 pub use verify_worker::{
-    authenticate_admin, refuse_worker, send_verification, suspend_worker, verify_worker,
+    refuse_worker, restore_worker, send_verification, suspend_worker, verify_worker,
 };
 pub use webhook::{
     DeliveryOutcome, endpoint_of, give_up_deliveries, put_webhook, record_deliveries, redeliver,
@@ -56,7 +72,7 @@ pub use webhook::{
 };
 pub use worker_acts::{accept_task, act_on_own_task, dispute_task, own_task};
 
-use crate::domain::{NotAllowed, NotEligible, WorkerStatus};
+use crate::domain::{AccountStatus, NotAllowed, NotEligible, WorkerStatus};
 use crate::payments::ProcessorError;
 use crate::store::StoreError;
 
@@ -67,6 +83,15 @@ pub enum Refusal {
     Unauthorized,
     #[error("the account is suspended or deleted")]
     AccountSuspended,
+    #[error("the role of this admin key does not allow it")]
+    Forbidden,
+    #[error("no such account")]
+    AccountNotFound,
+    #[error("an account that is {status} cannot {what}")]
+    InvalidAccountState {
+        status: AccountStatus,
+        what: &'static str,
+    },
     #[error("no such task")]
     TaskNotFound,
     #[error("no such proof")]
@@ -75,6 +100,18 @@ pub enum Refusal {
     WorkerNotFound,
     #[error("no such item")]
     ItemNotFound,
+    #[error("another admin is working on this item")]
+    ItemClaimed,
+    #[error("this item has been decided already")]
+    ItemClosed,
+    #[error("there was no dispute about this task")]
+    DisputeNotFound,
+    #[error("a split leaves something of the budget of {budget_cents} for each side")]
+    NoSplit { budget_cents: i64 },
+    #[error("no such job was given up")]
+    JobNotFound,
+    #[error("no payout for this task was given up")]
+    PayoutNotFailed,
     #[error("no such delivery")]
     DeliveryNotFound,
     #[error("no webhook is configured")]

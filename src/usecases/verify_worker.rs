@@ -1,20 +1,16 @@
 //! Workers are verified: their documents go to the admins, who decide.
 
+use serde_json::json;
+
 use super::announce::announcement;
-use super::{Refusal, notify};
+use super::{Refusal, audit, notify, queue};
 use crate::ambient;
 use crate::domain::notice::{self, Words};
 use crate::domain::{
-    AdminKeyId, JobKind, JobName, NoticeKind, QueueItem, QueueItemId, QueueKind, Secret, Timestamp,
+    AdminKeyId, By, JobKind, JobName, NoticeKind, QueueItem, QueueItemId, QueueKind, Timestamp,
     VerificationFile, Worker, WorkerId, WorkerStatus,
 };
 use crate::store::Tx;
-
-/// Finds out who holds an admin key.
-pub fn authenticate_admin(tx: &mut Tx<'_>, key: &Secret) -> Result<AdminKeyId, Refusal> {
-    tx.admin_key_holder(&key.hash())?
-        .ok_or(Refusal::Unauthorized)
-}
 
 /// A worker sends documents. While they are in review, new ones replace them.
 pub fn send_verification(
@@ -60,7 +56,7 @@ pub fn verify_worker(
         notice::verified(),
         now,
     )?;
-    Ok(worker)
+    record(tx, worker, by, "worker.verified", now)
 }
 
 /// The documents were not enough: the worker may send others.
@@ -82,7 +78,7 @@ pub fn refuse_worker(
         notice::refused(),
         now,
     )?;
-    Ok(worker)
+    record(tx, worker, by, "worker.refused", now)
 }
 
 pub fn suspend_worker(
@@ -95,7 +91,43 @@ pub fn suspend_worker(
     if worker.status == WorkerStatus::Suspended {
         return refuse(&worker, "be suspended");
     }
-    decided(tx, worker, WorkerStatus::Suspended, by, now)
+    // It does not wait for whoever is looking at the documents.
+    let (subject, admin) = (worker.id.to_string(), by.to_string());
+    let kind = QueueKind::WorkerVerification;
+    tx.close_queue_items_of(kind, &subject, Some(&admin), now)?;
+    let worker = set(tx, worker, WorkerStatus::Suspended, now)?;
+    record(tx, worker, by, "worker.suspended", now)
+}
+
+/// One who was verified is verified again; anybody else may send documents.
+pub fn restore_worker(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    by: AdminKeyId,
+    now: Timestamp,
+) -> Result<Worker, Refusal> {
+    let worker = held(tx, worker)?;
+    if worker.status != WorkerStatus::Suspended {
+        return refuse(&worker, "be restored");
+    }
+    let status = match worker.verified_at {
+        Some(_) => WorkerStatus::Verified,
+        None => WorkerStatus::Unverified,
+    };
+    let worker = set(tx, worker, status, now)?;
+    record(tx, worker, by, "worker.restored", now)
+}
+
+fn record(
+    tx: &mut Tx<'_>,
+    worker: Worker,
+    by: AdminKeyId,
+    action: &str,
+    now: Timestamp,
+) -> Result<Worker, Refusal> {
+    let (by, id) = (By::admin(by), worker.id.to_string());
+    audit(tx, &by, action, "worker", &id, json!({}), now)?;
+    Ok(worker)
 }
 
 /// Each decision is an occasion of its own.
@@ -128,8 +160,11 @@ fn decided(
     by: AdminKeyId,
     now: Timestamp,
 ) -> Result<Worker, Refusal> {
-    let subject = worker.id.to_string();
-    tx.close_queue_items_of(QueueKind::WorkerVerification, &subject, by, now)?;
+    let (subject, by) = (worker.id.to_string(), By::admin(by));
+    let kind = QueueKind::WorkerVerification;
+    if let Some(item) = queue::decidable_item(tx, kind, &subject, &by, now)? {
+        queue::close(tx, &item, None, &by, now)?;
+    }
     set(tx, worker, status, now)
 }
 
@@ -145,7 +180,7 @@ fn set(
     worker.status = status;
     worker.updated_at = now;
     if status == WorkerStatus::Verified {
-        worker.verified_at = Some(now);
+        worker.verified_at = worker.verified_at.or(Some(now));
     }
     Ok(worker)
 }

@@ -44,7 +44,7 @@ fn every_operation_is_described_with_its_errors_and_an_example() {
             }
         }
     }
-    assert_eq!(operations, 58);
+    assert_eq!(operations, 79);
 }
 
 fn has_example(content: &Value, schemas: &Value) -> bool {

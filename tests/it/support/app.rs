@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use legwork::ambient::Clock;
 use legwork::api::{self, App, Shutdown, Timeouts, Wiring};
-use legwork::domain::{AccountId, NewAccount, Tier, Timestamp};
+use legwork::domain::{AccountId, By, NewAccount, Tier, Timestamp};
 use legwork::files::{Files, FilesLocation};
 use legwork::jobs::{Channels, Jobs};
 use legwork::outbound::{Outbound, OutboundSettings};
@@ -178,7 +178,7 @@ impl TestApp {
         let opened = OpenedAccount::new(&new, self.clock.now());
         let written = opened.clone();
         self.store
-            .write(move |tx| usecases::create_account(tx, &written))
+            .write(move |tx| usecases::create_account(tx, &written, &By::COMMAND_LINE))
             .await
             .unwrap();
         Developer::new(self.address, &opened)
