@@ -129,7 +129,7 @@ impl Town {
             updated_at: self.clock.now(),
         };
         let write = self.store.write(move |tx| {
-            usecases::create_account(tx, &opened)?;
+            usecases::create_account(tx, &opened, &By::COMMAND_LINE)?;
             Ok::<_, Refusal>(tx.put_payment_method(holder.owner, &method)?)
         });
         write.await.map_err(text)?;

@@ -68,7 +68,10 @@ impl Watch {
     }
 
     async fn jobs(&self) -> Result<HashMap<JobName, ListedJob>, StoreError> {
-        let listed = self.store.read(|tx| tx.jobs_after(None, AT_ONCE)).await?;
+        let listed = self
+            .store
+            .read(|tx| tx.jobs_after(false, None, AT_ONCE))
+            .await?;
         let by_name = listed.into_iter().map(|job| (job.name.clone(), job));
         Ok(by_name.collect())
     }

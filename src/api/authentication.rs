@@ -11,7 +11,7 @@ use super::error::ApiError;
 use super::idempotency::Asker;
 use super::rate_limit::Standing;
 use super::{App, body};
-use crate::domain::{AccountId, AdminKeyId, Environment, Owner, Secret, Worker};
+use crate::domain::{AccountId, AdminKeyId, AdminRole, By, Environment, Owner, Secret, Worker};
 use crate::store::KeyHolder;
 use crate::usecases::{self, Refusal};
 
@@ -25,6 +25,11 @@ pub struct Caller {
 impl Caller {
     pub fn owner(&self) -> Owner {
         self.holder.owner
+    }
+
+    /// As who they are remembered for what they do.
+    pub fn by(&self) -> By {
+        By::developer(self.holder.key)
     }
 
     pub fn asker(&self) -> Asker {
@@ -59,6 +64,12 @@ impl WorkerCaller {
 #[derive(Clone, Copy, Debug)]
 pub struct AdminCaller(pub AdminKeyId);
 
+impl AdminCaller {
+    pub fn by(self) -> By {
+        By::admin(self.0)
+    }
+}
+
 /// Runs before every handler that needs a worker's token.
 pub async fn require_worker(State(app): State<App>, mut request: Request, next: Next) -> Response {
     match identify_worker(&app, request.headers()).await {
@@ -80,9 +91,13 @@ async fn identify_worker(app: &App, headers: &HeaderMap) -> Result<WorkerCaller,
     Ok(WorkerCaller { worker, token })
 }
 
-/// Runs before every handler that needs an admin key.
-pub async fn require_admin(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    match identify_admin(&app, request.headers()).await {
+/// Runs before every handler that needs an admin key: first the key, then its role.
+pub async fn require_admin(
+    State((app, needed)): State<(App, AdminRole)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    match identify_admin(&app, request.headers(), needed).await {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request).await
@@ -91,13 +106,20 @@ pub async fn require_admin(State(app): State<App>, mut request: Request, next: N
     }
 }
 
-async fn identify_admin(app: &App, headers: &HeaderMap) -> Result<AdminCaller, ApiError> {
+async fn identify_admin(
+    app: &App,
+    headers: &HeaderMap,
+    needed: AdminRole,
+) -> Result<AdminCaller, ApiError> {
     let key = bearer_token(headers).ok_or(Refusal::Unauthorized)?;
     let admin = app
         .store
         .read(move |tx| usecases::authenticate_admin(tx, &key))
         .await?;
-    Ok(AdminCaller(admin))
+    if !admin.role.may(needed) {
+        return Err(Refusal::Forbidden.into());
+    }
+    Ok(AdminCaller(admin.id))
 }
 
 /// Runs before every handler that needs a key: first the key, then the rate limit.

@@ -118,7 +118,7 @@ pub async fn create(
     post: Post,
 ) -> Result<Answer, ApiError> {
     let new = new_key(&post)?;
-    let account = caller.owner().account;
+    let (account, by) = (caller.owner().account, caller.by());
     let (id, random) = (ambient::random_for_id(), ambient::random());
     once(
         &app,
@@ -128,7 +128,7 @@ pub async fn create(
         Keep::Sealed,
         move |tx, now| {
             let key = IssuedKey::new(account, &new, ApiKeyId::new(now, &id), &random, now);
-            usecases::create_api_key(tx, &key)?;
+            usecases::create_api_key(tx, &key, &by)?;
             Ok(key)
         },
         CreatedKey::json,
@@ -184,9 +184,10 @@ pub async fn revoke(
     path: KeyPath,
 ) -> Result<Answer, ApiError> {
     let (account, id, clock) = (caller.owner().account, path.id()?, app.clock.clone());
+    let by = caller.by();
     let key = app
         .store
-        .write(move |tx| usecases::revoke_api_key(tx, account, id, clock.now()))
+        .write(move |tx| usecases::revoke_api_key(tx, account, id, &by, clock.now()))
         .await?;
     Answer::ok(&RevokedKey {
         id: key.id.to_string(),

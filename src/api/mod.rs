@@ -6,6 +6,7 @@ mod answer;
 mod authentication;
 mod body;
 mod deliveries;
+mod disputes;
 mod edge;
 mod error;
 mod event_stream;
@@ -53,7 +54,7 @@ use opentelemetry_sdk::trace::SdkTracer;
 
 pub use key_use::KeyUse;
 pub use openapi::document as openapi_document;
-pub use router::{metrics_router, router};
+pub use router::{AdminRoute, admin_routes, metrics_router, router};
 pub use server::{Shutdown, Timeouts, serve};
 pub use upkeep::{forget, sweep_files, upkeep};
 

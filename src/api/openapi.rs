@@ -62,7 +62,7 @@ impl Modify for Keys {
 }
 
 /// Bodies that are read field by field and refuse a field they do not know.
-const CLOSED: [&str; 17] = [
+const CLOSED: [&str; 21] = [
     "CreateTask",
     "CreateTaskLocation",
     "UpdateTask",
@@ -80,6 +80,10 @@ const CLOSED: [&str; 17] = [
     "RejectProof",
     "Advance",
     "AdvanceClock",
+    "ItemNote",
+    "DecideDispute",
+    "SetTier",
+    "RetryJob",
 ];
 
 /// Says of request bodies that they take no other fields.

@@ -5,6 +5,10 @@ use serde_json::{Value, json};
 use crate::objects::proof::{self, LATER, PROOF_ID, WORKER_ID};
 use crate::objects::task::{self, TASK_ID};
 
+mod admin;
+
+pub use admin::AdminExample;
+
 pub enum WorkerExample {
     SignUp,
     SignIn,
@@ -20,7 +24,7 @@ pub enum WorkerExample {
     OwnTasks,
 }
 
-const CREATED: &str = "2026-11-15T08:10:00.000Z";
+pub(super) const CREATED: &str = "2026-11-15T08:10:00.000Z";
 
 impl WorkerExample {
     pub fn value(&self) -> Value {
@@ -76,7 +80,7 @@ impl WorkerExample {
     }
 }
 
-fn worker() -> Value {
+pub(super) fn worker() -> Value {
     json!({
         "id": WORKER_ID, "email": "grace@example.com", "name": "Grace",
         "phone": "+1 718 555 0100", "skills": ["photography", "driving"],
@@ -136,50 +140,6 @@ impl ProofExample {
                     "reason": "the place that the camera recorded, from the task, lies 1868 m away",
                     "proof_id": null, "task_id": null,
                 }],
-            }),
-        }
-    }
-}
-
-pub enum AdminExample {
-    Item,
-    Queue,
-    Notice,
-    Notices,
-}
-
-fn notice() -> Value {
-    json!({
-        "id": "019a85d0aa517d10b2c3d4e5f607182a", "kind": "proof_rejected", "status": "sent",
-        "email": "grace@example.com", "account_id": null, "worker_id": WORKER_ID,
-        "subject": "Proof rejected: Photograph a storefront",
-        "paragraphs": ["The developer did not accept your proof for “Photograph a storefront”:",
-            "The opening hours cannot be read.", "You have 2 attempts left."],
-        "error": null, "sent_at": LATER, "created_at": LATER,
-    })
-}
-
-fn item() -> Value {
-    json!({
-        "id": "019a85d0aa517d10b2c3d4e5f6071829", "kind": "worker_verification", "status": "open",
-        "subject_id": WORKER_ID, "task_id": null, "worker_id": WORKER_ID, "note": null,
-        "worker": worker(),
-        "files": [{"kind": "identity", "content_type": "image/jpeg",
-            "file_url": "http://127.0.0.1:8080/files/proofs/019a85d0?expires=1794739361"}],
-        "decided_at": null, "created_at": CREATED,
-    })
-}
-
-impl AdminExample {
-    pub fn value(&self) -> Value {
-        match self {
-            Self::Item => item(),
-            Self::Notice => notice(),
-            Self::Notices => json!({
-                "data": [notice()], "meta": {"limit": 20, "next_cursor": null},
-            }),
-            Self::Queue => json!({
-                "data": [item()], "meta": {"limit": 20, "next_cursor": null},
             }),
         }
     }

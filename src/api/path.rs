@@ -4,7 +4,7 @@ use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 
 use super::error::ApiError;
-use crate::domain::{ApiKeyId, EventId, ProofId, QueueItemId, TaskId, WorkerId};
+use crate::domain::{AccountId, ApiKeyId, EventId, ProofId, QueueItemId, TaskId, WorkerId};
 use crate::usecases::Refusal;
 
 pub struct TaskPath(pub Option<TaskId>);
@@ -79,7 +79,7 @@ macro_rules! id_paths {
     )+ };
 }
 
-id_paths!(EventId, QueueItemId, WorkerId);
+id_paths!(AccountId, EventId, QueueItemId, WorkerId);
 
 async fn parameter<S: Send + Sync, T>(
     parts: &mut Parts,

@@ -15,7 +15,7 @@ use crate::domain::payment::payment_method;
 use crate::domain::{ChargedMethod, Environment, Owner, PaymentMethod, ProcessorName, Timestamp};
 use crate::payments::ProcessorError;
 use crate::payments::sandbox::Card;
-use crate::usecases::Refusal;
+use crate::usecases::{self, Refusal};
 
 const FIELD: &str = "payment_method";
 
@@ -92,9 +92,9 @@ pub async fn put(
         method,
         updated_at: app.clock.now(),
     };
-    let kept = method.clone();
+    let (kept, by) = (method.clone(), caller.by());
     app.store
-        .write(move |tx| tx.put_payment_method(owner, &kept))
+        .write(move |tx| usecases::put_payment_method(tx, owner, &kept, &by, kept.updated_at))
         .await?;
     Answer::ok(&PaymentMethodBody::from(Some(method)))
 }
@@ -149,9 +149,9 @@ async fn keep(
         errors::Common)
 )]
 pub async fn delete(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
-    let owner = caller.owner();
+    let (owner, by, clock) = (caller.owner(), caller.by(), app.clock.clone());
     app.store
-        .write(move |tx| tx.delete_payment_method(owner))
+        .write(move |tx| usecases::remove_payment_method(tx, owner, &by, clock.now()))
         .await?;
     Answer::ok(&PaymentMethodBody::from(None))
 }

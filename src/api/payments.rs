@@ -77,7 +77,7 @@ impl From<PaymentStatus> for PaymentState {
 }
 
 impl PaymentBody {
-    fn of(
+    pub fn of(
         task: &Task,
         payment: Option<crate::domain::Payment>,
         story: &Story,
@@ -116,6 +116,12 @@ impl PaymentBody {
         }
         body
     }
+
+    /// For those who may look at a payment, but not make it.
+    pub fn withhold_secret(&mut self) {
+        self.payment_client_secret = None;
+        self.payment_url = None;
+    }
 }
 
 /// Get the payment of a task
@@ -144,7 +150,7 @@ pub async fn get(
 
 /// One line of the journal: what it adds to each book. The postings add up to zero.
 #[derive(Serialize, ToSchema)]
-struct EntryBody {
+pub struct EntryBody {
     task_id: String,
     #[serde(rename = "type")]
     step: Step,

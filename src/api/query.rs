@@ -10,10 +10,7 @@ use utoipa::ToSchema;
 use super::error::ApiError;
 use crate::domain::geo::Point;
 use crate::domain::task::Category;
-use crate::domain::{
-    DeliveryStatus, EventId, EventType, Fault, NoticeId, QueueItemId, QueueKind, QueueStatus,
-    Status, TaskId, worker,
-};
+use crate::domain::{DeliveryStatus, EventId, EventType, Fault, Status, TaskId, worker};
 use crate::store::{DeliveryFilter, EventFilter};
 use crate::usecases::{FoundCursor, SearchOrder};
 
@@ -87,55 +84,6 @@ impl TaskListQuery {
     }
 }
 
-/// Which part of the queue.
-pub struct QueueQuery {
-    pub status: QueueStatus,
-    pub kind: Option<QueueKind>,
-    pub after: Option<QueueItemId>,
-    pub limit: i64,
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for QueueQuery {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
-        let status = parameters.optional("status", QueueStatus::rule);
-        let kind = parameters.optional("kind", QueueKind::rule);
-        let after = parameters.optional("cursor", |text| {
-            QueueItemId::parse(text).ok_or_else(|| "must be the next_cursor of a page".to_owned())
-        });
-        let limit = parameters.optional("limit", limit).unwrap_or(DEFAULT_LIMIT);
-        parameters.finish().map_err(ApiError::Validation)?;
-        Ok(Self {
-            status: status.unwrap_or(QueueStatus::Open),
-            kind,
-            after,
-            limit,
-        })
-    }
-}
-
-/// Which notices.
-pub struct NoticesQuery {
-    pub before: Option<NoticeId>,
-    pub limit: i64,
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for NoticesQuery {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
-        let before = parameters.optional("cursor", |text| {
-            NoticeId::parse(text).ok_or_else(|| "must be the next_cursor of a page".to_owned())
-        });
-        let limit = parameters.optional("limit", limit).unwrap_or(DEFAULT_LIMIT);
-        parameters.finish().map_err(ApiError::Validation)?;
-        Ok(Self { before, limit })
-    }
-}
-
 /// Which events.
 pub struct EventsQuery {
     pub filter: EventFilter,
@@ -149,10 +97,7 @@ impl<S: Send + Sync> FromRequestParts<S> for EventsQuery {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
         let filter = parameters.events();
-        let cursor = parameters.optional("cursor", |text| {
-            EventId::parse(text).ok_or_else(|| "must be the next_cursor of a page".to_owned())
-        });
-        let limit = parameters.optional("limit", limit).unwrap_or(DEFAULT_LIMIT);
+        let (cursor, limit) = parameters.cursor(EventId::parse);
         parameters.finish().map_err(ApiError::Validation)?;
         Ok(Self {
             filter,
@@ -232,10 +177,7 @@ impl AvailableQuery {
             "newest" => Ok(SearchOrder::Newest),
             _ => Err("must be one of: distance, payout, newest".to_owned()),
         });
-        let limit = parameters.optional("limit", limit).unwrap_or(DEFAULT_LIMIT);
-        let after = parameters.optional("cursor", |text| {
-            cursor(text).ok_or_else(|| "must be the next_cursor of a page".to_owned())
-        });
+        let (after, limit) = parameters.cursor(cursor);
         parameters.finish()?;
         let center = latitude.zip(longitude);
         Ok(Self {
@@ -276,13 +218,13 @@ fn number(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "must be a number".to_owned())
 }
 
-struct Parameters {
+pub struct Parameters {
     given: HashMap<String, String>,
     faults: Vec<Fault>,
 }
 
 impl Parameters {
-    fn of(query: &str) -> Self {
+    pub fn of(query: &str) -> Self {
         let mut given = HashMap::new();
         let mut faults = Vec::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -293,11 +235,26 @@ impl Parameters {
         Self { given, faults }
     }
 
-    fn optional<T>(&mut self, name: &str, rule: fn(&str) -> Result<T, String>) -> Option<T> {
+    pub fn optional<T>(
+        &mut self,
+        name: &str,
+        rule: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
         let value = self.given.remove(name)?;
         rule(&value)
             .map_err(|message| self.faults.push(Fault::new(name, message)))
             .ok()
+    }
+
+    pub fn required<T>(
+        &mut self,
+        name: &str,
+        rule: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        if !self.given.contains_key(name) {
+            self.faults.push(Fault::new(name, "is required"));
+        }
+        self.optional(name, rule)
     }
 
     /// By the names that events have here, and by those that they have elsewhere.
@@ -312,13 +269,22 @@ impl Parameters {
         }
     }
 
+    /// Where a page begins, and how long it is.
+    pub fn cursor<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> (Option<T>, i64) {
+        let cursor = self.optional("cursor", |text| {
+            parse(text).ok_or_else(|| "must be the next_cursor of a page".to_owned())
+        });
+        let limit = self.optional("limit", limit).unwrap_or(DEFAULT_LIMIT);
+        (cursor, limit)
+    }
+
     fn page(&mut self) -> Page {
         let limit = self.optional("limit", limit).unwrap_or(DEFAULT_LIMIT);
         let offset = self.optional("offset", whole_number).unwrap_or(0);
         Page { limit, offset }
     }
 
-    fn finish(mut self) -> Result<(), Vec<Fault>> {
+    pub fn finish(mut self) -> Result<(), Vec<Fault>> {
         let mut unknown: Vec<_> = self.given.into_keys().collect();
         unknown.sort();
         self.faults.extend(

@@ -1,6 +1,7 @@
 //! Every route, on one page.
 
 use axum::Router;
+use axum::http::Method;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use utoipa::OpenApi as _;
@@ -14,10 +15,11 @@ use super::edge::edge;
 use super::error::ApiError;
 use super::openapi::{Description, close_request_bodies};
 use super::{
-    App, account, admin, deliveries, event_stream, events, evidence, files, health, history, hooks,
-    keys, payment_method, payments, proofs, push_subscriptions, tasks, test_clock, test_helpers,
-    webhook, worker_proofs, worker_tasks, workers,
+    App, account, admin, deliveries, disputes, event_stream, events, evidence, files, health,
+    history, hooks, keys, payment_method, payments, proofs, push_subscriptions, tasks, test_clock,
+    test_helpers, webhook, worker_proofs, worker_tasks, workers,
 };
+use crate::domain::AdminRole;
 use crate::pages::{self, Pages};
 
 /// Routes that need an API key.
@@ -33,6 +35,7 @@ fn with_key() -> OpenApiRouter<App> {
         .routes(routes!(evidence::get))
         .routes(routes!(payments::get))
         .routes(routes!(payments::ledger))
+        .routes(routes!(disputes::of_developer))
         .routes(routes!(account::get, account::delete))
         .routes(routes!(account::usage))
         .routes(routes!(keys::create, keys::list))
@@ -78,21 +81,89 @@ fn with_worker_token() -> OpenApiRouter<App> {
         .routes(routes!(worker_tasks::start))
         .routes(routes!(worker_tasks::release))
         .routes(routes!(worker_tasks::dispute))
+        .routes(routes!(disputes::of_worker))
         .routes(routes!(worker_proofs::submit))
         .routes(routes!(worker_proofs::verification))
 }
 
-/// Routes that need an admin key.
-fn with_admin_key() -> OpenApiRouter<App> {
+/// Routes that need an admin key: one list for each role, which is what the list needs.
+fn with_admin_key() -> [(AdminRole, OpenApiRouter<App>); 3] {
+    [
+        (AdminRole::Viewer, for_viewers()),
+        (AdminRole::Operator, for_operators()),
+        (AdminRole::Owner, for_owners()),
+    ]
+}
+
+/// What changes nothing.
+fn for_viewers() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(admin::queue::queue))
         .routes(routes!(admin::queue::item))
+        .routes(routes!(admin::accounts::list))
+        .routes(routes!(admin::accounts::get))
+        .routes(routes!(admin::workers::list))
+        .routes(routes!(admin::workers::get))
+        .routes(routes!(admin::tasks::list))
+        .routes(routes!(admin::tasks::get))
+        .routes(routes!(admin::jobs::list))
+        .routes(routes!(admin::notices::list))
+        .routes(routes!(admin::audit::list))
+        .routes(routes!(admin::report::get))
+}
+
+/// What has to be decided every day.
+fn for_operators() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(admin::queue::claim))
+        .routes(routes!(admin::queue::release))
         .routes(routes!(admin::queue::note))
         .routes(routes!(admin::queue::clear))
         .routes(routes!(admin::workers::verify))
         .routes(routes!(admin::workers::refuse))
         .routes(routes!(admin::workers::suspend))
-        .routes(routes!(admin::notices::list))
+        .routes(routes!(admin::workers::restore))
+        .routes(routes!(admin::disputes::decide))
+        .routes(routes!(admin::payouts::retry))
+        .routes(routes!(admin::jobs::retry))
+        .routes(routes!(admin::accounts::suspend))
+        .routes(routes!(admin::accounts::restore))
+}
+
+/// What changes terms, or gives money up.
+fn for_owners() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(admin::accounts::tier))
+        .routes(routes!(admin::payouts::write_off))
+}
+
+/// A route of those who run the marketplace, and the role that it needs.
+#[derive(Clone, Debug)]
+pub struct AdminRoute {
+    pub method: Method,
+    pub path: String,
+    pub role: AdminRole,
+}
+
+/// Every route that needs an admin key.
+pub fn admin_routes() -> Vec<AdminRoute> {
+    let mut routes = Vec::new();
+    for (role, router) in with_admin_key() {
+        for (path, item) in router.into_openapi().paths.paths {
+            let operations = [
+                (Method::GET, item.get),
+                (Method::PUT, item.put),
+                (Method::POST, item.post),
+                (Method::PATCH, item.patch),
+                (Method::DELETE, item.delete),
+            ];
+            for (method, _) in operations.into_iter().filter(|(_, found)| found.is_some()) {
+                let path = path.clone();
+                routes.push(AdminRoute { method, path, role });
+            }
+        }
+    }
+    routes
 }
 
 /// Routes by which workers come in.
@@ -148,16 +219,23 @@ pub fn openapi() -> OpenApi {
 fn described(app: Option<&App>) -> (Router<App>, OpenApi) {
     let (mut keys, mut openapi) = with_key().split_for_parts();
     let (mut workers, of_workers) = with_worker_token().split_for_parts();
-    let (mut admins, of_admins) = with_admin_key().split_for_parts();
     let (open, of_open) = without_token().split_for_parts();
     if let Some(app) = app {
         keys = keys.route_layer(from_fn_with_state(app.clone(), require_key));
         workers = workers.route_layer(from_fn_with_state(app.clone(), require_worker));
-        admins = admins.route_layer(from_fn_with_state(app.clone(), require_admin));
     }
     openapi.merge(of_workers);
-    openapi.merge(of_admins);
+    let mut routes = keys.merge(workers).merge(open);
+    for (role, admins) in with_admin_key() {
+        let (mut admins, of_admins) = admins.split_for_parts();
+        if let Some(app) = app {
+            let needs = (app.clone(), role);
+            admins = admins.route_layer(from_fn_with_state(needs, require_admin));
+        }
+        openapi.merge(of_admins);
+        routes = routes.merge(admins);
+    }
     openapi.merge(of_open);
     close_request_bodies(&mut openapi);
-    (keys.merge(workers).merge(admins).merge(open), openapi)
+    (routes, openapi)
 }

@@ -119,10 +119,10 @@ pub async fn put(
     let (account, clock) = (caller.owner().account, app.clock.clone());
     let (url, events) = (url.as_str().to_owned(), events.unwrap_or_default());
     let (set_url, set_events) = (url.clone(), events.clone());
-    let new = WebhookSecret::new(&ambient::random());
+    let (new, by) = (WebhookSecret::new(&ambient::random()), caller.by());
     let set = app.store.write(move |tx| {
-        let secret = new.expose();
-        usecases::put_webhook(tx, account, &set_url, &set_events, secret, clock.now())
+        let (secret, now) = (new.expose(), clock.now());
+        usecases::put_webhook(tx, account, &set_url, &set_events, secret, &by, now)
     });
     Answer::ok(&WebhookWithSecret {
         webhook_secret: set.await?,
@@ -147,8 +147,9 @@ fn distinct(events: Vec<EventType>) -> Result<Vec<EventType>, String> {
 )]
 pub async fn delete(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
     let (account, clock) = (caller.owner().account, app.clock.clone());
+    let by = caller.by();
     app.store
-        .write(move |tx| usecases::remove_webhook(tx, account, clock.now()))
+        .write(move |tx| usecases::remove_webhook(tx, account, &by, clock.now()))
         .await?;
     Answer::ok(&WebhookState::from(None))
 }
@@ -168,10 +169,11 @@ pub async fn rotate_secret(
     post: Post,
 ) -> Result<Answer, ApiError> {
     post.expect_no_fields()?;
-    let account = caller.owner().account;
+    let (account, by) = (caller.owner().account, caller.by());
     let new = WebhookSecret::new(&ambient::random());
-    let rotate =
-        move |tx: &mut Tx<'_>, now| usecases::rotate_webhook_secret(tx, account, new.expose(), now);
+    let rotate = move |tx: &mut Tx<'_>, now| {
+        usecases::rotate_webhook_secret(tx, account, new.expose(), &by, now)
+    };
     let render = |endpoint: &Endpoint| {
         to_json(&WebhookWithSecret {
             webhook_url: endpoint.url.clone(),

@@ -24,7 +24,7 @@ use crate::domain::{
     WorkerStatus, account, rules,
 };
 use crate::passwords;
-use crate::store::StoreError;
+use crate::store::{PayoutState, StoreError};
 use crate::usecases::{self, Refusal};
 
 /// A new worker.
@@ -386,7 +386,7 @@ pub struct Earnings {
 struct PayoutBody {
     task_id: String,
     amount_cents: i64,
-    /// `paid` once it has been transferred, `pending` before.
+    /// `paid` once it has been transferred, `pending` before; `written_off` when it never will be.
     status: &'static str,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -412,7 +412,11 @@ pub async fn earnings(State(app): State<App>, caller: WorkerCaller) -> Result<An
                     .map(|payout| PayoutBody {
                         task_id: payout.task.to_string(),
                         amount_cents: payout.cents,
-                        status: if payout.paid { "paid" } else { "pending" },
+                        status: match payout.state {
+                            PayoutState::Pending => "pending",
+                            PayoutState::Paid => "paid",
+                            PayoutState::WrittenOff => "written_off",
+                        },
                         created_at: payout.at,
                     })
                     .collect(),

@@ -23,7 +23,7 @@ pub fn create(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure
     let opened = OpenedAccount::new(&new, Clock::system().now());
     let written = opened.clone();
     let store = open_store(settings)?;
-    block_on(store.write(move |tx| usecases::create_account(tx, &written)))??;
+    block_on(store.write(move |tx| usecases::create_account(tx, &written, &By::COMMAND_LINE)))??;
     if arguments.get_flag("json") {
         let mut value = as_json(&opened.account);
         value["live_key"] = opened.live_key.secret.expose().into();
@@ -140,7 +140,7 @@ pub fn set_tier(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failu
     let changed = block_on(store.write(move |tx| {
         let account = named(tx, &email)?;
         if let Some(account) = &account {
-            tx.set_tier(account.id, tier, now)?;
+            usecases::set_tier(tx, account.id, tier, &By::COMMAND_LINE, now)?;
         }
         Ok::<_, Refusal>(account)
     }))??;

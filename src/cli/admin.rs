@@ -3,12 +3,14 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 
-use super::{Failure, block_on, database_flags, open_store, say};
+use super::{Failure, argument, block_on, database_flags, open_store, say};
 use crate::ambient::{self, Clock};
-use crate::domain::{AdminKeyId, Secret, account};
+use crate::domain::{AdminKeyId, AdminRole, By, account};
 use crate::settings::Settings;
+use crate::usecases::{self, IssuedAdminKey, Refusal};
 
 pub fn command() -> Command {
+    let roles = AdminRole::ALL.iter().map(|role| role.as_str());
     Command::new("admin")
         .about("Those who run the marketplace")
         .subcommand_required(true)
@@ -24,35 +26,105 @@ pub fn command() -> Command {
                         .help("Whose key it is"),
                 )
                 .arg(
-                    Arg::new("json")
-                        .long("json")
-                        .action(ArgAction::SetTrue)
-                        .help("Print JSON"),
+                    Arg::new("role")
+                        .long("role")
+                        .value_parser(roles.collect::<Vec<_>>())
+                        .default_value(AdminRole::Owner.as_str())
+                        .help("A viewer reads, an operator decides, an owner changes terms too"),
+                )
+                .arg(json_flag())
+                .args(database_flags()),
+        )
+        .subcommand(
+            Command::new("list-keys")
+                .about("List all admin keys, revoked ones included")
+                .arg(json_flag())
+                .args(database_flags()),
+        )
+        .subcommand(
+            Command::new("revoke-key")
+                .about("Revoke an admin key, at once and for good")
+                .arg(
+                    Arg::new("id")
+                        .required(true)
+                        .value_name("ID")
+                        .help("Id of the key, as in the list"),
                 )
                 .args(database_flags()),
         )
 }
 
+fn json_flag() -> Arg {
+    Arg::new("json")
+        .long("json")
+        .action(ArgAction::SetTrue)
+        .help("Print JSON")
+}
+
 pub fn create_key(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
-    let name = arguments
-        .get_one::<String>("name")
-        .map_or("", String::as_str);
-    let name = account::name(name).map_err(|message| Failure(format!("--name {message}")))?;
-    let key = Secret::admin_key(&ambient::random());
+    let name = argument(arguments, "name", account::name)?;
+    let role = argument(arguments, "role", AdminRole::rule)?;
     let now = Clock::system().now();
     let id = AdminKeyId::new(now, &ambient::random());
-    let store = open_store(settings)?;
-    let (written, given) = (key.clone(), name.clone());
-    block_on(store.write(move |tx| {
-        let prefix = written.shown_prefix();
-        tx.insert_admin_key(id, &given, &written.hash(), prefix, now)
-    }))??;
+    let key = IssuedAdminKey::new(&name, role, id, &ambient::random(), now);
+    let (store, written) = (open_store(settings)?, key.clone());
+    let create =
+        store.write(move |tx| usecases::create_admin_key(tx, &written, &By::COMMAND_LINE, now));
+    block_on(create)??;
     if arguments.get_flag("json") {
-        let value = json!({"id": id.to_string(), "name": name, "key": key.expose()});
+        let secret = key.secret.expose();
+        let value = json!({"id": id.to_string(), "name": name, "role": role, "key": secret});
         say(format_args!("{value:#}"));
     } else {
-        say(format_args!("Admin key  {}", key.expose()));
+        say(format_args!("Admin key  {}", key.secret.expose()));
         say("The key is shown this once. Keep it safe.");
     }
     Ok(())
+}
+
+pub fn list_keys(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
+    let json = arguments.get_flag("json");
+    let store = open_store(settings)?;
+    for key in block_on(store.snapshot(|tx| tx.admin_keys()))?? {
+        if json {
+            say(json!({
+                "id": key.id.to_string(),
+                "name": key.name,
+                "role": key.role,
+                "key_prefix": key.key_prefix,
+                "created_at": key.created_at,
+                "revoked_at": key.revoked_at,
+            }));
+        } else {
+            let state = match key.revoked_at {
+                Some(at) => format!("revoked {at}"),
+                None => "good".to_owned(),
+            };
+            let (id, role, prefix) = (key.id, key.role.as_str(), key.key_prefix);
+            say(format_args!(
+                "{id}  {role:8}  {prefix}...  {state}  {}",
+                key.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub fn revoke_key(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
+    let given = argument(arguments, "id", |text| Ok(text.to_owned()))?;
+    let no_such = || Failure(format!("there is no admin key {given}"));
+    let id = AdminKeyId::parse(&given).ok_or_else(no_such)?;
+    let (store, now) = (open_store(settings)?, Clock::system().now());
+    let revoke = store.write(move |tx| usecases::revoke_admin_key(tx, id, &By::COMMAND_LINE, now));
+    match block_on(revoke)? {
+        Ok(key) => {
+            say(format_args!(
+                "The key of {} opens nothing any more.",
+                key.name
+            ));
+            Ok(())
+        }
+        Err(Refusal::KeyNotFound) => Err(no_such()),
+        Err(refusal) => Err(refusal.into()),
+    }
 }

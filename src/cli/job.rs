@@ -4,9 +4,10 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::{Failure, block_on, database_flags, open_store, say};
 use crate::ambient::Clock;
-use crate::domain::{JobKind, JobName};
+use crate::domain::{By, JobKind, JobName};
 use crate::settings::Settings;
 use crate::store::ListedJob;
+use crate::usecases::{self, Refusal};
 
 const AT_ONCE: i64 = 500;
 
@@ -45,12 +46,10 @@ pub fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> 
     let mut after: Option<JobName> = None;
     loop {
         let last = after.clone();
-        let read = store.snapshot(move |tx| tx.jobs_after(last.as_ref(), AT_ONCE));
+        let read = store.snapshot(move |tx| tx.jobs_after(only_dead, last.as_ref(), AT_ONCE));
         let page = block_on(read)??;
         for job in &page {
-            if !only_dead || job.run_at.is_none() {
-                print(job);
-            }
+            print(job);
         }
         after = page.last().map(|job| job.name.clone());
         if (page.len() as i64) < AT_ONCE {
@@ -81,10 +80,13 @@ pub fn retry(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure>
     let name = JobName::new(JobKind::parse(kind).ok_or_else(no_such)?, subject);
     let store = open_store(settings)?;
     let now = Clock::system().now();
-    if block_on(store.write(move |tx| tx.retry_job(&name, now)))?? {
-        say(format_args!("{given} will be tried again."));
-        Ok(())
-    } else {
-        Err(no_such())
+    let retry = store.write(move |tx| usecases::retry_job(tx, &name, &By::COMMAND_LINE, now));
+    match block_on(retry)? {
+        Ok(_) => {
+            say(format_args!("{given} will be tried again."));
+            Ok(())
+        }
+        Err(Refusal::JobNotFound) => Err(no_such()),
+        Err(refusal) => Err(refusal.into()),
     }
 }

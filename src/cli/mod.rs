@@ -2,6 +2,7 @@
 
 mod account;
 mod admin;
+mod audit;
 mod backup;
 mod doctor;
 mod job;
@@ -68,7 +69,13 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             Some((command, _)) => worker::run(&settings, command, innermost)?,
             None => unreachable!("clap requires one"),
         },
-        Some(("admin", _)) => admin::create_key(&settings, innermost)?,
+        Some(("admin", admin)) => match admin.subcommand() {
+            Some(("create-key", _)) => admin::create_key(&settings, innermost)?,
+            Some(("list-keys", _)) => admin::list_keys(&settings, innermost)?,
+            Some(("revoke-key", _)) => admin::revoke_key(&settings, innermost)?,
+            _ => unreachable!("clap requires one of the above"),
+        },
+        Some(("audit", _)) => return audit::verify(&settings),
         Some(("ledger", ledger)) => match ledger.subcommand() {
             Some(("verify", _)) => return ledger::verify(&settings),
             Some(("export", _)) => ledger::export(&settings)?,
@@ -109,6 +116,7 @@ fn command() -> Command {
         .subcommand(account_command())
         .subcommand(worker::command())
         .subcommand(admin::command())
+        .subcommand(audit::command())
         .subcommand(ledger::command())
         .subcommand(report::command())
         .subcommand(job::command())

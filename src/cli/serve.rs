@@ -15,7 +15,7 @@ use crate::ambient::{self, Clock};
 use crate::api::{self, App, Shutdown, Timeouts, Wiring};
 use crate::clockwork::Clockwork;
 use crate::domain::api_key::hex;
-use crate::domain::{NewAccount, Tier};
+use crate::domain::{By, NewAccount, Tier};
 use crate::files::Files;
 use crate::jobs::{Channels, Jobs};
 use crate::mail::Mailer;
@@ -218,7 +218,7 @@ async fn open_first_account(store: &Store, url: &str) -> Result<(), Failure> {
     };
     let opened = OpenedAccount::new(&new, Clock::system().now());
     let written = opened.clone();
-    let create = move |tx: &mut Tx<'_>| usecases::create_account(tx, &written);
+    let create = move |tx: &mut Tx<'_>| usecases::create_account(tx, &written, &By::SERVICE);
     match store.write(create).await {
         Ok(()) => introduce(&opened, url),
         // Another server on the same empty database was faster, and printed its keys.

@@ -35,6 +35,8 @@ words!(
         Refund = "refund",
         /// The processor has transferred what the worker was owed.
         Transfer = "transfer",
+        /// What the worker was owed cannot be transferred, ever: it is the platform's.
+        WriteOff = "write_off",
     }
 );
 
@@ -132,6 +134,15 @@ impl Entry {
         Self::new(task, Step::Transfer, postings, now)
     }
 
+    pub fn write_off(task: &Task, cents: i64, now: Timestamp) -> Self {
+        let postings = Postings {
+            worker_cents: -cents,
+            fees_cents: cents,
+            ..Postings::default()
+        };
+        Self::new(task, Step::WriteOff, postings, now)
+    }
+
     fn new(task: &Task, step: Step, postings: Postings, now: Timestamp) -> Self {
         let worker = task.worker.filter(|_| postings.worker_cents != 0);
         Self {
@@ -192,8 +203,13 @@ impl Story {
         self.promised_refund_cents() - self.refunded_cents()
     }
 
+    pub fn written_off_cents(&self) -> i64 {
+        self.entry(Step::WriteOff)
+            .map_or(0, |entry| entry.postings.fees_cents)
+    }
+
     pub fn owed_payout_cents(&self) -> i64 {
-        self.earned_cents() - self.transferred_cents()
+        self.earned_cents() - self.transferred_cents() - self.written_off_cents()
     }
 }
 

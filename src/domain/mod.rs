@@ -5,7 +5,9 @@ mod words;
 pub mod account;
 pub mod admin;
 pub mod api_key;
+pub mod audit;
 pub mod delivery;
+pub mod dispute;
 pub mod event;
 pub mod geo;
 pub mod history;
@@ -26,9 +28,11 @@ pub mod windows;
 pub mod worker;
 
 pub use account::{Account, AccountStatus, NewAccount, Tier};
-pub use admin::{QueueItem, QueueKind, QueueStatus, VerificationFile};
+pub use admin::{AdminKey, AdminRole, QueueItem, QueueKind, QueueStatus, VerificationFile};
 pub use api_key::{ApiKey, Environment, NewApiKey, Secret};
+pub use audit::{AuditEntry, AuditHead, AuditLine, BrokenChain};
 pub use delivery::{Attempt, Delivery, DeliveryStatus, DueDelivery};
+pub use dispute::{Decision, Dispute};
 pub use event::{Event, EventType, NewEvent};
 pub use history::{By, MadeMove, Maker};
 pub use id::{

@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::words::words;
 use super::{Environment, Postings, Status, Step, Timestamp};
 
 pub const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
@@ -73,6 +74,14 @@ impl Serialize for Month {
     }
 }
 
+words!(
+    /// How a report is written.
+    ReportFormat {
+        Json = "json",
+        Csv = "csv",
+    }
+);
+
 /// The entries of one kind on one day, added up.
 #[derive(Clone, Copy, Debug)]
 pub struct DayEntries {
@@ -124,6 +133,11 @@ impl Figures {
             }
             Step::Refund => self.refunds_paid_cents += sum.processor_cents,
             Step::Transfer => self.payouts_paid_cents += sum.processor_cents,
+            // What was booked for the worker is taken back, and is the platform's.
+            Step::WriteOff => {
+                self.payouts_booked_cents += sum.worker_cents;
+                self.fees_cents += sum.fees_cents;
+            }
         }
     }
 

@@ -33,7 +33,16 @@ super::statements! {
     SET_STATUS = "UPDATE accounts SET status = ?2, updated_at = ?3 WHERE id = ?1 AND status = ?4";
     DELETE = "UPDATE accounts SET status = 'deleted', email = ?2, deleted_at = ?3, updated_at = ?3
         WHERE id = ?1 AND status = ?4";
+    BEFORE = concat!("SELECT ", columns!(), " FROM accounts
+        WHERE id < ?1 AND (?2 = '' OR status = ?2) ORDER BY id DESC LIMIT ?3");
     SET_TIER = "UPDATE accounts SET tier = ?2, updated_at = ?3 WHERE id = ?1";
+}
+
+/// Which accounts are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct AccountFilter {
+    pub status: Option<AccountStatus>,
+    pub email: Option<String>,
 }
 
 impl Tx<'_> {
@@ -118,6 +127,26 @@ impl Tx<'_> {
     ) -> Result<Vec<Account>, StoreError> {
         let after = after.map(|id| id.to_string()).unwrap_or_default();
         self.all(PAGE, &[after.into(), limit.into()], read)
+    }
+
+    /// Up to `limit` accounts, newest first, before the given one.
+    pub fn accounts_before(
+        &mut self,
+        filter: &AccountFilter,
+        before: Option<AccountId>,
+        limit: i64,
+    ) -> Result<Vec<Account>, StoreError> {
+        if let Some(email) = &filter.email {
+            let found = self.account_by_email(email)?.into_iter();
+            let fits = |account: &Account| {
+                filter.status.is_none_or(|status| status == account.status)
+                    && before.is_none_or(|before| account.id < before)
+            };
+            return Ok(found.filter(fits).collect());
+        }
+        let status = filter.status.map_or("", AccountStatus::as_str);
+        let before = super::before(before);
+        self.all(BEFORE, &[before.into(), status.into(), limit.into()], read)
     }
 
     /// How far the clock of the account's test environment is ahead.

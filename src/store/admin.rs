@@ -1,38 +1,25 @@
-//! Admin keys, the queue of what admins have to look at, and workers' documents.
+//! Admin keys, workers' documents, and secrets of the service.
 
 use super::{Row, StoreError, Tx};
 use crate::domain::{
-    AdminKeyId, By, QueueItem, QueueItemId, QueueKind, QueueStatus, TaskId, Timestamp,
-    VerificationFile, VerificationFileId, WorkerId,
+    AdminKey, AdminKeyId, AdminRole, Timestamp, VerificationFile, VerificationFileId, WorkerId,
 };
 
-macro_rules! item_columns {
+/// The columns of the record of a key, in the order in which `read_key` takes them.
+macro_rules! key_columns {
     () => {
-        "id, kind, subject, task_id, worker_id, status, note, decided_at, created_at"
+        "id, name, role, key_prefix, created_at, revoked_at"
     };
 }
 
 super::statements! {
-    ADD_KEY = "INSERT INTO admin_keys (id, name, key_hash, key_prefix, created_at, revoked_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, NULL)";
-    KEY_HOLDER = "SELECT id, name FROM admin_keys WHERE key_hash = ?1 AND revoked_at IS NULL";
-    /// An item that was closed is opened again by what happens anew.
-    ADD_ITEM = "INSERT INTO queue_items (id, kind, subject, task_id, worker_id, status, note,
-            decided_by, decided_at, created_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, 'open', ?7, NULL, NULL, ?6)
-        ON CONFLICT (kind, subject) DO UPDATE SET status = 'open', decided_by = NULL,
-            decided_at = NULL";
-    ITEM = concat!("SELECT ", item_columns!(), " FROM queue_items WHERE id = ?1");
-    ITEMS = concat!("SELECT ", item_columns!(), " FROM queue_items
-        WHERE status = ?1 AND id > ?2 ORDER BY id LIMIT ?3");
-    CLOSE_ITEM = "UPDATE queue_items SET status = ?2, note = COALESCE(?3, note), decided_by = ?4,
-            decided_at = ?5
-        WHERE id = ?1 AND status = 'open'";
-    NOTE_ITEM = "UPDATE queue_items SET note = ?2 WHERE id = ?1";
-    CLOSE_BY_SUBJECT = "UPDATE queue_items SET status = 'closed', decided_by = ?3, decided_at = ?4
-        WHERE kind = ?1 AND subject = ?2 AND status = 'open'";
-    CLOSE_UNDECIDED = "UPDATE queue_items SET status = 'closed', decided_at = ?3
-        WHERE kind = ?1 AND subject = ?2 AND status = 'open'";
+    ADD_KEY = concat!("INSERT INTO admin_keys (", key_columns!(), ", key_hash)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+    KEY_HOLDER = concat!("SELECT ", key_columns!(), " FROM admin_keys
+        WHERE key_hash = ?1 AND revoked_at IS NULL");
+    KEYS = concat!("SELECT ", key_columns!(), " FROM admin_keys ORDER BY id");
+    KEY = concat!("SELECT ", key_columns!(), " FROM admin_keys WHERE id = ?1");
+    REVOKE_KEY = "UPDATE admin_keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
     PUT_FILE = "INSERT INTO verification_files (id, worker_id, kind, file_key, content_type, sha256,
             created_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -45,108 +32,36 @@ super::statements! {
 }
 
 impl Tx<'_> {
-    /// Closes the open item of a subject that nobody decided in time.
-    pub fn close_undecided(
-        &mut self,
-        kind: QueueKind,
-        subject: &str,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let values = [kind.as_str().into(), subject.into(), now.into()];
-        self.queue(CLOSE_UNDECIDED, &values)
-    }
-
-    pub fn insert_admin_key(
-        &mut self,
-        id: AdminKeyId,
-        name: &str,
-        key_hash: &str,
-        key_prefix: &str,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub fn insert_admin_key(&mut self, key: &AdminKey, key_hash: &str) -> Result<(), StoreError> {
         let values = [
-            id.to_string().into(),
-            name.into(),
+            key.id.to_string().into(),
+            (&key.name).into(),
+            key.role.as_str().into(),
+            (&key.key_prefix).into(),
+            key.created_at.into(),
+            key.revoked_at.into(),
             key_hash.into(),
-            key_prefix.into(),
-            now.into(),
         ];
         self.queue(ADD_KEY, &values)
     }
 
-    pub fn admin_key_holder(&mut self, key_hash: &str) -> Result<Option<AdminKeyId>, StoreError> {
-        self.optional(KEY_HOLDER, &[key_hash.into()], |row| {
-            row.parse(0, AdminKeyId::parse)
-        })
+    /// The record of a key that is good.
+    pub fn admin_key_holder(&mut self, key_hash: &str) -> Result<Option<AdminKey>, StoreError> {
+        self.optional(KEY_HOLDER, &[key_hash.into()], read_key)
     }
 
-    /// Puts something before the admins; what is there already stays one item.
-    pub fn add_queue_item(&mut self, item: &QueueItem) -> Result<(), StoreError> {
-        let values = [
-            item.id.to_string().into(),
-            item.kind.as_str().into(),
-            (&item.subject).into(),
-            item.task.map(|id| id.to_string()).into(),
-            item.worker.map(|id| id.to_string()).into(),
-            item.created_at.into(),
-            item.note.as_ref().into(),
-        ];
-        self.queue(ADD_ITEM, &values)
+    /// All of them, revoked ones included, oldest first. There are few.
+    pub fn admin_keys(&mut self) -> Result<Vec<AdminKey>, StoreError> {
+        self.all(KEYS, &[], read_key)
     }
 
-    pub fn queue_item(&mut self, id: QueueItemId) -> Result<Option<QueueItem>, StoreError> {
-        self.optional(ITEM, &[id.to_string().into()], read_item)
+    pub fn admin_key(&mut self, id: AdminKeyId) -> Result<Option<AdminKey>, StoreError> {
+        self.optional(KEY, &[id.to_string().into()], read_key)
     }
 
-    /// Up to `limit` items in a status, oldest first, after the given one.
-    pub fn queue_items(
-        &mut self,
-        status: QueueStatus,
-        after: Option<QueueItemId>,
-        limit: i64,
-    ) -> Result<Vec<QueueItem>, StoreError> {
-        let after = after.map(|id| id.to_string()).unwrap_or_default();
-        let values = [status.as_str().into(), after.into(), limit.into()];
-        self.all(ITEMS, &values, read_item)
-    }
-
-    /// Closes an open item; false when it is not open.
-    pub fn close_queue_item(
-        &mut self,
-        id: QueueItemId,
-        note: Option<&str>,
-        by: AdminKeyId,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let values = [
-            id.to_string().into(),
-            QueueStatus::Closed.as_str().into(),
-            note.into(),
-            by.to_string().into(),
-            now.into(),
-        ];
-        Ok(self.execute(CLOSE_ITEM, &values)? == 1)
-    }
-
-    pub fn note_queue_item(&mut self, id: QueueItemId, note: &str) -> Result<(), StoreError> {
-        self.execute_one(NOTE_ITEM, &[id.to_string().into(), note.into()])
-    }
-
-    /// Closes what was asked about a subject, because it has been decided.
-    pub fn close_queue_items_of(
-        &mut self,
-        kind: QueueKind,
-        subject: &str,
-        by: &By,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let values = [
-            kind.as_str().into(),
-            subject.into(),
-            by.to_string().into(),
-            now.into(),
-        ];
-        self.queue(CLOSE_BY_SUBJECT, &values)
+    /// False when there is no such key that is good.
+    pub fn revoke_admin_key(&mut self, id: AdminKeyId, now: Timestamp) -> Result<bool, StoreError> {
+        Ok(self.execute(REVOKE_KEY, &[id.to_string().into(), now.into()])? == 1)
     }
 
     /// Replaces a worker's documents.
@@ -195,17 +110,13 @@ impl Tx<'_> {
     }
 }
 
-fn read_item(row: &Row<'_>) -> Result<QueueItem, StoreError> {
-    let (task, worker): (Option<String>, Option<String>) = (row.get(3)?, row.get(4)?);
-    Ok(QueueItem {
-        id: row.parse(0, QueueItemId::parse)?,
-        kind: row.parse(1, QueueKind::parse)?,
-        subject: row.get(2)?,
-        task: task.as_deref().and_then(TaskId::parse),
-        worker: worker.as_deref().and_then(WorkerId::parse),
-        status: row.parse(5, QueueStatus::parse)?,
-        note: row.get(6)?,
-        decided_at: row.get(7)?,
-        created_at: row.get(8)?,
+fn read_key(row: &Row<'_>) -> Result<AdminKey, StoreError> {
+    Ok(AdminKey {
+        id: row.parse(0, AdminKeyId::parse)?,
+        name: row.get(1)?,
+        role: row.parse(2, AdminRole::parse)?,
+        key_prefix: row.get(3)?,
+        created_at: row.get(4)?,
+        revoked_at: row.get(5)?,
     })
 }

@@ -83,18 +83,19 @@ impl Tx<'_> {
         self.optional(ONE, &values, read)
     }
 
+    /// False when there is no such key that is good.
     pub fn revoke_api_key(
         &mut self,
         account: AccountId,
         id: ApiKeyId,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let values = [
             account.to_string().into(),
             id.to_string().into(),
             now.into(),
         ];
-        self.execute(REVOKE, &values).map(drop)
+        Ok(self.execute(REVOKE, &values)? == 1)
     }
 
     pub fn revoke_api_keys(

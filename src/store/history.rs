@@ -9,6 +9,9 @@ super::statements! {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     OF_TASK = "SELECT from_status, to_status, made_by, maker_id, reason, made_at FROM task_moves
         WHERE task_id = ?1 ORDER BY number LIMIT ?2 OFFSET ?3";
+    AROUND_STATUS = "SELECT from_status, to_status, made_by, maker_id, reason, made_at
+        FROM task_moves WHERE task_id = ?1 AND (from_status = ?2 OR to_status = ?2)
+        ORDER BY number LIMIT ?3";
     COUNT = "SELECT COUNT(*) FROM task_moves WHERE task_id = ?1";
 }
 
@@ -44,6 +47,21 @@ impl Tx<'_> {
         let moves = self.all(OF_TASK, &[(&id).into(), limit.into(), offset.into()], read)?;
         let count = self.optional(COUNT, &[(&id).into()], |row| row.get(0))?;
         Ok((moves, count.unwrap_or(0)))
+    }
+
+    /// The first moves of a task into a status and out of it, oldest first.
+    pub fn moves_around(
+        &mut self,
+        task: TaskId,
+        status: Status,
+        limit: i64,
+    ) -> Result<Vec<MadeMove>, StoreError> {
+        let values = [
+            task.to_string().into(),
+            status.as_str().into(),
+            limit.into(),
+        ];
+        self.all(AROUND_STATUS, &values, read)
     }
 }
 

@@ -26,6 +26,12 @@ super::statements! {
     EXISTS = "SELECT CAST(1 AS BIGINT) FROM jobs WHERE kind = ?1 AND subject = ?2";
     PAGE = "SELECT kind, subject, run_at, attempts, waits_for, last_error, created_at FROM jobs
         WHERE kind > ?1 OR (kind = ?1 AND subject > ?2) ORDER BY kind, subject LIMIT ?3";
+    DEAD_PAGE = "SELECT kind, subject, run_at, attempts, waits_for, last_error, created_at FROM jobs
+        WHERE run_at IS NULL AND (kind > ?1 OR (kind = ?1 AND subject > ?2))
+        ORDER BY kind, subject LIMIT ?3";
+    ONE = "SELECT kind, subject, run_at, attempts, waits_for, last_error, created_at FROM jobs
+        WHERE kind = ?1 AND subject = ?2";
+    DROP_DEAD = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2 AND run_at IS NULL";
     COUNT_DEAD = "SELECT COUNT(*) FROM jobs WHERE run_at IS NULL";
 }
 
@@ -159,8 +165,10 @@ impl Tx<'_> {
         Ok(found.is_some())
     }
 
+    /// Up to `limit` jobs by kind and subject, after the given one: all, or those given up.
     pub fn jobs_after(
         &mut self,
+        only_dead: bool,
         after: Option<&JobName>,
         limit: i64,
     ) -> Result<Vec<ListedJob>, StoreError> {
@@ -169,16 +177,19 @@ impl Tx<'_> {
             None => ("", ""),
         };
         let values = [kind.into(), subject.into(), limit.into()];
-        self.all(PAGE, &values, |row| {
-            Ok(ListedJob {
-                name: read_name(row)?,
-                run_at: row.get(2)?,
-                attempts: row.get(3)?,
-                waits_for: row.get(4)?,
-                last_error: row.get(5)?,
-                created_at: row.get(6)?,
-            })
-        })
+        let statement = if only_dead { DEAD_PAGE } else { PAGE };
+        self.all(statement, &values, read_listed)
+    }
+
+    pub fn job(&mut self, name: &JobName) -> Result<Option<ListedJob>, StoreError> {
+        let values = [name.kind.as_str().into(), (&name.subject).into()];
+        self.optional(ONE, &values, read_listed)
+    }
+
+    /// Drops a job that was given up; false when there is none, or when it may be working.
+    pub fn drop_dead_job(&mut self, name: &JobName) -> Result<bool, StoreError> {
+        let values = [name.kind.as_str().into(), (&name.subject).into()];
+        Ok(self.execute(DROP_DEAD, &values)? == 1)
     }
 
     pub fn count_dead_jobs(&mut self) -> Result<i64, StoreError> {
@@ -195,6 +206,17 @@ impl ClaimedJob {
             (&self.claim).into(),
         ]
     }
+}
+
+fn read_listed(row: &Row<'_>) -> Result<ListedJob, StoreError> {
+    Ok(ListedJob {
+        name: read_name(row)?,
+        run_at: row.get(2)?,
+        attempts: row.get(3)?,
+        waits_for: row.get(4)?,
+        last_error: row.get(5)?,
+        created_at: row.get(6)?,
+    })
 }
 
 fn read_name(row: &Row<'_>) -> Result<JobName, StoreError> {

@@ -41,13 +41,15 @@ super::statements! {
         WHERE worker_id > ?1 OR (worker_id = ?1 AND environment > ?2)
         ORDER BY worker_id, environment LIMIT ?3";
     PAYOUTS = "SELECT s.task_id, s.worker_cents, s.recorded_at,
-            (SELECT COUNT(*) FROM ledger_entries t
-                WHERE t.task_id = s.task_id AND t.step = 'transfer')
+            (SELECT t.step FROM ledger_entries t
+                WHERE t.task_id = s.task_id AND t.step IN ('transfer', 'write_off') LIMIT 1)
         FROM ledger_entries s
         WHERE s.worker_id = ?1 AND s.step = 'settlement' AND s.environment = 'live'
         ORDER BY s.recorded_at DESC LIMIT ?2";
     PAID = "SELECT CAST(COALESCE(SUM(processor_cents), 0) AS BIGINT) FROM ledger_entries
         WHERE worker_id = ?1 AND step = 'transfer' AND environment = 'live'";
+    DEVELOPER = "SELECT account_id, environment, processor_cents, fees_cents, refunds_cents
+        FROM task_totals WHERE account_id = ?1 AND environment = ?2";
     WORKER = "SELECT balance_cents FROM worker_balances WHERE worker_id = ?1 AND environment = ?2";
 }
 
@@ -57,7 +59,15 @@ pub struct Payout {
     pub task: TaskId,
     pub cents: i64,
     pub at: Timestamp,
-    pub paid: bool,
+    pub state: PayoutState,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PayoutState {
+    Pending,
+    Paid,
+    WrittenOff,
 }
 
 /// A task as its escrow sees it.
@@ -179,14 +189,14 @@ impl Tx<'_> {
             None => vec!["".into(), "".into()],
         };
         values.push(limit.into());
-        self.all(DEVELOPERS, &values, |row| {
-            Ok(DeveloperBalances {
-                owner: read_owner(row, 0)?,
-                processor_cents: row.get(2)?,
-                fees_cents: row.get(3)?,
-                refunds_cents: row.get(4)?,
-            })
-        })
+        self.all(DEVELOPERS, &values, read_developer)
+    }
+
+    pub fn developer_balances(
+        &mut self,
+        owner: Owner,
+    ) -> Result<Option<DeveloperBalances>, StoreError> {
+        self.optional(DEVELOPER, &owned_by(owner), read_developer)
     }
 
     pub fn worker_balances_after(
@@ -215,7 +225,11 @@ impl Tx<'_> {
                 task: row.parse(0, TaskId::parse)?,
                 cents: row.get(1)?,
                 at: row.get(2)?,
-                paid: row.get::<i64>(3)? > 0,
+                state: match row.get::<Option<String>>(3)?.as_deref() {
+                    None => PayoutState::Pending,
+                    Some("write_off") => PayoutState::WrittenOff,
+                    Some(_) => PayoutState::Paid,
+                },
             })
         })
     }
@@ -263,6 +277,15 @@ fn read(row: &Row<'_>) -> Result<Entry, StoreError> {
             refunds_cents: row.get(9)?,
         },
         recorded_at: row.get(10)?,
+    })
+}
+
+fn read_developer(row: &Row<'_>) -> Result<DeveloperBalances, StoreError> {
+    Ok(DeveloperBalances {
+        owner: read_owner(row, 0)?,
+        processor_cents: row.get(2)?,
+        fees_cents: row.get(3)?,
+        refunds_cents: row.get(4)?,
     })
 }
 

@@ -6,6 +6,7 @@ mod engine;
 mod accounts;
 mod admin;
 mod api_keys;
+mod audit;
 mod deliveries;
 mod due_tasks;
 mod erasure;
@@ -21,6 +22,7 @@ mod payout_accounts;
 mod posted_tasks;
 mod processor_notices;
 mod proofs;
+mod queue;
 mod reports;
 mod sandbox;
 mod tasks;
@@ -37,18 +39,21 @@ use engine::{Engine, Migration, Row, Statement};
 
 use crate::domain::Owner;
 
+pub use accounts::AccountFilter;
 pub use api_keys::KeyHolder;
+pub use audit::AuditFilter;
 pub use bells::EventBell;
 pub use deliveries::{DeliveryFilter, RecordedDelivery};
 pub use events::EventFilter;
 pub use idempotency::{IdempotencyRecord, IdempotencyScope};
 pub use jobs::{ClaimedJob, ListedJob};
-pub use ledger::{DeveloperBalances, TaskMoney, WorkerBalance};
+pub use ledger::{DeveloperBalances, PayoutState, TaskMoney, WorkerBalance};
 pub use posted_tasks::{PostedOrder, PostedTask};
+pub use queue::{Claimed, QueueFilter};
 pub use sandbox::{SandboxMovement, SandboxNotice, SandboxPayment, SandboxPayoutAccount};
-pub use tasks::{ListedTask, TaskCounts, TaskPage};
+pub use tasks::{ListedTask, TaskCounts, TaskFilter, TaskPage};
 pub use webhooks::{Disabled, Endpoint, OldSecret};
-pub use workers::PushSubscription;
+pub use workers::{PushSubscription, WorkerFilter};
 
 /// Declares the statements of a file, and lists them for the test that prepares each on both
 /// engines.
@@ -186,6 +191,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         accounts::ALL,
         admin::ALL,
         api_keys::ALL,
+        audit::ALL,
         deliveries::ALL,
         due_tasks::ALL,
         erasure::ALL,
@@ -201,6 +207,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         posted_tasks::ALL,
         processor_notices::ALL,
         proofs::ALL,
+        queue::ALL,
         reports::ALL,
         sandbox::ALL,
         tasks::ALL,
@@ -211,6 +218,11 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
     .into_iter()
     .flatten()
     .copied()
+}
+
+/// What a list that is read from its newest end begins before: greater than any id.
+fn before<T: ToString>(id: Option<T>) -> String {
+    id.map_or_else(|| "g".to_owned(), |id| id.to_string())
 }
 
 /// Reads a JSON array of words of a closed vocabulary; none when one is not known. Such words need

@@ -59,7 +59,7 @@ impl Tx<'_> {
         before: Option<NoticeId>,
         limit: i64,
     ) -> Result<Vec<Notice>, StoreError> {
-        let before = before.map_or_else(|| "g".to_owned(), |id| id.to_string());
+        let before = super::before(before);
         self.all(BEFORE, &[before.into(), limit.into()], read)
     }
 

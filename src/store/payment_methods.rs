@@ -45,7 +45,8 @@ impl Tx<'_> {
         self.queue(PUT, &values)
     }
 
-    pub fn delete_payment_method(&mut self, owner: Owner) -> Result<(), StoreError> {
-        self.queue(DELETE, &owned_by(owner))
+    /// False when there was none.
+    pub fn delete_payment_method(&mut self, owner: Owner) -> Result<bool, StoreError> {
+        Ok(self.execute(DELETE, &owned_by(owner))? == 1)
     }
 }

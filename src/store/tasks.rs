@@ -39,6 +39,13 @@ super::statements! {
     ONE = concat!("SELECT ", columns!(), " FROM tasks
         WHERE id = ?1 AND account_id || '' = ?2 AND environment || '' = ?3");
     BY_ID = concat!("SELECT ", columns!(), " FROM tasks WHERE id = ?1");
+    BEFORE = concat!("SELECT ", columns!(), " FROM tasks WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
+    OF_ACCOUNT_BEFORE = concat!("SELECT ", columns!(), " FROM tasks
+        WHERE id < ?1 AND account_id = ?3 ORDER BY id DESC LIMIT ?2");
+    IN_STATUS_BEFORE = concat!("SELECT ", columns!(), " FROM tasks
+        WHERE id < ?1 AND status = ?3 ORDER BY id DESC LIMIT ?2");
+    OF_ACCOUNT_IN_STATUS_BEFORE = concat!("SELECT ", columns!(), " FROM tasks
+        WHERE id < ?1 AND account_id = ?3 AND status = ?4 ORDER BY id DESC LIMIT ?2");
     OF_WORKER = concat!("SELECT ", columns!(), " FROM tasks
         WHERE worker_id = ?1 AND environment = 'live' ORDER BY assigned_at DESC, id DESC
         LIMIT ?2 OFFSET ?3");
@@ -109,6 +116,13 @@ pub(super) const COUNTED: [Status; 12] = [
     Status::Disputed,
     Status::Refunded,
 ];
+
+/// Which tasks of all accounts are asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TaskFilter {
+    pub account: Option<AccountId>,
+    pub status: Option<Status>,
+}
 
 /// A task as it stands in a list.
 #[derive(Clone, Debug)]
@@ -267,6 +281,25 @@ impl Tx<'_> {
 
     pub fn any_task(&mut self, id: TaskId) -> Result<Option<Task>, StoreError> {
         self.optional(BY_ID, &[id.to_string().into()], read)
+    }
+
+    /// Up to `limit` tasks of all accounts, newest first, before the given one.
+    pub fn tasks_before(
+        &mut self,
+        filter: TaskFilter,
+        before: Option<TaskId>,
+        limit: i64,
+    ) -> Result<Vec<Task>, StoreError> {
+        let mut values = vec![super::before(before).into(), limit.into()];
+        values.extend(filter.account.map(|id| id.to_string().into()));
+        values.extend(filter.status.map(|status| status.as_str().into()));
+        let statement = match (filter.account, filter.status) {
+            (None, None) => BEFORE,
+            (Some(_), None) => OF_ACCOUNT_BEFORE,
+            (None, Some(_)) => IN_STATUS_BEFORE,
+            (Some(_), Some(_)) => OF_ACCOUNT_IN_STATUS_BEFORE,
+        };
+        self.all(statement, &values, read)
     }
 
     /// A page of the live tasks that a worker has or had, newest first, and how many there are.

@@ -22,6 +22,8 @@ super::statements! {
     BY_ID = concat!("SELECT ", columns!(), " FROM workers WHERE id = ?1");
     BY_EMAIL = concat!("SELECT ", columns!(), ", password_hash FROM workers WHERE email = ?1");
     PAGE = concat!("SELECT ", columns!(), " FROM workers WHERE id > ?1 ORDER BY id LIMIT ?2");
+    BEFORE = concat!("SELECT ", columns!(), " FROM workers
+        WHERE id < ?1 AND (?2 = '' OR status = ?2) ORDER BY id DESC LIMIT ?3");
     EDIT = "UPDATE workers SET name = ?2, phone = ?3, skills = ?4, home_latitude = ?5,
             home_longitude = ?6, radius_km = ?7, updated_at = ?8
         WHERE id = ?1";
@@ -72,6 +74,13 @@ pub struct PushSubscription {
     pub endpoint: String,
     pub p256dh: String,
     pub auth: String,
+}
+
+/// Which workers are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct WorkerFilter {
+    pub status: Option<WorkerStatus>,
+    pub email: Option<String>,
 }
 
 impl Tx<'_> {
@@ -130,6 +139,26 @@ impl Tx<'_> {
     ) -> Result<Vec<Worker>, StoreError> {
         let after = after.map(|id| id.to_string()).unwrap_or_default();
         self.all(PAGE, &[after.into(), limit.into()], read)
+    }
+
+    /// Up to `limit` workers, newest first, before the given one.
+    pub fn workers_before(
+        &mut self,
+        filter: &WorkerFilter,
+        before: Option<WorkerId>,
+        limit: i64,
+    ) -> Result<Vec<Worker>, StoreError> {
+        if let Some(email) = &filter.email {
+            let found = self.worker_by_email(email)?.into_iter();
+            let fits = |worker: &Worker| {
+                filter.status.is_none_or(|status| status == worker.status)
+                    && before.is_none_or(|before| worker.id < before)
+            };
+            return Ok(found.map(|(worker, _)| worker).filter(fits).collect());
+        }
+        let status = filter.status.map_or("", WorkerStatus::as_str);
+        let before = super::before(before);
+        self.all(BEFORE, &[before.into(), status.into(), limit.into()], read)
     }
 
     pub fn edit_worker(&mut self, worker: &Worker) -> Result<(), StoreError> {

@@ -29,7 +29,7 @@ pub fn act_by_clock(
         }
     }
     if action == Action::DecideRefund {
-        tx.close_undecided(QueueKind::Dispute, &id.to_string(), now)?;
+        tx.close_queue_items_of(QueueKind::Dispute, &id.to_string(), None, now)?;
     }
     Ok(true)
 }

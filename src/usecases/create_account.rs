@@ -1,9 +1,13 @@
 //! Opens an account with one live and one test key.
 
-use super::Refusal;
-use super::create_api_key::{IssuedKey, create_api_key};
+use serde_json::json;
+
+use super::create_api_key::IssuedKey;
+use super::{Refusal, audit};
 use crate::ambient;
-use crate::domain::{Account, AccountId, ApiKeyId, Environment, NewAccount, NewApiKey, Timestamp};
+use crate::domain::{
+    Account, AccountId, ApiKeyId, By, Environment, NewAccount, NewApiKey, Timestamp,
+};
 use crate::store::Tx;
 
 #[derive(Clone, Debug)]
@@ -32,10 +36,19 @@ impl OpenedAccount {
     }
 }
 
-pub fn create_account(tx: &mut Tx<'_>, opened: &OpenedAccount) -> Result<(), Refusal> {
-    if !tx.insert_account(&opened.account)? {
+pub fn create_account(tx: &mut Tx<'_>, opened: &OpenedAccount, by: &By) -> Result<(), Refusal> {
+    let account = &opened.account;
+    if !tx.insert_account(account)? {
         return Err(Refusal::EmailTaken);
     }
-    create_api_key(tx, &opened.live_key)?;
-    create_api_key(tx, &opened.test_key)
+    let keys = [&opened.live_key, &opened.test_key];
+    for key in keys {
+        tx.insert_api_key(&key.record, &key.secret.hash())?;
+    }
+    let details = json!({
+        "tier": account.tier,
+        "api_keys": keys.map(|key| key.record.id.to_string()),
+    });
+    let (id, now) = (account.id.to_string(), account.created_at);
+    audit(tx, by, "account.created", "account", &id, details, now)
 }

@@ -1,7 +1,9 @@
 //! Makes an API key. The key itself is in the answer and nowhere else, ever.
 
-use super::Refusal;
-use crate::domain::{AccountId, ApiKey, ApiKeyId, NewApiKey, Secret, Timestamp};
+use serde_json::json;
+
+use super::{Refusal, audit};
+use crate::domain::{AccountId, ApiKey, ApiKeyId, By, NewApiKey, Secret, Timestamp};
 use crate::store::Tx;
 
 /// A key record together with the key, which is about to be handed out.
@@ -34,7 +36,13 @@ impl IssuedKey {
     }
 }
 
-pub fn create_api_key(tx: &mut Tx<'_>, key: &IssuedKey) -> Result<(), Refusal> {
-    tx.insert_api_key(&key.record, &key.secret.hash())?;
-    Ok(())
+pub fn create_api_key(tx: &mut Tx<'_>, key: &IssuedKey, by: &By) -> Result<(), Refusal> {
+    let record = &key.record;
+    tx.insert_api_key(record, &key.secret.hash())?;
+    let details = json!({
+        "account_id": record.account.to_string(),
+        "environment": record.environment,
+    });
+    let (id, now) = (record.id.to_string(), record.created_at);
+    audit(tx, by, "api_key.created", "api_key", &id, details, now)
 }

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::audit::audit;
 use super::suspend_account::{held, refuse};
-use super::{Refusal, remove_webhook};
+use super::webhook::drop_webhook;
+use super::{Refusal, audit};
 use crate::domain::account::{ERASED_AFTER, freed_email};
 use crate::domain::{
     Account, AccountId, AccountStatus, By, Environment, JobKind, JobName, Owner, Timestamp,
@@ -33,7 +33,7 @@ pub fn delete_account(
     }
     tx.delete_account(&account, now)?;
     tx.revoke_api_keys(account.id, now)?;
-    remove_webhook(tx, account.id, now)?;
+    drop_webhook(tx, account.id, now)?;
     let erase = JobName::new(JobKind::EraseAccount, account.id);
     tx.add_job_at(&erase, now.plus(ERASED_AFTER), now)?;
     account.email = freed_email(account.id);

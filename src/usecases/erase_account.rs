@@ -3,8 +3,7 @@
 
 use serde_json::json;
 
-use super::Refusal;
-use super::audit::audit;
+use super::{Refusal, audit};
 use crate::domain::{AccountId, By, Environment, JobKind, JobName, Owner, TaskId, Timestamp};
 use crate::store::{StoreError, Tx};
 

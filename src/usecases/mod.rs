@@ -1,6 +1,7 @@
 //! What the service does: one file for each thing, each a plain function over one transaction.
 
 mod act;
+mod admin_key;
 mod advance_task;
 mod announce;
 mod audit;
@@ -10,17 +11,22 @@ mod cancel_task;
 mod create_account;
 mod create_api_key;
 mod create_task;
+mod decide_dispute;
 mod delete_account;
 mod erase_account;
 mod evidence;
 mod find_tasks;
 mod notify;
 mod payment;
+mod payment_method;
 mod payout_account;
+mod queue;
 mod receive_notice;
 mod report;
+mod retry_job;
 mod review_proof;
 mod revoke_api_key;
+mod set_tier;
 mod sign_in_worker;
 mod submit_proof;
 mod suspend_account;
@@ -32,14 +38,17 @@ mod webhook;
 mod worker_acts;
 
 pub use act::act;
+pub use admin_key::{IssuedAdminKey, authenticate_admin, create_admin_key, revoke_admin_key};
 pub use advance_task::{advance_task, way};
 pub use announce::{BOUNTY_PAGE, announce_bounty, announce_worker};
+pub use audit::{AuditReport, audit, verify_audit};
 pub use authenticate::authenticate;
 pub use by_clock::act_by_clock;
 pub use cancel_task::cancel_task;
 pub use create_account::{OpenedAccount, create_account};
 pub use create_api_key::{IssuedKey, create_api_key};
 pub use create_task::{Funding, create_task};
+pub use decide_dispute::{decide_dispute, dispute_of};
 pub use delete_account::delete_account;
 pub use erase_account::{
     ErasedPage, TasksPage, erase_account, erase_page, erase_traces, page_to_erase,
@@ -49,11 +58,15 @@ pub use find_tasks::{Found, FoundCursor, Search, SearchOrder, find_tasks};
 pub use payment::{
     payment_cancelled, payment_failed, payment_succeeded, payout_failed, refunded, transferred,
 };
+pub use payment_method::{put_payment_method, remove_payment_method};
 pub use payout_account::{payout_account_changed, payout_account_opened, waits_for_payout_account};
+pub use queue::{claim_item, clear_item, note_item, release_item};
 pub use receive_notice::{receive_notice, receive_sandbox_notice};
 pub use report::month_report;
+pub use retry_job::{retry_job, retry_payout, write_off_payout};
 pub use review_proof::{Reviewed, approve_proof, reject_proof};
 pub use revoke_api_key::revoke_api_key;
+pub use set_tier::set_tier;
 pub use sign_in_worker::{TOKEN_LIFE, authenticate_worker, issue_token, sign_up_worker};
 pub use submit_proof::submit_proof;
 pub use suspend_account::{restore_account, show_posted_tasks, suspend_account};
@@ -61,8 +74,7 @@ pub use test_clock::{act_in_test, due_in_test, move_test_clock, reset_test_clock
 pub use update_task::update_task;
 pub use verify_ledger::{LedgerReport, VerifyError, verify_ledger};
 pub use verify_worker::{
-    authenticate_admin, refuse_worker, restore_worker, send_verification, suspend_worker,
-    verify_worker,
+    refuse_worker, restore_worker, send_verification, suspend_worker, verify_worker,
 };
 pub use webhook::{
     DeliveryOutcome, endpoint_of, give_up_deliveries, put_webhook, record_deliveries, redeliver,
@@ -81,6 +93,8 @@ pub enum Refusal {
     Unauthorized,
     #[error("the account is suspended")]
     AccountSuspended,
+    #[error("the role of this admin key does not allow it")]
+    Forbidden,
     #[error("no such account")]
     AccountNotFound,
     #[error("an account that is {status} cannot {what}")]
@@ -100,6 +114,18 @@ pub enum Refusal {
     WorkerNotFound,
     #[error("no such item")]
     ItemNotFound,
+    #[error("another admin is working on this item")]
+    ItemClaimed,
+    #[error("this item has been decided already")]
+    ItemClosed,
+    #[error("there was no dispute about this task")]
+    DisputeNotFound,
+    #[error("a split leaves something of the budget of {budget_cents} for each side")]
+    NoSplit { budget_cents: i64 },
+    #[error("no such job was given up")]
+    JobNotFound,
+    #[error("no payout for this task was given up")]
+    PayoutNotFailed,
     #[error("no such delivery")]
     DeliveryNotFound,
     #[error("no webhook is configured")]

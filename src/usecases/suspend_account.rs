@@ -3,8 +3,7 @@
 
 use serde_json::json;
 
-use super::Refusal;
-use super::audit::audit;
+use super::{Refusal, audit};
 use crate::ambient;
 use crate::domain::api_key::hex;
 use crate::domain::{

@@ -155,7 +155,7 @@ impl Check {
                 self.payment(task, story, payment);
             }
             Environment::Test => {
-                let sent = [Step::Refund, Step::Transfer]
+                let sent = [Step::Refund, Step::Transfer, Step::WriteOff]
                     .iter()
                     .any(|step| story.entry(*step).is_some());
                 if sent || payment.is_some() {
@@ -275,7 +275,7 @@ impl Check {
         }
         for entry in story.entries() {
             let cents = match entry.step {
-                Step::Settlement => continue,
+                Step::Settlement | Step::WriteOff => continue,
                 Step::Payment => -entry.postings.processor_cents,
                 Step::Refund | Step::Transfer => entry.postings.processor_cents,
             };
@@ -292,7 +292,7 @@ impl Check {
             let kind = match movement.step {
                 Step::Payment | Step::Settlement => JobKind::Charge,
                 Step::Refund => JobKind::Refund,
-                Step::Transfer => JobKind::Transfer,
+                Step::Transfer | Step::WriteOff => JobKind::Transfer,
             };
             let young =
                 movement.step == Step::Payment && movement.at > self.now.minus(NOTICE_GRACE);

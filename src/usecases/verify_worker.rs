@@ -4,21 +4,14 @@ use serde_json::json;
 
 use super::act::{self, Cause};
 use super::announce::announcement;
-use super::audit::audit;
-use super::{Refusal, notify};
+use super::{Refusal, audit, notify, queue};
 use crate::ambient;
 use crate::domain::notice::{self, Words};
 use crate::domain::{
-    Action, AdminKeyId, By, JobKind, JobName, NoticeKind, QueueItem, QueueItemId, QueueKind,
-    Secret, Status, Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
+    Action, By, JobKind, JobName, NoticeKind, QueueItem, QueueItemId, QueueKind, Status, Timestamp,
+    VerificationFile, Worker, WorkerId, WorkerStatus,
 };
 use crate::store::Tx;
-
-/// Finds out who holds an admin key.
-pub fn authenticate_admin(tx: &mut Tx<'_>, key: &Secret) -> Result<AdminKeyId, Refusal> {
-    tx.admin_key_holder(&key.hash())?
-        .ok_or(Refusal::Unauthorized)
-}
 
 /// A worker sends documents. While they are in review, new ones replace them.
 pub fn send_verification(
@@ -99,7 +92,10 @@ pub fn suspend_worker(
     if worker.status == WorkerStatus::Suspended {
         return refuse(&worker, "be suspended");
     }
-    let worker = decided(tx, worker, WorkerStatus::Suspended, by, now)?;
+    // It does not wait for whoever is looking at the documents.
+    let (kind, subject) = (QueueKind::WorkerVerification, worker.id.to_string());
+    tx.close_queue_items_of(kind, &subject, by.id.as_deref(), now)?;
+    let worker = set(tx, worker, WorkerStatus::Suspended, now)?;
     let released = give_tasks_back(tx, worker.id, by, now)?;
     let details = json!({ "released_tasks": released });
     audited(tx, by, "worker.suspended", worker, details, now)
@@ -207,8 +203,10 @@ fn decided(
     by: &By,
     now: Timestamp,
 ) -> Result<Worker, Refusal> {
-    let subject = worker.id.to_string();
-    tx.close_queue_items_of(QueueKind::WorkerVerification, &subject, by, now)?;
+    let (kind, subject) = (QueueKind::WorkerVerification, worker.id.to_string());
+    if let Some(item) = queue::decidable_item(tx, kind, &subject, by, now)? {
+        queue::close(tx, &item, None, by, now)?;
+    }
     set(tx, worker, status, now)
 }
 

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Refusal, notify};
+use serde_json::{Value, json};
+
+use super::{Refusal, audit, notify};
 use crate::ambient;
 use crate::domain::delivery::{FAILING_LIMIT, OLD_SECRET_LIFE, next_try};
 use crate::domain::{
-    AccountId, Attempt, Delivery, DeliveryStatus, DueDelivery, EventId, EventType, JobKind,
+    AccountId, Attempt, By, Delivery, DeliveryStatus, DueDelivery, EventId, EventType, JobKind,
     JobName, NoticeKind, Owner, Timestamp, notice,
 };
 use crate::store::{Endpoint, RecordedDelivery, StoreError, Tx};
@@ -18,20 +20,55 @@ pub fn put_webhook(
     url: &str,
     events: &[EventType],
     new_secret: &str,
+    by: &By,
     now: Timestamp,
 ) -> Result<String, Refusal> {
-    Ok(tx.put_webhook(account, url, events, new_secret, now)?)
+    let secret = tx.put_webhook(account, url, events, new_secret, now)?;
+    // The URL may hold a secret of the developer's.
+    let details = json!({"events": events});
+    record(tx, account, by, "webhook.set", details, now)?;
+    Ok(secret)
+}
+
+fn record(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    by: &By,
+    action: &str,
+    details: Value,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let id = account.to_string();
+    audit(tx, by, action, "account", &id, details, now)
 }
 
 pub fn endpoint_of(tx: &mut Tx<'_>, account: AccountId) -> Result<Endpoint, Refusal> {
     tx.endpoint(account)?.ok_or(Refusal::WebhookNotConfigured)
 }
 
-pub fn remove_webhook(tx: &mut Tx<'_>, account: AccountId, now: Timestamp) -> Result<(), Refusal> {
-    if tx.remove_webhook(account, now)? {
-        give_up_later(tx, account, now)?;
+pub fn remove_webhook(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    by: &By,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    if drop_webhook(tx, account, now)? {
+        record(tx, account, by, "webhook.removed", json!({}), now)?;
     }
     Ok(())
+}
+
+/// False when there is none.
+pub(super) fn drop_webhook(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    now: Timestamp,
+) -> Result<bool, Refusal> {
+    let removed = tx.remove_webhook(account, now)?;
+    if removed {
+        give_up_later(tx, account, now)?;
+    }
+    Ok(removed)
 }
 
 /// For a while, both secrets sign.
@@ -39,12 +76,15 @@ pub fn rotate_webhook_secret(
     tx: &mut Tx<'_>,
     account: AccountId,
     new_secret: &str,
+    by: &By,
     now: Timestamp,
 ) -> Result<Endpoint, Refusal> {
     let endpoint = tx.endpoint_to_change(account)?;
     endpoint.ok_or(Refusal::WebhookNotConfigured)?;
     tx.rotate_webhook_secret(account, new_secret, now.plus(OLD_SECRET_LIFE), now)?;
-    endpoint_of(tx, account)
+    let rotated = endpoint_of(tx, account)?;
+    record(tx, account, by, "webhook.secret_rotated", json!({}), now)?;
+    Ok(rotated)
 }
 
 /// Sends an event again, whatever became of it.

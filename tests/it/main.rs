@@ -5,6 +5,7 @@
 
 mod support;
 
+mod admin;
 mod api;
 mod architecture;
 mod backup;

@@ -44,7 +44,7 @@ fn every_operation_is_described_with_its_errors_and_an_example() {
             }
         }
     }
-    assert_eq!(operations, 63);
+    assert_eq!(operations, 84);
 }
 
 fn has_example(content: &Value, schemas: &Value) -> bool {

@@ -231,7 +231,7 @@ fn by_date(entries: &[Entry], environment: Environment) -> BTreeMap<String, Figu
         let posted = entry.postings;
         match entry.step {
             Step::Payment => day.paid_in_cents += -posted.processor_cents,
-            Step::Settlement => day.payouts_booked_cents += posted.worker_cents,
+            Step::Settlement | Step::WriteOff => day.payouts_booked_cents += posted.worker_cents,
             Step::Refund => day.refunds_paid_cents += posted.processor_cents,
             Step::Transfer => day.payouts_paid_cents += posted.processor_cents,
         }

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use futures_util::future::join_all;
 use futures_util::poll;
 use legwork::ambient;
-use legwork::domain::{AccountId, NewAccount, Tier, Timestamp};
+use legwork::domain::{AccountId, By, NewAccount, Tier, Timestamp};
 use legwork::store::{Location, Store, StoreError, all_statements};
 use legwork::usecases::{self, OpenedAccount, Refusal};
 
@@ -91,7 +91,7 @@ async fn three_in_a_batch(
     for (index, person) in people.iter().cloned().enumerate() {
         let spoil = spoil.clone();
         let mut write = Box::pin(store.write(move |tx| {
-            usecases::create_account(tx, &person)?;
+            usecases::create_account(tx, &person, &By::COMMAND_LINE)?;
             if index == 1 { spoil() } else { Ok(()) }
         }));
         // Polled once, so that all are queued before the first is let go.
@@ -122,7 +122,7 @@ async fn many_writers_at_once_lose_nothing(app: TestApp) {
         let store = app.store.clone();
         tokio::spawn(async move {
             store
-                .write(move |tx| usecases::create_account(tx, &person))
+                .write(move |tx| usecases::create_account(tx, &person, &By::COMMAND_LINE))
                 .await
         })
     });
@@ -139,7 +139,7 @@ async fn opening_twice_changes_nothing(app: TestApp) {
     let written = person.clone();
     let write = app
         .store
-        .write(move |tx| usecases::create_account(tx, &written));
+        .write(move |tx| usecases::create_account(tx, &written, &By::COMMAND_LINE));
     write.await.unwrap();
     let again = app.database.open().await;
     assert!(exists(&again, &person).await);

@@ -4,13 +4,13 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::query::{CursorMeta, NoticesQuery};
 use crate::api::App;
 use crate::api::answer::Answer;
 use crate::api::authentication::AdminCaller;
 use crate::api::error::ApiError;
 use crate::api::openapi::{PageLimit, errors};
 use crate::api::openapi_examples::AdminExample;
-use crate::api::query::NoticesQuery;
 use crate::domain::{Notice, NoticeKind, NoticeStatus, Recipient, Timestamp};
 
 /// Something that somebody was told by e-mail, or would have been.
@@ -63,15 +63,7 @@ impl From<Notice> for NoticeBody {
 #[schema(example = json!(AdminExample::Notices.value()))]
 pub struct NoticeList {
     data: Vec<NoticeBody>,
-    meta: NoticeMeta,
-}
-
-#[derive(Serialize, ToSchema)]
-struct NoticeMeta {
-    limit: i64,
-    /// Asks for the next page; null on the last one.
-    #[schema(required)]
-    next_cursor: Option<String>,
+    meta: CursorMeta,
 }
 
 /// List notices
@@ -82,24 +74,21 @@ struct NoticeMeta {
     params(("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
     responses((status = 200, description = "A page of notices", body = NoticeList),
-        errors::Common, errors::Query)
+        errors::Admin, errors::Query)
 )]
 pub async fn list(
     State(app): State<App>,
     _: AdminCaller,
     query: NoticesQuery,
 ) -> Result<Answer, ApiError> {
-    let NoticesQuery { before, limit } = query;
+    let NoticesQuery { cursor, limit, .. } = query;
     let read = app
         .store
-        .snapshot(move |tx| tx.notices_before(before, limit + 1));
+        .snapshot(move |tx| tx.notices_before(cursor, limit + 1));
     let mut notices = read.await?;
-    let more = notices.len() as i64 > limit;
-    notices.truncate(limit as usize);
-    let last = notices.last().filter(|_| more);
-    let next_cursor = last.map(|notice| notice.id.to_string());
+    let meta = CursorMeta::cut(&mut notices, limit, |notice| notice.id.to_string());
     Answer::ok(&NoticeList {
         data: notices.into_iter().map(Into::into).collect(),
-        meta: NoticeMeta { limit, next_cursor },
+        meta,
     })
 }

@@ -4,6 +4,9 @@ use axum::extract::{Request, State};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::expect_no_fields;
+use super::query::{CursorMeta, QueueQuery};
+use super::workers::{DocumentBody, documents};
 use crate::api::answer::Answer;
 use crate::api::authentication::AdminCaller;
 use crate::api::error::ApiError;
@@ -12,15 +15,15 @@ use crate::api::openapi::{PageLimit, errors};
 use crate::api::openapi_examples::AdminExample;
 use crate::api::path::IdPath;
 use crate::api::proofs;
-use crate::api::query::QueueQuery;
 use crate::api::workers::{WorkerBody, payout_status};
 use crate::api::{App, body};
+use crate::domain::admin::ClaimedBy;
 use crate::domain::{
-    ProofId, QueueItem, QueueItemId, QueueKind, QueueStatus, Timestamp, WorkerId, admin,
+    AdminKeyId, ProofId, QueueItem, QueueItemId, QueueKind, QueueStatus, Timestamp, WorkerId, admin,
 };
-use crate::files::FileKey;
 use crate::objects::proof::ProofBody;
-use crate::usecases::Refusal;
+use crate::store::Tx;
+use crate::usecases::{self, Refusal};
 
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!(AdminExample::Item.value()))]
@@ -45,24 +48,21 @@ pub struct ItemBody {
     #[schema(nullable = false)]
     worker: Option<WorkerBody>,
     /// The documents of a verification.
-    files: Vec<FileBody>,
+    files: Vec<DocumentBody>,
+    /// The admin key whose holder works on it, until `claimed_until`.
+    #[schema(required)]
+    claimed_by: Option<String>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    claimed_until: Option<Timestamp>,
     #[schema(required, value_type = Option<String>, format = DateTime)]
     decided_at: Option<Timestamp>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
-#[derive(Serialize, ToSchema)]
-struct FileBody {
-    /// `identity` or `selfie`.
-    kind: String,
-    content_type: String,
-    /// Signed; good for one hour.
-    file_url: String,
-}
-
 impl ItemBody {
     async fn of(app: &App, item: QueueItem) -> Result<Self, ApiError> {
+        let holder = item.holder(app.clock.now());
         let mut body = Self {
             id: item.id.to_string(),
             kind: item.kind,
@@ -74,6 +74,8 @@ impl ItemBody {
             proof: None,
             worker: None,
             files: Vec::new(),
+            claimed_by: holder.map(|admin| admin.to_string()),
+            claimed_until: item.claimed_until.filter(|_| holder.is_some()),
             decided_at: item.decided_at,
             created_at: item.created_at,
         };
@@ -99,25 +101,12 @@ impl ItemBody {
     }
 
     async fn add_worker(&mut self, app: &App, id: WorkerId) -> Result<(), ApiError> {
-        let (worker, files) = app
-            .store
-            .read(move |tx| Ok::<_, Refusal>((tx.worker(id)?, tx.verification_files(id)?)))
-            .await?;
+        let worker = app.store.read(move |tx| tx.worker(id)).await?;
         if let Some(worker) = worker {
             let payout = payout_status(app, id).await?;
             self.worker = Some(WorkerBody::of(worker, payout));
         }
-        for file in files {
-            if let Some(key) = FileKey::parse(&file.key) {
-                let now = app.clock.now();
-                let file_url = app.files.signed_url(key, &file.content_type, now).await?;
-                self.files.push(FileBody {
-                    kind: file.kind,
-                    content_type: file.content_type,
-                    file_url,
-                });
-            }
-        }
+        self.files = documents(app, id).await?;
         Ok(())
     }
 }
@@ -126,15 +115,7 @@ impl ItemBody {
 #[schema(example = json!(AdminExample::Queue.value()))]
 pub struct QueueBody {
     data: Vec<ItemBody>,
-    meta: QueueMeta,
-}
-
-#[derive(Serialize, ToSchema)]
-struct QueueMeta {
-    limit: i64,
-    /// Asks for the next page; null on the last one.
-    #[schema(required)]
-    next_cursor: Option<String>,
+    meta: CursorMeta,
 }
 
 /// List the queue
@@ -144,10 +125,12 @@ struct QueueMeta {
     get, path = "/v1/admin/queue", tag = "Admin", operation_id = "listQueue",
     params(("status" = inline(Option<QueueStatus>), Query, description = "`open` when left out"),
         ("kind" = inline(Option<QueueKind>), Query, description = "Only this kind"),
+        ("claimed" = inline(Option<ClaimedBy>), Query,
+            description = "Only what the caller has claimed, or what nobody has"),
         ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
     responses((status = 200, description = "A page of the queue", body = QueueBody),
-        errors::Common, errors::Query)
+        errors::Admin, errors::Query)
 )]
 pub async fn queue(
     State(app): State<App>,
@@ -155,37 +138,21 @@ pub async fn queue(
     query: QueueQuery,
 ) -> Result<Answer, ApiError> {
     let QueueQuery {
-        status,
-        kind,
-        after,
+        filter,
+        cursor,
         limit,
     } = query;
-    let items = app
+    let now = app.clock.now();
+    let mut items = app
         .store
-        .snapshot(move |tx| {
-            let (mut after, mut found) = (after, Vec::new());
-            while (found.len() as i64) <= limit {
-                let page = tx.queue_items(status, after, 100)?;
-                let Some(last) = page.last() else { break };
-                after = Some(last.id);
-                let fits = |item: &QueueItem| kind.is_none_or(|kind| kind == item.kind);
-                found.extend(page.into_iter().filter(fits));
-            }
-            Ok::<_, Refusal>(found)
-        })
+        .snapshot(move |tx| tx.queue_items(filter, cursor, limit + 1, now))
         .await?;
-    let more = items.len() as i64 > limit;
-    let page: Vec<_> = items.into_iter().take(limit as usize).collect();
-    let last = page.last().filter(|_| more);
-    let next_cursor = last.map(|item| item.id.to_string());
-    let mut data = Vec::with_capacity(page.len());
-    for item in page {
+    let meta = CursorMeta::cut(&mut items, limit, |item| item.id.to_string());
+    let mut data = Vec::with_capacity(items.len());
+    for item in items {
         data.push(ItemBody::of(&app, item).await?);
     }
-    Answer::ok(&QueueBody {
-        data,
-        meta: QueueMeta { limit, next_cursor },
-    })
+    Answer::ok(&QueueBody { data, meta })
 }
 
 /// Get an item of the queue
@@ -193,7 +160,7 @@ pub async fn queue(
     get, path = "/v1/admin/queue/{id}", tag = "Admin", operation_id = "getQueueItem",
     params(("id" = String, Path, description = "Id of the item")),
     responses((status = 200, description = "The item", body = ItemBody),
-        errors::Common, errors::ItemNotFound)
+        errors::Admin, errors::ItemNotFound)
 )]
 pub async fn item(
     State(app): State<App>,
@@ -221,31 +188,38 @@ pub(super) async fn given_note(app: &App, request: Request) -> Result<Option<Str
     Ok(note)
 }
 
+/// Does something to an item, and answers it as it stands then.
+async fn change(
+    app: &App,
+    id: Option<QueueItemId>,
+    mut change: impl FnMut(&mut Tx<'_>, QueueItemId, Timestamp) -> Result<QueueItem, Refusal>
+    + Send
+    + 'static,
+) -> Result<Answer, ApiError> {
+    let (id, clock) = (id.ok_or(Refusal::ItemNotFound)?, app.clock.clone());
+    let changed = app.store.write(move |tx| change(tx, id, clock.now()));
+    Answer::ok(&ItemBody::of(app, changed.await?).await?)
+}
+
 /// Note something about an item
 #[utoipa::path(
     post, path = "/v1/admin/queue/{id}/note", tag = "Admin", operation_id = "noteQueueItem",
     params(("id" = String, Path, description = "Id of the item")), request_body = ItemNote,
     responses((status = 200, description = "The item", body = ItemBody),
-        errors::Common, errors::Body, errors::ItemNotFound)
+        errors::Admin, errors::Body, errors::ItemNotFound)
 )]
 pub async fn note(
     State(app): State<App>,
-    _: AdminCaller,
+    AdminCaller(admin): AdminCaller,
     IdPath(id): IdPath<QueueItemId>,
     request: Request,
 ) -> Result<Answer, ApiError> {
     let note = given_note(&app, request).await?;
     let note = note.ok_or_else(|| ApiError::invalid("note", "is required"))?;
-    let id = id.ok_or(Refusal::ItemNotFound)?;
-    let item = app
-        .store
-        .write(move |tx| {
-            tx.queue_item(id)?.ok_or(Refusal::ItemNotFound)?;
-            tx.note_queue_item(id, &note)?;
-            tx.queue_item(id)?.ok_or(Refusal::ItemNotFound)
-        })
-        .await?;
-    Answer::ok(&ItemBody::of(&app, item).await?)
+    change(&app, id, move |tx, id, now| {
+        usecases::note_item(tx, id, &note, admin, now)
+    })
+    .await
 }
 
 /// Clear a flagged proof
@@ -255,7 +229,7 @@ pub async fn note(
     post, path = "/v1/admin/queue/{id}/clear", tag = "Admin", operation_id = "clearQueueItem",
     params(("id" = String, Path, description = "Id of the item")), request_body = ItemNote,
     responses((status = 200, description = "The item", body = ItemBody),
-        errors::Common, errors::Body, errors::ItemNotFound)
+        errors::Admin, errors::Body, errors::ItemNotFound, errors::ItemClaimed)
 )]
 pub async fn clear(
     State(app): State<App>,
@@ -264,19 +238,55 @@ pub async fn clear(
     request: Request,
 ) -> Result<Answer, ApiError> {
     let note = given_note(&app, request).await?;
-    let id = id.ok_or(Refusal::ItemNotFound)?;
-    let clock = app.clock.clone();
-    let item = app
-        .store
-        .write(move |tx| {
-            let item = tx.queue_item(id)?.ok_or(Refusal::ItemNotFound)?;
-            // Verifications and disputes are decided, not cleared.
-            if item.kind != QueueKind::FlaggedProof {
-                return Err(Refusal::ItemNotFound);
-            }
-            tx.close_queue_item(id, note.as_deref(), admin, clock.now())?;
-            tx.queue_item(id)?.ok_or(Refusal::ItemNotFound)
-        })
-        .await?;
-    Answer::ok(&ItemBody::of(&app, item).await?)
+    change(&app, id, move |tx, id, now| {
+        usecases::clear_item(tx, id, note.as_deref(), admin, now)
+    })
+    .await
+}
+
+type Claiming = fn(&mut Tx<'_>, QueueItemId, AdminKeyId, Timestamp) -> Result<QueueItem, Refusal>;
+
+async fn claim_or_release(
+    app: &App,
+    AdminCaller(admin): AdminCaller,
+    id: Option<QueueItemId>,
+    request: Request,
+    claiming: Claiming,
+) -> Result<Answer, ApiError> {
+    expect_no_fields(app, request).await?;
+    change(app, id, move |tx, id, now| claiming(tx, id, admin, now)).await
+}
+
+/// Claim an item
+///
+/// For 15 minutes nobody else can decide it. Claiming it again begins them anew.
+#[utoipa::path(
+    post, path = "/v1/admin/queue/{id}/claim", tag = "Admin", operation_id = "claimQueueItem",
+    params(("id" = String, Path, description = "Id of the item")),
+    responses((status = 200, description = "The item", body = ItemBody),
+        errors::Admin, errors::Body, errors::ItemNotFound, errors::ItemClaimed)
+)]
+pub async fn claim(
+    State(app): State<App>,
+    admin: AdminCaller,
+    IdPath(id): IdPath<QueueItemId>,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    claim_or_release(&app, admin, id, request, usecases::claim_item).await
+}
+
+/// Give an item back
+#[utoipa::path(
+    post, path = "/v1/admin/queue/{id}/release", tag = "Admin", operation_id = "releaseQueueItem",
+    params(("id" = String, Path, description = "Id of the item")),
+    responses((status = 200, description = "The item", body = ItemBody),
+        errors::Admin, errors::Body, errors::ItemNotFound, errors::ItemClaimed)
+)]
+pub async fn release(
+    State(app): State<App>,
+    admin: AdminCaller,
+    IdPath(id): IdPath<QueueItemId>,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    claim_or_release(&app, admin, id, request, usecases::release_item).await
 }

@@ -1,18 +1,135 @@
-//! /v1/admin/workers: who may take tasks.
+//! /v1/admin/workers: who they are, and who may take tasks.
 
 use axum::extract::{Request, State};
+use serde::Serialize;
+use utoipa::ToSchema;
 
+use super::query::{CursorMeta, WorkersQuery};
 use super::queue::given_note;
 use crate::api::App;
 use crate::api::answer::Answer;
 use crate::api::authentication::AdminCaller;
 use crate::api::error::ApiError;
-use crate::api::openapi::errors;
+use crate::api::openapi::{PageLimit, errors};
+use crate::api::openapi_examples::AdminExample;
 use crate::api::path::IdPath;
 use crate::api::workers::{WorkerBody, payout_status};
-use crate::domain::{By, Timestamp, Worker, WorkerId};
+use crate::domain::{By, PayoutStatus, Timestamp, Worker, WorkerId, WorkerStatus};
+use crate::files::FileKey;
 use crate::store::Tx;
 use crate::usecases::{self, Refusal};
+
+/// A document that a worker has sent.
+#[derive(Serialize, ToSchema)]
+pub struct DocumentBody {
+    /// `identity` or `selfie`.
+    kind: String,
+    content_type: String,
+    /// Signed; good for one hour.
+    file_url: String,
+}
+
+/// The documents of a worker, each with a URL that opens it for a while.
+pub async fn documents(app: &App, worker: WorkerId) -> Result<Vec<DocumentBody>, ApiError> {
+    let read = app.store.read(move |tx| tx.verification_files(worker));
+    let mut documents = Vec::new();
+    for file in read.await? {
+        if let Some(key) = FileKey::parse(&file.key) {
+            let now = app.clock.now();
+            let file_url = app.files.signed_url(key, &file.content_type, now).await?;
+            documents.push(DocumentBody {
+                kind: file.kind,
+                content_type: file.content_type,
+                file_url,
+            });
+        }
+    }
+    Ok(documents)
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(AdminExample::Workers.value()))]
+pub struct WorkerList {
+    data: Vec<WorkerBody>,
+    meta: CursorMeta,
+}
+
+/// List workers
+///
+/// Newest first.
+#[utoipa::path(
+    get, path = "/v1/admin/workers", tag = "Admin", operation_id = "listWorkers",
+    params(("status" = inline(Option<WorkerStatus>), Query, description = "Only in this status"),
+        ("email" = Option<String>, Query, description = "Only the one with this e-mail address"),
+        ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
+    responses((status = 200, description = "A page of workers", body = WorkerList),
+        errors::Admin, errors::Query)
+)]
+pub async fn list(
+    State(app): State<App>,
+    _: AdminCaller,
+    query: WorkersQuery,
+) -> Result<Answer, ApiError> {
+    let WorkersQuery {
+        filter,
+        cursor,
+        limit,
+    } = query;
+    let processor = app.payments.processor.name();
+    let read = app.store.snapshot(move |tx| {
+        let mut found = Vec::new();
+        for worker in tx.workers_before(&filter, cursor, limit + 1)? {
+            let account = tx.payout_account(worker.id, processor)?;
+            let payout = account.map_or(PayoutStatus::None, |account| account.status);
+            found.push((worker, payout));
+        }
+        Ok::<_, Refusal>(found)
+    });
+    let mut workers = read.await?;
+    let meta = CursorMeta::cut(&mut workers, limit, |(worker, _)| worker.id.to_string());
+    let data = workers.into_iter();
+    Answer::ok(&WorkerList {
+        data: data
+            .map(|(worker, payout)| WorkerBody::of(worker, payout))
+            .collect(),
+        meta,
+    })
+}
+
+/// A worker with the documents that were sent.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(AdminExample::Worker.value()))]
+pub struct WorkerWithDocuments {
+    worker: WorkerBody,
+    /// When the worker was first verified.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    verified_at: Option<Timestamp>,
+    files: Vec<DocumentBody>,
+}
+
+/// Get a worker
+#[utoipa::path(
+    get, path = "/v1/admin/workers/{id}", tag = "Admin", operation_id = "getWorkerAsAdmin",
+    params(("id" = String, Path, description = "Worker id")),
+    responses((status = 200, description = "The worker", body = WorkerWithDocuments),
+        errors::Admin, errors::WorkerNotFound)
+)]
+pub async fn get(
+    State(app): State<App>,
+    _: AdminCaller,
+    IdPath(id): IdPath<WorkerId>,
+) -> Result<Answer, ApiError> {
+    let id = id.ok_or(Refusal::WorkerNotFound)?;
+    let worker = app.store.read(move |tx| tx.worker(id)).await?;
+    let worker = worker.ok_or(Refusal::WorkerNotFound)?;
+    let payout = payout_status(&app, id).await?;
+    Answer::ok(&WorkerWithDocuments {
+        verified_at: worker.verified_at,
+        worker: WorkerBody::of(worker, payout),
+        files: documents(&app, id).await?,
+    })
+}
 
 type Decision = fn(&mut Tx<'_>, WorkerId, &By, Timestamp) -> Result<Worker, Refusal>;
 
@@ -38,7 +155,7 @@ async fn decide(
     post, path = "/v1/admin/workers/{id}/verify", tag = "Admin", operation_id = "verifyWorker",
     params(("id" = String, Path, description = "Worker id")),
     responses((status = 200, description = "The worker is verified", body = WorkerBody),
-        errors::Common, errors::Body, errors::WorkerNotFound, errors::InvalidWorkerState)
+        errors::Admin, errors::Body, errors::WorkerNotFound, errors::UndecidableWorker)
 )]
 pub async fn verify(
     State(app): State<App>,
@@ -54,7 +171,7 @@ pub async fn verify(
     post, path = "/v1/admin/workers/{id}/refuse", tag = "Admin", operation_id = "refuseWorker",
     params(("id" = String, Path, description = "Worker id")),
     responses((status = 200, description = "The worker may send others", body = WorkerBody),
-        errors::Common, errors::Body, errors::WorkerNotFound, errors::InvalidWorkerState)
+        errors::Admin, errors::Body, errors::WorkerNotFound, errors::UndecidableWorker)
 )]
 pub async fn refuse(
     State(app): State<App>,
@@ -70,7 +187,7 @@ pub async fn refuse(
     post, path = "/v1/admin/workers/{id}/suspend", tag = "Admin", operation_id = "suspendWorker",
     params(("id" = String, Path, description = "Worker id")),
     responses((status = 200, description = "The worker is suspended", body = WorkerBody),
-        errors::Common, errors::Body, errors::WorkerNotFound, errors::InvalidWorkerState)
+        errors::Admin, errors::Body, errors::WorkerNotFound, errors::InvalidWorkerState)
 )]
 pub async fn suspend(
     State(app): State<App>,
@@ -79,4 +196,22 @@ pub async fn suspend(
     request: Request,
 ) -> Result<Answer, ApiError> {
     decide(&app, admin, id, request, usecases::suspend_worker).await
+}
+
+/// Restore a worker
+///
+/// One who was verified is verified again.
+#[utoipa::path(
+    post, path = "/v1/admin/workers/{id}/restore", tag = "Admin", operation_id = "restoreWorker",
+    params(("id" = String, Path, description = "Worker id")),
+    responses((status = 200, description = "The worker is back", body = WorkerBody),
+        errors::Admin, errors::Body, errors::WorkerNotFound, errors::InvalidWorkerState)
+)]
+pub async fn restore(
+    State(app): State<App>,
+    admin: AdminCaller,
+    IdPath(id): IdPath<WorkerId>,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    decide(&app, admin, id, request, usecases::restore_worker).await
 }

@@ -54,6 +54,21 @@ impl IntoResponses for Common {
     }
 }
 
+/// A request with an admin key can always get these.
+pub struct Admin;
+
+impl IntoResponses for Admin {
+    fn responses() -> Responses {
+        let mut responses = Common::responses();
+        responses.extend([response(
+            403,
+            "FORBIDDEN",
+            "the role of this admin key does not allow it",
+        )]);
+        responses
+    }
+}
+
 fn faults(field: &str, message: &str) -> (String, RefOr<Response>) {
     let example = json!({"error": {"code": "VALIDATION_ERROR",
         "message": format!("{field} {message}"),
@@ -267,6 +282,94 @@ impl IntoResponses for WebhookNotConfigured {
             409,
             "WEBHOOK_NOT_CONFIGURED",
             "no webhook is configured",
+        )])
+    }
+}
+
+pub struct ItemClaimed;
+
+impl IntoResponses for ItemClaimed {
+    fn responses() -> Responses {
+        BTreeMap::from([response(
+            409,
+            "ITEM_CLAIMED or ITEM_CLOSED",
+            "another admin is working on this item",
+        )])
+    }
+}
+
+pub struct AccountNotFound;
+
+impl IntoResponses for AccountNotFound {
+    fn responses() -> Responses {
+        BTreeMap::from([response(404, "ACCOUNT_NOT_FOUND", "no such account")])
+    }
+}
+
+pub struct InvalidAccountState;
+
+impl IntoResponses for InvalidAccountState {
+    fn responses() -> Responses {
+        BTreeMap::from([response(
+            409,
+            "INVALID_ACCOUNT_STATE",
+            "an account that is active cannot be restored",
+        )])
+    }
+}
+
+pub struct DisputeNotFound;
+
+impl IntoResponses for DisputeNotFound {
+    fn responses() -> Responses {
+        BTreeMap::from([response(
+            404,
+            "TASK_NOT_FOUND or DISPUTE_NOT_FOUND",
+            "there was no dispute about this task",
+        )])
+    }
+}
+
+pub struct UndecidableDispute;
+
+impl IntoResponses for UndecidableDispute {
+    fn responses() -> Responses {
+        BTreeMap::from([response(
+            409,
+            "INVALID_TASK_STATE or ITEM_CLAIMED",
+            "a task that is completed cannot be decided",
+        )])
+    }
+}
+
+pub struct JobNotFound;
+
+impl IntoResponses for JobNotFound {
+    fn responses() -> Responses {
+        BTreeMap::from([response(404, "JOB_NOT_FOUND", "no such job was given up")])
+    }
+}
+
+pub struct PayoutNotFailed;
+
+impl IntoResponses for PayoutNotFailed {
+    fn responses() -> Responses {
+        BTreeMap::from([response(
+            409,
+            "PAYOUT_NOT_FAILED or ITEM_CLAIMED",
+            "no payout for this task was given up",
+        )])
+    }
+}
+
+pub struct UndecidableWorker;
+
+impl IntoResponses for UndecidableWorker {
+    fn responses() -> Responses {
+        BTreeMap::from([response(
+            409,
+            "INVALID_WORKER_STATE or ITEM_CLAIMED",
+            "a worker who is verified cannot be verified",
         )])
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use legwork::ambient::Clock;
 use legwork::api::{self, App, Shutdown, Timeouts, Wiring};
 use legwork::clockwork::Clockwork;
-use legwork::domain::{AccountId, NewAccount, Tier, Timestamp, Windows};
+use legwork::domain::{AccountId, By, NewAccount, Tier, Timestamp, Windows};
 use legwork::files::{Files, FilesLocation};
 use legwork::jobs::{Channels, Jobs};
 use legwork::outbound::{Outbound, OutboundSettings};
@@ -191,7 +191,7 @@ impl TestApp {
         let opened = OpenedAccount::new(&new, self.clock.now());
         let written = opened.clone();
         self.store
-            .write(move |tx| usecases::create_account(tx, &written))
+            .write(move |tx| usecases::create_account(tx, &written, &By::COMMAND_LINE))
             .await
             .unwrap();
         Developer::new(self.address, &opened)

@@ -1,8 +1,9 @@
 //! A worker with a token, and admins.
 
 use legwork::domain::task::ProofType;
-use legwork::domain::{AdminKeyId, Secret};
+use legwork::domain::{AdminKeyId, AdminRole, By};
 use legwork::media;
+use legwork::usecases::{self, IssuedAdminKey};
 use serde_json::{Value, json};
 
 use super::{Client, Developer, Reply, TestApp, path};
@@ -40,16 +41,19 @@ impl TestApp {
     }
 
     pub async fn admin(&self) -> Client {
-        let key = Secret::admin_key(&legwork::ambient::random());
-        let (written, now) = (key.clone(), self.clock.now());
+        self.admin_with(AdminRole::Owner).await
+    }
+
+    pub async fn admin_with(&self, role: AdminRole) -> Client {
+        let now = self.clock.now();
         let id = AdminKeyId::new(now, &legwork::ambient::random());
+        let key = IssuedAdminKey::new("Ada", role, id, &legwork::ambient::random(), now);
+        let written = key.clone();
         self.store
-            .write(move |tx| {
-                tx.insert_admin_key(id, "Ada", &written.hash(), written.shown_prefix(), now)
-            })
+            .write(move |tx| usecases::create_admin_key(tx, &written, &By::COMMAND_LINE, now))
             .await
             .unwrap();
-        Client::new(self.address, Some(key.expose()))
+        Client::new(self.address, Some(key.secret.expose()))
     }
 
     /// A worker who is verified and can be paid.

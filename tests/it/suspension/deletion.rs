@@ -131,7 +131,7 @@ async fn keys_webhook_and_method_are_gone_and_the_address_is_free(app: TestApp) 
     let opened = OpenedAccount::new(&again, app.clock.now());
     let written = opened.clone();
     app.store
-        .write(move |tx| usecases::create_account(tx, &written))
+        .write(move |tx| usecases::create_account(tx, &written, &legwork::domain::By::SERVICE))
         .await
         .unwrap();
     let dev = Developer::new(app.address, &opened);

@@ -43,7 +43,7 @@ async fn augusta(app: &TestApp) -> Developer {
     let opened = OpenedAccount::new(&new, app.clock.now());
     let written = opened.clone();
     app.store
-        .write(move |tx| usecases::create_account(tx, &written))
+        .write(move |tx| usecases::create_account(tx, &written, &legwork::domain::By::SERVICE))
         .await
         .unwrap();
     Developer::new(app.address, &opened)

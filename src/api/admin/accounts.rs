@@ -1,0 +1,251 @@
+//! /v1/admin/accounts: developers' accounts.
+
+use axum::extract::{Request, State};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::expect_no_fields;
+use super::query::{AccountsQuery, CursorMeta};
+use crate::api::answer::Answer;
+use crate::api::authentication::AdminCaller;
+use crate::api::error::ApiError;
+use crate::api::fields::Fields;
+use crate::api::openapi::{PageLimit, errors};
+use crate::api::openapi_examples::AdminExample;
+use crate::api::path::IdPath;
+use crate::api::{App, body};
+use crate::domain::{
+    Account, AccountId, AccountStatus, By, Environment, Owner, Status, Tier, Timestamp,
+};
+use crate::store::Tx;
+use crate::usecases::{self, Refusal};
+
+/// An account, as those see it who run the marketplace.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(AdminExample::Account.value()))]
+pub struct AdminAccount {
+    id: String,
+    email: String,
+    name: String,
+    #[schema(required)]
+    company: Option<String>,
+    tier: Tier,
+    status: AccountStatus,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+impl From<Account> for AdminAccount {
+    fn from(account: Account) -> Self {
+        Self {
+            id: account.id.to_string(),
+            email: account.email,
+            name: account.name,
+            company: account.company,
+            tier: account.tier,
+            status: account.status,
+            created_at: account.created_at,
+            updated_at: account.updated_at,
+        }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(AdminExample::Accounts.value()))]
+pub struct AccountList {
+    data: Vec<AdminAccount>,
+    meta: CursorMeta,
+}
+
+/// What an account has in one environment.
+#[derive(Serialize, ToSchema)]
+struct AccountTotals {
+    tasks: i64,
+    tasks_this_month: i64,
+    /// How many tasks stand in each status.
+    #[schema(value_type = std::collections::BTreeMap<String, i64>)]
+    tasks_by_status: serde_json::Value,
+    /// What the platform has earned with them.
+    fees_cents: i64,
+    /// Owed back to the developer, not yet refunded.
+    refunds_owed_cents: i64,
+}
+
+impl AccountTotals {
+    fn read(tx: &mut Tx<'_>, owner: Owner, now: Timestamp) -> Result<Self, Refusal> {
+        let counts = tx.task_counts(owner)?;
+        let balances = tx.developer_balances(owner)?;
+        let by_status = Status::ALL.iter();
+        Ok(Self {
+            tasks: counts.total(),
+            tasks_this_month: counts.this_month(now),
+            tasks_by_status: by_status
+                .map(|status| (status.to_string(), counts.in_status(*status).into()))
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+            fees_cents: balances.map_or(0, |kept| kept.fees_cents),
+            refunds_owed_cents: balances.map_or(0, |kept| kept.refunds_cents),
+        })
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(AdminExample::AccountWithTotals.value()))]
+pub struct AccountWithTotals {
+    account: AdminAccount,
+    /// Keys that are good.
+    api_keys_count: i64,
+    live: AccountTotals,
+    test: AccountTotals,
+}
+
+/// List accounts
+///
+/// Newest first.
+#[utoipa::path(
+    get, path = "/v1/admin/accounts", tag = "Admin", operation_id = "listAccounts",
+    params(("status" = inline(Option<AccountStatus>), Query, description = "Only in this status"),
+        ("email" = Option<String>, Query, description = "Only the one with this e-mail address"),
+        ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
+    responses((status = 200, description = "A page of accounts", body = AccountList),
+        errors::Admin, errors::Query)
+)]
+pub async fn list(
+    State(app): State<App>,
+    _: AdminCaller,
+    query: AccountsQuery,
+) -> Result<Answer, ApiError> {
+    let AccountsQuery {
+        filter,
+        cursor,
+        limit,
+    } = query;
+    let read = app
+        .store
+        .snapshot(move |tx| tx.accounts_before(&filter, cursor, limit + 1));
+    let mut accounts = read.await?;
+    let meta = CursorMeta::cut(&mut accounts, limit, |account| account.id.to_string());
+    Answer::ok(&AccountList {
+        data: accounts.into_iter().map(Into::into).collect(),
+        meta,
+    })
+}
+
+/// Get an account
+///
+/// With its totals in both environments.
+#[utoipa::path(
+    get, path = "/v1/admin/accounts/{id}", tag = "Admin", operation_id = "getAccountAsAdmin",
+    params(("id" = String, Path, description = "Account id")),
+    responses((status = 200, description = "The account", body = AccountWithTotals),
+        errors::Admin, errors::AccountNotFound)
+)]
+pub async fn get(
+    State(app): State<App>,
+    _: AdminCaller,
+    IdPath(id): IdPath<AccountId>,
+) -> Result<Answer, ApiError> {
+    let (id, now) = (id.ok_or(Refusal::AccountNotFound)?, app.clock.now());
+    let found = app.store.snapshot(move |tx| {
+        let account = tx.account(id)?.ok_or(Refusal::AccountNotFound)?;
+        let owner = |environment| Owner {
+            account: id,
+            environment,
+        };
+        Ok::<_, Refusal>(AccountWithTotals {
+            account: account.into(),
+            api_keys_count: tx.count_active_api_keys(id)?,
+            live: AccountTotals::read(tx, owner(Environment::Live), now)?,
+            test: AccountTotals::read(tx, owner(Environment::Test), now)?,
+        })
+    });
+    Answer::ok(&found.await?)
+}
+
+#[derive(ToSchema)]
+#[schema(example = json!({"tier": "pro"}))]
+#[allow(dead_code, reason = "documents the body that `tier` reads")]
+pub struct SetTier {
+    tier: Tier,
+}
+
+/// Change the tier of an account
+///
+/// Tasks that exist keep the fee they were created with.
+#[utoipa::path(
+    post, path = "/v1/admin/accounts/{id}/tier", tag = "Admin", operation_id = "setTier",
+    params(("id" = String, Path, description = "Account id")), request_body = SetTier,
+    responses((status = 200, description = "The account", body = AdminAccount),
+        errors::Admin, errors::Body, errors::AccountNotFound)
+)]
+pub async fn tier(
+    State(app): State<App>,
+    admin: AdminCaller,
+    IdPath(id): IdPath<AccountId>,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    let object = body::object(request, app.timeouts).await?;
+    let mut fields = Fields::of(&object);
+    let tier = fields.text("tier", Tier::rule);
+    fields.finish()?;
+    let tier = tier.ok_or_else(|| ApiError::invalid("tier", "is required"))?;
+    change(&app, admin, id, move |tx, id, by, now| {
+        usecases::set_tier(tx, id, tier, by, now)?;
+        tx.account(id)?.ok_or(Refusal::AccountNotFound)
+    })
+    .await
+}
+
+/// Suspend an account
+///
+/// Its keys open nothing until it is restored.
+#[utoipa::path(
+    post, path = "/v1/admin/accounts/{id}/suspend", tag = "Admin",
+    operation_id = "suspendAccount", params(("id" = String, Path, description = "Account id")),
+    responses((status = 200, description = "The account is suspended", body = AdminAccount),
+        errors::Admin, errors::Body, errors::AccountNotFound, errors::InvalidAccountState)
+)]
+pub async fn suspend(
+    State(app): State<App>,
+    admin: AdminCaller,
+    IdPath(id): IdPath<AccountId>,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    expect_no_fields(&app, request).await?;
+    change(&app, admin, id, usecases::suspend_account).await
+}
+
+/// Restore an account
+#[utoipa::path(
+    post, path = "/v1/admin/accounts/{id}/restore", tag = "Admin",
+    operation_id = "restoreAccount", params(("id" = String, Path, description = "Account id")),
+    responses((status = 200, description = "The account is active", body = AdminAccount),
+        errors::Admin, errors::Body, errors::AccountNotFound, errors::InvalidAccountState)
+)]
+pub async fn restore(
+    State(app): State<App>,
+    admin: AdminCaller,
+    IdPath(id): IdPath<AccountId>,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    expect_no_fields(&app, request).await?;
+    change(&app, admin, id, usecases::restore_account).await
+}
+
+/// Does something to an account, and answers it as it stands then.
+async fn change(
+    app: &App,
+    admin: AdminCaller,
+    id: Option<AccountId>,
+    mut change: impl FnMut(&mut Tx<'_>, AccountId, &By, Timestamp) -> Result<Account, Refusal>
+    + Send
+    + 'static,
+) -> Result<Answer, ApiError> {
+    let (id, clock) = (id.ok_or(Refusal::AccountNotFound)?, app.clock.clone());
+    let by = admin.by();
+    let changed = app.store.write(move |tx| change(tx, id, &by, clock.now()));
+    Answer::ok(&AdminAccount::from(changed.await?))
+}

@@ -1,0 +1,95 @@
+//! /v1/admin/audit: who did what, when, to what.
+
+use axum::extract::State;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::query::{AuditQuery, CursorMeta};
+use crate::api::App;
+use crate::api::answer::Answer;
+use crate::api::authentication::AdminCaller;
+use crate::api::error::ApiError;
+use crate::api::openapi::{PageLimit, errors};
+use crate::api::openapi_examples::AdminExample;
+use crate::domain::{AuditLine, Maker, Timestamp};
+use crate::store::StoreError;
+
+/// One line of the audit log.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(AdminExample::AuditLine.value()))]
+struct AuditLineBody<'a> {
+    number: i64,
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    made_by: Maker,
+    /// The id of the key or of the worker, where there is one.
+    #[schema(required)]
+    maker_id: Option<&'a str>,
+    /// Such as `worker.verified`.
+    action: &'a str,
+    /// What kind of thing it was done to, such as `worker`.
+    subject: &'a str,
+    subject_id: &'a str,
+    #[schema(value_type = Object)]
+    details: &'a RawValue,
+    /// SHA-256 over the line before and this one.
+    hash: &'a str,
+}
+
+impl<'a> AuditLineBody<'a> {
+    fn of(line: &'a AuditLine) -> Result<Self, StoreError> {
+        let details = serde_json::from_str(&line.entry.details)
+            .map_err(|e| StoreError::Failed(format!("details of line {}: {e}", line.number)))?;
+        Ok(Self {
+            number: line.number,
+            at: line.entry.at,
+            made_by: line.entry.by.maker,
+            maker_id: line.entry.by.id.as_deref(),
+            action: &line.entry.action,
+            subject: &line.entry.subject,
+            subject_id: &line.entry.subject_id,
+            details,
+            hash: &line.hash,
+        })
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(AdminExample::AuditLines.value()))]
+pub struct AuditList<'a> {
+    data: Vec<AuditLineBody<'a>>,
+    meta: CursorMeta,
+}
+
+/// Read the audit log
+///
+/// Newest first. Lines are never changed or removed.
+#[utoipa::path(
+    get, path = "/v1/admin/audit", tag = "Admin", operation_id = "listAuditLog",
+    params(("subject_id" = Option<String>, Query, description = "Only what was done to this"),
+        ("action" = Option<String>, Query, description = "Only this, such as `worker.verified`"),
+        ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
+    responses((status = 200, description = "A page of the log", body = AuditList),
+        errors::Admin, errors::Query)
+)]
+pub async fn list(
+    State(app): State<App>,
+    _: AdminCaller,
+    query: AuditQuery,
+) -> Result<Answer, ApiError> {
+    let AuditQuery {
+        filter,
+        cursor,
+        limit,
+    } = query;
+    let read = app
+        .store
+        .snapshot(move |tx| tx.audit_lines_before(&filter, cursor, limit + 1));
+    let mut lines = read.await?;
+    let meta = CursorMeta::cut(&mut lines, limit, |line| line.number.to_string());
+    let data = lines.iter().map(AuditLineBody::of);
+    let data = data.collect::<Result<_, StoreError>>()?;
+    Answer::ok(&AuditList { data, meta })
+}

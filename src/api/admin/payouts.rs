@@ -1,0 +1,66 @@
+//! /v1/admin/payouts: transfers to workers that were given up.
+
+use axum::extract::{Request, State};
+
+use super::expect_no_fields;
+use crate::api::App;
+use crate::api::answer::Answer;
+use crate::api::authentication::AdminCaller;
+use crate::api::error::ApiError;
+use crate::api::openapi::errors;
+use crate::api::path::TaskPath;
+use crate::domain::{By, Task, TaskId, Timestamp};
+use crate::objects::task::TaskBody;
+use crate::store::Tx;
+use crate::usecases::{self, Refusal};
+
+type Decision = fn(&mut Tx<'_>, TaskId, &By, Timestamp) -> Result<Task, Refusal>;
+
+async fn decide(
+    app: &App,
+    admin: AdminCaller,
+    path: TaskPath,
+    request: Request,
+    decision: Decision,
+) -> Result<Answer, ApiError> {
+    expect_no_fields(app, request).await?;
+    let (id, by, clock) = (path.id()?, admin.by(), app.clock.clone());
+    let decided = app
+        .store
+        .write(move |tx| decision(tx, id, &by, clock.now()));
+    Answer::ok(&TaskBody::of(&decided.await?)?)
+}
+
+/// Try a payout once more
+#[utoipa::path(
+    post, path = "/v1/admin/payouts/{id}/retry", tag = "Admin", operation_id = "retryPayout",
+    params(("id" = String, Path, description = "Task id")),
+    responses((status = 200, description = "The transfer is due", body = TaskBody),
+        errors::Admin, errors::Body, errors::TaskNotFound, errors::PayoutNotFailed)
+)]
+pub async fn retry(
+    State(app): State<App>,
+    admin: AdminCaller,
+    path: TaskPath,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    decide(&app, admin, path, request, usecases::retry_payout).await
+}
+
+/// Write a payout off
+///
+/// It will never be transferred: what is owed goes from the worker's balance to the platform.
+#[utoipa::path(
+    post, path = "/v1/admin/payouts/{id}/write_off", tag = "Admin",
+    operation_id = "writeOffPayout", params(("id" = String, Path, description = "Task id")),
+    responses((status = 200, description = "Nothing is owed any more", body = TaskBody),
+        errors::Admin, errors::Body, errors::TaskNotFound, errors::PayoutNotFailed)
+)]
+pub async fn write_off(
+    State(app): State<App>,
+    admin: AdminCaller,
+    path: TaskPath,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    decide(&app, admin, path, request, usecases::write_off_payout).await
+}

@@ -1,0 +1,57 @@
+//! /v1/admin/report: a month in figures.
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+
+use super::query::ReportQuery;
+use crate::api::App;
+use crate::api::answer::Answer;
+use crate::api::authentication::AdminCaller;
+use crate::api::error::ApiError;
+use crate::api::openapi::errors;
+use crate::api::openapi_examples::AdminExample;
+use crate::domain::Environment;
+use crate::domain::report::{MonthReport, ReportFormat};
+use crate::usecases::month_report;
+
+/// Get the report of a month
+///
+/// Money and tasks by day, in UTC and in cents.
+#[utoipa::path(
+    get, path = "/v1/admin/report", tag = "Admin", operation_id = "getReport",
+    params(("month" = String, Query, description = "Such as `2026-11`"),
+        ("environment" = inline(Option<Environment>), Query, description = "`live` when left out"),
+        ("format" = inline(Option<ReportFormat>), Query, description = "`json` when left out")),
+    responses((status = 200, description = "The report", content(
+            (MonthReport = "application/json", example = json!(AdminExample::Report.value())),
+            (String = "text/csv", example = json!(AdminExample::ReportCsv.value())))),
+        errors::Admin, errors::Query)
+)]
+pub async fn get(
+    State(app): State<App>,
+    _: AdminCaller,
+    query: ReportQuery,
+) -> Result<Response, ApiError> {
+    let ReportQuery {
+        month,
+        environment,
+        format,
+    } = query;
+    let report = app
+        .store
+        .snapshot(move |tx| month_report(tx, month, environment))
+        .await?;
+    match format {
+        ReportFormat::Json => Ok(Answer::ok(&report)?.into_response()),
+        ReportFormat::Csv => {
+            let name = format!("attachment; filename=\"legwork-{environment}-{month}.csv\"");
+            let headers = [
+                (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
+                (header::CONTENT_DISPOSITION, name.as_str()),
+                (header::CACHE_CONTROL, "no-store"),
+            ];
+            Ok((headers, report.to_csv()).into_response())
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What an account's live tasks are charged to.
+
+use serde_json::json;
+
+use super::{Refusal, audit};
+use crate::domain::{By, Owner, PaymentMethod, Timestamp};
+use crate::store::Tx;
+
+pub fn put_payment_method(
+    tx: &mut Tx<'_>,
+    owner: Owner,
+    method: &PaymentMethod,
+    by: &By,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    tx.put_payment_method(owner, method)?;
+    record(tx, owner, by, "payment_method.set", now)
+}
+
+/// Removing what is not there changes nothing.
+pub fn remove_payment_method(
+    tx: &mut Tx<'_>,
+    owner: Owner,
+    by: &By,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    if tx.delete_payment_method(owner)? {
+        record(tx, owner, by, "payment_method.removed", now)?;
+    }
+    Ok(())
+}
+
+fn record(
+    tx: &mut Tx<'_>,
+    owner: Owner,
+    by: &By,
+    action: &str,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let (id, details) = (
+        owner.account.to_string(),
+        json!({"environment": owner.environment}),
+    );
+    audit(tx, by, action, "account", &id, details, now)
+}

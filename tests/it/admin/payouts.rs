@@ -1,0 +1,192 @@
+//! Transfers that were given up: tried again, or written off, never both.
+
+use legwork::domain::{AdminRole, Book};
+use serde_json::{Value, json};
+
+use super::ids;
+use crate::support::{Developer, Fault, TestApp, Worker, balance, on_both_engines, path};
+
+on_both_engines!(
+    a_payout_is_tried_again,
+    a_payout_is_written_off,
+    what_is_on_its_way_or_done_is_not_written_off,
+    of_a_retry_and_a_write_off_one_happens,
+    a_transfer_after_a_write_off_is_found,
+);
+
+/// A task whose worker is about to be paid.
+async fn approved_task(dev: &Developer, worker: &Worker) -> Value {
+    let task = dev.create_paid_task().await;
+    worker.begin(&task).await;
+    let proof = worker.prove(&task, task["id"].as_str().unwrap()).await;
+    dev.review(&task, &proof, "approve").await.expect(200);
+    task
+}
+
+fn payout(task: &Value, decision: &str) -> String {
+    let id = task["id"].as_str().unwrap();
+    format!("/v1/admin/payouts/{id}/{decision}")
+}
+
+async fn open_items(app: &TestApp) -> usize {
+    let admin = app.admin().await;
+    let queue = admin.get("/v1/admin/queue?kind=failed_payout").await;
+    ids(&queue.expect(200)).len()
+}
+
+async fn a_payout_is_tried_again(app: TestApp) {
+    let (app, processor) = TestApp::start_flaky(&app.database).await;
+    let (dev, admin) = (
+        app.developer().await,
+        app.admin_with(AdminRole::Operator).await,
+    );
+    let worker = app.ready_worker().await;
+    let task = approved_task(&dev, &worker).await;
+    let early = admin.post(&payout(&task, "retry"), &json!({})).await;
+    early.expect_error(409, "PAYOUT_NOT_FAILED");
+    processor.set(Fault::Refuses);
+    app.jobs.drain().await.unwrap();
+    assert_eq!(open_items(&app).await, 1);
+    let retried = admin
+        .post(&payout(&task, "retry"), &json!({}))
+        .await
+        .expect(200);
+    assert_eq!(retried["id"], task["id"]);
+    assert_eq!(open_items(&app).await, 0);
+    // It fails once more, and is before the admins once more.
+    app.jobs.drain().await.unwrap();
+    assert_eq!(open_items(&app).await, 1);
+    processor.set(Fault::None);
+    admin
+        .post(&payout(&task, "retry"), &json!({}))
+        .await
+        .expect(200);
+    app.jobs.drain().await.unwrap();
+    TestApp::expect_settled(&app.verify().await);
+    let late = admin.post(&payout(&task, "retry"), &json!({})).await;
+    late.expect_error(409, "PAYOUT_NOT_FAILED");
+    let none = admin.post("/v1/admin/payouts/none/retry", &json!({})).await;
+    none.expect_error(404, "TASK_NOT_FOUND");
+}
+
+async fn a_payout_is_written_off(app: TestApp) {
+    let (app, processor) = TestApp::start_flaky(&app.database).await;
+    let (dev, owner) = (app.developer().await, app.admin().await);
+    let worker = app.ready_worker().await;
+    let task = approved_task(&dev, &worker).await;
+    processor.set(Fault::Refuses);
+    app.jobs.drain().await.unwrap();
+    processor.set(Fault::None);
+    let operator = app.admin_with(AdminRole::Operator).await;
+    let refused = operator.post(&payout(&task, "write_off"), &json!({})).await;
+    refused.expect_error(403, "FORBIDDEN");
+    owner
+        .post(&payout(&task, "write_off"), &json!({}))
+        .await
+        .expect(200);
+    let report = app.verify().await;
+    TestApp::expect_settled(&report);
+    assert_eq!(balance(&report, Book::WorkerBalance), 0);
+    assert_eq!(balance(&report, Book::PlatformFees), 2500);
+    assert_eq!(balance(&report, Book::Processor), -2500);
+    let ledger = dev
+        .live
+        .get(&format!("{}/ledger", path(&task)))
+        .await
+        .expect(200);
+    let last = ledger["data"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["type"], "write_off");
+    let expected = json!([{"account": "worker_balance", "amount_cents": -2100},
+        {"account": "platform_fees", "amount_cents": 2100}]);
+    assert_eq!(last["postings"], expected);
+    let earnings = worker.client.get("/v1/worker/earnings").await.expect(200);
+    assert_eq!(earnings["balance_cents"], 0);
+    assert_eq!(earnings["paid_cents"], 0);
+    assert_eq!(earnings["payouts"][0]["status"], "written_off");
+    assert_eq!(open_items(&app).await, 0);
+    for decision in ["write_off", "retry"] {
+        let again = owner.post(&payout(&task, decision), &json!({})).await;
+        again.expect_error(409, "PAYOUT_NOT_FAILED");
+    }
+    assert_eq!(app.jobs.drain().await.unwrap(), 0);
+    let report = owner
+        .get("/v1/admin/report?month=2026-11")
+        .await
+        .expect(200);
+    assert_eq!(report["total"]["fees_cents"], 2500);
+    assert_eq!(report["total"]["payouts_booked_cents"], 0);
+    assert_eq!(report["total"]["escrow_at_end_cents"], 0);
+    assert_eq!(report["escrow_at_start_cents"], 0);
+}
+
+async fn what_is_on_its_way_or_done_is_not_written_off(app: TestApp) {
+    let (app, processor) = TestApp::start_flaky(&app.database).await;
+    let (dev, owner) = (app.developer().await, app.admin().await);
+    let worker = app.ready_worker().await;
+    let task = approved_task(&dev, &worker).await;
+    let write_off = payout(&task, "write_off");
+    let waiting = owner.post(&write_off, &json!({})).await;
+    waiting.expect_error(409, "PAYOUT_NOT_FAILED");
+    // The money has moved, and nobody has heard of it: the job lives.
+    processor.set(Fault::AnswerLost);
+    app.jobs.drain().await.unwrap();
+    let unknown = owner.post(&write_off, &json!({})).await;
+    unknown.expect_error(409, "PAYOUT_NOT_FAILED");
+    processor.set(Fault::None);
+    app.advance(std::time::Duration::from_secs(60 * 60));
+    app.jobs.drain().await.unwrap();
+    let done = owner.post(&write_off, &json!({})).await;
+    done.expect_error(409, "PAYOUT_NOT_FAILED");
+    TestApp::expect_settled(&app.verify().await);
+    let never_owed = dev.create_paid_task().await;
+    let nothing = owner
+        .post(&payout(&never_owed, "write_off"), &json!({}))
+        .await;
+    nothing.expect_error(409, "PAYOUT_NOT_FAILED");
+}
+
+async fn of_a_retry_and_a_write_off_one_happens(app: TestApp) {
+    let (app, processor) = TestApp::start_flaky(&app.database).await;
+    let (dev, owner) = (app.developer().await, app.admin().await);
+    let worker = app.ready_worker().await;
+    for _ in 0..4 {
+        let task = approved_task(&dev, &worker).await;
+        processor.set(Fault::Refuses);
+        app.jobs.drain().await.unwrap();
+        processor.set(Fault::None);
+        let (retry, write_off) = (payout(&task, "retry"), payout(&task, "write_off"));
+        let body = json!({});
+        let (one, two) = tokio::join!(owner.post(&retry, &body), owner.post(&write_off, &body));
+        let mut statuses = [one.status.as_u16(), two.status.as_u16()];
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 409]);
+        app.jobs.drain().await.unwrap();
+        TestApp::expect_settled(&app.verify().await);
+    }
+}
+
+async fn a_transfer_after_a_write_off_is_found(app: TestApp) {
+    let (dev, owner) = (app.developer().await, app.admin().await);
+    let worker = app.ready_worker().await;
+    let task = approved_task(&dev, &worker).await;
+    app.jobs.drain().await.unwrap();
+    TestApp::expect_settled(&app.verify().await);
+    // As if somebody had written off by hand what was transferred.
+    let id = task["id"].as_str().unwrap();
+    app.database
+        .execute(&format!(
+            "INSERT INTO ledger_entries SELECT task_id, 'write_off', account_id, environment,
+                worker_id, 0, 0, worker_cents, -worker_cents, 0, recorded_at
+             FROM ledger_entries WHERE step = 'transfer' AND task_id = '{id}'"
+        ))
+        .await;
+    let found = app.verify().await.differences;
+    assert!(
+        found
+            .iter()
+            .any(|difference| difference.contains("too much")),
+        "{found:?}"
+    );
+    let refused = owner.post(&payout(&task, "write_off"), &json!({})).await;
+    refused.expect_error(409, "PAYOUT_NOT_FAILED");
+}
