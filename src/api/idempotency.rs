@@ -166,22 +166,29 @@ where
     let prepared = prepare.await?;
     let fingerprint = post.fingerprint.clone();
     let sealer = (keep == Keep::Sealed).then(|| asker.key.clone());
+    let kept_under = scope.clone();
     let outcome = app
         .store
         .write(move |tx| {
             let now = clock.now();
-            if let Some(earlier) = remembered(tx, &scope, now)? {
+            if let Some(earlier) = remembered(tx, &kept_under, now)? {
                 return Ok(Outcome::Earlier(earlier));
             }
             let body = render(&effect(tx, now, &prepared)?)?;
             let record = record(&fingerprint, status, &body, sealer.as_ref(), now)?;
-            tx.put_idempotency_record(&scope, &record, now.minus(KEPT))?;
+            tx.put_idempotency_record(&kept_under, &record, now.minus(KEPT))?;
             Ok::<_, Refusal>(Outcome::Done(body))
         })
-        .await?;
+        .await;
     match outcome {
-        Outcome::Done(body) => Ok(answer(status, body, false)),
-        Outcome::Earlier(record) => replay(record, &post.fingerprint, &asker.key),
+        Ok(Outcome::Done(body)) => Ok(answer(status, body, false)),
+        Ok(Outcome::Earlier(record)) => replay(record, &post.fingerprint, &asker.key),
+        // The same request may have been on its way, cut off or on another server: then the effect
+        // waited for it, and found done what it was to do.
+        Err(refusal) => match earlier(app, &scope).await? {
+            Some(record) => replay(record, &post.fingerprint, &asker.key),
+            None => Err(refusal.into()),
+        },
     }
 }
 

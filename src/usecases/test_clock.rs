@@ -31,7 +31,8 @@ pub fn move_test_clock(
 }
 
 /// Moves the clock to the moment at which something happens to a task, and lets it happen; tells when
-/// the next thing would.
+/// the next thing would. A moment may have passed while nobody wound the clock: nothing happens to a
+/// task before what happened to it last.
 pub fn act_in_test(
     tx: &mut Tx<'_>,
     account: AccountId,
@@ -40,6 +41,8 @@ pub fn act_in_test(
     at: Timestamp,
     now: Timestamp,
 ) -> Result<Option<Timestamp>, Refusal> {
+    let last = tx.task_of(test(account), id)?.map(|task| task.updated_at);
+    let at = last.map_or(at, |last| at.max(last));
     move_test_clock(tx, account, at, now)?;
     act_by_clock(tx, id, windows, at)?;
     let task = tx.task_of(test(account), id)?;

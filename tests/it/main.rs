@@ -12,6 +12,7 @@ mod backup;
 mod cli;
 mod events;
 mod files;
+mod model;
 mod money;
 mod notices;
 mod openapi;

@@ -15,6 +15,7 @@ on_both_engines!(
     a_malformed_key_is_refused,
     a_secret_is_replayed_but_never_stored,
     two_servers_on_one_database_do_it_once,
+    what_is_done_meanwhile_elsewhere_is_answered_again,
 );
 
 async fn create(client: &Client, key: &str, body: &Value) -> crate::support::Reply {
@@ -191,4 +192,28 @@ async fn two_servers_on_one_database_do_it_once(app: TestApp) {
         dev.test.get("/v1/tasks").await.expect(200)["meta"]["total"],
         10
     );
+}
+
+/// Whoever waits for the same request on another server finds the task moved: that is no refusal.
+async fn what_is_done_meanwhile_elsewhere_is_answered_again(app: TestApp) {
+    let dev = app.developer().await;
+    let others = [
+        TestApp::start(&app.database).await,
+        TestApp::start(&app.database).await,
+    ];
+    let servers = [&app, &others[0], &others[1]];
+    let clients = servers.map(|server| Client::new(server.address, Some(&dev.test_key)));
+    for round in 0..12 {
+        let task = dev.create_task().await;
+        let (cancel, key) = (format!("{}/cancel", path(&task)), format!("round {round}"));
+        let headers = [("idempotency-key", key.as_str())];
+        let nothing = json!({});
+        let requests = clients
+            .iter()
+            .map(|client| client.post_with(&cancel, &headers, &nothing));
+        let replies = join_all(requests).await;
+        for reply in replies {
+            assert_eq!(reply.expect(200)["status"], "cancelled");
+        }
+    }
 }

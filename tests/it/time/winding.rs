@@ -14,6 +14,7 @@ on_both_engines!(
     a_clock_goes_forward_only,
     a_clock_is_set_back_when_nothing_is_open,
     live_and_others_keep_their_time,
+    nothing_happens_before_what_happened_last,
 );
 
 const CLOCK: &str = "/v1/test_helpers/clock";
@@ -222,4 +223,29 @@ async fn live_and_others_keep_their_time(app: TestApp) {
     let new = dev.create_live_task().await;
     assert_eq!(new["created_at"], TestApp::NOON);
     assert_eq!(other.test.get(CLOCK).await.expect(200)["ahead_seconds"], 0);
+}
+
+/// A deadline can be in the past when a task is created, or pass while its proof is looked at.
+async fn nothing_happens_before_what_happened_last(app: TestApp) {
+    let dev = app.developer().await;
+    let mut body = storefront();
+    body["deadline"] = "2026-11-14T12:00:00Z".into();
+    let late = dev.test.post("/v1/tasks", &body).await.expect(201);
+    wind(&dev, HOUR).await;
+    let expired = dev.test.get(&path(&late)).await.expect(200);
+    assert_eq!(expired["status"], "expired");
+    assert_eq!(expired["updated_at"], expired["created_at"]);
+    let ledger = dev.test.get(&format!("{}/ledger", path(&late))).await;
+    assert_eq!(ledger.expect(200)["data"][0]["type"], "payment");
+
+    body["deadline"] = "2026-11-15T14:00:00Z".into();
+    let rejected = dev.test.post("/v1/tasks", &body).await.expect(201);
+    let submitted = advance(&dev, &rejected, "proof_submitted").await;
+    submitted.expect(200);
+    wind(&dev, 2 * HOUR).await;
+    advance(&dev, &rejected, "proof_rejected").await.expect(200);
+    wind(&dev, HOUR).await;
+    let expired = dev.test.get(&path(&rejected)).await.expect(200);
+    assert_eq!(expired["status"], "expired");
+    assert_eq!(expired["updated_at"], "2026-11-15T15:00:00.000Z");
 }
