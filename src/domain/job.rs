@@ -37,6 +37,18 @@ words!(
     }
 );
 
+/// Jobs are worked on in two lanes, so that a mail server that hangs holds up no money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// Mails and pushes.
+    Notices,
+    Rest,
+}
+
+impl Lane {
+    pub const ALL: [Self; 2] = [Self::Rest, Self::Notices];
+}
+
 /// A job is named by what it does to what, so the same one cannot be asked for twice.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JobName {

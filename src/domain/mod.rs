@@ -39,7 +39,7 @@ pub use id::{
     AccountId, AdminKeyId, ApiKeyId, EventId, NoticeId, ProofId, PushSubscriptionId, QueueItemId,
     RequestId, TaskId, VerificationFileId, WorkerId,
 };
-pub use job::{JobKind, JobName};
+pub use job::{JobKind, JobName, Lane};
 pub use ledger::{Book, Entry, Postings, Step, Story};
 pub use moves::{Action, Moved, NotAllowed};
 pub use notice::{Notice, NoticeKind, NoticeStatus, Recipient};

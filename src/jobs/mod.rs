@@ -18,12 +18,13 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use metrics::{counter, gauge};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::ambient::{self, Clock};
 use crate::domain::api_key::hex;
 use crate::domain::job::{MAX_ATTEMPTS, delay};
-use crate::domain::{JobKind, TaskId, Timestamp};
+use crate::domain::{JobKind, Lane, TaskId, Timestamp};
 use crate::files::Files;
 use crate::mail::Mailer;
 use crate::outbound::Outbound;
@@ -36,7 +37,7 @@ use crate::usecases::{self, Refusal};
 const LEASE: Duration = Duration::from_secs(120);
 /// A job that takes longer is given up before its lease ends.
 const TIME_LIMIT: Duration = Duration::from_secs(90);
-/// How many jobs a process works on at the same time.
+/// How many jobs of each lane a process works on at the same time.
 const AT_ONCE: usize = 16;
 /// How often a process looks for jobs that nobody told it of: those of other processes, those whose
 /// time has come, those whose lease ran out.
@@ -138,21 +139,30 @@ impl Jobs {
     /// Works until shutdown, then lets the jobs in flight finish; what is left goes to others when
     /// its lease ends.
     pub async fn run(&self, shutdown: impl Future<Output = ()>) {
-        tokio::pin!(shutdown);
+        let stop = watch::Sender::new(false);
+        let [rest, notices] = Lane::ALL.map(|lane| self.run_lane(lane, stop.subscribe()));
+        let stopping = async {
+            shutdown.await;
+            stop.send_replace(true);
+        };
+        tokio::join!(rest, notices, stopping);
+    }
+
+    async fn run_lane(&self, lane: Lane, mut stop: watch::Receiver<bool>) {
         let mut working = JoinSet::new();
-        loop {
+        while !*stop.borrow() {
             while working.try_join_next().is_some() {}
             let free = AT_ONCE - working.len();
-            let claimed = self.claim_or_say(free).await;
+            let claimed = self.claim_or_say(lane, free).await;
             let full = claimed.len() == free;
             for job in claimed {
                 let jobs = self.clone();
                 working.spawn(async move { jobs.work(job).await });
             }
             tokio::select! {
-                () = &mut shutdown => break,
+                _ = stop.changed() => {}
                 Some(_) = working.join_next() => {}
-                () = self.store.job_written(), if !full => {}
+                () = self.store.job_written(lane), if !full => {}
                 () = tokio::time::sleep(LOOK_EVERY), if !full => {}
             }
         }
@@ -163,7 +173,10 @@ impl Jobs {
     pub async fn drain(&self) -> Result<usize, StoreError> {
         let mut worked = 0;
         loop {
-            let claimed = self.claim(AT_ONCE).await?;
+            let mut claimed = Vec::new();
+            for lane in Lane::ALL {
+                claimed.extend(self.claim(lane, AT_ONCE).await?);
+            }
             if claimed.is_empty() {
                 return Ok(worked);
             }
@@ -172,22 +185,23 @@ impl Jobs {
         }
     }
 
-    async fn claim_or_say(&self, limit: usize) -> Vec<ClaimedJob> {
-        self.claim(limit).await.unwrap_or_else(|error| {
+    async fn claim_or_say(&self, lane: Lane, limit: usize) -> Vec<ClaimedJob> {
+        self.claim(lane, limit).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot look for jobs");
             Vec::new()
         })
     }
 
-    async fn claim(&self, limit: usize) -> Result<Vec<ClaimedJob>, StoreError> {
+    async fn claim(&self, lane: Lane, limit: usize) -> Result<Vec<ClaimedJob>, StoreError> {
         let now = self.clock.now();
         // Mostly there is nothing to do: a look costs less than a transaction.
-        if limit == 0 || !self.store.read(move |tx| tx.any_job_due(now)).await? {
+        let look = move |tx: &mut Tx<'_>| tx.any_job_due(lane, now);
+        if limit == 0 || !self.store.read(look).await? {
             return Ok(Vec::new());
         }
         let claim = hex(&ambient::random::<12>());
         self.store
-            .write(move |tx| tx.claim_jobs(&claim, now, now.plus(LEASE), limit as i64))
+            .write(move |tx| tx.claim_jobs(lane, &claim, now, now.plus(LEASE), limit as i64))
             .await
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::domain::Owner;
+use crate::domain::{Lane, Owner};
 
 /// What a transaction leaves behind for others to notice.
 #[derive(Clone, Debug, Default)]
@@ -21,7 +21,8 @@ pub struct Left {
 
 #[derive(Default)]
 pub struct Bells {
-    pub jobs: Notify,
+    jobs: Notify,
+    notices: Notify,
     pub deliveries: Notify,
     /// Those who wait for the events of one owner.
     listeners: Mutex<HashMap<Owner, Arc<Notify>>>,
@@ -31,6 +32,7 @@ impl Bells {
     pub fn ring(&self, left: &Left) {
         if left.jobs {
             self.jobs.notify_one();
+            self.notices.notify_one();
         }
         if left.deliveries || !left.events.is_empty() {
             self.deliveries.notify_one();
@@ -43,6 +45,14 @@ impl Bells {
             if let Some(listener) = listeners.get(owner) {
                 listener.notify_waiters();
             }
+        }
+    }
+
+    /// Rings when jobs were left: for each lane on its own, whoever waits first.
+    pub fn jobs(&self, lane: Lane) -> &Notify {
+        match lane {
+            Lane::Notices => &self.notices,
+            Lane::Rest => &self.jobs,
         }
     }
 

@@ -1,15 +1,19 @@
 //! Work to be done later: written with what asks for it, claimed with a lease, deleted when done.
 
 use super::{Row, StoreError, Tx};
-use crate::domain::{JobKind, JobName, Timestamp};
+use crate::domain::{JobKind, JobName, Lane, Timestamp};
 
 super::statements! {
     ADD = "INSERT INTO jobs (kind, subject, run_at, claim, attempts, waits_for, last_error,
             created_at)
         VALUES (?1, ?2, ?3, NULL, 0, NULL, NULL, ?4)
         ON CONFLICT (kind, subject) DO NOTHING";
-    DUE = "SELECT kind, subject, attempts FROM jobs WHERE run_at <= ?1 ORDER BY run_at LIMIT ?2";
-    ANY_DUE = "SELECT CAST(1 AS BIGINT) FROM jobs WHERE run_at <= ?1 LIMIT 1";
+    DUE = "SELECT kind, subject, attempts FROM jobs WHERE run_at <= ?1
+            AND CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = CAST(?2 AS BIGINT)
+        ORDER BY run_at LIMIT ?3";
+    ANY_DUE = "SELECT CAST(1 AS BIGINT) FROM jobs WHERE run_at <= ?1
+            AND CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = CAST(?2 AS BIGINT)
+        LIMIT 1";
     CLAIM = "UPDATE jobs SET run_at = ?3, claim = ?4, attempts = attempts + 1, waits_for = NULL
         WHERE kind = ?1 AND subject = ?2";
     FINISH = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2 AND claim = ?3";
@@ -79,20 +83,23 @@ impl Tx<'_> {
         self.queue(ADD, &values)
     }
 
-    pub fn any_job_due(&mut self, now: Timestamp) -> Result<bool, StoreError> {
-        let found = self.optional(ANY_DUE, &[now.into()], |row| row.get::<i64>(0))?;
+    pub fn any_job_due(&mut self, lane: Lane, now: Timestamp) -> Result<bool, StoreError> {
+        let values = [now.into(), lane_value(lane)];
+        let found = self.optional(ANY_DUE, &values, |row| row.get::<i64>(0))?;
         Ok(found.is_some())
     }
 
-    /// Takes up to `limit` due jobs, under a lease; other processes pass them over.
+    /// Takes up to `limit` due jobs of a lane, under a lease; other processes pass them over.
     pub fn claim_jobs(
         &mut self,
+        lane: Lane,
         claim: &str,
         now: Timestamp,
         lease_ends: Timestamp,
         limit: i64,
     ) -> Result<Vec<ClaimedJob>, StoreError> {
-        let jobs = self.all_unclaimed(DUE, &[now.into(), limit.into()], |row| {
+        let values = [now.into(), lane_value(lane), limit.into()];
+        let jobs = self.all_unclaimed(DUE, &values, |row| {
             Ok(ClaimedJob {
                 name: read_name(row)?,
                 attempts: row.get::<i64>(2)? + 1,
@@ -217,6 +224,10 @@ fn read_listed(row: &Row<'_>) -> Result<ListedJob, StoreError> {
         last_error: row.get(5)?,
         created_at: row.get(6)?,
     })
+}
+
+fn lane_value(lane: Lane) -> super::Value<'static> {
+    i64::from(lane == Lane::Notices).into()
 }
 
 fn read_name(row: &Row<'_>) -> Result<JobName, StoreError> {

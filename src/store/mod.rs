@@ -37,7 +37,7 @@ use bells::Bells;
 pub use engine::{Backup, BackupError, Location, StoreError, Tx, Value};
 use engine::{Engine, Migration, Row, Statement};
 
-use crate::domain::Owner;
+use crate::domain::{Lane, Owner};
 
 pub use accounts::AccountFilter;
 pub use api_keys::KeyHolder;
@@ -159,8 +159,8 @@ impl Store {
     }
 
     /// Waits until this process has written a job. One that another process wrote does not wake it.
-    pub async fn job_written(&self) {
-        self.bells.jobs.notified().await;
+    pub async fn job_written(&self, lane: Lane) {
+        self.bells.jobs(lane).notified().await;
     }
 
     /// Waits until this process has written what may have to be delivered.

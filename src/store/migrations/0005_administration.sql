@@ -44,6 +44,8 @@ ALTER TABLE admin_keys ADD COLUMN role TEXT NOT NULL DEFAULT 'owner';
 ALTER TABLE queue_items ADD COLUMN claimed_by TEXT;
 ALTER TABLE queue_items ADD COLUMN claimed_until BIGINT;
 
+CREATE INDEX queue_items_by_kind ON queue_items (status, kind, id);
+
 -- A deleted account is erased after a while.
 ALTER TABLE accounts ADD COLUMN deleted_at BIGINT;
 ALTER TABLE accounts ADD COLUMN erased_at BIGINT;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use legwork::domain::{JobKind, JobName, PaymentStatus, TaskId};
+use legwork::domain::{JobKind, JobName, Lane, PaymentStatus, TaskId};
 use legwork::jobs::Jobs;
 use legwork::payments::NewPayment;
 
@@ -44,7 +44,7 @@ async fn owe_a_refund(app: &TestApp) -> JobName {
 async fn claim(app: &TestApp, by: &str) -> Vec<legwork::store::ClaimedJob> {
     let (by, now) = (by.to_owned(), app.clock.now());
     app.store
-        .write(move |tx| tx.claim_jobs(&by, now, now.plus(LEASE), 100))
+        .write(move |tx| tx.claim_jobs(Lane::Rest, &by, now, now.plus(LEASE), 100))
         .await
         .unwrap()
 }
@@ -179,7 +179,10 @@ fn an_outage_of_days_loses_no_refund() {
 
 async fn is_due(app: &TestApp) -> bool {
     let now = app.clock.now();
-    app.store.read(move |tx| tx.any_job_due(now)).await.unwrap()
+    app.store
+        .read(move |tx| tx.any_job_due(Lane::Rest, now))
+        .await
+        .unwrap()
 }
 
 #[test]
