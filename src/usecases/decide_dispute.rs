@@ -13,7 +13,7 @@ pub fn decide_dispute(
     tx: &mut Tx<'_>,
     id: TaskId,
     action: Action,
-    note: &str,
+    note: Option<&str>,
     by: &By,
     now: Timestamp,
 ) -> Result<Task, Refusal> {
@@ -28,7 +28,7 @@ pub fn decide_dispute(
     let subject = id.to_string();
     let item = queue::decidable_item(tx, QueueKind::Dispute, &subject, by, now)?;
     let cause = Cause {
-        reason: Some(note),
+        reason: note,
         ..by.clone().into()
     };
     let decided = act::make(tx, &task, action, &cause, now)?;

@@ -29,7 +29,7 @@ pub struct DecideDispute {
         max_length = 2000,
         pattern = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
     )]
-    note: String,
+    note: Option<String>,
 }
 
 /// Decide a dispute
@@ -51,7 +51,7 @@ pub async fn decide(
     let (id, by, clock) = (path.id()?, admin.by(), app.clock.clone());
     let decided = app
         .store
-        .write(move |tx| usecases::decide_dispute(tx, id, action, &note, &by, clock.now()));
+        .write(move |tx| usecases::decide_dispute(tx, id, action, note.as_deref(), &by, clock.now()));
     let task = decided.await.map_err(|refusal| match refusal {
         Refusal::NoSplit { budget_cents } => ApiError::invalid(
             "paid_cents",
@@ -62,7 +62,7 @@ pub async fn decide(
     Answer::ok(&TaskBody::of(&task)?)
 }
 
-async fn decision(app: &App, request: Request) -> Result<(Action, String), ApiError> {
+async fn decision(app: &App, request: Request) -> Result<(Action, Option<String>), ApiError> {
     let object = body::object(request, app.timeouts).await?;
     let mut fields = Fields::of(&object);
     let decision = fields.text("decision", Decision::rule);
@@ -76,7 +76,7 @@ async fn decision(app: &App, request: Request) -> Result<(Action, String), ApiEr
     if paid_cents.is_some() && matches!(decision, Some(Decision::Pay | Decision::Refund)) {
         fields.refuse("paid_cents", "is for a split alone");
     }
-    let note = fields.text("note", dispute::note);
+    let note = fields.optional_text("note", dispute::note);
     fields.finish()?;
     let action = match (decision, paid_cents) {
         (Some(Decision::Pay), _) => Some(Action::DecidePay),
@@ -84,6 +84,6 @@ async fn decision(app: &App, request: Request) -> Result<(Action, String), ApiEr
         (Some(Decision::Split), Some(paid_cents)) => Some(Action::DecideSplit { paid_cents }),
         _ => None,
     };
-    let read = action.zip(note);
-    read.ok_or_else(|| ApiError::invalid(json::BODY, "is incomplete"))
+    let action = action.ok_or_else(|| ApiError::invalid(json::BODY, "is incomplete"))?;
+    Ok((action, note))
 }

@@ -137,10 +137,8 @@ impl World {
         if before.test {
             return;
         }
-        let paid_cents = self.random.between(0, before.budget + before.budget / 10);
-        let paid_cents = self
-            .random
-            .one_of(&[paid_cents, paid_cents, 0, before.budget]);
+        // A part of it: all or nothing is no split.
+        let paid_cents = self.random.between(1, before.budget - 1);
         let (trigger, decision) = self.random.one_of(&[
             ("decide to pay", Action::DecidePay),
             ("decide to refund", Action::DecideRefund),
@@ -158,10 +156,16 @@ impl World {
     /// Whether a decision was taken.
     async fn decided(&self, task: usize, decision: Action) -> bool {
         let task = &self.tasks[task];
-        let developer = &self.accounts[task.developer].developer;
-        let named = json!({ "id": task.id });
-        let decided = self.app.try_act(developer, &named, decision).await;
-        decided.is_ok()
+        let body = match decision {
+            Action::DecideSplit { paid_cents } => {
+                json!({"decision": "split", "paid_cents": paid_cents})
+            }
+            Action::DecidePay => json!({"decision": "pay"}),
+            _ => json!({"decision": "refund"}),
+        };
+        let path = format!("/v1/admin/disputes/{}/decide", task.id);
+        let decided = self.app.admin().await.post(&path, &body).await;
+        decided.status == 200
     }
 }
 
