@@ -49,9 +49,9 @@ pub async fn decide(
 ) -> Result<Answer, ApiError> {
     let (action, note) = decision(&app, request).await?;
     let (id, by, clock) = (path.id()?, admin.by(), app.clock.clone());
-    let decided = app
-        .store
-        .write(move |tx| usecases::decide_dispute(tx, id, action, note.as_deref(), &by, clock.now()));
+    let decided = app.store.write(move |tx| {
+        usecases::decide_dispute(tx, id, action, note.as_deref(), &by, clock.now())
+    });
     let task = decided.await.map_err(|refusal| match refusal {
         Refusal::NoSplit { budget_cents } => ApiError::invalid(
             "paid_cents",
