@@ -49,7 +49,7 @@ async fn unknown_paths_and_methods_are_told_apart(app: TestApp) {
         ("PUT", "/v1/tasks", "GET,HEAD,POST"),
         ("DELETE", "/v1/tasks/x", "GET,HEAD,PATCH"),
         ("GET", "/v1/tasks/x/cancel", "POST"),
-        ("OPTIONS", "/v1/account", "GET,HEAD"),
+        ("OPTIONS", "/v1/account", "DELETE,GET,HEAD"),
         ("POST", "/healthz", "GET,HEAD"),
         ("BREW", "/v1/account/keys/x", "DELETE"),
     ] {
