@@ -55,6 +55,7 @@ pub fn fill(bed: &mut Bed, options: &Options) -> Result<Accounts> {
             for filled in [&accounts.large, &accounts.small] {
                 connection.execute_batch(&insert(filled, &columns, "printf('%016x', n)"))?;
                 connection.execute_batch(&journal(filled))?;
+                connection.execute_batch(&moves(filled))?;
                 connection.execute_batch(&totals(filled))?;
             }
         }
@@ -63,6 +64,7 @@ pub fn fill(bed: &mut Bed, options: &Options) -> Result<Accounts> {
             for filled in [&accounts.large, &accounts.small] {
                 database.run(&insert(filled, &columns, "lpad(to_hex(n), 16, '0')"))?;
                 database.run(&journal(filled))?;
+                database.run(&moves(filled))?;
                 database.run(&totals(filled))?;
             }
             // What autovacuum would do soon, at a moment that disturbs no measurement.
@@ -118,6 +120,25 @@ fn journal(filled: &Filled) -> String {
     let cancelled = "AND cancelled_at IS NOT NULL";
     entries("payment", paid, "funded_at", "")
         + &entries("settlement", refunded, "cancelled_at", cancelled)
+}
+
+/// The moves of these tasks, like those of the first. Their events are older than what is kept.
+fn moves(filled: &Filled) -> String {
+    let tasks = format!(
+        "account_id = '{}' AND environment = 'test'",
+        filled.account.id
+    );
+    let columns = "task_id, number, from_status, to_status, made_by, maker_id, reason, made_at";
+    format!(
+        "INSERT INTO task_moves ({columns})
+         SELECT t.id, m.number, m.from_status, m.to_status, m.made_by, m.maker_id, m.reason, m.made_at
+         FROM tasks t, task_moves m WHERE t.number > 1 AND t.{tasks}
+             AND m.task_id = (SELECT id FROM tasks WHERE number = 1 AND {tasks});
+         INSERT INTO task_moves ({columns})
+         SELECT t.id, m.number + 1, 'funded', 'cancelled', 'developer', NULL, NULL, t.cancelled_at
+         FROM tasks t, task_moves m WHERE t.cancelled_at IS NOT NULL AND t.{tasks}
+             AND m.task_id = t.id AND m.to_status = 'funded';"
+    )
 }
 
 fn totals(filled: &Filled) -> String {

@@ -34,6 +34,8 @@ pub struct Sample {
     /// One for each round.
     rates: Vec<f64>,
     micros: Vec<u32>,
+    /// How many answers the processor time is for.
+    answers: usize,
     /// Processor time of the process that answers.
     processor: Duration,
 }
@@ -44,11 +46,26 @@ impl Sample {
     }
 
     /// How long each took that ended within the window, and the processor time it all took.
-    pub fn of_times(mut micros: Vec<u32>, processor: Duration, window: Window) -> Self {
+    pub fn of_times(micros: Vec<u32>, processor: Duration, window: Window) -> Self {
+        Self {
+            answers: micros.len(),
+            processor,
+            ..Self::of_micros(micros, window)
+        }
+    }
+
+    /// How long each took, where nobody counted processor time.
+    pub fn of_micros(mut micros: Vec<u32>, window: Window) -> Self {
         micros.sort_unstable();
         let counted = Self::of_count(micros.len() as u64, window.until - window.from);
+        Self { micros, ..counted }
+    }
+
+    /// How many came within the window, and the processor time it all took.
+    pub fn of_answers(answers: usize, processor: Duration, window: Window) -> Self {
+        let counted = Self::of_count(answers as u64, window.until - window.from);
         Self {
-            micros,
+            answers,
             processor,
             ..counted
         }
@@ -65,6 +82,7 @@ impl Sample {
         self.rates.extend(round.rates);
         self.micros.extend(round.micros);
         self.micros.sort_unstable();
+        self.answers += round.answers;
         self.processor += round.processor;
     }
 
@@ -96,8 +114,8 @@ impl Sample {
     /// Microseconds of the processor that one answer takes: the figure that stays the same when
     /// other programs keep the machine busy.
     pub fn processor_per_request(&self) -> Option<f64> {
-        let answers = self.micros.len();
-        (answers > 0).then(|| self.processor.as_secs_f64() * 1e6 / answers as f64)
+        let micros = self.processor.as_secs_f64() * 1e6;
+        (self.answers > 0).then(|| micros / self.answers as f64)
     }
 }
 

@@ -18,6 +18,24 @@ pub fn alone() -> Result<File> {
     Ok(file)
 }
 
+/// Whether this process may have so many files open.
+pub fn open_files(needed: u64) -> Result<()> {
+    let limits = std::fs::read_to_string("/proc/self/limits")?;
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"));
+    let soft = line.and_then(|rest| rest.split_whitespace().next());
+    // Where it is no number, it is unlimited.
+    let too_few = soft.and_then(|soft| soft.parse::<u64>().ok());
+    match too_few.filter(|soft| *soft < needed) {
+        Some(soft) => Err(format!(
+            "deliveries need {needed} open files, and {soft} are allowed: run ulimit -n {needed} first"
+        )
+        .into()),
+        None => Ok(()),
+    }
+}
+
 /// How busy the machine is with other things: the figures are worth less the more it is.
 pub fn busy_with_others() -> Result<String> {
     let before = processor_ticks()?;

@@ -7,6 +7,8 @@
 
 mod bed;
 mod constant;
+mod creation;
+mod deliver;
 mod figures;
 mod fill;
 mod find;
@@ -63,6 +65,9 @@ fn run() -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let binary = server::binary(&options)?;
+    if options.wants("deliver") {
+        machine::open_files(deliver::OPEN_FILES)?;
+    }
     let _alone = machine::alone()?;
     let mut report = Report::default();
     report.note(&machine::busy_with_others()?);
@@ -99,6 +104,9 @@ fn measure(options: &Options, mut bed: Bed, report: &mut Report) -> Result<()> {
     }
     if options.wants("find") {
         find::measure(options, &mut bed, report)?;
+    }
+    if options.wants("deliver") {
+        deliver::measure(options, &mut bed, report)?;
     }
     // Where the rows of a proof lie hardly matters for its file: one engine is enough.
     if options.wants("upload") && matches!(bed.engine, Engine::Sqlite) {

@@ -12,23 +12,25 @@ Usage: [scripts/with-postgres] cargo run --release -p bench -- [OPTIONS]
 
   --quick          Small counts, short measurements: does it work? Its figures mean little
   --seconds N      Length of each measurement [default: 10]
-  --tasks N        Tasks of the large account, and of those that are searched [default: 1000000]
+  --tasks N        Tasks of the large account, those that are searched, and deliveries that wait
+                   [default: 1000000]
   --only NAME      Only this engine (sqlite, postgres) or figure (create, get, life, list,
-                   start, grow, memory, find, upload); may be given several times
+                   start, grow, memory, find, deliver, upload); may be given several times
   --json FILE      Write the figures to a file as well
   --server FILE    Measure this binary [default: build legwork and take the one beside bench]
 ";
 
 const ENGINES: &[&str] = &["sqlite", "postgres"];
 const FIGURES: &[&str] = &[
-    "create", "get", "life", "list", "start", "grow", "memory", "find", "upload",
+    "create", "get", "life", "list", "start", "grow", "memory", "find", "deliver", "upload",
 ];
 
 #[derive(Debug)]
 pub struct Options {
     pub quick: bool,
     seconds: f64,
-    /// Tasks of the large account, and so many are posted for workers to find.
+    /// Tasks of the large account; so many are posted for workers to find, and so many deliveries
+    /// wait.
     pub tasks: i64,
     only: Vec<String>,
     pub json: Option<PathBuf>,

@@ -1,11 +1,12 @@
 //! The limit of creating tasks on PostgreSQL: the same statements by pgbench, with as many clients
-//! as the server has connections from its own.
+//! as the server has connections from its own. What the server sends together, pgbench does too.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::Result;
 use crate::bed::{Bed, Engine};
+use crate::creation::{self, Cell, EVENTS, NUMBER, Own, Step};
 use crate::figures::Limit;
 use crate::load::Sample;
 use crate::options::{ACCOUNTS, CONNECTIONS};
@@ -20,7 +21,7 @@ const IDS_OF_A_ROUND: u32 = 100_000_000;
 pub struct Pgbench {
     database: Database,
     script: PathBuf,
-    /// The values of a task and its entry that the server stored, as `-D name=value`.
+    /// The values that all tasks share, as `-D name=value`.
     values: Vec<String>,
     rounds: u32,
 }
@@ -43,14 +44,15 @@ impl Pgbench {
         }
         database.run("VACUUM ANALYZE")?;
         let first = &bed.accounts[0].id;
-        let task = Pattern::read(&database, "tasks", "number = 1", first)?;
-        let entry = Pattern::read(&database, "ledger_entries", "step = 'payment'", first)?;
+        let steps = creation::steps(|sql| row(&database, sql, first))?;
         let script = bed.folder.path().join("create-task.pgbench");
-        std::fs::write(&script, script_text(&task, &entry))?;
+        std::fs::write(&script, script_text(&steps))?;
+        let mut values = counted(&database, first)?;
+        values.extend(shared(&steps));
         Ok(Self {
-            values: values(&database, &task, &entry, first)?,
             database,
             script,
+            values,
             rounds: 0,
         })
     }
@@ -97,10 +99,14 @@ impl Limit for Pgbench {
     }
 }
 
-/// The statements that the server runs to create one task: who holds the key
-/// (src/store/api_keys.rs), then a number and the row (src/store/tasks.rs), and the line of the
-/// journal (src/store/ledger.rs).
-fn script_text(task: &Pattern, entry: &Pattern) -> String {
+/// Who holds the key (src/store/api_keys.rs), then the numbers, and then all the rest in one go. A
+/// statement whose answer is used cannot travel with others here: that is one round trip more than
+/// the server makes.
+fn script_text(steps: &[Step<Option<String>>]) -> String {
+    let rows: String = (0..)
+        .zip(steps)
+        .map(|(number, step)| format!("{};\n", step_text(number, step)))
+        .collect();
     format!(
         "\\set i :i + 1
 \\set key {FIRST_KEY} + random(0, {last_account})
@@ -109,94 +115,104 @@ SELECT k.id, k.account_id, k.environment, a.tier, a.status
     FROM api_keys k JOIN accounts a ON a.id = k.account_id
     WHERE k.key_hash = :key AND k.revoked_at IS NULL \\gset k_
 BEGIN;
-UPDATE task_totals SET last_number = last_number + 1,
-        month_tasks = CASE WHEN month = :month THEN month_tasks + 1 ELSE 1 END, month = :month,
-        pending = pending + :pending, funded = funded + :funded,
-        processor_cents = processor_cents + :ledger_entries_processor_cents
-    WHERE account_id = :k_account_id AND environment = :k_environment
-        AND (month <> :month OR month_tasks < :limit)
-    RETURNING last_number \\gset
-{insert_task};
-{insert_entry};
-COMMIT;
+{number} \\gset
+\\startpipeline
+{rows}COMMIT;
+\\endpipeline
 ",
         last_account = ACCOUNTS - 1,
-        insert_task = task.insert(),
-        insert_entry = entry.insert(),
+        number = filled(NUMBER, &COUNTED.map(|(value, _)| value.to_owned())),
     )
 }
 
-/// A row that the server stored: all others are like it, but for what pgbench makes up.
-struct Pattern {
-    table: &'static str,
-    cells: Vec<(String, Option<String>)>,
-}
+/// The values of `NUMBER`, and for those that all tasks share where they are read.
+const COUNTED: [(&str, Option<(&str, &str)>); 9] = [
+    (":k_account_id", None),
+    (":k_environment", None),
+    (":month", Some(("month", "task_totals"))),
+    ("1000000000", None),
+    ("0", None),
+    ("1", None),
+    (":cents", Some(("processor_cents", "ledger_entries"))),
+    ("2", None),
+    (":now", Some(("created_at", "tasks"))),
+];
 
-impl Pattern {
-    /// Reads the test row of an account that the condition finds.
-    fn read(
-        database: &Database,
-        table: &'static str,
-        condition: &str,
-        account: &str,
-    ) -> Result<Self> {
-        let columns = columns(database, table)?;
-        let cells: Vec<_> = columns
-            .iter()
-            .map(|column| format!("{column}::text"))
-            .collect();
-        let row = database.run(&format!(
-            "SELECT json_build_array({}) FROM {table}
-             WHERE account_id = '{account}' AND environment = 'test' AND {condition}",
-            cells.join(", ")
+fn counted(database: &Database, account: &str) -> Result<Vec<String>> {
+    let read = COUNTED
+        .iter()
+        .filter_map(|(name, from)| Some((name, (*from)?)));
+    let value = |(name, (column, table)): (&&str, (&str, &str))| {
+        let value = database.run(&format!(
+            "SELECT {column} FROM {table} WHERE account_id = '{account}' AND environment = 'test'"
         ))?;
-        let values: Vec<_> = serde_json::from_str(&row)?;
-        let cells = columns.into_iter().zip(values).collect();
-        Ok(Self { table, cells })
-    }
+        Ok(format!("{}={value}", name.trim_start_matches(':')))
+    };
+    read.map(value).collect()
+}
 
-    fn insert(&self) -> String {
-        let columns: Vec<_> = self
-            .cells
-            .iter()
-            .map(|(column, _)| column.as_str())
-            .collect();
-        let value = |(column, value): &(String, Option<String>)| match (made_up(column), value) {
-            (Some(made_up), _) => made_up.to_owned(),
-            (None, Some(_)) => format!(":{}_{column}", self.table),
-            (None, None) => "NULL".to_owned(),
-        };
-        let values: Vec<_> = self.cells.iter().map(value).collect();
-        format!(
-            "INSERT INTO {} ({}) VALUES ({})",
-            self.table,
-            columns.join(", "),
-            values.join(", ")
-        )
-    }
-
-    /// The values that all rows share. Columns of two tables may have the same name.
-    fn values(&self) -> impl Iterator<Item = String> {
-        let shared = self
-            .cells
-            .iter()
-            .filter(|(column, _)| made_up(column).is_none());
-        shared.filter_map(|(column, value)| {
-            let value = value.as_ref()?;
-            Some(format!("{}_{column}={value}", self.table))
+fn step_text(number: usize, step: &Step<Option<String>>) -> String {
+    let places: Vec<_> = (1..)
+        .zip(&step.cells)
+        .map(|(place, cell)| match cell {
+            Cell::Own(own) => made_up(*own),
+            Cell::Shared(Some(_)) => format!(":{}", variable(number, place)),
+            Cell::Shared(None) => "NULL".to_owned(),
         })
+        .collect();
+    filled(&step.sql, &places)
+}
+
+fn variable(step: usize, place: usize) -> String {
+    format!("step_{step}_{place}")
+}
+
+fn shared(steps: &[Step<Option<String>>]) -> impl Iterator<Item = String> {
+    (0..).zip(steps).flat_map(|(number, step)| {
+        (1..)
+            .zip(&step.cells)
+            .filter_map(move |(place, cell)| match cell {
+                Cell::Shared(Some(value)) => Some(format!("{}={value}", variable(number, place))),
+                _ => None,
+            })
+    })
+}
+
+/// A statement with these in its places `?1`, `?2` and so on.
+fn filled(sql: &str, places: &[String]) -> String {
+    // From the last on, since `?1` is also where `?12` begins.
+    let numbered = (1..).zip(places).collect::<Vec<(usize, _)>>();
+    numbered
+        .iter()
+        .rev()
+        .fold(sql.to_owned(), |sql, (n, with)| {
+            sql.replace(&format!("?{n}"), with)
+        })
+}
+
+/// What each task has of its own. An id is as long as one of the server's.
+fn made_up(own: Own) -> String {
+    match own {
+        Own::Account => ":k_account_id".to_owned(),
+        Own::Task => "'0000000000000' || :id".to_owned(),
+        Own::Number => ":last_number".to_owned(),
+        Own::Event(event) => format!("'{}000000000000' || :id", event + 1),
+        Own::EventNumber(event) => {
+            let later = EVENTS.len() - 1 - event;
+            format!("CAST(:last_event AS BIGINT) - {later}")
+        }
+        Own::EventTime => ":last_event_at".to_owned(),
     }
 }
 
-/// What each row has of its own.
-fn made_up(column: &str) -> Option<&'static str> {
-    match column {
-        "id" | "task_id" => Some("'0000000000000' || :id"),
-        "account_id" => Some(":k_account_id"),
-        "environment" => Some(":k_environment"),
-        "number" => Some(":last_number"),
-        _ => None,
-    }
+/// The row of a statement about an account, each value as text.
+fn row(database: &Database, sql: &str, account: &str) -> Result<Vec<(String, Option<String>)>> {
+    let sql = sql.replace("?1", &format!("'{account}'"));
+    let lines = database.run(&format!(
+        "SELECT json_agg(json_build_array(key, value))
+         FROM ({sql}) found, json_each_text(row_to_json(found))"
+    ))?;
+    Ok(serde_json::from_str(&lines)?)
 }
 
 pub fn columns(database: &Database, table: &str) -> Result<Vec<String>> {
@@ -208,21 +224,33 @@ pub fn columns(database: &Database, table: &str) -> Result<Vec<String>> {
     Ok(lines.lines().map(str::to_owned).collect())
 }
 
-fn values(
-    database: &Database,
-    task: &Pattern,
-    entry: &Pattern,
-    account: &str,
-) -> Result<Vec<String>> {
-    let month = database.run(&format!(
-        "SELECT month FROM task_totals WHERE account_id = '{account}' AND environment = 'test'"
-    ))?;
-    let mut values = vec![
-        format!("month={month}"),
-        "limit=1000000000".to_owned(),
-        "pending=0".to_owned(),
-        "funded=1".to_owned(),
-    ];
-    values.extend(task.values().chain(entry.values()));
-    Ok(values)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_gets_its_own_value() {
+        let places: Vec<_> = (1..=12).map(|n| format!(":v{n}")).collect();
+        let sql = "INSERT INTO t VALUES (?1, ?2, ?12, ?11, ?1)";
+        assert_eq!(
+            filled(sql, &places),
+            "INSERT INTO t VALUES (:v1, :v2, :v12, :v11, :v1)"
+        );
+    }
+
+    #[test]
+    fn what_tasks_share_is_handed_over_by_name() {
+        let step = Step {
+            sql: "INSERT INTO t (a, b, c) VALUES (?1, ?2, ?3)".to_owned(),
+            cells: vec![
+                Cell::Shared(Some("x y".to_owned())),
+                Cell::Own(Own::EventNumber(0)),
+                Cell::Shared(None),
+            ],
+        };
+        let text =
+            "INSERT INTO t (a, b, c) VALUES (:step_7_1, CAST(:last_event AS BIGINT) - 1, NULL)";
+        assert_eq!(step_text(7, &step), text);
+        assert_eq!(shared(&[step]).collect::<Vec<_>>(), ["step_0_1=x y"]);
+    }
 }

@@ -1,16 +1,17 @@
-//! The limit of creating tasks on SQLite: the same rows by plain rusqlite, in one thread.
+//! The limit of creating tasks on SQLite: the same statements by plain rusqlite, in one thread.
 //!
-//! As many rows go into one commit as there are connections: the largest batch that a group commit
+//! As many tasks go into one commit as there are connections: the largest batch that a group commit
 //! can gather from clients that each wait for their answer.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, Statement, ToSql, params};
+use rusqlite::{Connection, Statement, params};
 
 use crate::Result;
 use crate::bed::Bed;
+use crate::creation::{self, Cell, EVENTS, Own, Step};
 use crate::figures::Limit;
 use crate::load::Sample;
 use crate::options::CONNECTIONS;
@@ -20,34 +21,14 @@ const PRAGMAS: &str = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
     PRAGMA temp_store = MEMORY; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4000;
     PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32768;";
 
-/// As the server numbers a task (src/store/tasks.rs).
-const NUMBER: &str = "UPDATE task_totals SET last_number = last_number + 1,
-        month_tasks = CASE WHEN month = ?3 THEN month_tasks + 1 ELSE 1 END, month = ?3,
-        pending = pending + ?5, funded = funded + ?6, processor_cents = processor_cents + ?7
-    WHERE account_id = ?1 AND environment = ?2 AND (month <> ?3 OR month_tasks < ?4)
-    RETURNING last_number";
-
-/// The task of an account that the server made, and its line of the journal.
-const FIRST_TASK: &str = "account_id = ?1 AND environment = 'test' AND number = 1";
-const FIRST_ENTRY: &str = "account_id = ?1 AND environment = 'test' AND step = 'payment'";
-
 pub struct RawSqlite {
     connection: Connection,
     accounts: Vec<String>,
     month: i64,
-    task: Pattern,
-    entry: Pattern,
+    steps: Vec<Step<Value>>,
     created_at: i64,
     processor_cents: i64,
     inserted: u64,
-}
-
-/// A row that the server stored: all others are like it, but for a few columns of their own.
-struct Pattern {
-    insert: String,
-    values: Vec<Value>,
-    /// Where in the statement the columns stand that each row has of its own.
-    own: Vec<usize>,
 }
 
 impl RawSqlite {
@@ -59,125 +40,155 @@ impl RawSqlite {
         let connection = open(&file)?;
         let accounts: Vec<_> = bed.accounts.iter().map(|a| a.id.clone()).collect();
         let first = &accounts[0];
-        let one = |sql: &str| connection.query_row(sql, [first], |row| row.get(0));
-        let month =
-            one("SELECT month FROM task_totals WHERE account_id = ?1 AND environment = 'test'")?;
-        let created_at = one(&format!("SELECT created_at FROM tasks WHERE {FIRST_TASK}"))?;
-        let processor_cents = one(&format!(
-            "SELECT processor_cents FROM ledger_entries WHERE {FIRST_ENTRY}"
-        ))?;
-        let task = Pattern::read(
-            &connection,
-            ("tasks", FIRST_TASK, first),
-            &["id", "account_id", "number"],
-        )?;
-        let entry = Pattern::read(
-            &connection,
-            ("ledger_entries", FIRST_ENTRY, first),
-            &["task_id", "account_id"],
-        )?;
+        let one = |column: &str, table: &str| {
+            let sql = format!(
+                "SELECT {column} FROM {table} WHERE account_id = ?1 AND environment = 'test'"
+            );
+            connection.query_row(&sql, [first], |row| row.get(0))
+        };
         Ok(Self {
+            month: one("month", "task_totals")?,
+            created_at: one("created_at", "tasks")?,
+            processor_cents: one("processor_cents", "ledger_entries")?,
+            steps: creation::steps(|sql| row(&connection, sql, first))?,
             connection,
             accounts,
-            month,
-            task,
-            entry,
-            created_at,
-            processor_cents,
             inserted: 0,
         })
-    }
-
-    fn insert_batch(&mut self, elapsed: Duration) -> rusqlite::Result<()> {
-        self.connection
-            .prepare_cached("BEGIN IMMEDIATE")?
-            .raw_execute()?;
-        let mut number = self.connection.prepare_cached(NUMBER)?;
-        let mut insert_task = self.connection.prepare_cached(&self.task.insert)?;
-        let mut insert_entry = self.connection.prepare_cached(&self.entry.insert)?;
-        for _ in 0..CONNECTIONS {
-            self.inserted += 1;
-            let account = &self.accounts[self.inserted as usize % self.accounts.len()];
-            let counted = params![
-                account,
-                "test",
-                self.month,
-                1_000_000_000,
-                0,
-                1,
-                self.processor_cents
-            ];
-            let given: i64 = number.query_row(counted, |row| row.get(0))?;
-            let millis = self.created_at + elapsed.as_millis() as i64;
-            let id = id(millis, self.inserted);
-            self.task
-                .execute(&mut insert_task, &[&id, account, &given])?;
-            self.entry.execute(&mut insert_entry, &[&id, account])?;
-        }
-        self.connection.prepare_cached("COMMIT")?.raw_execute()?;
-        Ok(())
     }
 }
 
 impl Limit for RawSqlite {
     fn name(&self) -> String {
-        format!("rusqlite, {CONNECTIONS} rows a commit")
+        format!("rusqlite, {CONNECTIONS} tasks a commit")
     }
 
     fn round(&mut self, length: Duration) -> Result<Sample> {
+        let mut prepared = Prepared::new(self)?;
         let started = Instant::now();
-        let before = self.inserted;
         while started.elapsed() < length {
-            self.insert_batch(started.elapsed())?;
+            prepared.insert_batch(started.elapsed())?;
         }
-        let count = self.inserted - before;
-        Ok(Sample::of_count(count, started.elapsed()))
+        let elapsed = started.elapsed();
+        let inserted = prepared.inserted;
+        drop(prepared);
+        let count = inserted - std::mem::replace(&mut self.inserted, inserted);
+        Ok(Sample::of_count(count, elapsed))
     }
 }
 
-impl Pattern {
-    /// Reads the row of an account that the condition finds in the table.
-    fn read(
-        connection: &Connection,
-        (table, condition, account): (&str, &str, &str),
-        own: &[&str],
-    ) -> Result<Self> {
-        let mut select = connection.prepare(&format!("SELECT * FROM {table} WHERE {condition}"))?;
-        let columns: Vec<String> = select.column_names().map(str::to_owned).collect();
-        let values = select.query_row([account], |row| {
-            (0..columns.len()).map(|index| row.get(index)).collect()
-        })?;
-        let place = |name: &&str| {
-            let index = columns.iter().position(|column| column == name);
-            index
-                .map(|index| index + 1)
-                .ok_or(format!("{table} has no column {name}"))
-        };
-        let places: Vec<_> = (1..=columns.len()).map(|n| format!("?{n}")).collect();
+struct Prepared<'r> {
+    limit: &'r RawSqlite,
+    begin: Statement<'r>,
+    number: Statement<'r>,
+    steps: Vec<(Statement<'r>, &'r [Cell<Value>])>,
+    commit: Statement<'r>,
+    inserted: u64,
+}
+
+impl<'r> Prepared<'r> {
+    fn new(limit: &'r RawSqlite) -> rusqlite::Result<Self> {
+        let prepare = |sql: &str| limit.connection.prepare(sql);
+        let step = |step: &'r Step<Value>| Ok((prepare(&step.sql)?, &step.cells[..]));
         Ok(Self {
-            insert: format!(
-                "INSERT INTO {table} ({}) VALUES ({})",
-                columns.join(", "),
-                places.join(", ")
-            ),
-            own: own
+            begin: prepare("BEGIN IMMEDIATE")?,
+            number: prepare(creation::NUMBER)?,
+            steps: limit
+                .steps
                 .iter()
-                .map(place)
-                .collect::<std::result::Result<_, _>>()?,
-            values,
+                .map(step)
+                .collect::<rusqlite::Result<_>>()?,
+            commit: prepare("COMMIT")?,
+            inserted: limit.inserted,
+            limit,
         })
     }
 
-    /// Inserts a row with these values in the columns of its own.
-    fn execute(&self, insert: &mut Statement<'_>, own: &[&dyn ToSql]) -> rusqlite::Result<()> {
-        for (index, value) in self.values.iter().enumerate() {
-            insert.raw_bind_parameter(index + 1, value)?;
+    fn insert_batch(&mut self, elapsed: Duration) -> rusqlite::Result<()> {
+        self.begin.raw_execute()?;
+        for _ in 0..CONNECTIONS {
+            self.insert(self.limit.created_at + elapsed.as_millis() as i64)?;
         }
-        for (place, value) in self.own.iter().zip(own) {
-            insert.raw_bind_parameter(*place, value)?;
-        }
-        insert.raw_execute().map(drop)
+        self.commit.raw_execute().map(drop)
     }
+
+    fn insert(&mut self, now: i64) -> rusqlite::Result<()> {
+        self.inserted += 1;
+        let accounts = &self.limit.accounts;
+        let account = &accounts[self.inserted as usize % accounts.len()];
+        let counted = params![
+            account,
+            "test",
+            self.limit.month,
+            1_000_000_000,
+            0,
+            1,
+            self.limit.processor_cents,
+            EVENTS.len() as i64,
+            now
+        ];
+        let numbers = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let (number, last_event, event_time) = self.number.query_row(counted, numbers)?;
+        let task = OneTask {
+            account,
+            id: id(now, self.inserted),
+            number,
+            events: [1, 2].map(|event| id(now, self.inserted + (event << 32))),
+            last_event,
+            event_time,
+        };
+        for (statement, cells) in &mut self.steps {
+            for (index, cell) in cells.iter().enumerate() {
+                task.bind(statement, index + 1, cell)?;
+            }
+            statement.raw_execute()?;
+        }
+        Ok(())
+    }
+}
+
+/// What a task has of its own.
+struct OneTask<'a> {
+    account: &'a str,
+    id: String,
+    number: i64,
+    events: [String; EVENTS.len()],
+    last_event: i64,
+    event_time: i64,
+}
+
+impl OneTask<'_> {
+    fn bind(
+        &self,
+        statement: &mut Statement<'_>,
+        place: usize,
+        cell: &Cell<Value>,
+    ) -> rusqlite::Result<()> {
+        let own = match cell {
+            Cell::Shared(value) => return statement.raw_bind_parameter(place, value),
+            Cell::Own(own) => *own,
+        };
+        match own {
+            Own::Account => statement.raw_bind_parameter(place, self.account),
+            Own::Task => statement.raw_bind_parameter(place, &self.id),
+            Own::Number => statement.raw_bind_parameter(place, self.number),
+            Own::Event(event) => statement.raw_bind_parameter(place, &self.events[event]),
+            Own::EventNumber(event) => {
+                let first = self.last_event + 1 - EVENTS.len() as i64;
+                statement.raw_bind_parameter(place, first + event as i64)
+            }
+            Own::EventTime => statement.raw_bind_parameter(place, self.event_time),
+        }
+    }
+}
+
+fn row(connection: &Connection, sql: &str, account: &str) -> Result<Vec<(String, Value)>> {
+    let mut select = connection.prepare(sql)?;
+    let columns: Vec<String> = select.column_names().map(str::to_owned).collect();
+    let values: Vec<_> = select.query_row([account], |row| {
+        (0..columns.len()).map(|index| row.get(index)).collect()
+    })?;
+    Ok(columns.into_iter().zip(values).collect())
 }
 
 fn open(file: &Path) -> rusqlite::Result<Connection> {

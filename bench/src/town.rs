@@ -41,7 +41,7 @@ impl Ground {
         })
     }
 
-    fn location(&self) -> Location {
+    pub fn location(&self) -> Location {
         match self {
             Self::Sqlite(file) => Location::Sqlite { file: file.clone() },
             Self::Postgres(database) => Location::Postgres {
