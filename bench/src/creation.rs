@@ -10,7 +10,8 @@ pub const NUMBER: &str = "UPDATE task_totals SET last_number = last_number + 1,
         pending = pending + ?5, funded = funded + ?6, processor_cents = processor_cents + ?7,
         last_event = last_event + ?8,
         last_event_at = CASE WHEN last_event_at > ?9 THEN last_event_at ELSE ?9 END
-    WHERE account_id = ?1 AND environment = ?2 AND (month <> ?3 OR month_tasks < ?4)
+    WHERE account_id = ?1 AND environment = ?2 AND month >= 0
+        AND (month <> ?3 OR month_tasks < ?4)
     RETURNING last_number, last_event, last_event_at";
 
 /// src/store/deliveries.rs; no account has an endpoint here, as most have not.
