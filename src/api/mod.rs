@@ -34,6 +34,7 @@ use crate::store::Store;
 use crate::submission::Submissions;
 use crate::webhooks::Webhooks;
 
+pub use error::codes::markdown_table as error_table;
 pub use router::{AdminRoute, admin_routes, metrics_router, openapi_document, router};
 pub use server::{Timeouts, serve};
 

@@ -14,7 +14,7 @@ use crate::api::developer::{self, tasks, test_helpers, webhook};
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::{require_admin, require_key, require_worker};
 use crate::api::middleware::edge::edge;
-use crate::api::openapi::{Description, close_request_bodies};
+use crate::api::openapi::{Description, Security, finish as finish_description, secure};
 use crate::api::public::{files, health, stripe_webhook};
 use crate::api::{App, admin, worker};
 use crate::domain::AdminRole;
@@ -83,7 +83,7 @@ fn with_worker_token() -> OpenApiRouter<App> {
         .routes(routes!(tasks::actions::accept))
         .routes(routes!(tasks::actions::start))
         .routes(routes!(tasks::actions::release))
-        .routes(routes!(tasks::actions::dispute))
+        .routes(routes!(tasks::actions::contest))
         .routes(routes!(disputes::get))
         .routes(routes!(proofs::submit))
         .routes(routes!(verification::verification))
@@ -224,16 +224,21 @@ pub fn openapi_document() -> String {
 /// The routes that are described, each behind the key or token that it needs.
 fn described(app: Option<&App>) -> (Router<App>, OpenApi) {
     let (mut keys, mut openapi) = with_key().split_for_parts();
-    let (mut workers, of_workers) = with_worker_token().split_for_parts();
-    let (open, of_open) = without_token().split_for_parts();
+    let (mut workers, mut of_workers) = with_worker_token().split_for_parts();
+    let (open, mut of_open) = without_token().split_for_parts();
+    secure(&mut openapi, Some(Security::DeveloperKey));
+    secure(&mut of_workers, Some(Security::WorkerToken));
+    secure(&mut of_open, None);
     if let Some(app) = app {
         keys = keys.route_layer(from_fn_with_state(app.clone(), require_key));
         workers = workers.route_layer(from_fn_with_state(app.clone(), require_worker));
     }
     openapi.merge(of_workers);
+    openapi.merge(of_open);
     let mut routes = keys.merge(workers).merge(open);
     for (role, admins) in with_admin_key() {
-        let (mut admins, of_admins) = admins.split_for_parts();
+        let (mut admins, mut of_admins) = admins.split_for_parts();
+        secure(&mut of_admins, Some(Security::AdminKey));
         if let Some(app) = app {
             let needs = (app.clone(), role);
             admins = admins.route_layer(from_fn_with_state(needs, require_admin));
@@ -241,7 +246,6 @@ fn described(app: Option<&App>) -> (Router<App>, OpenApi) {
         openapi.merge(of_admins);
         routes = routes.merge(admins);
     }
-    openapi.merge(of_open);
-    close_request_bodies(&mut openapi);
+    finish_description(&mut openapi);
     (routes, openapi)
 }

@@ -12,11 +12,11 @@ use crate::usecases::{self, OpenedAccount, UseCaseError};
 
 pub fn create(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
     let new = NewAccount {
-        email: argument(arguments, "email", accounts::email)?,
-        name: argument(arguments, "name", accounts::name)?,
+        email: argument(arguments, "email", |text| accounts::EMAIL.check(text))?,
+        name: argument(arguments, "name", |text| accounts::NAME.check(text))?,
         company: arguments
             .contains_id("company")
-            .then(|| argument(arguments, "company", accounts::name))
+            .then(|| argument(arguments, "company", |text| accounts::NAME.check(text)))
             .transpose()?,
         tier: argument(arguments, "tier", Tier::rule)?,
     };

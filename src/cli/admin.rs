@@ -62,7 +62,7 @@ fn json_flag() -> Arg {
 }
 
 pub fn create_key(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
-    let name = argument(arguments, "name", accounts::name)?;
+    let name = argument(arguments, "name", |text| accounts::NAME.check(text))?;
     let role = argument(arguments, "role", AdminRole::rule)?;
     let now = Clock::system().now();
     let id = AdminKeyId::new(now, &ambient::random());

@@ -4,12 +4,24 @@
 //! cells are numbered along a curve that keeps neighbours together (Morton order), so that every
 //! larger square is a range of numbers, and one index serves circles of every size.
 
+use crate::domain::rules::NumberRule;
+
 /// The mean radius of the Earth.
 const EARTH_METERS: f64 = 6_371_008.8;
 /// How often the map is halved in each direction: cells of about two metres.
 const DEPTH: u32 = 24;
 /// A circle is covered by about this many squares.
 const MAX_SQUARES: usize = 24;
+
+pub const LATITUDE: NumberRule = NumberRule {
+    min: -90.0,
+    max: 90.0,
+};
+
+pub const LONGITUDE: NumberRule = NumberRule {
+    min: -180.0,
+    max: 180.0,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {

@@ -35,14 +35,15 @@ pub use money::payment::{
     PayoutAccount, PayoutStatus, ProcessorName,
 };
 pub use proofs::{Embedded, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
-pub use rules::FieldError;
+pub use rules::{FieldError, FieldErrors};
+pub use string_enum::StringEnum;
 pub use tasks::dispute::{Decision, Dispute};
 pub use tasks::history::{Actor, ActorKind, HistoryEntry};
 pub use tasks::moves::{Action, Moved};
 pub use tasks::windows::Windows;
 pub use tasks::{
-    Category, Location, NewTask, NotAllowed, Owner, Priority, ProofType, Skill, Status, Task,
-    TaskEdit, TaskType,
+    Category, Location, NewTask, NotAllowed, Owner, Priority, ProofType, SearchOrder, Skill,
+    Status, Task, TaskEdit, TaskType,
 };
 pub use time::Timestamp;
 pub use webhooks::WebhookSecret;

@@ -1,9 +1,10 @@
 //! Proof that the work was done: one submission is one attempt, with one file for each type.
 
 use crate::domain::geo::{Point, to_decimeter};
+use crate::domain::rules::{NumberRule, TextRule};
 use crate::domain::string_enum::string_enum;
 use crate::domain::tasks::{ProofType, Task};
-use crate::domain::{Environment, FieldError, ProofId, TaskId, Timestamp, WorkerId, rules};
+use crate::domain::{Environment, FieldError, ProofId, TaskId, Timestamp, WorkerId};
 
 /// How far from the task a proof may have been taken.
 pub const VALID_METERS: f64 = 500.0;
@@ -173,10 +174,14 @@ pub fn incomplete(task: &Task, types: &[ProofType], gps: Option<Point>) -> Vec<F
     errors
 }
 
-/// How exact a device says its position is.
-pub fn accuracy(meters: f64) -> Result<f64, String> {
-    rules::between(meters, 0.0, 100_000.0)
-}
+/// How exact a device says its position is, in metres.
+pub const ACCURACY_METERS: NumberRule = NumberRule {
+    min: 0.0,
+    max: 100_000.0,
+};
+
+/// The sender's own name for a submission.
+pub const SUBMISSION_ID: TextRule = TextRule::plain(1, 255);
 
 /// The device as it describes itself, with at least its user agent and its platform.
 pub fn device_info(given: Option<&str>, user_agent: &str) -> Result<String, String> {
@@ -193,9 +198,7 @@ pub fn device_info(given: Option<&str>, user_agent: &str) -> Result<String, Stri
     Ok(serde_json::Value::Object(info).to_string())
 }
 
-pub fn reason(text: &str) -> Result<String, String> {
-    rules::text(text, 1, 2_000)
-}
+pub const REASON: TextRule = TextRule::plain(1, 2_000);
 
 #[cfg(test)]
 mod tests {

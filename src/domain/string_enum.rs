@@ -1,5 +1,13 @@
 //! Closed vocabularies: an enum and the exact words that stand for it in JSON and in the database.
 
+/// An enum whose variants are written as fixed words.
+pub trait StringEnum: Copy + PartialEq + utoipa::ToSchema + 'static {
+    fn parse(word: &str) -> Option<Self>;
+
+    /// The rule for a word that comes from outside.
+    fn rule(word: &str) -> Result<Self, String>;
+}
+
 /// Declares an enum whose variants are written as fixed words.
 macro_rules! string_enum {
     ($(#[$meta:meta])* $name:ident { $($(#[$note:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
@@ -25,6 +33,16 @@ macro_rules! string_enum {
                 Self::parse(word).ok_or_else(|| {
                     concat!("must be one of: ", string_enum!(@list $($word),+)).to_owned()
                 })
+            }
+        }
+
+        impl $crate::domain::StringEnum for $name {
+            fn parse(word: &str) -> Option<Self> {
+                Self::parse(word)
+            }
+
+            fn rule(word: &str) -> Result<Self, String> {
+                Self::rule(word)
             }
         }
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
+use crate::domain::rules::TextRule;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -30,11 +32,18 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
     }
 
-    /// Reads an ISO 8601 / RFC 3339 datetime; without an offset it is taken as UTC.
-    pub fn rule(text: &str) -> Result<Self, String> {
-        Self::parse(text)
-            .ok_or_else(|| "must be an ISO 8601 datetime such as 2026-11-15T09:30:00Z".to_owned())
-    }
+    /// An ISO 8601 / RFC 3339 datetime; without an offset it is taken as UTC.
+    pub const RULE: TextRule<Self> = TextRule {
+        min: 1,
+        max: 100,
+        pattern: None,
+        format: Some("date-time"),
+        check: |_, text| {
+            Self::parse(text).ok_or_else(|| {
+                "must be an ISO 8601 datetime such as 2026-11-15T09:30:00Z".to_owned()
+            })
+        },
+    };
 
     fn parse(text: &str) -> Option<Self> {
         // jiff reads a bare date as midnight, and knows annotations ("[Europe/Paris]") that
@@ -110,9 +119,11 @@ mod tests {
             ("1969-12-31T23:59:59.999Z", "1969-12-31T23:59:59.999Z"),
             ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"),
         ] {
-            let read = Timestamp::rule(given).unwrap_or_else(|e| panic!("{given}: {e}"));
+            let read = Timestamp::RULE
+                .check(given)
+                .unwrap_or_else(|e| panic!("{given}: {e}"));
             assert_eq!(read.to_string(), canonical, "{given}");
-            assert_eq!(Timestamp::rule(canonical), Ok(read));
+            assert_eq!(Timestamp::RULE.check(canonical), Ok(read));
         }
     }
 
@@ -130,13 +141,13 @@ mod tests {
             "2026-11-15T09:30:00+01:00[Europe/Paris]",
             "2026-11-15T09:30:00Z\0",
         ] {
-            assert!(Timestamp::rule(text).is_err(), "{text:?}");
+            assert!(Timestamp::RULE.check(text).is_err(), "{text:?}");
         }
     }
 
     #[test]
     fn a_month_is_the_calendar_month_in_utc() {
-        let month = |text: &str| Timestamp::rule(text).unwrap().month();
+        let month = |text: &str| Timestamp::RULE.check(text).unwrap().month();
         assert_eq!(month("2026-11-30T23:59:59.999Z"), 202_611);
         assert_eq!(month("2026-12-01T00:00:00Z"), 202_612);
         assert_eq!(month("2026-12-01T00:30:00+01:00"), 202_611);

@@ -1,9 +1,10 @@
 //! A worker: who goes there and does it.
 
 use crate::domain::geo::Point;
+use crate::domain::rules::{NumberRule, TextRule};
 use crate::domain::string_enum::string_enum;
-use crate::domain::tasks::{Skill, Task, field};
-use crate::domain::{PayoutStatus, Status, Timestamp, WorkerId, rules};
+use crate::domain::tasks::{Skill, Task};
+use crate::domain::{PayoutStatus, Status, Timestamp, WorkerId};
 
 /// How many tasks a worker may have open at once.
 pub const MAX_OPEN_TASKS: i64 = 5;
@@ -152,37 +153,41 @@ pub const OPEN: [Status; 5] = [
     Status::Disputed,
 ];
 
-pub fn phone(text: &str) -> Result<String, String> {
-    let text = rules::text(text, 3, 32)?;
-    let fit = |c: char| c.is_ascii_digit() || "+ -().".contains(c);
-    if text.chars().all(fit) && text.chars().any(|c| c.is_ascii_digit()) {
-        Ok(text)
-    } else {
-        Err("must be a phone number".to_owned())
-    }
-}
+pub const PHONE: TextRule = TextRule {
+    min: 3,
+    max: 32,
+    pattern: Some(r"^[0-9+ \-().]*[0-9][0-9+ \-().]*$"),
+    format: None,
+    check: |rule, text| {
+        let text = rule.text(text)?;
+        let fit = |c: char| c.is_ascii_digit() || "+ -().".contains(c);
+        if text.chars().all(fit) && text.chars().any(|c| c.is_ascii_digit()) {
+            Ok(text)
+        } else {
+            Err("must be a phone number".to_owned())
+        }
+    },
+};
 
 /// Long enough to withstand guessing, short enough to hash.
-pub fn password(text: &str) -> Result<String, String> {
-    let characters = text.chars().count();
-    if (8..=200).contains(&characters) {
-        Ok(text.to_owned())
-    } else {
-        Err("must be 8 to 200 characters".to_owned())
-    }
-}
+pub const PASSWORD: TextRule = TextRule {
+    min: 8,
+    max: 200,
+    pattern: None,
+    format: Some("password"),
+    check: |rule, text| {
+        if (rule.min..=rule.max).contains(&text.chars().count()) {
+            Ok(text.to_owned())
+        } else {
+            Err("must be 8 to 200 characters".to_owned())
+        }
+    },
+};
 
-pub fn radius_km(number: f64) -> Result<f64, String> {
-    rules::between(number, 0.1, MAX_RADIUS_KM)
-}
-
-pub fn latitude(number: f64) -> Result<f64, String> {
-    field::latitude(number)
-}
-
-pub fn longitude(number: f64) -> Result<f64, String> {
-    field::longitude(number)
-}
+pub const RADIUS_KM: NumberRule = NumberRule {
+    min: 0.1,
+    max: MAX_RADIUS_KM,
+};
 
 #[cfg(test)]
 mod tests {
@@ -191,18 +196,18 @@ mod tests {
     #[test]
     fn a_phone_number_is_digits_and_what_parts_them() {
         for good in ["+1 (718) 555-0100", "0301234567", "1.2.3"] {
-            assert!(phone(good).is_ok(), "{good}");
+            assert!(PHONE.check(good).is_ok(), "{good}");
         }
         for bad in ["", "++", "call me", "+1;2345", "1\n23"] {
-            assert!(phone(bad).is_err(), "{bad}");
+            assert!(PHONE.check(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn a_password_has_bounds() {
-        assert!(password("1234567").is_err());
-        assert!(password("12345678").is_ok());
-        assert!(password(&"ä".repeat(200)).is_ok());
-        assert!(password(&"ä".repeat(201)).is_err());
+        assert!(PASSWORD.check("1234567").is_err());
+        assert!(PASSWORD.check("12345678").is_ok());
+        assert!(PASSWORD.check(&"ä".repeat(200)).is_ok());
+        assert!(PASSWORD.check(&"ä".repeat(201)).is_err());
     }
 }

@@ -98,7 +98,7 @@ async fn show(
     subscription: &PushSubscription,
     now: Timestamp,
 ) -> Result<u16, Failure> {
-    let Ok(url) = EndpointUrl::rule(&subscription.endpoint) else {
+    let Ok(url) = EndpointUrl::RULE.check(&subscription.endpoint) else {
         return Ok(GONE);
     };
     let keys = Subscription {

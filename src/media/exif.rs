@@ -94,11 +94,11 @@ fn taken_at(time: &str, zone: Option<&str>) -> Option<(Timestamp, bool)> {
     }
     let zoned = zone.map(str::trim).filter(|zone| is_offset(zone));
     if let Some(zone) = zoned
-        && let Ok(at) = Timestamp::rule(&format!("{local}{zone}"))
+        && let Ok(at) = Timestamp::RULE.check(&format!("{local}{zone}"))
     {
         return Some((at, true));
     }
-    Some((Timestamp::rule(&local).ok()?, false))
+    Some((Timestamp::RULE.check(&local).ok()?, false))
 }
 
 fn is_offset(zone: &str) -> bool {

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use reqwest::Url;
 use rustls::pki_types::ServerName;
 
-use crate::domain::rules;
+use crate::domain::rules::TextRule;
 
 const MAX_CHARACTERS: usize = 2_000;
 const SCHEME: &str = "https://";
@@ -19,9 +19,15 @@ pub struct EndpointUrl {
 }
 
 impl EndpointUrl {
-    /// A fault is told in the words of a fault of a field.
-    pub fn rule(text: &str) -> Result<Self, String> {
-        let given = rules::text(text, 1, MAX_CHARACTERS)?;
+    pub const RULE: TextRule<Self> = TextRule {
+        min: 1,
+        max: MAX_CHARACTERS,
+        pattern: None,
+        format: Some("uri"),
+        check: |rule, text| Self::parse(rule.text(text)?),
+    };
+
+    fn parse(given: String) -> Result<Self, String> {
         let start = given.get(..SCHEME.len());
         if !start.is_some_and(|start| start.eq_ignore_ascii_case(SCHEME)) {
             return Err(format!("must begin with {SCHEME}"));
@@ -87,7 +93,7 @@ mod tests {
     use super::*;
 
     fn fault(text: &str) -> String {
-        EndpointUrl::rule(text).expect_err(text)
+        EndpointUrl::RULE.check(text).expect_err(text)
     }
 
     #[test]
@@ -103,7 +109,7 @@ mod tests {
             "https://[2606:4700::1111]:8443/",
             "https://@hooks.example/",
         ] {
-            assert_eq!(EndpointUrl::rule(text).unwrap().as_str(), text);
+            assert_eq!(EndpointUrl::RULE.check(text).unwrap().as_str(), text);
         }
     }
 
@@ -175,7 +181,7 @@ mod tests {
     #[test]
     fn a_url_has_at_most_2000_characters() {
         let long = |length: usize| format!("https://hooks.example/{}", "ü".repeat(length - 22));
-        assert!(EndpointUrl::rule(&long(2_000)).is_ok());
+        assert!(EndpointUrl::RULE.check(&long(2_000)).is_ok());
         assert_eq!(fault(&long(2_001)), "must be at most 2000 characters long");
     }
 
@@ -203,7 +209,7 @@ mod tests {
             ("https://[::ffff:7f00:1]/", "::ffff:127.0.0.1"),
             ("https://[64:ff9b::7f00:1]/", "64:ff9b::7f00:1"),
         ] {
-            let url = EndpointUrl::rule(text).expect(text);
+            let url = EndpointUrl::RULE.check(text).expect(text);
             assert_eq!(url.address(), Some(address.parse().unwrap()), "{text}");
         }
     }
@@ -220,14 +226,16 @@ mod tests {
             ("https://0x7f.1.example/", "0x7f.1.example"),
             ("https://bücher.example/", "xn--bcher-kva.example"),
         ] {
-            let url = EndpointUrl::rule(text).expect(text);
+            let url = EndpointUrl::RULE.check(text).expect(text);
             assert_eq!((url.host(), url.address()), (host, None));
         }
     }
 
     #[test]
     fn a_log_does_not_hold_the_path() {
-        let url = EndpointUrl::rule("https://push.example/secret?token=secret").unwrap();
+        let url = EndpointUrl::RULE
+            .check("https://push.example/secret?token=secret")
+            .unwrap();
         assert_eq!(format!("{url:?}"), "EndpointUrl(https://push.example/...)");
     }
 }

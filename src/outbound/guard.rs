@@ -167,7 +167,7 @@ mod tests {
             ("https://localhost/", false),
         ] {
             let guard = Guard::new(Arc::new(Never), &[]);
-            let judged = guard.judge_address(&EndpointUrl::rule(url).unwrap());
+            let judged = guard.judge_address(&EndpointUrl::RULE.check(url).unwrap());
             assert_eq!(judged.is_err(), refused, "{url}");
         }
     }

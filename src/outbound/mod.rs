@@ -163,7 +163,7 @@ mod tests {
         let resolver = Arc::new(SystemResolver::new().unwrap());
         let guard = Guard::new(resolver, &[]);
         let outbound = Outbound::trusting(RootCertStore::empty(), guard).unwrap();
-        let url = EndpointUrl::rule("https://8.8.8.8/").unwrap();
+        let url = EndpointUrl::RULE.check("https://8.8.8.8/").unwrap();
         let (headers, body) = (HeaderMap::new(), Bytes::new());
         let fault = outbound.post(&url, headers, body, Duration::ZERO).await;
         let told = fault.unwrap_err().to_string();

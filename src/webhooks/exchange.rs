@@ -52,7 +52,9 @@ fn prepare(
     at: Timestamp,
     body: &str,
 ) -> Result<(EndpointUrl, HeaderMap), String> {
-    let url = EndpointUrl::rule(&endpoint.url).map_err(|fault| format!("the URL {fault}"))?;
+    let url = EndpointUrl::RULE
+        .check(&endpoint.url)
+        .map_err(|fault| format!("the URL {fault}"))?;
     let id = message.to_string();
     let signed = webhooks::sign(&secrets(endpoint, at), &id, at, body.as_bytes());
     let mut headers = HeaderMap::new();

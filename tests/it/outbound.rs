@@ -69,7 +69,7 @@ fn to(receiver: &Receiver) -> Outbound {
 }
 
 fn endpoint(url: &str) -> EndpointUrl {
-    EndpointUrl::rule(url).expect(url)
+    EndpointUrl::RULE.check(url).expect(url)
 }
 
 async fn post(outbound: &Outbound, url: &str) -> Result<Answer, OutboundError> {

@@ -49,7 +49,7 @@ fn the_two_schemas_agree_column_by_column() {
 }
 
 fn somebody() -> OpenedAccount {
-    let now = Timestamp::rule(TestApp::NOON).unwrap();
+    let now = Timestamp::RULE.check(TestApp::NOON).unwrap();
     let id = AccountId::new(now, &ambient::random());
     let new = NewAccount {
         email: format!("{id}@example.com"),

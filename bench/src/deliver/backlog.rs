@@ -150,7 +150,7 @@ fn calls(urls: &[String], events: &[Event]) -> Result<Vec<Call>> {
     let bodies: Vec<_> = events.iter().map(body).collect();
     let call = |url: &String| {
         Ok(Call {
-            url: EndpointUrl::rule(url)?,
+            url: EndpointUrl::RULE.check(url)?,
             headers: headers(&events[0]),
             bodies: bodies.clone(),
         })

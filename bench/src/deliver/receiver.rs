@@ -233,7 +233,7 @@ mod tests {
         url: &str,
         patience: Duration,
     ) -> std::result::Result<Answer, OutboundError> {
-        let url = EndpointUrl::rule(url).unwrap();
+        let url = EndpointUrl::RULE.check(url).unwrap();
         let body = Bytes::from_static(b"{}");
         outbound.post(&url, HeaderMap::new(), body, patience).await
     }

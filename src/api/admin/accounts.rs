@@ -2,6 +2,7 @@
 
 use axum::extract::{Request, State};
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::api::App;
@@ -9,9 +10,9 @@ use crate::api::admin::expect_no_fields;
 use crate::api::admin::query::AccountsQuery;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
-use crate::api::openapi::{PageLimit, errors};
+use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::body;
-use crate::api::request::fields::Fields;
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::path::IdPath;
 use crate::api::response::json::Answer;
 use crate::api::response::page::{CursorList, CursorMeta};
@@ -104,11 +105,11 @@ pub struct AccountWithTotals {
 #[utoipa::path(
     get, path = "/v1/admin/accounts", tag = "Admin", operation_id = "listAccounts",
     params(("status" = inline(Option<AccountStatus>), Query, description = "Only in this status"),
-        ("email" = Option<String>, Query, description = "Only the one with this e-mail address"),
-        ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
+        ("email" = inline(Option<parameters::Email>), Query, description = "Only the one with this e-mail address"),
+        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of accounts", body = AdminAccountPage),
-        errors::Admin, errors::Query)
+        groups::Admin, groups::Query)
 )]
 pub async fn list(
     State(app): State<App>,
@@ -133,9 +134,9 @@ pub async fn list(
 /// With its totals in both environments.
 #[utoipa::path(
     get, path = "/v1/admin/accounts/{id}", tag = "Admin", operation_id = "getAccountAsAdmin",
-    params(("id" = String, Path, description = "Account id")),
+    params(("id" = inline(parameters::AccountId), Path, description = "Account ID")),
     responses((status = 200, description = "The account", body = AccountWithTotals),
-        errors::Admin, errors::AccountNotFound)
+        groups::Admin, errors::AccountNotFound)
 )]
 pub async fn get(
     State(app): State<App>,
@@ -159,11 +160,19 @@ pub async fn get(
     Answer::ok(&found.await?)
 }
 
-#[derive(ToSchema)]
-#[schema(example = json!({"tier": "pro"}))]
-#[allow(dead_code, reason = "documents the body that `tier` reads")]
 pub struct SetTier {
     tier: Tier,
+}
+
+impl RequestBody for SetTier {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let tier = fields.choice("tier");
+        Some(Self { tier: tier? })
+    }
+}
+
+request_bodies! {
+    SetTier = json!({"tier": "pro"});
 }
 
 /// Change the tier of an account
@@ -171,9 +180,9 @@ pub struct SetTier {
 /// Tasks that exist keep the fee they were created with.
 #[utoipa::path(
     post, path = "/v1/admin/accounts/{id}/tier", tag = "Admin", operation_id = "setTier",
-    params(("id" = String, Path, description = "Account id")), request_body = SetTier,
+    params(("id" = inline(parameters::AccountId), Path, description = "Account ID")), request_body = SetTier,
     responses((status = 200, description = "The account", body = AdminAccount),
-        errors::Admin, errors::Body, errors::AccountNotFound)
+        groups::Admin, groups::Body, errors::AccountNotFound)
 )]
 pub async fn tier(
     State(app): State<App>,
@@ -181,11 +190,7 @@ pub async fn tier(
     IdPath(id): IdPath<AccountId>,
     request: Request,
 ) -> Result<Answer, ApiError> {
-    let object = body::object(request, app.timeouts).await?;
-    let mut fields = Fields::of(&object);
-    let tier = fields.text("tier", Tier::rule);
-    fields.finish()?;
-    let tier = tier.ok_or_else(|| ApiError::invalid("tier", "is required"))?;
+    let SetTier { tier } = body::json(request, app.timeouts).await?;
     change(&app, admin, id, move |tx, id, by, now| {
         usecases::set_tier(tx, id, tier, by, now)?;
         tx.account(id)?.ok_or(UseCaseError::AccountNotFound)
@@ -198,9 +203,9 @@ pub async fn tier(
 /// Its keys open nothing until it is restored.
 #[utoipa::path(
     post, path = "/v1/admin/accounts/{id}/suspend", tag = "Admin",
-    operation_id = "suspendAccount", params(("id" = String, Path, description = "Account id")),
+    operation_id = "suspendAccount", params(("id" = inline(parameters::AccountId), Path, description = "Account ID")),
     responses((status = 200, description = "The account is suspended", body = AdminAccount),
-        errors::Admin, errors::Body, errors::AccountNotFound, errors::InvalidAccountState)
+        groups::Admin, groups::Body, errors::AccountNotFound, errors::InvalidAccountState)
 )]
 pub async fn suspend(
     State(app): State<App>,
@@ -215,9 +220,9 @@ pub async fn suspend(
 /// Restore an account
 #[utoipa::path(
     post, path = "/v1/admin/accounts/{id}/restore", tag = "Admin",
-    operation_id = "restoreAccount", params(("id" = String, Path, description = "Account id")),
+    operation_id = "restoreAccount", params(("id" = inline(parameters::AccountId), Path, description = "Account ID")),
     responses((status = 200, description = "The account is active", body = AdminAccount),
-        errors::Admin, errors::Body, errors::AccountNotFound, errors::InvalidAccountState)
+        groups::Admin, groups::Body, errors::AccountNotFound, errors::InvalidAccountState)
 )]
 pub async fn restore(
     State(app): State<App>,

@@ -9,7 +9,7 @@ use crate::api::App;
 use crate::api::admin::query::AuditQuery;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
-use crate::api::openapi::{PageLimit, errors};
+use crate::api::openapi::{groups, parameters};
 use crate::api::response::json::Answer;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::{AuditLine, Timestamp};
@@ -60,12 +60,12 @@ impl<'a> AuditLineBody<'a> {
 /// Newest first. Lines are never changed or removed.
 #[utoipa::path(
     get, path = "/v1/admin/audit", tag = "Admin", operation_id = "listAuditLog",
-    params(("subject_id" = Option<String>, Query, description = "Only what was done to this"),
-        ("action" = Option<String>, Query, description = "Only this, such as `worker.verified`"),
-        ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
+    params(("subject_id" = inline(Option<parameters::SubjectId>), Query, description = "Only what was done to this object"),
+        ("action" = inline(Option<parameters::AuditAction>), Query, description = "Only this action, such as `worker.verified`"),
+        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        ("cursor" = inline(Option<parameters::NumberCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of the log", body = AuditLinePage),
-        errors::Admin, errors::Query)
+        groups::Admin, groups::Query)
 )]
 pub async fn list(
     State(app): State<App>,

@@ -1,47 +1,31 @@
 //! /v1/admin/disputes: who is right.
 
 use axum::extract::{Request, State};
-use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
-use crate::api::openapi::errors;
-use crate::api::request::fields::Fields;
+use crate::api::openapi::{errors, groups, parameters};
+use crate::api::request::body;
+use crate::api::request::fields::{Alternative, Fields, RequestBody, request_bodies};
 use crate::api::request::path::TaskPath;
-use crate::api::request::{body, json};
 use crate::api::response::json::Answer;
+use crate::domain::rules::IntegerRule;
 use crate::domain::tasks::dispute;
+use crate::domain::tasks::pricing::MAX_BUDGET_CENTS;
 use crate::domain::{Action, Decision};
 use crate::usecases::{self, UseCaseError};
 use crate::views::examples::AdminExample;
 use crate::views::task::TaskBody;
-
-#[derive(ToSchema)]
-#[schema(example = json!(AdminExample::Decide.value()))]
-#[allow(dead_code, reason = "documents the body that `decision` reads")]
-pub struct DecideDispute {
-    decision: Decision,
-    /// With `split` only: what is paid of the budget, the platform's fee included. The rest goes back.
-    #[schema(minimum = 1)]
-    paid_cents: Option<i64>,
-    /// Why; both sides read it.
-    #[schema(
-        min_length = 1,
-        max_length = 2000,
-        pattern = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
-    )]
-    note: Option<String>,
-}
 
 /// Decide a dispute
 ///
 /// For the worker, for the developer, or a part for each. Both sides read the note.
 #[utoipa::path(
     post, path = "/v1/admin/disputes/{id}/decide", tag = "Admin", operation_id = "decideDispute",
-    params(("id" = String, Path, description = "Task id")), request_body = DecideDispute,
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID")), request_body = DecideDispute,
     responses((status = 200, description = "The task", body = TaskBody),
-        errors::Admin, errors::Body, errors::TaskNotFound, errors::UndecidableDispute)
+        groups::Admin, groups::Body, errors::TaskNotFound, errors::InvalidTaskState, errors::ItemClaimed)
 )]
 pub async fn decide(
     State(app): State<App>,
@@ -49,7 +33,7 @@ pub async fn decide(
     path: TaskPath,
     request: Request,
 ) -> Result<Answer, ApiError> {
-    let (action, note) = decision(&app, request).await?;
+    let DecideDispute { action, note } = body::json(request, app.timeouts).await?;
     let (id, by, clock) = (path.id()?, admin.by(), app.clock.clone());
     let decided = app.store.write(move |tx| {
         usecases::decide_dispute(tx, id, action, note.as_deref(), &by, clock.now())
@@ -64,28 +48,53 @@ pub async fn decide(
     Answer::ok(&TaskBody::of(&task)?)
 }
 
-async fn decision(app: &App, request: Request) -> Result<(Action, Option<String>), ApiError> {
-    let object = body::object(request, app.timeouts).await?;
-    let mut fields = Fields::of(&object);
-    let decision = fields.text("decision", Decision::rule);
-    let paid_cents = match decision {
-        Some(Decision::Split) => fields.integer("paid_cents", |cents| match cents {
-            1.. => Ok(cents),
-            _ => Err("must be at least 1".to_owned()),
-        }),
-        _ => fields.optional_integer("paid_cents", Ok),
-    };
-    if paid_cents.is_some() && matches!(decision, Some(Decision::Pay | Decision::Refund)) {
-        fields.refuse("paid_cents", "is for a split alone");
+pub struct DecideDispute {
+    action: Action,
+    note: Option<String>,
+}
+
+/// The budget is the upper bound; which one, the task knows.
+const PAID_CENTS: IntegerRule = IntegerRule {
+    min: 1,
+    max: MAX_BUDGET_CENTS,
+};
+
+impl RequestBody for DecideDispute {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let decision = fields.choice("decision");
+        let paid_cents = fields
+            .doc("With `split` only: what is paid of the budget, the fee included. The rest is refunded.")
+            .optional_integer("paid_cents", &PAID_CENTS);
+        let note = fields
+            .doc("Why. Both sides read it.")
+            .optional_text("note", &dispute::NOTE);
+        let action = match (decision?, paid_cents) {
+            (Decision::Pay, None) => Action::DecidePay,
+            (Decision::Refund, None) => Action::DecideRefund,
+            (Decision::Split, Some(paid_cents)) => Action::DecideSplit { paid_cents },
+            (Decision::Split, None) => {
+                fields.refuse_if_fine("paid_cents", "is required");
+                return None;
+            }
+            (_, Some(_)) => {
+                fields.refuse("paid_cents", "is for a split alone");
+                return None;
+            }
+        };
+        Some(Self { action, note })
     }
-    let note = fields.optional_text("note", dispute::note);
-    fields.finish()?;
-    let action = match (decision, paid_cents) {
-        (Some(Decision::Pay), _) => Some(Action::DecidePay),
-        (Some(Decision::Refund), _) => Some(Action::DecideRefund),
-        (Some(Decision::Split), Some(paid_cents)) => Some(Action::DecideSplit { paid_cents }),
-        _ => None,
-    };
-    let action = action.ok_or_else(|| ApiError::invalid(json::BODY, "is incomplete"))?;
-    Ok((action, note))
+
+    fn alternatives() -> Vec<Alternative> {
+        vec![
+            |body| {
+                body.only("decision", &["pay", "refund"])
+                    .only_null("paid_cents")
+            },
+            |body| body.only("decision", &["split"]).require("paid_cents"),
+        ]
+    }
+}
+
+request_bodies! {
+    DecideDispute = AdminExample::Decide.value();
 }

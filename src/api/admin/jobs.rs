@@ -2,18 +2,20 @@
 
 use axum::extract::{Request, State};
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::admin::query::{JobsQuery, OnlyDead};
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
-use crate::api::openapi::{PageLimit, errors};
-use crate::api::request::fields::Fields;
-use crate::api::request::{body, json};
+use crate::api::openapi::{errors, groups, parameters};
+use crate::api::request::body;
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::response::json::Answer;
 use crate::api::response::page::{CursorList, CursorMeta};
-use crate::domain::{JobKind, JobName, Timestamp, rules};
+use crate::domain::rules::TextRule;
+use crate::domain::{JobKind, JobName, Timestamp};
 use crate::store::ListedJob;
 use crate::usecases;
 use crate::views::examples::AdminExample;
@@ -63,10 +65,10 @@ impl From<ListedJob> for JobBody {
 #[utoipa::path(
     get, path = "/v1/admin/jobs", tag = "Admin", operation_id = "listJobs",
     params(("dead" = Option<bool>, Query, description = "`true`: only what was given up"),
-        ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
+        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        ("cursor" = inline(Option<parameters::JobCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of jobs", body = JobPage),
-        errors::Admin, errors::Query)
+        groups::Admin, groups::Query)
 )]
 pub async fn list(
     State(app): State<App>,
@@ -86,17 +88,20 @@ pub async fn list(
     Answer::ok(&meta.list(jobs.into_iter().map(JobBody::from).collect()))
 }
 
-#[derive(ToSchema)]
-#[schema(example = json!({"kind": "refund", "subject": "019a8574c1f07c2e9d1b3a5f60718293"}))]
-#[allow(dead_code, reason = "documents the body that `retry` reads")]
-pub struct RetryJob {
-    kind: JobKind,
-    #[schema(
-        min_length = 1,
-        max_length = 255,
-        pattern = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
-    )]
-    subject: String,
+pub struct RetryJob(JobName);
+
+const SUBJECT: TextRule = TextRule::plain(1, 255);
+
+impl RequestBody for RetryJob {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let kind: Option<JobKind> = fields.choice("kind");
+        let subject = fields.text("subject", &SUBJECT);
+        Some(Self(JobName::new(kind?, subject?)))
+    }
+}
+
+request_bodies! {
+    RetryJob = json!({"kind": "refund", "subject": "019a8574c1f07c2e9d1b3a5f60718293"});
 }
 
 /// Try a job once more
@@ -106,22 +111,15 @@ pub struct RetryJob {
     post, path = "/v1/admin/jobs/retry", tag = "Admin", operation_id = "retryJob",
     request_body = RetryJob,
     responses((status = 200, description = "The job is due", body = JobBody),
-        errors::Admin, errors::Body, errors::JobNotFound, errors::ItemClaimed)
+        groups::Admin, groups::Body, errors::JobNotFound, errors::ItemClaimed, errors::ItemClosed)
 )]
 pub async fn retry(
     State(app): State<App>,
     admin: AdminCaller,
     request: Request,
 ) -> Result<Answer, ApiError> {
-    let object = body::object(request, app.timeouts).await?;
-    let mut fields = Fields::of(&object);
-    let kind = fields.text("kind", JobKind::rule);
-    let subject = fields.text("subject", |text| rules::text(text, 1, 255));
-    fields.finish()?;
-    let (Some(kind), Some(subject)) = (kind, subject) else {
-        return Err(ApiError::invalid(json::BODY, "is incomplete"));
-    };
-    let (name, by, clock) = (JobName::new(kind, subject), admin.by(), app.clock.clone());
+    let RetryJob(name) = body::json(request, app.timeouts).await?;
+    let (by, clock) = (admin.by(), app.clock.clone());
     let retried = app
         .store
         .write(move |tx| usecases::retry_job(tx, &name, &by, clock.now()));

@@ -13,23 +13,32 @@ pub mod tasks;
 pub mod workers;
 
 use axum::extract::Request;
+use serde_json::json;
 
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::request::body;
-use crate::api::request::fields::Fields;
+use crate::api::request::fields::{Fields, NoFields, RequestBody, request_bodies};
 use crate::domain::admin;
 
 /// For requests that take no body: nothing, or an object without fields.
 async fn expect_no_fields(app: &App, request: Request) -> Result<(), ApiError> {
-    let object = body::object(request, app.timeouts).await?;
-    Fields::of(&object).finish()
+    let NoFields = body::json(request, app.timeouts).await?;
+    Ok(())
 }
 
-async fn read_note(app: &App, request: Request) -> Result<Option<String>, ApiError> {
-    let object = body::object(request, app.timeouts).await?;
-    let mut fields = Fields::of(&object);
-    let note = fields.optional_text("note", admin::note);
-    fields.finish()?;
-    Ok(note)
+/// A note that may be given.
+pub struct ItemNote {
+    note: Option<String>,
+}
+
+impl RequestBody for ItemNote {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let note = fields.optional_text("note", &admin::NOTE);
+        Some(Self { note })
+    }
+}
+
+request_bodies! {
+    ItemNote = json!({"note": "Known place without GPS reception."});
 }

@@ -8,7 +8,7 @@ use crate::api::App;
 use crate::api::admin::query::NotificationsQuery;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
-use crate::api::openapi::{PageLimit, errors};
+use crate::api::openapi::{groups, parameters};
 use crate::api::response::json::Answer;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::{Notification, NotificationKind, NotificationStatus, Recipient, Timestamp};
@@ -67,10 +67,10 @@ impl From<Notification> for NotificationBody {
 /// To workers and developers, newest first, those of the last 90 days.
 #[utoipa::path(
     get, path = "/v1/admin/notices", tag = "Admin", operation_id = "listNotices",
-    params(("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
+    params(("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of notices", body = NotificationPage),
-        errors::Admin, errors::Query)
+        groups::Admin, groups::Query)
 )]
 pub async fn list(
     State(app): State<App>,

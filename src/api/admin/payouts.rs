@@ -6,7 +6,7 @@ use crate::api::App;
 use crate::api::admin::expect_no_fields;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
-use crate::api::openapi::errors;
+use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
 use crate::api::response::json::Answer;
 use crate::domain::{Actor, Task, TaskId, Timestamp};
@@ -34,9 +34,9 @@ async fn decide(
 /// Try a payout once more
 #[utoipa::path(
     post, path = "/v1/admin/payouts/{id}/retry", tag = "Admin", operation_id = "retryPayout",
-    params(("id" = String, Path, description = "Task id")),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
     responses((status = 200, description = "The transfer is due", body = TaskBody),
-        errors::Admin, errors::Body, errors::TaskNotFound, errors::PayoutNotFailed)
+        groups::Admin, groups::Body, errors::TaskNotFound, errors::PayoutNotFailed, errors::ItemClaimed)
 )]
 pub async fn retry(
     State(app): State<App>,
@@ -52,9 +52,9 @@ pub async fn retry(
 /// It will never be transferred: what is owed goes from the worker's balance to the platform.
 #[utoipa::path(
     post, path = "/v1/admin/payouts/{id}/write_off", tag = "Admin",
-    operation_id = "writeOffPayout", params(("id" = String, Path, description = "Task id")),
+    operation_id = "writeOffPayout", params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
     responses((status = 200, description = "Nothing is owed any more", body = TaskBody),
-        errors::Admin, errors::Body, errors::TaskNotFound, errors::PayoutNotFailed)
+        groups::Admin, groups::Body, errors::TaskNotFound, errors::PayoutNotFailed, errors::ItemClaimed)
 )]
 pub async fn write_off(
     State(app): State<App>,

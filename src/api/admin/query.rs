@@ -8,6 +8,7 @@ use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
 use crate::api::request::query::Parameters;
 use crate::domain::admin::ClaimedBy;
+use crate::domain::admin::audit::{AUDIT_ACTION, SUBJECT_ID};
 use crate::domain::admin::report::{Month, ReportFormat};
 use crate::domain::{
     AccountId, AccountStatus, Environment, JobKind, JobName, NotificationId, QueueItemId,
@@ -72,14 +73,14 @@ queries! {
     AccountsQuery = |mut parameters: Parameters| {
         let filter = AccountFilter {
             status: parameters.optional("status", AccountStatus::rule),
-            email: parameters.optional("email", accounts::email),
+            email: parameters.optional("email", |text| accounts::EMAIL.check(text)),
         };
         Self::finish(parameters, filter, AccountId::parse)
     };
     WorkersQuery = |mut parameters: Parameters| {
         let filter = WorkerFilter {
             status: parameters.optional("status", WorkerStatus::rule),
-            email: parameters.optional("email", accounts::email),
+            email: parameters.optional("email", |text| accounts::EMAIL.check(text)),
         };
         Self::finish(parameters, filter, WorkerId::parse)
     };
@@ -103,8 +104,8 @@ queries! {
     };
     AuditQuery = |mut parameters: Parameters| {
         let filter = AuditFilter {
-            subject_id: parameters.optional("subject_id", word),
-            action: parameters.optional("action", word),
+            subject_id: parameters.optional("subject_id", |text| SUBJECT_ID.check(text)),
+            action: parameters.optional("action", |text| AUDIT_ACTION.check(text)),
         };
         Self::finish(parameters, filter, |text| text.parse().ok())
     };
@@ -114,13 +115,6 @@ queries! {
 fn job_name(text: &str) -> Option<JobName> {
     let (kind, subject) = text.split_once(':')?;
     Some(JobName::new(JobKind::parse(kind)?, subject))
-}
-
-/// Text to be compared with; what is longer than any of ours, or no text to a database, is a fault.
-fn word(text: &str) -> Result<String, String> {
-    let fits = (1..=255).contains(&text.len()) && !text.contains('\0');
-    fits.then(|| text.to_owned())
-        .ok_or_else(|| "must be 1 to 255 characters".to_owned())
 }
 
 /// Whose items are asked for depends on who asks.

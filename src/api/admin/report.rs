@@ -8,7 +8,7 @@ use crate::api::App;
 use crate::api::admin::query::ReportQuery;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
-use crate::api::openapi::errors;
+use crate::api::openapi::{groups, parameters};
 use crate::api::response::json::Answer;
 use crate::domain::Environment;
 use crate::domain::admin::report::{MonthReport, ReportFormat};
@@ -20,13 +20,13 @@ use crate::views::examples::AdminExample;
 /// Money and tasks by day, in UTC and in cents.
 #[utoipa::path(
     get, path = "/v1/admin/report", tag = "Admin", operation_id = "getReport",
-    params(("month" = String, Query, description = "Such as `2026-11`"),
+    params(("month" = inline(parameters::Month), Query, description = "Such as `2026-11`"),
         ("environment" = inline(Option<Environment>), Query, description = "`live` when left out"),
         ("format" = inline(Option<ReportFormat>), Query, description = "`json` when left out")),
     responses((status = 200, description = "The report", content(
             (MonthReport = "application/json", example = json!(AdminExample::Report.value())),
             (String = "text/csv", example = json!(AdminExample::ReportCsv.value())))),
-        errors::Admin, errors::Query)
+        groups::Admin, groups::Query)
 )]
 pub async fn get(
     State(app): State<App>,

@@ -2,21 +2,24 @@
 
 use axum::extract::{Request, State};
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::admin::query::QueueQuery;
 use crate::api::admin::workers::{DocumentBody, documents};
-use crate::api::admin::{expect_no_fields, read_note};
+use crate::api::admin::{ItemNote, expect_no_fields};
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
-use crate::api::openapi::{PageLimit, errors};
+use crate::api::openapi::{errors, groups, parameters};
+use crate::api::request::body;
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::path::IdPath;
 use crate::api::response::json::Answer;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::api::response::proofs::with_file;
 use crate::api::response::workers::payout_status;
-use crate::domain::admin::ClaimedBy;
+use crate::domain::admin::{self, ClaimedBy};
 use crate::domain::{
     AdminKeyId, ProofId, QueueItem, QueueItemId, QueueKind, QueueStatus, Timestamp, WorkerId,
 };
@@ -123,10 +126,10 @@ impl ItemBody {
         ("kind" = inline(Option<QueueKind>), Query, description = "Only this kind"),
         ("claimed" = inline(Option<ClaimedBy>), Query,
             description = "Only what the caller has claimed, or what nobody has"),
-        ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
+        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of the queue", body = ItemPage),
-        errors::Admin, errors::Query)
+        groups::Admin, groups::Query)
 )]
 pub async fn list(
     State(app): State<App>,
@@ -154,9 +157,9 @@ pub async fn list(
 /// Get an item of the queue
 #[utoipa::path(
     get, path = "/v1/admin/queue/{id}", tag = "Admin", operation_id = "getQueueItem",
-    params(("id" = String, Path, description = "Id of the item")),
+    params(("id" = inline(parameters::ItemId), Path, description = "Item ID")),
     responses((status = 200, description = "The item", body = ItemBody),
-        errors::Admin, errors::ItemNotFound)
+        groups::Admin, errors::ItemNotFound)
 )]
 pub async fn item(
     State(app): State<App>,
@@ -166,14 +169,6 @@ pub async fn item(
     let id = id.ok_or(UseCaseError::ItemNotFound)?;
     let item = app.store.read(move |tx| tx.queue_item(id)).await?;
     Answer::ok(&ItemBody::of(&app, item.ok_or(UseCaseError::ItemNotFound)?).await?)
-}
-
-#[derive(ToSchema)]
-#[schema(example = json!({"note": "Known place without GPS reception."}))]
-#[allow(dead_code, reason = "documents the body that `note` and `clear` read")]
-pub struct ItemNote {
-    #[schema(min_length = 1, max_length = 2000)]
-    note: Option<String>,
 }
 
 /// Does something to an item, and answers it as it stands then.
@@ -189,12 +184,28 @@ async fn change(
     Answer::ok(&ItemBody::of(app, changed.await?).await?)
 }
 
+/// A note that must be given.
+pub struct AddNote {
+    note: String,
+}
+
+impl RequestBody for AddNote {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let note = fields.text("note", &admin::NOTE);
+        Some(Self { note: note? })
+    }
+}
+
+request_bodies! {
+    AddNote = json!({"note": "Known place without GPS reception."});
+}
+
 /// Note something about an item
 #[utoipa::path(
     post, path = "/v1/admin/queue/{id}/note", tag = "Admin", operation_id = "noteQueueItem",
-    params(("id" = String, Path, description = "Id of the item")), request_body = ItemNote,
+    params(("id" = inline(parameters::ItemId), Path, description = "Item ID")), request_body = AddNote,
     responses((status = 200, description = "The item", body = ItemBody),
-        errors::Admin, errors::Body, errors::ItemNotFound)
+        groups::Admin, groups::Body, errors::ItemNotFound)
 )]
 pub async fn note(
     State(app): State<App>,
@@ -202,8 +213,7 @@ pub async fn note(
     IdPath(id): IdPath<QueueItemId>,
     request: Request,
 ) -> Result<Answer, ApiError> {
-    let note = read_note(&app, request).await?;
-    let note = note.ok_or_else(|| ApiError::invalid("note", "is required"))?;
+    let AddNote { note } = body::json(request, app.timeouts).await?;
     change(&app, id, move |tx, id, now| {
         usecases::note_item(tx, id, &note, admin, now)
     })
@@ -215,9 +225,9 @@ pub async fn note(
 /// It leaves the queue. What the developer may do with the proof does not change.
 #[utoipa::path(
     post, path = "/v1/admin/queue/{id}/clear", tag = "Admin", operation_id = "clearQueueItem",
-    params(("id" = String, Path, description = "Id of the item")), request_body = ItemNote,
+    params(("id" = inline(parameters::ItemId), Path, description = "Item ID")), request_body = ItemNote,
     responses((status = 200, description = "The item", body = ItemBody),
-        errors::Admin, errors::Body, errors::ItemNotFound, errors::ItemClaimed)
+        groups::Admin, groups::Body, errors::ItemNotFound, errors::ItemClaimed, errors::ItemClosed)
 )]
 pub async fn clear(
     State(app): State<App>,
@@ -225,7 +235,7 @@ pub async fn clear(
     IdPath(id): IdPath<QueueItemId>,
     request: Request,
 ) -> Result<Answer, ApiError> {
-    let note = read_note(&app, request).await?;
+    let ItemNote { note } = body::json(request, app.timeouts).await?;
     change(&app, id, move |tx, id, now| {
         usecases::clear_item(tx, id, note.as_deref(), admin, now)
     })
@@ -251,9 +261,9 @@ async fn claim_or_release(
 /// For 15 minutes nobody else can decide it. Claiming it again begins them anew.
 #[utoipa::path(
     post, path = "/v1/admin/queue/{id}/claim", tag = "Admin", operation_id = "claimQueueItem",
-    params(("id" = String, Path, description = "Id of the item")),
+    params(("id" = inline(parameters::ItemId), Path, description = "Item ID")),
     responses((status = 200, description = "The item", body = ItemBody),
-        errors::Admin, errors::Body, errors::ItemNotFound, errors::ItemClaimed)
+        groups::Admin, groups::Body, errors::ItemNotFound, errors::ItemClaimed, errors::ItemClosed)
 )]
 pub async fn claim(
     State(app): State<App>,
@@ -267,9 +277,9 @@ pub async fn claim(
 /// Give an item back
 #[utoipa::path(
     post, path = "/v1/admin/queue/{id}/release", tag = "Admin", operation_id = "releaseQueueItem",
-    params(("id" = String, Path, description = "Id of the item")),
+    params(("id" = inline(parameters::ItemId), Path, description = "Item ID")),
     responses((status = 200, description = "The item", body = ItemBody),
-        errors::Admin, errors::Body, errors::ItemNotFound, errors::ItemClaimed)
+        groups::Admin, groups::Body, errors::ItemNotFound, errors::ItemClaimed, errors::ItemClosed)
 )]
 pub async fn release(
     State(app): State<App>,

@@ -8,7 +8,7 @@ use crate::api::App;
 use crate::api::admin::query::TasksQuery;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
-use crate::api::openapi::{PageLimit, errors};
+use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
 use crate::api::response::json::Answer;
 use crate::api::response::page::{CursorList, CursorMeta};
@@ -27,12 +27,12 @@ type TaskPage = CursorList<TaskBody<'static>>;
 /// Of all accounts, live and test, newest first.
 #[utoipa::path(
     get, path = "/v1/admin/tasks", tag = "Admin", operation_id = "listTasksAsAdmin",
-    params(("account_id" = Option<String>, Query, description = "Only of this account"),
+    params(("account_id" = inline(Option<parameters::AccountId>), Query, description = "Only of this account"),
         ("status" = inline(Option<Status>), Query, description = "Only in this status"),
-        ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
+        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of tasks", body = TaskPage),
-        errors::Admin, errors::Query)
+        groups::Admin, groups::Query)
 )]
 pub async fn list(
     State(app): State<App>,
@@ -73,9 +73,9 @@ pub struct TaskWithHistory<'a> {
 /// With its payment, its ledger entries and its history.
 #[utoipa::path(
     get, path = "/v1/admin/tasks/{id}", tag = "Admin", operation_id = "getTaskAsAdmin",
-    params(("id" = String, Path, description = "Task id")),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
     responses((status = 200, description = "The task", body = TaskWithHistory),
-        errors::Admin, errors::TaskNotFound)
+        groups::Admin, errors::TaskNotFound)
 )]
 pub async fn get(
     State(app): State<App>,

@@ -5,11 +5,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::api::App;
+use crate::api::admin::ItemNote;
 use crate::api::admin::query::WorkersQuery;
-use crate::api::admin::read_note;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
-use crate::api::openapi::{PageLimit, errors};
+use crate::api::openapi::{errors, groups, parameters};
+use crate::api::request::body;
 use crate::api::request::path::IdPath;
 use crate::api::response::json::Answer;
 use crate::api::response::page::{CursorList, CursorMeta};
@@ -57,11 +58,11 @@ pub async fn documents(app: &App, worker: WorkerId) -> Result<Vec<DocumentBody>,
 #[utoipa::path(
     get, path = "/v1/admin/workers", tag = "Admin", operation_id = "listWorkers",
     params(("status" = inline(Option<WorkerStatus>), Query, description = "Only in this status"),
-        ("email" = Option<String>, Query, description = "Only the one with this e-mail address"),
-        ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
+        ("email" = inline(Option<parameters::Email>), Query, description = "Only the one with this e-mail address"),
+        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of workers", body = WorkerPage),
-        errors::Admin, errors::Query)
+        groups::Admin, groups::Query)
 )]
 pub async fn list(
     State(app): State<App>,
@@ -108,9 +109,9 @@ pub struct WorkerWithDocuments {
 /// Get a worker
 #[utoipa::path(
     get, path = "/v1/admin/workers/{id}", tag = "Admin", operation_id = "getWorkerAsAdmin",
-    params(("id" = String, Path, description = "Worker id")),
+    params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID")),
     responses((status = 200, description = "The worker", body = WorkerWithDocuments),
-        errors::Admin, errors::WorkerNotFound)
+        groups::Admin, errors::WorkerNotFound)
 )]
 pub async fn get(
     State(app): State<App>,
@@ -137,7 +138,7 @@ async fn decide(
     request: Request,
     decision: Decision,
 ) -> Result<Answer, ApiError> {
-    read_note(app, request).await?;
+    let ItemNote { .. } = body::json(request, app.timeouts).await?;
     let (id, clock) = (id.ok_or(UseCaseError::WorkerNotFound)?, app.clock.clone());
     let worker = app
         .store
@@ -149,9 +150,9 @@ async fn decide(
 /// Verify a worker
 #[utoipa::path(
     post, path = "/v1/admin/workers/{id}/verify", tag = "Admin", operation_id = "verifyWorker",
-    params(("id" = String, Path, description = "Worker id")),
+    params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID")),
     responses((status = 200, description = "The worker is verified", body = WorkerBody),
-        errors::Admin, errors::Body, errors::WorkerNotFound, errors::UndecidableWorker)
+        groups::Admin, groups::Body, errors::WorkerNotFound, errors::InvalidWorkerState, errors::ItemClaimed)
 )]
 pub async fn verify(
     State(app): State<App>,
@@ -165,9 +166,9 @@ pub async fn verify(
 /// Refuse a worker's documents
 #[utoipa::path(
     post, path = "/v1/admin/workers/{id}/refuse", tag = "Admin", operation_id = "refuseWorker",
-    params(("id" = String, Path, description = "Worker id")),
+    params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID")),
     responses((status = 200, description = "The worker may send others", body = WorkerBody),
-        errors::Admin, errors::Body, errors::WorkerNotFound, errors::UndecidableWorker)
+        groups::Admin, groups::Body, errors::WorkerNotFound, errors::InvalidWorkerState, errors::ItemClaimed)
 )]
 pub async fn refuse(
     State(app): State<App>,
@@ -181,9 +182,9 @@ pub async fn refuse(
 /// Suspend a worker
 #[utoipa::path(
     post, path = "/v1/admin/workers/{id}/suspend", tag = "Admin", operation_id = "suspendWorker",
-    params(("id" = String, Path, description = "Worker id")),
+    params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID")),
     responses((status = 200, description = "The worker is suspended", body = WorkerBody),
-        errors::Admin, errors::Body, errors::WorkerNotFound, errors::InvalidWorkerState)
+        groups::Admin, groups::Body, errors::WorkerNotFound, errors::InvalidWorkerState)
 )]
 pub async fn suspend(
     State(app): State<App>,
@@ -199,9 +200,9 @@ pub async fn suspend(
 /// One who was verified is verified again.
 #[utoipa::path(
     post, path = "/v1/admin/workers/{id}/restore", tag = "Admin", operation_id = "restoreWorker",
-    params(("id" = String, Path, description = "Worker id")),
+    params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID")),
     responses((status = 200, description = "The worker is back", body = WorkerBody),
-        errors::Admin, errors::Body, errors::WorkerNotFound, errors::InvalidWorkerState)
+        groups::Admin, groups::Body, errors::WorkerNotFound, errors::InvalidWorkerState)
 )]
 pub async fn restore(
     State(app): State<App>,

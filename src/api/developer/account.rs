@@ -2,14 +2,15 @@
 
 use axum::extract::{Request, State};
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::openapi::errors;
+use crate::api::openapi::{errors, groups};
 use crate::api::request::body;
-use crate::api::request::fields::Fields;
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::response::json::Answer;
 use crate::domain::{Account, AccountStatus, Actor, EventType, Tier, Timestamp, accounts};
 use crate::store::StoreError;
@@ -67,20 +68,29 @@ impl AccountBody {
     }
 }
 
-/// Says that the account is really to be deleted.
-#[derive(ToSchema)]
-#[schema(example = json!({"confirm": "ada@example.com"}))]
-#[allow(dead_code, reason = "documents the body that `delete` reads")]
+/// Confirms that the account is to be deleted.
 pub struct DeleteAccount {
-    /// The account's e-mail address.
-    #[schema(min_length = 3, max_length = 254)]
     confirm: String,
+}
+
+impl RequestBody for DeleteAccount {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let confirm = fields
+            .doc("The e-mail address of the account.")
+            .text("confirm", &accounts::EMAIL);
+        Some(Self { confirm: confirm? })
+    }
+}
+
+request_bodies! {
+    /// Confirms that the account is to be deleted.
+    DeleteAccount = json!({"confirm": "ada@example.com"});
 }
 
 /// Get the account
 #[utoipa::path(
     get, path = "/v1/account", tag = "Account", operation_id = "getAccount",
-    responses((status = 200, description = "The account", body = AccountBody), errors::Common)
+    responses((status = 200, description = "The account", body = AccountBody), groups::Developer)
 )]
 pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
     let owner = caller.owner();
@@ -105,21 +115,18 @@ pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiEr
     delete, path = "/v1/account", tag = "Account", operation_id = "deleteAccount",
     request_body = DeleteAccount,
     responses((status = 200, description = "The account is deleted", body = AccountBody),
-        errors::Common, errors::Body, errors::TasksOpen)
+        groups::Developer, groups::Body, errors::TasksOpen)
 )]
 pub async fn delete(
     State(app): State<App>,
     caller: Caller,
     request: Request,
 ) -> Result<Answer, ApiError> {
-    let object = body::object(request, app.timeouts).await?;
-    let mut fields = Fields::of(&object);
-    let confirm = fields.text("confirm", accounts::email);
-    fields.finish()?;
+    let DeleteAccount { confirm } = body::json(request, app.timeouts).await?;
     let (holder, clock) = (caller.holder, app.clock.clone());
     let id = holder.owner.account;
     let known = app.store.read(move |tx| tx.account(id)).await?;
-    if known.is_none_or(|account| Some(account.email) != confirm) {
+    if known.is_none_or(|account| account.email != confirm) {
         let message = "must be the e-mail address of the account";
         return Err(ApiError::invalid("confirm", message));
     }
@@ -137,7 +144,7 @@ pub async fn delete(
 /// What the account has used of its tier, in the environment of the key.
 #[utoipa::path(
     get, path = "/v1/account/usage", tag = "Account", operation_id = "getUsage",
-    responses((status = 200, description = "The usage", body = Usage), errors::Common)
+    responses((status = 200, description = "The usage", body = Usage), groups::Developer)
 )]
 pub async fn usage(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
     let owner = caller.owner();

@@ -5,7 +5,7 @@ use axum::extract::State;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::openapi::errors;
+use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
 use crate::api::response::json::Answer;
 use crate::usecases::{self, UseCaseError};
@@ -14,9 +14,9 @@ use crate::views::dispute::DisputeBody;
 /// Get the dispute about a task
 #[utoipa::path(
     get, path = "/v1/tasks/{id}/dispute", tag = "Tasks", operation_id = "getDispute",
-    params(("id" = String, Path, description = "Task id")),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
     responses((status = 200, description = "The dispute", body = DisputeBody),
-        errors::Common, errors::DisputeNotFound)
+        groups::Developer, errors::TaskNotFound, errors::DisputeNotFound)
 )]
 pub async fn get(
     State(app): State<App>,

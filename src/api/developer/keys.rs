@@ -8,8 +8,8 @@ use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::openapi::{IdempotencyKeyHeader, errors};
-use crate::api::request::fields::Fields;
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::KeyPath;
 use crate::api::response::json::Answer;
@@ -19,20 +19,6 @@ use crate::store::StoreError;
 use crate::usecases::{self, IssuedKey, UseCaseError};
 use crate::views::examples::Example;
 use crate::views::to_json;
-
-#[derive(ToSchema)]
-#[schema(example = json!(Example::CreateKey.value()))]
-#[allow(dead_code, reason = "documents the body that `new_key` reads")]
-pub struct CreateKey {
-    /// What the key is for.
-    #[schema(
-        min_length = 1,
-        max_length = 200,
-        pattern = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
-    )]
-    name: String,
-    environment: Environment,
-}
 
 /// A new key; this answer is the only one that ever holds the key itself.
 #[derive(Serialize, ToSchema)]
@@ -111,14 +97,14 @@ pub struct RevokedKey {
     params(IdempotencyKeyHeader), request_body = CreateKey,
     responses((status = 201, description = "The new key", body = CreatedKey,
             links(("revoke" = (operation_id = "revokeKey", parameters(("id" = "$response.body#/id")))))),
-        errors::Common, errors::Body, errors::Idempotency)
+        groups::Developer, groups::Body, groups::Idempotency)
 )]
 pub async fn create(
     State(app): State<App>,
     caller: Caller,
     post: Post,
 ) -> Result<Answer, ApiError> {
-    let new = new_key(&post)?;
+    let CreateKey(new) = post.read()?;
     let (account, by) = (caller.owner().account, caller.by());
     let (id, random) = (ambient::random_for_id(), ambient::random());
     Idempotent::new(&app, caller.requester(), post)
@@ -135,18 +121,21 @@ pub async fn create(
         .await
 }
 
-fn new_key(post: &Post) -> Result<NewApiKey, ApiError> {
-    let mut fields = Fields::of(&post.body);
-    let name = fields.text("name", api_key::name);
-    let environment = fields.text("environment", Environment::rule);
-    fields.finish()?;
-    match (name, environment) {
-        (Some(name), Some(environment)) => Ok(NewApiKey { name, environment }),
-        _ => Err(ApiError::invalid(
-            crate::api::request::json::BODY,
-            "is incomplete",
-        )),
+pub struct CreateKey(NewApiKey);
+
+impl RequestBody for CreateKey {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let name = fields.text("name", &api_key::NAME);
+        let environment = fields.choice("environment");
+        Some(Self(NewApiKey {
+            name: name?,
+            environment: environment?,
+        }))
     }
+}
+
+request_bodies! {
+    CreateKey = Example::CreateKey.value();
 }
 
 /// List API keys
@@ -154,7 +143,7 @@ fn new_key(post: &Post) -> Result<NewApiKey, ApiError> {
 /// All keys of the account, live and test, revoked ones included; newest first.
 #[utoipa::path(
     get, path = "/v1/account/keys", tag = "Account", operation_id = "listKeys",
-    responses((status = 200, description = "The keys", body = KeyList), errors::Common)
+    responses((status = 200, description = "The keys", body = KeyList), groups::Developer)
 )]
 pub async fn list(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
     if let Err(error) = app.key_use.flush(&app.store).await {
@@ -176,9 +165,9 @@ pub async fn list(State(app): State<App>, caller: Caller) -> Result<Answer, ApiE
 /// At once and for good.
 #[utoipa::path(
     delete, path = "/v1/account/keys/{id}", tag = "Account", operation_id = "revokeKey",
-    params(("id" = String, Path, description = "Id of the key record, not the key")),
+    params(("id" = inline(parameters::KeyId), Path, description = "ID of the key record, not the key")),
     responses((status = 200, description = "The key is revoked", body = RevokedKey),
-        errors::Common, errors::KeyNotFound)
+        groups::Developer, errors::KeyNotFound)
 )]
 pub async fn revoke(
     State(app): State<App>,

@@ -7,12 +7,12 @@ use utoipa::ToSchema;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::openapi::errors;
+use crate::api::openapi::{errors, groups};
 use crate::api::processor::with_timeout;
 use crate::api::request::body;
-use crate::api::request::fields::Fields;
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::response::json::Answer;
-use crate::domain::money::payment::payment_method;
+use crate::domain::money::payment::PAYMENT_METHOD;
 use crate::domain::{ChargedMethod, Environment, Owner, PaymentMethod, ProcessorName, Timestamp};
 use crate::payments::ProcessorError;
 use crate::payments::sandbox::Card;
@@ -21,14 +21,21 @@ use crate::views::examples::Example;
 
 const FIELD: &str = "payment_method";
 
-/// The processor's id of a payment method. The sandbox knows `pm_card_visa`, which succeeds, and
-/// `pm_card_chargeDeclined`.
-#[derive(ToSchema)]
-#[schema(example = json!(Example::PutPaymentMethod.value()))]
-#[allow(dead_code, reason = "documents the body that `put` reads")]
 pub struct PutPaymentMethod {
-    #[schema(min_length = 1, max_length = 255, pattern = "^[A-Za-z0-9_-]+$")]
-    payment_method: String,
+    given: String,
+}
+
+impl RequestBody for PutPaymentMethod {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let given = fields
+            .doc("The processor's ID of the payment method.")
+            .text(FIELD, &PAYMENT_METHOD);
+        Some(Self { given: given? })
+    }
+}
+
+request_bodies! {
+    PutPaymentMethod = Example::PutPaymentMethod.value();
 }
 
 /// The default payment method; null when there is none.
@@ -57,7 +64,7 @@ impl From<Option<PaymentMethod>> for PaymentMethodBody {
 #[utoipa::path(
     get, path = "/v1/account/payment_method", tag = "Payments", operation_id = "getPaymentMethod",
     responses((status = 200, description = "The default payment method", body = PaymentMethodBody),
-        errors::Common)
+        groups::Developer)
 )]
 pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
     Answer::ok(&PaymentMethodBody::from(
@@ -73,20 +80,14 @@ pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiEr
     put, path = "/v1/account/payment_method", tag = "Payments", operation_id = "putPaymentMethod",
     request_body = PutPaymentMethod,
     responses((status = 200, description = "The default payment method", body = PaymentMethodBody),
-        errors::Common, errors::Body, errors::PaymentUnavailable)
+        groups::Developer, groups::Body, errors::PaymentUnavailable)
 )]
 pub async fn put(
     State(app): State<App>,
     caller: Caller,
     request: Request,
 ) -> Result<Answer, ApiError> {
-    let object = body::object(request, app.timeouts).await?;
-    let mut fields = Fields::of(&object);
-    let given = fields.text(FIELD, payment_method);
-    fields.finish()?;
-    let Some(given) = given else {
-        return Err(ApiError::invalid(FIELD, "is required"));
-    };
+    let PutPaymentMethod { given } = body::json(request, app.timeouts).await?;
     let owner = caller.owner();
     let (processor, method) = keep(&app, owner, &given).await?;
     let method = PaymentMethod {
@@ -148,7 +149,7 @@ async fn keep(
     delete, path = "/v1/account/payment_method", tag = "Payments",
     operation_id = "deletePaymentMethod",
     responses((status = 200, description = "There is none any more", body = PaymentMethodBody),
-        errors::Common)
+        groups::Developer)
 )]
 pub async fn delete(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
     let (owner, by, clock) = (caller.owner(), caller.by(), app.clock.clone());

@@ -1,4 +1,6 @@
-//! Every way a request can fail: the only place that knows status codes and error codes.
+//! Every way a request can fail, and how it is rendered.
+
+pub mod codes;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -6,18 +8,16 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::api::JSON;
-use crate::domain::FieldError;
+use crate::api::error::codes::ErrorCode;
+use crate::domain::{FieldError, FieldErrors};
 use crate::files::FilesError;
 use crate::store::StoreError;
 use crate::submission::SubmissionError;
 use crate::usecases::UseCaseError;
 
-/// At most this many faults are told of one request.
-const MAX_FAULTS: usize = 100;
-
 #[derive(Clone, Debug)]
 pub enum ApiError {
-    Validation(Vec<FieldError>),
+    Validation(FieldErrors),
     BodyTooLarge {
         limit: usize,
     },
@@ -42,57 +42,46 @@ pub enum ApiError {
 
 impl ApiError {
     pub fn invalid(field: &str, message: &str) -> Self {
-        Self::Validation(vec![FieldError::new(field, message)])
+        Self::Validation(vec![FieldError::new(field, message)].into())
     }
 
     pub fn status(&self) -> StatusCode {
-        self.kind().0
+        self.code().status()
     }
 
-    fn kind(&self) -> (StatusCode, &'static str) {
+    fn code(&self) -> ErrorCode {
         match self {
-            Self::Validation(_) => (StatusCode::BAD_REQUEST, "VALIDATION_ERROR"),
-            Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE"),
-            Self::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT"),
-            Self::NotFound => (StatusCode::NOT_FOUND, "NOT_FOUND"),
-            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED"),
-            Self::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED"),
-            Self::IdempotencyMismatch => (StatusCode::UNPROCESSABLE_ENTITY, "IDEMPOTENCY_MISMATCH"),
-            Self::IdempotencyInFlight => (StatusCode::CONFLICT, "IDEMPOTENCY_IN_FLIGHT"),
-            Self::TestModeOnly => (StatusCode::FORBIDDEN, "TEST_MODE_ONLY"),
-            Self::FileTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "FILE_TOO_LARGE"),
-            Self::UrlExpired => (StatusCode::FORBIDDEN, "URL_EXPIRED"),
-            Self::UrlInvalid => (StatusCode::FORBIDDEN, "URL_INVALID"),
-            Self::UseCase(refusal) => refusal_kind(refusal),
-            Self::Panicked => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL"),
+            Self::Validation(_) => ErrorCode::ValidationError,
+            Self::BodyTooLarge { .. } => ErrorCode::PayloadTooLarge,
+            Self::BodyTimeout => ErrorCode::RequestTimeout,
+            Self::NotFound => ErrorCode::NotFound,
+            Self::MethodNotAllowed => ErrorCode::MethodNotAllowed,
+            Self::RateLimited { .. } => ErrorCode::RateLimited,
+            Self::IdempotencyMismatch => ErrorCode::IdempotencyMismatch,
+            Self::IdempotencyInFlight => ErrorCode::IdempotencyInFlight,
+            Self::TestModeOnly => ErrorCode::TestModeOnly,
+            Self::FileTooLarge { .. } => ErrorCode::FileTooLarge,
+            Self::UrlExpired => ErrorCode::UrlExpired,
+            Self::UrlInvalid => ErrorCode::UrlInvalid,
+            Self::UseCase(error) => use_case_code(error),
+            Self::Panicked => ErrorCode::Internal,
         }
     }
 
     fn message(&self) -> String {
         match self {
-            Self::Validation(faults) => match faults.as_slice() {
-                [fault] => format!("{} {}", fault.field, fault.message),
-                faults => format!("the request has {} faults", faults.len()),
+            Self::Validation(errors) => match errors.kept() {
+                [error] if errors.count() == 1 => format!("{} {}", error.field, error.message),
+                _ => format!("the request has {} errors; see details", errors.count()),
             },
             Self::BodyTooLarge { limit } => format!("the body must be at most {limit} bytes"),
-            Self::BodyTimeout => "the body did not arrive in time".to_owned(),
-            Self::NotFound => "there is nothing at this path".to_owned(),
-            Self::MethodNotAllowed => "this path does not take this method".to_owned(),
+            Self::FileTooLarge { limit } => format!("the file must be at most {limit} bytes"),
             Self::RateLimited {
                 retry_after_seconds,
-            } => format!("too many requests: try again in {retry_after_seconds} s"),
-            Self::IdempotencyMismatch => {
-                "this Idempotency-Key was used for another request".to_owned()
-            }
-            Self::IdempotencyInFlight => {
-                "a request with this Idempotency-Key is still in flight".to_owned()
-            }
-            Self::TestModeOnly => "this works with a test key only".to_owned(),
-            Self::FileTooLarge { limit } => format!("the file must be at most {limit} bytes"),
-            Self::UrlExpired => "the URL has expired; list the proofs again".to_owned(),
-            Self::UrlInvalid => "the URL is not one of ours".to_owned(),
-            Self::UseCase(refusal) => refusal_message(refusal),
-            Self::Panicked => INTERNAL_MESSAGE.to_owned(),
+            } => format!("too many requests: retry in {retry_after_seconds} s"),
+            Self::UseCase(error) if !is_internal(self.code()) => error.to_string(),
+            // The table says all there is to say, and nothing of what went wrong inside.
+            _ => self.code().meaning().to_owned(),
         }
     }
 
@@ -110,19 +99,19 @@ impl ApiError {
 
     /// The whole answer. The request id is known only at the edge, which calls this.
     pub fn render(&self, request_id: &str) -> Response {
-        let (status, code) = self.kind();
+        let code = self.code();
         let details = match self {
-            Self::Validation(faults) => Some(&faults[..faults.len().min(MAX_FAULTS)]),
+            Self::Validation(errors) => Some(errors.kept().to_vec()),
             _ => None,
         };
         let body = serde_json::json!({ "error": ErrorContent {
             code,
             message: self.message(),
-            details: details.map(<[FieldError]>::to_vec),
+            details,
             request_id: request_id.to_owned(),
         }});
         let json = (header::CONTENT_TYPE, JSON);
-        let mut response = (status, [json], body.to_string()).into_response();
+        let mut response = (code.status(), [json], body.to_string()).into_response();
         self.add_headers(response.headers_mut());
         response
     }
@@ -145,66 +134,49 @@ impl ApiError {
     }
 }
 
-/// Whether a write was kept is not known when the connection broke while it was committed.
-const UNAVAILABLE_MESSAGE: &str = "the service cannot do this right now; try again, with the same Idempotency-Key if you sent one";
-const INTERNAL_MESSAGE: &str =
-    "something went wrong on our side; tell us the request id if it goes on";
-
-fn refusal_kind(refusal: &UseCaseError) -> (StatusCode, &'static str) {
-    match refusal {
-        UseCaseError::Unauthorized => (StatusCode::UNAUTHORIZED, "UNAUTHORIZED"),
-        UseCaseError::AccountSuspended => (StatusCode::FORBIDDEN, "ACCOUNT_SUSPENDED"),
-        UseCaseError::Forbidden => (StatusCode::FORBIDDEN, "FORBIDDEN"),
-        UseCaseError::AccountNotFound => (StatusCode::NOT_FOUND, "ACCOUNT_NOT_FOUND"),
-        UseCaseError::InvalidAccountState { .. } => (StatusCode::CONFLICT, "INVALID_ACCOUNT_STATE"),
-        UseCaseError::TasksOpen { .. } | UseCaseError::MoneyOwed => {
-            (StatusCode::CONFLICT, "TASKS_OPEN")
-        }
-        UseCaseError::TaskNotFound => (StatusCode::NOT_FOUND, "TASK_NOT_FOUND"),
-        UseCaseError::ProofNotFound => (StatusCode::NOT_FOUND, "PROOF_NOT_FOUND"),
-        UseCaseError::WorkerNotFound => (StatusCode::NOT_FOUND, "WORKER_NOT_FOUND"),
-        UseCaseError::ItemNotFound => (StatusCode::NOT_FOUND, "ITEM_NOT_FOUND"),
-        UseCaseError::ItemClaimed => (StatusCode::CONFLICT, "ITEM_CLAIMED"),
-        UseCaseError::ItemClosed => (StatusCode::CONFLICT, "ITEM_CLOSED"),
-        UseCaseError::DisputeNotFound => (StatusCode::NOT_FOUND, "DISPUTE_NOT_FOUND"),
-        UseCaseError::NoSplit { .. } => (StatusCode::BAD_REQUEST, "VALIDATION_ERROR"),
-        UseCaseError::JobNotFound => (StatusCode::NOT_FOUND, "JOB_NOT_FOUND"),
-        UseCaseError::PayoutNotFailed => (StatusCode::CONFLICT, "PAYOUT_NOT_FAILED"),
-        UseCaseError::WrongPassword => (StatusCode::UNAUTHORIZED, "INVALID_CREDENTIALS"),
-        UseCaseError::NotEligible(_) => (StatusCode::FORBIDDEN, "WORKER_NOT_ELIGIBLE"),
-        UseCaseError::InvalidWorkerState { .. } => (StatusCode::CONFLICT, "INVALID_WORKER_STATE"),
-        UseCaseError::ProofReviewed | UseCaseError::TooLateToDispute => {
-            (StatusCode::CONFLICT, "INVALID_TASK_STATE")
-        }
-        UseCaseError::FilesUnavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE"),
-        UseCaseError::DeliveryNotFound => (StatusCode::NOT_FOUND, "DELIVERY_NOT_FOUND"),
-        UseCaseError::WebhookNotConfigured => (StatusCode::CONFLICT, "WEBHOOK_NOT_CONFIGURED"),
-        UseCaseError::WebhookDisabled => (StatusCode::CONFLICT, "WEBHOOK_DISABLED"),
-        UseCaseError::KeyNotFound => (StatusCode::NOT_FOUND, "KEY_NOT_FOUND"),
-        UseCaseError::TaskLimitExceeded { .. } => (StatusCode::FORBIDDEN, "TASK_LIMIT_EXCEEDED"),
-        UseCaseError::EmailTaken | UseCaseError::WorkerEmailTaken => {
-            (StatusCode::CONFLICT, "EMAIL_TAKEN")
-        }
-        UseCaseError::PaymentUnavailable(_) => {
-            (StatusCode::SERVICE_UNAVAILABLE, "PAYMENT_UNAVAILABLE")
-        }
-        UseCaseError::NotAllowed(_) => (StatusCode::CONFLICT, "INVALID_TASK_STATE"),
-        UseCaseError::Store(StoreError::Unavailable(_) | StoreError::Collision(_)) => {
-            (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE")
-        }
-        UseCaseError::Store(StoreError::Failed(_) | StoreError::Incompatible(_)) => {
-            (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL")
-        }
-    }
+/// What went wrong inside is for the log alone.
+fn is_internal(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::Internal | ErrorCode::Unavailable)
 }
 
-fn refusal_message(refusal: &UseCaseError) -> String {
-    match refusal {
+fn use_case_code(error: &UseCaseError) -> ErrorCode {
+    match error {
+        UseCaseError::Unauthorized => ErrorCode::Unauthorized,
+        UseCaseError::AccountSuspended => ErrorCode::AccountSuspended,
+        UseCaseError::Forbidden => ErrorCode::Forbidden,
+        UseCaseError::AccountNotFound => ErrorCode::AccountNotFound,
+        UseCaseError::InvalidAccountState { .. } => ErrorCode::InvalidAccountState,
+        UseCaseError::TasksOpen { .. } | UseCaseError::MoneyOwed => ErrorCode::TasksOpen,
+        UseCaseError::TaskNotFound => ErrorCode::TaskNotFound,
+        UseCaseError::ProofNotFound => ErrorCode::ProofNotFound,
+        UseCaseError::WorkerNotFound => ErrorCode::WorkerNotFound,
+        UseCaseError::ItemNotFound => ErrorCode::ItemNotFound,
+        UseCaseError::ItemClaimed => ErrorCode::ItemClaimed,
+        UseCaseError::ItemClosed => ErrorCode::ItemClosed,
+        UseCaseError::DisputeNotFound => ErrorCode::DisputeNotFound,
+        UseCaseError::NoSplit { .. } => ErrorCode::ValidationError,
+        UseCaseError::JobNotFound => ErrorCode::JobNotFound,
+        UseCaseError::PayoutNotFailed => ErrorCode::PayoutNotFailed,
+        UseCaseError::WrongPassword => ErrorCode::InvalidCredentials,
+        UseCaseError::NotEligible(_) => ErrorCode::WorkerNotEligible,
+        UseCaseError::InvalidWorkerState { .. } => ErrorCode::InvalidWorkerState,
+        UseCaseError::NotAllowed(_)
+        | UseCaseError::ProofReviewed
+        | UseCaseError::TooLateToDispute => ErrorCode::InvalidTaskState,
+        UseCaseError::FilesUnavailable(_) => ErrorCode::Unavailable,
+        UseCaseError::DeliveryNotFound => ErrorCode::DeliveryNotFound,
+        UseCaseError::WebhookNotConfigured => ErrorCode::WebhookNotConfigured,
+        UseCaseError::WebhookDisabled => ErrorCode::WebhookDisabled,
+        UseCaseError::KeyNotFound => ErrorCode::KeyNotFound,
+        UseCaseError::TaskLimitExceeded { .. } => ErrorCode::TaskLimitExceeded,
+        UseCaseError::EmailTaken | UseCaseError::WorkerEmailTaken => ErrorCode::EmailTaken,
+        UseCaseError::PaymentUnavailable(_) => ErrorCode::PaymentUnavailable,
         UseCaseError::Store(StoreError::Unavailable(_) | StoreError::Collision(_)) => {
-            UNAVAILABLE_MESSAGE.to_owned()
+            ErrorCode::Unavailable
         }
-        UseCaseError::Store(_) => INTERNAL_MESSAGE.to_owned(),
-        refusal => refusal.to_string(),
+        UseCaseError::Store(StoreError::Failed(_) | StoreError::Incompatible(_)) => {
+            ErrorCode::Internal
+        }
     }
 }
 
@@ -227,7 +199,7 @@ impl From<FilesError> for ApiError {
 impl From<SubmissionError> for ApiError {
     fn from(error: SubmissionError) -> Self {
         match error {
-            SubmissionError::Invalid(errors) => Self::Validation(errors),
+            SubmissionError::Invalid(errors) => Self::Validation(errors.into()),
             SubmissionError::Files(error) => error.into(),
             SubmissionError::UseCase(error) => error.into(),
         }
@@ -245,6 +217,7 @@ impl IntoResponse for ApiError {
 
 /// An error, as every failed request answers it.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Error)]
 pub struct ErrorBody {
     pub error: ErrorContent,
 }
@@ -252,12 +225,11 @@ pub struct ErrorBody {
 #[derive(Serialize, ToSchema)]
 pub struct ErrorContent {
     /// What went wrong, for programs.
-    #[schema(example = "TASK_NOT_FOUND")]
-    pub code: &'static str,
+    pub code: ErrorCode,
     /// What went wrong, for people.
     #[schema(example = "no such task")]
     pub message: String,
-    /// With VALIDATION_ERROR only: every fault found.
+    /// With VALIDATION_ERROR only: every field error, up to 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub details: Option<Vec<FieldError>>,

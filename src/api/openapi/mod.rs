@@ -1,11 +1,16 @@
-//! What the generated description says beyond the handlers: title, security, errors, examples.
+//! The parts of the description that operations share. It imports no resource.
 
-pub mod errors;
+mod finish;
+pub mod parameters;
 
-use utoipa::openapi::schema::AdditionalProperties;
+use utoipa::Modify;
+use utoipa::openapi::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{ObjectBuilder, OpenApi, RefOr, Schema, Type};
-use utoipa::{IntoParams, Modify, PartialSchema, ToSchema};
+
+pub use crate::api::error::codes::can_answer as errors;
+pub use crate::api::error::codes::groups;
+pub use finish::{finish, secure};
+pub use parameters::IdempotencyKeyHeader;
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -13,115 +18,76 @@ use utoipa::{IntoParams, Modify, PartialSchema, ToSchema};
         title = "Legwork",
         description = "A marketplace for physical work. Create a task at a place with a budget; \
             a verified worker goes there and sends proof; you approve and the worker is paid.\n\n\
-            The prefix of the key chooses the world: `svc_live_` keys act on live data, \
+            The prefix of the API key chooses the environment: `svc_live_` keys act on live data, \
             `svc_test_` keys on test data.",
         license(name = "Apache-2.0 OR MIT", identifier = "Apache-2.0 OR MIT"),
     ),
+    servers((url = "/", description = "This server")),
     tags(
         (name = "Tasks", description = "Create tasks and follow them"),
-        (name = "Proofs", description = "What workers send, and what you make of it"),
-        (name = "Test helpers", description = "Walk a test task through its life"),
-        (name = "Workers", description = "The other side: workers find tasks and do them"),
-        (name = "Admin", description = "Those who run the marketplace"),
+        (name = "Proofs", description = "Review what workers submit"),
         (name = "Payments", description = "How live tasks are paid for, and where the money is"),
-        (name = "Webhooks", description = "What happened: pushed to you, or for you to read"),
+        (name = "Webhooks", description = "Events: sent to your URL, listed or streamed"),
         (name = "Account", description = "The account, its API keys and its usage"),
+        (name = "Test helpers", description = "Move test tasks to any status and advance the test clock"),
+        (name = "Workers", description = "Find tasks, do them and get paid"),
+        (name = "Admin", description = "Run the marketplace"),
     ),
     components(schemas(crate::api::error::ErrorBody)),
     modifiers(&Keys),
-    security(("api_key" = [])),
 )]
 pub struct Description;
+
+/// Who may call an operation, as the description names them.
+#[derive(Clone, Copy)]
+pub enum Security {
+    DeveloperKey,
+    WorkerToken,
+    AdminKey,
+}
+
+impl Security {
+    const ALL: [Self; 3] = [Self::DeveloperKey, Self::WorkerToken, Self::AdminKey];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::DeveloperKey => "developer_key",
+            Self::WorkerToken => "worker_token",
+            Self::AdminKey => "admin_key",
+        }
+    }
+
+    const fn format(self) -> &'static str {
+        match self {
+            Self::DeveloperKey => "svc_live_... or svc_test_...",
+            Self::WorkerToken => "svc_worker_...",
+            Self::AdminKey => "svc_admin_...",
+        }
+    }
+
+    const fn description(self) -> &'static str {
+        match self {
+            Self::DeveloperKey => {
+                "The API key of a developer account. Its prefix chooses live or test."
+            }
+            Self::WorkerToken => "The token that a worker gets at sign-up or sign-in.",
+            Self::AdminKey => "The key of an admin. Its role decides what it may do.",
+        }
+    }
+}
 
 struct Keys;
 
 impl Modify for Keys {
     fn modify(&self, openapi: &mut OpenApi) {
-        let scheme = HttpBuilder::new()
-            .scheme(HttpAuthScheme::Bearer)
-            .bearer_format("svc_live_... or svc_test_...")
-            .build();
-        openapi
-            .components
-            .get_or_insert_default()
-            .add_security_scheme("api_key", SecurityScheme::Http(scheme));
-    }
-}
-
-/// Bodies that are read field by field and refuse a field they do not know.
-const CLOSED: [&str; 21] = [
-    "CreateTask",
-    "CreateTaskLocation",
-    "UpdateTask",
-    "CreateKey",
-    "DeleteAccount",
-    "PutPaymentMethod",
-    "PutWebhook",
-    "SignUp",
-    "SignIn",
-    "UpdateWorker",
-    "Subscribe",
-    "SubscribeKeys",
-    "Unsubscribe",
-    "Dispute",
-    "RejectProof",
-    "Advance",
-    "AdvanceClock",
-    "ItemNote",
-    "DecideDispute",
-    "SetTier",
-    "RetryJob",
-];
-
-/// Says of request bodies that they take no other fields.
-pub fn close_request_bodies(openapi: &mut OpenApi) {
-    let schemas = &mut openapi.components.get_or_insert_default().schemas;
-    for name in CLOSED {
-        if let Some(RefOr::T(Schema::Object(object))) = schemas.get_mut(name) {
-            object.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(false)));
+        let components = openapi.components.get_or_insert_default();
+        for security in Security::ALL {
+            let scheme = HttpBuilder::new()
+                .scheme(HttpAuthScheme::Bearer)
+                .bearer_format(security.format())
+                .description(Some(security.description()))
+                .build();
+            components.add_security_scheme(security.name(), SecurityScheme::Http(scheme));
         }
     }
 }
-
-#[derive(IntoParams)]
-#[into_params(parameter_in = Header)]
-#[allow(dead_code, reason = "documents a header that `Post` reads")]
-pub struct IdempotencyKeyHeader {
-    /// Makes the request safe to send again: within 24 hours the same key with the same request
-    /// gets the first answer again. 1 to 255 printable characters, bare or in quotes.
-    #[param(
-        rename = "Idempotency-Key",
-        pattern = r#"^("[ -~]{1,255}"|[!#-~]([ -~]{0,253}[!-~])?)$"#,
-        required = false,
-        nullable = false
-    )]
-    idempotency_key: Option<String>,
-}
-
-/// A whole number of any size: what is larger than we can count is as good as the largest.
-fn whole_number(minimum: i64) -> RefOr<Schema> {
-    ObjectBuilder::new()
-        .schema_type(Type::Integer)
-        .minimum(Some(minimum))
-        .into()
-}
-
-pub struct PageLimit;
-
-impl PartialSchema for PageLimit {
-    fn schema() -> RefOr<Schema> {
-        whole_number(1)
-    }
-}
-
-impl ToSchema for PageLimit {}
-
-pub struct PageOffset;
-
-impl PartialSchema for PageOffset {
-    fn schema() -> RefOr<Schema> {
-        whole_number(0)
-    }
-}
-
-impl ToSchema for PageOffset {}

@@ -7,9 +7,9 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, header};
 use bytes::BytesMut;
 use http_body_util::BodyExt;
-use serde_json::{Map, Value};
 
 use crate::api::error::ApiError;
+use crate::api::request::fields::{self, RequestBody};
 use crate::api::request::json;
 use crate::api::server::Timeouts;
 
@@ -25,10 +25,15 @@ pub async fn read(body: Body, timeouts: Timeouts) -> Result<Bytes, ApiError> {
         .unwrap_or(Err(ApiError::BodyTimeout))
 }
 
-/// The JSON object that a request without an Idempotency-Key carries.
-pub async fn object(request: Request, timeouts: Timeouts) -> Result<Map<String, Value>, ApiError> {
-    let bytes = read(request.into_body(), timeouts).await?;
-    json::object(&bytes).map_err(ApiError::Validation)
+/// Reads the JSON body of a request that takes no Idempotency-Key.
+pub async fn json<B: RequestBody>(request: Request, timeouts: Timeouts) -> Result<B, ApiError> {
+    parse(&read(request.into_body(), timeouts).await?)
+}
+
+/// Reads a JSON body that has arrived.
+pub fn parse<B: RequestBody>(bytes: &[u8]) -> Result<B, ApiError> {
+    let object = json::object(bytes).map_err(ApiError::Validation)?;
+    fields::read(&object)
 }
 
 async fn read_bounded(mut body: Body) -> Result<Bytes, ApiError> {

@@ -1,124 +1,275 @@
-//! Reads the fields of a request body and collects every fault, not just the first.
+//! Request bodies: each is declared once, as the function that reads its fields.
+//!
+//! The same function reads a body and describes it. To read, [`Fields`] holds the body and collects
+//! every field error, not just the first. To describe, it holds a schema and notes what the function
+//! asks for. So the description cannot disagree with what is accepted.
 
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use utoipa::openapi::{Object, RefOr, Schema};
 
 use crate::api::error::ApiError;
-use crate::api::request::json::join;
-use crate::domain::FieldError;
+use crate::api::request::json::{self, join};
+use crate::api::request::schema::{self, Narrowed};
+use crate::domain::rules::{self, IntegerRule, ListRule, NumberRule, TextRule};
+use crate::domain::{FieldErrors, StringEnum};
+
+/// A request body, or the text parts of a form.
+pub trait RequestBody: Sized {
+    /// Reads all fields first and only then leaves with `?`, so that all errors are found.
+    fn read(fields: &mut Fields<'_>) -> Option<Self>;
+
+    /// Where fields depend on each other: the combinations that are accepted, each as a narrower
+    /// description.
+    fn alternatives() -> Vec<Alternative> {
+        Vec::new()
+    }
+}
+
+pub type Alternative = fn(Narrowed) -> Narrowed;
+
+/// For requests that take no body: nothing, or an object without fields.
+pub struct NoFields;
+
+impl RequestBody for NoFields {
+    fn read(_: &mut Fields<'_>) -> Option<Self> {
+        Some(Self)
+    }
+}
+
+/// Reads a body; refuses fields that it does not ask for.
+pub fn read<B: RequestBody>(object: &Map<String, Value>) -> Result<B, ApiError> {
+    finish(Fields::new(Source::Body(object)))
+}
+
+/// Reads the text parts of a form, in which numbers are text.
+pub fn read_form<B: RequestBody>(texts: &Map<String, Value>) -> Result<B, ApiError> {
+    finish(Fields::new(Source::Form(texts)))
+}
+
+fn finish<B: RequestBody>(mut fields: Fields<'_>) -> Result<B, ApiError> {
+    let body = B::read(&mut fields);
+    fields.refuse_unknown();
+    if !fields.errors.is_empty() {
+        return Err(ApiError::Validation(fields.errors));
+    }
+    body.ok_or_else(|| ApiError::invalid(json::BODY, "is incomplete"))
+}
+
+/// A schema, and the schemas that it refers to.
+pub struct Description {
+    pub object: Object,
+    pub referenced: Vec<(String, RefOr<Schema>)>,
+}
+
+/// What a body asks for.
+pub fn describe<B: RequestBody>() -> Description {
+    let mut fields = Fields::new(Source::Description(Box::new(Description {
+        object: schema::closed_object(),
+        referenced: Vec::new(),
+    })));
+    B::read(&mut fields);
+    match fields.source {
+        Source::Description(description) => *description,
+        Source::Body(_) | Source::Form(_) => unreachable!("it was made a line above"),
+    }
+}
+
+enum Source<'a> {
+    Body(&'a Map<String, Value>),
+    Form(&'a Map<String, Value>),
+    Description(Box<Description>),
+}
+
+/// Whether a field must be there, and what null means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    Required,
+    /// It may be left out; null is the same.
+    Optional,
+    /// It may be left out, but not null.
+    OptionalNotNull,
+}
 
 pub struct Fields<'a> {
     path: String,
-    object: &'a Map<String, Value>,
+    source: Source<'a>,
     known: Vec<&'static str>,
-    faults: Vec<FieldError>,
+    errors: FieldErrors,
+    doc: Option<&'static str>,
 }
 
-type Rule<In, Out> = fn(In) -> Result<Out, String>;
-type TextRule<Out> = fn(&str) -> Result<Out, String>;
-
 impl<'a> Fields<'a> {
-    pub fn of(object: &'a Map<String, Value>) -> Self {
+    fn new(source: Source<'a>) -> Self {
         Self {
             path: String::new(),
-            object,
+            source,
             known: Vec::new(),
-            faults: Vec::new(),
+            errors: FieldErrors::default(),
+            doc: None,
         }
     }
 
-    /// Text that must be there.
-    pub fn text<T>(&mut self, name: &'static str, rule: TextRule<T>) -> Option<T> {
-        self.require(name);
-        self.optional_text(name, rule)
+    /// Describes the field that is asked for next.
+    pub fn doc(&mut self, text: &'static str) -> &mut Self {
+        self.doc = Some(text);
+        self
     }
 
-    /// Text that may be left out or null.
-    pub fn optional_text<T>(&mut self, name: &'static str, rule: TextRule<T>) -> Option<T> {
-        let value = self.value(name)?;
+    pub fn text<T>(&mut self, name: &'static str, rule: &TextRule<T>) -> Option<T> {
+        self.text_field(name, rule, Presence::Required)
+    }
+
+    pub fn optional_text<T>(&mut self, name: &'static str, rule: &TextRule<T>) -> Option<T> {
+        self.text_field(name, rule, Presence::Optional)
+    }
+
+    /// Text that may be left out, but not null.
+    pub fn text_if_given<T>(&mut self, name: &'static str, rule: &TextRule<T>) -> Option<T> {
+        self.text_field(name, rule, Presence::OptionalNotNull)
+    }
+
+    /// Text that a null clears: none when left out, `Some(None)` when null.
+    pub fn nullable_text<T>(
+        &mut self,
+        name: &'static str,
+        rule: &TextRule<T>,
+    ) -> Option<Option<T>> {
+        match self.given(name) {
+            Some(Value::Null) => {
+                self.known.push(name);
+                Some(None)
+            }
+            _ => self.optional_text(name, rule).map(Some),
+        }
+    }
+
+    fn text_field<T>(
+        &mut self,
+        name: &'static str,
+        rule: &TextRule<T>,
+        presence: Presence,
+    ) -> Option<T> {
+        self.declare(name, presence, || schema::text(rule));
+        let value = self.value(name, presence)?;
         let result = match value.as_str() {
-            Some(text) => rule(text),
+            Some(text) => rule.check(text),
             None => Err("must be a string".to_owned()),
         };
         self.keep(name, result)
     }
 
-    /// Text that a null clears: none when left out, `Some(None)` when null.
-    pub fn nullable_text<T>(&mut self, name: &'static str, rule: TextRule<T>) -> Option<Option<T>> {
-        self.known.push(name);
-        match self.object.get(name) {
-            None => None,
-            Some(Value::Null) => Some(None),
-            Some(_) => self.optional_text(name, rule).map(Some),
-        }
+    /// One of the words of an enum.
+    pub fn choice<T: StringEnum>(&mut self, name: &'static str) -> Option<T> {
+        self.choice_field(name, Presence::Required)
     }
 
-    /// Text that may be left out, but not null.
-    pub fn text_if_given<T>(&mut self, name: &'static str, rule: TextRule<T>) -> Option<T> {
-        if matches!(self.object.get(name), Some(Value::Null)) {
-            self.known.push(name);
-            self.fault(name, "must be a string");
+    pub fn optional_choice<T: StringEnum>(&mut self, name: &'static str) -> Option<T> {
+        self.choice_field(name, Presence::Optional)
+    }
+
+    fn choice_field<T: StringEnum>(&mut self, name: &'static str, presence: Presence) -> Option<T> {
+        self.refer_to::<T>();
+        self.declare(name, presence, schema::reference::<T>);
+        let value = self.value(name, presence)?;
+        let result = match value.as_str() {
+            Some(text) => T::rule(text),
+            None => Err("must be a string".to_owned()),
+        };
+        self.keep(name, result)
+    }
+
+    /// A list of words of an enum.
+    pub fn optional_choices<T: StringEnum>(
+        &mut self,
+        name: &'static str,
+        rule: &ListRule<T>,
+    ) -> Option<Vec<T>> {
+        self.refer_to::<T>();
+        self.declare(name, Presence::Optional, || schema::list(rule));
+        let Some(items) = self.value(name, Presence::Optional)?.as_array() else {
+            self.error(name, "must be an array of strings");
+            return None;
+        };
+        let errors_before = self.errors.count();
+        let mut list = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            match item.as_str().map(T::rule) {
+                Some(Ok(item)) => list.push(item),
+                Some(Err(message)) => self.error(&format!("{name}[{index}]"), message),
+                None => self.error(&format!("{name}[{index}]"), "must be a string"),
+            }
+        }
+        if self.errors.count() > errors_before {
             return None;
         }
-        self.optional_text(name, rule)
+        self.keep(name, (rule.check)(list))
     }
 
-    pub fn integer<T>(&mut self, name: &'static str, rule: Rule<i64, T>) -> Option<T> {
-        self.require(name);
-        self.optional_integer(name, rule)
+    pub fn integer(&mut self, name: &'static str, rule: &IntegerRule) -> Option<i64> {
+        self.integer_field(name, rule, Presence::Required)
     }
 
-    /// An integer that may be left out or null.
-    pub fn optional_integer<T>(&mut self, name: &'static str, rule: Rule<i64, T>) -> Option<T> {
-        let value = self.value(name)?;
+    pub fn optional_integer(&mut self, name: &'static str, rule: &IntegerRule) -> Option<i64> {
+        self.integer_field(name, rule, Presence::Optional)
+    }
+
+    fn integer_field(
+        &mut self,
+        name: &'static str,
+        rule: &IntegerRule,
+        presence: Presence,
+    ) -> Option<i64> {
+        self.declare(name, presence, || schema::integer(rule));
+        let value = self.value(name, presence)?;
+        // An integer beyond 64 bits is out of every bound, not something else than an integer.
         let integer = value
             .as_i64()
             .or_else(|| value.is_u64().then_some(i64::MAX));
         let result = match integer {
-            Some(integer) => rule(integer),
+            Some(integer) => rule.check(integer),
             None => Err("must be an integer".to_owned()),
         };
         self.keep(name, result)
     }
 
-    pub fn number<T>(&mut self, name: &'static str, rule: Rule<f64, T>) -> Option<T> {
-        self.require(name);
-        self.optional_number(name, rule)
+    pub fn number(&mut self, name: &'static str, rule: &NumberRule) -> Option<f64> {
+        self.number_field(name, rule, Presence::Required)
     }
 
-    /// A number that may be left out or null.
-    pub fn optional_number<T>(&mut self, name: &'static str, rule: Rule<f64, T>) -> Option<T> {
-        let value = self.value(name)?;
-        let result = match value.as_f64() {
-            Some(number) => rule(number),
-            None => Err("must be a number".to_owned()),
-        };
-        self.keep(name, result)
+    pub fn optional_number(&mut self, name: &'static str, rule: &NumberRule) -> Option<f64> {
+        self.number_field(name, rule, Presence::Optional)
     }
 
-    /// A list of words, each with a rule, and a rule for the whole.
-    pub fn optional_list<T, U>(
+    fn number_field(
         &mut self,
         name: &'static str,
-        item_rule: TextRule<T>,
-        list_rule: Rule<Vec<T>, U>,
-    ) -> Option<U> {
-        let Some(items) = self.value(name)?.as_array() else {
-            self.fault(name, "must be an array of strings");
-            return None;
+        rule: &NumberRule,
+        presence: Presence,
+    ) -> Option<f64> {
+        self.declare(name, presence, || schema::number(rule));
+        let form = matches!(self.source, Source::Form(_));
+        let value = self.value(name, presence)?;
+        let number = match value.as_str() {
+            Some(text) if form => rules::number(text.trim()),
+            _ => value.as_f64().ok_or_else(|| "must be a number".to_owned()),
         };
-        let faults_before = self.faults.len();
-        let mut list = Vec::with_capacity(items.len());
-        for (index, item) in items.iter().enumerate() {
-            match item.as_str().map(item_rule) {
-                Some(Ok(item)) => list.push(item),
-                Some(Err(message)) => self.fault(&format!("{name}[{index}]"), &message),
-                None => self.fault(&format!("{name}[{index}]"), "must be a string"),
-            }
+        self.keep(name, number.and_then(|number| rule.check(number)))
+    }
+
+    /// Two coordinates: both or neither.
+    pub fn optional_point(
+        &mut self,
+        latitude: &'static str,
+        longitude: &'static str,
+    ) -> Option<crate::domain::geo::Point> {
+        let errors_before = self.errors.count();
+        let north = self.optional_number(latitude, &crate::domain::geo::LATITUDE);
+        let east = self.optional_number(longitude, &crate::domain::geo::LONGITUDE);
+        if north.is_some() != east.is_some() && self.errors.count() == errors_before {
+            self.refuse(longitude, format!("must be given together with {latitude}"));
         }
-        if self.faults.len() > faults_before {
-            return None;
-        }
-        self.keep(name, list_rule(list))
+        crate::domain::geo::Point::from_pair(north, east)
     }
 
     /// An object that is read field by field.
@@ -127,30 +278,50 @@ impl<'a> Fields<'a> {
         name: &'static str,
         read: impl FnOnce(&mut Fields<'_>) -> Option<T>,
     ) -> Option<T> {
-        self.require(name);
-        let Some(object) = self.value(name)?.as_object() else {
-            self.fault(name, "must be an object");
+        if matches!(self.source, Source::Description(_)) {
+            return self.describe_object(name, read);
+        }
+        let Some(object) = self.value(name, Presence::Required)?.as_object() else {
+            self.error(name, "must be an object");
             return None;
         };
-        let mut inner = Fields {
-            path: join(&self.path, name),
-            object,
-            known: Vec::new(),
-            faults: Vec::new(),
-        };
+        let mut inner = Fields::new(Source::Body(object));
+        inner.path = join(&self.path, name);
         let result = read(&mut inner);
         inner.refuse_unknown();
-        self.faults.append(&mut inner.faults);
+        self.errors.append(inner.errors);
         result
+    }
+
+    fn describe_object<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&mut Fields<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let mut inner = Fields::new(Source::Description(Box::new(Description {
+            object: schema::closed_object(),
+            referenced: Vec::new(),
+        })));
+        read(&mut inner);
+        if let (Source::Description(outer), Source::Description(inner)) =
+            (&mut self.source, inner.source)
+        {
+            outer.referenced.extend(inner.referenced);
+            outer.object.required.push(name.to_owned());
+            let described = RefOr::T(Schema::Object(inner.object));
+            outer.object.properties.insert(name.to_owned(), described);
+        }
+        None
     }
 
     /// An object that is the caller's own, taken as JSON text.
     pub fn optional_json_object(
         &mut self,
         name: &'static str,
-        rule: Rule<String, String>,
+        rule: fn(String) -> Result<String, String>,
     ) -> Option<String> {
-        let value = self.value(name)?;
+        self.declare(name, Presence::Optional, schema::free_object);
+        let value = self.value(name, Presence::Optional)?;
         let result = match value {
             Value::Object(_) => rule(value.to_string()),
             _ => Err("must be an object".to_owned()),
@@ -158,54 +329,144 @@ impl<'a> Fields<'a> {
         self.keep(name, result)
     }
 
-    /// A fault that concerns several fields, told of one of them.
-    pub fn refuse(&mut self, name: &str, message: &str) {
-        self.fault(name, message);
-    }
-
-    /// The end of the body: fields that nobody asked for are faults too.
-    pub fn finish(mut self) -> Result<(), ApiError> {
-        self.refuse_unknown();
-        if self.faults.is_empty() {
-            Ok(())
-        } else {
-            Err(ApiError::Validation(self.faults))
+    /// An error that concerns several fields, reported under one of them.
+    pub fn refuse(&mut self, name: &str, message: impl Into<String>) {
+        if !matches!(self.source, Source::Description(_)) {
+            self.error(name, message);
         }
     }
 
-    fn value(&mut self, name: &'static str) -> Option<&'a Value> {
-        self.known.push(name);
-        self.object.get(name).filter(|value| !value.is_null())
+    /// The same, if nothing else is wrong: a field that is malformed is not missing too.
+    pub fn refuse_if_fine(&mut self, name: &str, message: impl Into<String>) {
+        if self.errors.is_empty() {
+            self.refuse(name, message);
+        }
     }
 
-    fn require(&mut self, name: &'static str) {
-        if self.value(name).is_none() {
-            self.fault(name, "is required");
+    fn declare(
+        &mut self,
+        name: &'static str,
+        presence: Presence,
+        schema: impl FnOnce() -> RefOr<Schema>,
+    ) {
+        let doc = self.doc.take();
+        if let Source::Description(description) = &mut self.source {
+            let mut described = schema();
+            if presence == Presence::Optional {
+                described = schema::or_null(described);
+            }
+            if let Some(doc) = doc {
+                described = schema::described(described, doc);
+            }
+            if presence == Presence::Required {
+                description.object.required.push(name.to_owned());
+            }
+            let properties = &mut description.object.properties;
+            properties.insert(name.to_owned(), described);
+        }
+    }
+
+    fn refer_to<T: ToSchema>(&mut self) {
+        if let Source::Description(description) = &mut self.source {
+            let schema = (T::name().into_owned(), T::schema());
+            description.referenced.push(schema);
+        }
+    }
+
+    /// What the body has under this name.
+    fn given(&self, name: &str) -> Option<&'a Value> {
+        match self.source {
+            Source::Body(object) | Source::Form(object) => object.get(name),
+            Source::Description(_) => None,
+        }
+    }
+
+    /// The value to check; none when it is left out, which is an error where it is required.
+    fn value(&mut self, name: &'static str, presence: Presence) -> Option<&'a Value> {
+        self.known.push(name);
+        let describing = matches!(self.source, Source::Description(_));
+        let value = self.given(name);
+        match presence {
+            Presence::OptionalNotNull => value,
+            Presence::Optional => value.filter(|value| !value.is_null()),
+            Presence::Required => {
+                let value = value.filter(|value| !value.is_null());
+                if value.is_none() && !describing {
+                    self.error(name, "is required");
+                }
+                value
+            }
         }
     }
 
     fn keep<T>(&mut self, name: &str, result: Result<T, String>) -> Option<T> {
-        match result {
-            Ok(value) => Some(value),
-            Err(message) => {
-                self.fault(name, &message);
-                None
-            }
-        }
+        result.map_err(|message| self.error(name, message)).ok()
     }
 
-    fn fault(&mut self, name: &str, message: &str) {
-        let path = join(&self.path, name);
-        self.faults.push(FieldError::new(path, message));
+    fn error(&mut self, name: &str, message: impl Into<String>) {
+        let path = &self.path;
+        self.errors.push(|| join(path, name), message);
     }
 
     fn refuse_unknown(&mut self) {
-        for name in self.object.keys() {
+        let (Source::Body(object) | Source::Form(object)) = self.source else {
+            return;
+        };
+        for name in object.keys() {
             if !self.known.contains(&name.as_str()) {
-                let path = join(&self.path, name);
-                self.faults
-                    .push(FieldError::new(path, "is not a known field"));
+                let path = &self.path;
+                self.errors
+                    .push(|| join(path, name), "is not a known field");
             }
         }
     }
+}
+
+/// The names of the fields that a body asks for.
+pub fn names<B: RequestBody>() -> Vec<String> {
+    describe::<B>().object.properties.keys().cloned().collect()
+}
+
+/// Gives request bodies their schema, which is what they read, and an example, which is left out
+/// (and missed by a test) if the body refuses it.
+macro_rules! request_bodies {
+    ($($(#[doc = $doc:literal])* $body:ident = $example:expr;)+) => { $(
+        impl utoipa::PartialSchema for $body {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                let described = $crate::api::request::fields::describe::<$body>();
+                let doc = concat!($($doc),*).trim();
+                $crate::api::request::fields::with_example::<$body>(described, doc, $example)
+            }
+        }
+
+        impl utoipa::ToSchema for $body {
+            fn schemas(
+                schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>,
+            ) {
+                schemas.extend($crate::api::request::fields::describe::<$body>().referenced);
+            }
+        }
+    )+ };
+}
+pub(in crate::api) use request_bodies;
+
+pub fn with_example<B: RequestBody>(
+    description: Description,
+    doc: &str,
+    example: Value,
+) -> RefOr<Schema> {
+    let accepted = example
+        .as_object()
+        .is_some_and(|given| read::<B>(given).is_ok());
+    let example = accepted.then_some(example);
+    let doc = (!doc.is_empty()).then(|| doc.to_owned());
+    let mut object = description.object;
+    let alternatives = B::alternatives();
+    if alternatives.is_empty() {
+        object.description = doc;
+        object.example = example;
+        return RefOr::T(Schema::Object(object));
+    }
+    let narrow = |alternative: Alternative| alternative(Narrowed(object.clone())).0;
+    schema::one_of(alternatives.into_iter().map(narrow), doc, example)
 }

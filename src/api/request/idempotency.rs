@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::api::App;
 use crate::api::error::ApiError;
-use crate::api::request::fields::Fields;
+use crate::api::request::fields::{self, NoFields, RequestBody};
 use crate::api::request::{body, json};
 use crate::api::response::json::Answer;
 use crate::domain::accounts::api_key;
@@ -27,7 +27,7 @@ const MAX_KEY_CHARACTERS: usize = 255;
 /// A POST: its JSON body, and the key under which it is done once.
 #[derive(Debug)]
 pub struct Post {
-    pub body: Map<String, Value>,
+    body: Map<String, Value>,
     key: Option<String>,
     fingerprint: String,
 }
@@ -53,9 +53,14 @@ impl FromRequest<App> for Post {
 }
 
 impl Post {
+    pub fn read<B: RequestBody>(&self) -> Result<B, ApiError> {
+        fields::read(&self.body)
+    }
+
     /// For requests that take no body: nothing, or an object without fields.
     pub fn expect_no_fields(&self) -> Result<(), ApiError> {
-        Fields::of(&self.body).finish()
+        let NoFields = self.read()?;
+        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reads JSON strictly: a key given twice is a fault, not a matter of which comes last.
+//! Reads JSON strictly: a repeated key is an error.
 
 use std::cell::RefCell;
 use std::fmt::{self, Write as _};
@@ -6,36 +6,34 @@ use std::fmt::{self, Write as _};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use crate::domain::FieldError;
+use crate::domain::{FieldError, FieldErrors};
 
-/// The field that faults of the body as a whole are reported under.
+/// The field under which errors of the body as a whole are reported.
 pub const BODY: &str = "body";
 
 /// Reads a body that must be a JSON object. No body at all is an empty object.
-pub fn object(bytes: &[u8]) -> Result<Map<String, Value>, Vec<FieldError>> {
+pub fn object(bytes: &[u8]) -> Result<Map<String, Value>, FieldErrors> {
     if bytes.is_empty() {
         return Ok(Map::new());
     }
-    let repeated = RefCell::new(Vec::new());
+    let of_body = |message: String| FieldErrors::from(vec![FieldError::new(BODY, message)]);
+    let repeated = RefCell::new(FieldErrors::default());
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let seed = Strict {
         path: &Path::Root,
         repeated: &repeated,
     };
-    let value = seed
+    let read = seed
         .deserialize(&mut reader)
-        .and_then(|value| reader.end().map(|()| value))
-        .map_err(|error| vec![FieldError::new(BODY, format!("is not valid JSON: {error}"))])?;
+        .and_then(|value| reader.end().map(|()| value));
     let repeated = repeated.into_inner();
-    if !repeated.is_empty() {
-        return Err(repeated
-            .into_iter()
-            .map(|path| FieldError::new(path, "is given more than once"))
-            .collect());
-    }
-    match value {
-        Value::Object(object) => Ok(object),
-        _ => Err(vec![FieldError::new(BODY, "must be a JSON object")]),
+    match read {
+        // What is not JSON at all says nothing about its keys, unless there were too many to go on.
+        Err(_) if repeated.count() >= FieldErrors::MAX_KEPT => Err(repeated),
+        Err(error) => Err(of_body(format!("is not valid JSON: {error}"))),
+        Ok(_) if !repeated.is_empty() => Err(repeated),
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(of_body("must be a JSON object".to_owned())),
     }
 }
 
@@ -90,11 +88,20 @@ enum Path<'a> {
     Index(&'a Path<'a>, usize),
 }
 
+/// A longer path is cut: it only has to be recognized.
+const MAX_PATH_BYTES: usize = 500;
+
 impl Path<'_> {
     fn written(&self) -> String {
         match self {
             Self::Root => String::new(),
-            Self::Key(parent, key) => join(&parent.written(), key),
+            Self::Key(parent, key) => {
+                let parent = parent.written();
+                if parent.len() > MAX_PATH_BYTES {
+                    return parent;
+                }
+                join(&parent, key)
+            }
             Self::Index(parent, index) => format!("{}[{index}]", parent.written()),
         }
     }
@@ -102,7 +109,7 @@ impl Path<'_> {
 
 struct Strict<'a> {
     path: &'a Path<'a>,
-    repeated: &'a RefCell<Vec<String>>,
+    repeated: &'a RefCell<FieldErrors>,
 }
 
 impl<'de> DeserializeSeed<'de> for Strict<'_> {
@@ -169,7 +176,12 @@ impl<'de> Visitor<'de> for Strict<'_> {
                 repeated: self.repeated,
             })?;
             if object.contains_key(&key) {
-                self.repeated.borrow_mut().push(path.written());
+                let mut repeated = self.repeated.borrow_mut();
+                repeated.push(|| path.written(), "is given more than once");
+                // Enough to refuse the body: the rest is not worth reading.
+                if repeated.count() >= FieldErrors::MAX_KEPT {
+                    return Err(serde::de::Error::custom("too many repeated keys"));
+                }
             }
             object.insert(key, value);
         }
@@ -181,15 +193,29 @@ impl<'de> Visitor<'de> for Strict<'_> {
 mod tests {
     use super::*;
 
-    fn faults(text: &[u8]) -> Vec<String> {
-        let faults = object(text).unwrap_err();
-        faults.into_iter().map(|fault| fault.field).collect()
+    fn errors(text: &[u8]) -> Vec<String> {
+        let errors = object(text).unwrap_err();
+        let fields = errors.kept().iter().map(|error| error.field.clone());
+        fields.collect()
     }
 
     #[test]
     fn every_repeated_key_is_named_with_its_path() {
         let text = br#"{"a":1,"a":2,"l":{"x":1,"x":1},"m":[{"k":1},{"k":1,"k":2}]}"#;
-        assert_eq!(faults(text), ["a", "l.x", "m[1].k"]);
+        assert_eq!(errors(text), ["a", "l.x", "m[1].k"]);
+    }
+
+    #[test]
+    fn a_hostile_body_of_repeated_keys_is_refused_early_and_cheaply() {
+        // 125 nested keys of 100 four-byte characters, then 42,000 repeats of an empty key.
+        let key = "🏠".repeat(100);
+        let open = format!("{{\"{key}\":").repeat(124);
+        let repeats = "\"\":0,".repeat(42_000);
+        let body = format!("{open}{{{repeats}\"\":0}}{}", "}".repeat(124));
+        let errors = object(body.as_bytes()).unwrap_err();
+        assert_eq!(errors.count(), FieldErrors::MAX_KEPT);
+        let kept: usize = errors.kept().iter().map(|error| error.field.len()).sum();
+        assert!(kept < 200_000, "{kept}");
     }
 
     #[test]
@@ -209,7 +235,7 @@ mod tests {
             b"\xef\xbb\xbf{}",
             deep.as_bytes(),
         ] {
-            assert_eq!(faults(text), [BODY]);
+            assert_eq!(errors(text), [BODY]);
         }
     }
 

@@ -7,4 +7,5 @@ pub mod json;
 pub mod multipart;
 pub mod path;
 pub mod query;
+pub mod schema;
 pub mod submission;

@@ -9,40 +9,98 @@ use axum::http::header;
 use bytes::Bytes;
 use futures_util::stream::{BoxStream, Stream, StreamExt};
 use multer::{Field, Multipart};
+use serde_json::{Map, Value};
 
 use crate::api::App;
 use crate::api::error::ApiError;
-use crate::api::request::body;
-use crate::domain::FieldError;
+use crate::api::request::fields::{self, Description, RequestBody};
+use crate::api::request::{body, json, schema};
+use crate::domain::FieldErrors;
 use crate::files::Received;
 
 /// All of an upload must have arrived by then: a hundred megabytes over a slow phone.
 const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// A sender that is silent for so long is gone.
 const IDLE_LIMIT: Duration = Duration::from_secs(30);
-const MAX_TEXT_BYTES: usize = 16 * 1024;
+pub const MAX_TEXT_BYTES: usize = 16 * 1024;
 
-/// What a form may hold: files with their limits, and texts.
-pub struct Expected<'a> {
-    pub files: &'a [(&'static str, u64)],
-    pub texts: &'a [&'static str],
+/// A file that a form can hold.
+pub struct FilePart {
+    pub name: &'static str,
+    pub doc: &'static str,
+    pub max_bytes: u64,
+    pub required: bool,
 }
+
+impl FilePart {
+    pub const fn required(name: &'static str, doc: &'static str, max_bytes: u64) -> Self {
+        Self {
+            name,
+            doc,
+            max_bytes,
+            required: true,
+        }
+    }
+
+    pub const fn optional(name: &'static str, doc: &'static str, max_bytes: u64) -> Self {
+        Self {
+            required: false,
+            ..Self::required(name, doc, max_bytes)
+        }
+    }
+}
+
+/// A form: files, and texts that are read like the fields of a body.
+pub trait FormBody {
+    type Texts: RequestBody;
+    const FILES: &'static [FilePart];
+}
+
+/// Describes a form by its files and the fields that its texts are read into.
+pub fn describe<F: FormBody>() -> Description {
+    let mut described = fields::describe::<F::Texts>();
+    for file in F::FILES {
+        if file.required {
+            described.object.required.push(file.name.to_owned());
+        }
+        let schema = schema::file(file.doc, file.max_bytes);
+        described
+            .object
+            .properties
+            .insert(file.name.to_owned(), schema);
+    }
+    described
+}
+
+macro_rules! form_bodies {
+    ($($form:ident),+) => { $(
+        impl utoipa::PartialSchema for $form {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                let described = $crate::api::request::multipart::describe::<$form>();
+                utoipa::openapi::Schema::Object(described.object).into()
+            }
+        }
+
+        impl utoipa::ToSchema for $form {}
+    )+ };
+}
+pub(in crate::api) use form_bodies;
 
 /// A form that has arrived. Files that nobody keeps are removed when it is dropped.
 #[derive(Default)]
 pub struct Form {
     pub files: Vec<(&'static str, Received)>,
-    texts: Vec<(&'static str, String)>,
+    texts: Map<String, Value>,
 }
 
 impl Form {
-    pub fn text(&self, name: &str) -> Option<&str> {
-        let found = self.texts.iter().find(|(known, _)| *known == name);
-        found.map(|(_, text)| text.as_str())
+    /// The texts, read like the fields of a body.
+    pub fn texts<T: RequestBody>(&self) -> Result<T, ApiError> {
+        fields::read_form(&self.texts)
     }
 
-    pub fn has_file(&self, name: &str) -> bool {
-        self.files.iter().any(|(known, _)| *known == name)
+    fn has(&self, name: &str) -> bool {
+        self.texts.contains_key(name) || self.files.iter().any(|(known, _)| *known == name)
     }
 }
 
@@ -54,8 +112,8 @@ fn content_type(request: &Request) -> Option<&str> {
     request.headers().get(header::CONTENT_TYPE)?.to_str().ok()
 }
 
-/// Reads a form; all faults of its parts at once, but a file that is too large ends it.
-pub async fn read(app: &App, request: Request, expected: &Expected<'_>) -> Result<Form, ApiError> {
+/// Reads a form. All errors of its parts are reported at once, but a file that is too large ends it.
+pub async fn read<F: FormBody>(app: &App, request: Request) -> Result<Form, ApiError> {
     let boundary = content_type(&request).and_then(|kind| multer::parse_boundary(kind).ok());
     let Some(boundary) = boundary else {
         body::drain(request.into_body()).await;
@@ -63,7 +121,7 @@ pub async fn read(app: &App, request: Request, expected: &Expected<'_>) -> Resul
         return Err(ApiError::invalid("Content-Type", message));
     };
     let mut stream = OneAtATime::of(request.into_body().into_data_stream().boxed());
-    let reading = read_parts(app, &mut stream, boundary, expected);
+    let reading = read_parts::<F>(app, &mut stream, boundary);
     let read = tokio::time::timeout(TIME_LIMIT, reading).await;
     let read = read.unwrap_or(Err(ApiError::BodyTimeout));
     if read.is_err() {
@@ -101,40 +159,43 @@ impl Stream for OneAtATime {
     }
 }
 
-async fn read_parts(
+async fn read_parts<F: FormBody>(
     app: &App,
     stream: &mut OneAtATime,
     boundary: String,
-    expected: &Expected<'_>,
 ) -> Result<Form, ApiError> {
+    let texts = fields::names::<F::Texts>();
     let mut form = Form::default();
-    let mut faults = Vec::new();
+    let mut errors = FieldErrors::default();
     let mut parts = Multipart::new(stream, boundary);
     while let Some(part) = in_time(parts.next_field()).await?.map_err(broken)? {
         let name = part.name().unwrap_or_default().to_owned();
-        let known_file = expected.files.iter().find(|(known, _)| *known == name);
-        let known_text = expected.texts.iter().find(|known| **known == name);
-        let twice = form.has_file(&name) || form.text(&name).is_some();
-        match (known_file, known_text) {
-            _ if twice => faults.push(FieldError::new(name, "is given more than once")),
-            (Some((known, limit)), _) => {
-                let received = receive(app, part, *limit).await?;
-                form.files.push((known, received));
+        let file = F::FILES.iter().find(|file| file.name == name);
+        if form.has(&name) {
+            errors.push(|| name, "is given more than once");
+        } else if let Some(file) = file {
+            let received = receive(app, part, file.max_bytes).await?;
+            form.files.push((file.name, received));
+        } else if texts.contains(&name) {
+            match text(part).await? {
+                Some(text) => {
+                    form.texts.insert(name, text.into());
+                }
+                None => errors.push(|| name, "is not text, or too long"),
             }
-            (None, Some(known)) => match text(part).await? {
-                Some(text) => form.texts.push((known, text)),
-                None => faults.push(FieldError::new(name, "is not text, or too long")),
-            },
-            (None, None) => faults.push(FieldError::new(
-                crate::api::request::json::join("", &name),
-                "is not a known part",
-            )),
+        } else {
+            errors.push(|| json::join("", &name), "is not a known part");
         }
     }
-    if faults.is_empty() {
+    for file in F::FILES.iter().filter(|file| file.required) {
+        if !form.has(file.name) {
+            errors.push(|| file.name.to_owned(), "is required");
+        }
+    }
+    if errors.is_empty() {
         Ok(form)
     } else {
-        Err(ApiError::Validation(faults))
+        Err(ApiError::Validation(errors))
     }
 }
 
@@ -150,7 +211,7 @@ fn broken(error: multer::Error) -> ApiError {
         | multer::Error::StreamReadFailed(_) => "was cut off",
         _ => "is not a well-formed multipart body",
     };
-    ApiError::invalid(crate::api::request::json::BODY, what)
+    ApiError::invalid(json::BODY, what)
 }
 
 async fn receive(app: &App, mut part: Field<'_>, limit: u64) -> Result<Received, ApiError> {

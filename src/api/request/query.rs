@@ -6,12 +6,15 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 
 use crate::api::error::ApiError;
+use crate::api::request::json;
 use crate::api::response::page::Page;
-use crate::domain::geo::Point;
+use crate::domain::FieldErrors;
+use crate::domain::geo::{LATITUDE, LONGITUDE, Point};
+use crate::domain::rules::number;
 use crate::domain::tasks::Category;
-use crate::domain::{DeliveryStatus, EventId, EventType, FieldError, Status, TaskId, workers};
+use crate::domain::{DeliveryStatus, EventId, EventType, SearchOrder, Status, TaskId, workers};
 use crate::store::{DeliveryFilter, EventFilter};
-use crate::usecases::{FoundCursor, SearchOrder};
+use crate::usecases::FoundCursor;
 
 const DEFAULT_LIMIT: i64 = 20;
 const MAX_LIMIT: i64 = 100;
@@ -45,7 +48,7 @@ impl<S: Send + Sync> FromRequestParts<S> for TaskListQuery {
 }
 
 impl TaskListQuery {
-    fn read(query: &str) -> Result<Self, Vec<FieldError>> {
+    fn read(query: &str) -> Result<Self, FieldErrors> {
         let mut parameters = Parameters::of(query);
         let status = parameters.optional("status", Status::rule);
         let page = parameters.page();
@@ -131,32 +134,21 @@ impl<S: Send + Sync> FromRequestParts<S> for AvailableQuery {
 }
 
 impl AvailableQuery {
-    fn read(query: &str) -> Result<Self, Vec<FieldError>> {
+    fn read(query: &str) -> Result<Self, FieldErrors> {
         let mut parameters = Parameters::of(query);
-        let latitude = parameters.optional("latitude", |text| workers::latitude(number(text)?));
-        let longitude = parameters.optional("longitude", |text| workers::longitude(number(text)?));
-        if latitude.is_some() != longitude.is_some() && parameters.faults.is_empty() {
-            let message = "must be given together with latitude";
-            parameters
-                .faults
-                .push(FieldError::new("longitude", message));
+        let latitude = parameters.optional("latitude", |text| LATITUDE.check(number(text)?));
+        let longitude = parameters.optional("longitude", |text| LONGITUDE.check(number(text)?));
+        if latitude.is_some() != longitude.is_some() && parameters.errors.is_empty() {
+            parameters.refuse("longitude", "must be given together with latitude");
         }
-        let radius_km = parameters.optional("radius_km", |text| workers::radius_km(number(text)?));
+        let radius_km =
+            parameters.optional("radius_km", |text| workers::RADIUS_KM.check(number(text)?));
         let category = parameters.optional("category", Category::rule);
-        let order = parameters.optional("sort", |text| match text {
-            "distance" => Ok(SearchOrder::Distance),
-            "payout" => Ok(SearchOrder::Payout),
-            "newest" => Ok(SearchOrder::Newest),
-            _ => Err("must be one of: distance, payout, newest".to_owned()),
-        });
+        let order = parameters.optional("sort", SearchOrder::rule);
         let (after, limit) = parameters.cursor(cursor);
         parameters.finish()?;
-        let center = latitude.zip(longitude);
         Ok(Self {
-            center: center.map(|(latitude, longitude)| Point {
-                latitude,
-                longitude,
-            }),
+            center: Point::from_pair(latitude, longitude),
             radius_km,
             category,
             order: order.unwrap_or(SearchOrder::Distance),
@@ -185,26 +177,21 @@ fn cursor(text: &str) -> Option<FoundCursor> {
     })
 }
 
-fn number(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
-    number.ok_or_else(|| "must be a number".to_owned())
-}
-
 pub struct Parameters {
     given: HashMap<String, String>,
-    faults: Vec<FieldError>,
+    errors: FieldErrors,
 }
 
 impl Parameters {
     pub fn of(query: &str) -> Self {
         let mut given = HashMap::new();
-        let mut faults = Vec::new();
+        let mut errors = FieldErrors::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             if given.insert(name.to_string(), value.into_owned()).is_some() {
-                faults.push(FieldError::new(name, "is given more than once"));
+                errors.push(|| json::join("", &name), "is given more than once");
             }
         }
-        Self { given, faults }
+        Self { given, errors }
     }
 
     pub fn optional<T>(
@@ -214,7 +201,7 @@ impl Parameters {
     ) -> Option<T> {
         let value = self.given.remove(name)?;
         rule(&value)
-            .map_err(|message| self.faults.push(FieldError::new(name, message)))
+            .map_err(|message| self.refuse(name, message))
             .ok()
     }
 
@@ -224,9 +211,13 @@ impl Parameters {
         rule: impl FnOnce(&str) -> Result<T, String>,
     ) -> Option<T> {
         if !self.given.contains_key(name) {
-            self.faults.push(FieldError::new(name, "is required"));
+            self.refuse(name, "is required");
         }
         self.optional(name, rule)
+    }
+
+    fn refuse(&mut self, name: &str, message: impl Into<String>) {
+        self.errors.push(|| name.to_owned(), message);
     }
 
     /// By the names that events have here, and by those that they have elsewhere.
@@ -256,19 +247,17 @@ impl Parameters {
         Page { limit, offset }
     }
 
-    pub fn finish(mut self) -> Result<(), Vec<FieldError>> {
+    pub fn finish(mut self) -> Result<(), FieldErrors> {
         let mut unknown: Vec<_> = self.given.into_keys().collect();
         unknown.sort();
-        self.faults.extend(unknown.into_iter().map(|name| {
-            FieldError::new(
-                crate::api::request::json::join("", &name),
-                "is not a known parameter",
-            )
-        }));
-        if self.faults.is_empty() {
+        for name in unknown {
+            let field = || json::join("", &name);
+            self.errors.push(field, "is not a known parameter");
+        }
+        if self.errors.is_empty() {
             Ok(())
         } else {
-            Err(self.faults)
+            Err(self.errors)
         }
     }
 }
@@ -295,7 +284,10 @@ mod tests {
     fn read(query: &str) -> Result<(i64, i64), Vec<String>> {
         TaskListQuery::read(query)
             .map(|q| (q.page.limit, q.page.offset))
-            .map_err(|faults| faults.into_iter().map(|f| f.field).collect())
+            .map_err(|errors| {
+                let fields = errors.kept().iter().map(|error| error.field.clone());
+                fields.collect()
+            })
     }
 
     #[test]
@@ -308,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn every_faulty_parameter_is_named() {
+    fn every_wrong_parameter_is_named() {
         assert_eq!(
             read("status=open&limit=0&offset=-1&x=1"),
             Err(vec![

@@ -3,72 +3,75 @@
 use axum::http::{HeaderMap, header};
 
 use crate::api::error::ApiError;
-use crate::api::request::multipart::{Expected, Form};
+use crate::api::request::fields::{Fields, RequestBody};
+use crate::api::request::multipart::{FilePart, Form, FormBody, MAX_TEXT_BYTES, form_bodies};
 use crate::domain::geo::Point;
-use crate::domain::tasks::field;
-use crate::domain::{FieldError, ProofType, Task, proofs, rules};
+use crate::domain::rules::TextRule;
+use crate::domain::{ProofType, Task, proofs};
 use crate::files::Received;
 use crate::submission::SubmissionDetails;
 
-/// The parts that a submission can have.
-pub const PARTS: Expected<'static> = Expected {
-    files: &[
-        ("photo", ProofType::Photo.max_bytes()),
-        ("video", ProofType::Video.max_bytes()),
-        ("signature", ProofType::Signature.max_bytes()),
-    ],
-    texts: &[
-        "gps_latitude",
-        "gps_longitude",
-        "gps_accuracy_meters",
-        "device_info",
-        "submission_id",
-    ],
-};
+/// A form with one file for each type that the task asks for.
+pub struct SubmitProof;
 
-/// What the form says beside its files.
-pub fn details(form: &Form, user_agent: &str) -> Result<SubmissionDetails, ApiError> {
-    let mut errors = Vec::new();
-    let latitude = number(form, "gps_latitude", field::latitude, &mut errors);
-    let longitude = number(form, "gps_longitude", field::longitude, &mut errors);
-    if latitude.is_some() != longitude.is_some() && errors.is_empty() {
-        let message = "must be given together with gps_latitude";
-        errors.push(FieldError::new("gps_longitude", message));
-    }
-    let accuracy_meters = number(form, "gps_accuracy_meters", proofs::accuracy, &mut errors);
-    let device_info = proofs::device_info(form.text("device_info"), user_agent);
-    let device_info = device_info.unwrap_or_else(|message| {
-        errors.push(FieldError::new("device_info", message));
-        String::new()
-    });
-    let submission_id = form.text("submission_id");
-    let submission_id = submission_id.map(|text| rules::text(text, 1, 255));
-    let submission_id = submission_id.transpose().unwrap_or_else(|message| {
-        errors.push(FieldError::new("submission_id", message));
-        None
-    });
-    if !errors.is_empty() {
-        return Err(ApiError::Validation(errors));
-    }
-    Ok(SubmissionDetails {
-        gps: Point::from_pair(latitude, longitude),
-        accuracy_meters,
-        device_info,
-        submission_id,
-    })
+impl FormBody for SubmitProof {
+    type Texts = SubmissionTexts;
+    const FILES: &'static [FilePart] = &[
+        FilePart::optional("photo", "JPEG or PNG.", ProofType::Photo.max_bytes()),
+        FilePart::optional("video", "MP4.", ProofType::Video.max_bytes()),
+        FilePart::optional("signature", "PNG.", ProofType::Signature.max_bytes()),
+    ];
 }
 
-fn number(
-    form: &Form,
-    name: &str,
-    rule: impl Fn(f64) -> Result<f64, String>,
-    errors: &mut Vec<FieldError>,
-) -> Option<f64> {
-    let text = form.text(name)?.trim();
-    let number = rules::number(text).and_then(rule);
-    number
-        .map_err(|message| errors.push(FieldError::new(name, message)))
-        .ok()
+form_bodies!(SubmitProof);
+
+/// What the form says beside its files.
+pub struct SubmissionTexts {
+    gps: Option<Point>,
+    accuracy_meters: Option<f64>,
+    device_info: Option<String>,
+    submission_id: Option<String>,
+}
+
+const DEVICE_INFO: TextRule = TextRule {
+    min: 1,
+    max: MAX_TEXT_BYTES,
+    pattern: None,
+    format: None,
+    check: |_, text| proofs::device_info(Some(text), "unknown").map(|_| text.to_owned()),
+};
+
+impl RequestBody for SubmissionTexts {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let gps = fields.optional_point("gps_latitude", "gps_longitude");
+        let accuracy_meters = fields
+            .doc("How exact the device says its position is.")
+            .optional_number("gps_accuracy_meters", &proofs::ACCURACY_METERS);
+        let device_info = fields
+            .doc("A JSON object. `user_agent` and `platform` are filled in when left out.")
+            .optional_text("device_info", &DEVICE_INFO);
+        let submission_id = fields
+            .doc("Your own name for this submission. Sent again, it counts once and gets the same response.")
+            .optional_text("submission_id", &proofs::SUBMISSION_ID);
+        Some(Self {
+            gps,
+            accuracy_meters,
+            device_info,
+            submission_id,
+        })
+    }
+}
+
+pub fn details(form: &Form, user_agent: &str) -> Result<SubmissionDetails, ApiError> {
+    let texts: SubmissionTexts = form.texts()?;
+    let device_info = proofs::device_info(texts.device_info.as_deref(), user_agent)
+        .map_err(|message| ApiError::invalid("device_info", &message))?;
+    Ok(SubmissionDetails {
+        gps: texts.gps,
+        accuracy_meters: texts.accuracy_meters,
+        device_info,
+        submission_id: texts.submission_id,
+    })
 }
 
 /// Refuses a submission that lacks something the task asks for.
@@ -82,7 +85,7 @@ pub fn check_complete(
     if errors.is_empty() {
         Ok(())
     } else {
-        Err(ApiError::Validation(errors))
+        Err(ApiError::Validation(errors.into()))
     }
 }
 

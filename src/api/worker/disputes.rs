@@ -5,7 +5,7 @@ use axum::extract::State;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::openapi::errors;
+use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
 use crate::api::response::json::Answer;
 use crate::usecases;
@@ -14,9 +14,9 @@ use crate::views::dispute::DisputeBody;
 /// Get the dispute about an own task
 #[utoipa::path(
     get, path = "/v1/worker/tasks/{id}/dispute", tag = "Workers", operation_id = "getOwnDispute",
-    params(("id" = String, Path, description = "Task id")),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
     responses((status = 200, description = "The dispute", body = DisputeBody),
-        errors::Common, errors::DisputeNotFound)
+        groups::Worker, errors::TaskNotFound, errors::DisputeNotFound)
 )]
 pub async fn get(
     State(app): State<App>,

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::openapi::errors;
+use crate::api::openapi::{errors, groups};
 use crate::api::processor::with_timeout;
 use crate::api::request::idempotency::Post;
 use crate::api::response::json::Answer;
@@ -30,7 +30,7 @@ pub struct Onboarding {
 #[utoipa::path(
     post, path = "/v1/worker/payout_account", tag = "Workers", operation_id = "openPayoutAccount",
     responses((status = 201, description = "Where to go on", body = Onboarding),
-        errors::Common, errors::Body, errors::PaymentUnavailable)
+        groups::Worker, groups::Body, errors::PaymentUnavailable)
 )]
 pub async fn open_payout_account(
     State(app): State<App>,
@@ -82,7 +82,7 @@ struct PayoutBody {
 /// Get earnings
 #[utoipa::path(
     get, path = "/v1/worker/earnings", tag = "Workers", operation_id = "getEarnings",
-    responses((status = 200, description = "The earnings", body = Earnings), errors::Common)
+    responses((status = 200, description = "The earnings", body = Earnings), groups::Worker)
 )]
 pub async fn earnings(State(app): State<App>, caller: WorkerCaller) -> Result<Answer, ApiError> {
     const LATEST: i64 = 100;

@@ -1,45 +1,25 @@
 //! GET and PATCH /v1/worker
 
 use axum::extract::{Request, State};
-use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::openapi::errors;
+use crate::api::openapi::groups;
 use crate::api::request::body;
-use crate::api::request::fields::Fields;
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::response::json::Answer;
 use crate::api::response::workers::with_payout_status;
-use crate::domain::tasks::{Skill, field};
-use crate::domain::{WorkerEdit, accounts, workers};
+use crate::domain::rules::ListRule;
+use crate::domain::{WorkerEdit, accounts, geo, workers};
 use crate::usecases::UseCaseError;
 use crate::views::examples::WorkerExample;
 use crate::views::worker::WorkerBody;
 
-/// What is to change; what is left out stays.
-#[derive(ToSchema)]
-#[schema(example = json!(WorkerExample::Update.value()))]
-#[allow(dead_code, reason = "documents the body that `update` reads")]
-pub struct UpdateWorker {
-    #[schema(min_length = 1, max_length = 200, nullable = false)]
-    name: Option<String>,
-    /// Null clears it.
-    #[schema(min_length = 3, max_length = 32)]
-    phone: Option<String>,
-    skills: Option<Vec<Skill>>,
-    #[schema(minimum = -90, maximum = 90)]
-    home_latitude: Option<f64>,
-    #[schema(minimum = -180, maximum = 180)]
-    home_longitude: Option<f64>,
-    #[schema(minimum = 0.1, maximum = 200)]
-    radius_km: Option<f64>,
-}
-
 /// Get the own profile
 #[utoipa::path(
     get, path = "/v1/worker", tag = "Workers", operation_id = "getWorker",
-    responses((status = 200, description = "The worker", body = WorkerBody), errors::Common)
+    responses((status = 200, description = "The worker", body = WorkerBody), groups::Worker)
 )]
 pub async fn get(State(app): State<App>, caller: WorkerCaller) -> Result<Answer, ApiError> {
     Answer::ok(&with_payout_status(&app, caller.worker).await?)
@@ -50,24 +30,14 @@ pub async fn get(State(app): State<App>, caller: WorkerCaller) -> Result<Answer,
     patch, path = "/v1/worker", tag = "Workers", operation_id = "updateWorker",
     request_body = UpdateWorker,
     responses((status = 200, description = "The worker", body = WorkerBody),
-        errors::Common, errors::Body)
+        groups::Worker, groups::Body)
 )]
 pub async fn update(
     State(app): State<App>,
     caller: WorkerCaller,
     request: Request,
 ) -> Result<Answer, ApiError> {
-    let object = body::object(request, app.timeouts).await?;
-    let mut fields = Fields::of(&object);
-    let edit = WorkerEdit {
-        name: fields.text_if_given("name", accounts::name),
-        phone: fields.nullable_text("phone", workers::phone),
-        skills: fields.optional_list("skills", Skill::rule, field::required_skills),
-        home_latitude: fields.optional_number("home_latitude", workers::latitude),
-        home_longitude: fields.optional_number("home_longitude", workers::longitude),
-        radius_km: fields.optional_number("radius_km", workers::radius_km),
-    };
-    fields.finish()?;
+    let UpdateWorker(edit) = body::json(request, app.timeouts).await?;
     let (id, clock) = (caller.worker.id, app.clock.clone());
     let worker = app
         .store
@@ -79,4 +49,27 @@ pub async fn update(
         })
         .await?;
     Answer::ok(&with_payout_status(&app, worker).await?)
+}
+
+/// New values for the profile. What is left out stays.
+pub struct UpdateWorker(WorkerEdit);
+
+impl RequestBody for UpdateWorker {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        Some(Self(WorkerEdit {
+            name: fields.text_if_given("name", &accounts::NAME),
+            phone: fields
+                .doc("Null clears it.")
+                .nullable_text("phone", &workers::PHONE),
+            skills: fields.optional_choices("skills", &ListRule::ANY),
+            home_latitude: fields.optional_number("home_latitude", &geo::LATITUDE),
+            home_longitude: fields.optional_number("home_longitude", &geo::LONGITUDE),
+            radius_km: fields.optional_number("radius_km", &workers::RADIUS_KM),
+        }))
+    }
+}
+
+request_bodies! {
+    /// New values for the profile. What is left out stays.
+    UpdateWorker = WorkerExample::Update.value();
 }

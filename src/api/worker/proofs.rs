@@ -1,48 +1,20 @@
 //! POST /v1/worker/tasks/{id}/proofs
 
 use axum::extract::{Request, State};
-use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::openapi::{IdempotencyKeyHeader, errors};
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::idempotency::idempotency_key;
+use crate::api::request::multipart;
 use crate::api::request::path::TaskPath;
-use crate::api::request::{multipart, submission};
+use crate::api::request::submission::{self, SubmitProof};
 use crate::api::response::json::Answer;
 use crate::api::response::submitted::Submitted;
 use crate::domain::Submission;
 use crate::store::Tx;
 use crate::usecases::{self, UseCaseError};
-
-/// A form with one file for each type that the task asks for.
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents the form that `submit` reads")]
-pub struct SubmitProof {
-    /// JPEG or PNG, at most 10,000,000 bytes.
-    #[schema(format = Binary, content_media_type = "application/octet-stream")]
-    photo: Option<String>,
-    /// MP4, at most 100,000,000 bytes.
-    #[schema(format = Binary, content_media_type = "application/octet-stream")]
-    video: Option<String>,
-    /// PNG, at most 1,000,000 bytes.
-    #[schema(format = Binary, content_media_type = "application/octet-stream")]
-    signature: Option<String>,
-    /// Where it was taken. Required, unless the task asks for a signature only.
-    #[schema(minimum = -90, maximum = 90)]
-    gps_latitude: Option<f64>,
-    #[schema(minimum = -180, maximum = 180)]
-    gps_longitude: Option<f64>,
-    /// How exact the device says its position is.
-    #[schema(minimum = 0)]
-    gps_accuracy_meters: Option<f64>,
-    /// A JSON object; `user_agent` and `platform` are filled in when left out.
-    device_info: Option<String>,
-    /// Your own name for this submission: sent again, it does nothing and gets the same answer.
-    #[schema(min_length = 1, max_length = 255)]
-    submission_id: Option<String>,
-}
 
 /// Submit proof
 ///
@@ -50,10 +22,10 @@ pub struct SubmitProof {
 /// `Idempotency-Key`: it counts once.
 #[utoipa::path(
     post, path = "/v1/worker/tasks/{id}/proofs", tag = "Workers", operation_id = "submitProof",
-    params(("id" = String, Path, description = "Task id"), IdempotencyKeyHeader),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
     request_body(content = SubmitProof, content_type = "multipart/form-data"),
     responses((status = 201, description = "The proofs", body = Submitted),
-        errors::Common, errors::Body, errors::TaskNotFound, errors::InvalidTaskState)
+        groups::Worker, groups::Body, errors::TaskNotFound, errors::InvalidTaskState, errors::FileTooLarge)
 )]
 pub async fn submit(
     State(app): State<App>,
@@ -63,7 +35,7 @@ pub async fn submit(
 ) -> Result<Answer, ApiError> {
     let key = idempotency_key(request.headers())?;
     let user_agent = submission::user_agent(request.headers());
-    let form = multipart::read(&app, request, &submission::PARTS).await?;
+    let form = multipart::read::<SubmitProof>(&app, request).await?;
     let mut details = submission::details(&form, &user_agent)?;
     details.submission_id = details.submission_id.or(key);
     let (worker, id) = (caller.worker.id, path.id()?);

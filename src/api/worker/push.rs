@@ -2,48 +2,69 @@
 
 use axum::extract::{Request, State};
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::openapi::{IdempotencyKeyHeader, errors};
-use crate::api::request::fields::Fields;
+use crate::api::openapi::{IdempotencyKeyHeader, groups};
+use crate::api::request::body;
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
-use crate::api::request::{body, json};
 use crate::api::response::json::Answer;
-use crate::domain::{PushSubscriptionId, rules};
+use crate::domain::PushSubscriptionId;
+use crate::domain::rules::TextRule;
 use crate::outbound::EndpointUrl;
 use crate::store::{PushSubscription, Tx};
 use crate::views::examples::WorkerExample;
 use crate::views::to_json;
 
 /// A Web Push subscription, as a browser makes it.
-#[derive(ToSchema)]
-#[schema(example = json!(WorkerExample::Subscribe.value()))]
-#[allow(dead_code, reason = "documents the body that `subscribe` reads")]
 pub struct Subscribe {
-    #[schema(min_length = 1, max_length = 2000)]
-    endpoint: String,
-    keys: SubscribeKeys,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents the body that `subscribe` reads")]
-struct SubscribeKeys {
-    #[schema(min_length = 1, max_length = 200)]
+    endpoint: EndpointUrl,
     p256dh: String,
-    #[schema(min_length = 1, max_length = 200)]
     auth: String,
 }
 
-#[derive(ToSchema)]
-#[schema(example = json!({"endpoint": "https://push.example.net/4711"}))]
-#[allow(dead_code, reason = "documents the body that `unsubscribe` reads")]
+const KEY: TextRule = TextRule::plain(1, 200);
+const ENDPOINT: TextRule = TextRule::plain(1, EndpointUrl::RULE.max);
+
+impl RequestBody for Subscribe {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let endpoint = fields.text("endpoint", &EndpointUrl::RULE);
+        let keys = fields.object("keys", |keys| {
+            let p256dh = keys.text("p256dh", &KEY);
+            let auth = keys.text("auth", &KEY);
+            Some((p256dh?, auth?))
+        });
+        let (p256dh, auth) = keys?;
+        Some(Self {
+            endpoint: endpoint?,
+            p256dh,
+            auth,
+        })
+    }
+}
+
 pub struct Unsubscribe {
-    #[schema(min_length = 1, max_length = 2000)]
     endpoint: String,
+}
+
+impl RequestBody for Unsubscribe {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let endpoint = fields.text("endpoint", &ENDPOINT);
+        Some(Self {
+            endpoint: endpoint?,
+        })
+    }
+}
+
+request_bodies! {
+    /// A Web Push subscription, as a browser makes it.
+    Subscribe = WorkerExample::Subscribe.value();
+    Unsubscribe = json!({"endpoint": "https://push.example.net/4711"});
 }
 
 #[derive(Serialize, ToSchema)]
@@ -63,7 +84,7 @@ pub struct PushKey {
 /// Get the key for push notices
 #[utoipa::path(
     get, path = "/v1/worker/push_key", tag = "Workers", operation_id = "getPushKey",
-    responses((status = 200, description = "The key", body = PushKey), errors::Common)
+    responses((status = 200, description = "The key", body = PushKey), groups::Worker)
 )]
 pub async fn key(State(app): State<App>, _: WorkerCaller) -> Result<Answer, ApiError> {
     Answer::ok(&PushKey {
@@ -76,25 +97,18 @@ pub async fn key(State(app): State<App>, _: WorkerCaller) -> Result<Answer, ApiE
     post, path = "/v1/worker/push_subscriptions", tag = "Workers", operation_id = "subscribe",
     params(IdempotencyKeyHeader), request_body = Subscribe,
     responses((status = 201, description = "The subscription", body = Subscribed),
-        errors::Common, errors::Body, errors::Idempotency)
+        groups::Worker, groups::Body, groups::Idempotency)
 )]
 pub async fn subscribe(
     State(app): State<App>,
     caller: WorkerCaller,
     post: Post,
 ) -> Result<Answer, ApiError> {
-    let key = |text: &str| rules::text(text, 1, 200);
-    let mut fields = Fields::of(&post.body);
-    let given = fields.text("endpoint", EndpointUrl::rule);
-    let keys = fields.object("keys", |keys| {
-        let p256dh = keys.text("p256dh", key);
-        let auth = keys.text("auth", key);
-        Some((p256dh?, auth?))
-    });
-    fields.finish()?;
-    let (Some(endpoint), Some((p256dh, auth))) = (given, keys) else {
-        return Err(ApiError::invalid(json::BODY, "is incomplete"));
-    };
+    let Subscribe {
+        endpoint,
+        p256dh,
+        auth,
+    } = post.read()?;
     app.outbound
         .check(&endpoint)
         .await
@@ -138,18 +152,14 @@ pub struct Unsubscribed {
     delete, path = "/v1/worker/push_subscriptions", tag = "Workers", operation_id = "unsubscribe",
     request_body = Unsubscribe,
     responses((status = 200, description = "It is gone", body = Unsubscribed),
-        errors::Common, errors::Body)
+        groups::Worker, groups::Body)
 )]
 pub async fn unsubscribe(
     State(app): State<App>,
     caller: WorkerCaller,
     request: Request,
 ) -> Result<Answer, ApiError> {
-    let object = body::object(request, app.timeouts).await?;
-    let mut fields = Fields::of(&object);
-    let given = fields.text("endpoint", |text| rules::text(text, 1, 2_000));
-    fields.finish()?;
-    let endpoint = given.ok_or_else(|| ApiError::invalid(json::BODY, "is incomplete"))?;
+    let Unsubscribe { endpoint } = body::json(request, app.timeouts).await?;
     let (worker, gone) = (caller.worker.id, endpoint.clone());
     let removed = app
         .store

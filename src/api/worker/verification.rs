@@ -2,13 +2,13 @@
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::openapi::errors;
-use crate::api::request::multipart::{self, Expected, Form};
+use crate::api::openapi::{errors, groups};
+use crate::api::request::fields::NoFields;
+use crate::api::request::multipart::{self, FilePart, Form, FormBody, form_bodies};
 use crate::api::response::json::Answer;
 use crate::api::response::workers::with_payout_status;
 use crate::domain::tasks::ProofType;
@@ -17,20 +17,28 @@ use crate::files::{FileKey, Shelf};
 use crate::views::worker::WorkerBody;
 use crate::{ambient, submission, usecases};
 
-const DOCUMENTS: [(&str, u64); 2] = [
-    ("identity", ProofType::Photo.max_bytes()),
-    ("selfie", ProofType::Photo.max_bytes()),
-];
+/// Documents to be verified by.
+pub struct SendDocuments;
 
-/// Documents: JPEG or PNG, at most 10,000,000 bytes each.
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents the form that `verification` reads")]
-pub struct SendDocuments {
-    #[schema(format = Binary, content_media_type = "application/octet-stream")]
-    identity: String,
-    #[schema(format = Binary, content_media_type = "application/octet-stream")]
-    selfie: String,
+impl FormBody for SendDocuments {
+    type Texts = NoFields;
+    const FILES: &'static [FilePart] = &[
+        FilePart::required(
+            "identity",
+            "An identity document: JPEG or PNG.",
+            DOCUMENT_BYTES,
+        ),
+        FilePart::required(
+            "selfie",
+            "A photo of the worker: JPEG or PNG.",
+            DOCUMENT_BYTES,
+        ),
+    ];
 }
+
+const DOCUMENT_BYTES: u64 = ProofType::Photo.max_bytes();
+
+form_bodies!(SendDocuments);
 
 /// Send documents for verification
 ///
@@ -39,29 +47,14 @@ pub struct SendDocuments {
     post, path = "/v1/worker/verification", tag = "Workers", operation_id = "sendDocuments",
     request_body(content = SendDocuments, content_type = "multipart/form-data"),
     responses((status = 201, description = "The worker is in review", body = WorkerBody),
-        errors::Common, errors::Body, errors::InvalidWorkerState)
+        groups::Worker, groups::Body, errors::InvalidWorkerState, errors::FileTooLarge)
 )]
 pub async fn verification(
     State(app): State<App>,
     caller: WorkerCaller,
     request: Request,
 ) -> Result<Answer, ApiError> {
-    let form = multipart::read(
-        &app,
-        request,
-        &Expected {
-            files: &DOCUMENTS,
-            texts: &[],
-        },
-    )
-    .await?;
-    let missing = DOCUMENTS.iter().filter(|(name, _)| !form.has_file(name));
-    let faults: Vec<_> = missing
-        .map(|(name, _)| FieldError::new(*name, "is required"))
-        .collect();
-    if !faults.is_empty() {
-        return Err(ApiError::Validation(faults));
-    }
+    let form = multipart::read::<SendDocuments>(&app, request).await?;
     let files = keep_documents(&app, form).await?;
     let (worker, clock, written) = (caller.worker.id, app.clock.clone(), files.clone());
     let sent = app
@@ -83,15 +76,15 @@ pub async fn verification(
 
 async fn keep_documents(app: &App, form: Form) -> Result<Vec<VerificationFile>, ApiError> {
     let mut inspected = Vec::new();
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     for (name, received) in form.files {
         match submission::inspect(ProofType::Photo, received).await? {
             Ok(file) => inspected.push((name, file)),
-            Err(message) => faults.push(FieldError::new(name, message)),
+            Err(message) => errors.push(FieldError::new(name, message)),
         }
     }
-    if !faults.is_empty() {
-        return Err(ApiError::Validation(faults));
+    if !errors.is_empty() {
+        return Err(ApiError::Validation(errors.into()));
     }
     let mut files = Vec::new();
     for (name, file) in inspected {

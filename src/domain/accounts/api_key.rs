@@ -2,8 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::domain::rules::TextRule;
 use crate::domain::string_enum::string_enum;
-use crate::domain::{AccountId, ApiKeyId, Timestamp, rules};
+use crate::domain::{AccountId, ApiKeyId, Timestamp};
 
 string_enum!(Environment {
     Live = "live",
@@ -41,9 +42,7 @@ pub struct NewApiKey {
     pub environment: Environment,
 }
 
-pub fn name(text: &str) -> Result<String, String> {
-    rules::text(text, 1, 200)
-}
+pub const NAME: TextRule = TextRule::plain(1, 200);
 
 /// A secret that is handed out once. It has no `Display` and its `Debug` shows nothing.
 #[derive(Clone)]

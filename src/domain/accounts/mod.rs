@@ -4,8 +4,9 @@ pub mod api_key;
 
 use std::time::Duration;
 
+use crate::domain::rules::TextRule;
 use crate::domain::string_enum::string_enum;
-use crate::domain::{AccountId, Timestamp, rules};
+use crate::domain::{AccountId, Timestamp};
 
 string_enum!(Tier {
     Free = "free",
@@ -93,20 +94,24 @@ impl NewAccount {
 }
 
 /// An e-mail address, in the one spelling that is compared: lower case.
-pub fn email(text: &str) -> Result<String, String> {
-    let email = rules::text(text, 3, 254)?.to_lowercase();
-    let well_formed = email.split_once('@').is_some_and(|(local, domain)| {
-        !local.is_empty() && !domain.is_empty() && !domain.contains('@')
-    });
-    if !well_formed || email.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        return Err("must be an e-mail address".to_owned());
-    }
-    Ok(email)
-}
+pub const EMAIL: TextRule = TextRule {
+    min: 3,
+    max: 254,
+    pattern: Some(r"^[^@\s\u0000-\u001f\u007f-\u009f]+@[^@\s\u0000-\u001f\u007f-\u009f]+$"),
+    format: Some("email"),
+    check: |rule, text| {
+        let email = rule.text(text)?.to_lowercase();
+        let well_formed = email.split_once('@').is_some_and(|(local, domain)| {
+            !local.is_empty() && !domain.is_empty() && !domain.contains('@')
+        });
+        if !well_formed || email.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            return Err("must be an e-mail address".to_owned());
+        }
+        Ok(email)
+    },
+};
 
-pub fn name(text: &str) -> Result<String, String> {
-    rules::text(text, 1, 200)
-}
+pub const NAME: TextRule = TextRule::plain(1, 200);
 
 #[cfg(test)]
 mod tests {
@@ -114,9 +119,12 @@ mod tests {
 
     #[test]
     fn an_email_is_compared_in_lower_case() {
-        assert_eq!(email("Ada@Example.COM"), Ok("ada@example.com".to_owned()));
         assert_eq!(
-            email("developer@localhost"),
+            EMAIL.check("Ada@Example.COM"),
+            Ok("ada@example.com".to_owned())
+        );
+        assert_eq!(
+            EMAIL.check("developer@localhost"),
             Ok("developer@localhost".to_owned())
         );
     }
@@ -124,7 +132,7 @@ mod tests {
     #[test]
     fn what_is_no_email_is_refused() {
         for text in ["", "ada", "@x.org", "ada@", "a@b@c", "a b@c.org", "a@b\n"] {
-            assert!(email(text).is_err(), "{text:?}");
+            assert!(EMAIL.check(text).is_err(), "{text:?}");
         }
     }
 }

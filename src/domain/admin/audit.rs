@@ -4,7 +4,12 @@
 use serde_json::json;
 
 use crate::domain::accounts::api_key;
+use crate::domain::rules::TextRule;
 use crate::domain::{Actor, Timestamp};
+
+/// What lines of the log are searched by.
+pub const SUBJECT_ID: TextRule = TextRule::plain(1, 255);
+pub const AUDIT_ACTION: TextRule = TextRule::plain(1, 255);
 
 /// Something that somebody did.
 #[derive(Clone, Debug, PartialEq, Eq)]

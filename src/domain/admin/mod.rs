@@ -5,10 +5,9 @@ pub mod report;
 
 use std::time::Duration;
 
+use crate::domain::rules::TextRule;
 use crate::domain::string_enum::string_enum;
-use crate::domain::{
-    AdminKeyId, QueueItemId, TaskId, Timestamp, VerificationFileId, WorkerId, rules,
-};
+use crate::domain::{AdminKeyId, QueueItemId, TaskId, Timestamp, VerificationFileId, WorkerId};
 
 string_enum!(
     /// What the holder of an admin key may do. Each may do what those before may do.
@@ -115,9 +114,7 @@ pub struct VerificationFile {
     pub sha256: String,
 }
 
-pub fn note(text: &str) -> Result<String, String> {
-    rules::text(text, 1, 2_000)
-}
+pub const NOTE: TextRule = TextRule::plain(1, 2_000);
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,8 @@
 //! How a live task is paid for, and how a worker is paid.
 
+use crate::domain::rules::TextRule;
 use crate::domain::string_enum::string_enum;
-use crate::domain::{AccountId, Status, TaskId, Timestamp, WorkerId, rules};
+use crate::domain::{AccountId, Status, TaskId, Timestamp, WorkerId};
 
 string_enum!(
     /// Who moves the money.
@@ -79,16 +80,22 @@ pub struct PaymentMethod {
     pub updated_at: Timestamp,
 }
 
-/// The name of a payment method is the processor's; ours is only to keep it in bounds.
-pub fn payment_method(text: &str) -> Result<String, String> {
-    let text = rules::text(text, 1, 255)?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if text.chars().all(plain) {
-        Ok(text)
-    } else {
-        Err("must be the id of a payment method, such as pm_card_visa".to_owned())
-    }
-}
+/// The id of a payment method is the processor's; ours is only to keep it in bounds.
+pub const PAYMENT_METHOD: TextRule = TextRule {
+    min: 1,
+    max: 255,
+    pattern: Some("^[A-Za-z0-9_-]+$"),
+    format: None,
+    check: |rule, text| {
+        let text = rule.text(text)?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if text.chars().all(plain) {
+            Ok(text)
+        } else {
+            Err("must be the id of a payment method, such as pm_card_visa".to_owned())
+        }
+    },
+};
 
 string_enum!(
     /// Whether a worker can be paid.

@@ -1,7 +1,8 @@
 //! A dispute, as both of its sides see it.
 
+use crate::domain::rules::TextRule;
 use crate::domain::string_enum::string_enum;
-use crate::domain::{Entry, HistoryEntry, Status, Step, TaskLedger, Timestamp, rules};
+use crate::domain::{Entry, HistoryEntry, Status, Step, TaskLedger, Timestamp};
 
 string_enum!(
     /// How a dispute ended.
@@ -66,9 +67,8 @@ pub fn is_split_of(paid_cents: i64, budget_cents: i64) -> bool {
     (1..budget_cents).contains(&paid_cents)
 }
 
-pub fn note(text: &str) -> Result<String, String> {
-    rules::text(text, 1, 2_000)
-}
+pub const NOTE: TextRule = TextRule::plain(1, 2_000);
+pub const STATEMENT: TextRule = TextRule::plain(1, 2_000);
 
 #[cfg(test)]
 mod tests {

@@ -252,6 +252,15 @@ pub struct NotAllowed {
     pub what: &'static str,
 }
 
+string_enum!(
+    /// In which order a worker sees the tasks nearby.
+    SearchOrder {
+        Distance = "distance",
+        Payout = "payout",
+        Newest = "newest",
+    }
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -96,7 +96,7 @@ pub fn full(little: bool) -> Vec<u8> {
 }
 
 fn at(text: &str) -> Option<Timestamp> {
-    Some(Timestamp::rule(text).unwrap())
+    Some(Timestamp::RULE.check(text).unwrap())
 }
 
 #[test]

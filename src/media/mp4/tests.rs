@@ -185,7 +185,7 @@ fn the_time_of_the_movie_counts_as_taken_at() {
         let bytes = [kind.as_slice(), &movie, &film].concat();
         look(&bytes, ProofType::Video).unwrap().exif
     };
-    let november = Timestamp::rule("2026-11-15T09:30:00Z").unwrap();
+    let november = Timestamp::RULE.check("2026-11-15T09:30:00Z").unwrap();
     let exif = of(FROM_1904 + november.as_millis() as u64 / 1_000);
     assert_eq!((exif.taken_at, exif.has_offset), (Some(november), true));
     let far = of(FROM_1904 + LAST_SECOND).taken_at.unwrap();

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use crate::domain::geo::{Point, Square, cover};
 use crate::domain::tasks::{Category, Skill};
-use crate::domain::{Task, TaskId};
+use crate::domain::{SearchOrder, Task, TaskId};
 use crate::store::{PostedOrder, PostedTask, StoreError, Tx};
 
 /// Where the search by distance begins.
@@ -20,13 +20,6 @@ const FEW: usize = 256;
 const AT_ONCE: i64 = 8;
 /// Up to this radius districts are merged, beyond it regions.
 const DISTRICT_METERS: f64 = 40_000.0;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SearchOrder {
-    Distance,
-    Payout,
-    Newest,
-}
 
 #[derive(Clone, Debug)]
 pub struct Search {

@@ -64,7 +64,7 @@ async fn a_delivery_is_signed_for_both_kinds_of_receivers(app: TestApp) {
         let header = |name: &str| received.header(name).unwrap();
         assert_eq!(header("content-type"), "application/json");
         assert_eq!(header("webhook-id"), event["id"]);
-        let at = Timestamp::rule(TestApp::NOON).unwrap();
+        let at = Timestamp::RULE.check(TestApp::NOON).unwrap();
         assert_eq!(
             header("x-service-timestamp"),
             (at.as_millis() / 1_000).to_string()
@@ -158,7 +158,9 @@ async fn a_failed_delivery_is_tried_again_and_given_up(app: TestApp) {
             break;
         };
         assert_eq!(listed[0]["status"], "pending");
-        let next = Timestamp::rule(listed[0]["next_attempt_at"].as_str().unwrap()).unwrap();
+        let next = Timestamp::RULE
+            .check(listed[0]["next_attempt_at"].as_str().unwrap())
+            .unwrap();
         let seconds = (next.as_millis() - app.clock.now().as_millis()) as f64 / 1_000.0;
         assert!(within(delay).contains(&seconds), "{seconds}");
         app.clock.move_to(next.minus(Duration::from_millis(1)));

@@ -19,7 +19,8 @@ pub struct Told {
 }
 
 fn millis(value: &Value) -> Millis {
-    Timestamp::rule(value.as_str().unwrap())
+    Timestamp::RULE
+        .check(value.as_str().unwrap())
         .unwrap()
         .as_millis()
 }

@@ -116,7 +116,7 @@ impl TestApp {
         payments: impl FnOnce(&Store, &Clock, &str) -> Payments,
         authority: Option<PathBuf>,
     ) -> Self {
-        let clock = Clock::set_to(Timestamp::rule(Self::NOON).unwrap());
+        let clock = Clock::set_to(Timestamp::RULE.check(Self::NOON).unwrap());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let payments = payments(&store, &clock, &format!("http://{address}"));
@@ -201,7 +201,7 @@ impl TestApp {
     }
 
     pub fn set_time(&self, at: &str) {
-        self.clock.move_to(Timestamp::rule(at).unwrap());
+        self.clock.move_to(Timestamp::RULE.check(at).unwrap());
     }
 }
 

@@ -5,7 +5,7 @@ use axum::extract::State;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::openapi::{PageLimit, errors};
+use crate::api::openapi::{groups, parameters};
 use crate::api::request::query::EventsQuery;
 use crate::api::response::json::Answer;
 use crate::api::response::page::{CursorList, CursorMeta};
@@ -21,15 +21,13 @@ type EventPage = CursorList<EventBody>;
     get, path = "/v1/events", tag = "Webhooks", operation_id = "listEvents",
     params(
         ("type" = inline(Option<EventType>), Query, description = "Only of this type"),
-        ("task_id" = Option<String>, Query, description = "Only of this task",
-            pattern = "^[0-9a-f]{32}$"),
-        ("limit" = inline(Option<PageLimit>), Query,
-            description = "Page size, 20 when left out; more than 100 is served as 100"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before",
-            pattern = "^[0-9a-f]{32}$"),
+        ("task_id" = inline(Option<parameters::TaskId>), Query, description = "Only of this task"),
+        ("limit" = inline(Option<parameters::PageLimit>), Query,
+            description = "Page size. More than 100 is served as 100"),
+        ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page"),
     ),
     responses((status = 200, description = "A page of events", body = EventPage),
-        errors::Common, errors::Query)
+        groups::Developer, groups::Query)
 )]
 pub async fn list(
     State(app): State<App>,

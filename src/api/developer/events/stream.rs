@@ -16,7 +16,7 @@ use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
 use crate::api::middleware::stream_limits::StreamPermit;
-use crate::api::openapi::errors;
+use crate::api::openapi::{groups, parameters};
 use crate::api::request::query::StreamQuery;
 use crate::domain::{Event, EventId, EventType, Owner, Secret};
 use crate::store::{EventFilter, EventWakeup, StoreError};
@@ -42,15 +42,13 @@ const GREETING: &str = "retry: 1000\n\n";
     get, path = "/v1/events/stream", tag = "Webhooks", operation_id = "streamEvents",
     params(
         ("type" = inline(Option<EventType>), Query, description = "Only of this type"),
-        ("task_id" = Option<String>, Query, description = "Only of this task",
-            pattern = "^[0-9a-f]{32}$"),
-        ("Last-Event-ID" = Option<String>, Header, description = "Goes on after this event",
-            pattern = "^[0-9a-f]{32}$"),
+        ("task_id" = inline(Option<parameters::TaskId>), Query, description = "Only of this task"),
+        ("Last-Event-ID" = inline(Option<parameters::LastEventId>), Header, description = "Goes on after this event"),
     ),
     responses((status = 200, description = "Events", body = String,
             content_type = "text/event-stream",
             example = "id: 019a8574c1f17a52b6c7d8e9f0a1b2c3\nevent: task.funded\ndata: {...}\n\n"),
-        errors::Common, errors::Query)
+        groups::Developer, groups::Query)
 )]
 pub async fn stream(
     State(app): State<App>,

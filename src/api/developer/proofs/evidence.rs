@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::openapi::errors;
+use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::ProofPath;
 use crate::api::response::json::Answer;
 use crate::domain::Timestamp;
@@ -77,10 +77,10 @@ impl From<Finding> for FindingBody {
 #[utoipa::path(
     get, path = "/v1/tasks/{id}/proofs/{proof_id}/evidence", tag = "Proofs",
     operation_id = "getEvidence",
-    params(("id" = String, Path, description = "Task id"),
-        ("proof_id" = String, Path, description = "Proof id")),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"),
+        ("proof_id" = inline(parameters::ProofId), Path, description = "Proof ID")),
     responses((status = 200, description = "The evidence", body = EvidenceBody),
-        errors::Common, errors::ProofNotFound)
+        groups::Developer, errors::TaskNotFound, errors::ProofNotFound)
 )]
 pub async fn get(
     State(app): State<App>,

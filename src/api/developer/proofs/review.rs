@@ -2,13 +2,14 @@
 
 use axum::extract::State;
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::openapi::{IdempotencyKeyHeader, errors};
-use crate::api::request::fields::Fields;
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::ProofPath;
 use crate::api::response::json::Answer;
@@ -61,11 +62,11 @@ struct RejectedTask {
 #[utoipa::path(
     post, path = "/v1/tasks/{id}/proofs/{proof_id}/approve", tag = "Proofs",
     operation_id = "approveProof",
-    params(("id" = String, Path, description = "Task id"),
-        ("proof_id" = String, Path, description = "Proof id"), IdempotencyKeyHeader),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"),
+        ("proof_id" = inline(parameters::ProofId), Path, description = "Proof ID"), IdempotencyKeyHeader),
     responses((status = 200, description = "The task is completed", body = ApprovedProof),
-        errors::Common, errors::Body, errors::Idempotency, errors::ProofNotFound,
-        errors::InvalidTaskStateOrInFlight)
+        groups::Developer, groups::Body, groups::Idempotency, errors::TaskNotFound, errors::ProofNotFound,
+        errors::InvalidTaskState)
 )]
 pub async fn approve(
     State(app): State<App>,
@@ -95,17 +96,21 @@ pub async fn approve(
         .await
 }
 
-/// Why, in words for the worker.
-#[derive(ToSchema)]
-#[schema(example = json!({"reason": "The opening hours cannot be read."}))]
-#[allow(dead_code, reason = "documents the body that `reject` reads")]
 pub struct RejectProof {
-    #[schema(
-        min_length = 1,
-        max_length = 2000,
-        pattern = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
-    )]
     reason: String,
+}
+
+impl RequestBody for RejectProof {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let reason = fields
+            .doc("Shown to the worker.")
+            .text("reason", &proofs::REASON);
+        Some(Self { reason: reason? })
+    }
+}
+
+request_bodies! {
+    RejectProof = json!({"reason": "The opening hours cannot be read."});
 }
 
 /// Reject a proof
@@ -115,12 +120,12 @@ pub struct RejectProof {
 #[utoipa::path(
     post, path = "/v1/tasks/{id}/proofs/{proof_id}/reject", tag = "Proofs",
     operation_id = "rejectProof",
-    params(("id" = String, Path, description = "Task id"),
-        ("proof_id" = String, Path, description = "Proof id"), IdempotencyKeyHeader),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"),
+        ("proof_id" = inline(parameters::ProofId), Path, description = "Proof ID"), IdempotencyKeyHeader),
     request_body = RejectProof,
     responses((status = 200, description = "The attempt is rejected", body = RejectedProof),
-        errors::Common, errors::Body, errors::Idempotency, errors::ProofNotFound,
-        errors::InvalidTaskStateOrInFlight)
+        groups::Developer, groups::Body, groups::Idempotency, errors::TaskNotFound, errors::ProofNotFound,
+        errors::InvalidTaskState)
 )]
 pub async fn reject(
     State(app): State<App>,
@@ -128,10 +133,7 @@ pub async fn reject(
     path: ProofPath,
     post: Post,
 ) -> Result<Answer, ApiError> {
-    let mut fields = Fields::of(&post.body);
-    let reason = fields.text("reason", proofs::reason);
-    fields.finish()?;
-    let reason = reason.ok_or_else(|| ApiError::invalid("reason", "is required"))?;
+    let RejectProof { reason } = post.read()?;
     let (holder, (task, proof)) = (caller.holder, path.ids()?);
     let render = |reviewed: &Reviewed| {
         let Reviewed { proof, task } = reviewed;

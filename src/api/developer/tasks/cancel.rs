@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::openapi::{IdempotencyKeyHeader, errors};
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::TaskPath;
 use crate::api::response::json::Answer;
@@ -45,10 +45,10 @@ impl CancelledTask {
 /// after the work has started.
 #[utoipa::path(
     post, path = "/v1/tasks/{id}/cancel", tag = "Tasks", operation_id = "cancelTask",
-    params(("id" = String, Path, description = "Task id"), IdempotencyKeyHeader),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
     responses((status = 200, description = "The task is cancelled", body = CancelledTask),
-        errors::Common, errors::Body, errors::Idempotency, errors::TaskNotFound,
-        errors::InvalidTaskStateOrInFlight)
+        groups::Developer, groups::Body, groups::Idempotency, errors::TaskNotFound,
+        errors::InvalidTaskState)
 )]
 pub async fn cancel(
     State(app): State<App>,

@@ -5,7 +5,7 @@ use axum::extract::State;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::openapi::{PageLimit, PageOffset, errors};
+use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
 use crate::api::request::query::PageQuery;
 use crate::api::response::json::Answer;
@@ -20,12 +20,12 @@ type HistoryEntryList = OffsetList<HistoryEntryBody>;
 /// Every move, oldest first: who made it, and why.
 #[utoipa::path(
     get, path = "/v1/tasks/{id}/history", tag = "Tasks", operation_id = "getHistory",
-    params(("id" = String, Path, description = "Task id"),
-        ("limit" = inline(Option<PageLimit>), Query,
-            description = "Page size, 20 when left out; more than 100 is served as 100"),
-        ("offset" = inline(Option<PageOffset>), Query, description = "How many to skip")),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"),
+        ("limit" = inline(Option<parameters::PageLimit>), Query,
+            description = "Page size. More than 100 is served as 100"),
+        ("offset" = inline(Option<parameters::PageOffset>), Query, description = "How many objects to skip")),
     responses((status = 200, description = "Its moves", body = HistoryEntryList),
-        errors::Common, errors::Query, errors::TaskNotFound)
+        groups::Developer, groups::Query, errors::TaskNotFound)
 )]
 pub async fn get(
     State(app): State<App>,

@@ -1,6 +1,5 @@
 //! GET /v1/tasks and /v1/tasks/{id}
 
-use crate::views::examples::Example;
 use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -8,7 +7,7 @@ use utoipa::ToSchema;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::openapi::{PageLimit, PageOffset, errors};
+use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
 use crate::api::request::query::TaskListQuery;
 use crate::api::response::json::Answer;
@@ -17,6 +16,7 @@ use crate::domain::tasks::{Category, Priority};
 use crate::domain::{Status, Timestamp};
 use crate::store::ListedTask;
 use crate::usecases::UseCaseError;
+use crate::views::examples::Example;
 use crate::views::task::TaskBody;
 
 type TaskListItemList = OffsetList<TaskListItem>;
@@ -66,12 +66,12 @@ impl From<ListedTask> for TaskListItem {
     get, path = "/v1/tasks", tag = "Tasks", operation_id = "listTasks",
     params(
         ("status" = inline(Option<Status>), Query, description = "Only tasks in this status"),
-        ("limit" = inline(Option<PageLimit>), Query,
-            description = "Page size, 20 when left out; more than 100 is served as 100"),
-        ("offset" = inline(Option<PageOffset>), Query, description = "How many to skip"),
+        ("limit" = inline(Option<parameters::PageLimit>), Query,
+            description = "Page size. More than 100 is served as 100"),
+        ("offset" = inline(Option<parameters::PageOffset>), Query, description = "How many objects to skip"),
     ),
     responses((status = 200, description = "A page of tasks", body = TaskListItemList),
-        errors::Common, errors::Query)
+        groups::Developer, groups::Query)
 )]
 pub async fn list(
     State(app): State<App>,
@@ -93,9 +93,9 @@ pub async fn list(
 /// Get a task
 #[utoipa::path(
     get, path = "/v1/tasks/{id}", tag = "Tasks", operation_id = "getTask",
-    params(("id" = String, Path, description = "Task id")),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
     responses((status = 200, description = "The task", body = TaskBody),
-        errors::Common, errors::TaskNotFound)
+        groups::Developer, errors::TaskNotFound)
 )]
 pub async fn get(
     State(app): State<App>,

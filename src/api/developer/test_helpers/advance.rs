@@ -1,15 +1,15 @@
 //! POST /v1/test_helpers/tasks/{id}/advance
 
 use axum::extract::State;
-use utoipa::ToSchema;
+use serde_json::json;
 
 use crate::api::App;
 use crate::api::developer::test_helpers::only_in_test;
 use crate::api::developer::test_helpers::proofs::{SIMULATED_DEVICE, sample};
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::openapi::{IdempotencyKeyHeader, errors};
-use crate::api::request::fields::Fields;
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::TaskPath;
 use crate::api::response::json::Answer;
@@ -19,12 +19,21 @@ use crate::submission::StoredFiles;
 use crate::usecases::{self, UseCaseError};
 use crate::views::task::TaskBody;
 
-/// Where to; without it, the next step of the happy path.
-#[derive(ToSchema)]
-#[schema(example = json!({"to": "proof_submitted"}))]
-#[allow(dead_code, reason = "documents the body that `advance` reads")]
 pub struct Advance {
     to: Option<Status>,
+}
+
+impl RequestBody for Advance {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let to = fields
+            .doc("The status to reach. The next step of the happy path when left out.")
+            .optional_choice("to");
+        Some(Self { to })
+    }
+}
+
+request_bodies! {
+    Advance = json!({"to": "proof_submitted"});
 }
 
 /// Move a test task on
@@ -35,11 +44,11 @@ pub struct Advance {
 #[utoipa::path(
     post, path = "/v1/test_helpers/tasks/{id}/advance", tag = "Test helpers",
     operation_id = "advanceTask",
-    params(("id" = String, Path, description = "Task id"), IdempotencyKeyHeader),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
     request_body = Advance,
     responses((status = 200, description = "The task", body = TaskBody),
-        errors::Common, errors::Body, errors::Idempotency, errors::TestModeOnly,
-        errors::TaskNotFound, errors::InvalidTaskStateOrInFlight)
+        groups::Developer, groups::Body, groups::Idempotency, errors::TestModeOnly,
+        errors::TaskNotFound, errors::InvalidTaskState)
 )]
 pub async fn advance(
     State(app): State<App>,
@@ -49,9 +58,7 @@ pub async fn advance(
 ) -> Result<Answer, ApiError> {
     let owner = only_in_test(&caller)?;
     let holder = caller.holder;
-    let mut fields = Fields::of(&post.body);
-    let to = fields.optional_text("to", Status::rule);
-    fields.finish()?;
+    let Advance { to } = post.read()?;
     let id = path.id()?;
     let task = app.store.read(move |tx| tx.task_of(owner, id)).await?;
     let prepare = async {

@@ -4,16 +4,18 @@ use std::time::Duration;
 
 use axum::extract::State;
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::developer::test_helpers::only_in_test;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::openapi::{IdempotencyKeyHeader, errors};
-use crate::api::request::fields::Fields;
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups};
+use crate::api::request::fields::{Alternative, Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::response::json::Answer;
+use crate::domain::rules::IntegerRule;
 use crate::domain::{AccountId, Timestamp};
 use crate::store::{StoreError, Tx};
 use crate::usecases;
@@ -21,18 +23,6 @@ use crate::views::to_json;
 
 /// Ten years.
 const MAX_ADVANCE_SECONDS: i64 = 10 * 366 * 24 * 60 * 60;
-
-/// One of the two: by how much, or to which moment.
-#[derive(ToSchema)]
-#[schema(example = json!({"advance_seconds": 86400}))]
-#[allow(dead_code, reason = "documents the body that `advance` reads")]
-pub struct AdvanceClock {
-    #[schema(minimum = 1, maximum = 316224000)]
-    advance_seconds: Option<i64>,
-    /// Not in the past of the test environment.
-    #[schema(format = DateTime)]
-    at: Option<String>,
-}
 
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"now": "2026-11-16T09:30:00.000Z", "ahead_seconds": 86400}))]
@@ -65,7 +55,7 @@ impl TestClock {
 #[utoipa::path(
     get, path = "/v1/test_helpers/clock", tag = "Test helpers", operation_id = "getTestClock",
     responses((status = 200, description = "The clock", body = TestClock),
-        errors::Common, errors::TestModeOnly)
+        groups::Developer, errors::TestModeOnly)
 )]
 pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
     let owner = only_in_test(&caller)?;
@@ -81,7 +71,7 @@ pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiEr
     post, path = "/v1/test_helpers/clock", tag = "Test helpers", operation_id = "windTestClock",
     params(IdempotencyKeyHeader), request_body = AdvanceClock,
     responses((status = 200, description = "The clock", body = TestClock),
-        errors::Common, errors::Body, errors::Idempotency, errors::TestModeOnly)
+        groups::Developer, groups::Body, groups::Idempotency, errors::TestModeOnly)
 )]
 pub async fn advance(
     State(app): State<App>,
@@ -90,7 +80,10 @@ pub async fn advance(
 ) -> Result<Answer, ApiError> {
     let account = only_in_test(&caller)?.account;
     let now = app.clock.now();
-    let ahead = given_moment(&post, caller.holder.time(now))?.since(now);
+    let ahead = post
+        .read::<AdvanceClock>()?
+        .moment(caller.holder.time(now))?
+        .since(now);
     let wind = async {
         app.scheduler.wind(account, ahead).await?;
         Ok(TestClock::read(&app, account).await?)
@@ -108,28 +101,60 @@ pub async fn advance(
         .await
 }
 
-/// The moment to go to: one of two fields says it.
-fn given_moment(post: &Post, now: Timestamp) -> Result<Timestamp, ApiError> {
-    let mut fields = Fields::of(&post.body);
-    let by = fields.optional_integer("advance_seconds", seconds);
-    let at = fields.optional_text("at", Timestamp::rule);
-    fields.finish()?;
-    let last = now.plus(Duration::from_secs(MAX_ADVANCE_SECONDS as u64));
-    let fault = match (by, at) {
-        (Some(by), None) => return Ok(now.plus(by)),
-        (None, Some(at)) if (now..=last).contains(&at) => return Ok(at),
-        (None, Some(at)) if at < now => "must not be in the past: the clock goes forward only",
-        (None, Some(_)) => "must be within ten years",
-        (Some(_), Some(_)) => "must not be given together with advance_seconds",
-        (None, None) => return Err(ApiError::invalid("advance_seconds", "is required, or at")),
-    };
-    Err(ApiError::invalid("at", fault))
+/// By how much to advance the clock, or to which moment.
+pub enum AdvanceClock {
+    By(Duration),
+    To(Timestamp),
 }
 
-fn seconds(seconds: i64) -> Result<Duration, String> {
-    match u64::try_from(seconds) {
-        Ok(whole @ 1..) if seconds <= MAX_ADVANCE_SECONDS => Ok(Duration::from_secs(whole)),
-        _ => Err(format!("must be between 1 and {MAX_ADVANCE_SECONDS}")),
+const ADVANCE_SECONDS: IntegerRule = IntegerRule {
+    min: 1,
+    max: MAX_ADVANCE_SECONDS,
+};
+
+impl RequestBody for AdvanceClock {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let by = fields.optional_integer("advance_seconds", &ADVANCE_SECONDS);
+        let to = fields
+            .doc("Not in the past of the test environment, and within ten years.")
+            .optional_text("at", &Timestamp::RULE);
+        match (by, to) {
+            (Some(by), None) => Some(Self::By(Duration::from_secs(by.unsigned_abs()))),
+            (None, Some(to)) => Some(Self::To(to)),
+            (Some(_), Some(_)) => {
+                fields.refuse("at", "must not be given together with advance_seconds");
+                None
+            }
+            (None, None) => {
+                fields.refuse_if_fine("advance_seconds", "is required, or at");
+                None
+            }
+        }
+    }
+
+    fn alternatives() -> Vec<Alternative> {
+        vec![
+            |body| body.require("advance_seconds").only_null("at"),
+            |body| body.require("at").only_null("advance_seconds"),
+        ]
+    }
+}
+
+request_bodies! {
+    /// By how much to advance the clock, or to which moment: one of the two.
+    AdvanceClock = json!({"advance_seconds": 86400});
+}
+
+impl AdvanceClock {
+    fn moment(self, now: Timestamp) -> Result<Timestamp, ApiError> {
+        let last = now.plus(Duration::from_secs(MAX_ADVANCE_SECONDS.unsigned_abs()));
+        let error = match self {
+            Self::By(by) => return Ok(now.plus(by)),
+            Self::To(at) if (now..=last).contains(&at) => return Ok(at),
+            Self::To(at) if at < now => "must not be in the past: the clock only goes forward",
+            Self::To(_) => "must be within ten years",
+        };
+        Err(ApiError::invalid("at", error))
     }
 }
 
@@ -140,7 +165,7 @@ fn seconds(seconds: i64) -> Result<Duration, String> {
     delete, path = "/v1/test_helpers/clock", tag = "Test helpers",
     operation_id = "resetTestClock",
     responses((status = 200, description = "The clock", body = TestClock),
-        errors::Common, errors::TestModeOnly, errors::TasksOpen)
+        groups::Developer, errors::TestModeOnly, errors::TasksOpen)
 )]
 pub async fn reset(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
     let account = only_in_test(&caller)?.account;

@@ -2,24 +2,23 @@
 
 use axum::extract::{Request, State};
 use bytes::Bytes;
-use utoipa::ToSchema;
+use serde_json::json;
 
 use crate::api::App;
 use crate::api::developer::test_helpers::only_in_test;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::openapi::errors;
-use crate::api::request::fields::Fields;
+use crate::api::openapi::{errors, groups, parameters};
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::idempotency_key;
 use crate::api::request::path::TaskPath;
-use crate::api::request::{body, json, multipart, submission};
+use crate::api::request::submission::{self, SubmitProof};
+use crate::api::request::{body, multipart};
 use crate::api::response::json::Answer;
 use crate::api::response::submitted::Submitted;
 use crate::domain::geo::Point;
-use crate::domain::tasks::field;
-use crate::domain::{
-    Owner, Proof, ProofType, Submission, Task, TaskId, Timestamp, WorkerId, rules,
-};
+use crate::domain::rules::{self, ListRule};
+use crate::domain::{Owner, Proof, ProofType, Submission, Task, TaskId, Timestamp, WorkerId};
 use crate::files::Received;
 use crate::store::Tx;
 use crate::submission::SubmissionDetails;
@@ -38,19 +37,6 @@ pub async fn sample(app: &App, proof_type: ProofType) -> Result<Received, ApiErr
     Ok(incoming.finish().await?)
 }
 
-/// Where the simulated worker says it was.
-#[derive(ToSchema)]
-#[schema(example = json!({"gps_latitude": 40.7163, "gps_longitude": -73.9595}))]
-#[allow(dead_code, reason = "documents the body that `submit` reads")]
-pub struct SimulateProof {
-    #[schema(minimum = -90, maximum = 90)]
-    gps_latitude: Option<f64>,
-    #[schema(minimum = -180, maximum = 180)]
-    gps_longitude: Option<f64>,
-    /// All that the task asks for when left out.
-    types: Option<Vec<ProofType>>,
-}
-
 /// Submit proof as the simulated worker
 ///
 /// With generated files (JSON), or with your own (multipart, as workers send it). The task must be
@@ -58,11 +44,11 @@ pub struct SimulateProof {
 #[utoipa::path(
     post, path = "/v1/test_helpers/tasks/{id}/proofs", tag = "Test helpers",
     operation_id = "simulateProof",
-    params(("id" = String, Path, description = "Task id")),
-    request_body = SimulateProof,
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
+    request_body(content((SimulateProof = "application/json"), (SubmitProof = "multipart/form-data"))),
     responses((status = 201, description = "The proofs", body = Submitted),
-        errors::Common, errors::Body, errors::TestModeOnly, errors::TaskNotFound,
-        errors::InvalidTaskState)
+        groups::Developer, groups::Body, errors::TestModeOnly, errors::TaskNotFound,
+        errors::InvalidTaskState, errors::FileTooLarge)
 )]
 pub async fn submit(
     State(app): State<App>,
@@ -74,7 +60,7 @@ pub async fn submit(
     let key = idempotency_key(request.headers())?;
     let (mut details, files) = if multipart::is_multipart(&request) {
         let user_agent = submission::user_agent(request.headers());
-        let form = multipart::read(&app, request, &submission::PARTS).await?;
+        let form = multipart::read::<SubmitProof>(&app, request).await?;
         let details = submission::details(&form, &user_agent)?;
         (details, Sent::Files(submission::files_by_type(form)))
     } else {
@@ -139,22 +125,41 @@ impl Sent {
     }
 }
 
-fn simulated(bytes: &Bytes) -> Result<(SubmissionDetails, Sent), ApiError> {
-    let object = json::object(bytes).map_err(ApiError::Validation)?;
-    let mut fields = Fields::of(&object);
-    let latitude = fields.optional_number("gps_latitude", field::latitude);
-    let longitude = fields.optional_number("gps_longitude", field::longitude);
-    let distinct = |types: Vec<ProofType>| {
+/// Where the simulated worker says it was, and what it sends.
+pub struct SimulateProof {
+    gps: Option<Point>,
+    types: Option<Vec<ProofType>>,
+}
+
+const TYPES: ListRule<ProofType> = ListRule {
+    min: 0,
+    unique: true,
+    check: |types| {
         rules::distinct(&types)?;
         Ok(types)
-    };
-    let types = fields.optional_list("types", ProofType::rule, distinct);
-    if latitude.is_some() != longitude.is_some() {
-        fields.refuse("gps_longitude", "must be given together with gps_latitude");
+    },
+};
+
+impl RequestBody for SimulateProof {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let gps = fields.optional_point("gps_latitude", "gps_longitude");
+        let types = fields
+            .doc("All that the task asks for when left out.")
+            .optional_choices("types", &TYPES);
+        Some(Self { gps, types })
     }
-    fields.finish()?;
+}
+
+request_bodies! {
+    /// Where the simulated worker says it was, and what it sends. The position is required unless
+    /// the task asks for a signature only.
+    SimulateProof = json!({"gps_latitude": 40.7163, "gps_longitude": -73.9595});
+}
+
+fn simulated(bytes: &Bytes) -> Result<(SubmissionDetails, Sent), ApiError> {
+    let SimulateProof { gps, types } = body::parse(bytes)?;
     let details = SubmissionDetails {
-        gps: Point::from_pair(latitude, longitude),
+        gps,
         accuracy_meters: None,
         device_info: SIMULATED_DEVICE.to_owned(),
         submission_id: None,

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::openapi::{IdempotencyKeyHeader, PageLimit, PageOffset, errors};
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::IdPath;
 use crate::api::request::query::DeliveriesQuery;
@@ -97,12 +97,12 @@ impl DeliveryBody {
     params(
         ("status" = inline(Option<DeliveryStatus>), Query, description = "Only with this status"),
         ("event" = inline(Option<EventType>), Query, description = "Only of this type"),
-        ("limit" = inline(Option<PageLimit>), Query,
-            description = "Page size, 20 when left out; more than 100 is served as 100"),
-        ("offset" = inline(Option<PageOffset>), Query, description = "How many to skip"),
+        ("limit" = inline(Option<parameters::PageLimit>), Query,
+            description = "Page size. More than 100 is served as 100"),
+        ("offset" = inline(Option<parameters::PageOffset>), Query, description = "How many objects to skip"),
     ),
     responses((status = 200, description = "A page of deliveries", body = DeliveryList),
-        errors::Common, errors::Query)
+        groups::Developer, groups::Query)
 )]
 pub async fn list(
     State(app): State<App>,
@@ -127,9 +127,9 @@ pub async fn list(
 #[utoipa::path(
     get, path = "/v1/account/webhook/deliveries/{id}", tag = "Webhooks",
     operation_id = "getDelivery",
-    params(("id" = String, Path, description = "Id of the delivery")),
+    params(("id" = inline(parameters::EventId), Path, description = "Delivery ID, which is the ID of its event")),
     responses((status = 200, description = "The delivery", body = DeliveryBody),
-        errors::Common, errors::DeliveryNotFound)
+        groups::Developer, errors::DeliveryNotFound)
 )]
 pub async fn get(
     State(app): State<App>,
@@ -148,10 +148,11 @@ pub async fn get(
 #[utoipa::path(
     post, path = "/v1/account/webhook/deliveries/{id}/redeliver", tag = "Webhooks",
     operation_id = "redeliver",
-    params(("id" = String, Path, description = "Id of the delivery"), IdempotencyKeyHeader),
+    params(("id" = inline(parameters::EventId), Path, description = "Delivery ID, which is the ID of its event"), IdempotencyKeyHeader),
     responses((status = 200, description = "It is on its way", body = DeliveryBody),
-        errors::Common, errors::Body, errors::Idempotency, errors::DeliveryNotFound,
-        errors::WebhookNotConfigured)
+        groups::Developer, groups::Body, groups::Idempotency, errors::DeliveryNotFound,
+        errors::WebhookNotConfigured,
+        errors::WebhookDisabled)
 )]
 pub async fn redeliver(
     State(app): State<App>,

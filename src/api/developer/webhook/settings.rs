@@ -7,11 +7,12 @@ use utoipa::ToSchema;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::openapi::{IdempotencyKeyHeader, errors};
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups};
 use crate::api::request::body;
-use crate::api::request::fields::Fields;
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::response::json::Answer;
+use crate::domain::rules::ListRule;
 use crate::domain::{Attempt, EventId, EventType, Owner, Timestamp, WebhookSecret};
 use crate::outbound::EndpointUrl;
 use crate::store::{Endpoint, StoreError, Tx};
@@ -19,16 +20,38 @@ use crate::views::examples::WebhookExample;
 use crate::views::{task, to_json};
 use crate::{ambient, usecases};
 
-/// Where events go, and which.
-#[derive(ToSchema)]
-#[schema(example = json!(WebhookExample::Put.value()))]
-#[allow(dead_code, reason = "documents the body that `put` reads")]
 pub struct PutWebhook {
-    /// HTTPS, to a public address.
-    #[schema(min_length = 1, max_length = 2000)]
-    url: String,
-    /// All events when left out or empty.
-    events: Option<Vec<EventType>>,
+    url: EndpointUrl,
+    events: Vec<EventType>,
+}
+
+impl RequestBody for PutWebhook {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let url = fields
+            .doc("Where events are sent. Must be HTTPS and lead to a public address.")
+            .text("url", &EndpointUrl::RULE);
+        let events = fields
+            .doc("The event types to send. All when left out or empty.")
+            .optional_choices("events", &EVENTS);
+        Some(Self {
+            url: url?,
+            events: events.unwrap_or_default(),
+        })
+    }
+}
+
+/// Stored in the order of the enum; a repeated type counts once.
+const EVENTS: ListRule<EventType> = ListRule {
+    min: 0,
+    unique: false,
+    check: |events| {
+        let wanted = EventType::ALL.iter().filter(|event| events.contains(event));
+        Ok(wanted.copied().collect())
+    },
+};
+
+request_bodies! {
+    PutWebhook = WebhookExample::Put.value();
 }
 
 #[derive(Serialize, ToSchema)]
@@ -81,7 +104,7 @@ impl From<Option<Endpoint>> for WebhookState {
 #[utoipa::path(
     get, path = "/v1/account/webhook", tag = "Webhooks", operation_id = "getWebhook",
     responses((status = 200, description = "Where events go", body = WebhookState),
-        errors::Common)
+        groups::Developer)
 )]
 pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
     let account = caller.owner().account;
@@ -97,26 +120,20 @@ pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiEr
     put, path = "/v1/account/webhook", tag = "Webhooks", operation_id = "putWebhook",
     request_body = PutWebhook,
     responses((status = 200, description = "The webhook", body = WebhookWithSecret),
-        errors::Common, errors::Body)
+        groups::Developer, groups::Body)
 )]
 pub async fn put(
     State(app): State<App>,
     caller: Caller,
     request: Request,
 ) -> Result<Answer, ApiError> {
-    let object = body::object(request, app.timeouts).await?;
-    let mut fields = Fields::of(&object);
-    let url = fields.text("url", EndpointUrl::rule);
-    let events = fields.optional_list("events", EventType::rule, distinct);
-    if let Some(url) = &url
-        && let Err(fault) = app.outbound.check(url).await
-    {
-        fields.refuse("url", &fault);
-    }
-    fields.finish()?;
-    let url = url.ok_or_else(|| ApiError::invalid("url", "is required"))?;
+    let PutWebhook { url, events } = body::json(request, app.timeouts).await?;
+    app.outbound
+        .check(&url)
+        .await
+        .map_err(|message| ApiError::invalid("url", &message))?;
     let (account, clock) = (caller.owner().account, app.clock.clone());
-    let (url, events) = (url.as_str().to_owned(), events.unwrap_or_default());
+    let url = url.as_str().to_owned();
     let (set_url, set_events) = (url.clone(), events.clone());
     let (new, by) = (WebhookSecret::new(&ambient::random()), caller.by());
     let set = app.store.write(move |tx| {
@@ -130,19 +147,13 @@ pub async fn put(
     })
 }
 
-/// An event named twice is told once.
-fn distinct(events: Vec<EventType>) -> Result<Vec<EventType>, String> {
-    let wanted = EventType::ALL.iter().filter(|event| events.contains(event));
-    Ok(wanted.copied().collect())
-}
-
 /// Remove the webhook
 ///
 /// What was not delivered yet is given up. Events can still be read.
 #[utoipa::path(
     delete, path = "/v1/account/webhook", tag = "Webhooks", operation_id = "deleteWebhook",
     responses((status = 200, description = "There is none any more", body = WebhookState),
-        errors::Common)
+        groups::Developer)
 )]
 pub async fn delete(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
     let (account, clock) = (caller.owner().account, app.clock.clone());
@@ -160,7 +171,7 @@ pub async fn delete(State(app): State<App>, caller: Caller) -> Result<Answer, Ap
     post, path = "/v1/account/webhook/rotate_secret", tag = "Webhooks",
     operation_id = "rotateWebhookSecret", params(IdempotencyKeyHeader),
     responses((status = 200, description = "The webhook", body = WebhookWithSecret),
-        errors::Common, errors::Body, errors::Idempotency, errors::WebhookNotConfigured)
+        groups::Developer, groups::Body, groups::Idempotency, errors::WebhookNotConfigured)
 )]
 pub async fn rotate_secret(
     State(app): State<App>,
@@ -218,7 +229,7 @@ impl TestDelivery {
     post, path = "/v1/account/webhook/test", tag = "Webhooks", operation_id = "testWebhook",
     params(IdempotencyKeyHeader),
     responses((status = 200, description = "How it went", body = TestDelivery),
-        errors::Common, errors::Body, errors::Idempotency, errors::WebhookNotConfigured)
+        groups::Developer, groups::Body, groups::Idempotency, errors::WebhookNotConfigured)
 )]
 pub async fn test(State(app): State<App>, caller: Caller, post: Post) -> Result<Answer, ApiError> {
     post.expect_no_fields()?;

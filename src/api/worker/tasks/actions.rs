@@ -1,18 +1,19 @@
 //! POST /v1/worker/tasks/{id}/accept, /start, /release and /dispute
 
 use axum::extract::State;
-use utoipa::ToSchema;
+use serde_json::json;
 
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::openapi::{IdempotencyKeyHeader, errors};
-use crate::api::request::fields::Fields;
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::TaskPath;
 use crate::api::response::json::Answer;
 use crate::api::worker::tasks::own::OwnTask;
-use crate::domain::{Action, Task, TaskId, Timestamp, rules};
+use crate::domain::tasks::dispute;
+use crate::domain::{Action, Task, TaskId, Timestamp};
 use crate::store::{StoreError, Tx};
 use crate::usecases::{self, UseCaseError};
 use crate::views::to_json;
@@ -38,10 +39,10 @@ async fn make(
 /// than four other open tasks. Of several who try, one gets it.
 #[utoipa::path(
     post, path = "/v1/worker/tasks/{id}/accept", tag = "Workers", operation_id = "acceptTask",
-    params(("id" = String, Path, description = "Task id"), IdempotencyKeyHeader),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
     responses((status = 200, description = "The task is the worker's", body = OwnTask),
-        errors::Common, errors::Body, errors::Idempotency, errors::NotEligible, errors::TaskNotFound,
-        errors::InvalidTaskStateOrInFlight)
+        groups::Worker, groups::Body, groups::Idempotency, errors::WorkerNotEligible, errors::TaskNotFound,
+        errors::InvalidTaskState)
 )]
 pub async fn accept(
     State(app): State<App>,
@@ -61,10 +62,10 @@ pub async fn accept(
 /// Begin a task
 #[utoipa::path(
     post, path = "/v1/worker/tasks/{id}/start", tag = "Workers", operation_id = "startTask",
-    params(("id" = String, Path, description = "Task id"), IdempotencyKeyHeader),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
     responses((status = 200, description = "The task is in progress", body = OwnTask),
-        errors::Common, errors::Body, errors::Idempotency, errors::TaskNotFound,
-        errors::InvalidTaskStateOrInFlight)
+        groups::Worker, groups::Body, groups::Idempotency, errors::TaskNotFound,
+        errors::InvalidTaskState)
 )]
 pub async fn start(
     State(app): State<App>,
@@ -85,10 +86,10 @@ pub async fn start(
 /// Others can take it again. Attempts that were used stay used.
 #[utoipa::path(
     post, path = "/v1/worker/tasks/{id}/release", tag = "Workers", operation_id = "releaseTask",
-    params(("id" = String, Path, description = "Task id"), IdempotencyKeyHeader),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
     responses((status = 200, description = "The task is posted again", body = OwnTask),
-        errors::Common, errors::Body, errors::Idempotency, errors::TaskNotFound,
-        errors::InvalidTaskStateOrInFlight)
+        groups::Worker, groups::Body, groups::Idempotency, errors::TaskNotFound,
+        errors::InvalidTaskState)
 )]
 pub async fn release(
     State(app): State<App>,
@@ -104,13 +105,23 @@ pub async fn release(
     .await
 }
 
-/// Why the rejection is wrong.
-#[derive(ToSchema)]
-#[schema(example = json!({"statement": "The photo shows the opening hours, to the left of the door."}))]
-#[allow(dead_code, reason = "documents the body that `dispute` reads")]
-pub struct Dispute {
-    #[schema(min_length = 1, max_length = 2000)]
+pub struct DisputeTask {
     statement: Option<String>,
+}
+
+impl RequestBody for DisputeTask {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let statement = fields
+            .doc("Why the rejection is wrong.")
+            .optional_text("statement", &dispute::STATEMENT);
+        Some(Self { statement })
+    }
+}
+
+request_bodies! {
+    DisputeTask = json!({
+        "statement": "The photo shows the opening hours, to the left of the door.",
+    });
 }
 
 /// Contest a rejection
@@ -118,21 +129,19 @@ pub struct Dispute {
 /// Within 72 hours; an admin decides.
 #[utoipa::path(
     post, path = "/v1/worker/tasks/{id}/dispute", tag = "Workers", operation_id = "disputeTask",
-    params(("id" = String, Path, description = "Task id"), IdempotencyKeyHeader),
-    request_body = Dispute,
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
+    request_body = DisputeTask,
     responses((status = 200, description = "The task is disputed", body = OwnTask),
-        errors::Common, errors::Body, errors::Idempotency, errors::TaskNotFound,
-        errors::InvalidTaskStateOrInFlight)
+        groups::Worker, groups::Body, groups::Idempotency, errors::TaskNotFound,
+        errors::InvalidTaskState)
 )]
-pub async fn dispute(
+pub async fn contest(
     State(app): State<App>,
     caller: WorkerCaller,
     path: TaskPath,
     post: Post,
 ) -> Result<Answer, ApiError> {
-    let mut fields = Fields::of(&post.body);
-    let statement = fields.optional_text("statement", |text| rules::text(text, 1, 2_000));
-    fields.finish()?;
+    let DisputeTask { statement } = post.read()?;
     let (worker, id) = (caller.worker.id, path.id()?);
     let windows = *app.scheduler.windows();
     make(&app, &caller, post, move |tx, now| {

@@ -1,6 +1,5 @@
 //! GET /v1/worker/available_tasks
 
-use crate::views::examples::WorkerExample;
 use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -8,14 +7,15 @@ use utoipa::ToSchema;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::openapi::{PageLimit, errors};
+use crate::api::openapi::{groups, parameters};
 use crate::api::request::query::AvailableQuery;
 use crate::api::response::json::Answer;
 use crate::api::response::page::{CursorList, CursorMeta};
-use crate::domain::Timestamp;
 use crate::domain::geo::{Point, to_decimeter};
 use crate::domain::tasks::{Category, Priority, ProofType, Skill, TaskType};
+use crate::domain::{SearchOrder, Timestamp};
 use crate::usecases::{self, Found, Search};
+use crate::views::examples::WorkerExample;
 
 type AvailableTaskPage = CursorList<AvailableTask>;
 
@@ -84,16 +84,16 @@ impl From<Found> for AvailableTask {
 #[utoipa::path(
     get, path = "/v1/worker/available_tasks", tag = "Workers", operation_id = "findTasks",
     params(
-        ("latitude" = Option<f64>, Query, description = "With longitude; home when left out"),
-        ("longitude" = Option<f64>, Query, description = "With latitude"),
-        ("radius_km" = Option<f64>, Query, description = "0.1 to 200; the worker's own when left out"),
+        ("latitude" = inline(Option<parameters::Latitude>), Query, description = "With `longitude`. The home of the worker when left out"),
+        ("longitude" = inline(Option<parameters::Longitude>), Query, description = "With `latitude`"),
+        ("radius_km" = inline(Option<parameters::RadiusKm>), Query, description = "The worker's own radius when left out"),
         ("category" = inline(Option<Category>), Query, description = "Only this category"),
-        ("sort" = Option<String>, Query, description = "`distance` (when left out), `payout` or `newest`"),
-        ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before"),
+        ("sort" = inline(Option<SearchOrder>), Query, description = "`distance` when left out"),
+        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        ("cursor" = inline(Option<parameters::SearchCursor>), Query, description = "`next_cursor` of the previous page"),
     ),
     responses((status = 200, description = "A page of tasks", body = AvailableTaskPage),
-        errors::Common, errors::Query)
+        groups::Worker, groups::Query)
 )]
 pub async fn available(
     State(app): State<App>,

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::openapi::{PageLimit, PageOffset, errors};
+use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
 use crate::api::request::query::PageQuery;
 use crate::api::response::json::Answer;
@@ -86,10 +86,10 @@ impl From<Task> for OwnTask {
 /// List own tasks
 #[utoipa::path(
     get, path = "/v1/worker/tasks", tag = "Workers", operation_id = "listOwnTasks",
-    params(("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
-        ("offset" = inline(Option<PageOffset>), Query, description = "How many to skip")),
+    params(("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        ("offset" = inline(Option<parameters::PageOffset>), Query, description = "How many objects to skip")),
     responses((status = 200, description = "The worker's tasks, newest first", body = OwnTaskList),
-        errors::Common, errors::Query)
+        groups::Worker, groups::Query)
 )]
 pub async fn list(
     State(app): State<App>,
@@ -107,9 +107,9 @@ pub async fn list(
 /// Get an own task
 #[utoipa::path(
     get, path = "/v1/worker/tasks/{id}", tag = "Workers", operation_id = "getOwnTask",
-    params(("id" = String, Path, description = "Task id")),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
     responses((status = 200, description = "The task, with its instructions", body = OwnTask),
-        errors::Common, errors::TaskNotFound)
+        groups::Worker, errors::TaskNotFound)
 )]
 pub async fn get(
     State(app): State<App>,

@@ -60,8 +60,8 @@ fn a_month_ends_where_the_next_begins_to_the_millisecond() {
     ] {
         let month = month(text);
         assert_eq!(month.to_string(), text);
-        assert_eq!(Ok(month.start()), Timestamp::rule(start));
-        assert_eq!(Ok(month.end()), Timestamp::rule(end));
+        assert_eq!(Ok(month.start()), Timestamp::RULE.check(start));
+        assert_eq!(Ok(month.end()), Timestamp::RULE.check(end));
         let dates: Vec<_> = month.dates().collect();
         assert_eq!(dates.len(), days);
         assert_eq!(dates[0], format!("{text}-01"));

@@ -1,0 +1,172 @@
+//! The one table of errors: code, status and meaning. The runtime, the OpenAPI description and the
+//! table in docs/ come from it.
+
+use std::collections::BTreeMap;
+
+use axum::http::StatusCode;
+use utoipa::IntoResponses;
+use utoipa::openapi::{RefOr, Response};
+
+type Responses = BTreeMap<String, RefOr<Response>>;
+
+macro_rules! error_codes {
+    ($($name:ident $code:literal $status:literal $meaning:literal;)+) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum ErrorCode {
+            $($name),+
+        }
+
+        impl ErrorCode {
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $code),+ }
+            }
+
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$name => $meaning),+ }
+            }
+
+            /// As the description names its response.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => stringify!($name)),+ }
+            }
+
+            pub fn status(self) -> StatusCode {
+                let status = match self { $(Self::$name => $status),+ };
+                StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+            }
+        }
+
+        /// For the `responses(...)` of an operation: that it can answer this error.
+        #[allow(dead_code, reason = "not every error is named by an operation")]
+        pub mod can_answer {
+            use super::*;
+
+            $(pub struct $name;
+
+            impl IntoResponses for $name {
+                fn responses() -> Responses {
+                    placeholders([ErrorCode::$name])
+                }
+            })+
+        }
+
+        impl utoipa::PartialSchema for ErrorCode {
+            fn schema() -> RefOr<utoipa::openapi::Schema> {
+                utoipa::openapi::ObjectBuilder::new()
+                    .schema_type(utoipa::openapi::Type::String)
+                    .enum_values(Some([$($code),+]))
+                    .into()
+            }
+        }
+    };
+}
+
+error_codes! {
+    ValidationError "VALIDATION_ERROR" 400 "The request is invalid. `details` names every field and what is wrong with it.";
+    Unauthorized "UNAUTHORIZED" 401 "The key or token is missing, malformed, unknown, expired or revoked.";
+    InvalidCredentials "INVALID_CREDENTIALS" 401 "The e-mail address or the password is wrong.";
+    AccountSuspended "ACCOUNT_SUSPENDED" 403 "The account or the worker is suspended.";
+    Forbidden "FORBIDDEN" 403 "The role of the admin key does not allow this.";
+    TaskLimitExceeded "TASK_LIMIT_EXCEEDED" 403 "The monthly task limit of the tier is reached.";
+    TestModeOnly "TEST_MODE_ONLY" 403 "This works with a test key only.";
+    UrlExpired "URL_EXPIRED" 403 "The signed URL has expired. List the proofs again to get a fresh one.";
+    UrlInvalid "URL_INVALID" 403 "The signed URL was altered.";
+    WorkerNotEligible "WORKER_NOT_ELIGIBLE" 403 "The worker may not accept this task. The message says why.";
+    AccountNotFound "ACCOUNT_NOT_FOUND" 404 "There is no such account.";
+    DeliveryNotFound "DELIVERY_NOT_FOUND" 404 "There is no such webhook delivery.";
+    DisputeNotFound "DISPUTE_NOT_FOUND" 404 "The task was never disputed.";
+    ItemNotFound "ITEM_NOT_FOUND" 404 "There is no such item in the review queue.";
+    JobNotFound "JOB_NOT_FOUND" 404 "There is no such dead job.";
+    KeyNotFound "KEY_NOT_FOUND" 404 "There is no such API key.";
+    NotFound "NOT_FOUND" 404 "There is nothing at this path.";
+    ProofNotFound "PROOF_NOT_FOUND" 404 "There is no such proof of this task.";
+    TaskNotFound "TASK_NOT_FOUND" 404 "There is no such task, or it belongs to another account.";
+    WorkerNotFound "WORKER_NOT_FOUND" 404 "There is no such worker.";
+    MethodNotAllowed "METHOD_NOT_ALLOWED" 405 "The path does not take this method. `Allow` names those it takes.";
+    RequestTimeout "REQUEST_TIMEOUT" 408 "The body did not arrive in time.";
+    EmailTaken "EMAIL_TAKEN" 409 "The e-mail address is in use.";
+    IdempotencyInFlight "IDEMPOTENCY_IN_FLIGHT" 409 "A request with this Idempotency-Key is still in progress.";
+    InvalidAccountState "INVALID_ACCOUNT_STATE" 409 "The status of the account does not allow this.";
+    InvalidTaskState "INVALID_TASK_STATE" 409 "The status of the task does not allow this.";
+    InvalidWorkerState "INVALID_WORKER_STATE" 409 "The status of the worker does not allow this.";
+    ItemClaimed "ITEM_CLAIMED" 409 "Another admin has claimed the item.";
+    ItemClosed "ITEM_CLOSED" 409 "The item was decided already.";
+    PayoutNotFailed "PAYOUT_NOT_FAILED" 409 "No payout for this task has failed permanently.";
+    TasksOpen "TASKS_OPEN" 409 "The account still has open tasks, or money is still moving.";
+    WebhookDisabled "WEBHOOK_DISABLED" 409 "The webhook is disabled. Set it again to enable it.";
+    WebhookNotConfigured "WEBHOOK_NOT_CONFIGURED" 409 "The account has no webhook.";
+    FileTooLarge "FILE_TOO_LARGE" 413 "The file is larger than its type allows.";
+    PayloadTooLarge "PAYLOAD_TOO_LARGE" 413 "The body is too large.";
+    IdempotencyMismatch "IDEMPOTENCY_MISMATCH" 422 "The Idempotency-Key was used for a different request.";
+    RateLimited "RATE_LIMITED" 429 "Too many requests. Retry after the seconds in `Retry-After`.";
+    Internal "INTERNAL" 500 "Something went wrong on our side. If this persists, contact the operator with the request ID.";
+    PaymentUnavailable "PAYMENT_UNAVAILABLE" 503 "The payment processor cannot be reached. Nothing was changed; retry later.";
+    Unavailable "UNAVAILABLE" 503 "The service cannot do this right now. Retry, with the same Idempotency-Key if you sent one.";
+}
+
+impl serde::Serialize for ErrorCode {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl utoipa::ToSchema for ErrorCode {}
+
+/// Several codes can have the same status, and an operation can name a status once. So each is named
+/// by status and code here, and `openapi::finish` puts those of a status together.
+fn placeholders(codes: impl IntoIterator<Item = ErrorCode>) -> Responses {
+    let placeholder = |code: ErrorCode| {
+        let key = format!("{} {}", code.status().as_u16(), code.as_str());
+        (key, RefOr::T(Response::new(code.meaning())))
+    };
+    codes.into_iter().map(placeholder).collect()
+}
+
+macro_rules! groups {
+    ($($(#[$doc:meta])* $group:ident = $($code:ident),+;)+) => { $(
+        $(#[$doc])*
+        pub struct $group;
+
+        impl IntoResponses for $group {
+            fn responses() -> Responses {
+                placeholders([$(ErrorCode::$code),+])
+            }
+        }
+    )+ };
+}
+
+/// Errors that many operations share.
+pub mod groups {
+    use super::*;
+
+    groups! {
+        /// Of every request that needs no key.
+        Anybody = RateLimited, Internal, Unavailable;
+        /// Of every request with an API key.
+        Developer = Unauthorized, AccountSuspended, RateLimited, Internal, Unavailable;
+        /// Of every request with a worker's token.
+        Worker = Unauthorized, AccountSuspended, RateLimited, Internal, Unavailable;
+        /// Of every request with an admin key.
+        Admin = Unauthorized, Forbidden, RateLimited, Internal, Unavailable;
+        /// Of every request with a body.
+        Body = ValidationError, RequestTimeout, PayloadTooLarge;
+        /// Of every request with query parameters.
+        Query = ValidationError;
+        /// Of every POST with an Idempotency-Key.
+        Idempotency = IdempotencyInFlight, IdempotencyMismatch;
+    }
+}
+
+/// The table as Markdown, for docs/.
+pub fn markdown_table() -> String {
+    let mut codes = ErrorCode::ALL.to_vec();
+    codes.sort_by_key(|code| (code.status().as_u16(), code.as_str()));
+    let mut table = "| Code | Status | Meaning |\n|---|---|---|\n".to_owned();
+    for code in codes {
+        let (status, meaning) = (code.status().as_u16(), code.meaning());
+        table.push_str(&format!("| `{}` | {status} | {meaning} |\n", code.as_str()));
+    }
+    table
+}
