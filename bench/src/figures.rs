@@ -7,29 +7,14 @@ use std::time::Duration;
 
 use crate::bed::{Bed, Engine};
 use crate::fill::{Accounts, Filled};
+use crate::limit::{Limit, in_turns};
 use crate::load::{Load, Sample};
 use crate::options::{CONNECTIONS, Options, ROUNDS};
 use crate::pgbench::Pgbench;
 use crate::raw_sqlite::RawSqlite;
-use crate::report::{Figure, Report};
+use crate::report::{Figure, Report, count};
 use crate::server::Process;
 use crate::{Result, constant, http, lives};
-
-/// The most that can be had: measured in turns with the server.
-pub trait Limit {
-    fn name(&self) -> String;
-    fn round(&mut self, length: Duration) -> Result<Sample>;
-}
-
-impl Limit for Load {
-    fn name(&self) -> String {
-        "the HTTP stack answering a constant".to_owned()
-    }
-
-    fn round(&mut self, length: Duration) -> Result<Sample> {
-        self.run(length)
-    }
-}
 
 /// What the server did on a database that held little, to compare with later.
 #[derive(Default)]
@@ -122,26 +107,6 @@ fn own_tasks(bed: &Bed, address: SocketAddr) -> Result<Vec<Vec<u8>>> {
         requests.extend(ids.map(|id| http::get(&format!("/v1/tasks/{id}"), key)));
     }
     Ok(requests)
-}
-
-/// Measures a load and its limit by turns.
-pub fn in_turns(
-    options: &Options,
-    name: &str,
-    mut load: impl FnMut(Duration) -> Result<Sample>,
-    limit: &mut dyn Limit,
-) -> Result<(Sample, Sample)> {
-    let (mut measured, mut most) = (Sample::default(), Sample::default());
-    for round in 1..=ROUNDS {
-        most.add(limit.round(options.round())?);
-        measured.add(load(options.round())?);
-        eprintln!(
-            "bench: {name}, round {round}: {:.0}/s, limit {:.0}/s",
-            measured.last_rate(),
-            most.last_rate()
-        );
-    }
-    Ok((measured, most))
 }
 
 /// From the start of the process to its first answers, on the full database.
@@ -283,27 +248,4 @@ fn memory(bed: &mut Bed, accounts: &Accounts, report: &mut Report) -> Result<()>
         report.add(Figure::megabytes(bed.name(), &name, megabytes).at_most(LIMIT));
     }
     Ok(())
-}
-
-/// 1000000 as 1,000,000.
-pub fn count(number: i64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn digits_come_in_threes() {
-        assert_eq!(super::count(7), "7");
-        assert_eq!(super::count(900), "900");
-        assert_eq!(super::count(1_000_000), "1,000,000");
-    }
 }

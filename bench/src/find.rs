@@ -5,18 +5,19 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
+use legwork::domain::Tier;
 use legwork::domain::geo::{Point, Square};
-use legwork::domain::task::TaskType;
-use legwork::domain::{Tier, pricing};
+use legwork::domain::tasks::TaskType;
+use legwork::domain::tasks::pricing;
 use rusqlite::{Connection, params};
 
 use crate::bed::Bed;
-use crate::figures::count;
 use crate::fill::sqlite_columns;
 use crate::load::{Load, Sample};
 use crate::options::{FEW_TASKS, Options, ROUNDS};
 use crate::pgbench;
 use crate::postgres::Database;
+use crate::report::count;
 use crate::report::{Figure, Report};
 use crate::site::Site;
 use crate::town::{Ground, new_task};

@@ -6,22 +6,24 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use legwork::api::Shutdown;
 use legwork::files::{Files, FilesLocation};
 use legwork::jobs::{Channels, Jobs};
 use legwork::outbound::{Outbound, OutboundSettings};
 use legwork::push::Vapid;
-use legwork::usecases::{self, LedgerReport};
+use legwork::shutdown::Shutdown;
+use legwork::usecases;
+use legwork::usecases::LedgerReport;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use crate::Result;
 use crate::bed::Bed;
-use crate::figures::{Limit, in_turns};
+use crate::limit::{Limit, in_turns};
 use crate::load::{Sample, Window};
 use crate::options::{CONNECTIONS, Options};
 use crate::report::{Figure, Report};
-use crate::town::{Deed, Ground, People, Town, text};
+use crate::town::{Deed, Ground, People, Town};
+use crate::watch::text;
 use crate::writes::{Meter, Writes, metric};
 
 /// A life takes a few hundredths of a second, on a busy machine a few tenths, and all begin at the

@@ -13,6 +13,7 @@ mod figures;
 mod fill;
 mod find;
 mod http;
+mod limit;
 mod lives;
 mod load;
 mod machine;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::Result;
 use crate::bed::{Bed, Engine};
 use crate::creation::{self, Cell, EVENTS, NUMBER, Own, Step};
-use crate::figures::Limit;
+use crate::limit::Limit;
 use crate::load::Sample;
 use crate::options::{ACCOUNTS, CONNECTIONS};
 use crate::postgres::Database;

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Statement, params};
 use crate::Result;
 use crate::bed::Bed;
 use crate::creation::{self, Cell, EVENTS, Own, Step};
-use crate::figures::Limit;
+use crate::limit::Limit;
 use crate::load::Sample;
 use crate::options::CONNECTIONS;
 

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use crate::figures::count;
 use crate::load::Sample;
 use crate::machine;
 use crate::options::{ACCOUNTS, CONNECTIONS, Options, ROUNDS};
@@ -324,5 +323,28 @@ impl Report {
         }
         lines.extend(self.notes.iter().cloned());
         lines
+    }
+}
+
+/// 1000000 as 1,000,000.
+pub fn count(number: i64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn digits_come_in_threes() {
+        assert_eq!(super::count(7), "7");
+        assert_eq!(super::count(900), "900");
+        assert_eq!(super::count(1_000_000), "1,000,000");
     }
 }

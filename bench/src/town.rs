@@ -5,21 +5,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use legwork::ambient::{self, Clock};
-use legwork::domain::task::{Category, Location as Place, Priority, ProofType, Skill, TaskType};
-use legwork::domain::worker::DEFAULT_RADIUS_KM;
+use legwork::ambient;
+use legwork::ambient::Clock;
+use legwork::domain::tasks::{Category, Location as Place, Priority, ProofType, Skill, TaskType};
+use legwork::domain::workers::DEFAULT_RADIUS_KM;
 use legwork::domain::{
-    AccountStatus, Action, By, Environment, JobKind, JobName, NewAccount, NewTask, NewWorker,
+    AccountStatus, Action, Actor, Environment, JobKind, JobName, NewAccount, NewTask, NewWorker,
     Owner, PaymentMethod, Secret, TaskId, Tier, Timestamp, Worker, WorkerId, WorkerStatus,
 };
 use legwork::payments::{Processor, Sandbox};
 use legwork::store::{KeyHolder, Location, Store, StoreError};
-use legwork::usecases::{self, Funding, OpenedAccount, Refusal};
+use legwork::usecases;
+use legwork::usecases::{Funding, OpenedAccount, UseCaseError};
 
 use crate::bed::{Bed, DESCRIPTION, Engine, INSTRUCTIONS, TITLE};
 use crate::options::ACCOUNTS;
 use crate::postgres::Database;
-use crate::watch::Watch;
+use crate::watch::{Watch, text};
 
 /// What the server takes when nobody says otherwise.
 const CONNECTIONS_TO_POSTGRES: usize = 16;
@@ -129,8 +131,8 @@ impl Town {
             updated_at: self.clock.now(),
         };
         let write = self.store.write(move |tx| {
-            usecases::create_account(tx, &opened, &By::COMMAND_LINE)?;
-            Ok::<_, Refusal>(tx.put_payment_method(holder.owner, &method)?)
+            usecases::create_account(tx, &opened, &Actor::COMMAND_LINE)?;
+            Ok::<_, UseCaseError>(tx.put_payment_method(holder.owner, &method)?)
         });
         write.await.map_err(text)?;
         Ok(holder)
@@ -154,7 +156,7 @@ impl Town {
         let notice = completed.await.map_err(text)?;
         let write = self
             .store
-            .write(move |tx| usecases::receive_sandbox_notice(tx, &notice, now));
+            .write(move |tx| usecases::receive_sandbox_event(tx, &notice, now));
         write.await.map_err(text)?;
         Ok(worker)
     }
@@ -237,9 +239,9 @@ impl Town {
 
     async fn act(&self, owner: Owner, task: TaskId, action: Action) -> Result<(), String> {
         let clock = self.clock.clone();
-        let write = self
-            .store
-            .write(move |tx| usecases::act(tx, owner, task, action, By::SERVICE, clock.now()));
+        let write = self.store.write(move |tx| {
+            usecases::transition(tx, owner, task, action, Actor::SERVICE, clock.now())
+        });
         write.await.map(drop).map_err(text)
     }
 }
@@ -266,9 +268,4 @@ pub fn new_task() -> NewTask {
         proof_types: vec![ProofType::Photo, ProofType::Video],
         metadata: r#"{"order":"A-10293","campaign":"autumn","attempt":1}"#.to_owned(),
     }
-}
-
-/// Errors cross threads as what they say.
-pub fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use legwork::domain::task::ProofType;
+use legwork::domain::tasks::ProofType;
 use legwork::domain::{NewTask, TaskId};
 use legwork::media;
 

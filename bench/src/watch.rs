@@ -10,7 +10,6 @@ use legwork::store::{ListedJob, Store, StoreError};
 use tokio::sync::oneshot;
 
 use crate::options::CONNECTIONS;
-use crate::town::text;
 
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// Nobody waits longer for a job; one that was tried again takes a few seconds.
@@ -99,4 +98,9 @@ fn verdict(jobs: &Result<HashMap<JobName, ListedJob>, String>, name: &JobName) -
             Some(_) => None,
         },
     }
+}
+
+/// Errors cross threads as what they say.
+pub fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
 }

@@ -1,74 +1,44 @@
 //! The interface over HTTP: requests read, use cases called, answers written. No SQL, no rules.
 
-mod account;
 mod admin;
-mod answer;
-mod authentication;
-mod body;
-mod deliveries;
-mod disputes;
-mod edge;
+mod developer;
 mod error;
-mod event_stream;
-mod events;
-mod evidence;
-mod fields;
-mod files;
-mod funding;
-mod health;
-mod history;
-mod hooks;
-mod idempotency;
-mod json;
-mod key_use;
-mod keys;
+mod middleware;
 mod openapi;
-mod openapi_examples;
-mod path;
-mod payment_method;
-mod payments;
-mod proofs;
-mod push_subscriptions;
-mod query;
-mod rate_limit;
+mod processor;
+mod public;
+mod request;
+mod response;
 mod router;
 mod server;
-mod sign_in_limits;
-mod span;
-mod submitting;
-mod task_requests;
-mod tasks;
-mod test_clock;
-mod test_helpers;
-mod upkeep;
-mod uploads;
-mod webhook;
-mod worker_proofs;
-mod worker_tasks;
-mod workers;
+mod worker;
 
 use std::sync::Arc;
 
+use axum::http::HeaderValue;
 use metrics_exporter_prometheus::PrometheusHandle;
+use middleware::rate_limits::RateLimits;
+use middleware::sign_in_limits::SignInLimits;
+use middleware::stream_limits::StreamLimits;
 use opentelemetry_sdk::trace::SdkTracer;
-
-pub use key_use::KeyUse;
-pub use openapi::document as openapi_document;
-pub use router::{AdminRoute, admin_routes, metrics_router, router};
-pub use server::{Shutdown, Timeouts, serve};
-pub use upkeep::{forget, sweep_files, upkeep};
+use request::idempotency::InFlight;
 
 use crate::ambient::Clock;
-use crate::clockwork::Clockwork;
 use crate::files::Files;
+use crate::maintenance::KeyUse;
 use crate::outbound::Outbound;
 use crate::payments::Payments;
+use crate::scheduler::Scheduler;
+use crate::shutdown::Shutdown;
 use crate::store::Store;
+use crate::submission::Submissions;
 use crate::webhooks::Webhooks;
-use event_stream::Streams;
-use idempotency::InFlight;
-use rate_limit::RateLimits;
-use sign_in_limits::SignInLimits;
+
+pub use router::{AdminRoute, admin_routes, metrics_router, openapi_document, router};
+pub use server::{Timeouts, serve};
+
+/// The content type of all that the API answers, files and pages aside.
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// What every handler may use.
 #[derive(Clone)]
@@ -79,20 +49,21 @@ pub struct Parts {
     pub clock: Clock,
     pub payments: Payments,
     pub files: Files,
+    pub submissions: Submissions,
     pub webhooks: Webhooks,
-    pub clockwork: Clockwork,
+    pub scheduler: Scheduler,
     pub outbound: Outbound,
     /// With which browsers subscribe to notices.
     pub push_key: String,
     pub shutdown: Shutdown,
     pub metrics: PrometheusHandle,
-    pub key_use: KeyUse,
+    pub key_use: Arc<KeyUse>,
     pub timeouts: Timeouts,
     tracer: Option<SdkTracer>,
     rate_limits: Option<RateLimits>,
     sign_in_limits: SignInLimits,
     in_flight: InFlight,
-    streams: Streams,
+    streams: StreamLimits,
 }
 
 /// What an app is made of.
@@ -102,7 +73,7 @@ pub struct Wiring {
     pub payments: Payments,
     pub files: Files,
     pub webhooks: Webhooks,
-    pub clockwork: Clockwork,
+    pub scheduler: Scheduler,
     pub outbound: Outbound,
     pub push_key: String,
     pub shutdown: Shutdown,
@@ -115,25 +86,37 @@ pub struct Wiring {
 
 impl App {
     pub fn new(wiring: Wiring) -> Self {
+        let (store, files, clock) = (&wiring.store, &wiring.files, &wiring.clock);
         Self(Arc::new(Parts {
+            submissions: Submissions::new(store.clone(), files.clone(), clock.clone()),
             store: wiring.store,
             clock: wiring.clock,
             payments: wiring.payments,
             files: wiring.files,
             webhooks: wiring.webhooks,
-            clockwork: wiring.clockwork,
+            scheduler: wiring.scheduler,
             outbound: wiring.outbound,
             push_key: wiring.push_key,
             shutdown: wiring.shutdown,
-            streams: Streams::default(),
+            streams: StreamLimits::default(),
             metrics: wiring.metrics,
-            key_use: KeyUse::default(),
+            key_use: Arc::default(),
             timeouts: wiring.timeouts,
             tracer: wiring.tracer,
             rate_limits: wiring.rate_limited.then(RateLimits::default),
             sign_in_limits: SignInLimits::default(),
             in_flight: InFlight::default(),
         }))
+    }
+}
+
+impl App {
+    /// Drops the counters of callers who have their whole quota back.
+    pub fn forget_idle_callers(&self) {
+        if let Some(limits) = &self.rate_limits {
+            limits.forget_idle();
+        }
+        self.sign_in_limits.forget_idle();
     }
 }
 

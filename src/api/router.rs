@@ -10,32 +10,32 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use utoipa_swagger_ui::SwaggerUi;
 
-use super::authentication::{require_admin, require_key, require_worker};
-use super::edge::edge;
-use super::error::ApiError;
-use super::openapi::{Description, close_request_bodies};
-use super::{
-    App, account, admin, deliveries, disputes, event_stream, events, evidence, files, health,
-    history, hooks, keys, payment_method, payments, proofs, push_subscriptions, tasks, test_clock,
-    test_helpers, webhook, worker_proofs, worker_tasks, workers,
-};
+use crate::api::developer::{self, tasks, test_helpers, webhook};
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::{require_admin, require_key, require_worker};
+use crate::api::middleware::edge::edge;
+use crate::api::openapi::{Description, close_request_bodies};
+use crate::api::public::{files, health, stripe_webhook};
+use crate::api::{App, admin, worker};
 use crate::domain::AdminRole;
 use crate::pages::{self, Pages};
 
 /// Routes that need an API key.
 fn with_key() -> OpenApiRouter<App> {
+    use developer::{account, disputes, events, keys, payment_method, payments, proofs};
+
     OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(tasks::create, tasks::list))
-        .routes(routes!(tasks::get, tasks::update))
-        .routes(routes!(tasks::cancel))
-        .routes(routes!(history::get))
-        .routes(routes!(proofs::list))
-        .routes(routes!(proofs::approve))
-        .routes(routes!(proofs::reject))
-        .routes(routes!(evidence::get))
+        .routes(routes!(tasks::create::create, tasks::read::list))
+        .routes(routes!(tasks::read::get, tasks::update::update))
+        .routes(routes!(tasks::cancel::cancel))
+        .routes(routes!(tasks::history::get))
+        .routes(routes!(proofs::list::list))
+        .routes(routes!(proofs::review::approve))
+        .routes(routes!(proofs::review::reject))
+        .routes(routes!(proofs::evidence::get))
         .routes(routes!(payments::get))
         .routes(routes!(payments::ledger))
-        .routes(routes!(disputes::of_developer))
+        .routes(routes!(disputes::get))
         .routes(routes!(account::get, account::delete))
         .routes(routes!(account::usage))
         .routes(routes!(keys::create, keys::list))
@@ -45,45 +45,48 @@ fn with_key() -> OpenApiRouter<App> {
             payment_method::put,
             payment_method::delete
         ))
-        .routes(routes!(webhook::get, webhook::put, webhook::delete))
-        .routes(routes!(webhook::test))
-        .routes(routes!(webhook::rotate_secret))
-        .routes(routes!(deliveries::list))
-        .routes(routes!(deliveries::get))
-        .routes(routes!(deliveries::redeliver))
-        .routes(routes!(events::list))
-        .routes(routes!(event_stream::stream))
         .routes(routes!(
-            test_clock::get,
-            test_clock::advance,
-            test_clock::reset
+            webhook::settings::get,
+            webhook::settings::put,
+            webhook::settings::delete
         ))
-        .routes(routes!(test_helpers::advance))
-        .routes(routes!(test_helpers::submit))
+        .routes(routes!(webhook::settings::test))
+        .routes(routes!(webhook::settings::rotate_secret))
+        .routes(routes!(webhook::deliveries::list))
+        .routes(routes!(webhook::deliveries::get))
+        .routes(routes!(webhook::deliveries::redeliver))
+        .routes(routes!(events::list::list))
+        .routes(routes!(events::stream::stream))
+        .routes(routes!(
+            test_helpers::clock::get,
+            test_helpers::clock::advance,
+            test_helpers::clock::reset
+        ))
+        .routes(routes!(test_helpers::advance::advance))
+        .routes(routes!(test_helpers::proofs::submit))
 }
 
 /// Routes that need a worker's token.
 fn with_worker_token() -> OpenApiRouter<App> {
+    use worker::{disputes, payouts, profile, proofs, push, session, tasks, verification};
+
     OpenApiRouter::new()
-        .routes(routes!(workers::get, workers::update))
-        .routes(routes!(workers::sign_out))
-        .routes(routes!(workers::open_payout_account))
-        .routes(routes!(workers::earnings))
-        .routes(routes!(
-            push_subscriptions::subscribe,
-            push_subscriptions::unsubscribe
-        ))
-        .routes(routes!(push_subscriptions::key))
-        .routes(routes!(worker_tasks::available))
-        .routes(routes!(worker_tasks::list))
-        .routes(routes!(worker_tasks::get))
-        .routes(routes!(worker_tasks::accept))
-        .routes(routes!(worker_tasks::start))
-        .routes(routes!(worker_tasks::release))
-        .routes(routes!(worker_tasks::dispute))
-        .routes(routes!(disputes::of_worker))
-        .routes(routes!(worker_proofs::submit))
-        .routes(routes!(worker_proofs::verification))
+        .routes(routes!(profile::get, profile::update))
+        .routes(routes!(session::sign_out))
+        .routes(routes!(payouts::open_payout_account))
+        .routes(routes!(payouts::earnings))
+        .routes(routes!(push::subscribe, push::unsubscribe))
+        .routes(routes!(push::key))
+        .routes(routes!(tasks::available::available))
+        .routes(routes!(tasks::own::list))
+        .routes(routes!(tasks::own::get))
+        .routes(routes!(tasks::actions::accept))
+        .routes(routes!(tasks::actions::start))
+        .routes(routes!(tasks::actions::release))
+        .routes(routes!(tasks::actions::dispute))
+        .routes(routes!(disputes::get))
+        .routes(routes!(proofs::submit))
+        .routes(routes!(verification::verification))
 }
 
 /// Routes that need an admin key: one list for each role, which is what the list needs.
@@ -98,8 +101,8 @@ fn with_admin_key() -> [(AdminRole, OpenApiRouter<App>); 3] {
 /// What changes nothing.
 fn for_viewers() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(admin::queue::queue))
-        .routes(routes!(admin::queue::item))
+        .routes(routes!(admin::review_queue::list))
+        .routes(routes!(admin::review_queue::item))
         .routes(routes!(admin::accounts::list))
         .routes(routes!(admin::accounts::get))
         .routes(routes!(admin::workers::list))
@@ -107,7 +110,7 @@ fn for_viewers() -> OpenApiRouter<App> {
         .routes(routes!(admin::tasks::list))
         .routes(routes!(admin::tasks::get))
         .routes(routes!(admin::jobs::list))
-        .routes(routes!(admin::notices::list))
+        .routes(routes!(admin::notifications::list))
         .routes(routes!(admin::audit::list))
         .routes(routes!(admin::report::get))
 }
@@ -115,10 +118,10 @@ fn for_viewers() -> OpenApiRouter<App> {
 /// What has to be decided every day.
 fn for_operators() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(admin::queue::claim))
-        .routes(routes!(admin::queue::release))
-        .routes(routes!(admin::queue::note))
-        .routes(routes!(admin::queue::clear))
+        .routes(routes!(admin::review_queue::claim))
+        .routes(routes!(admin::review_queue::release))
+        .routes(routes!(admin::review_queue::note))
+        .routes(routes!(admin::review_queue::clear))
         .routes(routes!(admin::workers::verify))
         .routes(routes!(admin::workers::refuse))
         .routes(routes!(admin::workers::suspend))
@@ -169,8 +172,8 @@ pub fn admin_routes() -> Vec<AdminRoute> {
 /// Routes by which workers come in.
 fn without_token() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(workers::sign_up))
-        .routes(routes!(workers::sign_in))
+        .routes(routes!(worker::session::sign_up))
+        .routes(routes!(worker::session::sign_in))
 }
 
 /// Everything that the main address serves. Metrics are there in local mode only.
@@ -192,7 +195,7 @@ fn open(openapi: OpenApi) -> Router<App> {
     Router::new()
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
-        .route("/hooks/stripe", post(hooks::stripe))
+        .route("/hooks/stripe", post(stripe_webhook::stripe))
         .route("/files/{*key}", get(files::get))
         .merge(SwaggerUi::new("/docs").url("/openapi.json", openapi))
 }
@@ -210,9 +213,12 @@ fn finish(router: Router<App>, app: &App) -> Router {
         .with_state(app.clone())
 }
 
-/// The description of the routes, without serving them.
-pub fn openapi() -> OpenApi {
-    described(None).1
+/// The description of the routes, as committed in `openapi.json`.
+pub fn openapi_document() -> String {
+    let (_, openapi) = described(None);
+    let mut text = openapi.to_pretty_json().unwrap_or_default();
+    text.push('\n');
+    text
 }
 
 /// The routes that are described, each behind the key or token that it needs.

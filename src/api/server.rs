@@ -14,9 +14,10 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower_service::Service;
+
+use crate::shutdown::Shutdown;
 
 /// How long others may take, so that slow ones cannot hold connections for ever.
 #[derive(Clone, Copy, Debug)]
@@ -48,28 +49,6 @@ impl Default for Timeouts {
 
 /// What a connection holds of what it reads: many uploads at once must not add up.
 const MAX_BUFFER: usize = 64 * 1024;
-
-/// Tells every part of the service to stop.
-#[derive(Clone)]
-pub struct Shutdown(watch::Sender<bool>);
-
-impl Default for Shutdown {
-    fn default() -> Self {
-        Self(watch::Sender::new(false))
-    }
-}
-
-impl Shutdown {
-    pub fn start(&self) {
-        self.0.send_replace(true);
-    }
-
-    pub async fn started(&self) {
-        let mut watched = self.0.subscribe();
-        // The sender lives in `self`: waiting cannot fail.
-        let _ = watched.wait_for(|stopping| *stopping).await;
-    }
-}
 
 /// Serves until shutdown, then waits for the requests in flight.
 pub async fn serve(listener: TcpListener, router: Router, shutdown: Shutdown, timeouts: Timeouts) {

@@ -5,25 +5,25 @@ use serde_json::{Value, json};
 
 use super::{Failure, argument, block_on, open_store, say};
 use crate::ambient::Clock;
-use crate::domain::{Account, AccountId, By, NewAccount, Tier, Timestamp, account};
+use crate::domain::{Account, AccountId, Actor, NewAccount, Tier, Timestamp, accounts};
 use crate::settings::Settings;
 use crate::store::Tx;
-use crate::usecases::{self, OpenedAccount, Refusal};
+use crate::usecases::{self, OpenedAccount, UseCaseError};
 
 pub fn create(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
     let new = NewAccount {
-        email: argument(arguments, "email", account::email)?,
-        name: argument(arguments, "name", account::name)?,
+        email: argument(arguments, "email", accounts::email)?,
+        name: argument(arguments, "name", accounts::name)?,
         company: arguments
             .contains_id("company")
-            .then(|| argument(arguments, "company", account::name))
+            .then(|| argument(arguments, "company", accounts::name))
             .transpose()?,
         tier: argument(arguments, "tier", Tier::rule)?,
     };
     let opened = OpenedAccount::new(&new, Clock::system().now());
     let written = opened.clone();
     let store = open_store(settings)?;
-    block_on(store.write(move |tx| usecases::create_account(tx, &written, &By::COMMAND_LINE)))??;
+    block_on(store.write(move |tx| usecases::create_account(tx, &written, &Actor::COMMAND_LINE)))??;
     if arguments.get_flag("json") {
         let mut value = as_json(&opened.account);
         value["live_key"] = opened.live_key.secret.expose().into();
@@ -56,7 +56,7 @@ pub fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> 
     }
     let mut after = None;
     loop {
-        let page = move |tx: &mut Tx<'_>| Ok::<_, Refusal>(tx.accounts_after(after, AT_ONCE)?);
+        let page = move |tx: &mut Tx<'_>| Ok::<_, UseCaseError>(tx.accounts_after(after, AT_ONCE)?);
         let accounts = block_on(store.snapshot(page))??;
         for account in &accounts {
             if json {
@@ -83,7 +83,7 @@ pub fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> 
     }
 }
 
-type Decision = fn(&mut Tx<'_>, AccountId, &By, Timestamp) -> Result<Account, Refusal>;
+type Decision = fn(&mut Tx<'_>, AccountId, &Actor, Timestamp) -> Result<Account, UseCaseError>;
 
 /// What can be decided on an account: the command, what it does, and the use case.
 pub const DECISIONS: [(&str, &str, Decision); 3] = [
@@ -109,21 +109,21 @@ pub fn decide(settings: &Settings, command: &str, arguments: &ArgMatches) -> Res
     let now = Clock::system().now();
     let given = which.to_lowercase();
     let decided = block_on(store.write(move |tx| {
-        let account = named(tx, &given)?.ok_or(Refusal::AccountNotFound)?;
-        decision(tx, account.id, &By::COMMAND_LINE, now)
+        let account = named(tx, &given)?.ok_or(UseCaseError::AccountNotFound)?;
+        decision(tx, account.id, &Actor::COMMAND_LINE, now)
     }))?;
     match decided {
         Ok(account) => {
             say(format_args!("{which} is now {}.", account.status));
             Ok(())
         }
-        Err(Refusal::AccountNotFound) => Err(Failure(format!("there is no account {which}"))),
+        Err(UseCaseError::AccountNotFound) => Err(Failure(format!("there is no account {which}"))),
         Err(refusal) => Err(refusal.into()),
     }
 }
 
 /// The account with that id, or that e-mail address in lower case.
-fn named(tx: &mut Tx<'_>, given: &str) -> Result<Option<Account>, Refusal> {
+fn named(tx: &mut Tx<'_>, given: &str) -> Result<Option<Account>, UseCaseError> {
     let account = match AccountId::parse(given) {
         Some(id) => tx.account(id)?,
         None => tx.account_by_email(given)?,
@@ -140,9 +140,9 @@ pub fn set_tier(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failu
     let changed = block_on(store.write(move |tx| {
         let account = named(tx, &email)?;
         if let Some(account) = &account {
-            usecases::set_tier(tx, account.id, tier, &By::COMMAND_LINE, now)?;
+            usecases::set_tier(tx, account.id, tier, &Actor::COMMAND_LINE, now)?;
         }
-        Ok::<_, Refusal>(account)
+        Ok::<_, UseCaseError>(account)
     }))??;
     let Some(account) = changed else {
         return Err(Failure(format!("there is no account {which}")));

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::{Failure, argument, block_on, database_flags, open_store, say};
 use crate::ambient::{self, Clock};
-use crate::domain::{AdminKeyId, AdminRole, By, account};
+use crate::domain::{Actor, AdminKeyId, AdminRole, accounts};
 use crate::settings::Settings;
-use crate::usecases::{self, IssuedAdminKey, Refusal};
+use crate::usecases::{self, IssuedAdminKey, UseCaseError};
 
 pub fn command() -> Command {
     let roles = AdminRole::ALL.iter().map(|role| role.as_str());
@@ -62,14 +62,14 @@ fn json_flag() -> Arg {
 }
 
 pub fn create_key(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
-    let name = argument(arguments, "name", account::name)?;
+    let name = argument(arguments, "name", accounts::name)?;
     let role = argument(arguments, "role", AdminRole::rule)?;
     let now = Clock::system().now();
     let id = AdminKeyId::new(now, &ambient::random());
     let key = IssuedAdminKey::new(&name, role, id, &ambient::random(), now);
     let (store, written) = (open_store(settings)?, key.clone());
     let create =
-        store.write(move |tx| usecases::create_admin_key(tx, &written, &By::COMMAND_LINE, now));
+        store.write(move |tx| usecases::create_admin_key(tx, &written, &Actor::COMMAND_LINE, now));
     block_on(create)??;
     if arguments.get_flag("json") {
         let secret = key.secret.expose();
@@ -115,7 +115,8 @@ pub fn revoke_key(settings: &Settings, arguments: &ArgMatches) -> Result<(), Fai
     let no_such = || Failure(format!("there is no admin key {given}"));
     let id = AdminKeyId::parse(&given).ok_or_else(no_such)?;
     let (store, now) = (open_store(settings)?, Clock::system().now());
-    let revoke = store.write(move |tx| usecases::revoke_admin_key(tx, id, &By::COMMAND_LINE, now));
+    let revoke =
+        store.write(move |tx| usecases::revoke_admin_key(tx, id, &Actor::COMMAND_LINE, now));
     match block_on(revoke)? {
         Ok(key) => {
             say(format_args!(
@@ -124,7 +125,7 @@ pub fn revoke_key(settings: &Settings, arguments: &ArgMatches) -> Result<(), Fai
             ));
             Ok(())
         }
-        Err(Refusal::KeyNotFound) => Err(no_such()),
+        Err(UseCaseError::KeyNotFound) => Err(no_such()),
         Err(refusal) => Err(refusal.into()),
     }
 }

@@ -4,10 +4,10 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::{Failure, block_on, database_flags, open_store, say};
 use crate::ambient::Clock;
-use crate::domain::{By, JobKind, JobName};
+use crate::domain::{Actor, JobKind, JobName};
 use crate::settings::Settings;
 use crate::store::ListedJob;
-use crate::usecases::{self, Refusal};
+use crate::usecases::{self, UseCaseError};
 
 const AT_ONCE: i64 = 500;
 
@@ -80,13 +80,13 @@ pub fn retry(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure>
     let name = JobName::new(JobKind::parse(kind).ok_or_else(no_such)?, subject);
     let store = open_store(settings)?;
     let now = Clock::system().now();
-    let retry = store.write(move |tx| usecases::retry_job(tx, &name, &By::COMMAND_LINE, now));
+    let retry = store.write(move |tx| usecases::retry_job(tx, &name, &Actor::COMMAND_LINE, now));
     match block_on(retry)? {
         Ok(_) => {
             say(format_args!("{given} will be tried again."));
             Ok(())
         }
-        Err(Refusal::JobNotFound) => Err(no_such()),
+        Err(UseCaseError::JobNotFound) => Err(no_such()),
         Err(refusal) => Err(refusal.into()),
     }
 }

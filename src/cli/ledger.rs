@@ -9,7 +9,8 @@ use crate::ambient::Clock;
 use crate::domain::{Entry, Step, TaskId};
 use crate::settings::Settings;
 use crate::store::{Store, StoreError};
-use crate::usecases::{LedgerReport, verify_ledger};
+use crate::usecases::LedgerReport;
+use crate::usecases::verify_ledger;
 
 const AT_ONCE: i64 = 1_000;
 

@@ -4,7 +4,7 @@ use clap::{Arg, ArgMatches, Command};
 
 use super::{Failure, argument, block_on, database_flags, open_store, say};
 use crate::domain::Environment;
-use crate::domain::report::Month;
+use crate::domain::admin::report::Month;
 use crate::settings::Settings;
 use crate::usecases::month_report;
 

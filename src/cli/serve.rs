@@ -12,19 +12,21 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Failure, open_store, payments};
 use crate::ambient::{self, Clock};
-use crate::api::{self, App, Shutdown, Timeouts, Wiring};
-use crate::clockwork::Clockwork;
-use crate::domain::api_key::hex;
-use crate::domain::{By, NewAccount, Tier};
+use crate::api::{self, App, Timeouts, Wiring};
+use crate::domain::accounts::api_key::hex;
+use crate::domain::{Actor, NewAccount, Tier};
 use crate::files::Files;
 use crate::jobs::{Channels, Jobs};
 use crate::mail::Mailer;
+use crate::maintenance::Maintenance;
 use crate::outbound::Outbound;
 use crate::push::Vapid;
+use crate::scheduler::Scheduler;
 use crate::settings::Settings;
+use crate::shutdown::Shutdown;
 use crate::store::{Store, Tx};
 use crate::telemetry::{self, Traces};
-use crate::usecases::{self, OpenedAccount, Refusal};
+use crate::usecases::{self, OpenedAccount, UseCaseError};
 use crate::webhooks::Webhooks;
 
 /// Requests, jobs and deliveries in flight end by then, or are left to others.
@@ -48,7 +50,7 @@ pub fn run(settings: &Settings) -> Result<(), Failure> {
         let app = App::new(Wiring {
             payments: payments::open(&settings.payments, &store, &clock, &url)?,
             files: open_files(&store, settings, &url).await?,
-            clockwork: Clockwork::new(store.clone(), kept, windows, webhooks.clone()),
+            scheduler: Scheduler::new(store.clone(), kept, windows, webhooks.clone()),
             webhooks,
             outbound,
             push_key: channels.vapid.public_key(),
@@ -83,7 +85,7 @@ async fn serve(
         let router = api::metrics_router(&app);
         tokio::spawn(api::serve(listener, router, shutdown.clone(), app.timeouts));
     }
-    let upkeep = tokio::spawn(api::upkeep(app.clone(), shutdown.clone()));
+    let maintenance = tokio::spawn(maintenance(&app).run(shutdown.clone()));
     let background = background(&app, channels);
     greet(&app.store, settings, url, listener.local_addr()?).await?;
     let router = api::router(&app, settings.is_local());
@@ -91,14 +93,26 @@ async fn serve(
     shutdown.started().await;
     let deadline = Instant::now() + STOP_WITHIN;
     let _ = serving.await;
-    let _ = upkeep.await;
+    let _ = maintenance.await;
     if timeout_at(deadline, background).await.is_err() {
         tracing::warn!("jobs in flight are left to the end of their leases");
     }
     if let Err(error) = app.key_use.flush(&app.store).await {
-        tracing::warn!(%error, "cannot write when keys were used");
+        tracing::warn!(%error, "cannot record when keys were last used");
     }
     Ok(())
+}
+
+fn maintenance(app: &App) -> Maintenance {
+    let limits = app.clone();
+    Maintenance {
+        store: app.store.clone(),
+        files: app.files.clone(),
+        clock: app.clock.clone(),
+        metrics: app.metrics.clone(),
+        key_use: app.key_use.clone(),
+        forget_idle_callers: Box::new(move || limits.forget_idle_callers()),
+    }
 }
 
 /// Opens the place where files are kept. All servers on a database sign with the same secret.
@@ -152,7 +166,7 @@ fn background(app: &App, channels: Channels) -> JoinHandle<()> {
     let app = app.clone();
     tokio::spawn(async move {
         let deliveries = app.webhooks.run(app.shutdown.started());
-        let time = app.clockwork.run(app.shutdown.started());
+        let time = app.scheduler.run(app.shutdown.started());
         tokio::join!(jobs.run(app.shutdown.started()), deliveries, time);
     })
 }
@@ -197,7 +211,7 @@ async fn greet(
     address: SocketAddr,
 ) -> Result<(), Failure> {
     let empty = store
-        .snapshot(|tx| Ok::<_, Refusal>(tx.accounts_after(None, 1)?.is_empty()))
+        .snapshot(|tx| Ok::<_, UseCaseError>(tx.accounts_after(None, 1)?.is_empty()))
         .await?;
     if empty && settings.is_local() {
         open_first_account(store, url).await?;
@@ -218,11 +232,11 @@ async fn open_first_account(store: &Store, url: &str) -> Result<(), Failure> {
     };
     let opened = OpenedAccount::new(&new, Clock::system().now());
     let written = opened.clone();
-    let create = move |tx: &mut Tx<'_>| usecases::create_account(tx, &written, &By::SERVICE);
+    let create = move |tx: &mut Tx<'_>| usecases::create_account(tx, &written, &Actor::SERVICE);
     match store.write(create).await {
         Ok(()) => introduce(&opened, url),
         // Another server on the same empty database was faster, and printed its keys.
-        Err(Refusal::EmailTaken) => {}
+        Err(UseCaseError::EmailTaken) => {}
         Err(refusal) => return Err(refusal.into()),
     }
     Ok(())

@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 use super::{Failure, argument, block_on, database_flags, open_store, say};
 use crate::ambient::Clock;
-use crate::domain::{By, Timestamp, Worker, WorkerId, WorkerStatus};
+use crate::domain::{Actor, Timestamp, Worker, WorkerId, WorkerStatus};
 use crate::settings::Settings;
 use crate::store::Tx;
-use crate::usecases::{self, Refusal};
+use crate::usecases::{self, UseCaseError};
 
 const AT_ONCE: i64 = 500;
 
-type Decision = fn(&mut Tx<'_>, WorkerId, &By, Timestamp) -> Result<Worker, Refusal>;
+type Decision = fn(&mut Tx<'_>, WorkerId, &Actor, Timestamp) -> Result<Worker, UseCaseError>;
 
 /// What can be decided on a worker: the command, what it does, and the use case.
 const DECISIONS: [(&str, &str, Decision); 4] = [
@@ -121,8 +121,8 @@ fn decide(settings: &Settings, arguments: &ArgMatches, decision: Decision) -> Re
         };
         decision(
             tx,
-            id.ok_or(Refusal::WorkerNotFound)?,
-            &By::COMMAND_LINE,
+            id.ok_or(UseCaseError::WorkerNotFound)?,
+            &Actor::COMMAND_LINE,
             now,
         )
     }))?;
@@ -131,7 +131,7 @@ fn decide(settings: &Settings, arguments: &ArgMatches, decision: Decision) -> Re
             say(format_args!("{} is now {}.", worker.email, worker.status));
             Ok(())
         }
-        Err(Refusal::WorkerNotFound) => Err(Failure(format!("there is no worker {which}"))),
+        Err(UseCaseError::WorkerNotFound) => Err(Failure(format!("there is no worker {which}"))),
         Err(refusal) => Err(refusal.into()),
     }
 }

@@ -18,6 +18,14 @@ pub struct Point {
 }
 
 impl Point {
+    /// The point that two coordinates give; none when one of them is missing.
+    pub fn from_pair(latitude: Option<f64>, longitude: Option<f64>) -> Option<Self> {
+        Some(Self {
+            latitude: latitude?,
+            longitude: longitude?,
+        })
+    }
+
     /// The great-circle distance, by haversine.
     pub fn distance_meters(self, other: Self) -> f64 {
         let (from, to) = (self.latitude.to_radians(), other.latitude.to_radians());

@@ -2,7 +2,7 @@
 
 use uuid::{Builder, Uuid};
 
-use super::Timestamp;
+use crate::domain::Timestamp;
 
 macro_rules! id_types {
     ($($(#[$meta:meta])* $name:ident),+ $(,)?) => { $(
@@ -45,7 +45,7 @@ id_types!(
     AdminKeyId,
     ApiKeyId,
     EventId,
-    NoticeId,
+    NotificationId,
     ProofId,
     PushSubscriptionId,
     QueueItemId,

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::words::words;
+use crate::domain::string_enum::string_enum;
 
-words!(
+string_enum!(
     /// What is to be done. The subject is a task unless it says otherwise.
     JobKind {
         /// Charge the default payment method.
@@ -18,7 +18,7 @@ words!(
         /// Show a task to workers that was posted before they could find it.
         Post = "post",
         /// Tell ourselves what the embedded processor has to say. The subject is what it says.
-        SandboxNotice = "sandbox_notice",
+        SandboxEvent = "sandbox_notice",
         /// Send a notice by e-mail. The subject is the notice.
         Mail = "mail",
         /// Show a notice in a browser. The subject is the notice and the subscription.
@@ -41,12 +41,12 @@ words!(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// Mails and pushes.
-    Notices,
+    Notifications,
     Rest,
 }
 
 impl Lane {
-    pub const ALL: [Self; 2] = [Self::Rest, Self::Notices];
+    pub const ALL: [Self; 2] = [Self::Rest, Self::Notifications];
 }
 
 /// A job is named by what it does to what, so the same one cannot be asked for twice.

@@ -1,56 +1,50 @@
 //! The rules of the marketplace, pure: no I/O, no clock, no SQL, no HTTP.
 
-mod words;
+mod string_enum;
 
-pub mod account;
+pub mod accounts;
 pub mod admin;
-pub mod api_key;
-pub mod audit;
-pub mod delivery;
-pub mod dispute;
-pub mod event;
+pub mod events;
 pub mod geo;
-pub mod history;
 pub mod id;
+mod idempotency;
 pub mod job;
-pub mod ledger;
-pub mod moves;
-pub mod notice;
-pub mod payment;
-pub mod pricing;
-pub mod proof;
-pub mod report;
+pub mod money;
+pub mod proofs;
 pub mod rules;
-pub mod task;
+pub mod tasks;
 pub mod time;
-pub mod webhook;
-pub mod windows;
-pub mod worker;
+pub mod webhooks;
+pub mod workers;
 
-pub use account::{Account, AccountStatus, NewAccount, Tier};
+pub use accounts::api_key::{ApiKey, Environment, NewApiKey, Secret};
+pub use accounts::{Account, AccountStatus, NewAccount, Tier};
+pub use admin::audit::{AuditEntry, AuditHead, AuditLine, BrokenChain};
 pub use admin::{AdminKey, AdminRole, QueueItem, QueueKind, QueueStatus, VerificationFile};
-pub use api_key::{ApiKey, Environment, NewApiKey, Secret};
-pub use audit::{AuditEntry, AuditHead, AuditLine, BrokenChain};
-pub use delivery::{Attempt, Delivery, DeliveryStatus, DueDelivery};
-pub use dispute::{Decision, Dispute};
-pub use event::{Event, EventType, NewEvent};
-pub use history::{By, MadeMove, Maker};
+pub use events::notification::{Notification, NotificationKind, NotificationStatus, Recipient};
+pub use events::{Event, EventType, NewEvent};
 pub use id::{
-    AccountId, AdminKeyId, ApiKeyId, EventId, NoticeId, ProofId, PushSubscriptionId, QueueItemId,
-    RequestId, TaskId, VerificationFileId, WorkerId,
+    AccountId, AdminKeyId, ApiKeyId, EventId, NotificationId, ProofId, PushSubscriptionId,
+    QueueItemId, RequestId, TaskId, VerificationFileId, WorkerId,
 };
+pub use idempotency::IDEMPOTENCY_KEPT;
 pub use job::{JobKind, JobName, Lane};
-pub use ledger::{Book, Entry, Postings, Step, Story};
-pub use moves::{Action, Moved, NotAllowed};
-pub use notice::{Notice, NoticeKind, NoticeStatus, Recipient};
-pub use payment::{
+pub use money::ledger::{Book, Entry, Postings, Step, TaskLedger};
+pub use money::payment::{
     ChargedMethod, Payment, PaymentFailure, PaymentIntent, PaymentMethod, PaymentStatus,
     PayoutAccount, PayoutStatus, ProcessorName,
 };
-pub use proof::{Embedded, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
-pub use rules::Fault;
-pub use task::{NewTask, Owner, Status, Task, TaskEdit};
+pub use proofs::{Embedded, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
+pub use rules::FieldError;
+pub use tasks::dispute::{Decision, Dispute};
+pub use tasks::history::{Actor, ActorKind, HistoryEntry};
+pub use tasks::moves::{Action, Moved};
+pub use tasks::windows::Windows;
+pub use tasks::{
+    Category, Location, NewTask, NotAllowed, Owner, Priority, ProofType, Skill, Status, Task,
+    TaskEdit, TaskType,
+};
 pub use time::Timestamp;
-pub use webhook::WebhookSecret;
-pub use windows::Windows;
-pub use worker::{NewWorker, NotEligible, Worker, WorkerEdit, WorkerStatus};
+pub use webhooks::WebhookSecret;
+pub use webhooks::delivery::{Attempt, Delivery, DeliveryStatus, DueDelivery};
+pub use workers::{NewWorker, NotEligible, Worker, WorkerEdit, WorkerStatus};

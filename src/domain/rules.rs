@@ -1,8 +1,8 @@
-//! Rules for values that come from outside, and the faults they find.
+//! Rules for values that come from outside, and the errors they find.
 
 /// One thing wrong with a request, with the path of the field it is wrong in.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
-pub struct Fault {
+pub struct FieldError {
     /// Path of the field, such as `location.latitude`; `body` for the whole body.
     #[schema(example = "location.latitude")]
     pub field: String,
@@ -10,7 +10,7 @@ pub struct Fault {
     pub message: String,
 }
 
-impl Fault {
+impl FieldError {
     pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             field: field.into(),
@@ -36,6 +36,12 @@ pub fn text(text: &str, min: usize, max: usize) -> Result<String, String> {
         return Err(format!("must be at least {min} characters long"));
     }
     Ok(text.to_owned())
+}
+
+/// A finite number, written as JSON or a query string would.
+pub fn number(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+    number.ok_or_else(|| "must be a number".to_owned())
 }
 
 pub fn between(number: f64, min: f64, max: f64) -> Result<f64, String> {

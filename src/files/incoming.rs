@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::{FilesError, blocking};
 use crate::ambient;
 use crate::domain::Timestamp;
-use crate::domain::api_key::hex;
+use crate::domain::accounts::api_key::hex;
 
 /// What is gathered before it is hashed and written in one go, on a thread that may block.
 const BUFFER_BYTES: usize = 512 << 10;

@@ -17,18 +17,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use folder::Folder;
 use futures_util::stream::BoxStream;
+use s3::S3;
 use sha2::{Digest, Sha256};
+use signature::Signatures;
 use tokio::sync::{AcquireError, Semaphore};
 
 use crate::domain::Timestamp;
-use crate::domain::api_key::hex;
-use folder::Folder;
+use crate::domain::accounts::api_key::hex;
+
 pub use incoming::{Incoming, Received};
 pub use key::{FileKey, Shelf};
 pub use location::FilesLocation;
-use s3::S3;
-use signature::Signatures;
 pub use signature::{SignatureError, SignedFile};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

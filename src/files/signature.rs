@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 
 use super::FileKey;
 use crate::domain::Timestamp;
-use crate::domain::api_key::hex;
+use crate::domain::accounts::api_key::hex;
 
 /// How long a signed URL is good.
 pub const GOOD_FOR: Duration = Duration::from_secs(60 * 60);

@@ -8,10 +8,10 @@ mod accounts;
 mod announce;
 mod charge;
 mod give_up;
-mod notice;
+mod notification;
 mod outgoing;
 mod post;
-mod sandbox_notice;
+mod sandbox_event;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::ambient::{self, Clock};
-use crate::domain::api_key::hex;
+use crate::domain::accounts::api_key::hex;
 use crate::domain::job::{MAX_ATTEMPTS, delay};
 use crate::domain::{JobKind, Lane, TaskId, Timestamp};
 use crate::files::Files;
@@ -31,7 +31,7 @@ use crate::outbound::Outbound;
 use crate::payments::{Processor, ProcessorError};
 use crate::push::Vapid;
 use crate::store::{ClaimedJob, Store, StoreError, Tx};
-use crate::usecases::{self, Refusal};
+use crate::usecases::{self, UseCaseError};
 
 /// How long a claimed job belongs to the process that claimed it.
 const LEASE: Duration = Duration::from_secs(120);
@@ -100,10 +100,10 @@ impl From<StoreError> for Failure {
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
+impl From<UseCaseError> for Failure {
+    fn from(refusal: UseCaseError) -> Self {
         match refusal {
-            Refusal::Store(error) => error.into(),
+            UseCaseError::Store(error) => error.into(),
             refusal => Self::Unexpected(refusal.to_string()),
         }
     }
@@ -239,9 +239,9 @@ impl Jobs {
             JobKind::Refund => outgoing::refund(self, job).await,
             JobKind::Transfer => outgoing::transfer(self, job).await,
             JobKind::Post => post::post(self, job).await,
-            JobKind::SandboxNotice => sandbox_notice::deliver(self, job).await,
-            JobKind::Mail => notice::mail(self, job).await,
-            JobKind::Push => notice::push(self, job).await,
+            JobKind::SandboxEvent => sandbox_event::deliver(self, job).await,
+            JobKind::Mail => notification::mail(self, job).await,
+            JobKind::Push => notification::push(self, job).await,
             JobKind::AnnounceBounty => announce::bounty(self, job).await,
             JobKind::AnnounceWorker => announce::worker(self, job).await,
             JobKind::ShowTasks => accounts::show_tasks(self, job).await,
@@ -297,7 +297,7 @@ impl Jobs {
     /// Records what a job did, and its end, in one transaction.
     async fn record<F>(&self, job: &ClaimedJob, mut record: F) -> Result<Done, Failure>
     where
-        F: FnMut(&mut Tx<'_>, Timestamp) -> Result<(), Refusal> + Send + 'static,
+        F: FnMut(&mut Tx<'_>, Timestamp) -> Result<(), UseCaseError> + Send + 'static,
     {
         let (job, clock) = (job.clone(), self.clock.clone());
         self.store

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::charge::made_here;
 use super::{Done, Failure, Jobs, task_id};
-use crate::domain::{Payment, PayoutAccount, PayoutStatus, Step, Story, TaskId, WorkerId};
+use crate::domain::{Payment, PayoutAccount, PayoutStatus, Step, TaskId, TaskLedger, WorkerId};
 use crate::payments::Outgoing;
 use crate::store::{ClaimedJob, StoreError};
 use crate::usecases;
@@ -15,8 +15,8 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60 * 60);
 
 pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
-    let (payment, story) = read(jobs, id).await?;
-    let cents = story.owed_refund_cents();
+    let (payment, ledger) = read(jobs, id).await?;
+    let cents = ledger.owed_refund_cents();
     if cents == 0 {
         return jobs.finish(job).await;
     }
@@ -28,12 +28,12 @@ pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
 
 pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
-    let (payment, story) = read(jobs, id).await?;
-    let cents = story.owed_payout_cents();
+    let (payment, ledger) = read(jobs, id).await?;
+    let cents = ledger.owed_payout_cents();
     if cents == 0 {
         return jobs.finish(job).await;
     }
-    let worker = story
+    let worker = ledger
         .entry(Step::Settlement)
         .and_then(|entry| entry.worker)
         .ok_or_else(|| Failure::Unexpected("nobody has earned this".to_owned()))?;
@@ -68,13 +68,13 @@ fn outgoing(
     })
 }
 
-async fn read(jobs: &Jobs, id: TaskId) -> Result<(Payment, Story), Failure> {
-    let (payment, story) = jobs
+async fn read(jobs: &Jobs, id: TaskId) -> Result<(Payment, TaskLedger), Failure> {
+    let (payment, ledger) = jobs
         .store
-        .read(move |tx| Ok::<_, StoreError>((tx.payment(id)?, tx.story(id)?)))
+        .read(move |tx| Ok::<_, StoreError>((tx.payment(id)?, tx.ledger_of_task(id)?)))
         .await?;
     let payment = payment.ok_or_else(|| Failure::Unexpected("there is no payment".to_owned()))?;
-    Ok((payment, story))
+    Ok((payment, ledger))
 }
 
 async fn ready_account(jobs: &Jobs, worker: WorkerId) -> Result<Option<PayoutAccount>, Failure> {

@@ -22,7 +22,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
-use crate::domain::task::ProofType;
+use crate::domain::tasks::ProofType;
 
 pub use exif::Exif;
 pub use likeness::hash_distance;

@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::addresses::may_be_called;
-use super::{EndpointUrl, Fault, Resolver};
+use super::{EndpointUrl, OutboundError, Resolver};
 
 pub const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 /// A name with a thousand addresses must not make us knock at a thousand doors.
@@ -32,7 +32,7 @@ impl Guard {
     }
 
     /// Judges a host that is an address. A name is judged when it is resolved.
-    pub fn judge_address(&self, url: &EndpointUrl) -> Result<(), Fault> {
+    pub fn judge_address(&self, url: &EndpointUrl) -> Result<(), OutboundError> {
         match url.address() {
             Some(address) => self.judge(url.host(), &[address]),
             None => Ok(()),
@@ -40,12 +40,14 @@ impl Guard {
     }
 
     /// The addresses to try. A single bad one refuses them all: whoever mixes them has a reason.
-    pub async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, Fault> {
+    pub async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, OutboundError> {
         let lookup = tokio::time::timeout(self.patience, self.resolver.resolve(host)).await;
         let slow = |_| Err("the name servers did not answer in time".to_owned());
-        let mut found = lookup.unwrap_or_else(slow).map_err(Fault::Unresolved)?;
+        let mut found = lookup
+            .unwrap_or_else(slow)
+            .map_err(OutboundError::Unresolved)?;
         if found.is_empty() {
-            return Err(Fault::Unresolved("it has no address".to_owned()));
+            return Err(OutboundError::Unresolved("it has no address".to_owned()));
         }
         self.judge(host, &found)?;
         found.truncate(MAX_TRIED);
@@ -53,12 +55,12 @@ impl Guard {
     }
 
     /// Tells the host and not the address: a name may stand in a zone that only we can see.
-    fn judge(&self, host: &str, addresses: &[IpAddr]) -> Result<(), Fault> {
+    fn judge(&self, host: &str, addresses: &[IpAddr]) -> Result<(), OutboundError> {
         let fine = |address: &IpAddr| may_be_called(*address, &self.allowed);
         if addresses.iter().all(fine) {
             Ok(())
         } else {
-            Err(Fault::Forbidden(host.to_owned()))
+            Err(OutboundError::Forbidden(host.to_owned()))
         }
     }
 }
@@ -114,7 +116,7 @@ mod tests {
             &["8.8.8.8", "::ffff:127.0.0.1"],
         ] {
             let judged = guard(addresses).addresses("hooks.example").await;
-            let refused = Fault::Forbidden("hooks.example".to_owned());
+            let refused = OutboundError::Forbidden("hooks.example".to_owned());
             assert_eq!(judged, Err(refused), "{addresses:?}");
         }
     }
@@ -127,7 +129,10 @@ mod tests {
         let mut last_is_bad = many;
         last_is_bad.push("10.0.0.1");
         let judged = guard(&last_is_bad).addresses("hooks.example").await;
-        assert!(matches!(judged, Err(Fault::Forbidden(_))), "{judged:?}");
+        assert!(
+            matches!(judged, Err(OutboundError::Forbidden(_))),
+            "{judged:?}"
+        );
     }
 
     #[tokio::test]
@@ -135,7 +140,7 @@ mod tests {
         let found = guard(&[]).addresses("hooks.example").await;
         assert_eq!(
             found,
-            Err(Fault::Unresolved("it has no address".to_owned()))
+            Err(OutboundError::Unresolved("it has no address".to_owned()))
         );
     }
 
@@ -145,7 +150,10 @@ mod tests {
         assert_eq!(guard.patience, Duration::from_secs(5));
         guard.patience = Duration::from_millis(1);
         let found = guard.addresses("hooks.example").await;
-        assert!(matches!(found, Err(Fault::Unresolved(_))), "{found:?}");
+        assert!(
+            matches!(found, Err(OutboundError::Unresolved(_))),
+            "{found:?}"
+        );
     }
 
     #[test]

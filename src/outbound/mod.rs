@@ -6,7 +6,7 @@
 
 mod addresses;
 mod endpoint;
-mod fault;
+mod error;
 mod guard;
 mod resolver;
 
@@ -15,16 +15,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use guard::Guard;
 use ipnet::IpNet;
 use reqwest::header::HeaderMap;
+use resolver::SystemResolver;
 use rustls::{ClientConfig, RootCertStore};
 
 use crate::tls;
+
 pub use endpoint::EndpointUrl;
-pub use fault::Fault;
-use guard::Guard;
+pub use error::OutboundError;
 pub use resolver::Resolver;
-use resolver::SystemResolver;
 
 /// Of an answer, no more is kept or read.
 const MAX_ANSWER_BYTES: usize = 4 << 10;
@@ -106,7 +107,9 @@ impl Outbound {
             None => self.guard.addresses(url.host()).await.map(drop),
         };
         match judged {
-            Err(Fault::Forbidden(_)) => Err("must lead to public addresses only".to_owned()),
+            Err(OutboundError::Forbidden(_)) => {
+                Err("must lead to public addresses only".to_owned())
+            }
             _ => Ok(()),
         }
     }
@@ -118,11 +121,11 @@ impl Outbound {
         headers: HeaderMap,
         body: Bytes,
         timeout: Duration,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<Answer, OutboundError> {
         self.guard.judge_address(url)?;
         if !self.trusts_somebody {
             let reason = "this service knows no certificate authorities (ca-certificates)";
-            return Err(Fault::Unreachable(reason.to_owned()));
+            return Err(OutboundError::Unreachable(reason.to_owned()));
         }
         let request = self
             .http
@@ -131,13 +134,13 @@ impl Outbound {
             .body(body);
         tokio::time::timeout(timeout, answer(request))
             .await
-            .unwrap_or(Err(Fault::TimedOut))
+            .unwrap_or(Err(OutboundError::TimedOut))
     }
 }
 
 /// An answer that is read to its end leaves the connection to the next call. The rest of one that is
 /// longer than what we keep is never read, and the connection is closed.
-async fn answer(request: reqwest::RequestBuilder) -> Result<Answer, Fault> {
+async fn answer(request: reqwest::RequestBuilder) -> Result<Answer, OutboundError> {
     let mut response = request.send().await?;
     let status = response.status().as_u16();
     let mut body = Vec::new();

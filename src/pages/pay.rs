@@ -78,7 +78,7 @@ pub(super) async fn receive(pages: &Pages, notice: String) {
     let clock = pages.clock.clone();
     let received = pages
         .store
-        .write(move |tx| usecases::receive_sandbox_notice(tx, &notice, clock.now()));
+        .write(move |tx| usecases::receive_sandbox_event(tx, &notice, clock.now()));
     if let Err(error) = received.await {
         tracing::warn!(%error, "a notice of the sandbox is left to its job");
     }

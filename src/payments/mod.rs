@@ -14,6 +14,7 @@ use crate::domain::{
     AccountId, ChargedMethod, PaymentFailure, PaymentIntent, ProcessorName, Step, TaskId,
     Timestamp, WorkerId,
 };
+
 pub use sandbox::Sandbox;
 pub use stripe::{Stripe, StripeSettings};
 
@@ -68,13 +69,13 @@ pub struct Outgoing {
 
 /// What a processor tells of its own accord.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
+pub struct ProcessorEvent {
     pub id: String,
-    pub news: News,
+    pub kind: ProcessorEventKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum ProcessorEventKind {
     PaymentSucceeded {
         payment: String,
     },
@@ -96,7 +97,7 @@ pub enum News {
 
 /// Why a notice was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoticeError {
+pub enum ProcessorEventError {
     #[error("this processor sends no notices")]
     NoneExpected,
     #[error("the signature is missing or wrong")]
@@ -163,12 +164,12 @@ pub trait Processor: Send + Sync {
     async fn onboarding_url(&self, payout_account: &str) -> Result<String, ProcessorError>;
 
     /// Reads a notice that came over HTTP.
-    fn read_notice(
+    fn read_event(
         &self,
         signature: Option<&str>,
         body: &[u8],
         now: Timestamp,
-    ) -> Result<Notice, NoticeError>;
+    ) -> Result<ProcessorEvent, ProcessorEventError>;
 
     /// Where a person pays with the client secret, if the processor has a page for it.
     fn payment_url(&self, client_secret: &str) -> Option<String>;

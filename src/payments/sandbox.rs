@@ -12,18 +12,19 @@ use async_trait::async_trait;
 use subtle::ConstantTimeEq;
 
 use super::{
-    Cancellation, Charge, Movement, NewPayment, News, Notice, NoticeError, Outgoing, Processor,
-    ProcessorError, key,
+    Cancellation, Charge, Movement, NewPayment, Outgoing, Processor, ProcessorError,
+    ProcessorEvent, ProcessorEventError, ProcessorEventKind, key,
 };
 use crate::ambient::{self, Clock};
-use crate::domain::api_key::hex;
+use crate::domain::accounts::api_key::hex;
 use crate::domain::{
     AccountId, ChargedMethod, JobKind, JobName, PaymentFailure, PaymentIntent, PaymentStatus,
     ProcessorName, Step, TaskId, Timestamp, WorkerId,
 };
 use crate::store::{
-    SandboxMovement, SandboxNotice, SandboxPayment, SandboxPayoutAccount, Store, StoreError, Tx,
+    SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount, Store, StoreError, Tx,
 };
+
 pub use cards::Card;
 
 const DOWN: &str = "down";
@@ -188,35 +189,35 @@ fn announce(
     failure: Option<&PaymentFailure>,
     now: Timestamp,
 ) -> Result<String, ProcessorError> {
-    let notice = SandboxNotice {
+    let notice = SandboxEvent {
         id: format!("evt_{}", hex(&ambient::random::<16>())),
         kind: kind.to_owned(),
         subject: subject.to_owned(),
         failure: failure.cloned(),
     };
-    tx.add_sandbox_notice(&notice, now)?;
-    tx.add_job(&JobName::new(JobKind::SandboxNotice, &notice.id), now)?;
+    tx.add_sandbox_event(&notice, now)?;
+    tx.add_job(&JobName::new(JobKind::SandboxEvent, &notice.id), now)?;
     Ok(notice.id)
 }
 
 /// What a notice of the sandbox says.
-pub fn news(notice: &SandboxNotice) -> Notice {
+pub fn news(notice: &SandboxEvent) -> ProcessorEvent {
     let payment = notice.subject.clone();
-    let news = match notice.kind.as_str() {
-        PAYMENT_SUCCEEDED => News::PaymentSucceeded { payment },
-        PAYMENT_FAILED => News::PaymentFailed {
+    let kind = match notice.kind.as_str() {
+        PAYMENT_SUCCEEDED => ProcessorEventKind::PaymentSucceeded { payment },
+        PAYMENT_FAILED => ProcessorEventKind::PaymentFailed {
             payment,
             failure: notice.failure.clone().unwrap_or_else(unexplained),
         },
-        PAYOUT_ACCOUNT_READY => News::PayoutAccountChanged {
+        PAYOUT_ACCOUNT_READY => ProcessorEventKind::PayoutAccountChanged {
             payout_account: notice.subject.clone(),
             ready: true,
         },
-        _ => News::Other,
+        _ => ProcessorEventKind::Other,
     };
-    Notice {
+    ProcessorEvent {
         id: notice.id.clone(),
-        news,
+        kind,
     }
 }
 
@@ -434,8 +435,13 @@ impl Processor for Sandbox {
         ))
     }
 
-    fn read_notice(&self, _: Option<&str>, _: &[u8], _: Timestamp) -> Result<Notice, NoticeError> {
-        Err(NoticeError::NoneExpected)
+    fn read_event(
+        &self,
+        _: Option<&str>,
+        _: &[u8],
+        _: Timestamp,
+    ) -> Result<ProcessorEvent, ProcessorEventError> {
+        Err(ProcessorEventError::NoneExpected)
     }
 
     fn payment_url(&self, client_secret: &str) -> Option<String> {

@@ -6,24 +6,25 @@
 
 mod answers;
 mod client;
-mod notice;
+mod error;
+mod event;
 
 use async_trait::async_trait;
 
-use self::answers::{
-    Account, AccountLink, Customer, Intent, Method, Refund, Transfer, metadata_task,
-};
-use self::client::{Client, Fault};
 use super::{
-    Cancellation, Charge, Movement, NewPayment, Notice, NoticeError, Outgoing, Processor,
-    ProcessorError, key,
+    Cancellation, Charge, Movement, NewPayment, Outgoing, Processor, ProcessorError,
+    ProcessorEvent, ProcessorEventError, key,
 };
 use crate::ambient;
-use crate::domain::api_key::hex;
+use crate::domain::accounts::api_key::hex;
 use crate::domain::{
     AccountId, ChargedMethod, PaymentFailure, PaymentIntent, ProcessorName, Secret, Step, TaskId,
     Timestamp, WorkerId,
 };
+use crate::payments::stripe::answers::{
+    Account, AccountLink, Customer, Intent, Method, Refund, Transfer, metadata_task,
+};
+use crate::payments::stripe::client::{Client, ClientError};
 
 const CURRENCY: &str = "usd";
 
@@ -69,11 +70,11 @@ impl Stripe {
         })
     }
 
-    async fn intent(&self, id: &str) -> Result<Intent, Fault> {
+    async fn intent(&self, id: &str) -> Result<Intent, ClientError> {
         self.client.get(&["payment_intents", id], &[]).await
     }
 
-    async fn customer(&self, account: AccountId) -> Result<String, Fault> {
+    async fn customer(&self, account: AccountId) -> Result<String, ClientError> {
         let account = account.to_string();
         let form = [("metadata[account]", account.as_str())];
         let key = format!("{account}-customer");
@@ -81,7 +82,7 @@ impl Stripe {
         Ok(customer.id)
     }
 
-    async fn has_refunded(&self, refund: &Outgoing) -> Result<bool, Fault> {
+    async fn has_refunded(&self, refund: &Outgoing) -> Result<bool, ClientError> {
         let of_payment = [("payment_intent", refund.payment.as_str())];
         let made: Vec<Refund> = self.client.all(&["refunds"], &of_payment).await?;
         let this =
@@ -89,7 +90,7 @@ impl Stripe {
         Ok(made.iter().any(this))
     }
 
-    async fn has_transferred(&self, transfer: &Outgoing) -> Result<bool, Fault> {
+    async fn has_transferred(&self, transfer: &Outgoing) -> Result<bool, ClientError> {
         let task = transfer.task.to_string();
         let of_task = [("transfer_group", task.as_str())];
         let made: Vec<Transfer> = self.client.all(&["transfers"], &of_task).await?;
@@ -97,7 +98,7 @@ impl Stripe {
         Ok(made.iter().any(this))
     }
 
-    async fn payments(&self) -> Result<Vec<Movement>, Fault> {
+    async fn payments(&self) -> Result<Vec<Movement>, ClientError> {
         // The charge knows when the money came; the intent only, when it was asked for.
         let with_charge = [("expand[]", "data.latest_charge")];
         let intents: Vec<Intent> = self.client.all(&["payment_intents"], &with_charge).await?;
@@ -109,7 +110,7 @@ impl Stripe {
         Ok(paid.filter_map(movement).collect())
     }
 
-    async fn refunds(&self) -> Result<Vec<Movement>, Fault> {
+    async fn refunds(&self) -> Result<Vec<Movement>, ClientError> {
         let refunds: Vec<Refund> = self.client.all(&["refunds"], &[]).await?;
         let made = refunds.iter().filter(|refund| !refund.is_void());
         let movement =
@@ -117,7 +118,7 @@ impl Stripe {
         Ok(made.filter_map(movement).collect())
     }
 
-    async fn transfers(&self) -> Result<Vec<Movement>, Fault> {
+    async fn transfers(&self) -> Result<Vec<Movement>, ClientError> {
         let transfers: Vec<Transfer> = self.client.all(&["transfers"], &[]).await?;
         let movement = |made: &Transfer| {
             let cents = made.amount - made.amount_reversed;
@@ -152,7 +153,7 @@ fn outcome(intent: &Intent) -> Result<Charge, ProcessorError> {
             let declined = intent.last_payment_error.as_ref();
             Ok(Charge::Declined(declined.map_or_else(
                 authentication_required,
-                client::Refusal::failure,
+                error::StripeError::failure,
             )))
         }
         status => Err(refused(
@@ -228,7 +229,7 @@ impl Processor for Stripe {
         let (path, key) = (["payment_intents", payment, "confirm"], key(task, "charge"));
         let no = match self.client.post(&path, &key, &form).await {
             Ok(intent) => return outcome(&intent),
-            Err(Fault::Refused(no)) => no,
+            Err(ClientError::Refused(no)) => no,
             Err(fault) => return Err(fault.into()),
         };
         if no.is_decline() {
@@ -252,7 +253,7 @@ impl Processor for Stripe {
         let (path, key) = (["payment_intents", payment, "cancel"], key(task, "cancel"));
         let no = match self.client.post::<Intent>(&path, &key, &[]).await {
             Ok(_) => return Ok(Cancellation::Cancelled),
-            Err(Fault::Refused(no)) => no,
+            Err(ClientError::Refused(no)) => no,
             Err(fault) => return Err(fault.into()),
         };
         match self.intent(payment).await?.status.as_str() {
@@ -369,14 +370,14 @@ impl Processor for Stripe {
         Ok(link.url)
     }
 
-    fn read_notice(
+    fn read_event(
         &self,
         signature: Option<&str>,
         body: &[u8],
         now: Timestamp,
-    ) -> Result<Notice, NoticeError> {
-        notice::check(signature, body, &self.webhook_secrets, now)?;
-        notice::read(body)
+    ) -> Result<ProcessorEvent, ProcessorEventError> {
+        event::check(signature, body, &self.webhook_secrets, now)?;
+        event::read(body)
     }
 
     fn payment_url(&self, _: &str) -> Option<String> {

@@ -1,9 +1,9 @@
 //! Answers that were given to requests with an Idempotency-Key.
 
-use super::{StoreError, Tx};
 use crate::domain::{Owner, Timestamp};
+use crate::store::{StoreError, Tx};
 
-super::statements! {
+crate::store::statements! {
     GET = "SELECT fingerprint, response_status, response_body, sealed, created_at
         FROM idempotency_keys
         WHERE account_id = ?1 AND environment = ?2 AND idempotency_key = ?3";

@@ -1,9 +1,9 @@
 //! Work to be done later: written with what asks for it, claimed with a lease, deleted when done.
 
-use super::{Row, StoreError, Tx};
 use crate::domain::{JobKind, JobName, Lane, Timestamp};
+use crate::store::{Row, StoreError, Tx};
 
-super::statements! {
+crate::store::statements! {
     ADD = "INSERT INTO jobs (kind, subject, run_at, claim, attempts, waits_for, last_error,
             created_at)
         VALUES (?1, ?2, ?3, NULL, 0, NULL, NULL, ?4)
@@ -80,7 +80,7 @@ impl Tx<'_> {
             run_at.into(),
             now.into(),
         ];
-        self.queue(ADD, &values)
+        self.defer(ADD, &values)
     }
 
     pub fn any_job_due(&mut self, lane: Lane, now: Timestamp) -> Result<bool, StoreError> {
@@ -108,7 +108,7 @@ impl Tx<'_> {
         })?;
         for job in &jobs {
             let [kind, subject, claim] = job.values();
-            self.queue(CLAIM, &[kind, subject, lease_ends.into(), claim])?;
+            self.defer(CLAIM, &[kind, subject, lease_ends.into(), claim])?;
         }
         Ok(jobs)
     }
@@ -206,7 +206,7 @@ impl Tx<'_> {
 }
 
 impl ClaimedJob {
-    fn values(&self) -> [super::Value<'_>; 3] {
+    fn values(&self) -> [crate::store::Value<'_>; 3] {
         [
             self.name.kind.as_str().into(),
             (&self.name.subject).into(),
@@ -226,8 +226,8 @@ fn read_listed(row: &Row<'_>) -> Result<ListedJob, StoreError> {
     })
 }
 
-fn lane_value(lane: Lane) -> super::Value<'static> {
-    i64::from(lane == Lane::Notices).into()
+fn lane_value(lane: Lane) -> crate::store::Value<'static> {
+    i64::from(lane == Lane::Notifications).into()
 }
 
 fn read_name(row: &Row<'_>) -> Result<JobName, StoreError> {

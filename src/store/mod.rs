@@ -1,57 +1,42 @@
 //! Everything that is kept: every SQL statement, one file for each aggregate, on either engine.
 
-mod bells;
 mod engine;
+mod wakeups;
 
 mod accounts;
 mod admin;
-mod api_keys;
-mod audit;
-mod deliveries;
-mod due_tasks;
-mod erasure;
 mod events;
-mod history;
 mod idempotency;
 mod jobs;
-mod ledger;
-mod notices;
-mod payment_methods;
-mod payments;
-mod payout_accounts;
-mod posted_tasks;
-mod processor_notices;
+mod money;
 mod proofs;
-mod queue;
-mod reports;
-mod sandbox;
 mod tasks;
-mod totals;
 mod webhooks;
 mod workers;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use bells::Bells;
-pub use engine::{Backup, BackupError, Location, StoreError, Tx, Value};
 use engine::{Engine, Migration, Row, Statement};
+use wakeups::Wakeups;
 
 use crate::domain::{Lane, Owner};
 
+pub use engine::{Backup, BackupError, Location, StoreError, Tx, Value};
+
 pub use accounts::AccountFilter;
-pub use api_keys::KeyHolder;
-pub use audit::AuditFilter;
-pub use bells::EventBell;
-pub use deliveries::{DeliveryFilter, RecordedDelivery};
+pub use accounts::api_keys::KeyHolder;
+pub use admin::audit::AuditFilter;
+pub use admin::review_queue::{Claimed, QueueFilter};
 pub use events::EventFilter;
 pub use idempotency::{IdempotencyRecord, IdempotencyScope};
 pub use jobs::{ClaimedJob, ListedJob};
-pub use ledger::{DeveloperBalances, PayoutState, TaskMoney, WorkerBalance};
-pub use posted_tasks::{PostedOrder, PostedTask};
-pub use queue::{Claimed, QueueFilter};
-pub use sandbox::{SandboxMovement, SandboxNotice, SandboxPayment, SandboxPayoutAccount};
+pub use money::ledger::{DeveloperBalances, PayoutState, TaskMoney, WorkerBalance};
+pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};
+pub use tasks::posted_tasks::{PostedOrder, PostedTask};
 pub use tasks::{ListedTask, TaskCounts, TaskFilter, TaskPage};
+pub use wakeups::EventWakeup;
+pub use webhooks::deliveries::{DeliveryFilter, RecordedDelivery};
 pub use webhooks::{Disabled, Endpoint, OldSecret};
 pub use workers::{PushSubscription, WorkerFilter};
 
@@ -60,10 +45,11 @@ pub use workers::{PushSubscription, WorkerFilter};
 macro_rules! statements {
     ($($(#[$meta:meta])* $name:ident = $sql:expr;)+) => {
         $($(#[$meta])* const $name: crate::store::Statement = crate::store::Statement::new($sql);)+
-        pub(super) const ALL: &[crate::store::Statement] = &[$($name),+];
+        pub(in crate::store) const ALL: &[crate::store::Statement] = &[$($name),+];
     };
 }
-use statements;
+
+pub(in crate::store) use statements;
 
 const MIGRATIONS: &[Migration] = &[
     Migration {
@@ -97,7 +83,7 @@ const MIGRATIONS: &[Migration] = &[
 #[derive(Clone)]
 pub struct Store {
     engine: Arc<Engine>,
-    bells: Arc<Bells>,
+    wakeups: Arc<Wakeups>,
 }
 
 impl Store {
@@ -107,7 +93,7 @@ impl Store {
         let engine = Engine::open(location, MIGRATIONS)?;
         Ok(Self {
             engine: Arc::new(engine),
-            bells: Arc::default(),
+            wakeups: Arc::default(),
         })
     }
 
@@ -135,7 +121,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.engine.write(work, &self.bells).await
+        self.engine.write(work, &self.wakeups).await
     }
 
     /// Reads single rows by key. Each statement sees what is committed when it runs.
@@ -160,17 +146,17 @@ impl Store {
 
     /// Waits until this process has written a job. One that another process wrote does not wake it.
     pub async fn job_written(&self, lane: Lane) {
-        self.bells.jobs(lane).notified().await;
+        self.wakeups.jobs(lane).notified().await;
     }
 
     /// Waits until this process has written what may have to be delivered.
     pub async fn delivery_written(&self) {
-        self.bells.deliveries.notified().await;
+        self.wakeups.deliveries.notified().await;
     }
 
     /// Rings at every event of this owner that this process writes.
-    pub fn event_bell(&self, owner: Owner) -> EventBell {
-        self.bells.of(owner)
+    pub fn event_wakeup(&self, owner: Owner) -> EventWakeup {
+        self.wakeups.of(owner)
     }
 
     /// Whether the database answers.
@@ -189,35 +175,42 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
     [
         ALL,
         accounts::ALL,
-        admin::ALL,
-        api_keys::ALL,
-        audit::ALL,
-        deliveries::ALL,
-        due_tasks::ALL,
-        erasure::ALL,
+        admin::admin_keys::ALL,
+        accounts::api_keys::ALL,
+        admin::audit::ALL,
+        webhooks::deliveries::ALL,
+        tasks::due_tasks::ALL,
+        accounts::erasure::ALL,
         events::ALL,
-        history::ALL,
+        tasks::history::ALL,
         idempotency::ALL,
         jobs::ALL,
-        ledger::ALL,
-        notices::ALL,
-        payment_methods::ALL,
-        payments::ALL,
-        payout_accounts::ALL,
-        posted_tasks::ALL,
-        processor_notices::ALL,
+        money::ledger::ALL,
+        events::notifications::ALL,
+        money::payment_methods::ALL,
+        money::payments::ALL,
+        workers::payout_accounts::ALL,
+        tasks::posted_tasks::ALL,
+        money::processor_events::ALL,
         proofs::ALL,
-        queue::ALL,
-        reports::ALL,
-        sandbox::ALL,
+        admin::review_queue::ALL,
+        admin::reports::ALL,
+        money::sandbox::ALL,
         tasks::ALL,
-        totals::ALL,
+        tasks::totals::ALL,
         webhooks::ALL,
         workers::ALL,
     ]
     .into_iter()
     .flatten()
     .copied()
+}
+
+fn owned_by(owner: Owner) -> Vec<Value<'static>> {
+    vec![
+        owner.account.to_string().into(),
+        owner.environment.as_str().into(),
+    ]
 }
 
 /// What a list that is read from its newest end begins before: greater than any id.

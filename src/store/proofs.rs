@@ -1,11 +1,11 @@
 //! Proofs, and what finds the same picture again.
 
-use super::{Row, StoreError, Tx};
 use crate::domain::geo::Point;
-use crate::domain::task::ProofType;
+use crate::domain::tasks::ProofType;
 use crate::domain::{
     Embedded, Proof, ProofFile, ProofId, ProofStatus, TaskId, Timestamp, WorkerId,
 };
+use crate::store::{Row, StoreError, Tx};
 
 macro_rules! columns {
     () => {
@@ -16,7 +16,7 @@ macro_rules! columns {
     };
 }
 
-super::statements! {
+crate::store::statements! {
     INSERT = concat!("INSERT INTO proofs (", columns!(), ")
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
             ?19, ?20, ?21, ?22, ?23, ?24, ?25)");
@@ -48,7 +48,7 @@ fn parts(hash: i64) -> [(i64, i64); 4] {
 impl Tx<'_> {
     pub fn insert_proof(&mut self, proof: &Proof) -> Result<(), StoreError> {
         let (gps, exif) = (proof.gps, proof.embedded.place);
-        self.queue(
+        self.defer(
             INSERT,
             &[
                 proof.id.to_string().into(),
@@ -80,7 +80,7 @@ impl Tx<'_> {
         )?;
         for (part, bits) in proof.embedded.perceptual_hash.into_iter().flat_map(parts) {
             let values = [part.into(), bits.into(), proof.id.to_string().into()];
-            self.queue(ADD_HASH_PART, &values)?;
+            self.defer(ADD_HASH_PART, &values)?;
         }
         Ok(())
     }
@@ -165,7 +165,7 @@ impl Tx<'_> {
             submission_id.into(),
             attempt.into(),
         ];
-        self.queue(ADD_SUBMISSION, &values)
+        self.defer(ADD_SUBMISSION, &values)
     }
 
     /// The attempt that a submission became.

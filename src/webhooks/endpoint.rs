@@ -12,8 +12,8 @@ use tokio::time::sleep;
 
 use super::{LOOK_EVERY, Webhooks};
 use crate::domain::{AccountId, DueDelivery, Environment, EventId, Owner, TaskId};
-use crate::store::{Endpoint, EventBell, StoreError};
-use crate::usecases::{self, DeliveryOutcome, Refusal};
+use crate::store::{Endpoint, EventWakeup, StoreError};
+use crate::usecases::{self, DeliveryOutcome, UseCaseError};
 
 /// How many deliveries an endpoint gets at the same time.
 const AT_ONCE: usize = 8;
@@ -26,13 +26,13 @@ const MAX_UNRECORDED: usize = 256;
 /// Serves until nothing is due, then gives the endpoint back.
 pub async fn serve(webhooks: Webhooks, account: AccountId, stop: watch::Receiver<bool>) {
     let store = webhooks.0.store.clone();
-    let bells = Environment::ALL.iter().map(|environment| {
-        store.event_bell(Owner {
+    let wakeups = Environment::ALL.iter().map(|environment| {
+        store.event_wakeup(Owner {
             account,
             environment: *environment,
         })
     });
-    let bells: Vec<_> = bells.collect();
+    let wakeups: Vec<_> = wakeups.collect();
     let mut serving = Serving {
         webhooks,
         account,
@@ -47,7 +47,7 @@ pub async fn serve(webhooks: Webhooks, account: AccountId, stop: watch::Receiver
         news: true,
         more: false,
     };
-    let Err(error) = serving.run(&bells, stop.clone()).await else {
+    let Err(error) = serving.run(&wakeups, stop.clone()).await else {
         return;
     };
     tracing::warn!(%account, %error, "an endpoint waits for better times");
@@ -68,8 +68,8 @@ async fn abandon(webhooks: &Webhooks, account: AccountId) -> Result<(), StoreErr
 }
 
 /// The next event of the account, in either environment.
-fn next_ring(bells: &[EventBell]) -> SelectAll<Pin<Box<Notified<'_>>>> {
-    select_all(bells.iter().map(|bell| Box::pin(bell.next())))
+fn next_ring(wakeups: &[EventWakeup]) -> SelectAll<Pin<Box<Notified<'_>>>> {
+    select_all(wakeups.iter().map(|bell| Box::pin(bell.next())))
 }
 
 struct Serving {
@@ -86,7 +86,7 @@ struct Serving {
     width: usize,
     in_flight: JoinSet<DeliveryOutcome>,
     outcomes: Vec<DeliveryOutcome>,
-    recording: Option<JoinHandle<Result<Vec<EventId>, Refusal>>>,
+    recording: Option<JoinHandle<Result<Vec<EventId>, UseCaseError>>>,
     /// Something may have become due since the last look.
     news: bool,
     /// There was more than the last look took.
@@ -96,10 +96,10 @@ struct Serving {
 impl Serving {
     async fn run(
         &mut self,
-        bells: &[EventBell],
+        wakeups: &[EventWakeup],
         mut stop: watch::Receiver<bool>,
-    ) -> Result<(), Refusal> {
-        let mut rung = next_ring(bells);
+    ) -> Result<(), UseCaseError> {
+        let mut rung = next_ring(wakeups);
         loop {
             if *stop.borrow() {
                 self.queue.clear();
@@ -122,7 +122,7 @@ impl Serving {
                 Some(outcome) = self.in_flight.join_next() => self.finished(outcome)?,
                 recorded = finished_recording(&mut self.recording) => self.recorded(recorded)?,
                 _ = &mut rung => {
-                    rung = next_ring(bells);
+                    rung = next_ring(wakeups);
                     self.news = true;
                 }
                 () = sleep(LOOK_EVERY) => self.news = true,
@@ -233,7 +233,10 @@ impl Serving {
         }));
     }
 
-    fn recorded(&mut self, recorded: Result<Vec<EventId>, Refusal>) -> Result<(), Refusal> {
+    fn recorded(
+        &mut self,
+        recorded: Result<Vec<EventId>, UseCaseError>,
+    ) -> Result<(), UseCaseError> {
         self.recording = None;
         for event in recorded? {
             self.known.remove(&event);
@@ -249,7 +252,7 @@ impl Serving {
     }
 
     /// False when something has become due meanwhile.
-    async fn release(&mut self) -> Result<bool, Refusal> {
+    async fn release(&mut self) -> Result<bool, UseCaseError> {
         let (account, parts) = (self.account, self.webhooks.0.clone());
         let store = &self.webhooks.0.store;
         let release =
@@ -260,8 +263,8 @@ impl Serving {
 
 /// Waits for ever when nothing is being recorded.
 async fn finished_recording(
-    recording: &mut Option<JoinHandle<Result<Vec<EventId>, Refusal>>>,
-) -> Result<Vec<EventId>, Refusal> {
+    recording: &mut Option<JoinHandle<Result<Vec<EventId>, UseCaseError>>>,
+) -> Result<Vec<EventId>, UseCaseError> {
     match recording {
         None => std::future::pending().await,
         Some(recording) => recording.await.unwrap_or_else(|panicked| {

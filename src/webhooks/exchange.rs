@@ -6,10 +6,10 @@ use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use super::Parts;
-use crate::domain::delivery::TIME_LIMIT;
-use crate::domain::webhook::{self, WebhookSecret};
+use crate::domain::webhooks::delivery::TIME_LIMIT;
+use crate::domain::webhooks::{self, WebhookSecret};
 use crate::domain::{Attempt, EventId, EventType, Timestamp};
-use crate::outbound::{Answer, EndpointUrl, Fault};
+use crate::outbound::{Answer, EndpointUrl, OutboundError};
 use crate::store::Endpoint;
 
 pub async fn send(
@@ -28,7 +28,7 @@ pub async fn send(
                 .post(&url, headers, Bytes::from(body), TIME_LIMIT);
             post.await
         }
-        Err(reason) => Err(Fault::Forbidden(reason)),
+        Err(reason) => Err(OutboundError::Forbidden(reason)),
     };
     let (status_code, response_body, error) = match answered {
         Ok(Answer { status, body }) => {
@@ -54,7 +54,7 @@ fn prepare(
 ) -> Result<(EndpointUrl, HeaderMap), String> {
     let url = EndpointUrl::rule(&endpoint.url).map_err(|fault| format!("the URL {fault}"))?;
     let id = message.to_string();
-    let signed = webhook::sign(&secrets(endpoint, at), &id, at, body.as_bytes());
+    let signed = webhooks::sign(&secrets(endpoint, at), &id, at, body.as_bytes());
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     for (name, value) in [

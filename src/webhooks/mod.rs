@@ -12,16 +12,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use slots::Slots;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at};
 
 use crate::ambient::{self, Clock};
-use crate::domain::api_key::hex;
+use crate::domain::accounts::api_key::hex;
 use crate::domain::{AccountId, Attempt, EventId, EventType};
 use crate::outbound::Outbound;
 use crate::store::{Endpoint, Store, StoreError, Tx};
-use slots::Slots;
 
 /// How many endpoints a process serves at the same time.
 const ENDPOINTS_AT_ONCE: usize = 4_096;

@@ -47,8 +47,19 @@ fn every_operation_is_described_with_its_errors_and_an_example() {
     assert_eq!(operations, 84);
 }
 
+/// An example of the content itself, of its schema, or of the objects in its list.
 fn has_example(content: &Value, schemas: &Value) -> bool {
-    let schema = content["schema"]["$ref"].as_str().unwrap_or_default();
-    let name = schema.rsplit('/').next().unwrap_or_default();
-    !content["example"].is_null() || !schemas[name]["example"].is_null()
+    let schema = resolve(&content["schema"], schemas);
+    let listed = resolve(&schema["properties"]["data"]["items"], schemas);
+    [content, schema, listed]
+        .iter()
+        .any(|described| !described["example"].is_null())
+}
+
+fn resolve<'a>(schema: &'a Value, schemas: &'a Value) -> &'a Value {
+    let reference = schema["$ref"].as_str().unwrap_or_default();
+    match reference.strip_prefix("#/components/schemas/") {
+        Some(name) => &schemas[name],
+        None => schema,
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use legwork::domain::report::{Figures, Month, MonthReport};
+use legwork::domain::admin::report::{Figures, Month, MonthReport};
 use legwork::domain::{Action, Book, Entry, Environment, Status, Step};
 use legwork::store::all_statements;
 use legwork::usecases::month_report;
@@ -131,7 +131,8 @@ async fn a_month_without_anything_is_all_zeros(app: TestApp) {
             let empty = report(&app, month, *environment).await;
             assert_eq!(empty.escrow_at_start_cents, 0);
             assert_eq!(empty.total, Figures::default());
-            let still = |day: &legwork::domain::report::DayFigures| day.figures == empty.total;
+            let still =
+                |day: &legwork::domain::admin::report::DayFigures| day.figures == empty.total;
             assert!(empty.days.iter().all(still));
         }
     }

@@ -6,9 +6,10 @@ use std::sync::mpsc;
 use futures_util::future::join_all;
 use futures_util::poll;
 use legwork::ambient;
-use legwork::domain::{AccountId, By, NewAccount, Tier, Timestamp};
+use legwork::domain::{AccountId, Actor, NewAccount, Tier, Timestamp};
 use legwork::store::{Location, Store, StoreError, all_statements};
-use legwork::usecases::{self, OpenedAccount, Refusal};
+use legwork::usecases;
+use legwork::usecases::{OpenedAccount, UseCaseError};
 
 use crate::support::{Database, Engine, TestApp, on_both_engines, tell};
 
@@ -71,7 +72,7 @@ async fn exists(store: &Store, account: &OpenedAccount) -> bool {
 /// Queues three transactions behind one that waits, so that SQLite commits all in one batch.
 async fn three_in_a_batch(
     store: &Store,
-    spoil: impl Fn() -> Result<(), Refusal> + Send + Sync + Clone + 'static,
+    spoil: impl Fn() -> Result<(), UseCaseError> + Send + Sync + Clone + 'static,
 ) {
     let people = [somebody(), somebody(), somebody()];
     let (release, wait) = mpsc::channel::<()>();
@@ -91,7 +92,7 @@ async fn three_in_a_batch(
     for (index, person) in people.iter().cloned().enumerate() {
         let spoil = spoil.clone();
         let mut write = Box::pin(store.write(move |tx| {
-            usecases::create_account(tx, &person, &By::COMMAND_LINE)?;
+            usecases::create_account(tx, &person, &Actor::COMMAND_LINE)?;
             if index == 1 { spoil() } else { Ok(()) }
         }));
         // Polled once, so that all are queued before the first is let go.
@@ -109,7 +110,7 @@ async fn three_in_a_batch(
 }
 
 async fn a_failing_transaction_undoes_only_itself(app: TestApp) {
-    three_in_a_batch(&app.store, || Err(Refusal::TaskNotFound)).await;
+    three_in_a_batch(&app.store, || Err(UseCaseError::TaskNotFound)).await;
 }
 
 async fn a_panic_undoes_only_itself(app: TestApp) {
@@ -122,7 +123,7 @@ async fn many_writers_at_once_lose_nothing(app: TestApp) {
         let store = app.store.clone();
         tokio::spawn(async move {
             store
-                .write(move |tx| usecases::create_account(tx, &person, &By::COMMAND_LINE))
+                .write(move |tx| usecases::create_account(tx, &person, &Actor::COMMAND_LINE))
                 .await
         })
     });
@@ -139,7 +140,7 @@ async fn opening_twice_changes_nothing(app: TestApp) {
     let written = person.clone();
     let write = app
         .store
-        .write(move |tx| usecases::create_account(tx, &written, &By::COMMAND_LINE));
+        .write(move |tx| usecases::create_account(tx, &written, &Actor::COMMAND_LINE));
     write.await.unwrap();
     let again = app.database.open().await;
     assert!(exists(&again, &person).await);

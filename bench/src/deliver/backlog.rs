@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use legwork::domain::Event;
-use legwork::domain::delivery::TIME_LIMIT;
+use legwork::domain::webhooks::delivery::TIME_LIMIT;
 use legwork::outbound::{EndpointUrl, Outbound};
 use legwork::webhooks::Webhooks;
 use tokio::runtime::Runtime;
@@ -17,11 +17,13 @@ use super::receiver::Receiver;
 use super::waiting::{self, Waiting};
 use crate::Result;
 use crate::bed::Bed;
-use crate::figures::{Limit, count, in_turns};
+use crate::limit::{Limit, in_turns};
 use crate::load::{Sample, Window};
 use crate::options::{Options, ROUNDS};
+use crate::report::count;
 use crate::report::{Figure, Report};
-use crate::town::{Ground, text};
+use crate::town::Ground;
+use crate::watch::text;
 
 /// Not measured: hundreds of connections are made, endpoints are claimed.
 const WARM_UP: Duration = Duration::from_secs(1);

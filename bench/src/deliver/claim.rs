@@ -12,9 +12,9 @@ use super::developers::Developers;
 use super::waiting::Waiting;
 use crate::Result;
 use crate::bed::Bed;
-use crate::figures::count;
 use crate::load::{Sample, Window};
 use crate::options::{FEW_TASKS, Options, ROUNDS};
+use crate::report::count;
 use crate::report::{Figure, Report};
 use crate::town::Ground;
 

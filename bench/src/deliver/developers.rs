@@ -4,19 +4,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use legwork::ambient::{self, Clock};
+use legwork::ambient;
+use legwork::ambient::Clock;
 use legwork::domain::{
     AccountStatus, Environment, Event, EventType, NewAccount, NewTask, Owner, TaskId, Tier,
     WebhookSecret,
 };
 use legwork::outbound::Outbound;
 use legwork::store::{KeyHolder, Store};
-use legwork::usecases::{self, Funding, OpenedAccount, Refusal};
+use legwork::usecases;
+use legwork::usecases::{Funding, OpenedAccount, UseCaseError};
 use legwork::webhooks::Webhooks;
 use tokio::runtime::Runtime;
 
 use crate::Result;
-use crate::town::{Ground, new_task, text};
+use crate::town::{Ground, new_task};
+use crate::watch::text;
 
 /// What the server takes when nobody says otherwise.
 const RETRY_SECONDS: [u64; 3] = [60, 480, 3_840];
@@ -77,11 +80,11 @@ impl Developers {
         };
         let secret = WebhookSecret::new(&ambient::random());
         let write = self.store.write(move |tx| {
-            usecases::create_account(tx, &opened, &legwork::domain::By::SERVICE)?;
+            usecases::create_account(tx, &opened, &legwork::domain::Actor::SERVICE)?;
             let (account, secret) = (key.owner.account, secret.expose());
-            let by = legwork::domain::By::SERVICE;
+            let by = legwork::domain::Actor::SERVICE;
             usecases::put_webhook(tx, account, &url, events, secret, &by, now)?;
-            Ok::<_, Refusal>(key)
+            Ok::<_, UseCaseError>(key)
         });
         write.await.map_err(text)
     }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use legwork::api::Shutdown;
 use legwork::domain::EventType;
+use legwork::shutdown::Shutdown;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -15,11 +15,12 @@ use super::developers::Developers;
 use super::receiver::{Arrival, Receiver};
 use crate::Result;
 use crate::bed::Bed;
-use crate::figures::count;
 use crate::load::{Sample, Window};
 use crate::options::{Options, ROUNDS};
+use crate::report::count;
 use crate::report::{Figure, Report};
-use crate::town::{Ground, text};
+use crate::town::Ground;
+use crate::watch::text;
 
 const ACCOUNTS: usize = 1_000;
 const FEW_ACCOUNTS: usize = 200;

@@ -4,21 +4,25 @@ use axum::extract::{Request, State};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::expect_no_fields;
-use super::query::{AccountsQuery, CursorMeta};
-use crate::api::answer::Answer;
-use crate::api::authentication::AdminCaller;
+use crate::api::App;
+use crate::api::admin::expect_no_fields;
+use crate::api::admin::query::AccountsQuery;
 use crate::api::error::ApiError;
-use crate::api::fields::Fields;
+use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{PageLimit, errors};
-use crate::api::openapi_examples::AdminExample;
-use crate::api::path::IdPath;
-use crate::api::{App, body};
+use crate::api::request::body;
+use crate::api::request::fields::Fields;
+use crate::api::request::path::IdPath;
+use crate::api::response::json::Answer;
+use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::{
-    Account, AccountId, AccountStatus, By, Environment, Owner, Status, Tier, Timestamp,
+    Account, AccountId, AccountStatus, Actor, Environment, Owner, Status, Tier, Timestamp,
 };
 use crate::store::Tx;
-use crate::usecases::{self, Refusal};
+use crate::usecases::{self, UseCaseError};
+use crate::views::examples::AdminExample;
+
+type AdminAccountPage = CursorList<AdminAccount>;
 
 /// An account, as those see it who run the marketplace.
 #[derive(Serialize, ToSchema)]
@@ -52,13 +56,6 @@ impl From<Account> for AdminAccount {
     }
 }
 
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!(AdminExample::Accounts.value()))]
-pub struct AccountList {
-    data: Vec<AdminAccount>,
-    meta: CursorMeta,
-}
-
 /// What an account has in one environment.
 #[derive(Serialize, ToSchema)]
 struct AccountTotals {
@@ -74,7 +71,7 @@ struct AccountTotals {
 }
 
 impl AccountTotals {
-    fn read(tx: &mut Tx<'_>, owner: Owner, now: Timestamp) -> Result<Self, Refusal> {
+    fn read(tx: &mut Tx<'_>, owner: Owner, now: Timestamp) -> Result<Self, UseCaseError> {
         let counts = tx.task_counts(owner)?;
         let balances = tx.developer_balances(owner)?;
         let by_status = Status::ALL.iter();
@@ -110,7 +107,7 @@ pub struct AccountWithTotals {
         ("email" = Option<String>, Query, description = "Only the one with this e-mail address"),
         ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
-    responses((status = 200, description = "A page of accounts", body = AccountList),
+    responses((status = 200, description = "A page of accounts", body = AdminAccountPage),
         errors::Admin, errors::Query)
 )]
 pub async fn list(
@@ -128,10 +125,7 @@ pub async fn list(
         .snapshot(move |tx| tx.accounts_before(&filter, cursor, limit + 1));
     let mut accounts = read.await?;
     let meta = CursorMeta::cut(&mut accounts, limit, |account| account.id.to_string());
-    Answer::ok(&AccountList {
-        data: accounts.into_iter().map(Into::into).collect(),
-        meta,
-    })
+    Answer::ok(&meta.list(accounts.into_iter().map(AdminAccount::from).collect()))
 }
 
 /// Get an account
@@ -148,14 +142,14 @@ pub async fn get(
     _: AdminCaller,
     IdPath(id): IdPath<AccountId>,
 ) -> Result<Answer, ApiError> {
-    let (id, now) = (id.ok_or(Refusal::AccountNotFound)?, app.clock.now());
+    let (id, now) = (id.ok_or(UseCaseError::AccountNotFound)?, app.clock.now());
     let found = app.store.snapshot(move |tx| {
-        let account = tx.account(id)?.ok_or(Refusal::AccountNotFound)?;
+        let account = tx.account(id)?.ok_or(UseCaseError::AccountNotFound)?;
         let owner = |environment| Owner {
             account: id,
             environment,
         };
-        Ok::<_, Refusal>(AccountWithTotals {
+        Ok::<_, UseCaseError>(AccountWithTotals {
             account: account.into(),
             api_keys_count: tx.count_active_api_keys(id)?,
             live: AccountTotals::read(tx, owner(Environment::Live), now)?,
@@ -194,7 +188,7 @@ pub async fn tier(
     let tier = tier.ok_or_else(|| ApiError::invalid("tier", "is required"))?;
     change(&app, admin, id, move |tx, id, by, now| {
         usecases::set_tier(tx, id, tier, by, now)?;
-        tx.account(id)?.ok_or(Refusal::AccountNotFound)
+        tx.account(id)?.ok_or(UseCaseError::AccountNotFound)
     })
     .await
 }
@@ -240,11 +234,11 @@ async fn change(
     app: &App,
     admin: AdminCaller,
     id: Option<AccountId>,
-    mut change: impl FnMut(&mut Tx<'_>, AccountId, &By, Timestamp) -> Result<Account, Refusal>
+    mut change: impl FnMut(&mut Tx<'_>, AccountId, &Actor, Timestamp) -> Result<Account, UseCaseError>
     + Send
     + 'static,
 ) -> Result<Answer, ApiError> {
-    let (id, clock) = (id.ok_or(Refusal::AccountNotFound)?, app.clock.clone());
+    let (id, clock) = (id.ok_or(UseCaseError::AccountNotFound)?, app.clock.clone());
     let by = admin.by();
     let changed = app.store.write(move |tx| change(tx, id, &by, clock.now()));
     Answer::ok(&AdminAccount::from(changed.await?))

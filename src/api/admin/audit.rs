@@ -5,15 +5,19 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::query::{AuditQuery, CursorMeta};
 use crate::api::App;
-use crate::api::answer::Answer;
-use crate::api::authentication::AdminCaller;
+use crate::api::admin::query::AuditQuery;
 use crate::api::error::ApiError;
+use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{PageLimit, errors};
-use crate::api::openapi_examples::AdminExample;
-use crate::domain::{AuditLine, Maker, Timestamp};
+use crate::api::response::json::Answer;
+use crate::api::response::page::{CursorList, CursorMeta};
+use crate::domain::{AuditLine, Timestamp};
 use crate::store::StoreError;
+use crate::views::actor::ActorBody;
+use crate::views::examples::AdminExample;
+
+type AuditLinePage = CursorList<AuditLineBody<'static>>;
 
 /// One line of the audit log.
 #[derive(Serialize, ToSchema)]
@@ -22,10 +26,7 @@ struct AuditLineBody<'a> {
     number: i64,
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
-    made_by: Maker,
-    /// The id of the key or of the worker, where there is one.
-    #[schema(required)]
-    maker_id: Option<&'a str>,
+    by: ActorBody,
     /// Such as `worker.verified`.
     action: &'a str,
     /// What kind of thing it was done to, such as `worker`.
@@ -44,8 +45,7 @@ impl<'a> AuditLineBody<'a> {
         Ok(Self {
             number: line.number,
             at: line.entry.at,
-            made_by: line.entry.by.maker,
-            maker_id: line.entry.by.id.as_deref(),
+            by: line.entry.by.clone().into(),
             action: &line.entry.action,
             subject: &line.entry.subject,
             subject_id: &line.entry.subject_id,
@@ -53,13 +53,6 @@ impl<'a> AuditLineBody<'a> {
             hash: &line.hash,
         })
     }
-}
-
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!(AdminExample::AuditLines.value()))]
-pub struct AuditList<'a> {
-    data: Vec<AuditLineBody<'a>>,
-    meta: CursorMeta,
 }
 
 /// Read the audit log
@@ -71,7 +64,7 @@ pub struct AuditList<'a> {
         ("action" = Option<String>, Query, description = "Only this, such as `worker.verified`"),
         ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
-    responses((status = 200, description = "A page of the log", body = AuditList),
+    responses((status = 200, description = "A page of the log", body = AuditLinePage),
         errors::Admin, errors::Query)
 )]
 pub async fn list(
@@ -91,5 +84,5 @@ pub async fn list(
     let meta = CursorMeta::cut(&mut lines, limit, |line| line.number.to_string());
     let data = lines.iter().map(AuditLineBody::of);
     let data = data.collect::<Result<_, StoreError>>()?;
-    Answer::ok(&AuditList { data, meta })
+    Answer::ok(&meta.list(data))
 }

@@ -3,17 +3,19 @@
 use axum::extract::{Request, State};
 use utoipa::ToSchema;
 
-use crate::api::answer::Answer;
-use crate::api::authentication::AdminCaller;
+use crate::api::App;
 use crate::api::error::ApiError;
-use crate::api::fields::Fields;
+use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::errors;
-use crate::api::openapi_examples::AdminExample;
-use crate::api::path::TaskPath;
-use crate::api::{App, body, json};
-use crate::domain::{Action, Decision, dispute};
-use crate::objects::task::TaskBody;
-use crate::usecases::{self, Refusal};
+use crate::api::request::fields::Fields;
+use crate::api::request::path::TaskPath;
+use crate::api::request::{body, json};
+use crate::api::response::json::Answer;
+use crate::domain::tasks::dispute;
+use crate::domain::{Action, Decision};
+use crate::usecases::{self, UseCaseError};
+use crate::views::examples::AdminExample;
+use crate::views::task::TaskBody;
 
 #[derive(ToSchema)]
 #[schema(example = json!(AdminExample::Decide.value()))]
@@ -53,7 +55,7 @@ pub async fn decide(
         usecases::decide_dispute(tx, id, action, note.as_deref(), &by, clock.now())
     });
     let task = decided.await.map_err(|refusal| match refusal {
-        Refusal::NoSplit { budget_cents } => ApiError::invalid(
+        UseCaseError::NoSplit { budget_cents } => ApiError::invalid(
             "paid_cents",
             &format!("must be less than the budget of {budget_cents}"),
         ),

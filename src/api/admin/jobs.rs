@@ -4,17 +4,21 @@ use axum::extract::{Request, State};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::query::{CursorMeta, JobsQuery, OnlyDead};
-use crate::api::answer::Answer;
-use crate::api::authentication::AdminCaller;
+use crate::api::App;
+use crate::api::admin::query::{JobsQuery, OnlyDead};
 use crate::api::error::ApiError;
-use crate::api::fields::Fields;
+use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{PageLimit, errors};
-use crate::api::openapi_examples::AdminExample;
-use crate::api::{App, body, json};
+use crate::api::request::fields::Fields;
+use crate::api::request::{body, json};
+use crate::api::response::json::Answer;
+use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::{JobKind, JobName, Timestamp, rules};
 use crate::store::ListedJob;
 use crate::usecases;
+use crate::views::examples::AdminExample;
+
+type JobPage = CursorList<JobBody>;
 
 /// Work to be done, or given up.
 #[derive(Serialize, ToSchema)]
@@ -53,22 +57,15 @@ impl From<ListedJob> for JobBody {
     }
 }
 
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!(AdminExample::Jobs.value()))]
-pub struct JobList {
-    data: Vec<JobBody>,
-    meta: CursorMeta,
-}
-
 /// List jobs
 ///
-/// By kind and subject.
+/// Actor kind and subject.
 #[utoipa::path(
     get, path = "/v1/admin/jobs", tag = "Admin", operation_id = "listJobs",
     params(("dead" = Option<bool>, Query, description = "`true`: only what was given up"),
         ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
-    responses((status = 200, description = "A page of jobs", body = JobList),
+    responses((status = 200, description = "A page of jobs", body = JobPage),
         errors::Admin, errors::Query)
 )]
 pub async fn list(
@@ -86,10 +83,7 @@ pub async fn list(
         .snapshot(move |tx| tx.jobs_after(only_dead, cursor.as_ref(), limit + 1));
     let mut jobs = read.await?;
     let meta = CursorMeta::cut(&mut jobs, limit, |job| job.name.to_string());
-    Answer::ok(&JobList {
-        data: jobs.into_iter().map(Into::into).collect(),
-        meta,
-    })
+    Answer::ok(&meta.list(jobs.into_iter().map(JobBody::from).collect()))
 }
 
 #[derive(ToSchema)]

@@ -2,19 +2,19 @@
 
 use axum::extract::{Request, State};
 
-use super::expect_no_fields;
 use crate::api::App;
-use crate::api::answer::Answer;
-use crate::api::authentication::AdminCaller;
+use crate::api::admin::expect_no_fields;
 use crate::api::error::ApiError;
+use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::errors;
-use crate::api::path::TaskPath;
-use crate::domain::{By, Task, TaskId, Timestamp};
-use crate::objects::task::TaskBody;
+use crate::api::request::path::TaskPath;
+use crate::api::response::json::Answer;
+use crate::domain::{Actor, Task, TaskId, Timestamp};
 use crate::store::Tx;
-use crate::usecases::{self, Refusal};
+use crate::usecases::{self, UseCaseError};
+use crate::views::task::TaskBody;
 
-type Decision = fn(&mut Tx<'_>, TaskId, &By, Timestamp) -> Result<Task, Refusal>;
+type Decision = fn(&mut Tx<'_>, TaskId, &Actor, Timestamp) -> Result<Task, UseCaseError>;
 
 async fn decide(
     app: &App,

@@ -2,42 +2,18 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::api::App;
-use crate::api::authentication::AdminCaller;
 use crate::api::error::ApiError;
-use crate::api::query::Parameters;
+use crate::api::middleware::authentication::AdminCaller;
+use crate::api::request::query::Parameters;
 use crate::domain::admin::ClaimedBy;
-use crate::domain::report::{Month, ReportFormat};
+use crate::domain::admin::report::{Month, ReportFormat};
 use crate::domain::{
-    AccountId, AccountStatus, Environment, JobKind, JobName, NoticeId, QueueItemId, QueueKind,
-    QueueStatus, Status, TaskId, WorkerId, WorkerStatus, account,
+    AccountId, AccountStatus, Environment, JobKind, JobName, NotificationId, QueueItemId,
+    QueueKind, QueueStatus, Status, TaskId, WorkerId, WorkerStatus, accounts,
 };
 use crate::store::{AccountFilter, AuditFilter, Claimed, QueueFilter, TaskFilter, WorkerFilter};
-
-/// Where a list stands that is read page by page.
-#[derive(Serialize, ToSchema)]
-pub struct CursorMeta {
-    limit: i64,
-    /// Asks for the next page; null on the last one.
-    #[schema(required)]
-    next_cursor: Option<String>,
-}
-
-impl CursorMeta {
-    /// Cuts a list that was read one longer than the page.
-    pub fn cut<T>(items: &mut Vec<T>, limit: i64, cursor: impl Fn(&T) -> String) -> Self {
-        let more = items.len() as i64 > limit;
-        items.truncate(limit as usize);
-        let last = items.last().filter(|_| more);
-        Self {
-            limit,
-            next_cursor: last.map(cursor),
-        }
-    }
-}
 
 /// A page of a list: which rows, from where on, and how many.
 pub struct Paged<F, C> {
@@ -80,7 +56,7 @@ macro_rules! queries {
     )+ };
 }
 
-pub type NoticesQuery = Paged<(), NoticeId>;
+pub type NotificationsQuery = Paged<(), NotificationId>;
 pub type AccountsQuery = Paged<AccountFilter, AccountId>;
 pub type WorkersQuery = Paged<WorkerFilter, WorkerId>;
 pub type TasksQuery = Paged<TaskFilter, TaskId>;
@@ -92,18 +68,18 @@ pub struct OnlyDead(pub bool);
 pub type JobsQuery = Paged<OnlyDead, JobName>;
 
 queries! {
-    NoticesQuery = |parameters| Self::finish(parameters, (), NoticeId::parse);
+    NotificationsQuery = |parameters| Self::finish(parameters, (), NotificationId::parse);
     AccountsQuery = |mut parameters: Parameters| {
         let filter = AccountFilter {
             status: parameters.optional("status", AccountStatus::rule),
-            email: parameters.optional("email", account::email),
+            email: parameters.optional("email", accounts::email),
         };
         Self::finish(parameters, filter, AccountId::parse)
     };
     WorkersQuery = |mut parameters: Parameters| {
         let filter = WorkerFilter {
             status: parameters.optional("status", WorkerStatus::rule),
-            email: parameters.optional("email", account::email),
+            email: parameters.optional("email", accounts::email),
         };
         Self::finish(parameters, filter, WorkerId::parse)
     };

@@ -4,16 +4,16 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
-use super::query::ReportQuery;
 use crate::api::App;
-use crate::api::answer::Answer;
-use crate::api::authentication::AdminCaller;
+use crate::api::admin::query::ReportQuery;
 use crate::api::error::ApiError;
+use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::errors;
-use crate::api::openapi_examples::AdminExample;
+use crate::api::response::json::Answer;
 use crate::domain::Environment;
-use crate::domain::report::{MonthReport, ReportFormat};
+use crate::domain::admin::report::{MonthReport, ReportFormat};
 use crate::usecases::month_report;
+use crate::views::examples::AdminExample;
 
 /// Get the report of a month
 ///

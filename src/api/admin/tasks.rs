@@ -4,26 +4,23 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::query::{CursorMeta, TasksQuery};
 use crate::api::App;
-use crate::api::answer::Answer;
-use crate::api::authentication::AdminCaller;
+use crate::api::admin::query::TasksQuery;
 use crate::api::error::ApiError;
+use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{PageLimit, errors};
-use crate::api::openapi_examples::AdminExample;
-use crate::api::path::TaskPath;
-use crate::api::payments::{EntryBody, PaymentBody};
-use crate::domain::{MadeMove, Maker, Status, Timestamp};
-use crate::objects::task::TaskBody;
+use crate::api::request::path::TaskPath;
+use crate::api::response::json::Answer;
+use crate::api::response::page::{CursorList, CursorMeta};
+use crate::domain::Status;
 use crate::store::StoreError;
-use crate::usecases::Refusal;
+use crate::usecases::UseCaseError;
+use crate::views::examples::AdminExample;
+use crate::views::history::HistoryEntryBody;
+use crate::views::payment::{EntryBody, PaymentBody};
+use crate::views::task::TaskBody;
 
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!(AdminExample::Tasks.value()))]
-pub struct AdminTaskList<'a> {
-    data: Vec<TaskBody<'a>>,
-    meta: CursorMeta,
-}
+type TaskPage = CursorList<TaskBody<'static>>;
 
 /// List tasks
 ///
@@ -34,7 +31,7 @@ pub struct AdminTaskList<'a> {
         ("status" = inline(Option<Status>), Query, description = "Only in this status"),
         ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
-    responses((status = 200, description = "A page of tasks", body = AdminTaskList),
+    responses((status = 200, description = "A page of tasks", body = TaskPage),
         errors::Admin, errors::Query)
 )]
 pub async fn list(
@@ -54,37 +51,7 @@ pub async fn list(
     let meta = CursorMeta::cut(&mut tasks, limit, |task| task.id.to_string());
     let data = tasks.iter().map(TaskBody::of);
     let data = data.collect::<Result<_, StoreError>>()?;
-    Answer::ok(&AdminTaskList { data, meta })
-}
-
-/// Who moved a task, when and why.
-#[derive(Serialize, ToSchema)]
-struct MoveBody {
-    /// Null for its creation.
-    #[schema(required)]
-    from: Option<Status>,
-    to: Status,
-    made_by: Maker,
-    /// The id of the key or of the worker, where there is one.
-    #[schema(required)]
-    maker_id: Option<String>,
-    #[schema(required)]
-    reason: Option<String>,
-    #[schema(value_type = String, format = DateTime)]
-    made_at: Timestamp,
-}
-
-impl From<MadeMove> for MoveBody {
-    fn from(made: MadeMove) -> Self {
-        Self {
-            from: made.from,
-            to: made.to,
-            made_by: made.by.maker,
-            maker_id: made.by.id,
-            reason: made.reason,
-            made_at: made.made_at,
-        }
-    }
+    Answer::ok(&meta.list(data))
 }
 
 /// A task with its money and its history.
@@ -96,7 +63,7 @@ pub struct TaskWithHistory<'a> {
     /// Every movement of its money, oldest first.
     ledger: Vec<EntryBody>,
     /// Every move, oldest first, up to 1,000.
-    history: Vec<MoveBody>,
+    history: Vec<HistoryEntryBody>,
     /// How many moves there are in all.
     history_total: i64,
 }
@@ -118,19 +85,21 @@ pub async fn get(
     const MOVES: i64 = 1_000;
     let id = path.id()?;
     let found = app.store.snapshot(move |tx| {
-        let task = tx.any_task(id)?.ok_or(Refusal::TaskNotFound)?;
+        let task = tx.any_task(id)?.ok_or(UseCaseError::TaskNotFound)?;
         let (history, total) = tx.history(id, MOVES, 0)?;
-        Ok::<_, Refusal>((task, tx.payment(id)?, tx.story(id)?, history, total))
+        Ok::<_, UseCaseError>((
+            task,
+            tx.payment(id)?,
+            tx.ledger_of_task(id)?,
+            history,
+            total,
+        ))
     });
-    let (task, payment, story, history, history_total) = found.await?;
-    let processor = app.payments.processor.as_ref();
-    let mut payment = PaymentBody::of(&task, payment, &story, processor);
-    // Whoever has the secret can pay: it is the developer's to hand out.
-    payment.withhold_secret();
+    let (task, payment, ledger, history, history_total) = found.await?;
     Answer::ok(&TaskWithHistory {
         task: TaskBody::of(&task)?,
-        payment,
-        ledger: story.entries().iter().map(Into::into).collect(),
+        payment: PaymentBody::of(&task, payment.as_ref(), &ledger),
+        ledger: ledger.entries().iter().map(Into::into).collect(),
         history: history.into_iter().map(Into::into).collect(),
         history_total,
     })

@@ -4,20 +4,24 @@ use axum::extract::{Request, State};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::query::{CursorMeta, WorkersQuery};
-use super::queue::given_note;
 use crate::api::App;
-use crate::api::answer::Answer;
-use crate::api::authentication::AdminCaller;
+use crate::api::admin::query::WorkersQuery;
+use crate::api::admin::read_note;
 use crate::api::error::ApiError;
+use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{PageLimit, errors};
-use crate::api::openapi_examples::AdminExample;
-use crate::api::path::IdPath;
-use crate::api::workers::{WorkerBody, payout_status};
-use crate::domain::{By, PayoutStatus, Timestamp, Worker, WorkerId, WorkerStatus};
+use crate::api::request::path::IdPath;
+use crate::api::response::json::Answer;
+use crate::api::response::page::{CursorList, CursorMeta};
+use crate::api::response::workers::{payout_status, with_payout_status};
+use crate::domain::{Actor, PayoutStatus, Timestamp, Worker, WorkerId, WorkerStatus};
 use crate::files::FileKey;
 use crate::store::Tx;
-use crate::usecases::{self, Refusal};
+use crate::usecases::{self, UseCaseError};
+use crate::views::examples::AdminExample;
+use crate::views::worker::WorkerBody;
+
+type WorkerPage = CursorList<WorkerBody>;
 
 /// A document that a worker has sent.
 #[derive(Serialize, ToSchema)]
@@ -47,13 +51,6 @@ pub async fn documents(app: &App, worker: WorkerId) -> Result<Vec<DocumentBody>,
     Ok(documents)
 }
 
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!(AdminExample::Workers.value()))]
-pub struct WorkerList {
-    data: Vec<WorkerBody>,
-    meta: CursorMeta,
-}
-
 /// List workers
 ///
 /// Newest first.
@@ -63,7 +60,7 @@ pub struct WorkerList {
         ("email" = Option<String>, Query, description = "Only the one with this e-mail address"),
         ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
-    responses((status = 200, description = "A page of workers", body = WorkerList),
+    responses((status = 200, description = "A page of workers", body = WorkerPage),
         errors::Admin, errors::Query)
 )]
 pub async fn list(
@@ -84,17 +81,17 @@ pub async fn list(
             let payout = account.map_or(PayoutStatus::None, |account| account.status);
             found.push((worker, payout));
         }
-        Ok::<_, Refusal>(found)
+        Ok::<_, UseCaseError>(found)
     });
     let mut workers = read.await?;
     let meta = CursorMeta::cut(&mut workers, limit, |(worker, _)| worker.id.to_string());
     let data = workers.into_iter();
-    Answer::ok(&WorkerList {
-        data: data
-            .map(|(worker, payout)| WorkerBody::of(worker, payout))
-            .collect(),
-        meta,
-    })
+    Answer::ok(
+        &meta.list(
+            data.map(|(worker, payout)| WorkerBody::of(worker, payout))
+                .collect(),
+        ),
+    )
 }
 
 /// A worker with the documents that were sent.
@@ -120,9 +117,9 @@ pub async fn get(
     _: AdminCaller,
     IdPath(id): IdPath<WorkerId>,
 ) -> Result<Answer, ApiError> {
-    let id = id.ok_or(Refusal::WorkerNotFound)?;
+    let id = id.ok_or(UseCaseError::WorkerNotFound)?;
     let worker = app.store.read(move |tx| tx.worker(id)).await?;
-    let worker = worker.ok_or(Refusal::WorkerNotFound)?;
+    let worker = worker.ok_or(UseCaseError::WorkerNotFound)?;
     let payout = payout_status(&app, id).await?;
     Answer::ok(&WorkerWithDocuments {
         verified_at: worker.verified_at,
@@ -131,7 +128,7 @@ pub async fn get(
     })
 }
 
-type Decision = fn(&mut Tx<'_>, WorkerId, &By, Timestamp) -> Result<Worker, Refusal>;
+type Decision = fn(&mut Tx<'_>, WorkerId, &Actor, Timestamp) -> Result<Worker, UseCaseError>;
 
 async fn decide(
     app: &App,
@@ -140,14 +137,13 @@ async fn decide(
     request: Request,
     decision: Decision,
 ) -> Result<Answer, ApiError> {
-    given_note(app, request).await?;
-    let (id, clock) = (id.ok_or(Refusal::WorkerNotFound)?, app.clock.clone());
+    read_note(app, request).await?;
+    let (id, clock) = (id.ok_or(UseCaseError::WorkerNotFound)?, app.clock.clone());
     let worker = app
         .store
-        .write(move |tx| decision(tx, id, &By::admin(admin), clock.now()))
+        .write(move |tx| decision(tx, id, &Actor::admin(admin), clock.now()))
         .await?;
-    let payout = payout_status(app, id).await?;
-    Answer::ok(&WorkerBody::of(worker, payout))
+    Answer::ok(&with_payout_status(app, worker).await?)
 }
 
 /// Verify a worker

@@ -10,9 +10,9 @@ mod tests;
 
 use std::io::Write;
 
-use self::scan::Decoder;
-use self::segments::Segments;
 use super::{Exif, InspectError, Inspected, JPEG, Rejection, exif, likeness};
+use crate::media::jpeg::scan::Decoder;
+use crate::media::jpeg::segments::Segments;
 
 const SOI: u8 = 0xd8;
 const EOI: u8 = 0xd9;

@@ -5,7 +5,7 @@ use super::super::sample::jpeg::{
 use super::super::tests::{contains, look, stripped, why};
 use super::super::{JPEG, hash_distance, sample};
 use super::*;
-use crate::domain::task::ProofType;
+use crate::domain::tasks::ProofType;
 
 fn photo() -> Vec<u8> {
     sample(ProofType::Photo, b"x").0

@@ -8,9 +8,9 @@ mod tree;
 
 use std::io::{Read, Seek};
 
-use self::tree::{Node, Tree};
 use super::{Exif, InspectError, Inspected, MP4, Rejection, be32, be64};
 use crate::domain::Timestamp;
+use crate::media::mp4::tree::{Node, Tree};
 
 pub use strip::strip;
 

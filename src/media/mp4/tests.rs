@@ -4,7 +4,7 @@ use super::super::sample::mp4::write;
 use super::super::tests::{contains, look, stripped, why};
 use super::super::{MP4, sample};
 use super::*;
-use crate::domain::task::ProofType;
+use crate::domain::tasks::ProofType;
 
 fn refusal(bytes: &[u8]) -> String {
     why(bytes, ProofType::Video)

@@ -3,7 +3,7 @@ use super::super::sample::stored;
 use super::super::tests::{contains, look, stripped, why};
 use super::super::{hash_distance, sample};
 use super::*;
-use crate::domain::task::ProofType;
+use crate::domain::tasks::ProofType;
 
 fn refusal(bytes: &[u8]) -> String {
     why(bytes, ProofType::Photo)

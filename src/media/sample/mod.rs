@@ -6,7 +6,7 @@ pub(super) mod mp4;
 use sha2::{Digest, Sha256};
 
 use super::{JPEG, MP4, PNG, png::SIGNATURE, png::write_chunk};
-use crate::domain::task::ProofType;
+use crate::domain::tasks::ProofType;
 
 /// A file that `inspect` takes as this kind, and its content type. The same seed gives the same
 /// file; photos of different seeds do not resemble each other.

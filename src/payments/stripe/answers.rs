@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use super::client::Refusal;
+use super::error::StripeError;
 use crate::domain::TaskId;
 
 pub type Metadata = HashMap<String, String>;
@@ -24,7 +24,7 @@ pub struct Intent {
     pub created: i64,
     #[serde(default)]
     pub metadata: Metadata,
-    pub last_payment_error: Option<Refusal>,
+    pub last_payment_error: Option<StripeError>,
     latest_charge: Option<Reference>,
     /// Where the charge was before there was `latest_charge`.
     charges: Option<Page<ChargeObject>>,

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::answers::{Listed, Page};
+use super::error::StripeError;
 use crate::domain::{PaymentFailure, Secret};
 use crate::payments::ProcessorError;
 use crate::tls;
@@ -29,73 +30,30 @@ type Fields<'a> = [(&'a str, &'a str)];
 
 /// Why there is no answer to work with.
 #[derive(Debug)]
-pub enum Fault {
+pub enum ClientError {
     /// It may have happened.
     Unavailable(String),
     /// Stripe said no.
-    Refused(Box<Refusal>),
-}
-
-/// Stripe's error object.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub struct Refusal {
-    #[serde(skip)]
-    status: u16,
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    code: Option<String>,
-    decline_code: Option<String>,
-    message: Option<String>,
-    param: Option<String>,
+    Refused(Box<StripeError>),
 }
 
 #[derive(Deserialize)]
 struct ErrorBody {
-    error: Refusal,
+    error: StripeError,
 }
 
-impl Refusal {
-    /// The payment method said no, not Stripe.
-    pub fn is_decline(&self) -> bool {
-        self.status == StatusCode::PAYMENT_REQUIRED.as_u16()
-            || self.kind.as_deref() == Some("card_error")
-    }
-
-    pub fn is_about(&self, parameter: &str) -> bool {
-        self.param.as_deref() == Some(parameter)
-    }
-
-    pub fn is_about_the_state(&self) -> bool {
-        self.code.as_deref() == Some("payment_intent_unexpected_state")
-    }
-
-    /// In the words of the bank where it gave some.
-    pub fn failure(&self) -> PaymentFailure {
-        let codes = [&self.decline_code, &self.code, &self.kind];
-        let code = codes.into_iter().flatten().next();
-        PaymentFailure {
-            code: code.map_or("declined", String::as_str).to_owned(),
-            message: self.message().to_owned(),
-        }
-    }
-
-    fn message(&self) -> &str {
-        self.message.as_deref().unwrap_or("Stripe gave no reason.")
-    }
-}
-
-impl From<Box<Refusal>> for ProcessorError {
-    fn from(no: Box<Refusal>) -> Self {
+impl From<Box<StripeError>> for ProcessorError {
+    fn from(no: Box<StripeError>) -> Self {
         let PaymentFailure { code, message } = no.failure();
         Self::Refused { code, message }
     }
 }
 
-impl From<Fault> for ProcessorError {
-    fn from(fault: Fault) -> Self {
+impl From<ClientError> for ProcessorError {
+    fn from(fault: ClientError) -> Self {
         match fault {
-            Fault::Unavailable(reason) => Self::Unavailable(reason),
-            Fault::Refused(no) => no.into(),
+            ClientError::Unavailable(reason) => Self::Unavailable(reason),
+            ClientError::Refused(no) => no.into(),
         }
     }
 }
@@ -138,7 +96,7 @@ impl Client {
         &self,
         path: &[&str],
         query: &Fields<'_>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, ClientError> {
         let url = format!("{}?{}", self.url(path)?, encoded(query));
         self.ask(self.http.get(url.trim_end_matches('?'))).await
     }
@@ -149,7 +107,7 @@ impl Client {
         path: &[&str],
         key: &str,
         form: &Fields<'_>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, ClientError> {
         let request = self
             .http
             .post(self.url(path)?)
@@ -164,7 +122,7 @@ impl Client {
         &self,
         path: &[&str],
         filter: &Fields<'_>,
-    ) -> Result<Vec<T>, Fault> {
+    ) -> Result<Vec<T>, ClientError> {
         let mut found: Vec<T> = Vec::new();
         loop {
             let after = found.last().map(|last| last.id().to_owned());
@@ -180,11 +138,11 @@ impl Client {
         }
     }
 
-    fn url(&self, path: &[&str]) -> Result<String, Fault> {
+    fn url(&self, path: &[&str]) -> Result<String, ClientError> {
         Ok(format!("{}{}", self.base_url, joined(path)?))
     }
 
-    async fn ask<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Fault> {
+    async fn ask<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, ClientError> {
         let mut response = request
             .header(AUTHORIZATION, self.authorization.clone())
             .header("stripe-version", VERSION)
@@ -194,7 +152,9 @@ impl Client {
         let mut body = Vec::new();
         while let Some(piece) = response.chunk().await.map_err(unreachable)? {
             if body.len() + piece.len() > MAX_ANSWER_BYTES {
-                return Err(Fault::Unavailable("its answer is too long".to_owned()));
+                return Err(ClientError::Unavailable(
+                    "its answer is too long".to_owned(),
+                ));
             }
             body.extend_from_slice(&piece);
         }
@@ -210,14 +170,14 @@ fn encoded(fields: &Fields<'_>) -> String {
 
 /// The path of a thing at Stripe. A part without a letter or digit is no id, and would make it the
 /// path of another thing: of all payments instead of one, or of what is one level up.
-fn joined(parts: &[&str]) -> Result<String, Fault> {
+fn joined(parts: &[&str]) -> Result<String, ClientError> {
     let mut path = "/v1".to_owned();
     for part in parts {
         if !part.contains(|c: char| c.is_ascii_alphanumeric()) {
-            return Err(Fault::Refused(Box::new(Refusal {
+            return Err(ClientError::Refused(Box::new(StripeError {
                 code: Some("resource_missing".to_owned()),
                 message: Some(format!("{part:?} is no id.")),
-                ..Refusal::default()
+                ..StripeError::default()
             })));
         }
         path.push('/');
@@ -227,17 +187,17 @@ fn joined(parts: &[&str]) -> Result<String, Fault> {
 }
 
 /// What an answer means.
-fn judge<T: DeserializeOwned>(status: StatusCode, body: &[u8]) -> Result<T, Fault> {
+fn judge<T: DeserializeOwned>(status: StatusCode, body: &[u8]) -> Result<T, ClientError> {
     if status.is_success() {
         // The parser's own words would repeat values, and some of them are secrets.
         return serde_json::from_slice(body).map_err(|e| {
             let (line, column) = (e.line(), e.column());
-            Fault::Unavailable(format!(
+            ClientError::Unavailable(format!(
                 "its answer cannot be read at line {line}, column {column}"
             ))
         });
     }
-    let unavailable = |reason: &str| Err(Fault::Unavailable(format!("{status}: {reason}")));
+    let unavailable = |reason: &str| Err(ClientError::Unavailable(format!("{status}: {reason}")));
     // The operator has to mend this, and then all goes on. Stripe's message holds a part of the key.
     if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
         return unavailable("Stripe does not take our key, or not for this");
@@ -249,14 +209,14 @@ fn judge<T: DeserializeOwned>(status: StatusCode, body: &[u8]) -> Result<T, Faul
     if busy || !status.is_client_error() {
         return unavailable(error.message());
     }
-    Err(Fault::Refused(Box::new(Refusal {
+    Err(ClientError::Refused(Box::new(StripeError {
         status: status.as_u16(),
         ..error
     })))
 }
 
 /// Without the URL: it says nothing new, and in a log nobody needs the ids in it.
-fn unreachable(error: reqwest::Error) -> Fault {
+fn unreachable(error: reqwest::Error) -> ClientError {
     let what = if error.is_timeout() {
         "it did not answer in time"
     } else if error.is_connect() {
@@ -271,7 +231,7 @@ fn unreachable(error: reqwest::Error) -> Fault {
         reason.push_str(&format!(": {deeper}"));
         cause = deeper.source();
     }
-    Fault::Unavailable(reason)
+    ClientError::Unavailable(reason)
 }
 
 /// Trusts whom the system trusts. Where that is nobody, no request would ever succeed: better said
@@ -356,7 +316,7 @@ mod tests {
             "message": "Your card has insufficient funds.",
         }));
         let judged = judge::<Value>(StatusCode::PAYMENT_REQUIRED, said.as_bytes());
-        let Err(Fault::Refused(no)) = judged else {
+        let Err(ClientError::Refused(no)) = judged else {
             panic!("a refusal");
         };
         assert!(no.is_decline());

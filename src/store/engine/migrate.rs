@@ -1,7 +1,7 @@
 //! Brings a database to the schema this program knows, in one transaction, under a lock that the
 //! engine takes; refuses one that a newer program has touched.
 
-use super::{Statement, StoreError, Tx, Value};
+use crate::store::engine::{Statement, StoreError, Tx, Value};
 
 /// One step of the schema. Steps are never edited once released: their text is remembered.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub fn run(schema: &mut dyn Schema, known: &[Migration]) -> Result<(), StoreErro
     for migration in known.iter().filter(|m| m.version > newest) {
         schema.batch(migration.sql)?;
         let fingerprint = fingerprint(migration);
-        schema.tx().queue(
+        schema.tx().defer(
             RECORD,
             &[
                 Value::Int(migration.version),
@@ -112,5 +112,5 @@ fn check(done: &Applied, known: &[Migration]) -> Result<(), StoreError> {
 }
 
 fn fingerprint(migration: &Migration) -> String {
-    crate::domain::api_key::hash(migration.sql)
+    crate::domain::accounts::api_key::hash(migration.sql)
 }

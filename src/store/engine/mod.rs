@@ -5,7 +5,6 @@
 
 mod migrate;
 mod postgres;
-mod postgres_tls;
 mod sqlite;
 mod value;
 mod work;
@@ -13,15 +12,15 @@ mod work;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
-
-pub use migrate::Migration;
 use postgres::Lock;
-pub use sqlite::{Backup, BackupError};
-pub use value::{Row, Value};
+use tokio::sync::oneshot;
 use work::Closure;
 
-use crate::store::bells::{Bells, Left};
+use crate::store::wakeups::{Left, Wakeups};
+
+pub use migrate::Migration;
+pub use sqlite::{Backup, BackupError};
+pub use value::{Row, Value};
 
 /// One SQL statement, in the dialect that both engines share (`?1` placeholders).
 /// Made only by the `statements!` macro, which also lists it for the tests.
@@ -107,13 +106,13 @@ impl Engine {
     }
 
     /// Rings once a transaction is durable that has left work for later.
-    pub async fn write<T, E, F>(self: &Arc<Self>, work: F, bells: &Arc<Bells>) -> Result<T, E>
+    pub async fn write<T, E, F>(self: &Arc<Self>, work: F, wakeups: &Arc<Wakeups>) -> Result<T, E>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let (work, answer) = Closure::boxed(work, Some(bells.clone()));
+        let (work, answer) = Closure::boxed(work, Some(wakeups.clone()));
         let sent = match &**self {
             Self::Sqlite(engine) => engine.write(work),
             Self::Postgres(engine) => engine.run(work, postgres::Mode::Write),
@@ -279,10 +278,10 @@ impl<'a> Tx<'a> {
     /// A write that is right or an error, such as an INSERT: nobody needs to know how many rows it
     /// changed. PostgreSQL sends it together with the next statement or the commit, which saves a
     /// round trip; its error shows there, and undoes the transaction all the same.
-    pub fn queue(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
+    pub fn defer(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
         match &mut self.inner {
             Inner::Sqlite(connection) => sqlite::execute(connection, statement, values).map(|_| ()),
-            Inner::Postgres(session) => session.queue(statement, values),
+            Inner::Postgres(session) => session.defer(statement, values),
         }
     }
 

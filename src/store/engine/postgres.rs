@@ -4,6 +4,7 @@
 //! `BEGIN` travels with the first statement, inserts travel with the statement after them, and the
 //! last of them with `COMMIT`: a typical transaction is two round trips.
 
+mod connector;
 mod session;
 
 use std::thread::JoinHandle;
@@ -12,13 +13,12 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use metrics::{counter, gauge};
 
-use super::StoreError;
-use super::migrate::{self, Migration};
-use super::postgres_tls::Connector;
-use super::work::{Verdict, Work};
-pub use session::{Lock, Session, describe};
+use crate::store::engine::migrate::{self, Migration};
+use crate::store::engine::postgres::connector::Connector;
+use crate::store::engine::work::{Verdict, Work};
+use crate::store::engine::{StoreError, Tx};
 
-use super::Tx;
+pub use session::{Lock, Session};
 
 /// Transactions that may wait for a connection before new ones are turned away.
 const QUEUE: usize = 20_000;
@@ -188,5 +188,13 @@ impl migrate::Schema for Session {
 
     fn tx(&mut self) -> Tx<'_> {
         Tx::postgres(self)
+    }
+}
+
+/// The error with its cause: tokio-postgres keeps the useful half in `source`.
+pub fn describe(error: &tokio_postgres::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
     }
 }

@@ -15,14 +15,15 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use metrics::{gauge, histogram};
+use readers::Readers;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::migrate::{self, Migration};
-use super::work::{Verdict, Work};
-use super::{Row, Statement, StoreError, Tx, Value};
+use crate::store::engine::migrate::{self, Migration};
+use crate::store::engine::work::{Verdict, Work};
+use crate::store::engine::{Row, Statement, StoreError, Tx, Value};
+
 pub use backup::{Backup, BackupError, back_up, restore};
-use readers::Readers;
 
 /// Transactions that may wait for the writer before new ones are turned away.
 const QUEUE: usize = 20_000;

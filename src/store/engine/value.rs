@@ -6,8 +6,8 @@ use bytes::BytesMut;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
-use super::StoreError;
 use crate::domain::Timestamp;
+use crate::store::engine::StoreError;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
@@ -141,7 +141,9 @@ impl Row<'_> {
     fn cell(&self, index: usize) -> Result<Cell<'_>, StoreError> {
         match self {
             Self::Sqlite(row) => {
-                let cell = row.get_ref(index).map_err(super::sqlite::error)?;
+                let cell = row
+                    .get_ref(index)
+                    .map_err(crate::store::engine::sqlite::error)?;
                 Ok(match cell {
                     ValueRef::Null => Cell::Null,
                     ValueRef::Integer(int) => Cell::Int(int),

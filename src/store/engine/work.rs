@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::{Bells, Left, StoreError, Tx};
+use crate::store::engine::{Left, StoreError, Tx, Wakeups};
 
 /// What the function decided about its writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Closure<F, T, E> {
     result: Option<Result<T, E>>,
     left: Left,
     /// Rung once what was left is durable.
-    bells: Option<Arc<Bells>>,
+    wakeups: Option<Arc<Wakeups>>,
     reply: oneshot::Sender<Result<T, E>>,
 }
 
@@ -39,14 +39,14 @@ where
 {
     pub fn boxed(
         work: F,
-        bells: Option<Arc<Bells>>,
+        wakeups: Option<Arc<Wakeups>>,
     ) -> (Box<dyn Work>, oneshot::Receiver<Result<T, E>>) {
         let (reply, answer) = oneshot::channel();
         let closure = Self {
             work,
             result: None,
             left: Left::default(),
-            bells,
+            wakeups,
             reply,
         };
         (Box::new(closure), answer)
@@ -75,8 +75,8 @@ where
 
     fn answer(self: Box<Self>, durable: Result<(), StoreError>) {
         let kept = durable.is_ok() && matches!(self.result, Some(Ok(_)));
-        if let Some(bells) = self.bells.as_ref().filter(|_| kept) {
-            bells.ring(&self.left);
+        if let Some(wakeups) = self.wakeups.as_ref().filter(|_| kept) {
+            wakeups.ring(&self.left);
         }
         let answer = match (durable, self.result) {
             // A refusal is a refusal, whatever became of the writes around it.

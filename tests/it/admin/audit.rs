@@ -6,7 +6,7 @@ use legwork::usecases::verify_audit;
 use serde_json::{Value, json};
 
 use super::{disputed_task, ids};
-use crate::support::{Client, Command, Fault, TestApp, on_both_engines};
+use crate::support::{Client, Command, InjectedFault, TestApp, on_both_engines};
 
 on_both_engines!(
     everything_that_is_done_is_written_down_once,
@@ -112,9 +112,9 @@ async fn decide_things(app: &TestApp, processor: &crate::support::Flaky) {
         let pay = json!({"decision": "pay", "note": "Grace is right."});
         let decide = format!("/v1/admin/disputes/{id}/decide");
         admin.post(&decide, &pay).await.expect(200);
-        processor.set(Fault::Refuses);
+        processor.set(InjectedFault::Refuses);
         app.jobs.drain().await.unwrap();
-        processor.set(Fault::None);
+        processor.set(InjectedFault::None);
         let payout = format!("/v1/admin/payouts/{id}/{last}");
         admin.post(&payout, &json!({})).await.expect(200);
         app.jobs.drain().await.unwrap();
@@ -156,7 +156,7 @@ async fn everything_that_is_done_is_written_down_once(app: TestApp) {
     then.extend(queue);
     then.push("payout.written_off");
     assert_eq!(actions(&app).await[expected.len()..], then);
-    let makers = |line: &Value| (line["made_by"].clone(), line["maker_id"].is_string());
+    let makers = |line: &Value| (line["by"]["type"].clone(), line["by"]["id"].is_string());
     for line in lines(&app).await {
         let action = line["action"].as_str().unwrap();
         let expected = match action.split_once('.').unwrap() {

@@ -266,8 +266,8 @@ async fn any_task_is_shown_with_its_money_and_its_history(app: TestApp) {
     assert_eq!(moves, expected);
     assert_eq!(shown["history_total"], expected.len());
     let last = history.last().unwrap();
-    assert_eq!(last["made_by"], "worker");
-    assert_eq!(last["maker_id"], worker.id);
+    assert_eq!(last["by"]["type"], "worker");
+    assert_eq!(last["by"]["id"], worker.id);
     assert_eq!(last["reason"], "The door is in the picture.");
     // An admin can look at a payment, but not make it.
     let unpaid = admin

@@ -4,7 +4,7 @@ use legwork::domain::{AdminRole, Book};
 use serde_json::{Value, json};
 
 use super::ids;
-use crate::support::{Developer, Fault, TestApp, Worker, balance, on_both_engines, path};
+use crate::support::{Developer, InjectedFault, TestApp, Worker, balance, on_both_engines, path};
 
 on_both_engines!(
     a_payout_is_tried_again,
@@ -44,7 +44,7 @@ async fn a_payout_is_tried_again(app: TestApp) {
     let task = approved_task(&dev, &worker).await;
     let early = admin.post(&payout(&task, "retry"), &json!({})).await;
     early.expect_error(409, "PAYOUT_NOT_FAILED");
-    processor.set(Fault::Refuses);
+    processor.set(InjectedFault::Refuses);
     app.jobs.drain().await.unwrap();
     assert_eq!(open_items(&app).await, 1);
     let retried = admin
@@ -56,7 +56,7 @@ async fn a_payout_is_tried_again(app: TestApp) {
     // It fails once more, and is before the admins once more.
     app.jobs.drain().await.unwrap();
     assert_eq!(open_items(&app).await, 1);
-    processor.set(Fault::None);
+    processor.set(InjectedFault::None);
     admin
         .post(&payout(&task, "retry"), &json!({}))
         .await
@@ -74,9 +74,9 @@ async fn a_payout_is_written_off(app: TestApp) {
     let (dev, owner) = (app.developer().await, app.admin().await);
     let worker = app.ready_worker().await;
     let task = approved_task(&dev, &worker).await;
-    processor.set(Fault::Refuses);
+    processor.set(InjectedFault::Refuses);
     app.jobs.drain().await.unwrap();
-    processor.set(Fault::None);
+    processor.set(InjectedFault::None);
     let operator = app.admin_with(AdminRole::Operator).await;
     let refused = operator.post(&payout(&task, "write_off"), &json!({})).await;
     refused.expect_error(403, "FORBIDDEN");
@@ -128,11 +128,11 @@ async fn what_is_on_its_way_or_done_is_not_written_off(app: TestApp) {
     let waiting = owner.post(&write_off, &json!({})).await;
     waiting.expect_error(409, "PAYOUT_NOT_FAILED");
     // The money has moved, and nobody has heard of it: the job lives.
-    processor.set(Fault::AnswerLost);
+    processor.set(InjectedFault::AnswerLost);
     app.jobs.drain().await.unwrap();
     let unknown = owner.post(&write_off, &json!({})).await;
     unknown.expect_error(409, "PAYOUT_NOT_FAILED");
-    processor.set(Fault::None);
+    processor.set(InjectedFault::None);
     app.advance(std::time::Duration::from_secs(60 * 60));
     app.jobs.drain().await.unwrap();
     let done = owner.post(&write_off, &json!({})).await;
@@ -151,9 +151,9 @@ async fn of_a_retry_and_a_write_off_one_happens(app: TestApp) {
     let worker = app.ready_worker().await;
     for _ in 0..4 {
         let task = approved_task(&dev, &worker).await;
-        processor.set(Fault::Refuses);
+        processor.set(InjectedFault::Refuses);
         app.jobs.drain().await.unwrap();
-        processor.set(Fault::None);
+        processor.set(InjectedFault::None);
         let (retry, write_off) = (payout(&task, "retry"), payout(&task, "write_off"));
         let body = json!({});
         let (one, two) = tokio::join!(owner.post(&retry, &body), owner.post(&write_off, &body));

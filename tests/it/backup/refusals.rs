@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use legwork::domain::api_key;
+use legwork::domain::accounts::api_key;
 use rusqlite::Connection;
 
 use super::{backup, filled, names, restore, rows, shelf};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use legwork::ambient::Clock;
 use legwork::domain::Timestamp;
-use legwork::domain::webhook::{WebhookSecret, sign};
+use legwork::domain::webhooks::{WebhookSecret, sign};
 use serde_json::{Value, json};
 
 use crate::support::{Developer, Response, TestApp, on_both_engines, path};

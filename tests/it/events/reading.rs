@@ -123,7 +123,7 @@ async fn a_history_of_moves_comes_with_the_events(app: TestApp) {
             (
                 made.from.map(|from| from.as_str()),
                 made.to.as_str(),
-                made.by.maker.as_str(),
+                made.by.kind.as_str(),
             )
         })
         .collect();

@@ -249,7 +249,7 @@ async fn old_events_are_forgotten_a_few_at_a_time(app: TestApp) {
     let day = Duration::from_secs(24 * 60 * 60);
     app.advance(day * 29);
     let new = dev.create_task().await;
-    let forget = || legwork::api::forget(&app.store, app.clock.now());
+    let forget = || legwork::maintenance::prune(&app.store, app.clock.now());
     forget().await.unwrap();
     assert_eq!(all_events(&dev.test).await.len(), 4);
     app.advance(day + Duration::from_millis(1));

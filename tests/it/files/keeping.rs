@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use legwork::domain::api_key::hash;
+use legwork::domain::accounts::api_key::hash;
 use legwork::files::{FileKey, FilesError, Shelf, SignatureError, StoredFile};
 
 use super::place::{NOW, PUBLIC_URL, Place, bytes, in_both_places, key_of, new_key, tell};

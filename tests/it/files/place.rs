@@ -23,33 +23,33 @@ pub struct Place {
     in_s3: bool,
 }
 
-/// Runs each named story in a folder and in S3.
+/// Runs each named scenario in a folder and in S3.
 macro_rules! in_both_places {
-    ($($story:ident),+ $(,)?) => { $(
-        mod $story {
+    ($($scenario:ident),+ $(,)?) => { $(
+        mod $scenario {
             use super::super::place::{Place, tell};
 
             #[test]
             fn in_a_folder() {
-                tell(async { super::$story(Place::folder()).await });
+                tell(async { super::$scenario(Place::folder()).await });
             }
 
             #[test]
             fn in_s3() {
-                tell(async { super::$story(Place::s3()).await });
+                tell(async { super::$scenario(Place::s3()).await });
             }
         }
     )+ };
 }
 pub(super) use in_both_places;
 
-pub fn tell(story: impl Future<Output = ()>) {
+pub fn tell(scenario: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .unwrap();
-    runtime.block_on(story);
+    runtime.block_on(scenario);
 }
 
 impl Place {

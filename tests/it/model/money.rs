@@ -2,7 +2,7 @@
 
 use super::task::{Millis, Task};
 use super::world::World;
-use crate::support::{Engine, Fault};
+use crate::support::{Engine, InjectedFault};
 
 /// How long a job belongs to somebody who may be dead.
 const LEASE: Millis = 120_000;
@@ -17,9 +17,9 @@ impl World {
 
     pub async fn die_while_draining(&mut self) {
         self.note("somebody dies while jobs are done");
-        self.processor.set(Fault::Killed);
+        self.processor.set(InjectedFault::Killed);
         let drained = self.processor.until_killed(self.app.jobs.drain()).await;
-        self.processor.set(Fault::None);
+        self.processor.set(InjectedFault::None);
         let all = drained.is_some() && self.now() > self.leased_until;
         if drained.transpose().unwrap().is_none() {
             self.leased_until = self.now() + LEASE;

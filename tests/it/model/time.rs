@@ -78,7 +78,7 @@ impl World {
     /// The clock does what is due in live, each move once.
     pub async fn catch_up(&mut self) {
         self.note("the clock catches up");
-        let moved = self.app.clockwork.catch_up().await.unwrap();
+        let moved = self.app.scheduler.catch_up().await.unwrap();
         let mut expected = 0;
         for task in 0..self.tasks.len() {
             let before = &self.tasks[task];

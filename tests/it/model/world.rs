@@ -29,7 +29,7 @@ pub struct World {
     /// What events have said so far, for each account and environment.
     pub told: BTreeMap<(usize, bool), Told>,
     seed: u64,
-    story: Vec<String>,
+    steps: Vec<String>,
 }
 
 /// What a step should lead to: the task as it is then, or a refusal.
@@ -77,7 +77,7 @@ impl World {
             leased_until: 0,
             told: BTreeMap::new(),
             seed,
-            story: Vec::new(),
+            steps: Vec::new(),
         }
     }
 
@@ -96,7 +96,7 @@ impl World {
     }
 
     pub fn note(&mut self, what: impl Into<String>) {
-        self.story.push(what.into());
+        self.steps.push(what.into());
     }
 
     pub async fn step(&mut self) {
@@ -253,12 +253,12 @@ fn usual(task: &Task) -> &'static [&'static str] {
 impl Drop for World {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let last = self.story.len().saturating_sub(25);
+            let last = self.steps.len().saturating_sub(25);
             eprintln!(
-                "the story that the model did not foresee: LEGWORK_TEST_SEED={}, after {} notes; its end:\n  {}",
+                "the scenario that the model did not foresee: LEGWORK_TEST_SEED={}, after {} notes; its end:\n  {}",
                 self.seed,
-                self.story.len(),
-                self.story[last..].join("\n  ")
+                self.steps.len(),
+                self.steps[last..].join("\n  ")
             );
         }
     }

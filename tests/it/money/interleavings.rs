@@ -10,14 +10,16 @@ use legwork::domain::{
     Action, PaymentFailure, PaymentStatus, ProcessorName, Step, TaskId, WorkerId,
 };
 use legwork::payments::sandbox::{Card, Paid};
-use legwork::payments::{News, Notice, Sandbox};
+use legwork::payments::{ProcessorEvent, ProcessorEventKind, Sandbox};
 use legwork::store::SandboxPayment;
 use legwork::usecases;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
-use crate::support::{Database, Developer, Engine, Fault, Flaky, TestApp, path, storefront};
+use crate::support::{
+    Database, Developer, Engine, Flaky, InjectedFault, TestApp, path, storefront,
+};
 
 const TASKS: usize = 5;
 const WORKERS: usize = 2;
@@ -31,7 +33,7 @@ enum Happening {
         card: Card,
     },
     /// One of the notices arrives, perhaps not for the first time.
-    NoticeArrives {
+    EventArrives {
         which: usize,
     },
     /// The processor says once more, under another name, how a payment stands or stood.
@@ -49,7 +51,7 @@ enum Happening {
     },
     /// Jobs run while the processor fails in this way.
     JobsRun {
-        fault: Fault,
+        fault: InjectedFault,
     },
     TimePasses {
         seconds: u64,
@@ -63,10 +65,10 @@ fn happening() -> impl Strategy<Value = Happening> {
     let task = || 0..TASKS;
     let card = prop_oneof![3 => Just(Card::Good), 1 => Just(Card::Declined)];
     let fault = prop_oneof![
-        4 => Just(Fault::None),
-        2 => Just(Fault::Down),
-        3 => Just(Fault::AnswerLost),
-        3 => Just(Fault::Killed),
+        4 => Just(InjectedFault::None),
+        2 => Just(InjectedFault::Down),
+        3 => Just(InjectedFault::AnswerLost),
+        3 => Just(InjectedFault::Killed),
     ];
     let action = prop_oneof![
         2 => Just(Action::Cancel),
@@ -83,7 +85,7 @@ fn happening() -> impl Strategy<Value = Happening> {
     ];
     prop_oneof![
         4 => (task(), card).prop_map(|(task, card)| Happening::Pay { task, card }),
-        4 => (0..100usize).prop_map(|which| Happening::NoticeArrives { which }),
+        4 => (0..100usize).prop_map(|which| Happening::EventArrives { which }),
         1 => (task(), any::<bool>()).prop_map(|(task, failed)| Happening::OldNews { task, failed }),
         8 => (task(), action).prop_map(|(task, action)| Happening::Act { task, action }),
         5 => (task(), 0..WORKERS).prop_map(|(task, worker)| Happening::Accept { task, worker }),
@@ -179,7 +181,7 @@ impl World {
     async fn happen(&mut self, happening: Happening) {
         match happening {
             Happening::Pay { task, card } => self.pay(task, card).await,
-            Happening::NoticeArrives { which } => self.notice_arrives(which).await,
+            Happening::EventArrives { which } => self.event_arrives(which).await,
             Happening::OldNews { task, failed } => self.old_news(task, failed).await,
             Happening::Act { task, action } => {
                 let task = &self.tasks[task];
@@ -194,7 +196,7 @@ impl World {
                 self.processor.set(fault);
                 let drained = self.processor.until_killed(self.app.jobs.drain()).await;
                 drained.transpose().unwrap();
-                self.processor.set(Fault::None);
+                self.processor.set(InjectedFault::None);
             }
             Happening::TimePasses { seconds } => self.app.advance(Duration::from_secs(seconds)),
             Happening::PayoutAccountIsReady { worker } => self.complete_account(worker).await,
@@ -219,7 +221,7 @@ impl World {
         }
     }
 
-    async fn notice_arrives(&self, which: usize) {
+    async fn event_arrives(&self, which: usize) {
         if self.notices.is_empty() {
             return;
         }
@@ -227,7 +229,7 @@ impl World {
         let now = self.app.clock.now();
         self.app
             .store
-            .write(move |tx| usecases::receive_sandbox_notice(tx, &notice, now))
+            .write(move |tx| usecases::receive_sandbox_event(tx, &notice, now))
             .await
             .unwrap();
     }
@@ -238,23 +240,25 @@ impl World {
         };
         let (payment, status) = (payment.id, payment.status);
         let news = match status {
-            _ if failed => News::PaymentFailed {
+            _ if failed => ProcessorEventKind::PaymentFailed {
                 payment,
                 failure: PaymentFailure {
                     code: "card_declined".to_owned(),
                     message: "Long ago.".to_owned(),
                 },
             },
-            PaymentStatus::Succeeded => News::PaymentSucceeded { payment },
-            PaymentStatus::Cancelled => News::PaymentCancelled { payment },
-            _ => News::Other,
+            PaymentStatus::Succeeded => ProcessorEventKind::PaymentSucceeded { payment },
+            PaymentStatus::Cancelled => ProcessorEventKind::PaymentCancelled { payment },
+            _ => ProcessorEventKind::Other,
         };
         self.news += 1;
         let (id, now) = (format!("evt_again_{}", self.news), self.app.clock.now());
-        let notice = Notice { id, news };
+        let notice = ProcessorEvent { id, kind: news };
         self.app
             .store
-            .write(move |tx| usecases::receive_notice(tx, ProcessorName::Sandbox, &notice, now))
+            .write(move |tx| {
+                usecases::receive_processor_event(tx, ProcessorName::Sandbox, &notice, now)
+            })
             .await
             .unwrap();
     }

@@ -8,7 +8,7 @@ use legwork::jobs::Jobs;
 use legwork::payments::NewPayment;
 
 use crate::support::{
-    Command, Database, Engine, Fault, Flaky, TestApp, on_both_engines, path, storefront,
+    Command, Database, Engine, Flaky, InjectedFault, TestApp, on_both_engines, path, storefront,
 };
 
 const LEASE: Duration = Duration::from_secs(120);
@@ -21,13 +21,13 @@ on_both_engines!(
     a_charge_after_the_end_by_a_process_that_died_is_refunded,
 );
 
-fn on_a_flaky_processor<F: Future<Output = ()>>(story: impl Fn(TestApp, Flaky) -> F) {
+fn on_a_flaky_processor<F: Future<Output = ()>>(scenario: impl Fn(TestApp, Flaky) -> F) {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
             let database = Arc::new(Database::migrated(engine));
             let (app, processor) = TestApp::start_flaky(&database).await;
-            story(app, processor).await;
+            scenario(app, processor).await;
         });
     }
 }
@@ -160,7 +160,7 @@ async fn a_job_that_cannot_be_read_is_given_up(app: TestApp) {
 fn an_outage_of_days_loses_no_refund() {
     on_a_flaky_processor(async |app, processor| {
         owe_a_refund(&app).await;
-        processor.set(Fault::Down);
+        processor.set(InjectedFault::Down);
         let mut waited = Duration::ZERO;
         for attempt in 1..=40 {
             assert_eq!(app.jobs.drain().await.unwrap(), 1, "attempt {attempt}");
@@ -171,7 +171,7 @@ fn an_outage_of_days_loses_no_refund() {
             }
         }
         assert!(waited > Duration::from_secs(5 * 60 * 60), "{waited:?}");
-        processor.set(Fault::None);
+        processor.set(InjectedFault::None);
         assert_eq!(app.jobs.drain().await.unwrap(), 1);
         TestApp::expect_settled(&app.verify().await);
     });
@@ -189,7 +189,7 @@ async fn is_due(app: &TestApp) -> bool {
 fn an_answer_that_was_lost_refunds_once() {
     on_a_flaky_processor(async |app, processor| {
         owe_a_refund(&app).await;
-        processor.set(Fault::AnswerLost);
+        processor.set(InjectedFault::AnswerLost);
         for _ in 0..3 {
             assert_eq!(app.jobs.drain().await.unwrap(), 1);
             app.advance(Duration::from_secs(60 * 60));
@@ -197,7 +197,7 @@ fn an_answer_that_was_lost_refunds_once() {
         let report = app.verify().await;
         assert_eq!(report.differences, Vec::<String>::new());
         assert_eq!((report.owed, report.in_flight), (1, 1));
-        processor.set(Fault::None);
+        processor.set(InjectedFault::None);
         assert_eq!(app.jobs.drain().await.unwrap(), 1);
         TestApp::expect_settled(&app.verify().await);
         let made = "SELECT CAST(COUNT(*) AS TEXT) FROM sandbox_movements";
@@ -213,14 +213,14 @@ fn a_process_killed_after_the_yes_charges_once() {
         let task = dev.live.post("/v1/tasks", &storefront()).await.expect(201);
         // Killed once after the payment was made known, once after it was charged.
         for _ in 0..2 {
-            processor.set(Fault::Killed);
+            processor.set(InjectedFault::Killed);
             let killed = processor.until_killed(app.jobs.drain()).await;
             assert!(killed.is_none());
             let pending = dev.live.get(&path(&task)).await.expect(200);
             assert_eq!(pending["status"], "pending");
             app.advance(LEASE);
         }
-        processor.set(Fault::None);
+        processor.set(InjectedFault::None);
         app.jobs.drain().await.unwrap();
         let posted = dev.live.get(&path(&task)).await.expect(200);
         assert_eq!(posted["status"], "posted");

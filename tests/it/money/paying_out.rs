@@ -3,7 +3,7 @@
 use legwork::domain::{Action, Book, Environment, WorkerId};
 use serde_json::{Value, json};
 
-use crate::support::{Developer, Fault, TestApp, balance, on_both_engines, path};
+use crate::support::{Developer, InjectedFault, TestApp, balance, on_both_engines, path};
 
 on_both_engines!(
     cancelling_a_posted_task_refunds_all_of_it,
@@ -235,7 +235,7 @@ fn a_payout_that_fails_for_good_stays_on_the_balance() {
             let task = dev.create_paid_task().await;
             prove(&app, &dev, &task, worker).await;
             app.act(&dev, &task, &[Action::Approve]).await;
-            processor.set(Fault::Refuses);
+            processor.set(InjectedFault::Refuses);
             assert_eq!(app.jobs.drain().await.unwrap(), 1);
             assert_eq!(app.jobs.drain().await.unwrap(), 0, "not tried again");
             let report = app.verify().await;
@@ -249,7 +249,7 @@ fn a_payout_that_fails_for_good_stays_on_the_balance() {
             let item = queue.expect(200)["data"][0].clone();
             assert_eq!(item["task_id"], task["id"]);
             assert_eq!(item["worker_id"], worker.to_string());
-            processor.set(Fault::None);
+            processor.set(InjectedFault::None);
             let job = format!("transfer:{}", task["id"].as_str().unwrap());
             let list = crate::support::Command::new(&["job", "list", "--dead"]);
             let list = list.on(&database).succeed();

@@ -5,11 +5,11 @@ mod mail_troubles;
 pub mod peers;
 mod push;
 
-fn tell(story: impl Future<Output = ()>) {
+fn tell(scenario: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .unwrap();
-    runtime.block_on(story);
+    runtime.block_on(scenario);
 }

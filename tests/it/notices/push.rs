@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use axum::http::HeaderMap;
 use legwork::ambient::Clock;
-use legwork::push::{self, MAX_PAYLOAD_BYTES, Subscription, Vapid};
+use legwork::push;
+use legwork::push::{MAX_PAYLOAD_BYTES, Subscription, Vapid};
 use serde_json::{Value, json};
 
 use super::peers::push_service;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue};
-use legwork::outbound::{Answer, Fault};
+use legwork::outbound::{Answer, OutboundError};
 use tokio::net::TcpListener;
 
 use super::{IMPATIENCE, PATIENCE, endpoint, post, to};
@@ -14,7 +14,7 @@ const OK: &str = "HTTP/1.1 200 OK\r\n";
 const KEPT: usize = 4_096;
 
 /// What becomes of a call that is answered like this.
-async fn answered(response: Response, timeout: Duration) -> Result<Answer, Fault> {
+async fn answered(response: Response, timeout: Duration) -> Result<Answer, OutboundError> {
     let receiver = Receiver::start().await;
     receiver.queue([response]);
     let url = endpoint(&receiver.url("/"));
@@ -125,7 +125,7 @@ async fn a_head_without_end_is_lost() {
         (&format!("{OK}x: "), "yyyyyyyyyyyyyyyy"),
     ] {
         let fault = answered(Response::endless(start, piece), PATIENCE).await;
-        let long = Fault::Lost("its head was too long".to_owned());
+        let long = OutboundError::Lost("its head was too long".to_owned());
         assert_eq!(fault, Err(long), "{start}{piece}");
     }
 }
@@ -147,7 +147,7 @@ async fn the_time_is_for_all_of_the_answer() {
     ];
     let calls = responses.map(|response| async move {
         let fault = answered(response.clone(), IMPATIENCE).await;
-        assert_eq!(fault, Err(Fault::TimedOut), "{response:?}");
+        assert_eq!(fault, Err(OutboundError::TimedOut), "{response:?}");
     });
     futures_util::future::join_all(calls).await;
 }
@@ -160,7 +160,7 @@ async fn the_time_is_for_the_connection_too() {
     let url = endpoint(&format!("https://{}/", silent.local_addr().unwrap()));
     let outbound = to(&receiver);
     let called = outbound.post(&url, HeaderMap::new(), Bytes::new(), IMPATIENCE);
-    assert_eq!(called.await, Err(Fault::TimedOut));
+    assert_eq!(called.await, Err(OutboundError::TimedOut));
 }
 
 #[tokio::test]
@@ -174,7 +174,7 @@ async fn an_answer_that_breaks_off_is_lost() {
     ] {
         let fault = answered(Response::close(start), PATIENCE).await;
         let early = "the connection was closed too early".to_owned();
-        assert_eq!(fault, Err(Fault::Lost(early)), "{start}");
+        assert_eq!(fault, Err(OutboundError::Lost(early)), "{start}");
     }
 }
 
@@ -189,6 +189,9 @@ async fn an_answer_that_is_not_http_is_lost() {
         "\0\0\0\0",
     ] {
         let fault = answered(Response::close(noise), PATIENCE).await;
-        assert!(matches!(fault, Err(Fault::Lost(_))), "{noise}: {fault:?}");
+        assert!(
+            matches!(fault, Err(OutboundError::Lost(_))),
+            "{noise}: {fault:?}"
+        );
     }
 }

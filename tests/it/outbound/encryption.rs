@@ -2,15 +2,15 @@
 
 use std::net::SocketAddr;
 
-use legwork::outbound::{Fault, Outbound, OutboundSettings};
+use legwork::outbound::{Outbound, OutboundError, OutboundSettings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::{Names, post, to};
 use crate::support::{Certificate, Receiver};
 
-fn unreachable(reason: &str) -> Fault {
-    Fault::Unreachable(reason.to_owned())
+fn unreachable(reason: &str) -> OutboundError {
+    OutboundError::Unreachable(reason.to_owned())
 }
 
 const NOT_TRUSTED: &str = "its certificate is not from an authority that we trust";
@@ -42,7 +42,7 @@ async fn a_certificate_that_is_named_itself_is_taken_for_what_it_says() {
     let own = Receiver::with_certificate(Certificate::ItsOwnAuthority).await;
     let answer = post(&to(&own), &own.url("/")).await.unwrap();
     assert_eq!(answer.status, 200);
-    // By somebody else's word, it is nobody.
+    // Actor somebody else's word, it is nobody.
     let other = Receiver::start().await;
     let refused = post(&to(&other), &own.url("/")).await;
     assert!(refused.is_err());
@@ -87,7 +87,10 @@ async fn an_authority_of_its_own_is_trusted_only_where_it_is_named() {
     };
     let outbound = Outbound::with_resolver(&settings, Names::local()).unwrap();
     let fault = post(&outbound, &receiver.url("/")).await;
-    assert!(matches!(fault, Err(Fault::Unreachable(_))), "{fault:?}");
+    assert!(
+        matches!(fault, Err(OutboundError::Unreachable(_))),
+        "{fault:?}"
+    );
     assert!(receiver.received().is_empty());
     assert_eq!(
         post(&to(&receiver), &receiver.url("/"))

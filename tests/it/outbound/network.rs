@@ -1,6 +1,6 @@
 //! Where a URL leads, and where it must not.
 
-use legwork::outbound::{Fault, Outbound, OutboundSettings};
+use legwork::outbound::{Outbound, OutboundError, OutboundSettings};
 
 use super::{Names, endpoint, post, settings, to};
 use crate::support::{Receiver, Response};
@@ -13,7 +13,7 @@ async fn assert_refused(outbound: &Outbound, url: &str) {
     assert_eq!(checked, Err(REFUSED.to_owned()), "{url}");
     let called = post(outbound, url).await;
     assert!(
-        matches!(called, Err(Fault::Forbidden(_))),
+        matches!(called, Err(OutboundError::Forbidden(_))),
         "{url}: {called:?}"
     );
 }
@@ -89,7 +89,10 @@ async fn a_name_that_turns_to_us_after_the_check_is_not_called() {
     let url = receiver.url_at("hooks.example", "/");
     assert_eq!(outbound.check(&endpoint(&url)).await, Ok(()));
     let called = post(&outbound, &url).await;
-    assert!(matches!(called, Err(Fault::Forbidden(_))), "{called:?}");
+    assert!(
+        matches!(called, Err(OutboundError::Forbidden(_))),
+        "{called:?}"
+    );
     assert_eq!(receiver.connections(), 0);
 }
 
@@ -145,7 +148,10 @@ async fn a_name_that_does_not_exist_yet_may_be_configured() {
     let url = "https://soon.example/";
     assert_eq!(outbound.check(&endpoint(url)).await, Ok(()));
     let fault = post(&outbound, url).await.unwrap_err();
-    assert_eq!(fault, Fault::Unresolved("there is no such name".to_owned()));
+    assert_eq!(
+        fault,
+        OutboundError::Unresolved("there is no such name".to_owned())
+    );
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use legwork::domain::api_key::hex;
+use legwork::domain::accounts::api_key::hex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 

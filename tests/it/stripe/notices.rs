@@ -2,7 +2,7 @@
 
 use hmac::{Hmac, KeyInit, Mac};
 use legwork::ambient;
-use legwork::domain::api_key::hex;
+use legwork::domain::accounts::api_key::hex;
 use serde_json::{Value, json};
 use sha2::Sha256;
 

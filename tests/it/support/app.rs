@@ -6,17 +6,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use legwork::ambient::Clock;
-use legwork::api::{self, App, Shutdown, Timeouts, Wiring};
-use legwork::clockwork::Clockwork;
-use legwork::domain::{AccountId, By, NewAccount, Tier, Timestamp, Windows};
+use legwork::api;
+use legwork::api::{App, Timeouts, Wiring};
+use legwork::domain::{AccountId, Actor, NewAccount, Tier, Timestamp, Windows};
 use legwork::files::{Files, FilesLocation};
 use legwork::jobs::{Channels, Jobs};
 use legwork::outbound::{Outbound, OutboundSettings};
 use legwork::payments::{Payments, Sandbox};
 use legwork::push::Vapid;
+use legwork::scheduler::Scheduler;
+use legwork::shutdown::Shutdown;
 use legwork::store::Store;
 use legwork::telemetry;
-use legwork::usecases::{self, OpenedAccount};
+use legwork::usecases;
+use legwork::usecases::OpenedAccount;
 use legwork::webhooks::Webhooks;
 
 use super::{Client, Database, Developer, Flaky, Receiver};
@@ -32,7 +35,7 @@ pub struct TestApp {
     /// Nor does this: deliveries are made when a test drains them.
     pub webhooks: Webhooks,
     /// And time passes when a test lets it.
-    pub clockwork: Clockwork,
+    pub scheduler: Scheduler,
     pub app: App,
     pub database: Arc<Database>,
     _stop: Arc<StopOnDrop>,
@@ -135,7 +138,7 @@ impl TestApp {
         let webhooks = Webhooks::new(store.clone(), clock.clone(), outbound.clone(), delays);
         let windows = Windows::default();
         let app = App::new(Wiring {
-            clockwork: Clockwork::new(store.clone(), clock.clone(), windows, webhooks.clone()),
+            scheduler: Scheduler::new(store.clone(), clock.clone(), windows, webhooks.clone()),
             webhooks,
             outbound,
             push_key: channels.vapid.public_key(),
@@ -163,7 +166,7 @@ impl TestApp {
             ),
             payments,
             webhooks: app.webhooks.clone(),
-            clockwork: app.clockwork.clone(),
+            scheduler: app.scheduler.clone(),
             app,
             clock,
             store,
@@ -192,7 +195,7 @@ impl TestApp {
         let opened = OpenedAccount::new(&new, self.clock.now());
         let written = opened.clone();
         self.store
-            .write(move |tx| usecases::create_account(tx, &written, &By::COMMAND_LINE))
+            .write(move |tx| usecases::create_account(tx, &written, &Actor::COMMAND_LINE))
             .await
             .unwrap();
         Developer::new(self.address, &opened)

@@ -7,13 +7,13 @@ use legwork::domain::{
     AccountId, ChargedMethod, PaymentIntent, ProcessorName, TaskId, Timestamp, WorkerId,
 };
 use legwork::payments::{
-    Cancellation, Charge, Movement, NewPayment, Notice, NoticeError, Outgoing, Payments, Processor,
-    ProcessorError,
+    Cancellation, Charge, Movement, NewPayment, Outgoing, Payments, Processor, ProcessorError,
+    ProcessorEvent, ProcessorEventError,
 };
 use tokio::sync::Notify;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum InjectedFault {
     None,
     /// The request never arrives.
     Down,
@@ -28,7 +28,7 @@ pub enum Fault {
 #[derive(Clone)]
 pub struct Flaky {
     inner: Arc<dyn Processor>,
-    fault: Arc<Mutex<Fault>>,
+    fault: Arc<Mutex<InjectedFault>>,
     killed: Arc<Notify>,
 }
 
@@ -36,7 +36,7 @@ impl Flaky {
     pub fn around(payments: Payments) -> (Self, Payments) {
         let flaky = Self {
             inner: payments.processor,
-            fault: Arc::new(Mutex::new(Fault::None)),
+            fault: Arc::new(Mutex::new(InjectedFault::None)),
             killed: Arc::default(),
         };
         let payments = Payments {
@@ -46,7 +46,7 @@ impl Flaky {
         (flaky, payments)
     }
 
-    pub fn set(&self, fault: Fault) {
+    pub fn set(&self, fault: InjectedFault) {
         *self.fault.lock().unwrap() = fault;
     }
 
@@ -65,17 +65,17 @@ impl Flaky {
         let fault = *self.fault.lock().unwrap();
         let unavailable = |why: &str| Err(ProcessorError::Unavailable(why.to_owned()));
         match fault {
-            Fault::None => request.await,
-            Fault::Down => unavailable("down"),
-            Fault::Refuses => Err(ProcessorError::Refused {
+            InjectedFault::None => request.await,
+            InjectedFault::Down => unavailable("down"),
+            InjectedFault::Refuses => Err(ProcessorError::Refused {
                 code: "no".to_owned(),
                 message: "No.".to_owned(),
             }),
-            Fault::AnswerLost => {
+            InjectedFault::AnswerLost => {
                 let _ = request.await;
                 unavailable("the answer was lost")
             }
-            Fault::Killed => {
+            InjectedFault::Killed => {
                 let _ = request.await;
                 self.killed.notify_one();
                 std::future::pending().await
@@ -142,13 +142,13 @@ impl Processor for Flaky {
         self.ask(self.inner.onboarding_url(payout_account)).await
     }
 
-    fn read_notice(
+    fn read_event(
         &self,
         signature: Option<&str>,
         body: &[u8],
         now: Timestamp,
-    ) -> Result<Notice, NoticeError> {
-        self.inner.read_notice(signature, body, now)
+    ) -> Result<ProcessorEvent, ProcessorEventError> {
+        self.inner.read_event(signature, body, now)
     }
 
     fn payment_url(&self, client_secret: &str) -> Option<String> {

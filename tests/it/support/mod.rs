@@ -16,7 +16,7 @@ mod worker;
 pub use app::TestApp;
 pub use database::{Database, Engine};
 pub use developer::{Developer, GOOD_CARD, path, storefront};
-pub use flaky::{Fault, Flaky};
+pub use flaky::{Flaky, InjectedFault};
 pub use http::{Client, Reply, exchange};
 pub use money::balance;
 pub use process::{Command, Server, key_in};

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use legwork::ambient;
-use legwork::domain::{AccountId, Action, By, Environment, NotAllowed, Owner, TaskId, WorkerId};
-use legwork::usecases::{self, LedgerReport, Refusal};
+use legwork::domain::{AccountId, Action, Actor, Environment, NotAllowed, Owner, TaskId, WorkerId};
+use legwork::usecases;
+use legwork::usecases::{LedgerReport, UseCaseError};
 use serde_json::Value;
 
 use super::{Developer, TestApp};
@@ -52,11 +53,13 @@ impl TestApp {
         let clock = self.clock.clone();
         let moved = self
             .store
-            .write(move |tx| usecases::act(tx, owner, id, action, By::SERVICE, clock.now()))
+            .write(move |tx| {
+                usecases::transition(tx, owner, id, action, Actor::SERVICE, clock.now())
+            })
             .await;
         match moved {
             Ok(task) => Ok(task.status.to_string()),
-            Err(Refusal::NotAllowed(refused)) => Err(refused),
+            Err(UseCaseError::NotAllowed(refused)) => Err(refused),
             Err(refusal) => panic!("{refusal}"),
         }
     }

@@ -1,9 +1,10 @@
 //! A worker with a token, and admins.
 
-use legwork::domain::task::ProofType;
-use legwork::domain::{AdminKeyId, AdminRole, By};
+use legwork::domain::tasks::ProofType;
+use legwork::domain::{Actor, AdminKeyId, AdminRole};
 use legwork::media;
-use legwork::usecases::{self, IssuedAdminKey};
+use legwork::usecases;
+use legwork::usecases::IssuedAdminKey;
 use serde_json::{Value, json};
 
 use super::{Client, Developer, Reply, TestApp, path};
@@ -50,7 +51,7 @@ impl TestApp {
         let key = IssuedAdminKey::new("Ada", role, id, &legwork::ambient::random(), now);
         let written = key.clone();
         self.store
-            .write(move |tx| usecases::create_admin_key(tx, &written, &By::COMMAND_LINE, now))
+            .write(move |tx| usecases::create_admin_key(tx, &written, &Actor::COMMAND_LINE, now))
             .await
             .unwrap();
         Client::new(self.address, Some(key.secret.expose()))

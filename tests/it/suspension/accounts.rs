@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use legwork::domain::{AccountId, Action};
-use legwork::usecases::Refusal;
+use legwork::usecases::UseCaseError;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -129,15 +129,21 @@ async fn only_what_can_be_suspended_is(app: TestApp) {
     assert_eq!(refusal, "an account that is active cannot be restored");
     suspend(&app, dev).await.unwrap();
     let refused = suspend(&app, dev).await;
-    assert!(matches!(refused, Err(Refusal::InvalidAccountState { .. })));
+    assert!(matches!(
+        refused,
+        Err(UseCaseError::InvalidAccountState { .. })
+    ));
     // A suspended account can be deleted, and then nothing else.
     delete(&app, dev).await.unwrap();
     for refused in [suspend(&app, dev).await, restore(&app, dev).await] {
-        assert!(matches!(refused, Err(Refusal::InvalidAccountState { .. })));
+        assert!(matches!(
+            refused,
+            Err(UseCaseError::InvalidAccountState { .. })
+        ));
     }
     let nobody = AccountId::new(app.clock.now(), &legwork::ambient::random());
     for refused in [suspend(&app, nobody).await, delete(&app, nobody).await] {
-        assert!(matches!(refused, Err(Refusal::AccountNotFound)));
+        assert!(matches!(refused, Err(UseCaseError::AccountNotFound)));
     }
 }
 

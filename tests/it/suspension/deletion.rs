@@ -1,7 +1,8 @@
 //! An account is deleted: when it may be, and what is left at once.
 
 use legwork::domain::{Action, Environment, NewAccount, Tier};
-use legwork::usecases::{self, OpenedAccount, Refusal};
+use legwork::usecases;
+use legwork::usecases::{OpenedAccount, UseCaseError};
 use serde_json::{Value, json};
 
 use super::{delete, id_of, ids};
@@ -121,7 +122,10 @@ async fn keys_webhook_and_method_are_gone_and_the_address_is_free(app: TestApp) 
         assert_eq!(ids(&app, &left).await, Vec::<String>::new(), "{table}");
     }
     let refused = delete(&app, id_of(&dev)).await;
-    assert!(matches!(refused, Err(Refusal::InvalidAccountState { .. })));
+    assert!(matches!(
+        refused,
+        Err(UseCaseError::InvalidAccountState { .. })
+    ));
     let again = NewAccount {
         email,
         name: "Ada".to_owned(),
@@ -131,7 +135,7 @@ async fn keys_webhook_and_method_are_gone_and_the_address_is_free(app: TestApp) 
     let opened = OpenedAccount::new(&again, app.clock.now());
     let written = opened.clone();
     app.store
-        .write(move |tx| usecases::create_account(tx, &written, &legwork::domain::By::SERVICE))
+        .write(move |tx| usecases::create_account(tx, &written, &legwork::domain::Actor::SERVICE))
         .await
         .unwrap();
     let dev = Developer::new(app.address, &opened);
@@ -150,7 +154,7 @@ async fn tasks_that_race_are_not_created_behind_it(app: TestApp) {
         );
         match deleted {
             Ok(_) => drop(created.expect_error(401, "UNAUTHORIZED")),
-            Err(Refusal::TasksOpen { open: 1 }) => drop(created.expect(201)),
+            Err(UseCaseError::TasksOpen { open: 1 }) => drop(created.expect(201)),
             Err(refusal) => panic!("{round}: {refusal}"),
         }
     }

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use legwork::domain::{NewAccount, Tier};
-use legwork::usecases::{self, OpenedAccount};
+use legwork::usecases;
+use legwork::usecases::OpenedAccount;
 use serde_json::{Value, json};
 
 use super::{count, delete, finish_jobs, id_of, ids, kill_jobs_when};
@@ -43,7 +44,7 @@ async fn augusta(app: &TestApp) -> Developer {
     let opened = OpenedAccount::new(&new, app.clock.now());
     let written = opened.clone();
     app.store
-        .write(move |tx| usecases::create_account(tx, &written, &legwork::domain::By::SERVICE))
+        .write(move |tx| usecases::create_account(tx, &written, &legwork::domain::Actor::SERVICE))
         .await
         .unwrap();
     Developer::new(app.address, &opened)

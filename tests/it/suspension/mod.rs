@@ -9,8 +9,9 @@ mod workers;
 
 use std::time::Duration;
 
-use legwork::domain::{Account, AccountId, By};
-use legwork::usecases::{self, Refusal};
+use legwork::domain::{Account, AccountId, Actor};
+use legwork::usecases;
+use legwork::usecases::UseCaseError;
 
 use crate::support::{Developer, TestApp, Worker};
 
@@ -18,24 +19,24 @@ fn id_of(dev: &Developer) -> AccountId {
     AccountId::parse(&dev.account_id).unwrap()
 }
 
-async fn suspend(app: &TestApp, account: AccountId) -> Result<Account, Refusal> {
+async fn suspend(app: &TestApp, account: AccountId) -> Result<Account, UseCaseError> {
     let now = app.clock.now();
     app.store
-        .write(move |tx| usecases::suspend_account(tx, account, &By::COMMAND_LINE, now))
+        .write(move |tx| usecases::suspend_account(tx, account, &Actor::COMMAND_LINE, now))
         .await
 }
 
-async fn restore(app: &TestApp, account: AccountId) -> Result<Account, Refusal> {
+async fn restore(app: &TestApp, account: AccountId) -> Result<Account, UseCaseError> {
     let now = app.clock.now();
     app.store
-        .write(move |tx| usecases::restore_account(tx, account, &By::COMMAND_LINE, now))
+        .write(move |tx| usecases::restore_account(tx, account, &Actor::COMMAND_LINE, now))
         .await
 }
 
-async fn delete(app: &TestApp, account: AccountId) -> Result<Account, Refusal> {
+async fn delete(app: &TestApp, account: AccountId) -> Result<Account, UseCaseError> {
     let now = app.clock.now();
     app.store
-        .write(move |tx| usecases::delete_account(tx, account, &By::COMMAND_LINE, now))
+        .write(move |tx| usecases::delete_account(tx, account, &Actor::COMMAND_LINE, now))
         .await
 }
 

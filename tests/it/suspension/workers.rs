@@ -1,7 +1,8 @@
 //! A worker is suspended: what others take over, and what was earned.
 
-use legwork::domain::{By, Worker as Person, WorkerId};
-use legwork::usecases::{self, Refusal};
+use legwork::domain::{Actor, Worker as Person, WorkerId};
+use legwork::usecases;
+use legwork::usecases::UseCaseError;
 use serde_json::{Value, json};
 
 use super::{found, ids};
@@ -21,10 +22,10 @@ async fn suspend(app: &TestApp, worker: &Worker) -> Value {
     suspended
 }
 
-async fn restore(app: &TestApp, worker: &Worker) -> Result<Person, Refusal> {
+async fn restore(app: &TestApp, worker: &Worker) -> Result<Person, UseCaseError> {
     let (id, now) = (WorkerId::parse(&worker.id).unwrap(), app.clock.now());
     app.store
-        .write(move |tx| usecases::restore_worker(tx, id, &By::COMMAND_LINE, now))
+        .write(move |tx| usecases::restore_worker(tx, id, &Actor::COMMAND_LINE, now))
         .await
 }
 
@@ -110,7 +111,10 @@ async fn a_rejected_proof_is_not_tried_again(app: TestApp) {
 async fn a_worker_becomes_what_it_was(app: TestApp) {
     let (verified, new) = (app.ready_worker().await, app.sign_up(&[]).await);
     let refused = restore(&app, &new).await;
-    assert!(matches!(refused, Err(Refusal::InvalidWorkerState { .. })));
+    assert!(matches!(
+        refused,
+        Err(UseCaseError::InvalidWorkerState { .. })
+    ));
     let profile = async |worker: &Worker| worker.client.get("/v1/worker").await.expect(200);
     let since = "SELECT CAST(verified_at AS TEXT) FROM workers WHERE verified_at IS NOT NULL";
     let before = ids(&app, since).await;

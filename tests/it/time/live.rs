@@ -29,10 +29,10 @@ const MOMENT: Duration = Duration::from_millis(1);
 async fn expect_at(app: &TestApp, dev: &Developer, task: &Value, after: Duration, then: &str) {
     let before = status(&dev.live, task).await;
     app.advance(after - MOMENT);
-    assert_eq!(app.clockwork.catch_up().await.unwrap(), 0);
+    assert_eq!(app.scheduler.catch_up().await.unwrap(), 0);
     assert_eq!(status(&dev.live, task).await, before);
     app.advance(MOMENT);
-    assert_eq!(app.clockwork.catch_up().await.unwrap(), 1);
+    assert_eq!(app.scheduler.catch_up().await.unwrap(), 1);
     assert_eq!(status(&dev.live, task).await, then);
 }
 
@@ -84,7 +84,7 @@ async fn a_deadline_that_passed_ends_a_task(app: TestApp) {
     settled(&app).await;
     // One that was in the past from the beginning goes at the next look.
     let late = dev.live.post("/v1/tasks", &body).await.expect(201);
-    assert_eq!(app.clockwork.catch_up().await.unwrap(), 1);
+    assert_eq!(app.scheduler.catch_up().await.unwrap(), 1);
     assert_eq!(status(&dev.live, &late).await, "expired");
     // While proof waits for its review, no deadline counts; once it is rejected, it does.
     body["deadline"] = "2026-11-15T20:00:00Z".into();
@@ -95,9 +95,9 @@ async fn a_deadline_that_passed_ends_a_task(app: TestApp) {
     worker.begin(&task).await;
     let proof = worker.prove(&task, "in time").await;
     app.advance(HOUR * 3);
-    assert_eq!(app.clockwork.catch_up().await.unwrap(), 0);
+    assert_eq!(app.scheduler.catch_up().await.unwrap(), 0);
     dev.review(&task, &proof, "reject").await.expect(200);
-    assert_eq!(app.clockwork.catch_up().await.unwrap(), 1);
+    assert_eq!(app.scheduler.catch_up().await.unwrap(), 1);
     assert_eq!(status(&dev.live, &task).await, "expired");
     settled(&app).await;
 }
@@ -210,7 +210,7 @@ async fn a_test_task_stands_still(app: TestApp) {
         .await
         .expect(200);
     app.advance(HOUR * 24 * 400);
-    assert_eq!(app.clockwork.catch_up().await.unwrap(), 0);
+    assert_eq!(app.scheduler.catch_up().await.unwrap(), 0);
     assert_eq!(status(&dev.test, &task).await, "proof_submitted");
 }
 
@@ -231,8 +231,8 @@ async fn a_long_sleep_is_caught_up_with(app: TestApp) {
         tasks.push(dev.create_live_task().await);
     }
     app.advance(HOUR * 24 * 7);
-    assert_eq!(app.clockwork.catch_up().await.unwrap(), 120);
-    assert_eq!(app.clockwork.catch_up().await.unwrap(), 0);
+    assert_eq!(app.scheduler.catch_up().await.unwrap(), 120);
+    assert_eq!(app.scheduler.catch_up().await.unwrap(), 0);
     let expired = dev
         .live
         .get("/v1/tasks?status=expired&limit=1")
@@ -249,7 +249,7 @@ async fn many_processes_move_a_task_once(app: TestApp) {
     let other = TestApp::start(&app.database).await;
     app.advance(HOUR * 24);
     other.clock.move_to(app.clock.now());
-    let moved = tokio::join!(app.clockwork.catch_up(), other.clockwork.catch_up());
+    let moved = tokio::join!(app.scheduler.catch_up(), other.scheduler.catch_up());
     assert_eq!(moved.0.unwrap() + moved.1.unwrap(), 20);
     let events = dev
         .live

@@ -1,7 +1,7 @@
 //! What happens by the clock alone: in live when it is time, in test when the clock is wound.
 
 mod live;
-mod winding;
+mod test_clock;
 
 use serde_json::Value;
 

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use legwork::ambient::Clock;
-use legwork::domain::api_key::hex;
+use legwork::domain::accounts::api_key::hex;
 use ring::hmac;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use legwork::domain::{Timestamp, WebhookSecret, webhook};
+use legwork::domain::{Timestamp, WebhookSecret, webhooks};
 use serde::Deserialize;
 
 /// How far the clocks of sender and receiver may be apart.
@@ -47,7 +47,7 @@ impl Message {
     pub fn headers(&self, at: Timestamp) -> BTreeMap<String, String> {
         let secrets = self.secrets.iter().map(|text| WebhookSecret::parse(text));
         let secrets: Vec<_> = secrets.map(Option::unwrap).collect();
-        let signed = webhook::sign(&secrets, &self.id, at, self.body.as_bytes());
+        let signed = webhooks::sign(&secrets, &self.id, at, self.body.as_bytes());
         let headers = [
             ("X-Service-Timestamp", signed.timestamp.clone()),
             ("X-Service-Signature", signed.service),

@@ -2,6 +2,7 @@
 
 use legwork::domain::ProofId;
 use legwork::files::{FileKey, Shelf};
+use legwork::maintenance::sweep_files;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
@@ -426,6 +427,11 @@ async fn reviews_of_what_is_not_there_are_refused(app: TestApp) {
     }
 }
 
+async fn sweep(app: &TestApp) -> usize {
+    let swept = sweep_files(&app.store, &app.app.files, app.clock.now());
+    swept.await.unwrap()
+}
+
 async fn orphans_are_swept_and_nothing_else(app: TestApp) {
     let (dev, worker, task) = begun(&app, json!(["photo"])).await;
     worker.prove(&task, "kept").await;
@@ -437,13 +443,9 @@ async fn orphans_are_swept_and_nothing_else(app: TestApp) {
         .files
         .put(key, "x".into(), "image/png", app.clock.now());
     put.await.unwrap();
-    assert_eq!(
-        legwork::api::sweep_files(&app.app).await.unwrap(),
-        0,
-        "too young"
-    );
+    assert_eq!(sweep(&app).await, 0, "too young");
     app.set_time("2026-11-15T13:00:01.000Z");
-    assert_eq!(legwork::api::sweep_files(&app.app).await.unwrap(), 1);
+    assert_eq!(sweep(&app).await, 1);
     assert_eq!(files_in(&app), kept);
     assert_eq!(proofs(&dev, &task).await["meta"]["total"], 1);
 }

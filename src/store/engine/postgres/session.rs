@@ -9,9 +9,10 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement as Prepared};
 
-use super::super::postgres_tls::Connector;
-use super::super::{Row, Statement, StoreError, Value};
-use super::Mode;
+use crate::store::engine::postgres::Mode;
+use crate::store::engine::postgres::connector::Connector;
+use crate::store::engine::postgres::describe;
+use crate::store::engine::{Row, Statement, StoreError, Value};
 
 /// A round trip that takes longer is given up, and the connection with it.
 const ROUND_TRIP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -159,7 +160,7 @@ impl Session {
         Ok(self.send(Last::Statement(&prepared, values))?.changed)
     }
 
-    pub fn queue(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
+    pub fn defer(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
         let prepared = self.prepare(statement, Lock::None)?;
         let values = values.iter().cloned().map(Value::into_owned).collect();
         self.waiting.push((prepared, values));
@@ -361,14 +362,6 @@ fn classify(error: &tokio_postgres::Error) -> (StoreError, bool) {
         (StoreError::Unavailable(text), true)
     } else {
         (StoreError::Failed(text), false)
-    }
-}
-
-/// The error with its cause: tokio-postgres keeps the useful half in `source`.
-pub fn describe(error: &tokio_postgres::Error) -> String {
-    match std::error::Error::source(error) {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
     }
 }
 

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::super::migrate::{self, Migration};
-use super::super::{StoreError, Tx};
-use super::{connect, error};
 use crate::ambient;
+use crate::store::engine::migrate::{self, Migration};
+use crate::store::engine::sqlite::{connect, error};
+use crate::store::engine::{StoreError, Tx};
 
 /// What SQLite may keep beside a database; without the database it belongs to, it is poison.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::super::StoreError;
-use super::execute_cached;
+use crate::store::engine::StoreError;
+use crate::store::engine::sqlite::execute_cached;
 
 /// How old a snapshot may get: how late a change by another process may be seen.
 const MAX_AGE: Duration = Duration::from_millis(5);

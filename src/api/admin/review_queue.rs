@@ -1,0 +1,281 @@
+//! /v1/admin: what admins have to look at, and what they decide.
+
+use axum::extract::{Request, State};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::api::App;
+use crate::api::admin::query::QueueQuery;
+use crate::api::admin::workers::{DocumentBody, documents};
+use crate::api::admin::{expect_no_fields, read_note};
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::AdminCaller;
+use crate::api::openapi::{PageLimit, errors};
+use crate::api::request::path::IdPath;
+use crate::api::response::json::Answer;
+use crate::api::response::page::{CursorList, CursorMeta};
+use crate::api::response::proofs::with_file;
+use crate::api::response::workers::payout_status;
+use crate::domain::admin::ClaimedBy;
+use crate::domain::{
+    AdminKeyId, ProofId, QueueItem, QueueItemId, QueueKind, QueueStatus, Timestamp, WorkerId,
+};
+use crate::store::Tx;
+use crate::usecases::{self, UseCaseError};
+use crate::views::examples::AdminExample;
+use crate::views::proof::ProofBody;
+use crate::views::worker::WorkerBody;
+
+type ItemPage = CursorList<ItemBody>;
+
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(AdminExample::Item.value()))]
+pub struct ItemBody {
+    id: String,
+    kind: QueueKind,
+    status: QueueStatus,
+    /// The proof, the worker or the task that it is about.
+    subject_id: String,
+    #[schema(required)]
+    task_id: Option<String>,
+    #[schema(required)]
+    worker_id: Option<String>,
+    #[schema(required)]
+    note: Option<String>,
+    /// Of a flagged proof.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    proof: Option<ProofBody>,
+    /// Of a verification.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    worker: Option<WorkerBody>,
+    /// The documents of a verification.
+    files: Vec<DocumentBody>,
+    /// The admin key whose holder works on it, until `claimed_until`.
+    #[schema(required)]
+    claimed_by: Option<String>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    claimed_until: Option<Timestamp>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    decided_at: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl ItemBody {
+    async fn of(app: &App, item: QueueItem) -> Result<Self, ApiError> {
+        let holder = item.holder(app.clock.now());
+        let mut body = Self {
+            id: item.id.to_string(),
+            kind: item.kind,
+            status: item.status,
+            subject_id: item.subject.clone(),
+            task_id: item.task.map(|id| id.to_string()),
+            worker_id: item.worker.map(|id| id.to_string()),
+            note: item.note,
+            proof: None,
+            worker: None,
+            files: Vec::new(),
+            claimed_by: holder.map(|admin| admin.to_string()),
+            claimed_until: item.claimed_until.filter(|_| holder.is_some()),
+            decided_at: item.decided_at,
+            created_at: item.created_at,
+        };
+        match item.kind {
+            QueueKind::FlaggedProof => {
+                let id = ProofId::parse(&item.subject);
+                let read = move |tx: &mut crate::store::Tx<'_>| match id {
+                    Some(id) => tx.any_proof(id),
+                    None => Ok(None),
+                };
+                if let Some(proof) = app.store.read(read).await? {
+                    body.proof = Some(with_file(app, proof).await?);
+                }
+            }
+            QueueKind::WorkerVerification => {
+                if let Some(worker) = item.worker {
+                    body.add_worker(app, worker).await?;
+                }
+            }
+            QueueKind::Dispute | QueueKind::FailedPayout => {}
+        }
+        Ok(body)
+    }
+
+    async fn add_worker(&mut self, app: &App, id: WorkerId) -> Result<(), ApiError> {
+        let worker = app.store.read(move |tx| tx.worker(id)).await?;
+        if let Some(worker) = worker {
+            let payout = payout_status(app, id).await?;
+            self.worker = Some(WorkerBody::of(worker, payout));
+        }
+        self.files = documents(app, id).await?;
+        Ok(())
+    }
+}
+
+/// List the queue
+///
+/// Oldest first, each item with its files.
+#[utoipa::path(
+    get, path = "/v1/admin/queue", tag = "Admin", operation_id = "listQueue",
+    params(("status" = inline(Option<QueueStatus>), Query, description = "`open` when left out"),
+        ("kind" = inline(Option<QueueKind>), Query, description = "Only this kind"),
+        ("claimed" = inline(Option<ClaimedBy>), Query,
+            description = "Only what the caller has claimed, or what nobody has"),
+        ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before")),
+    responses((status = 200, description = "A page of the queue", body = ItemPage),
+        errors::Admin, errors::Query)
+)]
+pub async fn list(
+    State(app): State<App>,
+    _: AdminCaller,
+    query: QueueQuery,
+) -> Result<Answer, ApiError> {
+    let QueueQuery {
+        filter,
+        cursor,
+        limit,
+    } = query;
+    let now = app.clock.now();
+    let mut items = app
+        .store
+        .snapshot(move |tx| tx.queue_items(filter, cursor, limit + 1, now))
+        .await?;
+    let meta = CursorMeta::cut(&mut items, limit, |item| item.id.to_string());
+    let mut data = Vec::with_capacity(items.len());
+    for item in items {
+        data.push(ItemBody::of(&app, item).await?);
+    }
+    Answer::ok(&meta.list(data))
+}
+
+/// Get an item of the queue
+#[utoipa::path(
+    get, path = "/v1/admin/queue/{id}", tag = "Admin", operation_id = "getQueueItem",
+    params(("id" = String, Path, description = "Id of the item")),
+    responses((status = 200, description = "The item", body = ItemBody),
+        errors::Admin, errors::ItemNotFound)
+)]
+pub async fn item(
+    State(app): State<App>,
+    _: AdminCaller,
+    IdPath(id): IdPath<QueueItemId>,
+) -> Result<Answer, ApiError> {
+    let id = id.ok_or(UseCaseError::ItemNotFound)?;
+    let item = app.store.read(move |tx| tx.queue_item(id)).await?;
+    Answer::ok(&ItemBody::of(&app, item.ok_or(UseCaseError::ItemNotFound)?).await?)
+}
+
+#[derive(ToSchema)]
+#[schema(example = json!({"note": "Known place without GPS reception."}))]
+#[allow(dead_code, reason = "documents the body that `note` and `clear` read")]
+pub struct ItemNote {
+    #[schema(min_length = 1, max_length = 2000)]
+    note: Option<String>,
+}
+
+/// Does something to an item, and answers it as it stands then.
+async fn change(
+    app: &App,
+    id: Option<QueueItemId>,
+    mut change: impl FnMut(&mut Tx<'_>, QueueItemId, Timestamp) -> Result<QueueItem, UseCaseError>
+    + Send
+    + 'static,
+) -> Result<Answer, ApiError> {
+    let (id, clock) = (id.ok_or(UseCaseError::ItemNotFound)?, app.clock.clone());
+    let changed = app.store.write(move |tx| change(tx, id, clock.now()));
+    Answer::ok(&ItemBody::of(app, changed.await?).await?)
+}
+
+/// Note something about an item
+#[utoipa::path(
+    post, path = "/v1/admin/queue/{id}/note", tag = "Admin", operation_id = "noteQueueItem",
+    params(("id" = String, Path, description = "Id of the item")), request_body = ItemNote,
+    responses((status = 200, description = "The item", body = ItemBody),
+        errors::Admin, errors::Body, errors::ItemNotFound)
+)]
+pub async fn note(
+    State(app): State<App>,
+    AdminCaller(admin): AdminCaller,
+    IdPath(id): IdPath<QueueItemId>,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    let note = read_note(&app, request).await?;
+    let note = note.ok_or_else(|| ApiError::invalid("note", "is required"))?;
+    change(&app, id, move |tx, id, now| {
+        usecases::note_item(tx, id, &note, admin, now)
+    })
+    .await
+}
+
+/// Clear a flagged proof
+///
+/// It leaves the queue. What the developer may do with the proof does not change.
+#[utoipa::path(
+    post, path = "/v1/admin/queue/{id}/clear", tag = "Admin", operation_id = "clearQueueItem",
+    params(("id" = String, Path, description = "Id of the item")), request_body = ItemNote,
+    responses((status = 200, description = "The item", body = ItemBody),
+        errors::Admin, errors::Body, errors::ItemNotFound, errors::ItemClaimed)
+)]
+pub async fn clear(
+    State(app): State<App>,
+    AdminCaller(admin): AdminCaller,
+    IdPath(id): IdPath<QueueItemId>,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    let note = read_note(&app, request).await?;
+    change(&app, id, move |tx, id, now| {
+        usecases::clear_item(tx, id, note.as_deref(), admin, now)
+    })
+    .await
+}
+
+type Claiming =
+    fn(&mut Tx<'_>, QueueItemId, AdminKeyId, Timestamp) -> Result<QueueItem, UseCaseError>;
+
+async fn claim_or_release(
+    app: &App,
+    AdminCaller(admin): AdminCaller,
+    id: Option<QueueItemId>,
+    request: Request,
+    claiming: Claiming,
+) -> Result<Answer, ApiError> {
+    expect_no_fields(app, request).await?;
+    change(app, id, move |tx, id, now| claiming(tx, id, admin, now)).await
+}
+
+/// Claim an item
+///
+/// For 15 minutes nobody else can decide it. Claiming it again begins them anew.
+#[utoipa::path(
+    post, path = "/v1/admin/queue/{id}/claim", tag = "Admin", operation_id = "claimQueueItem",
+    params(("id" = String, Path, description = "Id of the item")),
+    responses((status = 200, description = "The item", body = ItemBody),
+        errors::Admin, errors::Body, errors::ItemNotFound, errors::ItemClaimed)
+)]
+pub async fn claim(
+    State(app): State<App>,
+    admin: AdminCaller,
+    IdPath(id): IdPath<QueueItemId>,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    claim_or_release(&app, admin, id, request, usecases::claim_item).await
+}
+
+/// Give an item back
+#[utoipa::path(
+    post, path = "/v1/admin/queue/{id}/release", tag = "Admin", operation_id = "releaseQueueItem",
+    params(("id" = String, Path, description = "Id of the item")),
+    responses((status = 200, description = "The item", body = ItemBody),
+        errors::Admin, errors::Body, errors::ItemNotFound, errors::ItemClaimed)
+)]
+pub async fn release(
+    State(app): State<App>,
+    admin: AdminCaller,
+    IdPath(id): IdPath<QueueItemId>,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    claim_or_release(&app, admin, id, request, usecases::release_item).await
+}

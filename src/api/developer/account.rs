@@ -1,0 +1,158 @@
+//! /v1/account and /v1/account/usage
+
+use axum::extract::{Request, State};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::Caller;
+use crate::api::openapi::errors;
+use crate::api::request::body;
+use crate::api::request::fields::Fields;
+use crate::api::response::json::Answer;
+use crate::domain::{Account, AccountStatus, Actor, EventType, Tier, Timestamp, accounts};
+use crate::store::StoreError;
+use crate::usecases::{self, UseCaseError};
+use crate::views::examples::Example;
+
+/// The developer's account.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(Example::Account.value()))]
+pub struct AccountBody {
+    id: String,
+    email: String,
+    name: String,
+    #[schema(required)]
+    company: Option<String>,
+    tier: Tier,
+    status: AccountStatus,
+    #[schema(required)]
+    webhook_url: Option<String>,
+    webhook_events: Vec<EventType>,
+    /// Tasks created in this calendar month (UTC) in the environment of the key.
+    tasks_this_month: i64,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(Example::Usage.value()))]
+pub struct Usage {
+    tier: Tier,
+    tasks_this_month: i64,
+    /// Tasks that the tier allows in a month.
+    tasks_limit: i64,
+    /// Keys that are not revoked.
+    api_keys_count: i64,
+}
+
+impl AccountBody {
+    fn of(account: Account, tasks_this_month: i64) -> Self {
+        Self {
+            id: account.id.to_string(),
+            email: account.email,
+            name: account.name,
+            company: account.company,
+            tier: account.tier,
+            status: account.status,
+            webhook_url: account.webhook_url,
+            webhook_events: account.webhook_events,
+            tasks_this_month,
+            created_at: account.created_at,
+            updated_at: account.updated_at,
+        }
+    }
+}
+
+/// Says that the account is really to be deleted.
+#[derive(ToSchema)]
+#[schema(example = json!({"confirm": "ada@example.com"}))]
+#[allow(dead_code, reason = "documents the body that `delete` reads")]
+pub struct DeleteAccount {
+    /// The account's e-mail address.
+    #[schema(min_length = 3, max_length = 254)]
+    confirm: String,
+}
+
+/// Get the account
+#[utoipa::path(
+    get, path = "/v1/account", tag = "Account", operation_id = "getAccount",
+    responses((status = 200, description = "The account", body = AccountBody), errors::Common)
+)]
+pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
+    let owner = caller.owner();
+    let (account, counts) = app
+        .store
+        .read(move |tx| {
+            let account = tx
+                .account(owner.account)?
+                .ok_or_else(|| StoreError::Failed("a key has no account".into()))?;
+            Ok::<_, UseCaseError>((account, tx.task_counts(owner)?))
+        })
+        .await?;
+    let tasks_this_month = counts.this_month(caller.holder.time(app.clock.now()));
+    Answer::ok(&AccountBody::of(account, tasks_this_month))
+}
+
+/// Delete the account
+///
+/// With all of its keys, in both environments, for good. Refused while a task is open or money is
+/// on its way. The e-mail address is free at once; what is left is erased after 30 days.
+#[utoipa::path(
+    delete, path = "/v1/account", tag = "Account", operation_id = "deleteAccount",
+    request_body = DeleteAccount,
+    responses((status = 200, description = "The account is deleted", body = AccountBody),
+        errors::Common, errors::Body, errors::TasksOpen)
+)]
+pub async fn delete(
+    State(app): State<App>,
+    caller: Caller,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    let object = body::object(request, app.timeouts).await?;
+    let mut fields = Fields::of(&object);
+    let confirm = fields.text("confirm", accounts::email);
+    fields.finish()?;
+    let (holder, clock) = (caller.holder, app.clock.clone());
+    let id = holder.owner.account;
+    let known = app.store.read(move |tx| tx.account(id)).await?;
+    if known.is_none_or(|account| Some(account.email) != confirm) {
+        let message = "must be the e-mail address of the account";
+        return Err(ApiError::invalid("confirm", message));
+    }
+    let deleted = app
+        .store
+        .write(move |tx| {
+            usecases::delete_account(tx, id, &Actor::developer(holder.key), clock.now())
+        })
+        .await?;
+    Answer::ok(&AccountBody::of(deleted, 0))
+}
+
+/// Get usage
+///
+/// What the account has used of its tier, in the environment of the key.
+#[utoipa::path(
+    get, path = "/v1/account/usage", tag = "Account", operation_id = "getUsage",
+    responses((status = 200, description = "The usage", body = Usage), errors::Common)
+)]
+pub async fn usage(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
+    let owner = caller.owner();
+    let (counts, keys) = app
+        .store
+        .read(move |tx| {
+            let counts = tx.task_counts(owner)?;
+            Ok::<_, UseCaseError>((counts, tx.count_active_api_keys(owner.account)?))
+        })
+        .await?;
+    let tier = caller.holder.tier;
+    Answer::ok(&Usage {
+        tier,
+        tasks_this_month: counts.this_month(caller.holder.time(app.clock.now())),
+        tasks_limit: tier.tasks_per_month(),
+        api_keys_count: keys,
+    })
+}

@@ -1,0 +1,57 @@
+//! GET /v1/events
+
+use axum::extract::State;
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::Caller;
+use crate::api::openapi::{PageLimit, errors};
+use crate::api::request::query::EventsQuery;
+use crate::api::response::json::Answer;
+use crate::api::response::page::{CursorList, CursorMeta};
+use crate::domain::EventType;
+use crate::views::event::EventBody;
+
+type EventPage = CursorList<EventBody>;
+
+/// List events
+///
+/// Of the key's environment, newest first, those of the last 30 days.
+#[utoipa::path(
+    get, path = "/v1/events", tag = "Webhooks", operation_id = "listEvents",
+    params(
+        ("type" = inline(Option<EventType>), Query, description = "Only of this type"),
+        ("task_id" = Option<String>, Query, description = "Only of this task",
+            pattern = "^[0-9a-f]{32}$"),
+        ("limit" = inline(Option<PageLimit>), Query,
+            description = "Page size, 20 when left out; more than 100 is served as 100"),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before",
+            pattern = "^[0-9a-f]{32}$"),
+    ),
+    responses((status = 200, description = "A page of events", body = EventPage),
+        errors::Common, errors::Query)
+)]
+pub async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    query: EventsQuery,
+) -> Result<Answer, ApiError> {
+    let EventsQuery {
+        filter,
+        cursor,
+        limit,
+    } = query;
+    let owner = caller.owner();
+    let read = app.store.snapshot(move |tx| {
+        let before = match cursor {
+            None => i64::MAX,
+            // An event that is forgotten has none before it.
+            Some(id) => tx.event_number(owner, id)?.unwrap_or(0),
+        };
+        tx.events_before(owner, filter, before, limit + 1)
+    });
+    let mut events = read.await?;
+    let meta = CursorMeta::cut(&mut events, limit, |event| event.id.to_string());
+    let data = events.into_iter().map(EventBody::of);
+    Answer::ok(&meta.list(data.collect::<Result<_, _>>()?))
+}

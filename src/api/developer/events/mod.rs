@@ -1,0 +1,4 @@
+//! /v1/events
+
+pub mod list;
+pub mod stream;

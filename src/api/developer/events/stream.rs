@@ -1,0 +1,200 @@
+//! GET /v1/events/stream: events as they happen, as Server-Sent Events.
+
+use std::collections::VecDeque;
+use std::fmt::Write;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::stream;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::Caller;
+use crate::api::middleware::stream_limits::StreamPermit;
+use crate::api::openapi::errors;
+use crate::api::request::query::StreamQuery;
+use crate::domain::{Event, EventId, EventType, Owner, Secret};
+use crate::store::{EventFilter, EventWakeup, StoreError};
+use crate::usecases::{self, UseCaseError};
+use crate::views::event::EventBody;
+use crate::views::to_json;
+
+/// How often events are looked for that another process wrote.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+const READ_AT_ONCE: i64 = 100;
+/// Tells a client when to come back after the stream broke.
+const GREETING: &str = "retry: 1000\n\n";
+
+/// Stream events
+///
+/// Server-Sent Events: `id` is the event's id, `event` its type, `data` the event as JSON. Begins with
+/// what happens next; with a `Last-Event-ID`, with what happened after that event. A comment is sent
+/// every 15 seconds.
+#[utoipa::path(
+    get, path = "/v1/events/stream", tag = "Webhooks", operation_id = "streamEvents",
+    params(
+        ("type" = inline(Option<EventType>), Query, description = "Only of this type"),
+        ("task_id" = Option<String>, Query, description = "Only of this task",
+            pattern = "^[0-9a-f]{32}$"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Goes on after this event",
+            pattern = "^[0-9a-f]{32}$"),
+    ),
+    responses((status = 200, description = "Events", body = String,
+            content_type = "text/event-stream",
+            example = "id: 019a8574c1f17a52b6c7d8e9f0a1b2c3\nevent: task.funded\ndata: {...}\n\n"),
+        errors::Common, errors::Query)
+)]
+pub async fn stream(
+    State(app): State<App>,
+    caller: Caller,
+    StreamQuery(filter): StreamQuery,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let owner = caller.owner();
+    let last_seen = last_seen(&headers)?;
+    let permit = app.streams.acquire(owner.account)?;
+    let bell = app.store.event_wakeup(owner);
+    let read = app.store.read(move |tx| match last_seen {
+        None => tx.last_event_number(owner),
+        Some(id) => match tx.event_number(owner, id)? {
+            Some(number) => Ok(number),
+            // Forgotten: everything that is kept may be new.
+            None => Ok(tx.oldest_event_number(owner)?.unwrap_or(1) - 1),
+        },
+    });
+    let listener = Listener {
+        after: read.await?,
+        ready: VecDeque::from([Bytes::from_static(GREETING.as_bytes())]),
+        heard_at: Instant::now(),
+        checked_at: Instant::now(),
+        app,
+        owner,
+        key: caller.key,
+        filter,
+        bell,
+        _permit: permit,
+    };
+    let body = Body::from_stream(stream::unfold(listener, Listener::next));
+    let headers = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-store"),
+        // For nginx, which would hold the stream back.
+        (header::HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
+    Ok((headers, body).into_response())
+}
+
+fn last_seen(headers: &HeaderMap) -> Result<Option<EventId>, ApiError> {
+    let Some(value) = headers.get("last-event-id") else {
+        return Ok(None);
+    };
+    let text = value.to_str().unwrap_or_default();
+    let id = EventId::parse(text);
+    id.map(Some)
+        .ok_or_else(|| ApiError::invalid("Last-Event-ID", "must be the id of an event"))
+}
+
+/// Somebody who listens.
+struct Listener {
+    app: App,
+    owner: Owner,
+    key: Secret,
+    filter: EventFilter,
+    bell: EventWakeup,
+    /// The last event that was seen.
+    after: i64,
+    ready: VecDeque<Bytes>,
+    heard_at: Instant,
+    checked_at: Instant,
+    _permit: StreamPermit,
+}
+
+impl Listener {
+    /// The next piece to send; none when the stream ends. Whoever listens comes back and goes on.
+    async fn next(mut self) -> Option<(Result<Bytes, StoreError>, Self)> {
+        loop {
+            if let Some(piece) = self.ready.pop_front() {
+                self.heard_at = Instant::now();
+                return Some((Ok(piece), self));
+            }
+            match self.listen().await {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => return Some((Err(error), self)),
+            }
+        }
+    }
+
+    /// Waits for something to say; false when there will be nothing more.
+    async fn listen(&mut self) -> Result<bool, StoreError> {
+        // However much there is to say.
+        if self.checked_at.elapsed() >= self.app.timeouts.heartbeat {
+            if !self.still_welcome().await {
+                return Ok(false);
+            }
+            self.checked_at = Instant::now();
+        }
+        let rung = self.bell.next();
+        let (owner, after) = (self.owner, self.after);
+        let read = self
+            .app
+            .store
+            .snapshot(move |tx| tx.events_after(owner, after, READ_AT_ONCE));
+        let events = read.await?;
+        if !events.is_empty() {
+            drop(rung);
+            return self.take(events).map(|()| true);
+        }
+        tokio::select! {
+            () = rung => {}
+            () = sleep(LOOK_EVERY) => {}
+            () = sleep_until(self.heard_at + self.app.timeouts.heartbeat) => {
+                self.ready.push_back(Bytes::from_static(b":\n\n"));
+            }
+            () = self.app.shutdown.started() => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn take(&mut self, events: Vec<Event>) -> Result<(), StoreError> {
+        for event in events {
+            self.after = event.number;
+            let wanted = self.filter.event_type;
+            if wanted.is_none_or(|wanted| wanted == event.event_type) && self.is_of_task(&event) {
+                self.ready.push_back(piece(event)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_of_task(&self, event: &Event) -> bool {
+        self.filter.task.is_none_or(|task| event.task == Some(task))
+    }
+
+    async fn still_welcome(&self) -> bool {
+        let key = self.key.clone();
+        let look = self
+            .app
+            .store
+            .read(move |tx| usecases::authenticate(tx, &key));
+        match look.await {
+            Ok(_) => true,
+            // A database that is away for a moment has not revoked anything.
+            Err(refusal) => matches!(refusal, UseCaseError::Store(_)),
+        }
+    }
+}
+
+fn piece(event: Event) -> Result<Bytes, StoreError> {
+    let (id, event_type) = (event.id, event.event_type);
+    let data = to_json(&EventBody::of(event)?)?;
+    let mut text = String::with_capacity(data.len() + 100);
+    let _ = write!(text, "id: {id}\nevent: {event_type}\ndata: {data}\n\n");
+    Ok(Bytes::from(text))
+}

@@ -1,0 +1,12 @@
+//! What developers call with an API key.
+
+pub mod account;
+pub mod disputes;
+pub mod events;
+pub mod keys;
+pub mod payment_method;
+pub mod payments;
+pub mod proofs;
+pub mod tasks;
+pub mod test_helpers;
+pub mod webhook;

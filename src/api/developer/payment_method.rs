@@ -1,0 +1,164 @@
+//! /v1/account/payment_method: what live tasks are charged to.
+
+use axum::extract::{Request, State};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::Caller;
+use crate::api::openapi::errors;
+use crate::api::processor::with_timeout;
+use crate::api::request::body;
+use crate::api::request::fields::Fields;
+use crate::api::response::json::Answer;
+use crate::domain::money::payment::payment_method;
+use crate::domain::{ChargedMethod, Environment, Owner, PaymentMethod, ProcessorName, Timestamp};
+use crate::payments::ProcessorError;
+use crate::payments::sandbox::Card;
+use crate::usecases::{self, UseCaseError};
+use crate::views::examples::Example;
+
+const FIELD: &str = "payment_method";
+
+/// The processor's id of a payment method. The sandbox knows `pm_card_visa`, which succeeds, and
+/// `pm_card_chargeDeclined`.
+#[derive(ToSchema)]
+#[schema(example = json!(Example::PutPaymentMethod.value()))]
+#[allow(dead_code, reason = "documents the body that `put` reads")]
+pub struct PutPaymentMethod {
+    #[schema(min_length = 1, max_length = 255, pattern = "^[A-Za-z0-9_-]+$")]
+    payment_method: String,
+}
+
+/// The default payment method; null when there is none.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(Example::PaymentMethod.value()))]
+pub struct PaymentMethodBody {
+    #[schema(required)]
+    payment_method: Option<String>,
+    #[schema(required)]
+    processor: Option<ProcessorName>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    updated_at: Option<Timestamp>,
+}
+
+impl From<Option<PaymentMethod>> for PaymentMethodBody {
+    fn from(method: Option<PaymentMethod>) -> Self {
+        Self {
+            processor: method.as_ref().map(|method| method.processor),
+            updated_at: method.as_ref().map(|method| method.updated_at),
+            payment_method: method.map(|method| method.method.id),
+        }
+    }
+}
+
+/// Get the default payment method
+#[utoipa::path(
+    get, path = "/v1/account/payment_method", tag = "Payments", operation_id = "getPaymentMethod",
+    responses((status = 200, description = "The default payment method", body = PaymentMethodBody),
+        errors::Common)
+)]
+pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
+    Answer::ok(&PaymentMethodBody::from(
+        stored(&app, caller.owner()).await?,
+    ))
+}
+
+/// Set the default payment method
+///
+/// From now on a live task is charged to it right after creation. With a test key nothing is ever
+/// charged; the method is only remembered.
+#[utoipa::path(
+    put, path = "/v1/account/payment_method", tag = "Payments", operation_id = "putPaymentMethod",
+    request_body = PutPaymentMethod,
+    responses((status = 200, description = "The default payment method", body = PaymentMethodBody),
+        errors::Common, errors::Body, errors::PaymentUnavailable)
+)]
+pub async fn put(
+    State(app): State<App>,
+    caller: Caller,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    let object = body::object(request, app.timeouts).await?;
+    let mut fields = Fields::of(&object);
+    let given = fields.text(FIELD, payment_method);
+    fields.finish()?;
+    let Some(given) = given else {
+        return Err(ApiError::invalid(FIELD, "is required"));
+    };
+    let owner = caller.owner();
+    let (processor, method) = keep(&app, owner, &given).await?;
+    let method = PaymentMethod {
+        processor,
+        method,
+        updated_at: app.clock.now(),
+    };
+    let (kept, by) = (method.clone(), caller.by());
+    app.store
+        .write(move |tx| usecases::put_payment_method(tx, owner, &kept, &by, kept.updated_at))
+        .await?;
+    Answer::ok(&PaymentMethodBody::from(Some(method)))
+}
+
+/// Has the processor keep a method. Test keys never reach it: theirs are the sandbox's.
+async fn keep(
+    app: &App,
+    owner: Owner,
+    given: &str,
+) -> Result<(ProcessorName, ChargedMethod), ApiError> {
+    if owner.environment == Environment::Test {
+        let method = ChargedMethod {
+            id: given.to_owned(),
+            customer: None,
+        };
+        return match Card::by_method(given) {
+            Some(_) => Ok((ProcessorName::Sandbox, method)),
+            None => Err(ApiError::invalid(
+                FIELD,
+                "is no payment method of the test world",
+            )),
+        };
+    }
+    let processor = &app.payments.processor;
+    let stored = stored(app, owner).await?;
+    let customer = stored
+        .filter(|method| method.processor == processor.name())
+        .and_then(|method| method.method.customer);
+    let keeping = async {
+        let kept = processor.keep_method(owner.account, given, customer.as_deref());
+        match kept.await {
+            Err(ProcessorError::Refused { message, .. }) => Ok(Err(message)),
+            kept => kept.map(Ok),
+        }
+    };
+    match with_timeout(app, keeping).await? {
+        Ok(method) => Ok((processor.name(), method)),
+        Err(message) => {
+            let message = format!("was refused by the payment processor: {message}");
+            Err(ApiError::invalid(FIELD, &message))
+        }
+    }
+}
+
+/// Remove the default payment method
+///
+/// Live tasks are then paid for by hand, one by one.
+#[utoipa::path(
+    delete, path = "/v1/account/payment_method", tag = "Payments",
+    operation_id = "deletePaymentMethod",
+    responses((status = 200, description = "There is none any more", body = PaymentMethodBody),
+        errors::Common)
+)]
+pub async fn delete(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
+    let (owner, by, clock) = (caller.owner(), caller.by(), app.clock.clone());
+    app.store
+        .write(move |tx| usecases::remove_payment_method(tx, owner, &by, clock.now()))
+        .await?;
+    Answer::ok(&PaymentMethodBody::from(None))
+}
+
+async fn stored(app: &App, owner: Owner) -> Result<Option<PaymentMethod>, UseCaseError> {
+    let method = app.store.read(move |tx| tx.payment_method(owner)).await?;
+    Ok(method)
+}

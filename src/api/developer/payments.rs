@@ -1,0 +1,78 @@
+//! /v1/tasks/{id}/payment and /v1/tasks/{id}/ledger: the money of a task.
+
+use axum::extract::State;
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::Caller;
+use crate::api::openapi::{PageLimit, PageOffset, errors};
+use crate::api::request::path::TaskPath;
+use crate::api::request::query::PageQuery;
+use crate::api::response::json::Answer;
+use crate::api::response::page::OffsetList;
+use crate::usecases::UseCaseError;
+use crate::views::payment::{EntryBody, PaymentBody};
+
+type EntryList = OffsetList<EntryBody>;
+
+/// Get the payment of a task
+#[utoipa::path(
+    get, path = "/v1/tasks/{id}/payment", tag = "Payments", operation_id = "getPayment",
+    params(("id" = String, Path, description = "Task id")),
+    responses((status = 200, description = "The payment", body = PaymentBody),
+        errors::Common, errors::TaskNotFound)
+)]
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    path: TaskPath,
+) -> Result<Answer, ApiError> {
+    let (owner, id) = (caller.owner(), path.id()?);
+    let (task, payment, ledger) = app
+        .store
+        .read(move |tx| {
+            let task = tx.task_of(owner, id)?.ok_or(UseCaseError::TaskNotFound)?;
+            Ok::<_, UseCaseError>((task, tx.payment(id)?, tx.ledger_of_task(id)?))
+        })
+        .await?;
+    let processor = app.payments.processor.as_ref();
+    let mut body = PaymentBody::of(&task, payment.as_ref(), &ledger);
+    let payable = payment.and_then(|payment| payment.payable(task.status, processor.name()));
+    if let Some(intent) = payable {
+        let url = processor.payment_url(&intent.client_secret);
+        body = body.with_secret(intent.client_secret, url);
+    }
+    Answer::ok(&body)
+}
+
+/// Get the ledger of a task
+///
+/// Every movement of the task's money, oldest first. What leaves one account enters another: the
+/// postings of an entry add up to zero.
+#[utoipa::path(
+    get, path = "/v1/tasks/{id}/ledger", tag = "Payments", operation_id = "getLedger",
+    params(("id" = String, Path, description = "Task id"),
+        ("limit" = inline(Option<PageLimit>), Query,
+            description = "Page size, 20 when left out; more than 100 is served as 100"),
+        ("offset" = inline(Option<PageOffset>), Query, description = "How many to skip")),
+    responses((status = 200, description = "The entries", body = EntryList),
+        errors::Common, errors::Query, errors::TaskNotFound)
+)]
+pub async fn ledger(
+    State(app): State<App>,
+    caller: Caller,
+    path: TaskPath,
+    PageQuery(page): PageQuery,
+) -> Result<Answer, ApiError> {
+    let (owner, id) = (caller.owner(), path.id()?);
+    let read = app.store.read(move |tx| {
+        tx.task_of(owner, id)?.ok_or(UseCaseError::TaskNotFound)?;
+        Ok::<_, UseCaseError>(tx.ledger_of_task(id)?)
+    });
+    let task_ledger = read.await?;
+    let entries = task_ledger.entries();
+    let offset = usize::try_from(page.offset).unwrap_or(usize::MAX);
+    let wanted = entries.iter().skip(offset).take(page.limit as usize);
+    let data = wanted.map(EntryBody::from).collect();
+    Answer::ok(&page.list(data, entries.len() as i64))
+}

@@ -1,0 +1,115 @@
+//! /v1/tasks/{id}/proofs/{proof_id}/evidence: what speaks for a proof and what against it. Facts and
+//! their reasons, never a verdict.
+
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::Caller;
+use crate::api::openapi::errors;
+use crate::api::request::path::ProofPath;
+use crate::api::response::json::Answer;
+use crate::domain::Timestamp;
+use crate::usecases::{self, Evidence, Finding, UseCaseError};
+use crate::views::examples::ProofExample;
+
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(ProofExample::Evidence.value()))]
+pub struct EvidenceBody {
+    proof_id: String,
+    task_id: String,
+    /// Of the file as the worker sent it.
+    sha256: String,
+    /// What the camera wrote into the file.
+    exif: ExifBody,
+    #[schema(value_type = String, format = DateTime)]
+    received_at: Timestamp,
+    findings: Vec<FindingBody>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct ExifBody {
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    taken_at: Option<Timestamp>,
+    #[schema(required)]
+    latitude: Option<f64>,
+    #[schema(required)]
+    longitude: Option<f64>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct FindingBody {
+    code: &'static str,
+    /// In the unit.
+    #[schema(required)]
+    value: Option<f64>,
+    /// `m`, `s` or `bits`.
+    #[schema(required)]
+    unit: Option<&'static str>,
+    /// In plain words.
+    reason: String,
+    /// The proof that shows the same, when it is one of yours.
+    #[schema(required)]
+    proof_id: Option<String>,
+    #[schema(required)]
+    task_id: Option<String>,
+}
+
+impl From<Finding> for FindingBody {
+    fn from(finding: Finding) -> Self {
+        Self {
+            code: finding.code,
+            value: finding.measure.map(|(value, _)| value),
+            unit: finding.measure.map(|(_, unit)| unit),
+            reason: finding.reason,
+            proof_id: finding.other.map(|(_, proof)| proof.to_string()),
+            task_id: finding.other.map(|(task, _)| task.to_string()),
+        }
+    }
+}
+
+/// Get the evidence for a proof
+///
+/// Time and place that the camera recorded against what was sent and against the task, the same
+/// photo in other tasks or attempts, the accuracy that the device claims, the delay of the upload.
+#[utoipa::path(
+    get, path = "/v1/tasks/{id}/proofs/{proof_id}/evidence", tag = "Proofs",
+    operation_id = "getEvidence",
+    params(("id" = String, Path, description = "Task id"),
+        ("proof_id" = String, Path, description = "Proof id")),
+    responses((status = 200, description = "The evidence", body = EvidenceBody),
+        errors::Common, errors::ProofNotFound)
+)]
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    path: ProofPath,
+) -> Result<Answer, ApiError> {
+    let (owner, (task, proof)) = (caller.owner(), path.ids()?);
+    let Evidence { proof, findings } = app
+        .store
+        .snapshot(move |tx| {
+            let task = tx.task_of(owner, task)?.ok_or(UseCaseError::TaskNotFound)?;
+            let proof = proof.ok_or(UseCaseError::ProofNotFound)?;
+            let proof = tx
+                .proof(task.id, proof)?
+                .ok_or(UseCaseError::ProofNotFound)?;
+            Ok::<_, UseCaseError>(usecases::evidence(tx, &task, proof)?)
+        })
+        .await?;
+    let place = proof.embedded.place;
+    Answer::ok(&EvidenceBody {
+        proof_id: proof.id.to_string(),
+        task_id: proof.task.to_string(),
+        sha256: proof.file.sha256,
+        exif: ExifBody {
+            taken_at: proof.embedded.taken_at,
+            latitude: place.map(|place| place.latitude),
+            longitude: place.map(|place| place.longitude),
+        },
+        received_at: proof.created_at,
+        findings: findings.into_iter().map(Into::into).collect(),
+    })
+}

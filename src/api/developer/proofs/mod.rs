@@ -1,0 +1,5 @@
+//! /v1/tasks/{id}/proofs
+
+pub mod evidence;
+pub mod list;
+pub mod review;

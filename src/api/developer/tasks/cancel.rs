@@ -1,0 +1,67 @@
+//! POST /v1/tasks/{id}/cancel
+
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::Caller;
+use crate::api::openapi::{IdempotencyKeyHeader, errors};
+use crate::api::request::idempotency::{Idempotent, Post};
+use crate::api::request::path::TaskPath;
+use crate::api::response::json::Answer;
+use crate::domain::{Status, Task, Timestamp};
+use crate::store::StoreError;
+use crate::usecases;
+use crate::views::examples::Example;
+use crate::views::to_json;
+
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(Example::CancelledTask.value()))]
+pub struct CancelledTask {
+    id: String,
+    status: Status,
+    #[schema(required, value_type = String, format = DateTime)]
+    cancelled_at: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+impl CancelledTask {
+    fn json(task: &Task) -> Result<String, StoreError> {
+        to_json(&Self {
+            id: task.id.to_string(),
+            status: task.status,
+            cancelled_at: task.cancelled_at,
+            updated_at: task.updated_at,
+        })
+    }
+}
+
+/// Cancel a task
+///
+/// Free while nobody has taken it; half of the budget once a worker is assigned; not possible
+/// after the work has started.
+#[utoipa::path(
+    post, path = "/v1/tasks/{id}/cancel", tag = "Tasks", operation_id = "cancelTask",
+    params(("id" = String, Path, description = "Task id"), IdempotencyKeyHeader),
+    responses((status = 200, description = "The task is cancelled", body = CancelledTask),
+        errors::Common, errors::Body, errors::Idempotency, errors::TaskNotFound,
+        errors::InvalidTaskStateOrInFlight)
+)]
+pub async fn cancel(
+    State(app): State<App>,
+    caller: Caller,
+    path: TaskPath,
+    post: Post,
+) -> Result<Answer, ApiError> {
+    post.expect_no_fields()?;
+    let (holder, id) = (caller.holder, path.id()?);
+    Idempotent::new(&app, caller.requester(), post)
+        .run(
+            move |tx, now| usecases::cancel_task(tx, &holder, id, now),
+            CancelledTask::json,
+        )
+        .await
+}

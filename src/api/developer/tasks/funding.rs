@@ -1,0 +1,54 @@
+//! Before a task is created: how will it be paid for?
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::processor::with_timeout;
+use crate::domain::{Environment, TaskId};
+use crate::payments::NewPayment;
+use crate::store::KeyHolder;
+use crate::usecases::{Funding, UseCaseError};
+
+/// Asks the processor for a payment, unless the account has a default method, which is charged
+/// later. What it makes is of no use to anybody without the secret, which goes only into the answer
+/// of a task that was created.
+pub async fn prepare(
+    app: &App,
+    holder: KeyHolder,
+    task: TaskId,
+    amount_cents: i64,
+) -> Result<Funding, ApiError> {
+    if holder.owner.environment == Environment::Test {
+        return Ok(Funding::Simulated);
+    }
+    let processor = &app.payments.processor;
+    let now = app.clock.now();
+    let method = app
+        .store
+        .read(move |tx| {
+            within_limit(tx.task_counts(holder.owner)?.this_month(now), &holder)?;
+            Ok::<_, UseCaseError>(tx.payment_method(holder.owner)?)
+        })
+        .await?;
+    if let Some(method) = method.filter(|method| method.processor == processor.name()) {
+        return Ok(Funding::ByMethod(method.processor, method.method));
+    }
+    let new = NewPayment {
+        task,
+        account: holder.owner.account,
+        amount_cents,
+        customer: None,
+    };
+    let intent = with_timeout(app, processor.create_payment(&new)).await?;
+    Ok(Funding::ByHand(processor.name(), intent))
+}
+
+/// Spares the processor a payment for a task that will be refused. The transaction that creates the
+/// task is exact.
+fn within_limit(this_month: i64, holder: &KeyHolder) -> Result<(), UseCaseError> {
+    let limit = holder.tier.tasks_per_month();
+    if this_month < limit {
+        Ok(())
+    } else {
+        Err(UseCaseError::TaskLimitExceeded { limit })
+    }
+}

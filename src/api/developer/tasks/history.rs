@@ -1,0 +1,48 @@
+//! GET /v1/tasks/{id}/history
+
+use axum::extract::State;
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::Caller;
+use crate::api::openapi::{PageLimit, PageOffset, errors};
+use crate::api::request::path::TaskPath;
+use crate::api::request::query::PageQuery;
+use crate::api::response::json::Answer;
+use crate::api::response::page::OffsetList;
+use crate::usecases::UseCaseError;
+use crate::views::history::HistoryEntryBody;
+
+type HistoryEntryList = OffsetList<HistoryEntryBody>;
+
+/// Get the history of a task
+///
+/// Every move, oldest first: who made it, and why.
+#[utoipa::path(
+    get, path = "/v1/tasks/{id}/history", tag = "Tasks", operation_id = "getHistory",
+    params(("id" = String, Path, description = "Task id"),
+        ("limit" = inline(Option<PageLimit>), Query,
+            description = "Page size, 20 when left out; more than 100 is served as 100"),
+        ("offset" = inline(Option<PageOffset>), Query, description = "How many to skip")),
+    responses((status = 200, description = "Its moves", body = HistoryEntryList),
+        errors::Common, errors::Query, errors::TaskNotFound)
+)]
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    path: TaskPath,
+    PageQuery(page): PageQuery,
+) -> Result<Answer, ApiError> {
+    let (owner, id) = (caller.owner(), path.id()?);
+    let (moves, total) = app
+        .store
+        .snapshot(move |tx| {
+            tx.task_of(owner, id)?.ok_or(UseCaseError::TaskNotFound)?;
+            Ok::<_, UseCaseError>(tx.history(id, page.limit, page.offset)?)
+        })
+        .await?;
+    Answer::ok(&page.list(
+        moves.into_iter().map(HistoryEntryBody::from).collect(),
+        total,
+    ))
+}

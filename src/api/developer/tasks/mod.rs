@@ -1,0 +1,8 @@
+//! /v1/tasks
+
+pub mod cancel;
+pub mod create;
+pub mod funding;
+pub mod history;
+pub mod read;
+pub mod update;

@@ -1,0 +1,112 @@
+//! GET /v1/tasks and /v1/tasks/{id}
+
+use crate::views::examples::Example;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::Caller;
+use crate::api::openapi::{PageLimit, PageOffset, errors};
+use crate::api::request::path::TaskPath;
+use crate::api::request::query::TaskListQuery;
+use crate::api::response::json::Answer;
+use crate::api::response::page::OffsetList;
+use crate::domain::tasks::{Category, Priority};
+use crate::domain::{Status, Timestamp};
+use crate::store::ListedTask;
+use crate::usecases::UseCaseError;
+use crate::views::task::TaskBody;
+
+type TaskListItemList = OffsetList<TaskListItem>;
+
+/// A task in a list.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(Example::TaskListItem.value()))]
+pub struct TaskListItem {
+    id: String,
+    title: String,
+    status: Status,
+    category: Category,
+    budget_cents: i64,
+    location_city: String,
+    location_state: String,
+    priority: Priority,
+    #[schema(required)]
+    worker_id: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+impl From<ListedTask> for TaskListItem {
+    fn from(task: ListedTask) -> Self {
+        Self {
+            id: task.id.to_string(),
+            title: task.title,
+            status: task.status,
+            category: task.category,
+            budget_cents: task.budget_cents,
+            location_city: task.location_city,
+            location_state: task.location_state,
+            priority: task.priority,
+            worker_id: task.worker.map(|id| id.to_string()),
+            created_at: task.created_at,
+            updated_at: task.updated_at,
+        }
+    }
+}
+
+/// List tasks
+///
+/// The account's tasks in the environment of the key, newest first.
+#[utoipa::path(
+    get, path = "/v1/tasks", tag = "Tasks", operation_id = "listTasks",
+    params(
+        ("status" = inline(Option<Status>), Query, description = "Only tasks in this status"),
+        ("limit" = inline(Option<PageLimit>), Query,
+            description = "Page size, 20 when left out; more than 100 is served as 100"),
+        ("offset" = inline(Option<PageOffset>), Query, description = "How many to skip"),
+    ),
+    responses((status = 200, description = "A page of tasks", body = TaskListItemList),
+        errors::Common, errors::Query)
+)]
+pub async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    query: TaskListQuery,
+) -> Result<Answer, ApiError> {
+    let TaskListQuery { status, page } = query;
+    let owner = caller.owner();
+    let found = app
+        .store
+        .snapshot(move |tx| tx.tasks_of(owner, status, page.limit, page.offset))
+        .await?;
+    Answer::ok(&page.list(
+        found.tasks.into_iter().map(TaskListItem::from).collect(),
+        found.total,
+    ))
+}
+
+/// Get a task
+#[utoipa::path(
+    get, path = "/v1/tasks/{id}", tag = "Tasks", operation_id = "getTask",
+    params(("id" = String, Path, description = "Task id")),
+    responses((status = 200, description = "The task", body = TaskBody),
+        errors::Common, errors::TaskNotFound)
+)]
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    path: TaskPath,
+) -> Result<Answer, ApiError> {
+    let (owner, id) = (caller.owner(), path.id()?);
+    let task = app
+        .store
+        .read(move |tx| Ok::<_, UseCaseError>(tx.task_of(owner, id)?))
+        .await?
+        .ok_or(UseCaseError::TaskNotFound)?;
+    Answer::ok(&TaskBody::of(&task)?)
+}

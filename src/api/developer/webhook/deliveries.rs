@@ -1,0 +1,170 @@
+//! /v1/account/webhook/deliveries: what was delivered, and what was not.
+
+use axum::extract::State;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::Caller;
+use crate::api::openapi::{IdempotencyKeyHeader, PageLimit, PageOffset, errors};
+use crate::api::request::idempotency::{Idempotent, Post};
+use crate::api::request::path::IdPath;
+use crate::api::request::query::DeliveriesQuery;
+use crate::api::response::json::Answer;
+use crate::api::response::page::OffsetList;
+use crate::domain::{Delivery, DeliveryStatus, EventId, EventType, Timestamp};
+use crate::store::StoreError;
+use crate::usecases::{self, UseCaseError};
+use crate::views::examples::WebhookExample;
+use crate::views::to_json;
+
+type DeliveryList = OffsetList<DeliveryBody>;
+
+/// An event on its way to the webhook.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(WebhookExample::Delivery.value()))]
+pub struct DeliveryBody {
+    /// The id of the event, and the `webhook-id` of every attempt.
+    id: String,
+    event: EventType,
+    status: DeliveryStatus,
+    /// What the endpoint answered last.
+    #[schema(required)]
+    status_code: Option<i64>,
+    /// How often it was tried.
+    attempts_count: usize,
+    /// Every attempt, oldest first; in lists they are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<AttemptBody>, required = false)]
+    attempts: Option<Box<RawValue>>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    next_attempt_at: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+/// One attempt to deliver.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents what `Attempt` writes")]
+struct AttemptBody {
+    #[schema(value_type = String, format = DateTime)]
+    attempted_at: Timestamp,
+    #[schema(required)]
+    status_code: Option<u16>,
+    duration_ms: u64,
+    #[schema(required)]
+    error: Option<String>,
+    /// The first 4 KiB of the answer.
+    #[schema(required)]
+    response_body: Option<String>,
+}
+
+impl DeliveryBody {
+    fn of(delivery: Delivery, with_attempts: bool) -> Result<Self, StoreError> {
+        let unreadable = |e| StoreError::Failed(format!("attempts of {}: {e}", delivery.event));
+        let attempts: Vec<&RawValue> =
+            serde_json::from_str(&delivery.attempts).map_err(unreadable)?;
+        let attempts_count = attempts.len();
+        let attempts = with_attempts.then(|| RawValue::from_string(delivery.attempts.clone()));
+        Ok(Self {
+            id: delivery.event.to_string(),
+            event: delivery.event_type,
+            status: delivery.status,
+            status_code: delivery.status_code,
+            attempts_count,
+            attempts: attempts.transpose().map_err(unreadable)?,
+            next_attempt_at: delivery.due_at,
+            created_at: delivery.created_at,
+            updated_at: delivery.updated_at,
+        })
+    }
+
+    fn json(delivery: &Delivery) -> Result<String, StoreError> {
+        to_json(&Self::of(delivery.clone(), true)?)
+    }
+}
+
+/// List deliveries
+///
+/// Of events of the key's environment, newest first.
+#[utoipa::path(
+    get, path = "/v1/account/webhook/deliveries", tag = "Webhooks",
+    operation_id = "listDeliveries",
+    params(
+        ("status" = inline(Option<DeliveryStatus>), Query, description = "Only with this status"),
+        ("event" = inline(Option<EventType>), Query, description = "Only of this type"),
+        ("limit" = inline(Option<PageLimit>), Query,
+            description = "Page size, 20 when left out; more than 100 is served as 100"),
+        ("offset" = inline(Option<PageOffset>), Query, description = "How many to skip"),
+    ),
+    responses((status = 200, description = "A page of deliveries", body = DeliveryList),
+        errors::Common, errors::Query)
+)]
+pub async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    query: DeliveriesQuery,
+) -> Result<Answer, ApiError> {
+    let DeliveriesQuery { filter, page } = query;
+    let owner = caller.owner();
+    let (found, total) = app
+        .store
+        .snapshot(move |tx| tx.deliveries(owner, filter, page.limit, page.offset))
+        .await?;
+    let data = found
+        .into_iter()
+        .map(|found| DeliveryBody::of(found, false));
+    Answer::ok(&page.list(data.collect::<Result<_, _>>()?, total))
+}
+
+/// Get a delivery
+///
+/// With every attempt.
+#[utoipa::path(
+    get, path = "/v1/account/webhook/deliveries/{id}", tag = "Webhooks",
+    operation_id = "getDelivery",
+    params(("id" = String, Path, description = "Id of the delivery")),
+    responses((status = 200, description = "The delivery", body = DeliveryBody),
+        errors::Common, errors::DeliveryNotFound)
+)]
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    IdPath(id): IdPath<EventId>,
+) -> Result<Answer, ApiError> {
+    let (owner, id) = (caller.owner(), id.ok_or(UseCaseError::DeliveryNotFound)?);
+    let delivery = app.store.read(move |tx| tx.delivery(owner, id)).await?;
+    let delivery = delivery.ok_or(UseCaseError::DeliveryNotFound)?;
+    Answer::ok(&DeliveryBody::of(delivery, true)?)
+}
+
+/// Deliver again
+///
+/// However it ended before: at once, and again if that fails. The `webhook-id` stays the same.
+#[utoipa::path(
+    post, path = "/v1/account/webhook/deliveries/{id}/redeliver", tag = "Webhooks",
+    operation_id = "redeliver",
+    params(("id" = String, Path, description = "Id of the delivery"), IdempotencyKeyHeader),
+    responses((status = 200, description = "It is on its way", body = DeliveryBody),
+        errors::Common, errors::Body, errors::Idempotency, errors::DeliveryNotFound,
+        errors::WebhookNotConfigured)
+)]
+pub async fn redeliver(
+    State(app): State<App>,
+    caller: Caller,
+    IdPath(id): IdPath<EventId>,
+    post: Post,
+) -> Result<Answer, ApiError> {
+    post.expect_no_fields()?;
+    let owner = caller.owner();
+    Idempotent::new(&app, caller.requester(), post)
+        .run(
+            move |tx, now| usecases::redeliver(tx, owner, id, now),
+            DeliveryBody::json,
+        )
+        .await
+}

@@ -1,0 +1,4 @@
+//! /v1/account/webhook
+
+pub mod deliveries;
+pub mod settings;

@@ -1,0 +1,253 @@
+//! /v1/account/webhook: where the account's events go.
+
+use axum::extract::{Request, State};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::Caller;
+use crate::api::openapi::{IdempotencyKeyHeader, errors};
+use crate::api::request::body;
+use crate::api::request::fields::Fields;
+use crate::api::request::idempotency::{Idempotent, Post};
+use crate::api::response::json::Answer;
+use crate::domain::{Attempt, EventId, EventType, Owner, Timestamp, WebhookSecret};
+use crate::outbound::EndpointUrl;
+use crate::store::{Endpoint, StoreError, Tx};
+use crate::views::examples::WebhookExample;
+use crate::views::{task, to_json};
+use crate::{ambient, usecases};
+
+/// Where events go, and which.
+#[derive(ToSchema)]
+#[schema(example = json!(WebhookExample::Put.value()))]
+#[allow(dead_code, reason = "documents the body that `put` reads")]
+pub struct PutWebhook {
+    /// HTTPS, to a public address.
+    #[schema(min_length = 1, max_length = 2000)]
+    url: String,
+    /// All events when left out or empty.
+    events: Option<Vec<EventType>>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(WebhookExample::Webhook.value()))]
+pub struct WebhookWithSecret {
+    webhook_url: String,
+    /// Empty for all.
+    webhook_events: Vec<EventType>,
+    /// Signs every delivery.
+    webhook_secret: String,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(WebhookExample::State.value()))]
+pub struct WebhookState {
+    #[schema(required)]
+    webhook_url: Option<String>,
+    webhook_events: Vec<EventType>,
+    /// Whether events are delivered.
+    enabled: bool,
+    /// Since when no delivery was taken.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    failing_since: Option<Timestamp>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    disabled_at: Option<Timestamp>,
+    #[schema(required)]
+    disabled_reason: Option<String>,
+}
+
+impl From<Option<Endpoint>> for WebhookState {
+    fn from(endpoint: Option<Endpoint>) -> Self {
+        let enabled = endpoint.as_ref().is_some_and(|e| e.disabled.is_none());
+        let failing_since = endpoint.as_ref().and_then(|e| e.failing_since);
+        let disabled = endpoint.as_ref().and_then(|e| e.disabled.clone());
+        let (webhook_url, webhook_events) = endpoint.map(|e| (e.url, e.events)).unzip();
+        Self {
+            webhook_url,
+            webhook_events: webhook_events.unwrap_or_default(),
+            enabled,
+            failing_since,
+            disabled_at: disabled.as_ref().map(|disabled| disabled.at),
+            disabled_reason: disabled.map(|disabled| disabled.because),
+        }
+    }
+}
+
+/// Get the webhook
+///
+/// Its secret is told by PUT and by rotation alone.
+#[utoipa::path(
+    get, path = "/v1/account/webhook", tag = "Webhooks", operation_id = "getWebhook",
+    responses((status = 200, description = "Where events go", body = WebhookState),
+        errors::Common)
+)]
+pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
+    let account = caller.owner().account;
+    let endpoint = app.store.read(move |tx| tx.endpoint(account)).await?;
+    Answer::ok(&WebhookState::from(endpoint))
+}
+
+/// Set the webhook
+///
+/// One URL for each account, for both environments. The secret stays the same over changes. Setting
+/// it again enables a webhook that was disabled.
+#[utoipa::path(
+    put, path = "/v1/account/webhook", tag = "Webhooks", operation_id = "putWebhook",
+    request_body = PutWebhook,
+    responses((status = 200, description = "The webhook", body = WebhookWithSecret),
+        errors::Common, errors::Body)
+)]
+pub async fn put(
+    State(app): State<App>,
+    caller: Caller,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    let object = body::object(request, app.timeouts).await?;
+    let mut fields = Fields::of(&object);
+    let url = fields.text("url", EndpointUrl::rule);
+    let events = fields.optional_list("events", EventType::rule, distinct);
+    if let Some(url) = &url
+        && let Err(fault) = app.outbound.check(url).await
+    {
+        fields.refuse("url", &fault);
+    }
+    fields.finish()?;
+    let url = url.ok_or_else(|| ApiError::invalid("url", "is required"))?;
+    let (account, clock) = (caller.owner().account, app.clock.clone());
+    let (url, events) = (url.as_str().to_owned(), events.unwrap_or_default());
+    let (set_url, set_events) = (url.clone(), events.clone());
+    let (new, by) = (WebhookSecret::new(&ambient::random()), caller.by());
+    let set = app.store.write(move |tx| {
+        let (secret, now) = (new.expose(), clock.now());
+        usecases::put_webhook(tx, account, &set_url, &set_events, secret, &by, now)
+    });
+    Answer::ok(&WebhookWithSecret {
+        webhook_secret: set.await?,
+        webhook_url: url,
+        webhook_events: events,
+    })
+}
+
+/// An event named twice is told once.
+fn distinct(events: Vec<EventType>) -> Result<Vec<EventType>, String> {
+    let wanted = EventType::ALL.iter().filter(|event| events.contains(event));
+    Ok(wanted.copied().collect())
+}
+
+/// Remove the webhook
+///
+/// What was not delivered yet is given up. Events can still be read.
+#[utoipa::path(
+    delete, path = "/v1/account/webhook", tag = "Webhooks", operation_id = "deleteWebhook",
+    responses((status = 200, description = "There is none any more", body = WebhookState),
+        errors::Common)
+)]
+pub async fn delete(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
+    let (account, clock) = (caller.owner().account, app.clock.clone());
+    let by = caller.by();
+    app.store
+        .write(move |tx| usecases::remove_webhook(tx, account, &by, clock.now()))
+        .await?;
+    Answer::ok(&WebhookState::from(None))
+}
+
+/// Make a new secret
+///
+/// For 24 hours the old one signs as well: `v1=<new>,v1=<old>`.
+#[utoipa::path(
+    post, path = "/v1/account/webhook/rotate_secret", tag = "Webhooks",
+    operation_id = "rotateWebhookSecret", params(IdempotencyKeyHeader),
+    responses((status = 200, description = "The webhook", body = WebhookWithSecret),
+        errors::Common, errors::Body, errors::Idempotency, errors::WebhookNotConfigured)
+)]
+pub async fn rotate_secret(
+    State(app): State<App>,
+    caller: Caller,
+    post: Post,
+) -> Result<Answer, ApiError> {
+    post.expect_no_fields()?;
+    let (account, by) = (caller.owner().account, caller.by());
+    let new = WebhookSecret::new(&ambient::random());
+    let rotate = move |tx: &mut Tx<'_>, now| {
+        usecases::rotate_webhook_secret(tx, account, new.expose(), &by, now)
+    };
+    let render = |endpoint: &Endpoint| {
+        to_json(&WebhookWithSecret {
+            webhook_url: endpoint.url.clone(),
+            webhook_events: endpoint.events.clone(),
+            webhook_secret: endpoint.secret.clone(),
+        })
+    };
+    Idempotent::new(&app, caller.requester(), post)
+        .sealed()
+        .run(rotate, render)
+        .await
+}
+
+/// How a sample was taken.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(WebhookExample::Test.value()))]
+pub struct TestDelivery {
+    event: EventType,
+    delivered: bool,
+    #[schema(required)]
+    status_code: Option<u16>,
+    duration_ms: u64,
+    #[schema(required)]
+    error: Option<String>,
+}
+
+impl TestDelivery {
+    fn json(attempt: &Attempt) -> Result<String, StoreError> {
+        to_json(&Self {
+            event: EventType::TaskCreated,
+            delivered: attempt.delivered(),
+            status_code: attempt.status_code,
+            duration_ms: attempt.duration_ms,
+            error: attempt.error.clone(),
+        })
+    }
+}
+
+/// Send a sample
+///
+/// A `task.created` of a task that does not exist, signed like any other, sent at once and not again.
+#[utoipa::path(
+    post, path = "/v1/account/webhook/test", tag = "Webhooks", operation_id = "testWebhook",
+    params(IdempotencyKeyHeader),
+    responses((status = 200, description = "How it went", body = TestDelivery),
+        errors::Common, errors::Body, errors::Idempotency, errors::WebhookNotConfigured)
+)]
+pub async fn test(State(app): State<App>, caller: Caller, post: Post) -> Result<Answer, ApiError> {
+    post.expect_no_fields()?;
+    let owner = caller.owner();
+    let send = async {
+        let endpoint = app
+            .store
+            .read(move |tx| usecases::endpoint_of(tx, owner.account))
+            .await?;
+        let message = EventId::new(app.clock.now(), &ambient::random());
+        let (event, data) = (EventType::TaskCreated, sample(owner));
+        Ok(app.webhooks.send(&endpoint, message, event, &data).await)
+    };
+    let tell = |_: &mut Tx<'_>, _, attempt: &Attempt| Ok(attempt.clone());
+    let json = TestDelivery::json;
+    Idempotent::new(&app, caller.requester(), post)
+        .prepare(send)
+        .run(tell, json)
+        .await
+}
+
+/// The task of all examples, as if this account had created it.
+fn sample(owner: Owner) -> String {
+    let mut task = task::example();
+    task["developer_id"] = owner.account.to_string().into();
+    task["environment"] = owner.environment.as_str().into();
+    task["status"] = "pending".into();
+    if let Some(fields) = task.as_object_mut() {
+        fields.shift_remove("instructions");
+    }
+    task.to_string()
+}

@@ -1,0 +1,232 @@
+//! Who is asking: from the Authorization header to account and environment.
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::rate_limits::Standing;
+use crate::api::request::body;
+use crate::api::request::idempotency::Requester;
+use crate::domain::{AccountId, Actor, AdminKeyId, AdminRole, Environment, Owner, Secret, Worker};
+use crate::store::KeyHolder;
+use crate::usecases::{self, UseCaseError};
+
+/// The holder of the key that a request came with.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    pub holder: KeyHolder,
+    pub key: Secret,
+}
+
+impl Caller {
+    pub fn owner(&self) -> Owner {
+        self.holder.owner
+    }
+
+    /// As who they are remembered for what they do.
+    pub fn by(&self) -> Actor {
+        Actor::developer(self.holder.key)
+    }
+
+    pub fn requester(&self) -> Requester {
+        Requester {
+            owner: self.owner(),
+            key: self.key.clone(),
+        }
+    }
+}
+
+/// The worker whose token a request came with.
+#[derive(Clone, Debug)]
+pub struct WorkerCaller {
+    pub worker: Worker,
+    pub token: Secret,
+}
+
+impl WorkerCaller {
+    /// A worker's idempotency keys are the worker's own, and so is their world: live.
+    pub fn requester(&self) -> Requester {
+        Requester {
+            owner: Owner {
+                account: AccountId::of_worker(self.worker.id),
+                environment: Environment::Live,
+            },
+            key: self.token.clone(),
+        }
+    }
+}
+
+/// The admin whose key a request came with.
+#[derive(Clone, Copy, Debug)]
+pub struct AdminCaller(pub AdminKeyId);
+
+impl AdminCaller {
+    pub fn by(self) -> Actor {
+        Actor::admin(self.0)
+    }
+}
+
+/// Runs before every handler that needs a worker's token.
+pub async fn require_worker(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    match identify_worker(&app, request.headers()).await {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(error) => refuse(error, request).await,
+    }
+}
+
+async fn identify_worker(app: &App, headers: &HeaderMap) -> Result<WorkerCaller, ApiError> {
+    let token = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
+    let (looked_up, now) = (token.clone(), app.clock.now());
+    let worker = app
+        .store
+        .read(move |tx| usecases::authenticate_worker(tx, &looked_up, now))
+        .await?;
+    Ok(WorkerCaller { worker, token })
+}
+
+/// Runs before every handler that needs an admin key: first the key, then its role.
+pub async fn require_admin(
+    State((app, needed)): State<(App, AdminRole)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    match identify_admin(&app, request.headers(), needed).await {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(error) => refuse(error, request).await,
+    }
+}
+
+async fn identify_admin(
+    app: &App,
+    headers: &HeaderMap,
+    needed: AdminRole,
+) -> Result<AdminCaller, ApiError> {
+    let key = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
+    let admin = app
+        .store
+        .read(move |tx| usecases::authenticate_admin(tx, &key))
+        .await?;
+    if !admin.role.may(needed) {
+        return Err(UseCaseError::Forbidden.into());
+    }
+    Ok(AdminCaller(admin.id))
+}
+
+/// Runs before every handler that needs a key: first the key, then the rate limit.
+pub async fn require_key(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let caller = match identify(&app, request.headers()).await {
+        Ok(caller) => caller,
+        Err(error) => return refuse(error, request).await,
+    };
+    let holder = caller.holder;
+    app.key_use.note(holder.key, app.clock.now());
+    let standing = match &app.rate_limits {
+        None => None,
+        Some(limits) => match limits.count(holder.owner.account, holder.tier) {
+            (standing, Ok(())) => Some(standing),
+            (standing, Err(error)) => {
+                return with_standing(refuse(error, request).await, Some(standing));
+            }
+        },
+    };
+    request.extensions_mut().insert(caller);
+    with_standing(next.run(request).await, standing)
+}
+
+async fn identify(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
+    let key = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
+    let looked_up = key.clone();
+    let holder = app
+        .store
+        .read(move |tx| usecases::authenticate(tx, &looked_up))
+        .await?;
+    Ok(Caller { holder, key })
+}
+
+fn bearer_token(headers: &HeaderMap) -> Option<Secret> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return None;
+    };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| Secret::presented(token))
+}
+
+/// Answers without looking at the body, but lets it arrive: a sender that is cut off while it
+/// still writes would never read the answer.
+async fn refuse(error: ApiError, request: Request<Body>) -> Response {
+    if body::is_being_sent(request.headers()) {
+        body::drain(request.into_body()).await;
+    }
+    error.into_response()
+}
+
+fn with_standing(mut response: Response, standing: Option<Standing>) -> Response {
+    if let Some(standing) = standing {
+        standing.write(response.headers_mut());
+    }
+    response
+}
+
+/// Absent only on a route that was put outside its `require_...`: refuse rather than guess.
+macro_rules! taken_from_the_request {
+    ($($caller:ty),+) => { $(
+        impl<S: Send + Sync> FromRequestParts<S> for $caller {
+            type Rejection = ApiError;
+
+            async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+                let caller = parts.extensions.get::<Self>().cloned();
+                caller.ok_or_else(|| UseCaseError::Unauthorized.into())
+            }
+        }
+    )+ };
+}
+
+taken_from_the_request!(Caller, WorkerCaller, AdminCaller);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn token(values: &[&[u8]]) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(
+                header::AUTHORIZATION,
+                HeaderValue::from_bytes(value).unwrap(),
+            );
+        }
+        bearer_token(&headers).map(|secret| secret.expose().to_owned())
+    }
+
+    #[test]
+    fn only_one_bearer_token_is_taken() {
+        assert_eq!(
+            token(&[b"Bearer svc_test_1"]).as_deref(),
+            Some("svc_test_1")
+        );
+        assert_eq!(
+            token(&[b"bearer  svc_test_1 "]).as_deref(),
+            Some("svc_test_1")
+        );
+        assert_eq!(token(&[]), None);
+        assert_eq!(token(&[b"Bearer"]), None);
+        assert_eq!(token(&[b"Bearer "]), None);
+        assert_eq!(token(&[b"Basic c3ZjOg=="]), None);
+        assert_eq!(token(&[b"Bearer \xff"]), None);
+        assert_eq!(token(&[b"Bearer a", b"Bearer b"]), None);
+    }
+}

@@ -1,0 +1,156 @@
+//! The outermost layer: every request passes here on its way in, every answer on its way out.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant};
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use metrics::{Counter, Histogram, counter, histogram};
+
+use crate::ambient;
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::span;
+use crate::domain::RequestId;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const MAX_REQUEST_ID_BYTES: usize = 200;
+
+/// Gives the request its id, turns errors and panics into answers, counts and logs.
+pub async fn edge(State(app): State<App>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let request_id = request_id(request.headers(), &app);
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let route = route.as_ref().map_or("none", MatchedPath::as_str);
+    let span = app
+        .tracer
+        .as_ref()
+        .map(|to| span::begin(to, &request, route));
+    let mut response = AssertUnwindSafe(next.run(request))
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|_| ApiError::Panicked.into_response());
+    let cause = match response.extensions_mut().remove::<ApiError>() {
+        Some(error) => {
+            response = rendered(&error, response, &request_id);
+            error.cause()
+        }
+        None => None,
+    };
+    let headers = response.headers_mut();
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    headers.insert(REQUEST_ID, request_id.clone());
+    if let Some(span) = span {
+        let request_id = request_id.to_str().unwrap_or_default();
+        span::end(span, response.status(), request_id);
+    }
+    account_for(
+        &method,
+        route,
+        response.status(),
+        started,
+        &request_id,
+        cause,
+    );
+    response
+}
+
+/// The id that was sent in, if it can stand in a header and a log line, or a new one.
+fn request_id(headers: &HeaderMap, app: &App) -> HeaderValue {
+    let fit = |value: &&HeaderValue| {
+        (1..=MAX_REQUEST_ID_BYTES).contains(&value.len()) && value.to_str().is_ok()
+    };
+    match headers.get(REQUEST_ID).filter(fit) {
+        Some(value) => value.clone(),
+        None => {
+            let id = RequestId::new(app.clock.now(), &ambient::random_for_id());
+            HeaderValue::try_from(id.to_string()).unwrap_or(HeaderValue::from_static("none"))
+        }
+    }
+}
+
+/// The error's answer, with the headers that were already put on it (rate limit, Allow).
+fn rendered(error: &ApiError, unrendered: Response, request_id: &HeaderValue) -> Response {
+    let mut response = error.render(request_id.to_str().unwrap_or_default());
+    for (name, value) in unrendered.headers() {
+        if name != header::CONTENT_TYPE && name != header::CONTENT_LENGTH {
+            response.headers_mut().insert(name.clone(), value.clone());
+        }
+    }
+    response
+}
+
+fn account_for(
+    method: &Method,
+    route: &str,
+    status: StatusCode,
+    started: Instant,
+    request_id: &HeaderValue,
+    cause: Option<String>,
+) {
+    let elapsed = started.elapsed();
+    count(known_method(method), route, status, elapsed);
+    let request_id = request_id.to_str().unwrap_or_default();
+    let (status, micros) = (status.as_u16(), elapsed.as_micros() as u64);
+    match cause {
+        Some(cause) => {
+            tracing::error!(request_id, %method, route, status, micros, cause, "request failed");
+        }
+        None => tracing::info!(request_id, %method, route, status, micros, "request"),
+    }
+}
+
+/// The metrics of one method and status, by route.
+type ByRoute = HashMap<String, (Counter, Histogram)>;
+
+fn count(method: &'static str, route: &str, status: StatusCode, elapsed: Duration) {
+    thread_local! {
+        /// Looking a metric up by its labels costs more than counting.
+        static KNOWN: RefCell<HashMap<(&'static str, u16), ByRoute>> = RefCell::default();
+    }
+    KNOWN.with_borrow_mut(|known| {
+        let by_route = known.entry((method, status.as_u16())).or_default();
+        if !by_route.contains_key(route) {
+            by_route.insert(route.to_owned(), register(method, route, status));
+        }
+        if let Some((requests, seconds)) = by_route.get(route) {
+            requests.increment(1);
+            seconds.record(elapsed.as_secs_f64());
+        }
+    });
+}
+
+fn register(method: &'static str, route: &str, status: StatusCode) -> (Counter, Histogram) {
+    let labels = [
+        ("method", method.to_owned()),
+        ("route", route.to_owned()),
+        ("status", status.as_str().to_owned()),
+    ];
+    (
+        counter!("legwork_requests_total", &labels),
+        histogram!("legwork_request_seconds", &labels[..2]),
+    )
+}
+
+/// Anybody can make up methods; metrics must not grow with them.
+fn known_method(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}

@@ -1,0 +1,136 @@
+//! Requests a minute for each account, by tier: GCRA, the whole minute's worth as burst.
+
+use std::num::NonZeroU32;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use governor::clock::{Clock as _, DefaultClock};
+use governor::middleware::StateInformationMiddleware;
+use governor::state::keyed::DashMapStateStore;
+use governor::{Quota, RateLimiter};
+
+use crate::api::error::ApiError;
+use crate::domain::{AccountId, Tier};
+
+const WINDOW_SECONDS: u64 = 60;
+
+type Limiter =
+    RateLimiter<AccountId, DashMapStateStore<AccountId>, DefaultClock, StateInformationMiddleware>;
+
+pub struct RateLimits {
+    by_tier: Vec<(Tier, Limiter)>,
+    clock: DefaultClock,
+}
+
+/// Where an account stands after a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    quota: u32,
+    remaining: u32,
+}
+
+impl Default for RateLimits {
+    fn default() -> Self {
+        let limiter = |tier: &Tier| {
+            let quota = NonZeroU32::new(tier.requests_per_minute()).unwrap_or(NonZeroU32::MIN);
+            let limiter = RateLimiter::dashmap(Quota::per_minute(quota));
+            (
+                *tier,
+                limiter.with_middleware::<StateInformationMiddleware>(),
+            )
+        };
+        Self {
+            by_tier: Tier::ALL.iter().map(limiter).collect(),
+            clock: DefaultClock::default(),
+        }
+    }
+}
+
+impl RateLimits {
+    /// Counts a request; says how long to wait when it is one too many.
+    pub fn count(&self, account: AccountId, tier: Tier) -> (Standing, Result<(), ApiError>) {
+        let quota = tier.requests_per_minute();
+        let Some((_, limiter)) = self.by_tier.iter().find(|(of, _)| *of == tier) else {
+            return (
+                Standing {
+                    quota,
+                    remaining: quota,
+                },
+                Ok(()),
+            );
+        };
+        match limiter.check_key(&account) {
+            Ok(state) => {
+                let remaining = state.remaining_burst_capacity();
+                (Standing { quota, remaining }, Ok(()))
+            }
+            Err(until) => {
+                let wait = until.wait_time_from(self.clock.now());
+                let refused = ApiError::RateLimited {
+                    retry_after_seconds: wait.as_secs() + 1,
+                };
+                (
+                    Standing {
+                        quota,
+                        remaining: 0,
+                    },
+                    Err(refused),
+                )
+            }
+        }
+    }
+
+    /// Forgets accounts that have their whole quota back.
+    pub fn forget_idle(&self) {
+        for (_, limiter) in &self.by_tier {
+            limiter.retain_recent();
+        }
+    }
+}
+
+impl Standing {
+    /// `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers.
+    pub fn write(self, headers: &mut HeaderMap) {
+        let Self { quota, remaining } = self;
+        let used = u64::from(quota - remaining.min(quota));
+        let full_again = (used * WINDOW_SECONDS).div_ceil(u64::from(quota));
+        let policy = format!("\"default\";q={quota};w={WINDOW_SECONDS}");
+        let standing = format!("\"default\";r={remaining};t={full_again}");
+        for (name, value) in [(POLICY, policy), (STANDING, standing)] {
+            if let Ok(value) = HeaderValue::try_from(value) {
+                headers.insert(name, value);
+            }
+        }
+    }
+}
+
+const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const STANDING: HeaderName = HeaderName::from_static("ratelimit");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Timestamp;
+
+    #[test]
+    fn a_minutes_worth_may_come_at_once_and_then_it_is_enough() {
+        let limits = RateLimits::default();
+        let account = |n: u8| AccountId::new(Timestamp::from_millis(0), &[n; 10]);
+        let refused = (0..700)
+            .filter(|_| limits.count(account(1), Tier::Free).1.is_err())
+            .count();
+        assert!((90..=100).contains(&refused), "{refused}");
+        assert!(limits.count(account(2), Tier::Free).1.is_ok());
+    }
+
+    #[test]
+    fn the_headers_tell_the_policy_and_what_is_left() {
+        let mut headers = HeaderMap::new();
+        Standing {
+            quota: 600,
+            remaining: 595,
+        }
+        .write(&mut headers);
+        assert_eq!(headers["ratelimit-policy"], "\"default\";q=600;w=60");
+        assert_eq!(headers["ratelimit"], "\"default\";r=595;t=1");
+    }
+}

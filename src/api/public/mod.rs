@@ -1,0 +1,5 @@
+//! What needs no key.
+
+pub mod files;
+pub mod health;
+pub mod stripe_webhook;

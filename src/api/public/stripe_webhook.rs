@@ -1,0 +1,45 @@
+//! /hooks/stripe: notices of the payment processor.
+
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::request::body;
+use crate::api::response::json::Answer;
+use crate::domain::ProcessorName;
+use crate::payments::ProcessorEventError;
+use crate::usecases;
+
+const SIGNATURE: &str = "stripe-signature";
+
+/// Handles a notice once, however often it comes. An error makes the processor send it again.
+pub async fn stripe(
+    State(app): State<App>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Answer, ApiError> {
+    let processor = app.payments.processor.clone();
+    if processor.name() != ProcessorName::Stripe {
+        return Err(ApiError::NotFound);
+    }
+    let bytes = body::read(request.into_body(), app.timeouts).await?;
+    let signature = headers.get(SIGNATURE).and_then(|value| value.to_str().ok());
+    let notice = processor
+        .read_event(signature, &bytes, app.clock.now())
+        .map_err(refuse)?;
+    let clock = app.clock.clone();
+    app.store
+        .write(move |tx| {
+            usecases::receive_processor_event(tx, ProcessorName::Stripe, &notice, clock.now())
+        })
+        .await?;
+    Answer::ok(&serde_json::json!({"received": true}))
+}
+
+fn refuse(error: ProcessorEventError) -> ApiError {
+    match error {
+        ProcessorEventError::NoneExpected => ApiError::NotFound,
+        error => ApiError::invalid("Stripe-Signature", &error.to_string()),
+    }
+}

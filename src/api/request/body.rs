@@ -1,0 +1,70 @@
+//! Reads request bodies: bounded in size and time.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::{HeaderMap, header};
+use bytes::BytesMut;
+use http_body_util::BodyExt;
+use serde_json::{Map, Value};
+
+use crate::api::error::ApiError;
+use crate::api::request::json;
+use crate::api::server::Timeouts;
+
+/// JSON bodies may be this large.
+pub const MAX_JSON_BYTES: usize = 256 * 1024;
+/// How much of an unwanted body is read away, so that the sender gets to read the answer.
+const MAX_DRAINED_BYTES: usize = 8 * 1024 * 1024;
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+
+pub async fn read(body: Body, timeouts: Timeouts) -> Result<Bytes, ApiError> {
+    tokio::time::timeout(timeouts.body, read_bounded(body))
+        .await
+        .unwrap_or(Err(ApiError::BodyTimeout))
+}
+
+/// The JSON object that a request without an Idempotency-Key carries.
+pub async fn object(request: Request, timeouts: Timeouts) -> Result<Map<String, Value>, ApiError> {
+    let bytes = read(request.into_body(), timeouts).await?;
+    json::object(&bytes).map_err(ApiError::Validation)
+}
+
+async fn read_bounded(mut body: Body) -> Result<Bytes, ApiError> {
+    let mut collected = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| ApiError::invalid(json::BODY, "was cut off"))?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        if collected.len() + data.len() > MAX_JSON_BYTES {
+            drain(body).await;
+            return Err(ApiError::BodyTooLarge {
+                limit: MAX_JSON_BYTES,
+            });
+        }
+        collected.extend_from_slice(&data);
+    }
+    Ok(collected.freeze())
+}
+
+/// Reads away what a refused request still sends, within bounds.
+pub async fn drain(mut body: Body) {
+    let reading = async {
+        let mut left = MAX_DRAINED_BYTES;
+        while let Some(Ok(frame)) = body.frame().await {
+            let read = frame.data_ref().map_or(0, Bytes::len);
+            match left.checked_sub(read) {
+                Some(rest) => left = rest,
+                None => break,
+            }
+        }
+    };
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, reading).await;
+}
+
+/// A sender that waits for "100 Continue" has not sent its body and will not.
+pub fn is_being_sent(headers: &HeaderMap) -> bool {
+    !headers.contains_key(header::EXPECT)
+}

@@ -1,0 +1,346 @@
+//! POST requests, done once however often they are sent: Idempotency-Key.
+//!
+//! The answer is stored in the transaction of the effect, so there is never one without the other.
+//! A refused request has no effect and leaves no answer behind: sent again, it is judged anew.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use serde_json::{Map, Value};
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::request::fields::Fields;
+use crate::api::request::{body, json};
+use crate::api::response::json::Answer;
+use crate::domain::accounts::api_key;
+use crate::domain::{IDEMPOTENCY_KEPT, Owner, Secret, Timestamp};
+use crate::seal;
+use crate::store::{IdempotencyRecord, IdempotencyScope, StoreError, Tx};
+use crate::usecases::UseCaseError;
+
+const HEADER: &str = "idempotency-key";
+const MAX_KEY_CHARACTERS: usize = 255;
+
+/// A POST: its JSON body, and the key under which it is done once.
+#[derive(Debug)]
+pub struct Post {
+    pub body: Map<String, Value>,
+    key: Option<String>,
+    fingerprint: String,
+}
+
+impl FromRequest<App> for Post {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+        let (parts, sent) = request.into_parts();
+        let bytes = body::read(sent, app.timeouts).await?;
+        let body = json::object(&bytes).map_err(ApiError::Validation)?;
+        let key = idempotency_key(&parts.headers)?;
+        let fingerprint = match key {
+            Some(_) => fingerprint(&parts.method, &parts.uri, &body),
+            None => String::new(),
+        };
+        Ok(Self {
+            body,
+            key,
+            fingerprint,
+        })
+    }
+}
+
+impl Post {
+    /// For requests that take no body: nothing, or an object without fields.
+    pub fn expect_no_fields(&self) -> Result<(), ApiError> {
+        Fields::of(&self.body).finish()
+    }
+}
+
+/// Bare or quoted, 1 to 255 characters.
+pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
+    let faulty = || ApiError::invalid("Idempotency-Key", "must be 1 to 255 printable characters");
+    let mut values = headers.get_all(HEADER).iter();
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
+    if values.next().is_some() {
+        return Err(ApiError::invalid(
+            "Idempotency-Key",
+            "is given more than once",
+        ));
+    }
+    let text = value.to_str().map_err(|_| faulty())?.trim();
+    let key = match text.strip_prefix('"') {
+        Some(quoted) => quoted.strip_suffix('"').ok_or_else(faulty)?,
+        None => text,
+    };
+    let printable = key.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    if key.is_empty() || key.len() > MAX_KEY_CHARACTERS || !printable {
+        return Err(faulty());
+    }
+    Ok(Some(key.to_owned()))
+}
+
+/// What makes two requests the same: method, path and the meaning of the body.
+fn fingerprint(method: &Method, uri: &Uri, body: &Map<String, Value>) -> String {
+    let body = json::canonical(&Value::Object(body.clone()));
+    api_key::hash(&format!("{method} {}\n{body}", uri.path()))
+}
+
+/// Who sent the request: whose Idempotency-Keys they are, and the secret that came with it.
+#[derive(Clone, Debug)]
+pub struct Requester {
+    pub owner: Owner,
+    pub key: Secret,
+}
+
+enum Outcome {
+    Done(String),
+    Earlier(IdempotencyRecord),
+}
+
+/// A POST whose effect happens once for each Idempotency-Key. Answers 200 and keeps the response
+/// readable unless told otherwise.
+pub struct Idempotent<'a> {
+    app: &'a App,
+    requester: Requester,
+    post: Post,
+    status: StatusCode,
+    sealed: bool,
+}
+
+impl<'a> Idempotent<'a> {
+    pub fn new(app: &'a App, requester: Requester, post: Post) -> Self {
+        Self {
+            app,
+            requester,
+            post,
+            status: StatusCode::OK,
+            sealed: false,
+        }
+    }
+
+    pub fn created(mut self) -> Self {
+        self.status = StatusCode::CREATED;
+        self
+    }
+
+    /// The response hands out a secret: it is stored so that only the requester's own key opens it.
+    pub fn sealed(mut self) -> Self {
+        self.sealed = true;
+        self
+    }
+
+    /// Prepares something that no transaction may wait for, such as a call to the payment
+    /// processor; only for a request that has not been done before.
+    pub fn prepare<P>(self, prepare: P) -> Prepared<'a, P> {
+        Prepared {
+            request: self,
+            prepare,
+        }
+    }
+
+    /// Runs the effect in one transaction and renders the response from what it returns.
+    pub async fn run<F, T>(self, mut effect: F, render: Render<T>) -> Result<Answer, ApiError>
+    where
+        F: FnMut(&mut Tx<'_>, Timestamp) -> Result<T, UseCaseError> + Send + 'static,
+        T: Send + 'static,
+    {
+        let effect = move |tx: &mut Tx<'_>, now, (): &()| effect(tx, now);
+        let nothing = std::future::ready(Ok(()));
+        self.prepare(nothing).run(effect, render).await
+    }
+}
+
+type Render<T> = fn(&T) -> Result<String, StoreError>;
+
+pub struct Prepared<'a, P> {
+    request: Idempotent<'a>,
+    prepare: P,
+}
+
+impl<F, P> Prepared<'_, F>
+where
+    F: Future<Output = Result<P, ApiError>>,
+    P: Send + 'static,
+{
+    pub async fn run<E, T>(self, mut effect: E, render: Render<T>) -> Result<Answer, ApiError>
+    where
+        E: FnMut(&mut Tx<'_>, Timestamp, &P) -> Result<T, UseCaseError> + Send + 'static,
+        T: Send + 'static,
+    {
+        let Idempotent {
+            app,
+            requester,
+            post,
+            status,
+            sealed,
+        } = self.request;
+        let clock = app.clock.clone();
+        let Some(key) = post.key else {
+            let prepared = self.prepare.await?;
+            let work = move |tx: &mut Tx<'_>| effect(tx, clock.now(), &prepared);
+            let done = app.store.write(work).await?;
+            return Ok(answer(status, render(&done)?, false));
+        };
+        let scope = IdempotencyScope {
+            owner: requester.owner,
+            key,
+        };
+        let _claim = app.in_flight.claim(&scope)?;
+        let replay = |record| replay(record, &post.fingerprint, &requester.key);
+        if let Some(earlier) = earlier(app, &scope).await? {
+            return replay(earlier);
+        }
+        let prepared = self.prepare.await?;
+        let fingerprint = post.fingerprint.clone();
+        let sealer = sealed.then(|| requester.key.clone());
+        let stored_under = scope.clone();
+        let work = move |tx: &mut Tx<'_>| {
+            let now = clock.now();
+            if let Some(earlier) = remembered(tx, &stored_under, now)? {
+                return Ok(Outcome::Earlier(earlier));
+            }
+            let body = render(&effect(tx, now, &prepared)?)?;
+            let record = record(&fingerprint, status, &body, sealer.as_ref(), now)?;
+            tx.put_idempotency_record(&stored_under, &record, now.minus(IDEMPOTENCY_KEPT))?;
+            Ok::<_, UseCaseError>(Outcome::Done(body))
+        };
+        match app.store.write(work).await {
+            Ok(Outcome::Done(body)) => Ok(answer(status, body, false)),
+            Ok(Outcome::Earlier(record)) => replay(record),
+            // The same request may have been on its way, cut off or on another server: then the
+            // effect waited for it, and found done what it was to do.
+            Err(error) => match earlier(app, &scope).await? {
+                Some(record) => replay(record),
+                None => Err(error.into()),
+            },
+        }
+    }
+}
+
+/// The answer of an earlier request, seen without a transaction. One that is being stored this
+/// moment is found by the transaction of the effect.
+async fn earlier(
+    app: &App,
+    scope: &IdempotencyScope,
+) -> Result<Option<IdempotencyRecord>, StoreError> {
+    let (scope, now) = (scope.clone(), app.clock.now());
+    app.store.read(move |tx| remembered(tx, &scope, now)).await
+}
+
+fn remembered(
+    tx: &mut Tx<'_>,
+    scope: &IdempotencyScope,
+    now: Timestamp,
+) -> Result<Option<IdempotencyRecord>, StoreError> {
+    let record = tx.idempotency_record(scope)?;
+    Ok(record.filter(|record| record.created_at > now.minus(IDEMPOTENCY_KEPT)))
+}
+
+fn answer(status: StatusCode, body: String, replayed: bool) -> Answer {
+    Answer {
+        status,
+        body,
+        replayed,
+    }
+}
+
+fn record(
+    fingerprint: &str,
+    status: StatusCode,
+    body: &str,
+    sealer: Option<&Secret>,
+    now: Timestamp,
+) -> Result<IdempotencyRecord, StoreError> {
+    let unsealable = |_| StoreError::Failed("an answer could not be sealed".into());
+    Ok(IdempotencyRecord {
+        fingerprint: fingerprint.to_owned(),
+        response_status: i64::from(status.as_u16()),
+        response_body: match sealer {
+            Some(key) => seal::seal(key, body).map_err(unsealable)?,
+            None => body.to_owned(),
+        },
+        sealed: sealer.is_some(),
+        created_at: now,
+    })
+}
+
+fn replay(record: IdempotencyRecord, fingerprint: &str, key: &Secret) -> Result<Answer, ApiError> {
+    if record.fingerprint != fingerprint {
+        return Err(ApiError::IdempotencyMismatch);
+    }
+    let status = u16::try_from(record.response_status)
+        .ok()
+        .and_then(|status| StatusCode::from_u16(status).ok())
+        .unwrap_or(StatusCode::OK);
+    let body = if record.sealed {
+        // Another key of the account asks: the secret was not handed to it.
+        seal::open(key, &record.response_body).map_err(|_| ApiError::IdempotencyMismatch)?
+    } else {
+        record.response_body
+    };
+    Ok(answer(status, body, true))
+}
+
+/// Keys whose first request this process is working on. Between processes the database decides:
+/// the second waits for the first and replays its answer.
+#[derive(Default)]
+pub struct InFlight(Mutex<HashSet<IdempotencyScope>>);
+
+impl InFlight {
+    fn claim(&self, scope: &IdempotencyScope) -> Result<Claim<'_>, ApiError> {
+        if !self.lock().insert(scope.clone()) {
+            return Err(ApiError::IdempotencyInFlight);
+        }
+        Ok(Claim {
+            in_flight: self,
+            scope: scope.clone(),
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<IdempotencyScope>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Claim<'a> {
+    in_flight: &'a InFlight,
+    scope: IdempotencyScope,
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.in_flight.lock().remove(&self.scope);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn key(value: &[u8]) -> Option<Option<String>> {
+        let mut headers = HeaderMap::new();
+        headers.insert(HEADER, HeaderValue::from_bytes(value).unwrap());
+        idempotency_key(&headers).ok()
+    }
+
+    #[test]
+    fn a_key_is_bare_or_quoted() {
+        assert_eq!(key(b"abc"), Some(Some("abc".into())));
+        assert_eq!(key(b"\"abc\""), Some(Some("abc".into())));
+        assert_eq!(key(&[b'a'; 255]), Some(Some("a".repeat(255))));
+        assert_eq!(key(&[b'a'; 256]), None);
+        assert_eq!(key(b""), None);
+        assert_eq!(key(b"\"\""), None);
+        assert_eq!(key(b"\""), None);
+        assert_eq!(key(b"\"abc"), None);
+        assert_eq!(key(b"a\tb"), None);
+        assert_eq!(key("é".as_bytes()), None);
+        assert!(matches!(idempotency_key(&HeaderMap::new()), Ok(None)));
+    }
+}

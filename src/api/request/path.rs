@@ -1,0 +1,102 @@
+//! Ids in paths. A malformed one is simply not found.
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::request::Parts;
+
+use crate::api::error::ApiError;
+use crate::domain::{AccountId, ApiKeyId, EventId, ProofId, QueueItemId, TaskId, WorkerId};
+use crate::usecases::UseCaseError;
+
+pub struct TaskPath(pub Option<TaskId>);
+
+impl TaskPath {
+    /// The id, once the body and the query have been checked: existence comes after them.
+    pub fn id(&self) -> Result<TaskId, UseCaseError> {
+        self.0.ok_or(UseCaseError::TaskNotFound)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for TaskPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        Ok(Self(parameter(parts, state, TaskId::parse).await))
+    }
+}
+
+pub struct KeyPath(pub Option<ApiKeyId>);
+
+impl KeyPath {
+    pub fn id(&self) -> Result<ApiKeyId, UseCaseError> {
+        self.0.ok_or(UseCaseError::KeyNotFound)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for KeyPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        Ok(Self(parameter(parts, state, ApiKeyId::parse).await))
+    }
+}
+
+/// A proof of a task.
+pub struct ProofPath {
+    task: Option<TaskId>,
+    proof: Option<ProofId>,
+}
+
+impl ProofPath {
+    /// The task must exist before the proof is looked for, so a malformed proof id is told later.
+    pub fn ids(&self) -> Result<(TaskId, Option<ProofId>), UseCaseError> {
+        Ok((self.task.ok_or(UseCaseError::TaskNotFound)?, self.proof))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for ProofPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        Ok(Self {
+            task: parameter(parts, state, TaskId::parse).await,
+            proof: named(parts, state, "proof_id", ProofId::parse).await,
+        })
+    }
+}
+
+/// The id of anything else.
+pub struct IdPath<T>(pub Option<T>);
+
+macro_rules! id_paths {
+    ($($id:ident),+) => { $(
+        impl<S: Send + Sync> FromRequestParts<S> for IdPath<$id> {
+            type Rejection = ApiError;
+
+            async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+                Ok(Self(parameter(parts, state, $id::parse).await))
+            }
+        }
+    )+ };
+}
+
+id_paths!(AccountId, EventId, QueueItemId, WorkerId);
+
+async fn parameter<S: Send + Sync, T>(
+    parts: &mut Parts,
+    state: &S,
+    parse: fn(&str) -> Option<T>,
+) -> Option<T> {
+    named(parts, state, "id", parse).await
+}
+
+async fn named<S: Send + Sync, T>(
+    parts: &mut Parts,
+    state: &S,
+    name: &str,
+    parse: fn(&str) -> Option<T>,
+) -> Option<T> {
+    // Fails on a path that is not UTF-8 once decoded: no id of ours either.
+    let parameters = RawPathParams::from_request_parts(parts, state).await.ok()?;
+    let (_, value) = parameters.iter().find(|(found, _)| *found == name)?;
+    parse(value)
+}

@@ -1,0 +1,329 @@
+//! Reads query strings as strictly as bodies.
+
+use std::collections::HashMap;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+
+use crate::api::error::ApiError;
+use crate::api::response::page::Page;
+use crate::domain::geo::Point;
+use crate::domain::tasks::Category;
+use crate::domain::{DeliveryStatus, EventId, EventType, FieldError, Status, TaskId, workers};
+use crate::store::{DeliveryFilter, EventFilter};
+use crate::usecases::{FoundCursor, SearchOrder};
+
+const DEFAULT_LIMIT: i64 = 20;
+const MAX_LIMIT: i64 = 100;
+
+/// For lists that take nothing but a page.
+pub struct PageQuery(pub Page);
+
+impl<S: Send + Sync> FromRequestParts<S> for PageQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
+        let page = parameters.page();
+        parameters.finish().map_err(ApiError::Validation)?;
+        Ok(Self(page))
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct TaskListQuery {
+    pub status: Option<Status>,
+    pub page: Page,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for TaskListQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Self::read(parts.uri.query().unwrap_or_default()).map_err(ApiError::Validation)
+    }
+}
+
+impl TaskListQuery {
+    fn read(query: &str) -> Result<Self, Vec<FieldError>> {
+        let mut parameters = Parameters::of(query);
+        let status = parameters.optional("status", Status::rule);
+        let page = parameters.page();
+        parameters.finish()?;
+        Ok(Self { status, page })
+    }
+}
+
+/// Which events.
+pub struct EventsQuery {
+    pub filter: EventFilter,
+    pub cursor: Option<EventId>,
+    pub limit: i64,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for EventsQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
+        let filter = parameters.events();
+        let (cursor, limit) = parameters.cursor(EventId::parse);
+        parameters.finish().map_err(ApiError::Validation)?;
+        Ok(Self {
+            filter,
+            cursor,
+            limit,
+        })
+    }
+}
+
+/// Which events are listened for.
+pub struct StreamQuery(pub EventFilter);
+
+impl<S: Send + Sync> FromRequestParts<S> for StreamQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
+        let filter = parameters.events();
+        parameters.finish().map_err(ApiError::Validation)?;
+        Ok(Self(filter))
+    }
+}
+
+/// Which deliveries.
+pub struct DeliveriesQuery {
+    pub filter: DeliveryFilter,
+    pub page: Page,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for DeliveriesQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
+        let filter = DeliveryFilter {
+            status: parameters.optional("status", DeliveryStatus::rule),
+            event_type: parameters.optional("event", EventType::rule),
+        };
+        let page = parameters.page();
+        parameters.finish().map_err(ApiError::Validation)?;
+        Ok(Self { filter, page })
+    }
+}
+
+/// What a worker looks for.
+pub struct AvailableQuery {
+    pub center: Option<Point>,
+    pub radius_km: Option<f64>,
+    pub category: Option<Category>,
+    pub order: SearchOrder,
+    pub after: Option<FoundCursor>,
+    pub limit: i64,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for AvailableQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Self::read(parts.uri.query().unwrap_or_default()).map_err(ApiError::Validation)
+    }
+}
+
+impl AvailableQuery {
+    fn read(query: &str) -> Result<Self, Vec<FieldError>> {
+        let mut parameters = Parameters::of(query);
+        let latitude = parameters.optional("latitude", |text| workers::latitude(number(text)?));
+        let longitude = parameters.optional("longitude", |text| workers::longitude(number(text)?));
+        if latitude.is_some() != longitude.is_some() && parameters.faults.is_empty() {
+            let message = "must be given together with latitude";
+            parameters
+                .faults
+                .push(FieldError::new("longitude", message));
+        }
+        let radius_km = parameters.optional("radius_km", |text| workers::radius_km(number(text)?));
+        let category = parameters.optional("category", Category::rule);
+        let order = parameters.optional("sort", |text| match text {
+            "distance" => Ok(SearchOrder::Distance),
+            "payout" => Ok(SearchOrder::Payout),
+            "newest" => Ok(SearchOrder::Newest),
+            _ => Err("must be one of: distance, payout, newest".to_owned()),
+        });
+        let (after, limit) = parameters.cursor(cursor);
+        parameters.finish()?;
+        let center = latitude.zip(longitude);
+        Ok(Self {
+            center: center.map(|(latitude, longitude)| Point {
+                latitude,
+                longitude,
+            }),
+            radius_km,
+            category,
+            order: order.unwrap_or(SearchOrder::Distance),
+            after,
+            limit,
+        })
+    }
+
+    /// A cursor as it stands in a URL.
+    pub fn cursor_text(cursor: &FoundCursor) -> String {
+        let bounty = u8::from(cursor.bounty);
+        format!("{bounty}.{:016x}.{}", cursor.key.to_bits(), cursor.id)
+    }
+}
+
+fn cursor(text: &str) -> Option<FoundCursor> {
+    let mut parts = text.split('.');
+    let (bounty, key, id) = (parts.next()?, parts.next()?, parts.next()?);
+    let key = f64::from_bits(u64::from_str_radix(key, 16).ok()?);
+    let well_formed = parts.next().is_none() && ["0", "1"].contains(&bounty) && key.is_finite();
+    well_formed.then_some(())?;
+    Some(FoundCursor {
+        bounty: bounty == "1",
+        key,
+        id: TaskId::parse(id)?,
+    })
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+    number.ok_or_else(|| "must be a number".to_owned())
+}
+
+pub struct Parameters {
+    given: HashMap<String, String>,
+    faults: Vec<FieldError>,
+}
+
+impl Parameters {
+    pub fn of(query: &str) -> Self {
+        let mut given = HashMap::new();
+        let mut faults = Vec::new();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            if given.insert(name.to_string(), value.into_owned()).is_some() {
+                faults.push(FieldError::new(name, "is given more than once"));
+            }
+        }
+        Self { given, faults }
+    }
+
+    pub fn optional<T>(
+        &mut self,
+        name: &str,
+        rule: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let value = self.given.remove(name)?;
+        rule(&value)
+            .map_err(|message| self.faults.push(FieldError::new(name, message)))
+            .ok()
+    }
+
+    pub fn required<T>(
+        &mut self,
+        name: &str,
+        rule: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        if !self.given.contains_key(name) {
+            self.faults.push(FieldError::new(name, "is required"));
+        }
+        self.optional(name, rule)
+    }
+
+    /// By the names that events have here, and by those that they have elsewhere.
+    fn events(&mut self) -> EventFilter {
+        let task =
+            |text: &str| TaskId::parse(text).ok_or_else(|| "must be the id of a task".to_owned());
+        let event_type = self.optional("type", EventType::rule);
+        let task_id = self.optional("task_id", task);
+        EventFilter {
+            event_type: event_type.or_else(|| self.optional("event", EventType::rule)),
+            task: task_id.or_else(|| self.optional("task", task)),
+        }
+    }
+
+    /// Where a page begins, and how long it is.
+    pub fn cursor<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> (Option<T>, i64) {
+        let cursor = self.optional("cursor", |text| {
+            parse(text).ok_or_else(|| "must be the next_cursor of a page".to_owned())
+        });
+        let limit = self.optional("limit", limit).unwrap_or(DEFAULT_LIMIT);
+        (cursor, limit)
+    }
+
+    fn page(&mut self) -> Page {
+        let limit = self.optional("limit", limit).unwrap_or(DEFAULT_LIMIT);
+        let offset = self.optional("offset", whole_number).unwrap_or(0);
+        Page { limit, offset }
+    }
+
+    pub fn finish(mut self) -> Result<(), Vec<FieldError>> {
+        let mut unknown: Vec<_> = self.given.into_keys().collect();
+        unknown.sort();
+        self.faults.extend(unknown.into_iter().map(|name| {
+            FieldError::new(
+                crate::api::request::json::join("", &name),
+                "is not a known parameter",
+            )
+        }));
+        if self.faults.is_empty() {
+            Ok(())
+        } else {
+            Err(self.faults)
+        }
+    }
+}
+
+fn limit(text: &str) -> Result<i64, String> {
+    match whole_number(text)? {
+        0 => Err("must be at least 1".to_owned()),
+        limit => Ok(limit.min(MAX_LIMIT)),
+    }
+}
+
+fn whole_number(text: &str) -> Result<i64, String> {
+    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return Err("must be a whole number".to_owned());
+    }
+    // Only a number too large for us can fail now, and nothing lies that far.
+    Ok(text.parse().unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(query: &str) -> Result<(i64, i64), Vec<String>> {
+        TaskListQuery::read(query)
+            .map(|q| (q.page.limit, q.page.offset))
+            .map_err(|faults| faults.into_iter().map(|f| f.field).collect())
+    }
+
+    #[test]
+    fn a_page_has_defaults_and_a_largest_size() {
+        assert_eq!(read(""), Ok((20, 0)));
+        assert_eq!(read("limit=100&offset=7"), Ok((100, 7)));
+        assert_eq!(read("limit=101"), Ok((100, 0)));
+        assert_eq!(read("limit=99999999999999999999"), Ok((100, 0)));
+        assert_eq!(read("offset=99999999999999999999"), Ok((20, i64::MAX)));
+    }
+
+    #[test]
+    fn every_faulty_parameter_is_named() {
+        assert_eq!(
+            read("status=open&limit=0&offset=-1&x=1"),
+            Err(vec![
+                "status".into(),
+                "limit".into(),
+                "offset".into(),
+                "x".into()
+            ])
+        );
+        for limit in [
+            "", "-1", "1.0", "1e1", "ten", "%00", "+5", " 5", "0x10", "٣",
+        ] {
+            assert!(read(&format!("limit={limit}")).is_err(), "{limit:?}");
+        }
+        assert!(read("limit=1&limit=2").is_err());
+        assert!(read("status=").is_err());
+    }
+}

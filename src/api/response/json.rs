@@ -1,0 +1,51 @@
+//! JSON answers.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use serde::Serialize;
+
+use crate::api::JSON;
+use crate::api::error::ApiError;
+use crate::views::to_json;
+
+/// How many headers an answer has in the end.
+const HEADERS: usize = 10;
+
+/// A successful answer whose body is already JSON text.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub body: String,
+    pub replayed: bool,
+}
+
+impl Answer {
+    pub fn ok<B: Serialize>(body: &B) -> Result<Self, ApiError> {
+        Self::new(StatusCode::OK, body)
+    }
+
+    pub fn new<B: Serialize>(status: StatusCode, body: &B) -> Result<Self, ApiError> {
+        Ok(Self {
+            status,
+            body: to_json(body)?,
+            replayed: false,
+        })
+    }
+}
+
+impl IntoResponse for Answer {
+    fn into_response(self) -> Response<Body> {
+        let mut response = Response::new(Body::from(self.body));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        // Room for those that the layers above add, so that the map does not grow step by step.
+        headers.reserve(HEADERS);
+        headers.insert(header::CONTENT_TYPE, JSON);
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if self.replayed {
+            headers.insert("idempotent-replayed", HeaderValue::from_static("true"));
+        }
+        response
+    }
+}

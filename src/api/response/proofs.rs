@@ -1,0 +1,27 @@
+//! Proofs with fresh URLs of their files.
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::domain::Proof;
+use crate::files::FileKey;
+use crate::store::StoreError;
+use crate::views::proof::ProofBody;
+
+/// A proof with a fresh URL of its file.
+pub async fn with_file(app: &App, proof: Proof) -> Result<ProofBody, ApiError> {
+    let unreadable = || StoreError::Failed(format!("the file of {} has no key", proof.id));
+    let key = FileKey::parse(&proof.file.key).ok_or_else(unreadable)?;
+    let file_url = app
+        .files
+        .signed_url(key, &proof.file.content_type, app.clock.now())
+        .await?;
+    Ok(ProofBody::of(proof, file_url)?)
+}
+
+pub async fn with_files(app: &App, proofs: Vec<Proof>) -> Result<Vec<ProofBody>, ApiError> {
+    let mut bodies = Vec::with_capacity(proofs.len());
+    for proof in proofs {
+        bodies.push(with_file(app, proof).await?);
+    }
+    Ok(bodies)
+}

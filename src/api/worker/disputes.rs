@@ -1,0 +1,32 @@
+//! GET /v1/worker/tasks/{id}/dispute
+
+use axum::extract::State;
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::WorkerCaller;
+use crate::api::openapi::errors;
+use crate::api::request::path::TaskPath;
+use crate::api::response::json::Answer;
+use crate::usecases;
+use crate::views::dispute::DisputeBody;
+
+/// Get the dispute about an own task
+#[utoipa::path(
+    get, path = "/v1/worker/tasks/{id}/dispute", tag = "Workers", operation_id = "getOwnDispute",
+    params(("id" = String, Path, description = "Task id")),
+    responses((status = 200, description = "The dispute", body = DisputeBody),
+        errors::Common, errors::DisputeNotFound)
+)]
+pub async fn get(
+    State(app): State<App>,
+    caller: WorkerCaller,
+    path: TaskPath,
+) -> Result<Answer, ApiError> {
+    let (worker, id) = (caller.worker.id, path.id()?);
+    let dispute = app.store.read(move |tx| {
+        let task = usecases::own_task(tx, worker, id)?;
+        usecases::dispute_of(tx, &task)
+    });
+    Answer::ok(&DisputeBody::of(id, dispute.await?))
+}

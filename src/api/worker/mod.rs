@@ -1,0 +1,10 @@
+//! What workers call with their token.
+
+pub mod disputes;
+pub mod payouts;
+pub mod profile;
+pub mod proofs;
+pub mod push;
+pub mod session;
+pub mod tasks;
+pub mod verification;

@@ -1,0 +1,114 @@
+//! Payout account and earnings of a worker.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::WorkerCaller;
+use crate::api::openapi::errors;
+use crate::api::processor::with_timeout;
+use crate::api::request::idempotency::Post;
+use crate::api::response::json::Answer;
+use crate::api::response::workers::payout_status;
+use crate::domain::{Environment, PayoutStatus, Timestamp};
+use crate::store::{PayoutState, StoreError};
+use crate::usecases;
+use crate::views::examples::WorkerExample;
+
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(WorkerExample::Onboarding.value()))]
+pub struct Onboarding {
+    status: PayoutStatus,
+    /// Where the worker completes the account with the payment processor.
+    url: String,
+}
+
+/// Start onboarding for payouts
+#[utoipa::path(
+    post, path = "/v1/worker/payout_account", tag = "Workers", operation_id = "openPayoutAccount",
+    responses((status = 201, description = "Where to go on", body = Onboarding),
+        errors::Common, errors::Body, errors::PaymentUnavailable)
+)]
+pub async fn open_payout_account(
+    State(app): State<App>,
+    caller: WorkerCaller,
+    post: Post,
+) -> Result<Answer, ApiError> {
+    post.expect_no_fields()?;
+    let processor = app.payments.processor.clone();
+    let (worker, name) = (caller.worker.id, processor.name());
+    let known = app
+        .store
+        .read(move |tx| tx.payout_account(worker, name))
+        .await?;
+    let id = match known {
+        Some(account) => account.id,
+        None => with_timeout(&app, processor.open_payout_account(worker)).await?,
+    };
+    let (opened, clock) = (id.clone(), app.clock.clone());
+    app.store
+        .write(move |tx| usecases::payout_account_opened(tx, worker, name, &opened, clock.now()))
+        .await?;
+    let url = with_timeout(&app, processor.onboarding_url(&id)).await?;
+    let status = payout_status(&app, worker).await?;
+    Answer::new(StatusCode::CREATED, &Onboarding { status, url })
+}
+
+/// What a worker has earned.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(WorkerExample::Earnings.value()))]
+pub struct Earnings {
+    /// Earned and not transferred yet.
+    balance_cents: i64,
+    /// Transferred.
+    paid_cents: i64,
+    /// The latest, newest first.
+    payouts: Vec<PayoutBody>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct PayoutBody {
+    task_id: String,
+    amount_cents: i64,
+    /// `paid` once it has been transferred, `pending` before; `written_off` when it never will be.
+    status: &'static str,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+/// Get earnings
+#[utoipa::path(
+    get, path = "/v1/worker/earnings", tag = "Workers", operation_id = "getEarnings",
+    responses((status = 200, description = "The earnings", body = Earnings), errors::Common)
+)]
+pub async fn earnings(State(app): State<App>, caller: WorkerCaller) -> Result<Answer, ApiError> {
+    const LATEST: i64 = 100;
+    let worker = caller.worker.id;
+    let earnings = app
+        .store
+        .snapshot(move |tx| {
+            let payouts = tx.payouts_of(worker, LATEST)?;
+            Ok::<_, StoreError>(Earnings {
+                balance_cents: tx.worker_balance(worker, Environment::Live)?,
+                paid_cents: tx.paid_to(worker)?,
+                payouts: payouts
+                    .into_iter()
+                    .map(|payout| PayoutBody {
+                        task_id: payout.task.to_string(),
+                        amount_cents: payout.cents,
+                        status: match payout.state {
+                            PayoutState::Pending => "pending",
+                            PayoutState::Paid => "paid",
+                            PayoutState::WrittenOff => "written_off",
+                        },
+                        created_at: payout.at,
+                    })
+                    .collect(),
+            })
+        })
+        .await?;
+    Answer::ok(&earnings)
+}

@@ -1,0 +1,126 @@
+//! GET /v1/worker/available_tasks
+
+use crate::views::examples::WorkerExample;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::WorkerCaller;
+use crate::api::openapi::{PageLimit, errors};
+use crate::api::request::query::AvailableQuery;
+use crate::api::response::json::Answer;
+use crate::api::response::page::{CursorList, CursorMeta};
+use crate::domain::Timestamp;
+use crate::domain::geo::{Point, to_decimeter};
+use crate::domain::tasks::{Category, Priority, ProofType, Skill, TaskType};
+use crate::usecases::{self, Found, Search};
+
+type AvailableTaskPage = CursorList<AvailableTask>;
+
+/// A task that can be taken. Where exactly it is, and how it is to be done, is told to whoever
+/// takes it.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(WorkerExample::Available.value()))]
+pub struct AvailableTask {
+    id: String,
+    title: String,
+    description: String,
+    category: Category,
+    task_type: TaskType,
+    required_skills: Vec<Skill>,
+    location_city: String,
+    location_state: String,
+    /// Rounded to about a kilometre.
+    location_latitude: f64,
+    location_longitude: f64,
+    distance_meters: f64,
+    worker_payout_cents: i64,
+    priority: Priority,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    deadline: Option<Timestamp>,
+    proof_types: Vec<ProofType>,
+    #[schema(value_type = String, format = DateTime)]
+    posted_at: Timestamp,
+}
+
+impl From<Found> for AvailableTask {
+    fn from(found: Found) -> Self {
+        let Found {
+            task,
+            distance_meters,
+            ..
+        } = found;
+        let Point {
+            latitude,
+            longitude,
+        } = task.place().roughly();
+        Self {
+            id: task.id.to_string(),
+            worker_payout_cents: task.parts().payout_cents,
+            title: task.title,
+            description: task.description,
+            category: task.category,
+            task_type: task.task_type,
+            required_skills: task.required_skills,
+            location_city: task.location.city,
+            location_state: task.location.state,
+            location_latitude: latitude,
+            location_longitude: longitude,
+            distance_meters: to_decimeter(distance_meters),
+            priority: task.priority,
+            deadline: task.deadline,
+            proof_types: task.proof_types,
+            posted_at: task.status_since,
+        }
+    }
+}
+
+/// Find tasks nearby
+///
+/// Live tasks that can be taken and whose required skills the worker has, around a point; bounties
+/// first. Without a point, around home.
+#[utoipa::path(
+    get, path = "/v1/worker/available_tasks", tag = "Workers", operation_id = "findTasks",
+    params(
+        ("latitude" = Option<f64>, Query, description = "With longitude; home when left out"),
+        ("longitude" = Option<f64>, Query, description = "With latitude"),
+        ("radius_km" = Option<f64>, Query, description = "0.1 to 200; the worker's own when left out"),
+        ("category" = inline(Option<Category>), Query, description = "Only this category"),
+        ("sort" = Option<String>, Query, description = "`distance` (when left out), `payout` or `newest`"),
+        ("limit" = inline(Option<PageLimit>), Query, description = "Page size, 20 when left out"),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before"),
+    ),
+    responses((status = 200, description = "A page of tasks", body = AvailableTaskPage),
+        errors::Common, errors::Query)
+)]
+pub async fn available(
+    State(app): State<App>,
+    caller: WorkerCaller,
+    query: AvailableQuery,
+) -> Result<Answer, ApiError> {
+    let worker = caller.worker;
+    let Some(center) = query.center.or(worker.home) else {
+        let message = "is required: the worker has no home yet";
+        return Err(ApiError::invalid("latitude", message));
+    };
+    let limit = query.limit;
+    let search = Search {
+        center,
+        radius_meters: query.radius_km.unwrap_or(worker.radius_km) * 1_000.0,
+        category: query.category,
+        skills: worker.skills,
+        order: query.order,
+        after: query.after,
+        limit: limit as usize,
+    };
+    let (found, more) = app
+        .store
+        .snapshot(move |tx| usecases::find_tasks(tx, &search))
+        .await?;
+    let last = found.last().filter(|_| more);
+    let next_cursor = last.map(|found| AvailableQuery::cursor_text(&found.cursor));
+    let data: Vec<AvailableTask> = found.into_iter().map(Into::into).collect();
+    Answer::ok(&CursorMeta::new(limit, next_cursor).list(data))
+}

@@ -1,0 +1,5 @@
+//! /v1/worker/tasks
+
+pub mod actions;
+pub mod available;
+pub mod own;

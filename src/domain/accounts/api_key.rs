@@ -1,0 +1,123 @@
+//! API keys: how one is made, what of it is kept, and which world it opens.
+
+use sha2::{Digest, Sha256};
+
+use crate::domain::string_enum::string_enum;
+use crate::domain::{AccountId, ApiKeyId, Timestamp, rules};
+
+string_enum!(Environment {
+    Live = "live",
+    Test = "test",
+});
+
+impl Environment {
+    pub const fn key_prefix(self) -> &'static str {
+        match self {
+            Self::Live => "svc_live_",
+            Self::Test => "svc_test_",
+        }
+    }
+}
+
+/// How much of a key may be shown after it has been handed out.
+const SHOWN_CHARACTERS: usize = 20;
+
+/// A key record: everything of the key except the key.
+#[derive(Clone, Debug)]
+pub struct ApiKey {
+    pub id: ApiKeyId,
+    pub account: AccountId,
+    pub name: String,
+    pub key_prefix: String,
+    pub environment: Environment,
+    pub last_used_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+    pub created_at: Timestamp,
+}
+
+#[derive(Clone, Debug)]
+pub struct NewApiKey {
+    pub name: String,
+    pub environment: Environment,
+}
+
+pub fn name(text: &str) -> Result<String, String> {
+    rules::text(text, 1, 200)
+}
+
+/// A secret that is handed out once. It has no `Display` and its `Debug` shows nothing.
+#[derive(Clone)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn api_key(environment: Environment, random: &[u8; 32]) -> Self {
+        Self(format!("{}{}", environment.key_prefix(), hex(random)))
+    }
+
+    /// A worker's token.
+    pub fn worker_token(random: &[u8; 32]) -> Self {
+        Self(format!("svc_worker_{}", hex(random)))
+    }
+
+    pub fn admin_key(random: &[u8; 32]) -> Self {
+        Self(format!("svc_admin_{}", hex(random)))
+    }
+
+    /// A secret that somebody shows us.
+    pub fn presented(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    pub fn shown_prefix(&self) -> &str {
+        &self.0[..SHOWN_CHARACTERS]
+    }
+
+    pub fn hash(&self) -> String {
+        hash(&self.0)
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// What is stored of a key or token: 256 random bits need no salt and no slow hash.
+pub fn hash(secret: &str) -> String {
+    hex(&Sha256::digest(secret))
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_tells_its_environment_and_little_else() {
+        let key = Secret::api_key(Environment::Test, &[0xab; 32]);
+        assert_eq!(key.expose().len(), 9 + 64);
+        assert_eq!(key.shown_prefix(), "svc_test_abababababa");
+        assert_eq!(format!("{key:?}"), "Secret(..)");
+    }
+
+    #[test]
+    fn the_hash_is_sha_256_in_hex() {
+        assert_eq!(
+            hash("abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+}

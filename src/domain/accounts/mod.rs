@@ -1,0 +1,130 @@
+//! A developer's account and what its tier grants.
+
+pub mod api_key;
+
+use std::time::Duration;
+
+use crate::domain::string_enum::string_enum;
+use crate::domain::{AccountId, Timestamp, rules};
+
+string_enum!(Tier {
+    Free = "free",
+    Growth = "growth",
+    Pro = "pro",
+    Enterprise = "enterprise",
+});
+
+impl Tier {
+    /// Tasks that may be created in a calendar month, for each environment.
+    pub const fn tasks_per_month(self) -> i64 {
+        match self {
+            Self::Free => 100,
+            Self::Growth => 1_000,
+            Self::Pro => 10_000,
+            Self::Enterprise => 1_000_000,
+        }
+    }
+
+    /// Requests a minute, all of which may come at once.
+    pub const fn requests_per_minute(self) -> u32 {
+        match self {
+            Self::Free => 600,
+            Self::Growth => 3_000,
+            Self::Pro => 12_000,
+            Self::Enterprise => 60_000,
+        }
+    }
+}
+
+/// How long after its deletion the rest of an account is erased.
+pub const ERASED_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// Stands where something personal was.
+pub const ERASED: &str = "deleted";
+
+/// Takes the place of a deleted account's e-mail address, which is free from then on.
+pub fn freed_email(id: AccountId) -> String {
+    format!("deleted-{id}@invalid")
+}
+
+string_enum!(AccountStatus {
+    Active = "active",
+    Suspended = "suspended",
+    Deleted = "deleted",
+});
+
+#[derive(Clone, Debug)]
+pub struct Account {
+    pub id: AccountId,
+    pub email: String,
+    pub name: String,
+    pub company: Option<String>,
+    pub tier: Tier,
+    pub status: AccountStatus,
+    pub webhook_url: Option<String>,
+    pub webhook_events: Vec<crate::domain::EventType>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// What it takes to open an account.
+#[derive(Clone, Debug)]
+pub struct NewAccount {
+    pub email: String,
+    pub name: String,
+    pub company: Option<String>,
+    pub tier: Tier,
+}
+
+impl NewAccount {
+    pub fn open(&self, id: AccountId, now: Timestamp) -> Account {
+        Account {
+            id,
+            email: self.email.clone(),
+            name: self.name.clone(),
+            company: self.company.clone(),
+            tier: self.tier,
+            status: AccountStatus::Active,
+            webhook_url: None,
+            webhook_events: Vec::new(),
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+/// An e-mail address, in the one spelling that is compared: lower case.
+pub fn email(text: &str) -> Result<String, String> {
+    let email = rules::text(text, 3, 254)?.to_lowercase();
+    let well_formed = email.split_once('@').is_some_and(|(local, domain)| {
+        !local.is_empty() && !domain.is_empty() && !domain.contains('@')
+    });
+    if !well_formed || email.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err("must be an e-mail address".to_owned());
+    }
+    Ok(email)
+}
+
+pub fn name(text: &str) -> Result<String, String> {
+    rules::text(text, 1, 200)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_email_is_compared_in_lower_case() {
+        assert_eq!(email("Ada@Example.COM"), Ok("ada@example.com".to_owned()));
+        assert_eq!(
+            email("developer@localhost"),
+            Ok("developer@localhost".to_owned())
+        );
+    }
+
+    #[test]
+    fn what_is_no_email_is_refused() {
+        for text in ["", "ada", "@x.org", "ada@", "a@b@c", "a b@c.org", "a@b\n"] {
+            assert!(email(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Admins: what each may do, and what they have to look at.
+
+pub mod audit;
+pub mod report;
+
+use std::time::Duration;
+
+use crate::domain::string_enum::string_enum;
+use crate::domain::{
+    AdminKeyId, QueueItemId, TaskId, Timestamp, VerificationFileId, WorkerId, rules,
+};
+
+string_enum!(
+    /// What the holder of an admin key may do. Each may do what those before may do.
+    AdminRole {
+        /// Reads.
+        Viewer = "viewer",
+        /// Decides: the queue, verifications, disputes, payouts, jobs, suspensions.
+        Operator = "operator",
+        /// Changes tiers, writes off, deletes.
+        Owner = "owner",
+    }
+);
+
+impl AdminRole {
+    /// Whether this role is enough where the other one is needed.
+    pub fn may(self, needed: Self) -> bool {
+        self as usize >= needed as usize
+    }
+}
+
+/// The record of an admin key; the key itself is kept nowhere.
+#[derive(Clone, Debug)]
+pub struct AdminKey {
+    pub id: AdminKeyId,
+    pub name: String,
+    pub role: AdminRole,
+    pub key_prefix: String,
+    pub created_at: Timestamp,
+    pub revoked_at: Option<Timestamp>,
+}
+
+string_enum!(QueueKind {
+    FlaggedProof = "flagged_proof",
+    WorkerVerification = "worker_verification",
+    Dispute = "dispute",
+    FailedPayout = "failed_payout",
+});
+
+string_enum!(QueueStatus {
+    Open = "open",
+    Closed = "closed",
+});
+
+string_enum!(
+    /// Which items an admin asks for.
+    ClaimedBy {
+        Me = "me",
+        Nobody = "nobody",
+    }
+);
+
+#[derive(Clone, Debug)]
+pub struct QueueItem {
+    pub id: QueueItemId,
+    pub kind: QueueKind,
+    /// The id of the proof, the worker or the task.
+    pub subject: String,
+    pub task: Option<TaskId>,
+    pub worker: Option<WorkerId>,
+    pub status: QueueStatus,
+    pub note: Option<String>,
+    /// Who works on it. See `holder`.
+    pub claimed_by: Option<AdminKeyId>,
+    pub claimed_until: Option<Timestamp>,
+    pub decided_at: Option<Timestamp>,
+    pub created_at: Timestamp,
+}
+
+/// How long an item belongs to the admin who has claimed it.
+pub const CLAIM_TIME: Duration = Duration::from_secs(15 * 60);
+
+impl QueueItem {
+    pub fn new(id: QueueItemId, kind: QueueKind, subject: impl ToString, now: Timestamp) -> Self {
+        Self {
+            id,
+            kind,
+            subject: subject.to_string(),
+            task: None,
+            worker: None,
+            status: QueueStatus::Open,
+            note: None,
+            claimed_by: None,
+            claimed_until: None,
+            decided_at: None,
+            created_at: now,
+        }
+    }
+
+    /// The admin who works on it now; a claim that has run out counts for nothing.
+    pub fn holder(&self, now: Timestamp) -> Option<AdminKeyId> {
+        let held = self.claimed_until.is_some_and(|until| until > now);
+        self.claimed_by.filter(|_| held)
+    }
+}
+
+/// A document that a worker has sent to be verified.
+#[derive(Clone, Debug)]
+pub struct VerificationFile {
+    pub id: VerificationFileId,
+    /// `identity` or `selfie`.
+    pub kind: String,
+    pub key: String,
+    pub content_type: String,
+    pub sha256: String,
+}
+
+pub fn note(text: &str) -> Result<String, String> {
+    rules::text(text, 1, 2_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_role_may_do_what_those_before_may_do() {
+        use AdminRole::{Operator, Owner, Viewer};
+        for (needed, enough) in [
+            (Viewer, vec![Viewer, Operator, Owner]),
+            (Operator, vec![Operator, Owner]),
+            (Owner, vec![Owner]),
+        ] {
+            let may: Vec<_> = AdminRole::ALL
+                .iter()
+                .filter(|role| role.may(needed))
+                .collect();
+            assert_eq!(may, enough.iter().collect::<Vec<_>>(), "{needed}");
+        }
+    }
+
+    #[test]
+    fn a_claim_ends_with_its_last_millisecond() {
+        let (now, admin) = (
+            Timestamp::from_millis(1_000),
+            AdminKeyId::new(Timestamp::from_millis(1), &[1; 10]),
+        );
+        let id = QueueItemId::new(now, &[1; 10]);
+        let mut item = QueueItem::new(id, QueueKind::Dispute, "1", now);
+        assert_eq!(item.holder(now), None);
+        item.claimed_by = Some(admin);
+        item.claimed_until = Some(Timestamp::from_millis(1_001));
+        assert_eq!(item.holder(now), Some(admin));
+        assert_eq!(item.holder(Timestamp::from_millis(1_001)), None);
+    }
+}

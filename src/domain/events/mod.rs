@@ -1,0 +1,50 @@
+//! What happened, as a developer hears about it.
+
+pub mod notification;
+
+use crate::domain::string_enum::string_enum;
+use crate::domain::{EventId, TaskId, Timestamp};
+
+string_enum!(EventType {
+    TaskCreated = "task.created",
+    TaskFunded = "task.funded",
+    TaskPosted = "task.posted",
+    TaskAssigned = "task.assigned",
+    TaskStarted = "task.started",
+    TaskProofSubmitted = "task.proof_submitted",
+    TaskCompleted = "task.completed",
+    TaskProofRejected = "task.proof_rejected",
+    TaskCancelled = "task.cancelled",
+    TaskExpired = "task.expired",
+    TaskDisputed = "task.disputed",
+    TaskRefunded = "task.refunded",
+    WorkerVerified = "worker.verified",
+});
+
+impl EventType {
+    /// Whether the event is about a proof, which it then carries.
+    pub const fn is_about_proof(self) -> bool {
+        matches!(self, Self::TaskProofSubmitted | Self::TaskProofRejected)
+    }
+}
+
+/// What is to be told. The store gives it its number.
+#[derive(Clone, Debug)]
+pub struct NewEvent {
+    pub event_type: EventType,
+    pub task: Option<TaskId>,
+    /// A JSON object, serialized.
+    pub data: String,
+}
+
+/// An event of one account in one environment.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub id: EventId,
+    /// 1 to n, without gaps.
+    pub number: i64,
+    pub event_type: EventType,
+    pub task: Option<TaskId>,
+    pub data: String,
+    pub created_at: Timestamp,
+}

@@ -1,0 +1,4 @@
+//! Money: the ledger and payments.
+
+pub mod ledger;
+pub mod payment;

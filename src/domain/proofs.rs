@@ -1,0 +1,209 @@
+//! Proof that the work was done: one submission is one attempt, with one file for each type.
+
+use crate::domain::geo::{Point, to_decimeter};
+use crate::domain::string_enum::string_enum;
+use crate::domain::tasks::{ProofType, Task};
+use crate::domain::{Environment, FieldError, ProofId, TaskId, Timestamp, WorkerId, rules};
+
+/// How far from the task a proof may have been taken.
+pub const VALID_METERS: f64 = 500.0;
+
+string_enum!(ProofStatus {
+    Pending = "pending",
+    Approved = "approved",
+    Rejected = "rejected",
+});
+
+impl ProofType {
+    pub const fn max_bytes(self) -> u64 {
+        match self {
+            Self::Photo => 10_000_000,
+            Self::Video => 100_000_000,
+            Self::Signature => 1_000_000,
+        }
+    }
+
+    /// Whether a proof of this type must say where it was taken.
+    pub const fn needs_gps(self) -> bool {
+        !matches!(self, Self::Signature)
+    }
+}
+
+/// A file as it was stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProofFile {
+    /// Where the developer's copy is, without what the camera wrote into it.
+    pub key: String,
+    /// Where the file is as it was sent, for disputes.
+    pub original_key: String,
+    pub content_type: String,
+    pub size_bytes: i64,
+    pub sha256: String,
+}
+
+/// What the file itself says.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Embedded {
+    pub taken_at: Option<Timestamp>,
+    /// The camera did not say how far its clock is from UTC: the moment may be off by hours.
+    pub taken_at_is_local: bool,
+    pub place: Option<Point>,
+    pub perceptual_hash: Option<i64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Proof {
+    pub id: ProofId,
+    pub task: TaskId,
+    pub worker: WorkerId,
+    pub attempt_number: i64,
+    pub proof_type: ProofType,
+    pub file: ProofFile,
+    pub embedded: Embedded,
+    pub gps: Option<Point>,
+    pub accuracy_meters: Option<f64>,
+    pub distance_meters: Option<f64>,
+    pub geo_valid: bool,
+    /// JSON, as it was sent.
+    pub device_info: String,
+    pub status: ProofStatus,
+    pub rejection_reason: Option<String>,
+    pub reviewed_at: Option<Timestamp>,
+    pub created_at: Timestamp,
+}
+
+/// What a worker sends, once its files are kept.
+#[derive(Clone, Debug)]
+pub struct Submission {
+    pub gps: Option<Point>,
+    pub accuracy_meters: Option<f64>,
+    pub device_info: String,
+    /// The sender's own name for it, so that sending it again does nothing.
+    pub submission_id: Option<String>,
+    pub files: Vec<SubmittedFile>,
+}
+
+#[derive(Clone, Debug)]
+pub struct SubmittedFile {
+    pub id: ProofId,
+    pub proof_type: ProofType,
+    pub file: ProofFile,
+    pub embedded: Embedded,
+}
+
+impl Submission {
+    /// The proofs of an attempt at a task, which has counted the attempt already.
+    pub fn proofs(&self, task: &Task, worker: WorkerId, now: Timestamp) -> Vec<Proof> {
+        let proof = |sent: &SubmittedFile| {
+            let distance = self.gps.map(|gps| gps.distance_meters(task.place()));
+            let distance = distance.map(to_decimeter);
+            Proof {
+                id: sent.id,
+                task: task.id,
+                worker,
+                attempt_number: task.proof_attempts,
+                proof_type: sent.proof_type,
+                file: sent.file.clone(),
+                embedded: sent.embedded,
+                gps: self.gps,
+                accuracy_meters: self.accuracy_meters,
+                distance_meters: distance,
+                geo_valid: distance.is_some_and(is_near),
+                device_info: self.device_info.clone(),
+                status: ProofStatus::Pending,
+                rejection_reason: None,
+                reviewed_at: None,
+                created_at: now,
+            }
+        };
+        self.files.iter().map(proof).collect()
+    }
+}
+
+/// Whether a distance, as it is told, is near enough.
+fn is_near(meters: f64) -> bool {
+    meters <= VALID_METERS
+}
+
+impl Proof {
+    /// Whether somebody should look at where it was taken. A signature without a position is fine.
+    pub fn is_suspect(&self) -> bool {
+        !self.geo_valid && (self.proof_type.needs_gps() || self.gps.is_some())
+    }
+}
+
+impl Task {
+    pub fn is_live(&self) -> bool {
+        self.owner.environment == Environment::Live
+    }
+
+    /// Whether it is this worker's to do.
+    pub fn is_held_by(&self, worker: WorkerId) -> bool {
+        self.is_live() && self.worker == Some(worker)
+    }
+
+    pub fn place(&self) -> Point {
+        Point {
+            latitude: self.location.latitude,
+            longitude: self.location.longitude,
+        }
+    }
+}
+
+/// What is missing from a submission, or too much: it has one file for each type that the task asks
+/// for, no other, and says where it was taken.
+pub fn incomplete(task: &Task, types: &[ProofType], gps: Option<Point>) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for wanted in &task.proof_types {
+        if !types.contains(wanted) {
+            errors.push(FieldError::new(wanted.as_str(), "is required by this task"));
+        }
+    }
+    for given in types {
+        if !task.proof_types.contains(given) {
+            let message = "is not asked for by this task";
+            errors.push(FieldError::new(given.as_str(), message));
+        }
+    }
+    if gps.is_none() && task.proof_types.iter().any(|wanted| wanted.needs_gps()) {
+        for name in ["gps_latitude", "gps_longitude"] {
+            errors.push(FieldError::new(name, "is required"));
+        }
+    }
+    errors
+}
+
+/// How exact a device says its position is.
+pub fn accuracy(meters: f64) -> Result<f64, String> {
+    rules::between(meters, 0.0, 100_000.0)
+}
+
+/// The device as it describes itself, with at least its user agent and its platform.
+pub fn device_info(given: Option<&str>, user_agent: &str) -> Result<String, String> {
+    let mut info = match given {
+        None => serde_json::Map::new(),
+        Some(text) => serde_json::from_str(text).map_err(|_| "must be a JSON object".to_owned())?,
+    };
+    for (name, default) in [("user_agent", user_agent), ("platform", "unknown")] {
+        let text = info.entry(name).or_insert_with(|| default.into());
+        if !text.is_string() {
+            return Err(format!("must have a string as {name}"));
+        }
+    }
+    Ok(serde_json::Value::Object(info).to_string())
+}
+
+pub fn reason(text: &str) -> Result<String, String> {
+    rules::text(text, 1, 2_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_hundred_metres_are_near_enough() {
+        assert!(is_near(0.0) && is_near(499.9) && is_near(500.0));
+        assert!(!is_near(500.1) && !is_near(f64::NAN));
+    }
+}

@@ -1,0 +1,82 @@
+//! A dispute, as both of its sides see it.
+
+use crate::domain::string_enum::string_enum;
+use crate::domain::{Entry, HistoryEntry, Status, Step, TaskLedger, Timestamp, rules};
+
+string_enum!(
+    /// How a dispute ended.
+    Decision {
+        /// The worker gets the payout.
+        Pay = "pay",
+        /// The developer gets the budget back.
+        Refund = "refund",
+        /// Each gets a part.
+        Split = "split",
+    }
+);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dispute {
+    /// Why the worker contests the rejection.
+    pub statement: Option<String>,
+    pub opened_at: Timestamp,
+    /// None while it is open.
+    pub verdict: Option<Verdict>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    pub decision: Decision,
+    pub decided_at: Timestamp,
+    /// Why it was decided like that.
+    pub note: Option<String>,
+}
+
+impl Dispute {
+    /// Read from the moves into and out of the dispute and from what became of the money; none when
+    /// there was no dispute.
+    pub fn of(moves: &[HistoryEntry], ledger: &TaskLedger) -> Option<Self> {
+        let opened = moves.iter().find(|made| made.to == Status::Disputed)?;
+        let closed = moves
+            .iter()
+            .find(|made| made.from == Some(Status::Disputed));
+        Some(Self {
+            statement: opened.reason.clone(),
+            opened_at: opened.created_at,
+            verdict: closed.map(|made| Verdict {
+                decision: decision(made.to, ledger.entry(Step::Settlement)),
+                decided_at: made.created_at,
+                note: made.reason.clone(),
+            }),
+        })
+    }
+}
+
+fn decision(to: Status, settlement: Option<&Entry>) -> Decision {
+    let refunded = settlement.is_some_and(|entry| entry.postings.refunds_cents > 0);
+    match (to, refunded) {
+        (Status::Completed, false) => Decision::Pay,
+        (Status::Completed, true) => Decision::Split,
+        _ => Decision::Refund,
+    }
+}
+
+/// The worker's side of a split, fee included: something, but not all of the budget.
+pub fn is_split_of(paid_cents: i64, budget_cents: i64) -> bool {
+    (1..budget_cents).contains(&paid_cents)
+}
+
+pub fn note(text: &str) -> Result<String, String> {
+    rules::text(text, 1, 2_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_split_leaves_something_for_each_side() {
+        assert!(is_split_of(1, 500) && is_split_of(499, 500));
+        assert!(!is_split_of(0, 500) && !is_split_of(500, 500) && !is_split_of(-1, 500));
+    }
+}

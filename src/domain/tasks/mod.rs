@@ -1,0 +1,268 @@
+//! A task: a piece of work at a place, with a budget.
+
+pub mod dispute;
+pub mod field;
+pub mod history;
+pub mod moves;
+pub mod pricing;
+pub mod windows;
+
+use crate::domain::string_enum::string_enum;
+use crate::domain::{AccountId, Environment, TaskId, Tier, Timestamp, WorkerId};
+
+pub use pricing::TaskType;
+
+/// How often proof may be sent before the developer gets the money back.
+pub const MAX_PROOF_ATTEMPTS: i64 = 3;
+
+/// Metadata is the caller's own; it is kept as given up to this size.
+pub const MAX_METADATA_BYTES: usize = 16 * 1024;
+
+string_enum!(
+    /// Where a task stands; `moves` has every way from one to another.
+    Status {
+        Pending = "pending",
+        Funded = "funded",
+        Posted = "posted",
+        Assigned = "assigned",
+        InProgress = "in_progress",
+        ProofSubmitted = "proof_submitted",
+        ProofRejected = "proof_rejected",
+        Completed = "completed",
+        Cancelled = "cancelled",
+        Expired = "expired",
+        Disputed = "disputed",
+        Refunded = "refunded",
+    }
+);
+
+impl Status {
+    pub const fn is_final(self) -> bool {
+        matches!(
+            self,
+            Self::Completed | Self::Cancelled | Self::Expired | Self::Refunded
+        )
+    }
+}
+
+string_enum!(Category {
+    Photography = "photography",
+    Inspection = "inspection",
+    Delivery = "delivery",
+    DataCollection = "data_collection",
+    MysteryShopping = "mystery_shopping",
+    Installation = "installation",
+    Assembly = "assembly",
+    Cleaning = "cleaning",
+    Survey = "survey",
+    RetailAudit = "retail_audit",
+    Event = "event",
+    Notary = "notary",
+    Other = "other",
+});
+
+string_enum!(Skill {
+    Photography = "photography",
+    DataCollection = "data_collection",
+    MysteryShopping = "mystery_shopping",
+    Delivery = "delivery",
+    Inspection = "inspection",
+    Installation = "installation",
+    Assembly = "assembly",
+    Cleaning = "cleaning",
+    Driving = "driving",
+    SpanishSpeaking = "spanish_speaking",
+    MandarinSpeaking = "mandarin_speaking",
+    DataEntry = "data_entry",
+    SignagePlacement = "signage_placement",
+    FlyerDistribution = "flyer_distribution",
+    SurveyTaking = "survey_taking",
+    RetailAudit = "retail_audit",
+    PriceChecking = "price_checking",
+    InventoryCount = "inventory_count",
+    WindowDisplay = "window_display",
+    ProductDemo = "product_demo",
+    EventStaffing = "event_staffing",
+    Notary = "notary",
+    SignatureCollection = "signature_collection",
+});
+
+string_enum!(Priority {
+    Normal = "normal",
+    Urgent = "urgent",
+});
+
+string_enum!(ProofType {
+    Photo = "photo",
+    Video = "video",
+    Signature = "signature",
+});
+
+/// Whose tasks: one account in one environment. Nothing is ever read across two owners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Owner {
+    pub account: AccountId,
+    pub environment: Environment,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Location {
+    pub address: Option<String>,
+    pub city: String,
+    pub state: String,
+    pub latitude: f64,
+    pub longitude: f64,
+}
+
+/// What a developer asks for, every rule already checked.
+#[derive(Clone, Debug)]
+pub struct NewTask {
+    pub title: String,
+    pub description: String,
+    pub instructions: Option<String>,
+    pub category: Category,
+    pub required_skills: Vec<Skill>,
+    pub location: Location,
+    pub budget_cents: i64,
+    pub task_type: TaskType,
+    pub priority: Priority,
+    pub deadline: Option<Timestamp>,
+    pub proof_types: Vec<ProofType>,
+    /// A JSON object, serialized.
+    pub metadata: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    pub id: TaskId,
+    pub owner: Owner,
+    pub title: String,
+    pub description: String,
+    pub instructions: Option<String>,
+    pub category: Category,
+    pub required_skills: Vec<Skill>,
+    pub location: Location,
+    pub budget_cents: i64,
+    pub task_type: TaskType,
+    /// The rate at which this task was priced; a later change of tier does not touch it.
+    pub fee_percent: i64,
+    /// What is held for this task now.
+    pub escrow_cents: i64,
+    pub priority: Priority,
+    pub status: Status,
+    /// When the task came into its status; windows such as the review time start here.
+    pub status_since: Timestamp,
+    pub worker: Option<WorkerId>,
+    pub proof_attempts: i64,
+    pub deadline: Option<Timestamp>,
+    pub proof_types: Vec<ProofType>,
+    pub metadata: String,
+    pub funded_at: Option<Timestamp>,
+    pub assigned_at: Option<Timestamp>,
+    pub started_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
+    pub cancelled_at: Option<Timestamp>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+impl Task {
+    pub fn create(id: TaskId, owner: Owner, tier: Tier, new: &NewTask, now: Timestamp) -> Self {
+        let new = new.clone();
+        Self {
+            id,
+            owner,
+            title: new.title,
+            description: new.description,
+            instructions: new.instructions,
+            category: new.category,
+            required_skills: new.required_skills,
+            location: new.location,
+            budget_cents: new.budget_cents,
+            task_type: new.task_type,
+            fee_percent: pricing::fee_percent(tier, new.task_type),
+            escrow_cents: 0,
+            priority: new.priority,
+            status: Status::Pending,
+            status_since: now,
+            worker: None,
+            proof_attempts: 0,
+            deadline: new.deadline,
+            proof_types: new.proof_types,
+            metadata: new.metadata,
+            funded_at: None,
+            assigned_at: None,
+            started_at: None,
+            completed_at: None,
+            cancelled_at: None,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    pub fn parts(&self) -> pricing::Parts {
+        pricing::part(self.budget_cents, self.fee_percent)
+    }
+
+    /// Only a task that nobody has paid for yet may be reworded.
+    pub fn edit(&self, edit: &TaskEdit, now: Timestamp) -> Result<Self, NotAllowed> {
+        if self.status != Status::Pending {
+            return Err(NotAllowed {
+                status: self.status,
+                what: "be updated",
+            });
+        }
+        let mut task = self.clone();
+        if edit.is_empty() {
+            return Ok(task);
+        }
+        let edit = edit.clone();
+        task.title = edit.title.unwrap_or(task.title);
+        task.description = edit.description.unwrap_or(task.description);
+        task.instructions = edit.instructions.unwrap_or(task.instructions);
+        task.deadline = edit.deadline.unwrap_or(task.deadline);
+        task.updated_at = now;
+        Ok(task)
+    }
+}
+
+/// The fields that a PATCH names. For those that may be null, `Some(None)` clears.
+#[derive(Clone, Debug, Default)]
+pub struct TaskEdit {
+    pub title: Option<String>,
+    pub description: Option<String>,
+    pub instructions: Option<Option<String>>,
+    pub deadline: Option<Option<Timestamp>>,
+}
+
+impl TaskEdit {
+    fn is_empty(&self) -> bool {
+        self.title.is_none()
+            && self.description.is_none()
+            && self.instructions.is_none()
+            && self.deadline.is_none()
+    }
+}
+
+/// The move is not in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a task that is {status} cannot {what}")]
+pub struct NotAllowed {
+    pub status: Status,
+    pub what: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_vocabularies_are_complete() {
+        assert_eq!(Category::ALL.len(), 13);
+        assert_eq!(Skill::ALL.len(), 23);
+        assert_eq!(Status::ALL.len(), 12);
+        for status in Status::ALL {
+            assert_eq!(Status::parse(status.as_str()), Some(*status));
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Every move a task can make. The table is the whole truth: what is not in it is not allowed.
+
+use Status::{
+    Assigned, Cancelled, Completed, Disputed, Expired, Funded, InProgress, Pending, Posted,
+    ProofRejected, ProofSubmitted, Refunded,
+};
+
+use crate::domain::tasks::MAX_PROOF_ATTEMPTS;
+use crate::domain::tasks::NotAllowed;
+use crate::domain::tasks::pricing::{Money, Settlement};
+use crate::domain::{Entry, EventType, Status, Task, Timestamp, WorkerId};
+
+/// What makes a task move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trigger {
+    /// The payment succeeded, or a test key needs none.
+    Pay,
+    /// Nobody paid within the time for it.
+    LeaveUnpaid,
+    /// Shown to workers.
+    Publish,
+    /// A worker takes it.
+    Accept,
+    /// The worker begins.
+    Start,
+    /// The worker gives it back, or the time to start or to send proof is over.
+    Release,
+    /// The worker sends proof: one more attempt.
+    SubmitProof,
+    /// The developer approves, or the time to review is over.
+    Approve,
+    /// The developer rejects and attempts remain.
+    Reject,
+    /// The developer rejects the last attempt.
+    RejectLast,
+    /// The worker contests a rejection.
+    Dispute,
+    /// An admin decides for the worker.
+    DecidePay,
+    /// An admin decides for the developer, or nobody decided in time.
+    DecideRefund,
+    /// An admin parts the budget.
+    DecideSplit,
+    /// The deadline passed.
+    Overdue,
+    /// The developer calls it off.
+    Cancel,
+}
+
+pub struct Move {
+    pub from: &'static [Status],
+    pub trigger: Trigger,
+    pub to: Status,
+    pub money: Money,
+    pub events: &'static [EventType],
+}
+
+const fn row(
+    from: &'static [Status],
+    trigger: Trigger,
+    to: Status,
+    money: Money,
+    events: &'static [EventType],
+) -> Move {
+    Move {
+        from,
+        trigger,
+        to,
+        money,
+        events,
+    }
+}
+
+/// A split carries its amount in the action; the table only says that there is one.
+const SPLIT: Money = Money::Split { paid_cents: 0 };
+
+#[rustfmt::skip]
+pub const MOVES: &[Move] = &[
+    row(&[Pending],                          Trigger::Pay,          Funded,         Money::Escrow,     &[EventType::TaskFunded]),
+    row(&[Pending],                          Trigger::LeaveUnpaid,  Expired,        Money::Nothing,    &[EventType::TaskExpired]),
+    row(&[Pending],                          Trigger::Overdue,      Expired,        Money::Nothing,    &[EventType::TaskExpired]),
+    row(&[Funded],                           Trigger::Publish,      Posted,         Money::Nothing,    &[EventType::TaskPosted]),
+    row(&[Posted],                           Trigger::Accept,       Assigned,       Money::Nothing,    &[EventType::TaskAssigned]),
+    row(&[Assigned],                         Trigger::Start,        InProgress,     Money::Nothing,    &[EventType::TaskStarted]),
+    row(&[Assigned, InProgress,
+          ProofRejected],                    Trigger::Release,      Posted,         Money::Nothing,    &[EventType::TaskPosted]),
+    row(&[InProgress, ProofRejected],        Trigger::SubmitProof,  ProofSubmitted, Money::Nothing,    &[EventType::TaskProofSubmitted]),
+    row(&[ProofSubmitted],                   Trigger::Approve,      Completed,      Money::PayOut,     &[EventType::TaskCompleted]),
+    row(&[ProofSubmitted],                   Trigger::Reject,       ProofRejected,  Money::Nothing,    &[EventType::TaskProofRejected]),
+    row(&[ProofSubmitted],                   Trigger::RejectLast,   Refunded,       Money::Refund,     &[EventType::TaskProofRejected, EventType::TaskRefunded]),
+    row(&[ProofRejected],                    Trigger::Dispute,      Disputed,       Money::Nothing,    &[EventType::TaskDisputed]),
+    row(&[Disputed],                         Trigger::DecidePay,    Completed,      Money::PayOut,     &[EventType::TaskCompleted]),
+    row(&[Disputed],                         Trigger::DecideRefund, Refunded,       Money::Refund,     &[EventType::TaskRefunded]),
+    row(&[Disputed],                         Trigger::DecideSplit,  Completed,      SPLIT,             &[EventType::TaskCompleted]),
+    row(&[Funded, Posted, Assigned,
+          InProgress, ProofRejected],        Trigger::Overdue,      Expired,        Money::Refund,     &[EventType::TaskExpired]),
+    row(&[Pending],                          Trigger::Cancel,       Cancelled,      Money::Nothing,    &[EventType::TaskCancelled]),
+    row(&[Funded, Posted],                   Trigger::Cancel,       Cancelled,      Money::Refund,     &[EventType::TaskCancelled]),
+    row(&[Assigned],                         Trigger::Cancel,       Cancelled,      Money::RefundHalf, &[EventType::TaskCancelled]),
+];
+
+/// What somebody wants to do to a task, with what it takes to do it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    Pay,
+    LeaveUnpaid,
+    Publish,
+    Accept { worker: WorkerId },
+    Start,
+    Release,
+    SubmitProof,
+    Approve,
+    Reject,
+    Dispute,
+    DecidePay,
+    DecideRefund,
+    DecideSplit { paid_cents: i64 },
+    Overdue,
+    Cancel,
+}
+
+impl Action {
+    fn trigger(self, task: &Task) -> Trigger {
+        match self {
+            Self::Pay => Trigger::Pay,
+            Self::LeaveUnpaid => Trigger::LeaveUnpaid,
+            Self::Publish => Trigger::Publish,
+            Self::Accept { .. } => Trigger::Accept,
+            Self::Start => Trigger::Start,
+            Self::Release => Trigger::Release,
+            Self::SubmitProof => Trigger::SubmitProof,
+            Self::Approve => Trigger::Approve,
+            Self::Reject if task.proof_attempts < MAX_PROOF_ATTEMPTS => Trigger::Reject,
+            Self::Reject => Trigger::RejectLast,
+            Self::Dispute => Trigger::Dispute,
+            Self::DecidePay => Trigger::DecidePay,
+            Self::DecideRefund => Trigger::DecideRefund,
+            Self::DecideSplit { .. } => Trigger::DecideSplit,
+            Self::Overdue => Trigger::Overdue,
+            Self::Cancel => Trigger::Cancel,
+        }
+    }
+
+    /// Every kind of action, as a simulated worker and the rest of a simulated world would do it.
+    pub fn simulated(worker: WorkerId) -> [Self; 14] {
+        [
+            Self::Pay,
+            Self::Publish,
+            Self::Accept { worker },
+            Self::Start,
+            Self::SubmitProof,
+            Self::Approve,
+            Self::Reject,
+            Self::Dispute,
+            Self::DecidePay,
+            Self::DecideRefund,
+            Self::Overdue,
+            Self::Cancel,
+            Self::Release,
+            Self::LeaveUnpaid,
+        ]
+    }
+
+    /// Completes "the task cannot ...".
+    const fn what(self) -> &'static str {
+        match self {
+            Self::Pay => "be paid for",
+            Self::LeaveUnpaid | Self::Overdue => "expire",
+            Self::Publish => "be posted",
+            Self::Accept { .. } => "be accepted",
+            Self::Start => "be started",
+            Self::Release => "be released",
+            Self::SubmitProof => "take a proof",
+            Self::Approve => "be approved",
+            Self::Reject => "be rejected",
+            Self::Dispute => "be disputed",
+            Self::DecidePay | Self::DecideRefund | Self::DecideSplit { .. } => "be decided",
+            Self::Cancel => "be cancelled",
+        }
+    }
+}
+
+/// A move made: the task as it stands now, and all that must be written with it.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    pub task: Task,
+    pub from: Status,
+    pub settlement: Settlement,
+    /// The line of the journal that goes with the move, when money moves.
+    pub entry: Option<Entry>,
+    pub events: &'static [EventType],
+}
+
+impl Task {
+    pub fn act(&self, action: Action, now: Timestamp) -> Result<Moved, NotAllowed> {
+        let trigger = action.trigger(self);
+        let row = MOVES
+            .iter()
+            .find(|row| row.trigger == trigger && row.from.contains(&self.status))
+            .ok_or(NotAllowed {
+                status: self.status,
+                what: action.what(),
+            })?;
+        let money = match action {
+            Action::DecideSplit { paid_cents } => Money::Split { paid_cents },
+            _ => row.money,
+        };
+        let settlement = money.settle(self.budget_cents, self.fee_percent);
+        if settlement.refund_cents < 0 || settlement.payout_cents < 0 {
+            // A split of more than there is.
+            return Err(NotAllowed {
+                status: self.status,
+                what: "be split so",
+            });
+        }
+        let mut task = self.arrive(row.to, action, now);
+        let entry = Entry::of_move(&task, settlement, now);
+        task.escrow_cents += settlement.postings().escrow_cents;
+        Ok(Moved {
+            task,
+            from: self.status,
+            settlement,
+            entry,
+            events: row.events,
+        })
+    }
+
+    /// The task in its new status, with the timestamps that belong to it.
+    fn arrive(&self, to: Status, action: Action, now: Timestamp) -> Self {
+        let mut task = self.clone();
+        task.status = to;
+        task.status_since = now;
+        task.updated_at = now;
+        match action {
+            Action::Pay => task.funded_at = Some(now),
+            Action::Accept { worker } => {
+                task.worker = Some(worker);
+                task.assigned_at = Some(now);
+            }
+            Action::Start => task.started_at = Some(now),
+            Action::Release => {
+                task.worker = None;
+                task.assigned_at = None;
+                task.started_at = None;
+            }
+            Action::SubmitProof => task.proof_attempts += 1,
+            _ => {}
+        }
+        match to {
+            Completed => task.completed_at = Some(now),
+            Cancelled => task.cancelled_at = Some(now),
+            _ => {}
+        }
+        task
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

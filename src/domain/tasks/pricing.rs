@@ -1,0 +1,135 @@
+//! Money, in whole cents: what the platform takes and what the worker gets.
+
+use crate::domain::Tier;
+use crate::domain::string_enum::string_enum;
+
+string_enum!(TaskType {
+    Standard = "standard",
+    Bounty = "bounty",
+});
+
+pub const MIN_BUDGET_CENTS: i64 = 500;
+pub const MAX_BUDGET_CENTS: i64 = 99_999_999;
+
+/// The platform's part of a budget, in percent.
+pub const fn fee_percent(tier: Tier, task_type: TaskType) -> i64 {
+    match (tier, task_type) {
+        (Tier::Enterprise, _) => 12,
+        (_, TaskType::Standard) => 16,
+        (_, TaskType::Bounty) => 20,
+    }
+}
+
+/// An amount parted between the platform and the worker; the two add up to it, always.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    pub fee_cents: i64,
+    pub payout_cents: i64,
+}
+
+/// The fee is rounded half up to a cent, the worker gets the rest.
+pub const fn part(amount_cents: i64, fee_percent: i64) -> Parts {
+    let fee_cents = (amount_cents * fee_percent + 50) / 100;
+    Parts {
+        fee_cents,
+        payout_cents: amount_cents - fee_cents,
+    }
+}
+
+/// What a move does with the escrowed budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Money {
+    Nothing,
+    /// The budget goes into escrow.
+    Escrow,
+    /// All of the escrow goes back to the developer.
+    Refund,
+    /// The escrow is paid: the worker's payout and the platform's fee.
+    PayOut,
+    /// Half goes back (rounded down), the kept half is paid at the task's own rate.
+    RefundHalf,
+    /// An amount is paid at the task's own rate, the rest goes back.
+    Split {
+        paid_cents: i64,
+    },
+}
+
+/// The cents that a move takes out of escrow, or puts in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settlement {
+    pub escrow_cents: i64,
+    pub refund_cents: i64,
+    pub payout_cents: i64,
+    pub fee_cents: i64,
+}
+
+impl Money {
+    pub fn settle(self, budget: i64, fee_percent: i64) -> Settlement {
+        let paid = |paid_cents: i64| {
+            let parts = part(paid_cents, fee_percent);
+            Settlement {
+                escrow_cents: 0,
+                refund_cents: budget - paid_cents,
+                payout_cents: parts.payout_cents,
+                fee_cents: parts.fee_cents,
+            }
+        };
+        match self {
+            Self::Nothing => Settlement::default(),
+            Self::Escrow => Settlement {
+                escrow_cents: budget,
+                ..Settlement::default()
+            },
+            Self::Refund => paid(0),
+            Self::PayOut => paid(budget),
+            Self::RefundHalf => paid(budget - budget / 2),
+            Self::Split { paid_cents } => paid(paid_cents),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_fee_follows_tier_and_type() {
+        assert_eq!(fee_percent(Tier::Free, TaskType::Standard), 16);
+        assert_eq!(fee_percent(Tier::Growth, TaskType::Bounty), 20);
+        assert_eq!(fee_percent(Tier::Pro, TaskType::Standard), 16);
+        assert_eq!(fee_percent(Tier::Enterprise, TaskType::Standard), 12);
+        assert_eq!(fee_percent(Tier::Enterprise, TaskType::Bounty), 12);
+    }
+
+    #[test]
+    fn the_fee_is_rounded_half_up() {
+        for (budget, percent, fee) in [
+            (5_000, 16, 800),
+            (500, 16, 80),
+            (503, 16, 80), // 80.48
+            (504, 16, 81), // 80.64
+            (512, 12, 61), // 61.44
+            (525, 12, 63), // 63.00
+            (1_025, 20, 205),
+            (537, 50, 269), // 268.5
+            (MAX_BUDGET_CENTS, 16, 16_000_000),
+        ] {
+            assert_eq!(
+                part(budget, percent).fee_cents,
+                fee,
+                "{budget} at {percent} %"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn fee_and_payout_add_up(budget in MIN_BUDGET_CENTS..=MAX_BUDGET_CENTS, percent in 0i64..=100) {
+            let parts = part(budget, percent);
+            prop_assert_eq!(parts.fee_cents + parts.payout_cents, budget);
+            prop_assert!(parts.fee_cents >= 0 && parts.payout_cents >= 0);
+            prop_assert!((parts.fee_cents * 100 - budget * percent).abs() <= 50);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What happens by the clock alone: how long things may take, and what follows when they take longer.
+
+use std::time::Duration;
+
+use crate::domain::{Action, Status, Task, Timestamp};
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// How long everybody has. Set by the operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    /// To pay for a task.
+    pub unpaid: Duration,
+    /// To start a task that was taken.
+    pub start: Duration,
+    /// To send proof, or new proof after a rejection.
+    pub work: Duration,
+    /// To review a proof.
+    pub review: Duration,
+    /// To contest a rejection.
+    pub dispute: Duration,
+    /// To decide a dispute.
+    pub decide: Duration,
+    /// Until a task without a deadline counts as overdue, from its funding on.
+    pub open: Duration,
+}
+
+impl Default for Windows {
+    fn default() -> Self {
+        Self {
+            unpaid: HOUR * 24,
+            start: HOUR * 24,
+            work: HOUR * 72,
+            review: HOUR * 24 * 7,
+            dispute: HOUR * 72,
+            decide: HOUR * 24 * 30,
+            open: HOUR * 24 * 30,
+        }
+    }
+}
+
+impl Windows {
+    /// How long a task may stay in a status, and what happens then.
+    pub const fn in_status(&self, status: Status) -> Option<(Duration, Action)> {
+        match status {
+            Status::Pending => Some((self.unpaid, Action::LeaveUnpaid)),
+            Status::Assigned => Some((self.start, Action::Release)),
+            Status::InProgress | Status::ProofRejected => Some((self.work, Action::Release)),
+            Status::ProofSubmitted => Some((self.review, Action::Approve)),
+            Status::Disputed => Some((self.decide, Action::DecideRefund)),
+            _ => None,
+        }
+    }
+}
+
+/// The statuses in which a task can miss its deadline.
+const CAN_BE_OVERDUE: [Status; 6] = [
+    Status::Pending,
+    Status::Funded,
+    Status::Posted,
+    Status::Assigned,
+    Status::InProgress,
+    Status::ProofRejected,
+];
+
+impl Task {
+    /// What the clock does to this task next, and when. Of two at the same moment the deadline wins:
+    /// nobody needs a task back that is over.
+    pub fn next_by_clock(&self, windows: &Windows) -> Option<(Timestamp, Action)> {
+        let overdue = CAN_BE_OVERDUE
+            .contains(&self.status)
+            .then(|| {
+                self.deadline
+                    .or(self.funded_at.map(|at| at.plus(windows.open)))
+            })
+            .flatten()
+            .map(|at| (at, Action::Overdue));
+        let waited = windows
+            .in_status(self.status)
+            .map(|(window, action)| (self.status_since.plus(window), action));
+        overdue.into_iter().chain(waited).min_by_key(|(at, _)| *at)
+    }
+
+    /// Whether a rejection can still be contested.
+    pub fn can_be_contested(&self, windows: &Windows, now: Timestamp) -> bool {
+        now <= self.status_since.plus(windows.dispute)
+    }
+}
+
+impl Action {
+    /// Why the clock did it, for the history.
+    pub const fn why_by_clock(self) -> &'static str {
+        match self {
+            Self::LeaveUnpaid => "nobody paid in time",
+            Self::Overdue => "the deadline passed",
+            Self::Release => "nothing happened in time",
+            Self::Approve => "nobody reviewed it in time",
+            Self::DecideRefund => "nobody decided in time",
+            _ => "its time had come",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

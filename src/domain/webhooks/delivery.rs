@@ -1,0 +1,161 @@
+//! Telling an endpoint of an event: when it counts as told, and when it is tried again.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::domain::string_enum::string_enum;
+use crate::domain::{AccountId, Environment, EventId, EventType, TaskId, Timestamp};
+
+/// How long an endpoint may take for one delivery, all of the exchange included.
+pub const TIME_LIMIT: Duration = Duration::from_secs(30);
+/// An endpoint that has not taken a single delivery for so long is disabled.
+pub const FAILING_LIMIT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
+/// For how long an old secret still signs beside the new one.
+pub const OLD_SECRET_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+/// For how long events and their deliveries are kept.
+pub const EVENTS_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// How many attempts are remembered of one delivery; redelivery can go on for ever.
+const ATTEMPTS_KEPT: usize = 50;
+
+string_enum!(DeliveryStatus {
+    /// Not taken yet; it will be tried.
+    Pending = "pending",
+    Delivered = "delivered",
+    /// Given up.
+    Failed = "failed",
+});
+
+/// How one attempt ended.
+#[derive(Clone, Debug, Serialize)]
+pub struct Attempt {
+    pub attempted_at: Timestamp,
+    pub status_code: Option<u16>,
+    pub duration_ms: u64,
+    pub error: Option<String>,
+    /// The beginning of what the endpoint answered.
+    pub response_body: Option<String>,
+}
+
+impl Attempt {
+    /// Taken: any 2xx, in time.
+    pub fn delivered(&self) -> bool {
+        self.error.is_none() && matches!(self.status_code, Some(200..=299))
+    }
+
+    /// The endpoint says that it wants nothing any more.
+    pub fn gone(&self) -> bool {
+        self.status_code == Some(410)
+    }
+
+    /// This attempt after those that are kept as JSON.
+    pub fn appended_to(&self, kept: &str) -> Result<String, serde_json::Error> {
+        let mut attempts: Vec<Box<serde_json::value::RawValue>> = serde_json::from_str(kept)?;
+        attempts.push(serde_json::value::to_raw_value(self)?);
+        let skipped = attempts.len().saturating_sub(ATTEMPTS_KEPT);
+        serde_json::to_string(&attempts[skipped..])
+    }
+}
+
+/// A delivery that is due, with all that it takes to make it.
+#[derive(Clone, Debug)]
+pub struct DueDelivery {
+    pub event: EventId,
+    pub event_type: EventType,
+    pub environment: Environment,
+    /// Deliveries of one task are made in order.
+    pub task: Option<TaskId>,
+    pub data: String,
+    /// How often it was tried since it was asked for.
+    pub tries: i64,
+    /// All attempts so far, as JSON.
+    pub attempts: String,
+}
+
+/// A delivery as its developer sees it.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    pub event: EventId,
+    pub account: AccountId,
+    pub event_type: EventType,
+    pub status: DeliveryStatus,
+    pub status_code: Option<i64>,
+    pub attempts: String,
+    pub due_at: Option<Timestamp>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// When a failed delivery is tried again: after the given number of tries, by the delays that the
+/// operator has set, each up to a tenth shorter or longer by chance; none when it is given up.
+pub fn next_try(tries: i64, delays: &[Duration], random: [u8; 2]) -> Option<Duration> {
+    let delay = delays.get(usize::try_from(tries.checked_sub(1)?).ok()?)?;
+    let chance = f64::from(u16::from_le_bytes(random)) / f64::from(u16::MAX);
+    Some(delay.mul_f64(0.9 + 0.2 * chance))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DELAYS: [Duration; 3] = [
+        Duration::from_secs(60),
+        Duration::from_secs(480),
+        Duration::from_secs(3_840),
+    ];
+
+    #[test]
+    fn a_failed_delivery_is_tried_three_times_more() {
+        let middle = u16::to_le_bytes(u16::MAX / 2);
+        let seconds =
+            |tries| next_try(tries, &DELAYS, middle).map(|delay| delay.as_secs_f64().round());
+        assert_eq!(
+            [1, 2, 3].map(seconds),
+            [Some(60.0), Some(480.0), Some(3_840.0)]
+        );
+        assert_eq!([0, -1, 4, 5, i64::MAX, i64::MIN].map(seconds), [None; 6]);
+    }
+
+    #[test]
+    fn chance_moves_a_delay_by_a_tenth_at_most() {
+        let at = |random| next_try(1, &DELAYS, random).unwrap().as_secs_f64();
+        assert!((at([0, 0]) - 54.0).abs() < 0.001);
+        assert!((at([255, 255]) - 66.0).abs() < 0.001);
+    }
+
+    fn attempt(status_code: Option<u16>, error: Option<&str>) -> Attempt {
+        Attempt {
+            attempted_at: Timestamp::from_millis(0),
+            status_code,
+            duration_ms: 7,
+            error: error.map(str::to_owned),
+            response_body: None,
+        }
+    }
+
+    #[test]
+    fn only_2xx_in_time_is_taken() {
+        for status in [200, 201, 204, 299] {
+            assert!(attempt(Some(status), None).delivered(), "{status}");
+        }
+        for status in [100, 199, 300, 301, 404, 410, 500] {
+            assert!(!attempt(Some(status), None).delivered(), "{status}");
+        }
+        assert!(!attempt(None, Some("timed out")).delivered());
+        assert!(!attempt(Some(200), Some("timed out")).delivered());
+        assert!(attempt(Some(410), None).gone());
+        assert!(!attempt(Some(404), None).gone());
+    }
+
+    #[test]
+    fn attempts_are_kept_in_order_and_not_without_end() {
+        let mut kept = "[]".to_owned();
+        for status in 100..200 {
+            kept = attempt(Some(status), None).appended_to(&kept).unwrap();
+        }
+        let attempts: Vec<serde_json::Value> = serde_json::from_str(&kept).unwrap();
+        assert_eq!(attempts.len(), 50);
+        assert_eq!(attempts[0]["status_code"], 150);
+        assert_eq!(attempts[49]["status_code"], 199);
+    }
+}

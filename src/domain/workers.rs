@@ -1,0 +1,208 @@
+//! A worker: who goes there and does it.
+
+use crate::domain::geo::Point;
+use crate::domain::string_enum::string_enum;
+use crate::domain::tasks::{Skill, Task, field};
+use crate::domain::{PayoutStatus, Status, Timestamp, WorkerId, rules};
+
+/// How many tasks a worker may have open at once.
+pub const MAX_OPEN_TASKS: i64 = 5;
+pub const DEFAULT_RADIUS_KM: f64 = 25.0;
+pub const MAX_RADIUS_KM: f64 = 200.0;
+
+string_enum!(WorkerStatus {
+    Unverified = "unverified",
+    /// Documents are in, an admin has to look at them.
+    InReview = "in_review",
+    Verified = "verified",
+    Suspended = "suspended",
+});
+
+#[derive(Clone, Debug)]
+pub struct Worker {
+    pub id: WorkerId,
+    pub email: String,
+    pub name: String,
+    pub phone: Option<String>,
+    pub skills: Vec<Skill>,
+    pub home: Option<Point>,
+    pub radius_km: f64,
+    pub status: WorkerStatus,
+    pub verified_at: Option<Timestamp>,
+    pub completed_tasks: i64,
+    /// Attempts that were approved, and all that were reviewed.
+    pub approved_attempts: i64,
+    pub reviewed_attempts: i64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// What it takes to sign up, but for the password.
+#[derive(Clone, Debug)]
+pub struct NewWorker {
+    pub email: String,
+    pub name: String,
+    pub phone: Option<String>,
+    pub skills: Vec<Skill>,
+    pub home: Option<Point>,
+    pub radius_km: f64,
+}
+
+/// The fields that a PATCH names. For those that may be null, `Some(None)` clears.
+#[derive(Clone, Debug, Default)]
+pub struct WorkerEdit {
+    pub name: Option<String>,
+    pub phone: Option<Option<String>>,
+    pub skills: Option<Vec<Skill>>,
+    pub home_latitude: Option<f64>,
+    pub home_longitude: Option<f64>,
+    pub radius_km: Option<f64>,
+}
+
+/// Why a worker may not take a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotEligible {
+    #[error("the worker is not verified")]
+    NotVerified,
+    #[error("the worker lacks a skill that the task requires")]
+    LacksSkill,
+    #[error("the worker's payout account is not ready")]
+    NoPayoutAccount,
+    #[error("the worker has {MAX_OPEN_TASKS} tasks open already")]
+    TooManyTasks,
+}
+
+impl Worker {
+    pub fn sign_up(new: &NewWorker, id: WorkerId, now: Timestamp) -> Self {
+        let new = new.clone();
+        Self {
+            id,
+            email: new.email,
+            name: new.name,
+            phone: new.phone,
+            skills: new.skills,
+            home: new.home,
+            radius_km: new.radius_km,
+            status: WorkerStatus::Unverified,
+            verified_at: None,
+            completed_tasks: 0,
+            approved_attempts: 0,
+            reviewed_attempts: 0,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    pub fn edit(&self, edit: &WorkerEdit, now: Timestamp) -> Self {
+        let mut worker = self.clone();
+        let edit = edit.clone();
+        worker.name = edit.name.unwrap_or(worker.name);
+        worker.phone = edit.phone.unwrap_or(worker.phone);
+        worker.skills = edit.skills.unwrap_or(worker.skills);
+        worker.radius_km = edit.radius_km.unwrap_or(worker.radius_km);
+        let latitude = edit.home_latitude.or(self.home.map(|home| home.latitude));
+        let longitude = edit.home_longitude.or(self.home.map(|home| home.longitude));
+        worker.home = latitude.zip(longitude).map(|(latitude, longitude)| Point {
+            latitude,
+            longitude,
+        });
+        worker.updated_at = now;
+        worker
+    }
+
+    pub fn has_skills(&self, required: &[Skill]) -> bool {
+        required.iter().all(|skill| self.skills.contains(skill))
+    }
+
+    /// Whether the worker may take this task now.
+    pub fn may_accept(
+        &self,
+        task: &Task,
+        payout: PayoutStatus,
+        open_tasks: i64,
+    ) -> Result<(), NotEligible> {
+        if self.status != WorkerStatus::Verified {
+            return Err(NotEligible::NotVerified);
+        }
+        if !self.has_skills(&task.required_skills) {
+            return Err(NotEligible::LacksSkill);
+        }
+        if payout != PayoutStatus::Ready {
+            return Err(NotEligible::NoPayoutAccount);
+        }
+        if open_tasks >= MAX_OPEN_TASKS {
+            return Err(NotEligible::TooManyTasks);
+        }
+        Ok(())
+    }
+
+    /// Of the attempts that were reviewed, the part that was approved; none before the first.
+    pub fn approval_rate(&self) -> Option<f64> {
+        (self.reviewed_attempts > 0)
+            .then(|| self.approved_attempts as f64 / self.reviewed_attempts as f64)
+    }
+}
+
+/// The statuses in which a task occupies its worker.
+pub const OPEN: [Status; 5] = [
+    Status::Assigned,
+    Status::InProgress,
+    Status::ProofSubmitted,
+    Status::ProofRejected,
+    Status::Disputed,
+];
+
+pub fn phone(text: &str) -> Result<String, String> {
+    let text = rules::text(text, 3, 32)?;
+    let fit = |c: char| c.is_ascii_digit() || "+ -().".contains(c);
+    if text.chars().all(fit) && text.chars().any(|c| c.is_ascii_digit()) {
+        Ok(text)
+    } else {
+        Err("must be a phone number".to_owned())
+    }
+}
+
+/// Long enough to withstand guessing, short enough to hash.
+pub fn password(text: &str) -> Result<String, String> {
+    let characters = text.chars().count();
+    if (8..=200).contains(&characters) {
+        Ok(text.to_owned())
+    } else {
+        Err("must be 8 to 200 characters".to_owned())
+    }
+}
+
+pub fn radius_km(number: f64) -> Result<f64, String> {
+    rules::between(number, 0.1, MAX_RADIUS_KM)
+}
+
+pub fn latitude(number: f64) -> Result<f64, String> {
+    field::latitude(number)
+}
+
+pub fn longitude(number: f64) -> Result<f64, String> {
+    field::longitude(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phone_number_is_digits_and_what_parts_them() {
+        for good in ["+1 (718) 555-0100", "0301234567", "1.2.3"] {
+            assert!(phone(good).is_ok(), "{good}");
+        }
+        for bad in ["", "++", "call me", "+1;2345", "1\n23"] {
+            assert!(phone(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_password_has_bounds() {
+        assert!(password("1234567").is_err());
+        assert!(password("12345678").is_ok());
+        assert!(password(&"ä".repeat(200)).is_ok());
+        assert!(password(&"ä".repeat(201)).is_err());
+    }
+}

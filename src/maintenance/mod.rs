@@ -1,0 +1,136 @@
+//! What the service does between requests: writes down key use, deletes what is old, sweeps files.
+
+mod key_use;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use metrics_exporter_prometheus::PrometheusHandle;
+
+use crate::ambient::Clock;
+use crate::domain::webhooks::delivery::EVENTS_KEPT;
+use crate::domain::{IDEMPOTENCY_KEPT, Timestamp};
+use crate::files::{FileKey, Files, FilesError, Shelf};
+use crate::shutdown::Shutdown;
+use crate::store::{Store, StoreError, Tx};
+
+pub use key_use::KeyUse;
+
+const TICK: Duration = Duration::from_secs(1);
+const TICKS_TO_PRUNE: u32 = 60;
+const TICKS_TO_SWEEP: u32 = 60 * 60;
+
+pub struct Maintenance {
+    pub store: Store,
+    pub files: Files,
+    pub clock: Clock,
+    pub metrics: PrometheusHandle,
+    pub key_use: Arc<KeyUse>,
+    /// Drops counters of callers who have their whole quota back.
+    pub forget_idle_callers: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Maintenance {
+    /// Runs until shutdown.
+    pub async fn run(self, shutdown: Shutdown) {
+        let mut ticks: u32 = 0;
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(TICK) => {}
+                () = shutdown.started() => break,
+            }
+            ticks = ticks.wrapping_add(1);
+            self.metrics.run_upkeep();
+            if let Err(error) = self.key_use.flush(&self.store).await {
+                tracing::warn!(%error, "cannot record when keys were last used");
+            }
+            if ticks.is_multiple_of(TICKS_TO_PRUNE) {
+                (self.forget_idle_callers)();
+                if let Err(error) = prune(&self.store, self.clock.now()).await {
+                    tracing::warn!(%error, "cannot delete old rows");
+                }
+            }
+            if ticks.is_multiple_of(TICKS_TO_SWEEP)
+                && let Err(error) = sweep_files(&self.store, &self.files, self.clock.now()).await
+            {
+                tracing::warn!(%error, "cannot sweep files");
+            }
+        }
+    }
+}
+
+type Prune = fn(&mut Tx<'_>, Timestamp, i64) -> Result<u64, StoreError>;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What is deleted, and how old it is then.
+const PRUNED: [(Duration, Prune); 6] = [
+    (IDEMPOTENCY_KEPT, |tx, before, limit| {
+        tx.prune_idempotency_records(before, limit)
+    }),
+    // Processors resend an event for a few days; after that nobody needs to know it was handled.
+    (DAY.saturating_mul(30), |tx, before, limit| {
+        tx.prune_processor_events(before, limit)
+    }),
+    // Tokens carry their own expiry.
+    (Duration::ZERO, |tx, before, limit| {
+        tx.prune_worker_tokens(before, limit)
+    }),
+    // Before their events, which they refer to.
+    (EVENTS_KEPT, |tx, before, limit| {
+        tx.prune_deliveries(before, limit)
+    }),
+    (EVENTS_KEPT, |tx, before, limit| {
+        tx.prune_events(before, limit)
+    }),
+    (DAY.saturating_mul(90), |tx, before, limit| {
+        tx.prune_notifications(before, limit)
+    }),
+];
+
+/// Deletes old rows in small batches, so that nobody waits long for one.
+pub async fn prune(store: &Store, now: Timestamp) -> Result<(), StoreError> {
+    const BATCH: u64 = 500;
+    for (kept, prune) in PRUNED {
+        let before = now.minus(kept);
+        while store
+            .write(move |tx| prune(tx, before, BATCH as i64))
+            .await?
+            == BATCH
+        {}
+    }
+    Ok(())
+}
+
+/// Deletes files that a process left behind when it died between storing a file and recording it:
+/// those older than an hour and younger than a day or so, since each of them is looked at once an
+/// hour; and uploads that never arrived in full. Returns how many.
+pub async fn sweep_files(
+    store: &Store,
+    files: &Files,
+    now: Timestamp,
+) -> Result<usize, FilesError> {
+    const BATCH: usize = 500;
+    const YOUNG: Duration = Duration::from_secs(60 * 60);
+    const OLD: Duration = Duration::from_secs(26 * 60 * 60);
+    let young = now.minus(YOUNG);
+    let mut removed = files.remove_abandoned(young).await?;
+    let mut after = Some(FileKey::first_of(Shelf::Proofs, now.minus(OLD)));
+    loop {
+        let page = files
+            .kept_before(Shelf::Proofs, young, after, BATCH)
+            .await?;
+        let Some(last) = page.last() else {
+            return Ok(removed);
+        };
+        after = Some(*last);
+        for key in page {
+            let name = key.to_string();
+            let known = store.read(move |tx| tx.file_is_known(&name)).await;
+            if !known.map_err(|e: StoreError| FilesError::Unavailable(e.to_string()))? {
+                files.delete(key).await?;
+                removed += 1;
+            }
+        }
+    }
+}

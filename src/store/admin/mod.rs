@@ -1,0 +1,6 @@
+//! Administration: keys, the review queue, the audit log, reports.
+
+pub(super) mod admin_keys;
+pub(super) mod audit;
+pub(super) mod reports;
+pub(super) mod review_queue;

@@ -1,0 +1,142 @@
+//! How to reach PostgreSQL: the URL, and TLS where the URL asks for it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::store::engine::StoreError;
+use crate::store::engine::postgres::describe;
+use crate::tls;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+#[derive(Clone)]
+pub struct Connector {
+    config: Config,
+    tls: Option<MakeRustlsConnect>,
+}
+
+impl Connector {
+    /// `sslmode=require`, `verify-ca` and `verify-full` all encrypt and verify the server's
+    /// certificate and name; `sslrootcert=FILE` adds a CA to those of the system.
+    pub fn new(url: &str) -> Result<Self, StoreError> {
+        let (url, wishes) = tls_wishes(url)?;
+        let mut config: Config = url.parse().map_err(|e| {
+            StoreError::Incompatible(format!("not a PostgreSQL URL: {}", describe(&e)))
+        })?;
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_TIMEOUT);
+        }
+        config.application_name("legwork");
+        let tls = wishes
+            .encrypt
+            .then(|| encryption(wishes.ca_file.as_deref()))
+            .transpose()?;
+        config.ssl_mode(match tls {
+            Some(_) => tokio_postgres::config::SslMode::Require,
+            None => tokio_postgres::config::SslMode::Disable,
+        });
+        Ok(Self { config, tls })
+    }
+
+    /// Connects on the current runtime, which from then on drives the connection.
+    pub async fn connect(&self) -> Result<Client, StoreError> {
+        let unavailable = |e: tokio_postgres::Error| StoreError::Unavailable(describe(&e));
+        let attempt = async {
+            match &self.tls {
+                Some(tls) => {
+                    let (client, connection) = self
+                        .config
+                        .connect(tls.clone())
+                        .await
+                        .map_err(unavailable)?;
+                    tokio::spawn(connection);
+                    Ok(client)
+                }
+                None => {
+                    let (client, connection) =
+                        self.config.connect(NoTls).await.map_err(unavailable)?;
+                    tokio::spawn(connection);
+                    Ok(client)
+                }
+            }
+        };
+        tokio::time::timeout(CONNECT_TIMEOUT * 2, attempt)
+            .await
+            .unwrap_or_else(|_| Err(StoreError::Unavailable("PostgreSQL did not answer".into())))
+    }
+}
+
+#[derive(Default, Debug, PartialEq)]
+struct TlsWishes {
+    encrypt: bool,
+    ca_file: Option<String>,
+}
+
+/// Takes the TLS parameters out of the URL; the driver knows only some of them.
+fn tls_wishes(url: &str) -> Result<(String, TlsWishes), StoreError> {
+    let Some((base, query)) = url.split_once('?') else {
+        return Ok((url.to_owned(), TlsWishes::default()));
+    };
+    let mut wishes = TlsWishes::default();
+    let mut rest = Vec::new();
+    for pair in query.split('&') {
+        match pair.split_once('=') {
+            Some(("sslmode", "disable" | "allow" | "prefer")) => wishes.encrypt = false,
+            Some(("sslmode", "require" | "verify-ca" | "verify-full")) => wishes.encrypt = true,
+            Some(("sslmode", other)) => {
+                // A slip of the pen must not mean a connection in the clear.
+                let unknown = format!("sslmode={other} is not known");
+                return Err(StoreError::Incompatible(unknown));
+            }
+            Some(("sslrootcert", file)) => wishes.ca_file = Some(percent_decoded(file)),
+            _ => rest.push(pair),
+        }
+    }
+    let url = if rest.is_empty() {
+        base.to_owned()
+    } else {
+        format!("{base}?{}", rest.join("&"))
+    };
+    Ok((url, wishes))
+}
+
+fn percent_decoded(text: &str) -> String {
+    percent_encoding::percent_decode_str(text)
+        .decode_utf8_lossy()
+        .into_owned()
+}
+
+fn encryption(ca_file: Option<&str>) -> Result<MakeRustlsConnect, StoreError> {
+    let authorities = tls::authorities(ca_file.map(Path::new))
+        .map_err(|e| StoreError::Incompatible(format!("sslrootcert {e}")))?;
+    let config = tls::client(authorities).map_err(StoreError::Incompatible)?;
+    Ok(MakeRustlsConnect::new(config))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tls_is_used_where_the_url_asks_for_it() {
+        let wishes = |url: &str| tls_wishes(url).unwrap().1.encrypt;
+        assert!(!wishes("postgres://db/legwork"));
+        assert!(!wishes("postgres://db/legwork?sslmode=disable"));
+        assert!(!wishes("postgres://db/legwork?sslmode=prefer"));
+        assert!(wishes("postgres://db/legwork?sslmode=require"));
+        assert!(wishes("postgres://db/legwork?x=y&sslmode=verify-full"));
+        assert!(tls_wishes("postgres://db/legwork?sslmode=verify_full").is_err());
+    }
+
+    #[test]
+    fn the_other_parameters_stay_in_the_url() {
+        let url = "postgres://a,b/legwork?target_session_attrs=read-write";
+        let (rest, wishes) =
+            tls_wishes(&format!("{url}&sslmode=require&sslrootcert=%2Fca.pem")).unwrap();
+        assert_eq!(rest, url);
+        assert_eq!(wishes.ca_file.as_deref(), Some("/ca.pem"));
+    }
+}

@@ -1,0 +1,214 @@
+//! Events: written with what happened, numbered without gaps, read in order.
+
+pub(super) mod notifications;
+
+use crate::ambient;
+use crate::domain::{Event, EventId, EventType, NewEvent, Owner, TaskId, Timestamp};
+use crate::store::owned_by;
+use crate::store::{Row, StoreError, Tx};
+
+macro_rules! columns {
+    () => {
+        "id, number, type, task_id, data, created_at"
+    };
+}
+
+crate::store::statements! {
+    INSERT = "INSERT INTO events (id, account_id, environment, number, type, task_id, data, created_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    /// For events that go with no task. The row is held until the end: see the schema.
+    NUMBER = "UPDATE task_totals SET last_event = last_event + ?3,
+            last_event_at = CASE WHEN last_event_at > ?4 THEN last_event_at ELSE ?4 END
+        WHERE account_id = ?1 AND environment = ?2 RETURNING last_event, last_event_at";
+    FORGET_TIME = "UPDATE task_totals SET last_event_at = 0 WHERE account_id = ?1 AND environment = ?2";
+    NUMBER_OF = "SELECT number FROM events WHERE id = ?1 AND account_id = ?2 AND environment = ?3";
+    ONE = concat!("SELECT ", columns!(), " FROM events
+        WHERE id = ?1 AND account_id = ?2 AND environment = ?3");
+    LAST = "SELECT last_event FROM task_totals WHERE account_id = ?1 AND environment = ?2";
+    OLDEST = "SELECT number FROM events WHERE account_id = ?1 AND environment = ?2
+        ORDER BY number LIMIT 1";
+    BEFORE = concat!("SELECT ", columns!(), " FROM events
+        WHERE account_id = ?1 AND environment = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4");
+    BEFORE_OF_TYPE = concat!("SELECT ", columns!(), " FROM events
+        WHERE account_id = ?1 AND environment = ?2 AND type = ?5 AND number < ?3
+        ORDER BY number DESC LIMIT ?4");
+    BEFORE_OF_TASK = concat!("SELECT ", columns!(), " FROM events
+        WHERE task_id = ?5 AND account_id || '' = ?1 AND environment || '' = ?2 AND number < ?3
+        ORDER BY number DESC LIMIT ?4");
+    AFTER = concat!("SELECT ", columns!(), " FROM events
+        WHERE account_id = ?1 AND environment = ?2 AND number > ?3 ORDER BY number LIMIT ?4");
+    PRUNE = "DELETE FROM events WHERE id IN (
+            SELECT id FROM events WHERE id < ?1 ORDER BY id LIMIT ?2)";
+}
+
+/// Which events.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EventFilter {
+    pub event_type: Option<EventType>,
+    pub task: Option<TaskId>,
+}
+
+/// The numbers that a transaction was given for its events, and their time.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbered {
+    pub last: i64,
+    pub at: Timestamp,
+}
+
+impl Numbered {
+    pub(in crate::store) fn read(row: &Row<'_>, first_column: usize) -> Result<Self, StoreError> {
+        Ok(Self {
+            last: row.get(first_column)?,
+            at: row.get(first_column + 1)?,
+        })
+    }
+}
+
+impl Tx<'_> {
+    /// Stores events under numbers that the totals have given out, and what is to be delivered of
+    /// them; tells the first number.
+    pub(in crate::store) fn write_events(
+        &mut self,
+        owner: Owner,
+        events: &[NewEvent],
+        numbered: Numbered,
+    ) -> Result<i64, StoreError> {
+        let first = numbered.last + 1 - events.len() as i64;
+        for (number, event) in (first..).zip(events) {
+            let id = EventId::new(numbered.at, &ambient::random_for_id());
+            let values = [
+                id.to_string().into(),
+                owner.account.to_string().into(),
+                owner.environment.as_str().into(),
+                number.into(),
+                event.event_type.as_str().into(),
+                event.task.map(|id| id.to_string()).into(),
+                (&event.data).into(),
+                numbered.at.into(),
+            ];
+            self.defer(INSERT, &values)?;
+            self.add_delivery(id, owner, number, event, numbered.at)?;
+        }
+        if !events.is_empty() {
+            self.wake_endpoint(owner, numbered.at)?;
+            self.left.events.push(owner);
+        }
+        Ok(first)
+    }
+
+    /// Tells an owner of something that is no move of a task.
+    pub fn add_event(
+        &mut self,
+        owner: Owner,
+        event: &NewEvent,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut values = owned_by(owner);
+        values.extend([1i64.into(), now.into()]);
+        let numbered = self.optional(NUMBER, &values, |row| Numbered::read(row, 0))?;
+        let numbered =
+            numbered.ok_or_else(|| StoreError::Failed("an account has no totals".into()))?;
+        self.write_events(owner, std::slice::from_ref(event), numbered)
+            .map(drop)
+    }
+
+    /// Lets the time of events begin anew, after a clock was set back.
+    pub fn forget_event_time(&mut self, owner: Owner) -> Result<(), StoreError> {
+        self.defer(FORGET_TIME, &owned_by(owner))
+    }
+
+    pub fn event(&mut self, owner: Owner, id: EventId) -> Result<Option<Event>, StoreError> {
+        self.optional(ONE, &one(owner, id), read)
+    }
+
+    pub fn event_number(&mut self, owner: Owner, id: EventId) -> Result<Option<i64>, StoreError> {
+        self.optional(NUMBER_OF, &one(owner, id), |row| row.get(0))
+    }
+
+    /// The number of the newest event that can be seen; 0 before the first.
+    pub fn last_event_number(&mut self, owner: Owner) -> Result<i64, StoreError> {
+        let last = self.optional(LAST, &owned_by(owner), |row| row.get(0))?;
+        Ok(last.unwrap_or(0))
+    }
+
+    /// The number of the oldest event that is still kept.
+    pub fn oldest_event_number(&mut self, owner: Owner) -> Result<Option<i64>, StoreError> {
+        self.optional(OLDEST, &owned_by(owner), |row| row.get(0))
+    }
+
+    /// Up to `limit` events before that number, newest first.
+    pub fn events_before(
+        &mut self,
+        owner: Owner,
+        filter: EventFilter,
+        before: i64,
+        limit: i64,
+    ) -> Result<Vec<Event>, StoreError> {
+        let mut values = owned_by(owner);
+        values.extend([before.into(), limit.into()]);
+        match filter {
+            EventFilter {
+                task: None,
+                event_type: None,
+            } => self.all(BEFORE, &values, read),
+            EventFilter {
+                task: None,
+                event_type: Some(event_type),
+            } => {
+                values.push(event_type.as_str().into());
+                self.all(BEFORE_OF_TYPE, &values, read)
+            }
+            // A task has few events: what is of another type is left out afterwards.
+            EventFilter {
+                task: Some(task),
+                event_type,
+            } => {
+                values[3] = i64::MAX.into();
+                values.push(task.to_string().into());
+                let mut events = self.all(BEFORE_OF_TASK, &values, read)?;
+                events.retain(|event| event_type.is_none_or(|wanted| wanted == event.event_type));
+                events.truncate(usize::try_from(limit).unwrap_or(0));
+                Ok(events)
+            }
+        }
+    }
+
+    /// Up to `limit` events after that number, oldest first.
+    pub fn events_after(
+        &mut self,
+        owner: Owner,
+        after: i64,
+        limit: i64,
+    ) -> Result<Vec<Event>, StoreError> {
+        let mut values = owned_by(owner);
+        values.extend([after.into(), limit.into()]);
+        self.all(AFTER, &values, read)
+    }
+
+    /// Forgets up to `limit` events from before that moment; tells how many. Ids begin with their
+    /// moment, so the oldest are found by id.
+    pub fn prune_events(&mut self, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
+        let first_kept = EventId::new(before, &[0; 10]).to_string();
+        self.execute(PRUNE, &[first_kept.into(), limit.into()])
+    }
+}
+
+fn one(owner: Owner, id: EventId) -> [crate::store::Value<'static>; 3] {
+    [
+        id.to_string().into(),
+        owner.account.to_string().into(),
+        owner.environment.as_str().into(),
+    ]
+}
+
+fn read(row: &Row<'_>) -> Result<Event, StoreError> {
+    let task: Option<String> = row.get(3)?;
+    Ok(Event {
+        id: row.parse(0, EventId::parse)?,
+        number: row.get(1)?,
+        event_type: row.parse(2, EventType::parse)?,
+        task: task.as_deref().and_then(TaskId::parse),
+        data: row.get(4)?,
+        created_at: row.get(5)?,
+    })
+}

@@ -1,0 +1,7 @@
+//! Money: the ledger, payments, and the tables of the sandbox.
+
+pub(super) mod ledger;
+pub(super) mod payment_methods;
+pub(super) mod payments;
+pub(super) mod processor_events;
+pub(super) mod sandbox;

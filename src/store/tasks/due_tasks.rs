@@ -1,0 +1,59 @@
+//! Live tasks to which the clock has something to do. Found by indexes that hold no task that is over.
+
+use std::collections::HashSet;
+
+use crate::domain::{Owner, Status, Task, TaskId, Timestamp, Windows};
+use crate::store::{StoreError, Tx};
+
+crate::store::statements! {
+    /// The lists of statuses are those of the partial indexes, word by word.
+    IN_STATUS = "SELECT id FROM tasks WHERE environment = 'live'
+            AND status IN ('pending', 'assigned', 'in_progress', 'proof_submitted',
+                'proof_rejected', 'disputed')
+            AND status = ?1 AND status_since <= ?2
+        ORDER BY status_since LIMIT ?3";
+    OVERDUE = "SELECT id FROM tasks WHERE environment = 'live'
+            AND status IN ('pending', 'funded', 'posted', 'assigned', 'in_progress',
+                'proof_rejected')
+            AND deadline <= ?1
+        ORDER BY deadline LIMIT ?2";
+    OPEN_TOO_LONG = "SELECT id FROM tasks WHERE environment = 'live' AND deadline IS NULL
+            AND status IN ('funded', 'posted', 'assigned', 'in_progress', 'proof_rejected')
+            AND funded_at <= ?1
+        ORDER BY funded_at LIMIT ?2";
+}
+
+impl Tx<'_> {
+    /// Some of the live tasks whose time has come, up to `limit` for each reason.
+    pub fn due_tasks(
+        &mut self,
+        windows: &Windows,
+        now: Timestamp,
+        limit: i64,
+    ) -> Result<Vec<TaskId>, StoreError> {
+        let mut found = Vec::new();
+        for status in Status::ALL {
+            if let Some((window, _)) = windows.in_status(*status) {
+                let since = now.minus(window);
+                let values = [status.as_str().into(), since.into(), limit.into()];
+                found.extend(self.all(IN_STATUS, &values, |row| row.parse(0, TaskId::parse))?);
+            }
+        }
+        let values = [now.into(), limit.into()];
+        found.extend(self.all(OVERDUE, &values, |row| row.parse(0, TaskId::parse))?);
+        let values = [now.minus(windows.open).into(), limit.into()];
+        found.extend(self.all(OPEN_TOO_LONG, &values, |row| row.parse(0, TaskId::parse))?);
+        let mut seen = HashSet::new();
+        found.retain(|id| seen.insert(*id));
+        Ok(found)
+    }
+
+    /// All tasks of an owner that are not over.
+    pub fn open_tasks(&mut self, owner: Owner) -> Result<Vec<Task>, StoreError> {
+        let mut found = Vec::new();
+        for status in Status::ALL.iter().filter(|status| !status.is_final()) {
+            found.extend(self.tasks_in_status(owner, *status)?);
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,224 @@
+//! Turns files that have arrived into kept proofs and rows: all of a submission, or nothing.
+
+use bytes::Bytes;
+
+use crate::ambient::{self, Clock};
+use crate::domain::geo::Point;
+use crate::domain::{
+    Embedded, FieldError, Proof, ProofFile, ProofId, ProofType, Submission, SubmittedFile,
+    Timestamp,
+};
+use crate::files::{FileKey, Files, FilesError, Received, Shelf, StoredFile};
+use crate::media::{self, InspectError, Inspected};
+use crate::store::{Store, Tx};
+use crate::usecases::UseCaseError;
+
+/// Why nothing was submitted.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmissionError {
+    #[error("a file is not what it should be")]
+    Invalid(Vec<FieldError>),
+    #[error(transparent)]
+    Files(#[from] FilesError),
+    #[error(transparent)]
+    UseCase(#[from] UseCaseError),
+}
+
+/// What a submission says beside its files.
+#[derive(Clone, Debug)]
+pub struct SubmissionDetails {
+    pub gps: Option<Point>,
+    pub accuracy_meters: Option<f64>,
+    pub device_info: String,
+    pub submission_id: Option<String>,
+}
+
+impl SubmissionDetails {
+    pub fn with(self, files: Vec<SubmittedFile>) -> Submission {
+        Submission {
+            gps: self.gps,
+            accuracy_meters: self.accuracy_meters,
+            device_info: self.device_info,
+            submission_id: self.submission_id,
+            files,
+        }
+    }
+}
+
+/// Files that are stored, but that no row names yet. Whoever does not need them discards them.
+#[derive(Default)]
+pub struct StoredFiles {
+    keys: Vec<FileKey>,
+    pub files: Vec<SubmittedFile>,
+}
+
+/// Takes submissions. Cheap to clone.
+#[derive(Clone)]
+pub struct Submissions {
+    store: Store,
+    files: Files,
+    clock: Clock,
+}
+
+impl Submissions {
+    pub fn new(store: Store, files: Files, clock: Clock) -> Self {
+        Self {
+            store,
+            files,
+            clock,
+        }
+    }
+
+    /// Inspects every file before any is stored, then stores them all.
+    pub async fn store_all(
+        &self,
+        files: Vec<(ProofType, Received)>,
+    ) -> Result<StoredFiles, SubmissionError> {
+        let mut inspected = Vec::new();
+        let mut errors = Vec::new();
+        for (proof_type, received) in files {
+            match inspect(proof_type, received).await? {
+                Ok(file) => inspected.push(file),
+                Err(message) => errors.push(FieldError::new(proof_type.as_str(), message)),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(SubmissionError::Invalid(errors));
+        }
+        let mut stored = StoredFiles::default();
+        for file in inspected {
+            if let Err(error) = self.store_one(&mut stored, file).await {
+                self.discard(&stored).await;
+                return Err(error);
+            }
+        }
+        Ok(stored)
+    }
+
+    /// Stores the original and, for a picture, the copy without metadata that is shown to others.
+    async fn store_one(
+        &self,
+        stored: &mut StoredFiles,
+        file: InspectedFile,
+    ) -> Result<(), SubmissionError> {
+        let (now, content_type) = (self.clock.now(), file.inspected.content_type);
+        let id = ProofId::new(now, &ambient::random());
+        let key = FileKey::new(Shelf::Proofs, id.as_u128());
+        let original_key = match file.stripped {
+            None => key,
+            Some(_) => {
+                let id = ProofId::new(now, &ambient::random());
+                FileKey::new(Shelf::Proofs, id.as_u128())
+            }
+        };
+        stored.keys.push(original_key);
+        let original = self.files.keep(file.received, original_key, content_type);
+        let original = original.await?;
+        let mut shown: StoredFile = original.clone();
+        if let Some(bytes) = file.stripped {
+            stored.keys.push(key);
+            let put = self.files.put(key, Bytes::from(bytes), content_type, now);
+            shown = put.await?;
+        }
+        stored.files.push(SubmittedFile {
+            id,
+            proof_type: file.proof_type,
+            file: ProofFile {
+                key: shown.key.to_string(),
+                original_key: original.key.to_string(),
+                content_type: content_type.to_owned(),
+                size_bytes: shown.size as i64,
+                sha256: original.sha256,
+            },
+            embedded: embedded(&file.inspected),
+        });
+        Ok(())
+    }
+
+    pub async fn discard(&self, stored: &StoredFiles) {
+        for key in &stored.keys {
+            if let Err(error) = self.files.delete(*key).await {
+                tracing::warn!(%error, %key, "cannot delete a file; the sweep will");
+            }
+        }
+    }
+
+    /// Records a submission whose files are stored. `record` also says whether it used the files: a
+    /// submission that was sent again does not.
+    pub async fn record<F>(
+        &self,
+        details: SubmissionDetails,
+        stored: StoredFiles,
+        mut record: F,
+    ) -> Result<Vec<Proof>, SubmissionError>
+    where
+        F: FnMut(&mut Tx<'_>, &Submission, Timestamp) -> Result<(Vec<Proof>, bool), UseCaseError>
+            + Send
+            + 'static,
+    {
+        let submission = details.with(stored.files.clone());
+        let clock = self.clock.clone();
+        let work = move |tx: &mut Tx<'_>| record(tx, &submission, clock.now());
+        match self.store.write(work).await {
+            Ok((proofs, true)) => Ok(proofs),
+            Ok((proofs, false)) => {
+                self.discard(&stored).await;
+                Ok(proofs)
+            }
+            Err(error) => {
+                // A commit that was cut off may have been kept: the sweep finds out.
+                if !matches!(error, UseCaseError::Store(_)) {
+                    self.discard(&stored).await;
+                }
+                Err(error.into())
+            }
+        }
+    }
+}
+
+/// A file that is what it should be.
+pub struct InspectedFile {
+    proof_type: ProofType,
+    pub received: Received,
+    pub inspected: Inspected,
+    /// The picture without metadata. A video is shown as it is.
+    stripped: Option<Vec<u8>>,
+}
+
+/// Inspects a file on a blocking thread; the inner error says what is wrong with it.
+pub async fn inspect(
+    proof_type: ProofType,
+    received: Received,
+) -> Result<Result<InspectedFile, String>, FilesError> {
+    let inspecting = move || {
+        let inspected = media::inspect(received.path(), proof_type)?;
+        let mut stripped = None;
+        if proof_type != ProofType::Video {
+            let mut bytes = Vec::new();
+            media::strip(received.path(), &mut bytes, inspected.content_type)?;
+            stripped = Some(bytes);
+        }
+        Ok(InspectedFile {
+            proof_type,
+            received,
+            inspected,
+            stripped,
+        })
+    };
+    let inspected = tokio::task::spawn_blocking(inspecting).await;
+    match inspected.map_err(|error| FilesError::Unavailable(error.to_string()))? {
+        Ok(file) => Ok(Ok(file)),
+        Err(InspectError::Rejected(why)) => Ok(Err(why.to_string())),
+        Err(InspectError::Unreadable(error)) => Err(FilesError::Unavailable(error.to_string())),
+    }
+}
+
+fn embedded(inspected: &Inspected) -> Embedded {
+    let exif = inspected.exif;
+    Embedded {
+        taken_at: exif.taken_at,
+        taken_at_is_local: exif.taken_at.is_some() && !exif.has_offset,
+        place: Point::from_pair(exif.latitude, exif.longitude),
+        perceptual_hash: inspected.perceptual_hash.map(u64::cast_signed),
+    }
+}

@@ -1,0 +1,59 @@
+//! Opens an account with one live and one test key.
+
+use serde_json::json;
+
+use crate::ambient;
+use crate::domain::{
+    Account, AccountId, Actor, ApiKeyId, Environment, NewAccount, NewApiKey, Timestamp,
+};
+use crate::store::Tx;
+use crate::usecases::UseCaseError;
+use crate::usecases::accounts::create_api_key::IssuedKey;
+use crate::usecases::admin::audit;
+
+#[derive(Clone, Debug)]
+pub struct OpenedAccount {
+    pub account: Account,
+    pub live_key: IssuedKey,
+    pub test_key: IssuedKey,
+}
+
+impl OpenedAccount {
+    pub fn new(new: &NewAccount, now: Timestamp) -> Self {
+        let account = new.open(AccountId::new(now, &ambient::random()), now);
+        let key = |environment: Environment| {
+            let new = NewApiKey {
+                name: format!("First {environment} key"),
+                environment,
+            };
+            let id = ApiKeyId::new(now, &ambient::random());
+            IssuedKey::new(account.id, &new, id, &ambient::random(), now)
+        };
+        Self {
+            live_key: key(Environment::Live),
+            test_key: key(Environment::Test),
+            account,
+        }
+    }
+}
+
+pub fn create_account(
+    tx: &mut Tx<'_>,
+    opened: &OpenedAccount,
+    by: &Actor,
+) -> Result<(), UseCaseError> {
+    let account = &opened.account;
+    if !tx.insert_account(account)? {
+        return Err(UseCaseError::EmailTaken);
+    }
+    let keys = [&opened.live_key, &opened.test_key];
+    for key in keys {
+        tx.insert_api_key(&key.record, &key.secret.hash())?;
+    }
+    let details = json!({
+        "tier": account.tier,
+        "api_keys": keys.map(|key| key.record.id.to_string()),
+    });
+    let (id, now) = (account.id.to_string(), account.created_at);
+    audit(tx, by, "account.created", "account", &id, details, now)
+}

@@ -1,0 +1,49 @@
+//! Makes an API key. The key itself is in the answer and nowhere else, ever.
+
+use serde_json::json;
+
+use crate::domain::{AccountId, Actor, ApiKey, ApiKeyId, NewApiKey, Secret, Timestamp};
+use crate::store::Tx;
+use crate::usecases::UseCaseError;
+use crate::usecases::admin::audit;
+
+/// A key record together with the key, which is about to be handed out.
+#[derive(Clone, Debug)]
+pub struct IssuedKey {
+    pub record: ApiKey,
+    pub secret: Secret,
+}
+
+impl IssuedKey {
+    pub fn new(
+        account: AccountId,
+        new: &NewApiKey,
+        id: ApiKeyId,
+        random: &[u8; 32],
+        now: Timestamp,
+    ) -> Self {
+        let secret = Secret::api_key(new.environment, random);
+        let record = ApiKey {
+            id,
+            account,
+            name: new.name.clone(),
+            key_prefix: secret.shown_prefix().to_owned(),
+            environment: new.environment,
+            last_used_at: None,
+            revoked_at: None,
+            created_at: now,
+        };
+        Self { record, secret }
+    }
+}
+
+pub fn create_api_key(tx: &mut Tx<'_>, key: &IssuedKey, by: &Actor) -> Result<(), UseCaseError> {
+    let record = &key.record;
+    tx.insert_api_key(record, &key.secret.hash())?;
+    let details = json!({
+        "account_id": record.account.to_string(),
+        "environment": record.environment,
+    });
+    let (id, now) = (record.id.to_string(), record.created_at);
+    audit(tx, by, "api_key.created", "api_key", &id, details, now)
+}

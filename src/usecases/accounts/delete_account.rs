@@ -1,0 +1,65 @@
+//! An account is deleted: nothing of it may be open. What is left of it is erased later.
+
+use serde_json::json;
+
+use crate::domain::accounts::{ERASED_AFTER, freed_email};
+use crate::domain::{
+    Account, AccountId, AccountStatus, Actor, Environment, JobKind, JobName, Owner, Timestamp,
+};
+use crate::store::Tx;
+use crate::usecases::UseCaseError;
+use crate::usecases::accounts::suspend_account::{held, refuse};
+use crate::usecases::admin::audit;
+use crate::usecases::webhooks::drop_webhook;
+
+/// Its keys are dead and its e-mail address is free at once.
+pub fn delete_account(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Account, UseCaseError> {
+    let mut account = held(tx, account)?;
+    if account.status == AccountStatus::Deleted {
+        return refuse(&account, "be deleted");
+    }
+    let owners = [Environment::Live, Environment::Test].map(|environment| Owner {
+        account: account.id,
+        environment,
+    });
+    nothing_open(tx, owners)?;
+    for owner in owners {
+        tx.close_totals(owner)?;
+        tx.delete_payment_method(owner)?;
+    }
+    tx.delete_account(&account, now)?;
+    tx.revoke_api_keys(account.id, now)?;
+    drop_webhook(tx, account.id, now)?;
+    let erase = JobName::new(JobKind::EraseAccount, account.id);
+    tx.add_job_at(&erase, now.plus(ERASED_AFTER), now)?;
+    account.email = freed_email(account.id);
+    account.status = AccountStatus::Deleted;
+    account.updated_at = now;
+    (account.webhook_url, account.webhook_events) = (None, Vec::new());
+    let id = account.id.to_string();
+    audit(tx, by, "account.deleted", "account", &id, json!({}), now)?;
+    Ok(account)
+}
+
+/// The totals are held, so what they say stays true until the account is gone.
+fn nothing_open(tx: &mut Tx<'_>, owners: [Owner; 2]) -> Result<(), UseCaseError> {
+    let mut open = 0;
+    for owner in owners {
+        open += tx.task_counts(owner)?.open();
+    }
+    if open > 0 {
+        return Err(UseCaseError::TasksOpen { open });
+    }
+    // Simulated money goes nowhere.
+    for owner in owners {
+        if owner.environment == Environment::Live && tx.money_is_owed(owner)? {
+            return Err(UseCaseError::MoneyOwed);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! A while after its deletion, what is left of an account is erased: some tasks at a time, then all
+//! else. Each step may be done again, and `erased_at` is set by the last.
+
+use serde_json::json;
+
+use crate::domain::{AccountId, Actor, Environment, JobKind, JobName, Owner, TaskId, Timestamp};
+use crate::store::{StoreError, Tx};
+use crate::usecases::UseCaseError;
+use crate::usecases::admin::audit;
+
+/// How many tasks are erased in one transaction.
+const TASKS_PAGE: i64 = 50;
+/// How many events, deliveries and such.
+const TRACES_PAGE: i64 = 500;
+
+/// What notices say of a task stands in their occasions.
+const OCCASIONS_OF_TASK: [&str; 5] = ["assigned", "rejected", "bounty", "payout", "payment_failed"];
+
+/// What a job erases.
+pub enum ErasedPage {
+    Tasks {
+        /// The keys of the files that belong to these tasks.
+        files: Vec<String>,
+        page: TasksPage,
+    },
+    /// All tasks are erased.
+    Rest(AccountId),
+}
+
+#[derive(Clone, Debug)]
+pub struct TasksPage {
+    place: Place,
+    tasks: Vec<(TaskId, i64)>,
+}
+
+/// How far the erasure of an account is: up to a task of an environment.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    owner: Owner,
+    after: i64,
+}
+
+impl Place {
+    /// The subject of a job: the account alone at the beginning.
+    fn parse(subject: &str) -> Option<Self> {
+        let mut parts = subject.split('/');
+        let account = AccountId::parse(parts.next()?)?;
+        let (environment, after) = match (parts.next(), parts.next()) {
+            (None, None) => (Environment::Live, 0),
+            (Some(environment), Some(after)) => {
+                (Environment::parse(environment)?, after.parse().ok()?)
+            }
+            _ => return None,
+        };
+        let owner = Owner {
+            account,
+            environment,
+        };
+        Some(Self { owner, after })
+    }
+
+    fn subject(self) -> String {
+        let Owner {
+            account,
+            environment,
+        } = self.owner;
+        format!("{account}/{environment}/{}", self.after)
+    }
+
+    /// After all tasks of an environment come those of the other.
+    fn next(self, last: Option<i64>) -> Self {
+        match last {
+            Some(after) => Self { after, ..self },
+            None => Self {
+                owner: Owner {
+                    environment: Environment::Test,
+                    ..self.owner
+                },
+                after: 0,
+            },
+        }
+    }
+}
+
+/// What is to be erased next.
+pub fn page_to_erase(tx: &mut Tx<'_>, subject: &str) -> Result<ErasedPage, UseCaseError> {
+    let place = Place::parse(subject)
+        .ok_or_else(|| StoreError::Failed("the subject is no account and place".into()))?;
+    let tasks = tx.tasks_to_erase(place.owner, place.after, TASKS_PAGE)?;
+    if tasks.is_empty() && place.owner.environment == Environment::Test {
+        return Ok(ErasedPage::Rest(place.owner.account));
+    }
+    let mut files = Vec::new();
+    for (task, _) in &tasks {
+        files.extend(tx.files_of_task(*task)?);
+    }
+    let page = TasksPage { place, tasks };
+    Ok(ErasedPage::Tasks { files, page })
+}
+
+/// Erases tasks whose files are gone, and leaves a job for the next.
+pub fn erase_page(tx: &mut Tx<'_>, page: &TasksPage, now: Timestamp) -> Result<(), UseCaseError> {
+    for (task, _) in &page.tasks {
+        tx.erase_task(*task)?;
+        for kind in OCCASIONS_OF_TASK {
+            tx.drop_notifications_of(&format!("{kind}:{task}"))?;
+        }
+    }
+    let last = page.tasks.last().map(|(_, number)| *number);
+    let next = page.place.next(last);
+    Ok(tx.add_job(&JobName::new(JobKind::EraseAccount, next.subject()), now)?)
+}
+
+/// Forgets some of what was told to the account; tells whether there may be more.
+pub fn erase_traces(tx: &mut Tx<'_>, account: AccountId) -> Result<bool, UseCaseError> {
+    Ok(tx.drop_traces(account, TRACES_PAGE)?)
+}
+
+/// The end of it.
+pub fn erase_account(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    if tx.erase_account(account, now)? {
+        let (by, id) = (Actor::CLOCK, account.to_string());
+        audit(tx, &by, "account.erased", "account", &id, json!({}), now)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_as_it_is_written() {
+        let id = "019a8574c1f07c2e9d1b3a5f60718293";
+        let begin = Place::parse(id).unwrap();
+        assert_eq!(begin.subject(), format!("{id}/live/0"));
+        assert_eq!(begin.next(Some(7)).subject(), format!("{id}/live/7"));
+        let test = begin.next(None);
+        assert_eq!(test.subject(), format!("{id}/test/0"));
+        assert_eq!(
+            Place::parse(&test.subject()).unwrap().subject(),
+            test.subject()
+        );
+        for bad in [
+            "",
+            "x",
+            "x/live/0",
+            &format!("{id}/live"),
+            &format!("{id}/else/0"),
+        ] {
+            assert!(Place::parse(bad).is_none(), "{bad}");
+        }
+    }
+}

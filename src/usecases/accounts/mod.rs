@@ -1,0 +1,21 @@
+//! Developers' accounts and their API keys.
+
+pub(super) mod authenticate;
+pub(super) mod create_account;
+pub(super) mod create_api_key;
+pub(super) mod delete_account;
+pub(super) mod erase_account;
+pub(super) mod revoke_api_key;
+pub(super) mod set_tier;
+pub(super) mod suspend_account;
+
+pub use authenticate::authenticate;
+pub use create_account::{OpenedAccount, create_account};
+pub use create_api_key::{IssuedKey, create_api_key};
+pub use delete_account::delete_account;
+pub use erase_account::{
+    ErasedPage, TasksPage, erase_account, erase_page, erase_traces, page_to_erase,
+};
+pub use revoke_api_key::revoke_api_key;
+pub use set_tier::set_tier;
+pub use suspend_account::{restore_account, show_posted_tasks, suspend_account};

@@ -1,0 +1,126 @@
+//! An account is suspended: its keys are refused and its posted tasks hidden, while what workers have
+//! begun goes on. And it is restored.
+
+use serde_json::json;
+
+use crate::ambient;
+use crate::domain::accounts::api_key::hex;
+use crate::domain::{
+    Account, AccountId, AccountStatus, Actor, Environment, JobKind, JobName, Owner, Timestamp,
+};
+use crate::store::{StoreError, Tx};
+use crate::usecases::UseCaseError;
+use crate::usecases::admin::audit;
+
+/// How many posted tasks are shown or hidden in one transaction.
+const PAGE: i64 = 200;
+
+pub fn suspend_account(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Account, UseCaseError> {
+    let account = held(tx, account)?;
+    if account.status != AccountStatus::Active {
+        return refuse(&account, "be suspended");
+    }
+    let account = set(tx, account, AccountStatus::Suspended, now)?;
+    let id = account.id.to_string();
+    audit(tx, by, "account.suspended", "account", &id, json!({}), now)?;
+    Ok(account)
+}
+
+pub fn restore_account(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Account, UseCaseError> {
+    let account = held(tx, account)?;
+    if account.status != AccountStatus::Suspended {
+        return refuse(&account, "be restored");
+    }
+    let account = set(tx, account, AccountStatus::Active, now)?;
+    let id = account.id.to_string();
+    audit(tx, by, "account.restored", "account", &id, json!({}), now)?;
+    Ok(account)
+}
+
+/// The account with its totals, which every move of its tasks holds: whoever posts or accepts a task
+/// meanwhile waits, and then sees what the account has become.
+pub(in crate::usecases) fn held(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+) -> Result<Account, UseCaseError> {
+    for environment in Environment::ALL {
+        tx.hold_totals(Owner {
+            account,
+            environment: *environment,
+        })?;
+    }
+    tx.account_to_change(account)?
+        .ok_or(UseCaseError::AccountNotFound)
+}
+
+pub(in crate::usecases) fn refuse<T>(
+    account: &Account,
+    what: &'static str,
+) -> Result<T, UseCaseError> {
+    Err(UseCaseError::InvalidAccountState {
+        status: account.status,
+        what,
+    })
+}
+
+fn set(
+    tx: &mut Tx<'_>,
+    mut account: Account,
+    status: AccountStatus,
+    now: Timestamp,
+) -> Result<Account, UseCaseError> {
+    tx.set_account_status(&account, status, now)?;
+    account.status = status;
+    account.updated_at = now;
+    // Each change has a job of its own, which begins after it: one of an earlier change may be half
+    // through the tasks by now. There may be very many tasks, so this transaction does not touch them.
+    let mark = hex(&ambient::random::<8>());
+    let name = JobName::new(JobKind::ShowTasks, subject(account.id, &mark, 0));
+    tx.add_job(&name, now)?;
+    Ok(account)
+}
+
+fn subject(account: AccountId, mark: &str, after: i64) -> String {
+    format!("{account}/{mark}/{after}")
+}
+
+/// Shows or hides the next posted tasks of an account, as its status is now; leaves a job for the rest.
+pub fn show_posted_tasks(tx: &mut Tx<'_>, job: &str, now: Timestamp) -> Result<(), UseCaseError> {
+    let (account, mark, after) = parse(job)
+        .ok_or_else(|| StoreError::Failed("the subject is no account, mark and number".into()))?;
+    let owner = Owner {
+        account,
+        environment: Environment::Live,
+    };
+    tx.hold_totals(owner)?;
+    let shown = tx.account_is_active(account)?;
+    let page = tx.posted_tasks_of(owner, after, PAGE)?;
+    for (_, task) in &page {
+        if shown {
+            tx.post_task(task)?;
+        } else {
+            tx.withdraw_task(task.id)?;
+        }
+    }
+    if let Some((last, _)) = page.last().filter(|_| page.len() as i64 == PAGE) {
+        let rest = JobName::new(JobKind::ShowTasks, subject(account, mark, *last));
+        tx.add_job(&rest, now)?;
+    }
+    Ok(())
+}
+
+fn parse(job: &str) -> Option<(AccountId, &str, i64)> {
+    let (account, rest) = job.split_once('/')?;
+    let (mark, after) = rest.split_once('/')?;
+    Some((AccountId::parse(account)?, mark, after.parse().ok()?))
+}

@@ -1,0 +1,82 @@
+//! Work that was given up: tried once more, or, for a payout, never again.
+
+use serde_json::json;
+
+use crate::domain::{Actor, Entry, JobKind, JobName, QueueKind, Task, TaskId, Timestamp};
+use crate::store::{ListedJob, Tx};
+use crate::usecases::UseCaseError;
+use crate::usecases::admin::{audit, review_queue};
+
+/// Makes a dead job due again. A payout leaves the queue with it.
+pub fn retry_job(
+    tx: &mut Tx<'_>,
+    name: &JobName,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<ListedJob, UseCaseError> {
+    let payout = name.kind == JobKind::Transfer;
+    let item = match payout {
+        true => review_queue::decidable_item(tx, QueueKind::FailedPayout, &name.subject, by, now)?,
+        false => None,
+    };
+    if !tx.retry_job(name, now)? {
+        return Err(UseCaseError::JobNotFound);
+    }
+    if let Some(item) = item {
+        review_queue::close(tx, &item, None, by, now)?;
+    }
+    let job = tx.job(name)?.ok_or(UseCaseError::JobNotFound)?;
+    let (action, subject, id) = match payout {
+        true => ("payout.retried", "task", name.subject.clone()),
+        false => ("job.retried", "job", name.to_string()),
+    };
+    audit(tx, by, action, subject, &id, json!({}), now)?;
+    Ok(job)
+}
+
+/// A transfer that was given up is tried once more.
+pub fn retry_payout(
+    tx: &mut Tx<'_>,
+    id: TaskId,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Task, UseCaseError> {
+    let task = tx
+        .any_task_to_change(id)?
+        .ok_or(UseCaseError::TaskNotFound)?;
+    match retry_job(tx, &transfer(id), by, now) {
+        Err(UseCaseError::JobNotFound) => Err(UseCaseError::PayoutNotFailed),
+        Err(refusal) => Err(refusal),
+        Ok(_) => Ok(task),
+    }
+}
+
+/// A transfer that was given up will never be made: what is owed becomes the platform's. Only a dead
+/// job is dropped: one that lives may be about to move the money.
+pub fn write_off_payout(
+    tx: &mut Tx<'_>,
+    id: TaskId,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Task, UseCaseError> {
+    let task = tx
+        .any_task_to_change(id)?
+        .ok_or(UseCaseError::TaskNotFound)?;
+    let subject = id.to_string();
+    let item = review_queue::decidable_item(tx, QueueKind::FailedPayout, &subject, by, now)?;
+    let cents = tx.ledger_of_task(id)?.owed_payout_cents();
+    if cents <= 0 || !tx.drop_dead_job(&transfer(id))? {
+        return Err(UseCaseError::PayoutNotFailed);
+    }
+    tx.post(&Entry::write_off(&task, cents, now))?;
+    if let Some(item) = item {
+        review_queue::close(tx, &item, None, by, now)?;
+    }
+    let details = json!({"amount_cents": cents});
+    audit(tx, by, "payout.written_off", "task", &subject, details, now)?;
+    Ok(task)
+}
+
+fn transfer(id: TaskId) -> JobName {
+    JobName::new(JobKind::Transfer, id)
+}

@@ -1,0 +1,140 @@
+//! Admins share a queue: who works on an item has it to themselves for a while.
+
+use serde_json::json;
+
+use crate::domain::admin::CLAIM_TIME;
+use crate::domain::{Actor, AdminKeyId, QueueItem, QueueItemId, QueueKind, QueueStatus, Timestamp};
+use crate::store::Tx;
+use crate::usecases::UseCaseError;
+use crate::usecases::admin::audit;
+
+/// Claims an item, or claims it for longer. Of several who try, one gets it.
+pub fn claim_item(
+    tx: &mut Tx<'_>,
+    id: QueueItemId,
+    admin: AdminKeyId,
+    now: Timestamp,
+) -> Result<QueueItem, UseCaseError> {
+    let claimed = tx.claim_queue_item(id, admin, now.plus(CLAIM_TIME), now)?;
+    let item = item(tx, id)?;
+    if !claimed {
+        return Err(match item.status {
+            QueueStatus::Open => UseCaseError::ItemClaimed,
+            QueueStatus::Closed => UseCaseError::ItemClosed,
+        });
+    }
+    record(tx, &Actor::admin(admin), "queue_item.claimed", &item, now)?;
+    Ok(item)
+}
+
+/// Gives an item back. One that this admin does not have stays as it is.
+pub fn release_item(
+    tx: &mut Tx<'_>,
+    id: QueueItemId,
+    admin: AdminKeyId,
+    now: Timestamp,
+) -> Result<QueueItem, UseCaseError> {
+    let held = item(tx, id)?.holder(now);
+    if held.is_some_and(|holder| holder != admin) {
+        return Err(UseCaseError::ItemClaimed);
+    }
+    let released = tx.release_queue_item(id, admin)?;
+    let item = item(tx, id)?;
+    if released {
+        record(tx, &Actor::admin(admin), "queue_item.released", &item, now)?;
+    }
+    Ok(item)
+}
+
+pub fn note_item(
+    tx: &mut Tx<'_>,
+    id: QueueItemId,
+    note: &str,
+    admin: AdminKeyId,
+    now: Timestamp,
+) -> Result<QueueItem, UseCaseError> {
+    item(tx, id)?;
+    tx.note_queue_item(id, note)?;
+    let item = item(tx, id)?;
+    record(tx, &Actor::admin(admin), "queue_item.noted", &item, now)?;
+    Ok(item)
+}
+
+/// A flagged proof has been looked at. Clearing it again changes nothing.
+pub fn clear_item(
+    tx: &mut Tx<'_>,
+    id: QueueItemId,
+    note: Option<&str>,
+    admin: AdminKeyId,
+    now: Timestamp,
+) -> Result<QueueItem, UseCaseError> {
+    let found = item(tx, id)?;
+    // Everything else is decided, not cleared.
+    if found.kind != QueueKind::FlaggedProof {
+        return Err(UseCaseError::ItemNotFound);
+    }
+    let by = Actor::admin(admin);
+    let Some(open) = decidable(Some(found), &by, now)? else {
+        return item(tx, id);
+    };
+    close(tx, &open, note, &by, now)?;
+    let item = item(tx, id)?;
+    record(tx, &by, "queue_item.cleared", &item, now)?;
+    Ok(item)
+}
+
+/// The open item about a subject, if there is one and nobody else works on it.
+pub(in crate::usecases) fn decidable_item(
+    tx: &mut Tx<'_>,
+    kind: QueueKind,
+    subject: &str,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Option<QueueItem>, UseCaseError> {
+    let item = tx.queue_item_of(kind, subject)?;
+    decidable(item, by, now)
+}
+
+fn decidable(
+    item: Option<QueueItem>,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Option<QueueItem>, UseCaseError> {
+    let Some(item) = item.filter(|item| item.status == QueueStatus::Open) else {
+        return Ok(None);
+    };
+    let holder = item.holder(now).map(|holder| holder.to_string());
+    if holder.is_some() && holder != by.id {
+        return Err(UseCaseError::ItemClaimed);
+    }
+    Ok(Some(item))
+}
+
+/// Closes an item that was found to be decidable.
+pub(in crate::usecases) fn close(
+    tx: &mut Tx<'_>,
+    item: &QueueItem,
+    note: Option<&str>,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    Ok(tx.close_queue_item(item.id, note, by.id.as_deref(), now)?)
+}
+
+fn item(tx: &mut Tx<'_>, id: QueueItemId) -> Result<QueueItem, UseCaseError> {
+    tx.queue_item(id)?.ok_or(UseCaseError::ItemNotFound)
+}
+
+fn record(
+    tx: &mut Tx<'_>,
+    by: &Actor,
+    action: &str,
+    item: &QueueItem,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let (id, details) = (
+        item.id.to_string(),
+        json!({"kind": item.kind, "subject_id": item.subject}),
+    );
+    audit(tx, by, action, "queue_item", &id, details, now)
+}

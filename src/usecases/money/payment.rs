@@ -1,0 +1,140 @@
+//! What becomes of the payment of a live task. Each of these may be told any number of times, in any
+//! order: the first one counts.
+
+use crate::ambient;
+use crate::domain::events::notification;
+use crate::domain::{
+    Action, Actor, Entry, JobKind, JobName, NotificationKind, Payment, PaymentFailure,
+    PaymentStatus, QueueItem, QueueItemId, QueueKind, Status, Step, Task, TaskId, Timestamp,
+};
+use crate::store::{StoreError, Tx};
+use crate::usecases::UseCaseError;
+use crate::usecases::events::notify;
+use crate::usecases::tasks::transition;
+
+/// The money is there. The task is posted at once; one that is over already gets its money back.
+pub fn payment_succeeded(tx: &mut Tx<'_>, id: TaskId, now: Timestamp) -> Result<(), UseCaseError> {
+    let (task, payment) = held(tx, id)?;
+    if payment.status == PaymentStatus::Succeeded {
+        return Ok(());
+    }
+    tx.set_payment_status(&payment, PaymentStatus::Succeeded, None, now)?;
+    if task.status == Status::Pending {
+        let funded = transition::make(tx, &task, Action::Pay, &Actor::PROCESSOR.into(), now)?;
+        transition::make(tx, &funded, Action::Publish, &Actor::SERVICE.into(), now)?;
+    } else {
+        tx.post(&Entry::late_payment(&task, payment.amount_cents, now))?;
+        tx.add_job(&JobName::new(JobKind::Refund, id), now)?;
+    }
+    Ok(())
+}
+
+/// The charge was declined: somebody has to pay in another way.
+pub fn payment_failed(
+    tx: &mut Tx<'_>,
+    id: TaskId,
+    failure: &PaymentFailure,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let (task, payment) = held(tx, id)?;
+    let open = [PaymentStatus::Processing, PaymentStatus::RequiresPayment];
+    if !open.contains(&payment.status) {
+        return Ok(());
+    }
+    let status = PaymentStatus::RequiresPayment;
+    tx.set_payment_status(&payment, status, Some(failure), now)?;
+    // Whoever pays by hand sees it on the page; a default method fails behind the developer's back.
+    if payment.method.is_some() && payment.status == PaymentStatus::Processing {
+        let occasion = format!("payment_failed:{id}");
+        let words = notification::payment_failed(&task, failure);
+        let (account, kind) = (payment.account, NotificationKind::PaymentFailed);
+        notify::developer(tx, account, kind, occasion, words, now)?;
+    }
+    Ok(())
+}
+
+/// Nobody can pay any more.
+pub fn payment_cancelled(tx: &mut Tx<'_>, id: TaskId, now: Timestamp) -> Result<(), UseCaseError> {
+    let (_, payment) = held(tx, id)?;
+    if payment.status != PaymentStatus::Succeeded && payment.status != PaymentStatus::Cancelled {
+        let failure = payment.failure.clone();
+        tx.set_payment_status(&payment, PaymentStatus::Cancelled, failure.as_ref(), now)?;
+    }
+    Ok(())
+}
+
+/// The processor has refunded what the developer was owed.
+pub fn refunded(
+    tx: &mut Tx<'_>,
+    id: TaskId,
+    cents: i64,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let task = task(tx, id)?;
+    if tx.ledger_of_task(id)?.owed_refund_cents() == cents {
+        tx.post(&Entry::refund(&task, cents, now))?;
+    }
+    Ok(())
+}
+
+/// The processor has transferred what the worker was owed.
+pub fn transferred(
+    tx: &mut Tx<'_>,
+    id: TaskId,
+    cents: i64,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let task = task(tx, id)?;
+    if tx.ledger_of_task(id)?.owed_payout_cents() == cents {
+        tx.post(&Entry::transfer(&task, cents, now))?;
+        let ledger = tx.ledger_of_task(id)?;
+        let worker = ledger
+            .entry(Step::Settlement)
+            .and_then(|entry| entry.worker);
+        if let Some(worker) = worker {
+            let (kind, occasion) = (NotificationKind::Payout, format!("payout:{id}"));
+            notify::worker(
+                tx,
+                worker,
+                kind,
+                occasion,
+                notification::paid(&task, cents),
+                now,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// A transfer was given up: the money stays on the worker's balance, and somebody has to look.
+pub fn payout_failed(
+    tx: &mut Tx<'_>,
+    id: TaskId,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let worker = tx.any_task(id)?.and_then(|task| task.worker);
+    let item = QueueItemId::new(now, &ambient::random_for_id());
+    tx.add_queue_item(&QueueItem {
+        task: Some(id),
+        worker,
+        note: Some(reason.to_owned()),
+        ..QueueItem::new(item, QueueKind::FailedPayout, id, now)
+    })?;
+    Ok(())
+}
+
+fn held(tx: &mut Tx<'_>, id: TaskId) -> Result<(Task, Payment), UseCaseError> {
+    let task = task(tx, id)?;
+    let payment = tx.payment(id)?.ok_or_else(|| missing("payment", id))?;
+    Ok((task, payment))
+}
+
+fn task(tx: &mut Tx<'_>, id: TaskId) -> Result<Task, UseCaseError> {
+    let task = tx.any_task_to_change(id)?;
+    Ok(task.ok_or_else(|| missing("task", id))?)
+}
+
+fn missing(what: &str, id: TaskId) -> StoreError {
+    StoreError::Failed(format!("there is no {what} {id}"))
+}

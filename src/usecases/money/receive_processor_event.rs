@@ -1,0 +1,55 @@
+//! The processor tells something. Each notice is handled once, and in any order.
+
+use crate::domain::{JobKind, JobName, ProcessorName, TaskId, Timestamp};
+use crate::payments::{ProcessorEvent, ProcessorEventKind, sandbox};
+use crate::store::Tx;
+use crate::usecases::UseCaseError;
+use crate::usecases::money::payment::{payment_cancelled, payment_failed, payment_succeeded};
+use crate::usecases::workers::payout_account::payout_account_changed;
+
+pub fn receive_processor_event(
+    tx: &mut Tx<'_>,
+    from: ProcessorName,
+    notice: &ProcessorEvent,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    if !tx.record_processor_event(from, &notice.id, now)? {
+        return Ok(());
+    }
+    // A payment that we do not know is somebody else's: the processor may serve others as well.
+    let mut task = |payment: &str| -> Result<Option<TaskId>, UseCaseError> {
+        Ok(tx.task_of_payment(from, payment)?)
+    };
+    match &notice.kind {
+        ProcessorEventKind::PaymentSucceeded { payment } => match task(payment)? {
+            Some(task) => payment_succeeded(tx, task, now),
+            None => Ok(()),
+        },
+        ProcessorEventKind::PaymentFailed { payment, failure } => match task(payment)? {
+            Some(task) => payment_failed(tx, task, failure, now),
+            None => Ok(()),
+        },
+        ProcessorEventKind::PaymentCancelled { payment } => match task(payment)? {
+            Some(task) => payment_cancelled(tx, task, now),
+            None => Ok(()),
+        },
+        ProcessorEventKind::PayoutAccountChanged {
+            payout_account,
+            ready,
+        } => payout_account_changed(tx, from, payout_account, *ready, now),
+        ProcessorEventKind::Other => Ok(()),
+    }
+}
+
+/// Takes a notice that the embedded processor has left for us, and the job to take it.
+pub fn receive_sandbox_event(
+    tx: &mut Tx<'_>,
+    id: &str,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    if let Some(notice) = tx.sandbox_event(id)? {
+        receive_processor_event(tx, ProcessorName::Sandbox, &sandbox::news(&notice), now)?;
+        tx.drop_sandbox_event(id)?;
+    }
+    Ok(tx.drop_job(&JobName::new(JobKind::SandboxEvent, id))?)
+}

@@ -1,0 +1,469 @@
+//! Recomputes everything from the journal and compares: balances, tasks, payments, the processor.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use crate::domain::{
+    Book, Entry, Environment, JobKind, JobName, Owner, Payment, PaymentStatus, Postings,
+    ProcessorName, Status, Step, TaskId, TaskLedger, Timestamp, WorkerId,
+};
+use crate::payments::{Movement, Processor, ProcessorError};
+use crate::store::{Store, StoreError, TaskMoney, Tx};
+
+const AT_ONCE: i64 = 1_000;
+/// More than this many differences are counted, not told.
+const MAX_TOLD: usize = 1_000;
+/// How long the notice of a payment may take before its absence is a difference.
+const NOTICE_GRACE: Duration = Duration::from_secs(15 * 60);
+
+#[derive(Clone, Debug, Default)]
+pub struct LedgerReport {
+    pub tasks: u64,
+    pub entries: u64,
+    /// The balance of each book, by environment.
+    pub balances: Vec<(Environment, Book, i64)>,
+    /// Movements that the processor has made and a job or a notice is about to record.
+    pub in_flight: u64,
+    /// What the ledger still owes: refunds and transfers whose jobs are not done.
+    pub owed: u64,
+    pub differences: Vec<String>,
+    /// Differences beyond those told.
+    pub untold: u64,
+}
+
+impl LedgerReport {
+    pub fn is_right(&self) -> bool {
+        self.differences.is_empty()
+    }
+
+    fn differ(&mut self, what: String) {
+        if self.differences.len() < MAX_TOLD {
+            self.differences.push(what);
+        } else {
+            self.untold += 1;
+        }
+    }
+}
+
+/// The ledger could not be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Processor(#[from] ProcessorError),
+}
+
+/// Reads one moment of the whole database. The processor is asked before and after: whatever it had
+/// done before must be in the ledger, and whatever is in the ledger it must have done after.
+pub async fn verify_ledger(
+    store: &Store,
+    processor: &dyn Processor,
+    now: Timestamp,
+) -> Result<LedgerReport, VerifyError> {
+    let name = processor.name();
+    let before = processor.movements().await?;
+    let (mut report, recorded) = store
+        .snapshot(move |tx| {
+            let mut check = Check::new(name, now);
+            check.tasks(tx)?;
+            check.unrecorded(tx, &before)?;
+            check.developers(tx)?;
+            check.workers(tx)?;
+            check.totals();
+            Ok::<_, StoreError>((check.report, check.recorded))
+        })
+        .await?;
+    let mut made: HashMap<(TaskId, Step), i64> = HashMap::new();
+    for movement in processor.movements().await? {
+        *made.entry((movement.task, movement.step)).or_default() += movement.cents;
+    }
+    for ((task, step), cents) in recorded {
+        let made = made.get(&(task, step)).copied().unwrap_or(0);
+        if made != cents {
+            report.differ(format!(
+                "task {task} has a {step} of {cents}, the processor made one of {made}"
+            ));
+        }
+    }
+    Ok(report)
+}
+
+struct Check {
+    processor: ProcessorName,
+    now: Timestamp,
+    /// What the ledger says the processor has done.
+    recorded: HashMap<(TaskId, Step), i64>,
+    developers: HashMap<Owner, Postings>,
+    workers: HashMap<(WorkerId, Environment), i64>,
+    sums: HashMap<(Environment, Book), i64>,
+    report: LedgerReport,
+}
+
+impl Check {
+    fn new(processor: ProcessorName, now: Timestamp) -> Self {
+        Self {
+            processor,
+            now,
+            recorded: HashMap::new(),
+            developers: HashMap::new(),
+            workers: HashMap::new(),
+            sums: HashMap::new(),
+            report: LedgerReport::default(),
+        }
+    }
+
+    /// Goes through tasks, entries and payments side by side, in the order of the task's id.
+    fn tasks(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        let mut entries = Entries::default();
+        let mut payments = Payments::default();
+        let mut after = None;
+        loop {
+            let page = tx.tasks_money_after(after, AT_ONCE)?;
+            let Some(last) = page.last() else { break };
+            after = Some(last.id);
+            for task in &page {
+                for stray in entries.before(tx, task.id)? {
+                    self.differ(stray.task, "has entries but does not exist");
+                }
+                let ledger = TaskLedger::of(entries.of(tx, task.id)?);
+                let payment = payments.of(tx, task.id)?;
+                self.task(tx, task, &ledger, payment.as_ref())?;
+            }
+        }
+        while let Some(stray) = entries.next(tx)? {
+            self.differ(stray.task, "has entries but does not exist");
+        }
+        Ok(())
+    }
+
+    fn task(
+        &mut self,
+        tx: &mut Tx<'_>,
+        task: &TaskMoney,
+        ledger: &TaskLedger,
+        payment: Option<&Payment>,
+    ) -> Result<(), StoreError> {
+        self.report.tasks += 1;
+        for entry in ledger.entries() {
+            self.entry(task, entry);
+        }
+        self.escrow(task, ledger);
+        match task.owner.environment {
+            Environment::Live => {
+                self.owed(tx, task, ledger)?;
+                self.payment(task, ledger, payment);
+            }
+            Environment::Test => {
+                let sent = [Step::Refund, Step::Transfer, Step::WriteOff]
+                    .iter()
+                    .any(|step| ledger.entry(*step).is_some());
+                if sent || payment.is_some() {
+                    self.differ(task.id, "is a test task but reached a processor");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, task: &TaskMoney, entry: &Entry) {
+        self.report.entries += 1;
+        if !entry.postings.are_balanced() {
+            self.differ(
+                task.id,
+                format!("has a {} that does not balance", entry.step),
+            );
+        }
+        if entry.owner != task.owner {
+            self.differ(task.id, format!("has a {} of another owner", entry.step));
+        }
+        for (book, cents) in entry.postings.by_book() {
+            let sum = (entry.owner.environment, book);
+            *self.sums.entry(sum).or_default() += cents;
+        }
+        let developer = self.developers.entry(entry.owner).or_default();
+        developer.processor_cents += entry.postings.processor_cents;
+        developer.fees_cents += entry.postings.fees_cents;
+        developer.refunds_cents += entry.postings.refunds_cents;
+        if let Some(worker) = entry.worker {
+            let worker = (worker, entry.owner.environment);
+            *self.workers.entry(worker).or_default() += entry.postings.worker_cents;
+        }
+    }
+
+    /// The escrow of a task against its entries and its status.
+    fn escrow(&mut self, task: &TaskMoney, ledger: &TaskLedger) {
+        let escrowed = |entry: &Entry| entry.postings.escrow_cents;
+        let sum: i64 = ledger.entries().iter().map(escrowed).sum();
+        if sum != task.escrow_cents {
+            let kept = task.escrow_cents;
+            self.differ(
+                task.id,
+                format!("keeps an escrow of {kept}, its entries say {sum}"),
+            );
+        }
+        let open = task.status != Status::Pending && !task.status.is_final();
+        let expected = if open { task.budget_cents } else { 0 };
+        if sum != expected {
+            let status = task.status;
+            self.differ(
+                task.id,
+                format!("is {status} with {sum} in escrow, not {expected}"),
+            );
+        }
+        let paid_in = ledger
+            .entry(Step::Payment)
+            .is_some_and(|entry| entry.postings.escrow_cents > 0);
+        let settled = ledger.entry(Step::Settlement).is_some();
+        if settled != (paid_in && task.status.is_final()) {
+            let status = task.status;
+            self.differ(
+                task.id,
+                format!("is {status}, paid: {paid_in}, settled: {settled}"),
+            );
+        }
+        if let Some(settlement) = ledger.entry(Step::Settlement)
+            && settlement.postings.escrow_cents != -task.budget_cents
+        {
+            self.differ(task.id, "was not settled for its budget");
+        }
+    }
+
+    /// What is owed must have a job that will see to it, alive or dead.
+    fn owed(
+        &mut self,
+        tx: &mut Tx<'_>,
+        task: &TaskMoney,
+        ledger: &TaskLedger,
+    ) -> Result<(), StoreError> {
+        for (owed, kind) in [
+            (ledger.owed_refund_cents(), JobKind::Refund),
+            (ledger.owed_payout_cents(), JobKind::Transfer),
+        ] {
+            if owed < 0 {
+                self.differ(task.id, format!("has had a {kind} of {} too much", -owed));
+            }
+            if owed > 0 {
+                self.report.owed += 1;
+                if !tx.job_exists(&JobName::new(kind, task.id))? {
+                    self.differ(
+                        task.id,
+                        format!("owes a {kind} of {owed} that nobody will make"),
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The entries of a live task against our record of its payment and against the processor's.
+    fn payment(&mut self, task: &TaskMoney, ledger: &TaskLedger, payment: Option<&Payment>) {
+        let Some(payment) = payment else {
+            if !ledger.entries().is_empty() {
+                self.differ(task.id, "has entries but no payment");
+            }
+            return;
+        };
+        let succeeded = payment.status == PaymentStatus::Succeeded;
+        if succeeded != ledger.entry(Step::Payment).is_some() {
+            let status = payment.status;
+            self.differ(
+                task.id,
+                format!("has a payment that is {status}, the ledger disagrees"),
+            );
+        }
+        if payment.amount_cents != task.budget_cents {
+            self.differ(task.id, "has a payment of another amount than its budget");
+        }
+        if payment.processor != self.processor {
+            return;
+        }
+        for entry in ledger.entries() {
+            let cents = match entry.step {
+                Step::Settlement | Step::WriteOff => continue,
+                Step::Payment => -entry.postings.processor_cents,
+                Step::Refund | Step::Transfer => entry.postings.processor_cents,
+            };
+            self.recorded.insert((task.id, entry.step), cents);
+        }
+    }
+
+    /// What the processor had done before must be recorded, or about to be.
+    fn unrecorded(&mut self, tx: &mut Tx<'_>, before: &[Movement]) -> Result<(), StoreError> {
+        for movement in before {
+            if self.recorded.contains_key(&(movement.task, movement.step)) {
+                continue;
+            }
+            let kind = match movement.step {
+                Step::Payment | Step::Settlement => JobKind::Charge,
+                Step::Refund => JobKind::Refund,
+                Step::Transfer | Step::WriteOff => JobKind::Transfer,
+            };
+            let young =
+                movement.step == Step::Payment && movement.at > self.now.minus(NOTICE_GRACE);
+            if movement.untold || young || tx.job_exists(&JobName::new(kind, movement.task))? {
+                self.report.in_flight += 1;
+            } else {
+                let Movement { step, cents, .. } = movement;
+                let text = format!("has a {step} of {cents} at the processor and none here");
+                self.differ(movement.task, text);
+            }
+        }
+        Ok(())
+    }
+
+    fn developers(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let page = tx.developer_balances_after(after, AT_ONCE)?;
+            let Some(last) = page.last() else { break };
+            after = Some(last.owner);
+            for kept in &page {
+                let sums = self.developers.remove(&kept.owner).unwrap_or_default();
+                let Owner {
+                    account,
+                    environment,
+                } = kept.owner;
+                for (book, kept, sum) in [
+                    (Book::Processor, kept.processor_cents, sums.processor_cents),
+                    (Book::PlatformFees, kept.fees_cents, sums.fees_cents),
+                    (
+                        Book::DeveloperRefunds,
+                        kept.refunds_cents,
+                        sums.refunds_cents,
+                    ),
+                ] {
+                    if kept != sum {
+                        self.report.differ(format!(
+                            "account {account} ({environment}) keeps {kept} in {book}, its entries say {sum}"
+                        ));
+                    }
+                }
+            }
+        }
+        for owner in std::mem::take(&mut self.developers).into_keys() {
+            let Owner {
+                account,
+                environment,
+            } = owner;
+            self.report.differ(format!(
+                "account {account} ({environment}) has entries but no balances"
+            ));
+        }
+        Ok(())
+    }
+
+    fn workers(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let page = tx.worker_balances_after(after, AT_ONCE)?;
+            let Some(last) = page.last() else { break };
+            after = Some((last.worker, last.environment));
+            for kept in &page {
+                let (worker, environment) = (kept.worker, kept.environment);
+                let sum = self.workers.remove(&(worker, environment)).unwrap_or(0);
+                let kept = kept.balance_cents;
+                if kept != sum {
+                    self.report.differ(format!(
+                        "worker {worker} ({environment}) keeps a balance of {kept}, the entries say {sum}"
+                    ));
+                }
+            }
+        }
+        for (worker, environment) in std::mem::take(&mut self.workers).into_keys() {
+            self.report.differ(format!(
+                "worker {worker} ({environment}) has entries but no balance"
+            ));
+        }
+        Ok(())
+    }
+
+    fn totals(&mut self) {
+        for environment in Environment::ALL {
+            let mut total = 0;
+            for book in Book::ALL {
+                let sum = self.sums.get(&(*environment, *book)).copied();
+                let sum = sum.unwrap_or(0);
+                total += sum;
+                self.report.balances.push((*environment, *book, sum));
+            }
+            if total != 0 {
+                self.report.differ(format!(
+                    "the books of {environment} add up to {total}, not to zero"
+                ));
+            }
+        }
+    }
+
+    fn differ(&mut self, task: TaskId, what: impl std::fmt::Display) {
+        self.report.differ(format!("task {task} {what}"));
+    }
+}
+
+/// The journal, entry by entry.
+#[derive(Default)]
+struct Entries {
+    page: VecDeque<Entry>,
+    after: Option<(TaskId, Step)>,
+}
+
+impl Entries {
+    fn peek(&mut self, tx: &mut Tx<'_>) -> Result<Option<&Entry>, StoreError> {
+        if self.page.is_empty() {
+            self.page = tx.entries_after(self.after, AT_ONCE)?.into();
+            let last = self.page.back();
+            self.after = last.map(|entry| (entry.task, entry.step)).or(self.after);
+        }
+        Ok(self.page.front())
+    }
+
+    fn next(&mut self, tx: &mut Tx<'_>) -> Result<Option<Entry>, StoreError> {
+        self.peek(tx)?;
+        Ok(self.page.pop_front())
+    }
+
+    fn take_while(
+        &mut self,
+        tx: &mut Tx<'_>,
+        wanted: impl Fn(TaskId) -> bool,
+    ) -> Result<Vec<Entry>, StoreError> {
+        let mut taken = Vec::new();
+        while self.peek(tx)?.is_some_and(|entry| wanted(entry.task)) {
+            taken.extend(self.page.pop_front());
+        }
+        Ok(taken)
+    }
+
+    fn before(&mut self, tx: &mut Tx<'_>, task: TaskId) -> Result<Vec<Entry>, StoreError> {
+        self.take_while(tx, |id| id < task)
+    }
+
+    fn of(&mut self, tx: &mut Tx<'_>, task: TaskId) -> Result<Vec<Entry>, StoreError> {
+        self.take_while(tx, |id| id == task)
+    }
+}
+
+/// Our records of payments, task by task.
+#[derive(Default)]
+struct Payments {
+    page: VecDeque<Payment>,
+    after: Option<TaskId>,
+    exhausted: bool,
+}
+
+impl Payments {
+    fn of(&mut self, tx: &mut Tx<'_>, task: TaskId) -> Result<Option<Payment>, StoreError> {
+        loop {
+            if self.page.is_empty() && !self.exhausted {
+                self.page = tx.payments_after(self.after, AT_ONCE)?.into();
+                self.after = self.page.back().map(|payment| payment.task);
+                self.exhausted = self.page.is_empty();
+            }
+            match self.page.front() {
+                Some(payment) if payment.task < task => drop(self.page.pop_front()),
+                Some(payment) if payment.task == task => return Ok(self.page.pop_front()),
+                _ => return Ok(None),
+            }
+        }
+    }
+}

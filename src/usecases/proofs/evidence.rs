@@ -1,0 +1,156 @@
+//! What speaks for a proof and what against it.
+
+use std::time::Duration;
+
+use crate::domain::geo::Point;
+use crate::domain::proofs::VALID_METERS;
+use crate::domain::{Proof, ProofId, Task, TaskId, Timestamp};
+use crate::media::hash_distance;
+use crate::store::{StoreError, Tx};
+
+/// Two photos whose hashes differ in so few bits show the same.
+const SAME_PHOTO_BITS: u32 = 3;
+/// Of the proofs that share a part of the hash, the newest are compared.
+const COMPARED: i64 = 50;
+/// A position that may be off by more than this says little.
+const POOR_ACCURACY_METERS: f64 = 100.0;
+const LONG_DELAY: Duration = Duration::from_secs(60 * 60);
+/// How far a clock somewhere on Earth can be from UTC.
+const ANY_TIME_ZONE: Duration = Duration::from_secs(14 * 60 * 60);
+
+/// A fact, with its reason in plain words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    pub code: &'static str,
+    pub measure: Option<(f64, &'static str)>,
+    pub reason: String,
+    /// The task and the proof that it is about, when they are the same owner's.
+    pub other: Option<(TaskId, ProofId)>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    pub proof: Proof,
+    pub findings: Vec<Finding>,
+}
+
+pub fn evidence(tx: &mut Tx<'_>, task: &Task, proof: Proof) -> Result<Evidence, StoreError> {
+    let mut findings = Vec::new();
+    place(task, &proof, &mut findings);
+    time(task, &proof, &mut findings);
+    same_photo(tx, task, &proof, &mut findings)?;
+    Ok(Evidence { proof, findings })
+}
+
+fn found(
+    code: &'static str,
+    measure: Option<(f64, &'static str)>,
+    reason: impl Into<String>,
+) -> Finding {
+    let measure = measure.map(|(value, unit)| (value.round(), unit));
+    Finding {
+        code,
+        measure,
+        reason: reason.into(),
+        other: None,
+    }
+}
+
+fn place(task: &Task, proof: &Proof, findings: &mut Vec<Finding>) {
+    let mut far = |code, from: Point, to: Point, what: &str| {
+        let meters = from.distance_meters(to);
+        if meters > VALID_METERS {
+            let reason = format!("{what} lies {meters:.0} m away");
+            findings.push(found(code, Some((meters, "m")), reason));
+        }
+    };
+    if let Some(exif) = proof.embedded.place {
+        let what = "the place that the camera recorded, from the task,";
+        far("exif_gps_far", exif, task.place(), what);
+        if let Some(sent) = proof.gps {
+            let what = "the place that the camera recorded, from the position that was sent,";
+            far("exif_gps_differs", exif, sent, what);
+        }
+    } else {
+        let reason = "the file does not say where it was taken";
+        findings.push(found("exif_gps_missing", None, reason));
+    }
+    if let (Some(meters), false) = (proof.distance_meters, proof.geo_valid) {
+        let reason = format!("the position that was sent lies {meters:.0} m from the task");
+        findings.push(found("gps_far", Some((meters, "m")), reason));
+    }
+    if let Some(accuracy) = proof.accuracy_meters
+        && accuracy > POOR_ACCURACY_METERS
+    {
+        let reason = format!("the device says that its position may be off by {accuracy:.0} m");
+        findings.push(found("gps_inaccurate", Some((accuracy, "m")), reason));
+    }
+}
+
+fn time(task: &Task, proof: &Proof, findings: &mut Vec<Finding>) {
+    let Some(taken) = proof.embedded.taken_at else {
+        let reason = "the file does not say when it was taken";
+        findings.push(found("exif_time_missing", None, reason));
+        return;
+    };
+    // A clock that does not say where it is may be hours off: what that can explain is no finding.
+    let doubt = match proof.embedded.taken_at_is_local {
+        true => ANY_TIME_ZONE.as_secs_f64(),
+        false => 0.0,
+    };
+    let seconds =
+        |from: Timestamp, to: Timestamp| (to.as_millis() - from.as_millis()) as f64 / 1_000.0;
+    let delay = seconds(taken, proof.created_at);
+    if delay < -doubt {
+        let ahead = -delay;
+        let reason = format!("by the camera's clock it was taken {ahead:.0} s after it was sent");
+        findings.push(found("exif_time_ahead", Some((ahead, "s")), reason));
+    } else if delay > LONG_DELAY.as_secs_f64() + doubt {
+        let reason = format!("it was sent {delay:.0} s after it was taken");
+        findings.push(found("upload_late", Some((delay, "s")), reason));
+    } else if doubt == 0.0 {
+        let reason = format!("it was sent {delay:.0} s after it was taken");
+        findings.push(found("upload_delay", Some((delay, "s")), reason));
+    }
+    let early = task.assigned_at.map_or(0.0, |at| seconds(taken, at));
+    if early > doubt {
+        let reason = format!("it was taken {early:.0} s before the worker had the task");
+        findings.push(found("exif_time_early", Some((early, "s")), reason));
+    }
+}
+
+fn same_photo(
+    tx: &mut Tx<'_>,
+    task: &Task,
+    proof: &Proof,
+    findings: &mut Vec<Finding>,
+) -> Result<(), StoreError> {
+    let Some(hash) = proof.embedded.perceptual_hash else {
+        return Ok(());
+    };
+    for other in tx.proofs_like(hash, COMPARED)? {
+        let Some(its) = other
+            .embedded
+            .perceptual_hash
+            .filter(|_| other.id != proof.id)
+        else {
+            continue;
+        };
+        let bits = hash_distance(hash.cast_unsigned(), its.cast_unsigned());
+        if bits > SAME_PHOTO_BITS {
+            continue;
+        }
+        let owned = tx.task_of(task.owner, other.task)?.is_some();
+        let attempt = other.attempt_number;
+        let reason = match (other.task == task.id, owned) {
+            (true, _) => format!("the same photo was sent with attempt {attempt} of this task"),
+            (false, true) => "the same photo was sent for another task of yours".to_owned(),
+            (false, false) => "the same photo was sent for a task of somebody else".to_owned(),
+        };
+        findings.push(Finding {
+            other: owned.then_some((other.task, other.id)),
+            ..found("same_photo", Some((f64::from(bits), "bits")), reason)
+        });
+    }
+    Ok(())
+}

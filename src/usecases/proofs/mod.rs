@@ -1,0 +1,9 @@
+//! Proofs: submitted, reviewed, looked into.
+
+pub(super) mod evidence;
+pub(super) mod review_proof;
+pub(super) mod submit_proof;
+
+pub use evidence::{Evidence, Finding, evidence};
+pub use review_proof::{Reviewed, approve_proof, reject_proof};
+pub use submit_proof::{submission_was_made, submit_proof};

@@ -1,0 +1,99 @@
+//! A developer approves or rejects an attempt: all of its proofs together.
+
+use crate::domain::tasks::MAX_PROOF_ATTEMPTS;
+use crate::domain::{Action, Actor, Proof, ProofId, ProofStatus, Task, TaskId, Timestamp};
+use crate::store::{KeyHolder, Tx};
+use crate::usecases::UseCaseError;
+use crate::usecases::tasks::transition::{self, Cause};
+
+/// A review made: the proof that was named, and the task as it stands now.
+#[derive(Clone, Debug)]
+pub struct Reviewed {
+    pub proof: Proof,
+    pub task: Task,
+}
+
+impl Reviewed {
+    pub fn attempts_remaining(&self) -> i64 {
+        MAX_PROOF_ATTEMPTS - self.task.proof_attempts
+    }
+}
+
+/// A malformed proof id is none: it is not found, after the task was.
+pub fn approve_proof(
+    tx: &mut Tx<'_>,
+    by: &KeyHolder,
+    task: TaskId,
+    proof: Option<ProofId>,
+    now: Timestamp,
+) -> Result<Reviewed, UseCaseError> {
+    review(tx, by, task, proof, None, now)
+}
+
+pub fn reject_proof(
+    tx: &mut Tx<'_>,
+    by: &KeyHolder,
+    task: TaskId,
+    proof: Option<ProofId>,
+    reason: &str,
+    now: Timestamp,
+) -> Result<Reviewed, UseCaseError> {
+    review(tx, by, task, proof, Some(reason), now)
+}
+
+/// A rejection has a reason, an approval has none.
+fn review(
+    tx: &mut Tx<'_>,
+    by: &KeyHolder,
+    task: TaskId,
+    proof: Option<ProofId>,
+    reason: Option<&str>,
+    now: Timestamp,
+) -> Result<Reviewed, UseCaseError> {
+    let now = by.time(now);
+    let task = tx
+        .task_to_change(by.owner, task)?
+        .ok_or(UseCaseError::TaskNotFound)?;
+    let proof = proof.ok_or(UseCaseError::ProofNotFound)?;
+    let mut proof = tx
+        .proof(task.id, proof)?
+        .ok_or(UseCaseError::ProofNotFound)?;
+    let (action, status) = match reason {
+        None => (Action::Approve, ProofStatus::Approved),
+        Some(_) => (Action::Reject, ProofStatus::Rejected),
+    };
+    // The state of the task is looked at first: it says more than that of the proof.
+    let moved = task.act(action, now)?;
+    if proof.status != ProofStatus::Pending || proof.attempt_number != task.proof_attempts {
+        return Err(UseCaseError::ProofReviewed);
+    }
+    tx.review_attempt(task.id, proof.attempt_number, status, reason, now)?;
+    tx.count_review(proof.worker, reason.is_none())?;
+    proof.status = status;
+    proof.rejection_reason = reason.map(str::to_owned);
+    proof.reviewed_at = Some(now);
+    let cause = Cause {
+        by: Actor::developer(by.key),
+        reason,
+        proof: Some(&proof),
+    };
+    transition::write(tx, &moved, &cause, now)?;
+    let task = moved.task;
+    Ok(Reviewed { proof, task })
+}
+
+/// Approves what nobody has reviewed.
+pub(in crate::usecases) fn approve_unreviewed(
+    tx: &mut Tx<'_>,
+    task: &Task,
+    cause: &Cause<'_>,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let status = ProofStatus::Approved;
+    tx.review_attempt(task.id, task.proof_attempts, status, None, now)?;
+    if let Some(worker) = task.worker {
+        tx.count_review(worker, true)?;
+    }
+    transition::make(tx, task, Action::Approve, cause, now)?;
+    Ok(())
+}

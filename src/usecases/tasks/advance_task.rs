@@ -1,0 +1,119 @@
+//! A test task is walked through its life: the same moves as in live, made by nobody in particular.
+
+use std::collections::VecDeque;
+
+use crate::domain::{
+    Action, Actor, NotAllowed, ProofStatus, Status, Submission, Task, Timestamp, WorkerId,
+};
+use crate::store::{KeyHolder, Tx};
+use crate::usecases::UseCaseError;
+use crate::usecases::proofs::submit_proof;
+use crate::usecases::tasks::transition::{self, Cause};
+
+/// The next status of the happy path, until the developer has to decide.
+fn next(status: Status) -> Option<Status> {
+    match status {
+        Status::Pending => Some(Status::Funded),
+        Status::Funded => Some(Status::Posted),
+        Status::Posted => Some(Status::Assigned),
+        Status::Assigned => Some(Status::InProgress),
+        Status::InProgress | Status::ProofRejected => Some(Status::ProofSubmitted),
+        _ => None,
+    }
+}
+
+/// The shortest way from where a task is to a status, by the table of moves.
+pub fn way(task: &Task, to: Option<Status>) -> Result<Vec<Action>, UseCaseError> {
+    let unreachable = NotAllowed {
+        status: task.status,
+        what: "be advanced there",
+    };
+    let to = to.or_else(|| next(task.status)).ok_or(unreachable)?;
+    if to == task.status {
+        return Err(unreachable.into());
+    }
+    let worker = WorkerId::simulated(task.owner.account);
+    let mut open = VecDeque::from([(task.clone(), Vec::new())]);
+    let mut seen = vec![(task.status, task.proof_attempts)];
+    while let Some((from, way)) = open.pop_front() {
+        for action in Action::simulated(worker) {
+            let Ok(moved) = from.act(action, from.updated_at) else {
+                continue;
+            };
+            let mut longer = way.clone();
+            longer.push(action);
+            if moved.task.status == to {
+                return Ok(longer);
+            }
+            let place = (moved.task.status, moved.task.proof_attempts);
+            if !seen.contains(&place) {
+                seen.push(place);
+                open.push_back((moved.task, longer));
+            }
+        }
+    }
+    Err(unreachable.into())
+}
+
+/// Walks the way for the developer who asks for it. Each submission on it takes one of those given.
+pub fn advance_task(
+    tx: &mut Tx<'_>,
+    mut task: Task,
+    by: &KeyHolder,
+    to: Option<Status>,
+    submissions: Vec<Submission>,
+    now: Timestamp,
+) -> Result<Task, UseCaseError> {
+    let now = by.time(now);
+    let mut submissions = submissions.into_iter();
+    let cause = Cause {
+        reason: Some("test helper"),
+        ..Actor::developer(by.key).into()
+    };
+    for action in way(&task, to)? {
+        task = match action {
+            Action::SubmitProof => {
+                let Some(submission) = submissions.next() else {
+                    // The task has moved since its files were made.
+                    return Err(NotAllowed {
+                        status: task.status,
+                        what: "be advanced there any more",
+                    }
+                    .into());
+                };
+                let worker = task.worker.unwrap_or(WorkerId::simulated(by.owner.account));
+                submit_proof(tx, &task, worker, &submission, now)?;
+                tx.any_task(task.id)?.ok_or(UseCaseError::TaskNotFound)?
+            }
+            Action::Approve => reviewed(tx, &task, ProofStatus::Approved, None, &cause, now)?,
+            Action::Reject => {
+                let reason = Some("Rejected by the test helper.");
+                reviewed(tx, &task, ProofStatus::Rejected, reason, &cause, now)?
+            }
+            action => transition::make(tx, &task, action, &cause, now)?,
+        };
+    }
+    Ok(task)
+}
+
+fn reviewed(
+    tx: &mut Tx<'_>,
+    task: &Task,
+    status: ProofStatus,
+    reason: Option<&str>,
+    cause: &Cause<'_>,
+    now: Timestamp,
+) -> Result<Task, UseCaseError> {
+    let action = match status {
+        ProofStatus::Rejected => Action::Reject,
+        _ => Action::Approve,
+    };
+    tx.review_attempt(task.id, task.proof_attempts, status, reason, now)?;
+    let proofs = tx.proofs_of_attempt(task.id, task.proof_attempts)?;
+    let cause = Cause {
+        reason: reason.or(cause.reason),
+        proof: proofs.first(),
+        ..cause.clone()
+    };
+    transition::make(tx, task, action, &cause, now)
+}

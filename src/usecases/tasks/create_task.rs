@@ -1,0 +1,106 @@
+//! A developer creates a task. With a test key it is funded at once, without a charge.
+
+use crate::domain::{
+    Action, Actor, ChargedMethod, EventType, HistoryEntry, JobKind, JobName, NewEvent, NewTask,
+    Payment, PaymentIntent, PaymentStatus, ProcessorName, Status, Task, TaskId, Timestamp,
+};
+use crate::store::{KeyHolder, Tx};
+use crate::usecases::UseCaseError;
+use crate::views::event;
+
+/// How a new task is going to be paid for.
+#[derive(Clone, Debug)]
+pub enum Funding {
+    /// A test task: at once, and by nobody.
+    Simulated,
+    /// Somebody pays with the secret of this payment.
+    ByHand(ProcessorName, PaymentIntent),
+    /// The account's default method is charged right after.
+    ByMethod(ProcessorName, ChargedMethod),
+}
+
+pub fn create_task(
+    tx: &mut Tx<'_>,
+    by: &KeyHolder,
+    new: &NewTask,
+    id: TaskId,
+    funding: &Funding,
+    now: Timestamp,
+) -> Result<Task, UseCaseError> {
+    let now = by.time(now);
+    let mut task = Task::create(id, by.owner, by.tier, new, now);
+    let mut entry = None;
+    let mut moves = vec![creation_event(&task, None, Actor::developer(by.key))?];
+    match funding {
+        Funding::Simulated => {
+            let paid = task.act(Action::Pay, now)?;
+            moves.push(creation_event(
+                &paid.task,
+                Some(paid.from),
+                Actor::PROCESSOR,
+            )?);
+            (task, entry) = (paid.task, paid.entry);
+        }
+        Funding::ByHand(processor, intent) => {
+            let intent = Some(intent.clone());
+            tx.insert_payment(&payment(&task, *processor, intent, None))?;
+        }
+        Funding::ByMethod(processor, method) => {
+            tx.insert_payment(&payment(&task, *processor, None, Some(method.clone())))?;
+            tx.add_job(&JobName::new(JobKind::Charge, id), now)?;
+        }
+    }
+    let limit = by.tier.tasks_per_month();
+    if tx.insert_task(&task, entry.as_ref(), &moves, limit)? {
+        Ok(task)
+    } else if tx.account_is_active(by.owner.account)? {
+        Err(UseCaseError::TaskLimitExceeded { limit })
+    } else {
+        // Deleted since the key was looked at.
+        Err(UseCaseError::Unauthorized)
+    }
+}
+
+/// A move that a task makes before it is stored, and what is told of it.
+fn creation_event(
+    task: &Task,
+    from: Option<Status>,
+    by: Actor,
+) -> Result<(HistoryEntry, NewEvent), UseCaseError> {
+    let event_type = match from {
+        None => EventType::TaskCreated,
+        Some(_) => EventType::TaskFunded,
+    };
+    let made = HistoryEntry {
+        from,
+        to: task.status,
+        by,
+        reason: None,
+        created_at: task.updated_at,
+    };
+    Ok((made, event::of_task(event_type, task, None)?))
+}
+
+fn payment(
+    task: &Task,
+    processor: ProcessorName,
+    intent: Option<PaymentIntent>,
+    method: Option<ChargedMethod>,
+) -> Payment {
+    Payment {
+        task: task.id,
+        account: task.owner.account,
+        processor,
+        status: if method.is_some() {
+            PaymentStatus::Processing
+        } else {
+            PaymentStatus::RequiresPayment
+        },
+        intent,
+        amount_cents: task.budget_cents,
+        method,
+        failure: None,
+        created_at: task.created_at,
+        updated_at: task.created_at,
+    }
+}

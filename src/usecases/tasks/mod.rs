@@ -1,0 +1,23 @@
+//! Tasks: every way in which one comes about and moves.
+
+pub(super) mod advance_task;
+pub(super) mod by_clock;
+pub(super) mod cancel_task;
+pub(super) mod create_task;
+pub(super) mod find_tasks;
+pub(super) mod test_clock;
+pub(super) mod transition;
+pub(super) mod update_task;
+pub(super) mod worker_tasks;
+
+pub use advance_task::{advance_task, way};
+pub use by_clock::transition_by_clock;
+pub use cancel_task::cancel_task;
+pub use create_task::{Funding, create_task};
+pub use find_tasks::{Found, FoundCursor, Search, SearchOrder, find_tasks};
+pub use test_clock::{due_in_test, move_test_clock, reset_test_clock, transition_in_test};
+pub use transition::transition;
+pub use update_task::update_task;
+pub use worker_tasks::{
+    accept_task, dispute_task, own_task, own_task_to_prove, transition_own_task,
+};

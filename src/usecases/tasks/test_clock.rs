@@ -1,0 +1,74 @@
+//! The clock of a test environment, which can be wound forward.
+
+use std::time::Duration;
+
+use crate::domain::{AccountId, Environment, Owner, TaskId, Timestamp, Windows};
+use crate::store::Tx;
+use crate::usecases::{UseCaseError, transition_by_clock};
+
+fn test(account: AccountId) -> Owner {
+    Owner {
+        account,
+        environment: Environment::Test,
+    }
+}
+
+/// Moves the clock of a test environment to a moment, never back. What waits to be delivered there
+/// comes nearer by as much.
+pub fn move_test_clock(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    to: Timestamp,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let ahead = tx.test_clock_to_change(account)?;
+    let by = to.since(now.plus(ahead));
+    if by > Duration::ZERO {
+        tx.set_test_clock(account, ahead + by)?;
+        tx.hasten_test_deliveries(account, by, now)?;
+    }
+    Ok(())
+}
+
+/// Moves the clock to the moment at which something happens to a task, and lets it happen; tells when
+/// the next thing would. A moment may have passed while nobody wound the clock: nothing happens to a
+/// task before what happened to it last.
+pub fn transition_in_test(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    id: TaskId,
+    windows: &Windows,
+    at: Timestamp,
+    now: Timestamp,
+) -> Result<Option<Timestamp>, UseCaseError> {
+    let last = tx.task_of(test(account), id)?.map(|task| task.updated_at);
+    let at = last.map_or(at, |last| at.max(last));
+    move_test_clock(tx, account, at, now)?;
+    transition_by_clock(tx, id, windows, at)?;
+    let task = tx.task_of(test(account), id)?;
+    Ok(task.and_then(|task| Some(task.next_by_clock(windows)?.0)))
+}
+
+/// When something will happen to each open task of a test environment.
+pub fn due_in_test(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    windows: &Windows,
+) -> Result<Vec<(Timestamp, TaskId)>, UseCaseError> {
+    let tasks = tx.open_tasks(test(account))?;
+    let next = tasks
+        .iter()
+        .filter_map(|task| Some((task.next_by_clock(windows)?.0, task.id)));
+    Ok(next.collect())
+}
+
+/// Back to real time, which only works where nothing would have happened in the future.
+pub fn reset_test_clock(tx: &mut Tx<'_>, account: AccountId) -> Result<(), UseCaseError> {
+    tx.test_clock_to_change(account)?;
+    let open = tx.task_counts(test(account))?.open();
+    if open > 0 {
+        return Err(UseCaseError::TasksOpen { open });
+    }
+    tx.set_test_clock(account, Duration::ZERO)?;
+    Ok(tx.forget_event_time(test(account))?)
+}

@@ -1,0 +1,97 @@
+//! Somebody moves a task: the one way in which a task, its money and what follows from it change.
+
+use crate::domain::{
+    Action, Actor, Environment, HistoryEntry, JobKind, JobName, Moved, Owner, Proof, Status, Task,
+    TaskId, Timestamp,
+};
+use crate::store::Tx;
+use crate::usecases::UseCaseError;
+use crate::usecases::events::notify;
+use crate::views::event;
+
+/// Who moves a task and why, and the proof that the move is about.
+#[derive(Clone, Debug)]
+pub struct Cause<'a> {
+    pub by: Actor,
+    pub reason: Option<&'a str>,
+    pub proof: Option<&'a Proof>,
+}
+
+impl From<Actor> for Cause<'_> {
+    fn from(by: Actor) -> Self {
+        Self {
+            by,
+            reason: None,
+            proof: None,
+        }
+    }
+}
+
+/// Moves a task of this owner, if the table of moves allows it.
+pub fn transition(
+    tx: &mut Tx<'_>,
+    owner: Owner,
+    id: TaskId,
+    action: Action,
+    by: Actor,
+    now: Timestamp,
+) -> Result<Task, UseCaseError> {
+    let task = tx
+        .task_to_change(owner, id)?
+        .ok_or(UseCaseError::TaskNotFound)?;
+    make(tx, &task, action, &by.into(), now)
+}
+
+/// Moves a task that this transaction holds.
+pub(in crate::usecases) fn make(
+    tx: &mut Tx<'_>,
+    task: &Task,
+    action: Action,
+    cause: &Cause<'_>,
+    now: Timestamp,
+) -> Result<Task, UseCaseError> {
+    let moved = task.act(action, now)?;
+    write(tx, &moved, cause, now)?;
+    Ok(moved.task)
+}
+
+/// Writes a move: the task, its money, its history, what is told of it, and the jobs that ask others
+/// for their part.
+pub(in crate::usecases) fn write(
+    tx: &mut Tx<'_>,
+    moved: &Moved,
+    cause: &Cause<'_>,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let made = HistoryEntry {
+        from: Some(moved.from),
+        to: moved.task.status,
+        by: cause.by.clone(),
+        reason: cause.reason.map(str::to_owned),
+        created_at: now,
+    };
+    let mut events = Vec::with_capacity(moved.events.len());
+    for event_type in moved.events {
+        events.push(event::of_task(*event_type, &moved.task, cause.proof)?);
+    }
+    tx.move_task(moved, &made, &events)?;
+    if moved.task.owner.environment == Environment::Test {
+        return Ok(());
+    }
+    for kind in jobs_after(moved) {
+        tx.add_job(&JobName::new(kind, moved.task.id), now)?;
+    }
+    notify::of_move(tx, moved, cause.reason, now)
+}
+
+/// What others have to do after a move of a live task.
+fn jobs_after(moved: &Moved) -> impl Iterator<Item = JobKind> {
+    let given_up = moved.from == Status::Pending && moved.task.status.is_final();
+    [
+        (given_up, JobKind::CancelPayment),
+        (moved.settlement.refund_cents > 0, JobKind::Refund),
+        (moved.settlement.payout_cents > 0, JobKind::Transfer),
+    ]
+    .into_iter()
+    .filter_map(|(needed, kind)| needed.then_some(kind))
+}

@@ -1,0 +1,119 @@
+//! What a worker does with a task: takes it, begins, gives it back, contests a rejection.
+
+use crate::ambient;
+use crate::domain::{
+    Action, Actor, NotAllowed, ProcessorName, QueueItem, QueueItemId, QueueKind, Status, Task,
+    TaskId, Timestamp, Windows, WorkerId, WorkerStatus,
+};
+use crate::store::Tx;
+use crate::usecases::UseCaseError;
+use crate::usecases::tasks::transition::{self, Cause};
+use crate::usecases::workers::payout_status;
+
+/// Takes a posted task. Of several who try, one gets it.
+pub fn accept_task(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    id: TaskId,
+    processor: ProcessorName,
+    now: Timestamp,
+) -> Result<Task, UseCaseError> {
+    // Held first, so that two accepts of one worker cannot both be the fifth.
+    let holder = tx
+        .worker_to_change(worker)?
+        .ok_or(UseCaseError::Unauthorized)?;
+    let task = tx.any_task_to_change(id)?.filter(Task::is_live);
+    let task = task.ok_or(UseCaseError::TaskNotFound)?;
+    if task.status != Status::Posted {
+        return not_posted(&task, worker);
+    }
+    let payout = payout_status(tx, worker, processor)?;
+    holder.may_accept(&task, payout, tx.count_open_tasks(worker)?)?;
+    let cause = Actor::worker(worker).into();
+    let accepted = transition::make(tx, &task, Action::Accept { worker }, &cause, now)?;
+    // Asked after the move, which holds the totals: nobody suspends the account until it is kept.
+    if !tx.account_is_active(task.owner.account)? {
+        return Err(UseCaseError::TaskNotFound);
+    }
+    Ok(accepted)
+}
+
+/// A task that somebody else has is as good as gone; the state says why it cannot be taken.
+fn not_posted(task: &Task, worker: WorkerId) -> Result<Task, UseCaseError> {
+    let hidden = matches!(task.status, Status::Pending | Status::Funded);
+    if hidden && task.worker != Some(worker) {
+        return Err(UseCaseError::TaskNotFound);
+    }
+    Err(UseCaseError::NotAllowed(NotAllowed {
+        status: task.status,
+        what: "be accepted",
+    }))
+}
+
+/// The task that this worker has; anybody else's is not found.
+fn held_by(task: Option<Task>, worker: WorkerId) -> Result<Task, UseCaseError> {
+    let task = task.filter(|task| task.is_held_by(worker));
+    task.ok_or(UseCaseError::TaskNotFound)
+}
+
+/// Reads a task of this worker.
+pub fn own_task(tx: &mut Tx<'_>, worker: WorkerId, id: TaskId) -> Result<Task, UseCaseError> {
+    held_by(tx.any_task(id)?, worker)
+}
+
+fn own_task_to_change(tx: &mut Tx<'_>, worker: WorkerId, id: TaskId) -> Result<Task, UseCaseError> {
+    held_by(tx.any_task_to_change(id)?, worker)
+}
+
+/// The task that this worker wants to prove; one who was suspended meanwhile may not try again.
+pub fn own_task_to_prove(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    id: TaskId,
+) -> Result<Task, UseCaseError> {
+    let holder = tx.worker(worker)?.ok_or(UseCaseError::Unauthorized)?;
+    if holder.status == WorkerStatus::Suspended {
+        return Err(UseCaseError::AccountSuspended);
+    }
+    own_task_to_change(tx, worker, id)
+}
+
+/// Begins a task, or gives it back.
+pub fn transition_own_task(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    id: TaskId,
+    action: Action,
+    now: Timestamp,
+) -> Result<Task, UseCaseError> {
+    let task = own_task_to_change(tx, worker, id)?;
+    transition::make(tx, &task, action, &Actor::worker(worker).into(), now)
+}
+
+/// Contests a rejection; an admin decides.
+pub fn dispute_task(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    id: TaskId,
+    statement: Option<&str>,
+    windows: &Windows,
+    now: Timestamp,
+) -> Result<Task, UseCaseError> {
+    let task = own_task_to_change(tx, worker, id)?;
+    if task.status == Status::ProofRejected && !task.can_be_contested(windows, now) {
+        return Err(UseCaseError::TooLateToDispute);
+    }
+    let cause = Cause {
+        reason: statement,
+        ..Actor::worker(worker).into()
+    };
+    let disputed = transition::make(tx, &task, Action::Dispute, &cause, now)?;
+    let item = QueueItemId::new(now, &ambient::random_for_id());
+    tx.add_queue_item(&QueueItem {
+        task: Some(id),
+        worker: Some(worker),
+        note: statement.map(str::to_owned),
+        ..QueueItem::new(item, QueueKind::Dispute, id, now)
+    })?;
+    Ok(disputed)
+}

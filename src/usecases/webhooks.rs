@@ -1,0 +1,220 @@
+//! Where a developer's events go, and what becomes of their deliveries.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::ambient;
+use crate::domain::events::notification;
+use crate::domain::webhooks::delivery::{FAILING_LIMIT, OLD_SECRET_LIFE, next_try};
+use crate::domain::{
+    AccountId, Actor, Attempt, Delivery, DeliveryStatus, DueDelivery, EventId, EventType, JobKind,
+    JobName, NotificationKind, Owner, Timestamp,
+};
+use crate::store::{Endpoint, RecordedDelivery, StoreError, Tx};
+use crate::usecases::UseCaseError;
+use crate::usecases::admin::audit;
+use crate::usecases::events::notify;
+
+/// Sets where events go; tells the secret that signs them, which stays the same over changes.
+pub fn put_webhook(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    url: &str,
+    events: &[EventType],
+    new_secret: &str,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<String, UseCaseError> {
+    let secret = tx.put_webhook(account, url, events, new_secret, now)?;
+    // The URL may hold a secret of the developer's.
+    let details = json!({"events": events});
+    record(tx, account, by, "webhook.set", details, now)?;
+    Ok(secret)
+}
+
+fn record(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    by: &Actor,
+    action: &str,
+    details: Value,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let id = account.to_string();
+    audit(tx, by, action, "account", &id, details, now)
+}
+
+pub fn endpoint_of(tx: &mut Tx<'_>, account: AccountId) -> Result<Endpoint, UseCaseError> {
+    tx.endpoint(account)?
+        .ok_or(UseCaseError::WebhookNotConfigured)
+}
+
+pub fn remove_webhook(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    if drop_webhook(tx, account, now)? {
+        record(tx, account, by, "webhook.removed", json!({}), now)?;
+    }
+    Ok(())
+}
+
+/// False when there is none.
+pub(super) fn drop_webhook(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    now: Timestamp,
+) -> Result<bool, UseCaseError> {
+    let removed = tx.remove_webhook(account, now)?;
+    if removed {
+        give_up_later(tx, account, now)?;
+    }
+    Ok(removed)
+}
+
+/// For a while, both secrets sign.
+pub fn rotate_webhook_secret(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    new_secret: &str,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Endpoint, UseCaseError> {
+    let endpoint = tx.endpoint_to_change(account)?;
+    endpoint.ok_or(UseCaseError::WebhookNotConfigured)?;
+    tx.rotate_webhook_secret(account, new_secret, now.plus(OLD_SECRET_LIFE), now)?;
+    let rotated = endpoint_of(tx, account)?;
+    record(tx, account, by, "webhook.secret_rotated", json!({}), now)?;
+    Ok(rotated)
+}
+
+/// Sends an event again, whatever became of it.
+pub fn redeliver(
+    tx: &mut Tx<'_>,
+    owner: Owner,
+    event: Option<EventId>,
+    now: Timestamp,
+) -> Result<Delivery, UseCaseError> {
+    let event = event.ok_or(UseCaseError::DeliveryNotFound)?;
+    tx.delivery(owner, event)?
+        .ok_or(UseCaseError::DeliveryNotFound)?;
+    if endpoint_of(tx, owner.account)?.disabled.is_some() {
+        return Err(UseCaseError::WebhookDisabled);
+    }
+    tx.redeliver(owner, event, now)?;
+    tx.delivery(owner, event)?
+        .ok_or(UseCaseError::DeliveryNotFound)
+}
+
+/// What was delivered, and how that ended.
+#[derive(Clone, Debug)]
+pub struct DeliveryOutcome {
+    pub delivery: DueDelivery,
+    pub attempt: Attempt,
+}
+
+/// Notes how deliveries to one endpoint ended, when they are tried again, and whether the endpoint has
+/// had its chances.
+pub fn record_deliveries(
+    tx: &mut Tx<'_>,
+    endpoint: &Endpoint,
+    outcomes: &[DeliveryOutcome],
+    delays: &[Duration],
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    for DeliveryOutcome { delivery, attempt } in outcomes {
+        let again = next_try(delivery.tries + 1, delays, ambient::random());
+        let (status, due_at) = match (attempt.delivered(), again) {
+            (true, _) => (DeliveryStatus::Delivered, None),
+            (false, Some(delay)) if !attempt.gone() => {
+                (DeliveryStatus::Pending, Some(now.plus(delay)))
+            }
+            (false, _) => (DeliveryStatus::Failed, None),
+        };
+        let attempts = attempt
+            .appended_to(&delivery.attempts)
+            .map_err(|e| StoreError::Failed(format!("attempts of {}: {e}", delivery.event)))?;
+        tx.record_delivery(
+            &RecordedDelivery {
+                event: delivery.event,
+                status,
+                due_at,
+                attempts,
+                status_code: attempt.status_code,
+                tries: delivery.tries,
+            },
+            now,
+        )?;
+    }
+    judge(tx, endpoint, outcomes, now)
+}
+
+/// An endpoint that is gone, or that has taken nothing for days, is disabled, and its owner told.
+fn judge(
+    tx: &mut Tx<'_>,
+    endpoint: &Endpoint,
+    outcomes: &[DeliveryOutcome],
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let account = endpoint.account;
+    if outcomes.iter().any(|outcome| outcome.attempt.gone()) {
+        return disable(tx, endpoint, "it answered 410 Gone", now);
+    }
+    if outcomes.iter().any(|outcome| outcome.attempt.delivered()) {
+        if endpoint.failing_since.is_some() {
+            tx.set_failing(account, None)?;
+        }
+        return Ok(());
+    }
+    match endpoint.failing_since {
+        None if outcomes.is_empty() => Ok(()),
+        None => Ok(tx.set_failing(account, Some(now))?),
+        Some(since) if since.plus(FAILING_LIMIT) <= now => {
+            disable(tx, endpoint, "it has taken no event for three days", now)
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn disable(
+    tx: &mut Tx<'_>,
+    endpoint: &Endpoint,
+    because: &str,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let account = endpoint.account;
+    if tx.disable_endpoint(account, because, now)? {
+        give_up_later(tx, account, now)?;
+        let occasion = format!("webhook_disabled:{account}:{}", now.as_millis());
+        let words = notification::webhook_disabled(&endpoint.url, because);
+        notify::developer(
+            tx,
+            account,
+            NotificationKind::WebhookDisabled,
+            occasion,
+            words,
+            now,
+        )?;
+    }
+    Ok(())
+}
+
+/// There may be very many: not in this transaction.
+fn give_up_later(tx: &mut Tx<'_>, account: AccountId, now: Timestamp) -> Result<(), UseCaseError> {
+    let subject = format!("{account}/{}", now.as_millis());
+    Ok(tx.add_job(&JobName::new(JobKind::GiveUpDeliveries, subject), now)?)
+}
+
+/// Gives some of the deliveries up that were asked for before their endpoint went; tells whether there
+/// may be more.
+pub fn give_up_deliveries(tx: &mut Tx<'_>, subject: &str) -> Result<bool, UseCaseError> {
+    const AT_ONCE: u64 = 500;
+    let malformed = || StoreError::Failed("the subject is no account and moment".into());
+    let (account, asked_by) = subject.split_once('/').ok_or_else(malformed)?;
+    let account = AccountId::parse(account).ok_or_else(malformed)?;
+    let asked_by = Timestamp::from_millis(asked_by.parse().map_err(|_| malformed())?);
+    Ok(tx.give_up_deliveries(account, asked_by, AT_ONCE as i64)? == AT_ONCE)
+}

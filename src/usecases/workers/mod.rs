@@ -1,0 +1,13 @@
+//! Workers: sign-in, verification, payout accounts.
+
+pub(super) mod payout_account;
+pub(super) mod sign_in_worker;
+pub(super) mod verify_worker;
+
+pub use payout_account::{
+    payout_account_changed, payout_account_opened, payout_status, waits_for_payout_account,
+};
+pub use sign_in_worker::{TOKEN_LIFE, authenticate_worker, issue_token, sign_up_worker};
+pub use verify_worker::{
+    refuse_worker, restore_worker, send_verification, suspend_worker, verify_worker,
+};

@@ -1,0 +1,60 @@
+//! A worker's account with the payment processor.
+
+use crate::domain::{PayoutAccount, PayoutStatus, ProcessorName, Timestamp, WorkerId};
+use crate::store::{StoreError, Tx};
+use crate::usecases::UseCaseError;
+
+/// Whether a worker can be paid through this processor.
+pub fn payout_status(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    processor: ProcessorName,
+) -> Result<PayoutStatus, StoreError> {
+    let account = tx.payout_account(worker, processor)?;
+    Ok(account.map_or(PayoutStatus::None, |account| account.status))
+}
+
+/// Notes the account that the processor opened for a worker.
+pub fn payout_account_opened(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    processor: ProcessorName,
+    id: &str,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let account = PayoutAccount {
+        worker,
+        processor,
+        id: id.to_owned(),
+        status: PayoutStatus::Pending,
+    };
+    Ok(tx.add_payout_account(&account, now)?)
+}
+
+/// The account can be paid to, or cannot any more. What waited for it goes out now.
+pub fn payout_account_changed(
+    tx: &mut Tx<'_>,
+    processor: ProcessorName,
+    id: &str,
+    ready: bool,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let Some(account) = tx.payout_account_by_id(processor, id)? else {
+        return Ok(());
+    };
+    let status = if ready {
+        PayoutStatus::Ready
+    } else {
+        PayoutStatus::Pending
+    };
+    tx.set_payout_status(&account, status, now)?;
+    if ready {
+        tx.wake_jobs(&waits_for_payout_account(account.worker), now)?;
+    }
+    Ok(())
+}
+
+/// What a transfer waits for that has nowhere to go yet.
+pub fn waits_for_payout_account(worker: WorkerId) -> String {
+    format!("payout_account:{worker}")
+}

@@ -1,0 +1,44 @@
+//! Workers come in: sign-up, tokens, and who holds one.
+
+use std::time::Duration;
+
+use crate::domain::{Secret, Timestamp, Worker, WorkerId};
+use crate::store::Tx;
+use crate::usecases::UseCaseError;
+
+/// How long a token is good.
+pub const TOKEN_LIFE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+pub fn sign_up_worker(
+    tx: &mut Tx<'_>,
+    worker: &Worker,
+    password_hash: &str,
+    token: &Secret,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    if !tx.insert_worker(worker, password_hash)? {
+        return Err(UseCaseError::WorkerEmailTaken);
+    }
+    issue_token(tx, worker.id, token, now)
+}
+
+/// Makes a token good. Only its hash is kept.
+pub fn issue_token(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    token: &Secret,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    Ok(tx.add_worker_token(&token.hash(), worker, now, now.plus(TOKEN_LIFE))?)
+}
+
+/// Who holds a token. Asked at every request, so a token that was given back dies at once. One who is
+/// suspended still sees what was earned; what they may not do is refused where it is done.
+pub fn authenticate_worker(
+    tx: &mut Tx<'_>,
+    token: &Secret,
+    now: Timestamp,
+) -> Result<Worker, UseCaseError> {
+    let worker = tx.token_holder(&token.hash(), now)?;
+    worker.ok_or(UseCaseError::Unauthorized)
+}

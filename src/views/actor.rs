@@ -1,0 +1,25 @@
+//! Who did something.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::domain::{Actor, ActorKind};
+
+/// Who did it.
+#[derive(Serialize, ToSchema)]
+pub struct ActorBody {
+    #[serde(rename = "type")]
+    kind: ActorKind,
+    /// The id of the API key, the worker or the admin key; null when nobody in particular did it.
+    #[schema(required)]
+    id: Option<String>,
+}
+
+impl From<Actor> for ActorBody {
+    fn from(actor: Actor) -> Self {
+        Self {
+            kind: actor.kind,
+            id: actor.id,
+        }
+    }
+}

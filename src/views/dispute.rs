@@ -1,0 +1,41 @@
+//! A dispute about a task.
+
+use crate::views::examples::AdminExample;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::domain::{Decision, Dispute, TaskId, Timestamp};
+
+/// What the worker says, and how it was decided.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(AdminExample::Dispute.value()))]
+pub struct DisputeBody {
+    task_id: String,
+    /// Why the worker contests the rejection.
+    #[schema(required)]
+    statement: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    opened_at: Timestamp,
+    /// Null while nobody has decided.
+    #[schema(required)]
+    decision: Option<Decision>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    decided_at: Option<Timestamp>,
+    /// Why it was decided like that.
+    #[schema(required)]
+    note: Option<String>,
+}
+
+impl DisputeBody {
+    pub fn of(task: TaskId, dispute: Dispute) -> Self {
+        let verdict = dispute.verdict;
+        Self {
+            task_id: task.to_string(),
+            statement: dispute.statement,
+            opened_at: dispute.opened_at,
+            decision: verdict.as_ref().map(|verdict| verdict.decision),
+            decided_at: verdict.as_ref().map(|verdict| verdict.decided_at),
+            note: verdict.and_then(|verdict| verdict.note),
+        }
+    }
+}

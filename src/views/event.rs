@@ -1,0 +1,92 @@
+//! What events carry.
+
+use crate::views::examples::WebhookExample;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use crate::domain::tasks::Skill;
+use crate::domain::{Event, EventType, NewEvent, Proof, Task, Timestamp, Worker};
+use crate::store::StoreError;
+use crate::views::proof::ProofBody;
+use crate::views::task::TaskBody;
+use crate::views::to_json;
+
+/// Something that happened. Webhooks carry `event` and `data` as they are here.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(WebhookExample::Event.value()))]
+pub struct EventBody {
+    id: String,
+    /// Events of an account and environment are numbered without gaps.
+    number: i64,
+    event: EventType,
+    /// The task as it stood afterwards, without its instructions; with the `proof` where one was
+    /// submitted or rejected.
+    #[schema(value_type = Object)]
+    data: Box<RawValue>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl EventBody {
+    pub fn of(event: Event) -> Result<Self, StoreError> {
+        let data = RawValue::from_string(event.data)
+            .map_err(|e| StoreError::Failed(format!("data of {}: {e}", event.id)))?;
+        Ok(Self {
+            id: event.id.to_string(),
+            number: event.number,
+            event: event.event_type,
+            data,
+            created_at: event.created_at,
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct TaskData<'a> {
+    #[serde(flatten)]
+    task: TaskBody<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<ProofBody>,
+}
+
+/// A task, as it stands after what happened to it.
+pub fn of_task(
+    event_type: EventType,
+    task: &Task,
+    proof: Option<&Proof>,
+) -> Result<NewEvent, StoreError> {
+    let proof = proof.filter(|_| event_type.is_about_proof());
+    let data = match proof {
+        None => to_json(&TaskBody::told(task)?)?,
+        Some(proof) => to_json(&TaskData {
+            task: TaskBody::told(task)?,
+            proof: Some(ProofBody::told(proof.clone())?),
+        })?,
+    };
+    Ok(NewEvent {
+        event_type,
+        task: Some(task.id),
+        data,
+    })
+}
+
+#[derive(Serialize)]
+struct WorkerData<'a> {
+    id: String,
+    skills: &'a [Skill],
+    verified_at: Option<Timestamp>,
+}
+
+/// A worker whom somebody may wait for.
+pub fn of_verified(worker: &Worker) -> Result<NewEvent, StoreError> {
+    Ok(NewEvent {
+        event_type: EventType::WorkerVerified,
+        task: None,
+        data: to_json(&WorkerData {
+            id: worker.id.to_string(),
+            skills: &worker.skills,
+            verified_at: worker.verified_at,
+        })?,
+    })
+}

@@ -1,0 +1,36 @@
+//! An entry of the history of a task: who moved it, and why.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::domain::{HistoryEntry, Status, Timestamp};
+use crate::views::actor::ActorBody;
+use crate::views::proof::{LATER, WORKER_ID};
+
+/// One move.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"from": "posted", "to": "assigned", "by": {"type": "worker",
+    "id": WORKER_ID}, "reason": null, "created_at": LATER}))]
+pub struct HistoryEntryBody {
+    /// Null for its creation.
+    #[schema(required)]
+    from: Option<Status>,
+    to: Status,
+    by: ActorBody,
+    #[schema(required)]
+    reason: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl From<HistoryEntry> for HistoryEntryBody {
+    fn from(made: HistoryEntry) -> Self {
+        Self {
+            from: made.from,
+            to: made.to,
+            by: made.by.into(),
+            reason: made.reason,
+            created_at: made.created_at,
+        }
+    }
+}

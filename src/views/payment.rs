@@ -1,0 +1,133 @@
+//! The money of a task: its payment and its ledger entries.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::domain::{
+    Book, Entry, Payment, PaymentFailure, PaymentStatus, ProcessorName, Step, Task, TaskLedger,
+    Timestamp,
+};
+use crate::views::examples::Example;
+
+/// How a task is paid for.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(Example::Payment.value()))]
+pub struct PaymentBody {
+    task_id: String,
+    /// `not_required` for a test task.
+    status: PaymentState,
+    amount_cents: i64,
+    /// What is held for the task now.
+    escrow_cents: i64,
+    /// What has gone back to the developer.
+    refunded_cents: i64,
+    /// What will go back as soon as the processor has done its part.
+    refund_pending_cents: i64,
+    /// With it, somebody pays; present while payment is required.
+    #[schema(required)]
+    payment_client_secret: Option<String>,
+    /// Where somebody pays, when the processor has a page of its own for it.
+    #[schema(required)]
+    payment_url: Option<String>,
+    /// Why the last attempt to pay failed.
+    #[schema(required)]
+    failure: Option<FailureBody>,
+    #[schema(required)]
+    processor: Option<ProcessorName>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+#[derive(Serialize, ToSchema)]
+struct FailureBody {
+    /// In the processor's words.
+    code: String,
+    message: String,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum PaymentState {
+    NotRequired,
+    Processing,
+    RequiresPayment,
+    Succeeded,
+    Cancelled,
+}
+
+impl From<PaymentStatus> for PaymentState {
+    fn from(status: PaymentStatus) -> Self {
+        match status {
+            PaymentStatus::Processing => Self::Processing,
+            PaymentStatus::RequiresPayment => Self::RequiresPayment,
+            PaymentStatus::Succeeded => Self::Succeeded,
+            PaymentStatus::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+impl PaymentBody {
+    /// Without the client secret: whoever has it can pay.
+    pub fn of(task: &Task, payment: Option<&Payment>, ledger: &TaskLedger) -> Self {
+        let failure = payment.and_then(|payment| payment.failure.clone());
+        Self {
+            task_id: task.id.to_string(),
+            status: payment.map_or(PaymentState::NotRequired, |payment| payment.status.into()),
+            amount_cents: task.budget_cents,
+            escrow_cents: task.escrow_cents,
+            refunded_cents: ledger.refunded_cents(),
+            refund_pending_cents: ledger.owed_refund_cents(),
+            payment_client_secret: None,
+            payment_url: None,
+            failure: failure.map(|PaymentFailure { code, message }| FailureBody { code, message }),
+            processor: payment.map(|payment| payment.processor),
+            created_at: payment.map_or(task.created_at, |payment| payment.created_at),
+            updated_at: payment.map_or(task.updated_at, |payment| payment.updated_at),
+        }
+    }
+
+    /// For the developer, who hands the secret to whoever is to pay.
+    pub fn with_secret(mut self, client_secret: String, payment_url: Option<String>) -> Self {
+        self.payment_client_secret = Some(client_secret);
+        self.payment_url = payment_url;
+        self
+    }
+}
+
+/// One line of the journal: what it adds to each book. The postings add up to zero.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(Example::LedgerEntry.value()))]
+pub struct EntryBody {
+    task_id: String,
+    #[serde(rename = "type")]
+    step: Step,
+    postings: Vec<PostingBody>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+#[derive(Serialize, ToSchema)]
+struct PostingBody {
+    account: Book,
+    amount_cents: i64,
+}
+
+impl From<&Entry> for EntryBody {
+    fn from(entry: &Entry) -> Self {
+        let postings = entry.postings.by_book().into_iter();
+        Self {
+            task_id: entry.task.to_string(),
+            step: entry.step,
+            postings: postings
+                .filter(|(_, cents)| *cents != 0)
+                .map(|(account, amount_cents)| PostingBody {
+                    account,
+                    amount_cents,
+                })
+                .collect(),
+            created_at: entry.recorded_at,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! A proof as JSON.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use crate::domain::tasks::ProofType;
+use crate::domain::{Proof, ProofStatus, Timestamp};
+use crate::store::StoreError;
+use crate::views::task::TASK_ID;
+
+/// Proof of work, one file.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(example()))]
+pub struct ProofBody {
+    id: String,
+    task_id: String,
+    worker_id: String,
+    attempt_number: i64,
+    #[serde(rename = "type")]
+    proof_type: ProofType,
+    /// Signed; good for one hour. List the proofs again for a fresh one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required, nullable)]
+    file_url: Option<String>,
+    content_type: String,
+    file_size_bytes: i64,
+    #[schema(required)]
+    gps_latitude: Option<f64>,
+    #[schema(required)]
+    gps_longitude: Option<f64>,
+    /// Whether it was taken within 500 m of the task.
+    geo_valid: bool,
+    #[schema(required)]
+    distance_from_task_meters: Option<f64>,
+    #[schema(value_type = Object)]
+    device_info: Box<RawValue>,
+    status: ProofStatus,
+    #[schema(required)]
+    rejection_reason: Option<String>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    reviewed_at: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl ProofBody {
+    pub fn of(proof: Proof, file_url: String) -> Result<Self, StoreError> {
+        Ok(Self {
+            file_url: Some(file_url),
+            ..Self::told(proof)?
+        })
+    }
+
+    /// The proof as events tell of it: whoever wants its file lists the proofs.
+    pub fn told(proof: Proof) -> Result<Self, StoreError> {
+        let device_info = RawValue::from_string(proof.device_info)
+            .map_err(|e| StoreError::Failed(format!("device_info of {}: {e}", proof.id)))?;
+        Ok(Self {
+            id: proof.id.to_string(),
+            task_id: proof.task.to_string(),
+            worker_id: proof.worker.to_string(),
+            attempt_number: proof.attempt_number,
+            proof_type: proof.proof_type,
+            file_url: None,
+            content_type: proof.file.content_type,
+            file_size_bytes: proof.file.size_bytes,
+            gps_latitude: proof.gps.map(|gps| gps.latitude),
+            gps_longitude: proof.gps.map(|gps| gps.longitude),
+            geo_valid: proof.geo_valid,
+            distance_from_task_meters: proof.distance_meters,
+            device_info,
+            status: proof.status,
+            rejection_reason: proof.rejection_reason,
+            reviewed_at: proof.reviewed_at,
+            created_at: proof.created_at,
+        })
+    }
+}
+
+pub const PROOF_ID: &str = "019a85c2aa517d10b2c3d4e5f6071829";
+pub const WORKER_ID: &str = "019a85a1d2c37b44a1b2c3d4e5f60718";
+pub const LATER: &str = "2026-11-15T10:02:41.870Z";
+
+pub fn example() -> Value {
+    json!({
+        "id": PROOF_ID, "task_id": TASK_ID, "worker_id": WORKER_ID, "attempt_number": 1,
+        "type": "photo",
+        "file_url": "http://127.0.0.1:8080/files/proofs/019a85c2aa517d10b2c3d4e5f6071829?expires=1794739361&type=image/jpeg&signature=9f8e7d6c",
+        "content_type": "image/jpeg", "file_size_bytes": 2_418_306,
+        "gps_latitude": 40.7165, "gps_longitude": -73.9597, "geo_valid": true,
+        "distance_from_task_meters": 27.9,
+        "device_info": {"user_agent": "Legwork/1.0", "platform": "android"},
+        "status": "pending", "rejection_reason": null, "reviewed_at": null,
+        "created_at": LATER,
+    })
+}

@@ -1,0 +1,150 @@
+//! A task as JSON.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use crate::domain::tasks::{Category, MAX_PROOF_ATTEMPTS, Priority, ProofType, Skill};
+use crate::domain::{Environment, Status, Task, Timestamp};
+use crate::store::StoreError;
+use crate::views::to_json;
+
+/// A task.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(example()))]
+pub struct TaskBody<'a> {
+    #[schema(value_type = String, pattern = "^[0-9a-f]{32}$")]
+    id: String,
+    developer_id: String,
+    title: &'a str,
+    description: &'a str,
+    /// For the developer and the assigned worker; events go without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required, value_type = Option<String>)]
+    instructions: Option<Option<&'a str>>,
+    category: Category,
+    required_skills: &'a [Skill],
+    #[schema(required)]
+    location_address: Option<&'a str>,
+    location_city: &'a str,
+    location_state: &'a str,
+    location_latitude: f64,
+    location_longitude: f64,
+    budget_cents: i64,
+    platform_fee_cents: i64,
+    worker_payout_cents: i64,
+    priority: Priority,
+    status: Status,
+    environment: Environment,
+    #[schema(required)]
+    worker_id: Option<String>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    deadline: Option<Timestamp>,
+    max_proof_attempts: i64,
+    proof_types: &'a [ProofType],
+    #[schema(value_type = Object)]
+    metadata: &'a RawValue,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    assigned_at: Option<Timestamp>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    started_at: Option<Timestamp>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    completed_at: Option<Timestamp>,
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    cancelled_at: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+impl<'a> TaskBody<'a> {
+    pub fn of(task: &'a Task) -> Result<Self, StoreError> {
+        let parts = task.parts();
+        let metadata = serde_json::from_str(&task.metadata)
+            .map_err(|e| StoreError::Failed(format!("metadata of {}: {e}", task.id)))?;
+        Ok(Self {
+            id: task.id.to_string(),
+            developer_id: task.owner.account.to_string(),
+            title: &task.title,
+            description: &task.description,
+            instructions: Some(task.instructions.as_deref()),
+            category: task.category,
+            required_skills: &task.required_skills,
+            location_address: task.location.address.as_deref(),
+            location_city: &task.location.city,
+            location_state: &task.location.state,
+            location_latitude: task.location.latitude,
+            location_longitude: task.location.longitude,
+            budget_cents: task.budget_cents,
+            platform_fee_cents: parts.fee_cents,
+            worker_payout_cents: parts.payout_cents,
+            priority: task.priority,
+            status: task.status,
+            environment: task.owner.environment,
+            worker_id: task.worker.map(|id| id.to_string()),
+            deadline: task.deadline,
+            max_proof_attempts: MAX_PROOF_ATTEMPTS,
+            proof_types: &task.proof_types,
+            metadata,
+            assigned_at: task.assigned_at,
+            started_at: task.started_at,
+            completed_at: task.completed_at,
+            cancelled_at: task.cancelled_at,
+            created_at: task.created_at,
+            updated_at: task.updated_at,
+        })
+    }
+
+    /// The task as events tell of it.
+    pub fn told(task: &'a Task) -> Result<Self, StoreError> {
+        Ok(Self {
+            instructions: None,
+            ..Self::of(task)?
+        })
+    }
+
+    pub fn json(task: &Task) -> Result<String, StoreError> {
+        to_json(&TaskBody::of(task)?)
+    }
+}
+
+pub const TASK_ID: &str = "019a8574c1f07c2e9d1b3a5f60718293";
+pub const ACCOUNT_ID: &str = "019a85702b4e7d31a2c4e6f801234567";
+pub const CREATED: &str = "2026-11-15T09:30:00.123Z";
+
+/// A storefront in Brooklyn runs through all examples.
+pub fn example() -> Value {
+    json!({
+        "id": TASK_ID,
+        "developer_id": ACCOUNT_ID,
+        "title": "Photograph a storefront",
+        "description": "Front of the shop with the door and the opening hours in view.",
+        "instructions": null,
+        "category": "photography",
+        "required_skills": [],
+        "location_address": "240 Bedford Ave",
+        "location_city": "Brooklyn",
+        "location_state": "NY",
+        "location_latitude": 40.7163,
+        "location_longitude": -73.9595,
+        "budget_cents": 2500,
+        "platform_fee_cents": 400,
+        "worker_payout_cents": 2100,
+        "priority": "normal",
+        "status": "funded",
+        "environment": "test",
+        "worker_id": null,
+        "deadline": "2026-11-20T18:00:00.000Z",
+        "max_proof_attempts": 3,
+        "proof_types": ["photo"],
+        "metadata": {"order": "4711"},
+        "assigned_at": null,
+        "started_at": null,
+        "completed_at": null,
+        "cancelled_at": null,
+        "created_at": CREATED,
+        "updated_at": CREATED,
+    })
+}

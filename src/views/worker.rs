@@ -1,0 +1,61 @@
+//! A worker, as the worker and admins see it.
+
+use crate::views::examples::WorkerExample;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::domain::tasks::Skill;
+use crate::domain::{PayoutStatus, Timestamp, Worker, WorkerStatus};
+
+/// A worker, as the worker and admins see it.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(WorkerExample::Worker.value()))]
+pub struct WorkerBody {
+    id: String,
+    email: String,
+    name: String,
+    #[schema(required)]
+    phone: Option<String>,
+    skills: Vec<Skill>,
+    #[schema(required)]
+    home_latitude: Option<f64>,
+    #[schema(required)]
+    home_longitude: Option<f64>,
+    radius_km: f64,
+    status: WorkerStatus,
+    payout_account: PayoutAccountBody,
+    completed_tasks: i64,
+    /// The part of reviewed attempts that was approved, 0 to 1; null before the first review.
+    #[schema(required)]
+    approval_rate: Option<f64>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct PayoutAccountBody {
+    status: PayoutStatus,
+}
+
+impl WorkerBody {
+    pub fn of(worker: Worker, payout: PayoutStatus) -> Self {
+        Self {
+            id: worker.id.to_string(),
+            approval_rate: worker.approval_rate(),
+            email: worker.email,
+            name: worker.name,
+            phone: worker.phone,
+            skills: worker.skills,
+            home_latitude: worker.home.map(|home| home.latitude),
+            home_longitude: worker.home.map(|home| home.longitude),
+            radius_km: worker.radius_km,
+            status: worker.status,
+            payout_account: PayoutAccountBody { status: payout },
+            completed_tasks: worker.completed_tasks,
+            created_at: worker.created_at,
+            updated_at: worker.updated_at,
+        }
+    }
+}
