@@ -34,6 +34,11 @@ impl Templates {
         self.sqlite.get_or_init(|| {
             let file = self.folder.path().join("template.db");
             migrate(Location::Sqlite { file: file.clone() });
+            // Connections that close at the same time may leave their log behind; the copy has none.
+            let connection = rusqlite::Connection::open(&file).unwrap();
+            let fold = "PRAGMA wal_checkpoint(TRUNCATE)";
+            connection.query_row(fold, [], |_| Ok(())).unwrap();
+            drop(connection);
             assert!(!file.with_extension("db-wal").exists());
             file
         })
