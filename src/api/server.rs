@@ -28,6 +28,9 @@ pub struct Timeouts {
     pub body: Duration,
     /// How long a request waits for the payment processor.
     pub processor: Duration,
+    /// How often a stream of events sends something even when nothing happens, since proxies close
+    /// what is silent; and how often it checks its key, since one that was revoked must not go on.
+    pub heartbeat: Duration,
     /// How long requests in flight may take once the service is asked to stop.
     pub grace: Duration,
 }
@@ -38,6 +41,7 @@ impl Default for Timeouts {
             head: Duration::from_secs(15),
             body: Duration::from_secs(20),
             processor: Duration::from_secs(10),
+            heartbeat: Duration::from_secs(15),
             grace: Duration::from_secs(25),
         }
     }

@@ -76,18 +76,24 @@ async fn three_in_a_batch(
 ) {
     let people = [somebody(), somebody(), somebody()];
     let (release, wait) = mpsc::channel::<()>();
+    let (begin, begun) = tokio::sync::oneshot::channel::<()>();
     let first = tokio::spawn({
         let store = store.clone();
         // It may run more than once, like every transaction; it waits only the first time.
         let mut released = false;
+        let mut begin = Some(begin);
         async move {
             let write = store.write(move |_| {
+                if let Some(begin) = begin.take() {
+                    begin.send(()).unwrap();
+                }
                 released = released || wait.recv().is_ok();
                 Ok::<_, StoreError>(released)
             });
             write.await
         }
     });
+    begun.await.unwrap();
     let mut writes = Vec::new();
     for (index, person) in people.iter().cloned().enumerate() {
         let spoil = spoil.clone();

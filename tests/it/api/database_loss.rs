@@ -51,7 +51,7 @@ async fn loses_and_finds_its_database(app: &TestApp, proxy: &Proxy) {
 #[test]
 fn a_full_disk_is_a_503_and_loses_nothing_that_was_acknowledged() {
     // The limit on file size stands in for the disk: writes beyond it fail all the same.
-    let database = Arc::new(Database::create(Engine::Sqlite));
+    let database = Arc::new(Database::migrated(Engine::Sqlite));
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(fills_the_disk(&database));
 }

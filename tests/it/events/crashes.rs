@@ -46,7 +46,7 @@ fn every_event_arrives(engine: Engine) {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let database = Arc::new(Database::create(engine));
+        let database = Arc::new(Database::migrated(engine));
         let app = TestApp::start(&database).await;
         let dev = app.developer_on(legwork::domain::Tier::Enterprise).await;
         let receiver = Receiver::start().await;
@@ -65,6 +65,12 @@ fn every_event_arrives(engine: Engine) {
             receiver.until(receiver.received().len() + 20).await;
             server.kill();
             made.extend(working.await.unwrap());
+            // The next server need not wait until this one counts as dead; only the last one does.
+            if round < 2 {
+                database
+                    .execute("UPDATE processes SET alive_until = 0")
+                    .await;
+            }
         }
         // The last server is left alone until all has arrived.
         let server = serve(&database, &receiver);

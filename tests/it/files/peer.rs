@@ -1,37 +1,20 @@
-//! The program that stands for S3. It is started once for all tests, and ends when they do: its
-//! standard input closes then.
+//! The program that stands for S3.
 
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+
+use crate::support::peer::{Peer, python};
 
 /// It is there from the start.
 pub const BUCKET: &str = "legwork";
 
 pub fn address() -> SocketAddr {
-    static RUNNING: OnceLock<(u16, Child)> = OnceLock::new();
-    let (port, _) = RUNNING.get_or_init(start);
-    ([127, 0, 0, 1], *port).into()
-}
-
-fn start() -> (u16, Child) {
-    let python = std::env::var("LEGWORK_TEST_MOTO").unwrap_or_else(|_| {
-        panic!("LEGWORK_TEST_MOTO is not set: run ./test, or scripts/with-s3 cargo test")
+    static RUNNING: OnceLock<(u16, Peer)> = OnceLock::new();
+    let (port, _) = RUNNING.get_or_init(|| {
+        let mut peer = Peer::start(&mut python("serve_s3.py"));
+        (peer.port(), peer)
     });
-    let mut child = Command::new(python)
-        .arg(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/tests/it/files/serve_s3.py"
-        ))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    let mut output = BufReader::new(child.stdout.take().unwrap());
-    output.read_line(&mut line).unwrap();
-    (line.trim().parse().expect("the port of the peer"), child)
+    ([127, 0, 0, 1], *port).into()
 }
 
 /// The variables of somebody who uses S3 at this address.

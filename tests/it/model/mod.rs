@@ -73,7 +73,7 @@ fn tell(engine: Engine, seed: u64, steps: u64) {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let database = Arc::new(Database::create(engine));
+        let database = Arc::new(Database::migrated(engine));
         let mut world = World::create(database, seed).await;
         for step in 1..=steps {
             world.step().await;

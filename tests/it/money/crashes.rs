@@ -41,7 +41,7 @@ async fn create_and_cancel(client: Client) {
 fn is_killed_again_and_again(engine: Engine) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let database = Arc::new(Database::create(engine));
+        let database = Arc::new(Database::migrated(engine));
         let app = TestApp::start(&database).await;
         app.clock.move_to(Clock::system().now());
         let dev = app.developer_on(Tier::Enterprise).await;
@@ -102,7 +102,7 @@ const ENTERPRISE_FEE: i64 = 300;
 fn two_servers_on_one_database_are_exact() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let database = Arc::new(Database::create(Engine::Postgres));
+        let database = Arc::new(Database::migrated(Engine::Postgres));
         let app = TestApp::start(&database).await;
         // Jobs that this process leaves are due for the others.
         app.clock.move_to(Clock::system().now());

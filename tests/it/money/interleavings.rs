@@ -111,7 +111,7 @@ fn run(engine: Engine, cases: u32) {
     TestRunner::new(config)
         .run(&stories, |story| {
             runtime.block_on(async {
-                let database = Arc::new(Database::create(engine));
+                let database = Arc::new(Database::migrated(engine));
                 let mut world = World::create(&database).await;
                 for happening in &story {
                     world.happen(*happening).await;

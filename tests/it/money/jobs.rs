@@ -25,7 +25,7 @@ fn on_a_flaky_processor<F: Future<Output = ()>>(scenario: impl Fn(TestApp, Flaky
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
-            let database = Arc::new(Database::create(engine));
+            let database = Arc::new(Database::migrated(engine));
             let (app, processor) = TestApp::start_flaky(&database).await;
             scenario(app, processor).await;
         });

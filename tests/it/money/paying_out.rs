@@ -228,7 +228,7 @@ fn a_payout_that_fails_for_good_stays_on_the_balance() {
     ] {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
-            let database = std::sync::Arc::new(crate::support::Database::create(engine));
+            let database = std::sync::Arc::new(crate::support::Database::migrated(engine));
             let (app, processor) = TestApp::start_flaky(&database).await;
             let dev = app.developer().await;
             let worker = app.payable_worker().await;

@@ -1,55 +1,34 @@
-//! The programs that take notices. Each is started once for all tests, and ends when they do: its
-//! standard input closes then.
+//! The programs that take notices.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::Value;
 
 use crate::support::Client;
-
-fn variable(name: &str) -> String {
-    std::env::var(name).unwrap_or_else(|_| {
-        panic!("{name} is not set: run ./test, or scripts/with-notice-peers cargo test")
-    })
-}
-
-/// The program, and the line it says when it is ready.
-fn start(program: &str, script: &str, arguments: &[String]) -> (Child, Value) {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/notices");
-    let mut child = Command::new(variable(program))
-        .arg(format!("{folder}/{script}"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    let mut output = BufReader::new(child.stdout.take().unwrap());
-    output.read_line(&mut line).unwrap();
-    let ready = serde_json::from_str(&line);
-    (child, ready.expect("what the peer says when it is ready"))
-}
+use crate::support::peer::{Peer, node, node_modules, python};
 
 /// Starts web-push-testing, which is push service and browser in one.
 pub fn push_service() -> Client {
-    static RUNNING: OnceLock<(Child, Value)> = OnceLock::new();
-    let (_, port) = RUNNING.get_or_init(|| {
-        let folder = variable("LEGWORK_TEST_WEB_PUSH");
-        start("LEGWORK_TEST_NODE", "serve_web_push.js", &[folder])
+    static RUNNING: OnceLock<(u16, Peer)> = OnceLock::new();
+    let (port, _) = RUNNING.get_or_init(|| {
+        let package = node_modules().join("web-push-testing");
+        let mut peer = Peer::start(node("serve_web_push.js").arg(package));
+        (peer.port(), peer)
     });
-    let port = port.as_u64().unwrap() as u16;
-    Client::new(([127, 0, 0, 1], port).into(), None)
+    Client::new(([127, 0, 0, 1], *port).into(), None)
 }
 
 /// The mail server of `serve_smtp.py`, which says what it has.
 pub struct MailServer(&'static Value);
 
 pub fn mail_server() -> MailServer {
-    static RUNNING: OnceLock<(Child, Value)> = OnceLock::new();
-    let running = RUNNING.get_or_init(|| start("LEGWORK_TEST_AIOSMTPD", "serve_smtp.py", &[]));
-    MailServer(&running.1)
+    static RUNNING: OnceLock<(Value, Peer)> = OnceLock::new();
+    let (ready, _) = RUNNING.get_or_init(|| {
+        let mut peer = Peer::start(&mut python("serve_smtp.py"));
+        let ready = serde_json::from_str(&peer.line());
+        (ready.expect("what the mail server has"), peer)
+    });
+    MailServer(ready)
 }
 
 impl MailServer {

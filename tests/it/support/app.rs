@@ -68,6 +68,7 @@ impl TestApp {
             head: Duration::from_millis(300),
             body: Duration::from_millis(300),
             processor: Duration::from_millis(300),
+            heartbeat: Duration::from_secs(3),
             ..Timeouts::default()
         };
         Self::start_with(self.store.clone(), &self.database, timeouts).await

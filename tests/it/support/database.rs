@@ -1,10 +1,13 @@
 //! A database of its own for each test.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use legwork::ambient;
 use legwork::store::{Location, Store};
 use tokio_postgres::NoTls;
+
+use super::templates::Templates;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
@@ -17,19 +20,43 @@ pub struct Database {
     pub engine: Engine,
     pub folder: tempfile::TempDir,
     name: String,
+    /// The templates stay as long as any database does.
+    templates: Arc<Templates>,
 }
 
 impl Database {
+    /// An empty one: whoever opens it first migrates it.
     pub fn create(engine: Engine) -> Self {
-        let random: [u8; 8] = ambient::random();
-        let name = format!("legwork_test_{:016x}", u64::from_be_bytes(random));
+        let database = Self::new(engine);
         if engine == Engine::Postgres {
-            on_server(&server_url(), format!("CREATE DATABASE {name}"));
+            on_server(&server_url(), format!("CREATE DATABASE {}", database.name));
         }
+        database
+    }
+
+    /// A copy of one that the program has migrated: what a test wants that is not about migration.
+    pub fn migrated(engine: Engine) -> Self {
+        let database = Self::new(engine);
+        match engine {
+            Engine::Sqlite => {
+                let template = database.templates.sqlite();
+                std::fs::copy(template, database.file()).unwrap();
+            }
+            Engine::Postgres => {
+                let (name, template) = (&database.name, database.templates.postgres());
+                let copy = format!("CREATE DATABASE {name} TEMPLATE {template}");
+                on_server(&server_url(), copy);
+            }
+        }
+        database
+    }
+
+    fn new(engine: Engine) -> Self {
         Self {
             engine,
             folder: tempfile::tempdir().unwrap(),
-            name,
+            name: unused_name(),
+            templates: Templates::shared(),
         }
     }
 
@@ -121,11 +148,19 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         if self.engine == Engine::Postgres && !std::thread::panicking() {
-            let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
-            let dropping = std::thread::spawn(move || on_server(&server_url(), drop));
-            dropping.join().unwrap();
+            drop_on_server(&self.name);
         }
     }
+}
+
+pub fn unused_name() -> String {
+    let random: [u8; 8] = ambient::random();
+    format!("legwork_test_{:016x}", u64::from_be_bytes(random))
+}
+
+pub fn drop_on_server(name: &str) {
+    let drop = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+    on_server(&server_url(), drop);
 }
 
 pub fn server_url() -> String {
@@ -138,7 +173,7 @@ pub fn server_url() -> String {
 }
 
 /// The URL with its database exchanged.
-fn with_database(url: &str, name: &str) -> String {
+pub fn with_database(url: &str, name: &str) -> String {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
     let (server, _) = base.rsplit_once('/').unwrap();
     if query.is_empty() {
@@ -148,7 +183,7 @@ fn with_database(url: &str, name: &str) -> String {
     }
 }
 
-fn on_server(url: &str, sql: String) {
+pub fn on_server(url: &str, sql: String) {
     let url = url.to_owned();
     let work = move || {
         let runtime = tokio::runtime::Builder::new_current_thread()

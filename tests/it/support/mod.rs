@@ -6,9 +6,11 @@ mod developer;
 mod flaky;
 mod http;
 mod money;
+pub mod peer;
 mod process;
 mod proxy;
 mod receiver;
+mod templates;
 mod worker;
 
 pub use app::TestApp;
@@ -50,7 +52,7 @@ pub fn tell<F: Future<Output = ()>>(engine: Engine, story: impl FnOnce(TestApp) 
         .build()
         .unwrap();
     runtime.block_on(async {
-        let database = Arc::new(Database::create(engine));
+        let database = Arc::new(Database::migrated(engine));
         let app = TestApp::start(&database).await;
         story(app).await;
     });

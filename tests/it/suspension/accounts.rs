@@ -191,7 +191,8 @@ fn a_busy_stream_ends() {
     tell(Engine::Sqlite, async |app| {
         let dev = app.developer().await;
         let task = dev.create_paid_task().await;
-        let mut stream = TcpStream::connect(app.address).await.unwrap();
+        let impatient = app.impatient().await;
+        let mut stream = TcpStream::connect(impatient.address).await.unwrap();
         let key = &dev.live_key;
         let request = format!(
             "GET /v1/events/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\n\r\n"

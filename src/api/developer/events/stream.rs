@@ -24,9 +24,6 @@ use crate::usecases::{self, UseCaseError};
 use crate::views::event::EventBody;
 use crate::views::to_json;
 
-/// How often something is sent even when nothing happens, since proxies close what is silent; and how
-/// often the key is looked at, since one that was revoked meanwhile must not go on listening.
-const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How often events are looked for that another process wrote.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const READ_AT_ONCE: i64 = 100;
@@ -135,7 +132,7 @@ impl Listener {
     /// Waits for something to say; false when there will be nothing more.
     async fn listen(&mut self) -> Result<bool, StoreError> {
         // However much there is to say.
-        if self.checked_at.elapsed() >= HEARTBEAT {
+        if self.checked_at.elapsed() >= self.app.timeouts.heartbeat {
             if !self.still_welcome().await {
                 return Ok(false);
             }
@@ -155,7 +152,7 @@ impl Listener {
         tokio::select! {
             () = rung => {}
             () = sleep(LOOK_EVERY) => {}
-            () = sleep_until(self.heard_at + HEARTBEAT) => {
+            () = sleep_until(self.heard_at + self.app.timeouts.heartbeat) => {
                 self.ready.push_back(Bytes::from_static(b":\n\n"));
             }
             () = self.app.shutdown.started() => return Ok(false),
