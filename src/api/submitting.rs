@@ -215,7 +215,13 @@ pub async fn look_into(
             shown,
         })
     };
-    let looked = tokio::task::spawn_blocking(looking).await;
+    let permit = media::inspection_permit().await;
+    let looked = tokio::task::spawn_blocking(move || {
+        let looked = looking();
+        drop(permit);
+        looked
+    });
+    let looked = looked.await;
     let unavailable = |reason: String| crate::files::FilesError::Unavailable(reason);
     match looked.map_err(|e| unavailable(e.to_string()))? {
         Ok(file) => Ok(Ok(file)),

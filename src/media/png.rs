@@ -5,7 +5,7 @@ mod tests;
 
 use std::io::{Cursor, Write};
 
-use super::likeness::{self, Blocks};
+use super::perceptual_hash::{self, Blocks};
 use super::{
     Exif, InspectError, Inspected, PNG, Rejection, TOLERATED_REST, be32, check_size, exif,
 };
@@ -48,7 +48,7 @@ pub fn inspect(bytes: &[u8], want_hash: bool) -> Result<Inspected, Rejection> {
         }
         end = chunk.end;
     }
-    let (width, height) = size.ok_or(Rejection::CUT_OFF)?;
+    let (width, height) = size.ok_or(Rejection::TRUNCATED)?;
     check_rest(&bytes[end..])?;
     let blocks = decode(&essence, width, height)?;
     Ok(Inspected {
@@ -56,7 +56,7 @@ pub fn inspect(bytes: &[u8], want_hash: bool) -> Result<Inspected, Rejection> {
         width: Some(width),
         height: Some(height),
         exif,
-        perceptual_hash: likeness::hash(&blocks).filter(|_| want_hash),
+        perceptual_hash: perceptual_hash::hash(&blocks).filter(|_| want_hash),
     })
 }
 
@@ -137,14 +137,16 @@ impl<'a> Chunks<'a> {
     }
 
     fn read(&mut self) -> Result<Chunk<'a>, Rejection> {
-        let rest = self.bytes.get(self.at..).ok_or(Rejection::CUT_OFF)?;
-        let length = be32(rest, 0).ok_or(Rejection::CUT_OFF)?;
+        let rest = self.bytes.get(self.at..).ok_or(Rejection::TRUNCATED)?;
+        let length = be32(rest, 0).ok_or(Rejection::TRUNCATED)?;
         // A kind that is not four letters means that we have lost our way, not that more must come.
-        let kind = rest.get(4..8).ok_or(Rejection::CUT_OFF)?;
+        let kind = rest.get(4..8).ok_or(Rejection::TRUNCATED)?;
         if !kind.iter().all(u8::is_ascii_alphabetic) || length > i32::MAX as u32 {
             return Err(Rejection::DAMAGED);
         }
-        let whole = rest.get(..length as usize + 12).ok_or(Rejection::CUT_OFF)?;
+        let whole = rest
+            .get(..length as usize + 12)
+            .ok_or(Rejection::TRUNCATED)?;
         let (checked, sum) = whole[4..].split_at(length as usize + 4);
         if be32(sum, 0) != Some(crc32fast::hash(checked)) {
             return Err(Rejection::DAMAGED);
@@ -192,7 +194,7 @@ fn decode(essence: &[u8], width: u32, height: u32) -> Result<Blocks, Rejection> 
                 break;
             }
             let row = reader.next_row().map_err(|_| Rejection::DAMAGED)?;
-            let row = row.ok_or(Rejection::CUT_OFF)?;
+            let row = row.ok_or(Rejection::TRUNCATED)?;
             let places = (pass.left..width).step_by(pass.across);
             for (x, pixel) in places.zip(row.data().chunks_exact(samples)) {
                 sums.add(x, y, grey(pixel));
