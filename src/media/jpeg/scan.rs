@@ -1,5 +1,5 @@
-//! Reads the coded picture, scan by scan: every code, but no pixel. It costs a few bytes for each
-//! block of 8 x 8 pixels, where decoding to pixels would take hundreds of megabytes.
+//! Reads the coded picture, scan by scan: every code, but no pixel. This takes a few bytes for each
+//! block of 8 x 8 pixels. Decoding to pixels would take hundreds of megabytes.
 
 use super::super::perceptual_hash::Blocks;
 use super::super::{Rejection, be16};
@@ -8,7 +8,7 @@ use super::huffman::{Bits, Table};
 use super::segments::Segment;
 use super::{DHT, DQT, DRI, SOS, is_frame};
 
-/// Each scan may pass over the whole picture for a few bytes. Cameras and programs write ten or so.
+/// A scan of a few bytes can cover the whole picture, so scans are limited. Programs write about ten.
 const MAX_SCANS: u32 = 100;
 
 /// The standard's own bound for components that are coded together.
@@ -229,7 +229,7 @@ impl Head {
         })
     }
 
-    /// What such a scan says about bands means nothing, and some programs write nonsense there.
+    /// Such a scan has no bands. Some programs write nonsense in their place.
     fn sequential(parts: Vec<Part>) -> Self {
         Self {
             parts,
@@ -241,7 +241,7 @@ impl Head {
         }
     }
 
-    /// Each coefficient comes once, and then each of its bits once. That bounds the work, too.
+    /// Each coefficient comes once, and then each of its bits once. This also bounds the work.
     fn note(&self, frame: &mut Frame) -> Result<(), Rejection> {
         for part in &self.parts {
             let missing = &mut frame.components[part.component].missing;
@@ -371,7 +371,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// The mean shade is told as the difference to the block before.
+    /// The mean shade is stored as the difference to the block before.
     fn dc(&mut self, coder: &mut Coder) -> Result<i32, Rejection> {
         let table = coder.dc.ok_or(Rejection::DAMAGED)?;
         let bits = table.read(&mut self.bits)?;

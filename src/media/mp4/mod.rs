@@ -1,5 +1,5 @@
-//! MP4: a tree of boxes. Only their heads and a few small ones are read; the film itself is never
-//! looked at, so memory does not grow with the file.
+//! MP4: a tree of boxes. Only their headers and a few small boxes are read, never the film itself,
+//! so memory does not grow with the file.
 
 mod strip;
 #[cfg(test)]

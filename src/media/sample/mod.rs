@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::{JPEG, MP4, PNG, png::SIGNATURE, png::write_chunk};
 use crate::domain::task::ProofType;
 
-/// A file that `inspect` takes as this kind, and its content type. The same seed gives the same
+/// A file that `inspect` accepts as this kind, and its content type. The same seed gives the same
 /// file; photos of different seeds do not resemble each other.
 pub fn sample(kind: ProofType, seed: &[u8]) -> (Vec<u8>, &'static str) {
     match kind {
