@@ -138,3 +138,28 @@ fetch_stripe_openapi() {
     mv "$work/package/api/stripe.com.json" "$file"
     rm -rf "$work"
 }
+
+# The pictures that Pillow's own tests use, from its source package: LEGWORK_TEST_PICTURES.
+picture_corpus() {
+    [ -z "${LEGWORK_TEST_PICTURES:-}" ] || return 0
+    python_tools
+    local version
+    version=$(sed -n 's/^pillow==//p' "$pins/requirements.txt")
+    locked fetch_pictures "$version"
+    export LEGWORK_TEST_PICTURES=$tools/pillow-$version/Tests/images
+}
+
+fetch_pictures() {
+    local version=$1 work=$tools/fetch
+    [ ! -d "$tools/pillow-$version" ] || return 0
+    say "fetching the source package of Pillow $version from PyPI into $tools"
+    rm -rf "$work"
+    mkdir "$work"
+    # Only Pillow comes as source. What pip needs to read its metadata comes ready built.
+    "$LEGWORK_TEST_PYTHON" -m pip download -q --disable-pip-version-check --no-deps \
+        --no-binary pillow -d "$work" "pillow==$version" >&2
+    tar -xzf "$work/pillow-$version.tar.gz" -C "$work" "pillow-$version/Tests/images"
+    # Last, so that a folder of this name is complete.
+    mv "$work/pillow-$version" "$tools/pillow-$version"
+    rm -rf "$work"
+}

@@ -1,14 +1,15 @@
-//! What a camera wrote into a picture: when and where it was taken, and which way up it is.
+//! What a camera wrote into a picture: when and where it was taken, and its orientation.
 //!
-//! The block is a small TIFF file. Whatever in it does not make sense is passed over: a photo is not
-//! refused for what its camera says about it.
+//! The block is a small TIFF file. Invalid values in it are ignored: a photo is not refused because
+//! of its metadata. Each pointer is followed once, so that a block costs no more than its length
+//! (ADR 17).
 
 #[cfg(test)]
 pub mod tests;
 
 use crate::domain::Timestamp;
 
-/// What the file itself says. Anybody can write anything here.
+/// What the file itself says. Anyone can write anything here.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Exif {
     /// When it was taken. Cameras write the time on their clock; if the file does not say how far
@@ -71,13 +72,13 @@ pub fn read(block: &[u8]) -> Exif {
     }
 }
 
-/// How the picture must be turned, 1 to 8; none if it is upright or nothing is said.
+/// How to rotate or mirror the picture, 2 to 8; none if it is upright or the block does not say.
 pub fn orientation(block: &[u8]) -> Option<u8> {
     let number = Tiff::open(block)?.main().short(ORIENTATION)?;
     u8::try_from(number).ok().filter(|n| (2..=8).contains(n))
 }
 
-/// A block that says how to turn the picture, and nothing else.
+/// A block that contains the orientation and nothing else.
 pub fn only_orientation(orientation: u8) -> [u8; 26] {
     let mut block = *b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\0\0\0\0\0\0\0";
     block[19] = orientation;
@@ -88,7 +89,7 @@ pub fn only_orientation(orientation: u8) -> [u8; 26] {
 fn taken_at(time: &str, zone: Option<&str>) -> Option<(Timestamp, bool)> {
     let (date, clock) = time.trim().split_once(' ')?;
     let local = format!("{}T{}", date.replace(':', "-"), clock.trim());
-    // The length keeps other forms out that the rule for datetimes would take.
+    // The length excludes other forms that the rule for datetimes would accept.
     if local.len() != "2026-11-15T09:30:00".len() {
         return None;
     }
@@ -163,7 +164,7 @@ impl<'a> Tiff<'a> {
         usize::try_from(read(raw)).ok()
     }
 
-    /// Top over bottom; none if it is no number.
+    /// Numerator by denominator; none if that is not a number.
     fn rational(&self, at: usize) -> Option<f64> {
         let (top, bottom) = (self.long(at)?, self.long(at.checked_add(4)?)?);
         (bottom != 0).then(|| top as f64 / bottom as f64)
@@ -197,7 +198,7 @@ impl<'a> Directory<'a> {
         Some((at, count))
     }
 
-    /// The directory that a tag points to. It is not followed further, so it cannot go in circles.
+    /// The directory that a tag points to. Its own pointers are not followed, so there are no circles.
     fn directory(&self, tag: u16) -> Option<Directory<'a>> {
         let (at, _) = self.values(tag, LONG, 1)?;
         Some(Directory {

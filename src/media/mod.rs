@@ -1,17 +1,17 @@
-//! Looks into the files that workers send as proof. A file is hostile until it has been read.
+//! Inspects the files that workers send as proof. A file is hostile until it has been read.
 //!
-//! What a file is, is decided by its content alone: by its first bytes and then by decoding it.
-//! Everything here is bounded by what is on disk, never by what the file claims. Nothing is
-//! re-encoded.
+//! Only the content decides what a file is: its first bytes, then decoding it. A picture that a
+//! browser shows is accepted, whatever is wrong with its metadata. Memory and time are bounded.
+//! Nothing is re-encoded.
 //!
-//! A picture is judged by its first image. What phones append to one (a brightness map, a short
-//! film) is let through when it is whole, and never gets past [`strip`]: only what `strip` wrote is
-//! fit to be shown to others.
+//! Only the first image of a file counts. Phones append other things to it (a brightness map, a
+//! short film). They are accepted when they are complete, and [`strip`] removes them: only what
+//! `strip` wrote may be shown to others.
 
 mod exif;
 mod jpeg;
-mod likeness;
 mod mp4;
+mod perceptual_hash;
 mod png;
 mod sample;
 #[cfg(test)]
@@ -21,51 +21,68 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
+use std::sync::LazyLock;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::domain::tasks::ProofType;
 
 pub use exif::Exif;
-pub use likeness::hash_distance;
+pub use perceptual_hash::hash_distance;
 pub use sample::sample;
 
-/// A larger picture is refused from its header: it is no photo of a phone, and costs too much.
+/// A larger picture is refused by its header: no phone takes such photos, and decoding costs too much.
 pub const MAX_PIXELS: u64 = 50_000_000;
 
 /// The longest side that a JPEG can state. It bounds the memory of one row.
 const MAX_SIDE: u32 = 65_535;
 
-/// Behind the end of a picture, so much of anything is a slip of some program, not a second file.
-/// The shortest file that is read from its end, an empty ZIP, has 22 bytes.
+/// So many bytes after the end of a picture are a program's mistake, not a second file. The
+/// shortest file that is read from its end, an empty ZIP, has 22 bytes.
 const TOLERATED_REST: usize = 16;
 
 pub const JPEG: &str = "image/jpeg";
 pub const PNG: &str = "image/png";
 pub const MP4: &str = "video/mp4";
 
+/// Each takes a core, and up to 30 MB beside the file itself.
+const MAX_DECODES: usize = 4;
+
+static DECODES: LazyLock<Semaphore> = LazyLock::new(|| {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Semaphore::new(cores.min(MAX_DECODES))
+});
+
+/// Waits until few enough files are being inspected. Hold the permit while you call [`inspect`] and
+/// [`strip`]. Waiting takes neither a thread nor the file's memory.
+pub async fn inspection_permit() -> Option<SemaphorePermit<'static>> {
+    // None only if the semaphore was closed, which nobody does.
+    DECODES.acquire().await.ok()
+}
+
 /// What a file turned out to be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inspected {
     /// `image/jpeg`, `image/png` or `video/mp4`.
     pub content_type: &'static str,
-    /// As stored: a viewer may turn the picture by its orientation.
+    /// As stored: a viewer may rotate the picture by its orientation.
     pub width: Option<u32>,
     pub height: Option<u32>,
     pub exif: Exif,
-    /// Finds the same photo again after it was compressed or resized anew, by [`hash_distance`].
-    /// A photo that shows nothing but one shade, or has a side of less than 64 pixels, has none: it
-    /// would resemble all others like it.
+    /// Identifies the photo after re-compression or resizing, by [`hash_distance`]. None for a photo
+    /// of a single shade or with a side of less than 64 pixels: it would resemble all others like it.
     pub perceptual_hash: Option<u64>,
 }
 
-/// Why a file is not taken, in words for its sender that follow its name: "is cut off".
+/// Why a file is refused, for its sender. The text follows the name of a field: "is truncated".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Rejection(Cow<'static, str>);
 
 impl Rejection {
-    const CUT_OFF: Self = Self::of("is cut off");
+    const TRUNCATED: Self = Self::of("is truncated");
     const DAMAGED: Self = Self::of("is damaged");
-    const APPENDED: Self = Self::of("has other data behind the end of the picture");
+    const APPENDED: Self = Self::of("has other data after the end of the image");
 
     const fn of(sentence: &'static str) -> Self {
         Self(Cow::Borrowed(sentence))
@@ -74,15 +91,15 @@ impl Rejection {
 
 #[derive(Debug, thiserror::Error)]
 pub enum InspectError {
-    /// The sender's file.
+    /// The sender's file is wrong.
     #[error(transparent)]
     Rejected(#[from] Rejection),
-    /// Our disk.
+    /// Our disk failed.
     #[error("the file cannot be read: {0}")]
     Unreadable(#[from] io::Error),
 }
 
-/// Reads a file that lies on disk and says what it is, or why it is not what is expected.
+/// Reads a file from disk and says what it is, or why it is not what is expected.
 pub fn inspect(path: &Path, expected: ProofType) -> Result<Inspected, InspectError> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -97,7 +114,7 @@ fn inspect_from(
     let most = expected.max_bytes();
     if length > most {
         let sentence = format!(
-            "has {} bytes, at most {} are taken",
+            "has {} bytes; the limit is {}",
             grouped(length),
             grouped(most)
         );
@@ -117,12 +134,12 @@ fn inspect_from(
     }
 }
 
-/// Writes the file without EXIF, XMP, IPTC, comments, thumbnails and whatever is appended to it.
-/// The picture itself stays as it is, byte for byte; its orientation stays in an EXIF block that
-/// says nothing else. A video keeps its length: what is removed becomes empty space.
+/// Writes the file without EXIF, XMP, IPTC, comments, thumbnails and appended data. The picture
+/// stays as it is, byte for byte; its orientation stays in an EXIF block that contains nothing else.
+/// A video keeps its length: what is removed becomes empty space.
 ///
-/// For files that [`inspect`] has let through; others are refused as invalid data, perhaps after a
-/// part has been written.
+/// For files that [`inspect`] accepted. Others fail as invalid data, perhaps after a part has been
+/// written.
 pub fn strip(source: &Path, target: &mut impl Write, content_type: &str) -> io::Result<()> {
     let mut file = File::open(source)?;
     let most = ProofType::Photo.max_bytes();
@@ -133,7 +150,7 @@ pub fn strip(source: &Path, target: &mut impl Write, content_type: &str) -> io::
             let length = file.metadata()?.len();
             mp4::strip(&mut file, length, target)
         }
-        _ => Err(Rejection::of("is of a type that is not known").into()),
+        _ => Err(Rejection::of("has an unknown type").into()),
     };
     done.map_err(|e| match e {
         InspectError::Rejected(why) => io::Error::new(io::ErrorKind::InvalidData, why),
@@ -141,7 +158,7 @@ pub fn strip(source: &Path, target: &mut impl Write, content_type: &str) -> io::
     })
 }
 
-/// All bytes, up to the most that are wanted: a file may have grown since its length was read.
+/// All bytes up to a limit: a file may have grown since its length was read.
 fn all(file: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes)?;
@@ -160,7 +177,7 @@ fn wrong_kind(start: &[u8], expected: ProofType) -> Rejection {
     }
 }
 
-/// The name of what people send by mistake. It only helps the sender; nothing is decided by it.
+/// The name of a format that people send by mistake. It only helps the sender; nothing depends on it.
 fn familiar(start: &[u8]) -> Option<&'static str> {
     let at = |offset: usize, magic: &[u8]| {
         let tail = start.get(offset..);
@@ -185,7 +202,7 @@ fn familiar(start: &[u8]) -> Option<&'static str> {
     found.map(|(_, _, name)| *name)
 }
 
-/// Refuses a picture by what its header claims, before memory is set aside for it.
+/// Refuses a picture by its header, before memory is allocated for it.
 fn check_size(width: u32, height: u32) -> Result<(), Rejection> {
     if width == 0 || height == 0 {
         return Err(Rejection::DAMAGED);
@@ -193,12 +210,12 @@ fn check_size(width: u32, height: u32) -> Result<(), Rejection> {
     let pixels = u64::from(width) * u64::from(height);
     if pixels > MAX_PIXELS {
         let (pixels, most) = (grouped(pixels), grouped(MAX_PIXELS));
-        let sentence = format!("has {pixels} pixels, at most {most} are taken");
+        let sentence = format!("has {pixels} pixels; the limit is {most}");
         return Err(Rejection(sentence.into()));
     }
     if width.max(height) > MAX_SIDE {
         let most = grouped(MAX_SIDE.into());
-        let sentence = format!("is {width} x {height} pixels, a side may have at most {most}");
+        let sentence = format!("is {width} x {height} pixels; the limit for a side is {most}");
         return Err(Rejection(sentence.into()));
     }
     Ok(())
@@ -216,7 +233,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// Whole numbers at a place in a file that may end before it.
+/// Integers at an offset; none if the file ends before it.
 fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     let raw = bytes.get(at..at.checked_add(2)?)?;
     Some(u16::from_be_bytes(raw.try_into().ok()?))

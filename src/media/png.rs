@@ -1,24 +1,24 @@
-//! PNG: its chunks, its shades, and what of it is kept.
+//! PNG: its chunks, its shades, and which chunks are kept.
 
 #[cfg(test)]
 mod tests;
 
 use std::io::{Cursor, Write};
 
-use super::likeness::{self, Blocks};
+use super::perceptual_hash::{self, Blocks};
 use super::{
     Exif, InspectError, Inspected, PNG, Rejection, TOLERATED_REST, be32, check_size, exif,
 };
 
 pub const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
 
-/// What the decoder may set aside. It reads row by row and needs a few of them.
+/// What the decoder may allocate. It reads row by row and needs a few rows.
 const DECODER_BYTES: usize = 16 * 1024 * 1024;
 
 /// Needed to decode; nothing else reaches the decoder.
 const CRITICAL: [&[u8; 4]; 5] = [b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"];
 
-/// What also matters to how the picture looks: colours, and the frames of an animation.
+/// These also affect how the picture looks: colours, and the frames of an animation.
 const KEPT: [&[u8; 4]; 12] = [
     b"cHRM", b"gAMA", b"iCCP", b"sBIT", b"sRGB", b"cICP", b"mDCV", b"cLLI", b"bKGD", b"acTL",
     b"fcTL", b"fdAT",
@@ -35,7 +35,7 @@ pub fn inspect(bytes: &[u8], want_hash: bool) -> Result<Inspected, Rejection> {
     let mut end = 0;
     for chunk in Chunks::new(bytes) {
         let chunk = chunk?;
-        // The header is judged first, so that nothing is read of a picture that is too large.
+        // The header is checked first, so that nothing is read of a picture that is too large.
         if size.is_none() {
             size = Some(size_of(&chunk)?);
         }
@@ -48,7 +48,7 @@ pub fn inspect(bytes: &[u8], want_hash: bool) -> Result<Inspected, Rejection> {
         }
         end = chunk.end;
     }
-    let (width, height) = size.ok_or(Rejection::CUT_OFF)?;
+    let (width, height) = size.ok_or(Rejection::TRUNCATED)?;
     check_rest(&bytes[end..])?;
     let blocks = decode(&essence, width, height)?;
     Ok(Inspected {
@@ -56,11 +56,11 @@ pub fn inspect(bytes: &[u8], want_hash: bool) -> Result<Inspected, Rejection> {
         width: Some(width),
         height: Some(height),
         exif,
-        perceptual_hash: likeness::hash(&blocks).filter(|_| want_hash),
+        perceptual_hash: perceptual_hash::hash(&blocks).filter(|_| want_hash),
     })
 }
 
-/// Zeros are padding; of anything else a few bytes are let through.
+/// Zeros are padding. A few bytes of anything else are accepted.
 fn check_rest(rest: &[u8]) -> Result<(), Rejection> {
     let data = rest.iter().position(|b| *b != 0).unwrap_or(rest.len());
     if rest.len() - data > TOLERATED_REST {
@@ -120,7 +120,7 @@ struct Chunk<'a> {
     end: usize,
 }
 
-/// The chunks up to the one that ends the picture, or up to the first fault.
+/// The chunks up to the one that ends the picture, or up to the first error.
 struct Chunks<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -137,14 +137,16 @@ impl<'a> Chunks<'a> {
     }
 
     fn read(&mut self) -> Result<Chunk<'a>, Rejection> {
-        let rest = self.bytes.get(self.at..).ok_or(Rejection::CUT_OFF)?;
-        let length = be32(rest, 0).ok_or(Rejection::CUT_OFF)?;
-        // A kind that is not four letters means that we have lost our way, not that more must come.
-        let kind = rest.get(4..8).ok_or(Rejection::CUT_OFF)?;
+        let rest = self.bytes.get(self.at..).ok_or(Rejection::TRUNCATED)?;
+        let length = be32(rest, 0).ok_or(Rejection::TRUNCATED)?;
+        // If the kind is not four letters, the file is damaged and not merely truncated.
+        let kind = rest.get(4..8).ok_or(Rejection::TRUNCATED)?;
         if !kind.iter().all(u8::is_ascii_alphabetic) || length > i32::MAX as u32 {
             return Err(Rejection::DAMAGED);
         }
-        let whole = rest.get(..length as usize + 12).ok_or(Rejection::CUT_OFF)?;
+        let whole = rest
+            .get(..length as usize + 12)
+            .ok_or(Rejection::TRUNCATED)?;
         let (checked, sum) = whole[4..].split_at(length as usize + 4);
         if be32(sum, 0) != Some(crc32fast::hash(checked)) {
             return Err(Rejection::DAMAGED);
@@ -192,7 +194,7 @@ fn decode(essence: &[u8], width: u32, height: u32) -> Result<Blocks, Rejection> 
                 break;
             }
             let row = reader.next_row().map_err(|_| Rejection::DAMAGED)?;
-            let row = row.ok_or(Rejection::CUT_OFF)?;
+            let row = row.ok_or(Rejection::TRUNCATED)?;
             let places = (pass.left..width).step_by(pass.across);
             for (x, pixel) in places.zip(row.data().chunks_exact(samples)) {
                 sums.add(x, y, grey(pixel));

@@ -155,15 +155,15 @@ fn a_file_of_too_many_bytes_is_not_read() {
     for (kind, sentence) in [
         (
             ProofType::Photo,
-            "has 10,000,001 bytes, at most 10,000,000 are taken",
+            "has 10,000,001 bytes; the limit is 10,000,000",
         ),
         (
             ProofType::Video,
-            "has 100,000,001 bytes, at most 100,000,000 are taken",
+            "has 100,000,001 bytes; the limit is 100,000,000",
         ),
         (
             ProofType::Signature,
-            "has 1,000,001 bytes, at most 1,000,000 are taken",
+            "has 1,000,001 bytes; the limit is 1,000,000",
         ),
     ] {
         let refused = inspect_from(Untouchable, kind.max_bytes() + 1, kind).unwrap_err();

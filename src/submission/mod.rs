@@ -205,8 +205,16 @@ pub async fn inspect(
             stripped,
         })
     };
-    let inspected = tokio::task::spawn_blocking(inspecting).await;
-    match inspected.map_err(|error| FilesError::Unavailable(error.to_string()))? {
+    let permit = media::inspection_permit().await;
+    let inspected = tokio::task::spawn_blocking(move || {
+        let inspected = inspecting();
+        drop(permit);
+        inspected
+    });
+    match inspected
+        .await
+        .map_err(|error| FilesError::Unavailable(error.to_string()))?
+    {
         Ok(file) => Ok(Ok(file)),
         Err(InspectError::Rejected(why)) => Ok(Err(why.to_string())),
         Err(InspectError::Unreadable(error)) => Err(FilesError::Unavailable(error.to_string())),

@@ -17,6 +17,7 @@ mod money;
 mod notices;
 mod openapi;
 mod outbound;
+mod pictures;
 mod reports;
 mod store;
 mod stripe;

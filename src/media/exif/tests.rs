@@ -1,3 +1,7 @@
+use std::time::Instant;
+
+use proptest::prelude::*;
+
 use super::*;
 
 #[derive(Clone)]
@@ -222,5 +226,41 @@ fn what_is_left_of_a_stripped_block_is_the_orientation() {
     for upright_or_wrong in [0, 1, 9, 0x0106] {
         let block = tiff(true, &[(ORIENTATION, Short(upright_or_wrong))], &[], &[]);
         assert_eq!(orientation(&block), None);
+    }
+}
+
+/// Each entry of the first directory points to the second, and so on. A reader that follows every
+/// pointer would visit a billion entries here.
+#[test]
+fn directories_that_point_to_each_other_many_times_cost_nothing() {
+    let entries = 1_000;
+    let length = 2 + 12 * entries as u32 + 4;
+    let table = |at: u32, tag: u16| directory(true, at, &vec![(tag, Long(at + length)); entries]);
+    let block = [
+        b"II\x2a\0\x08\0\0\0".to_vec(),
+        table(8, EXIF_DIRECTORY),
+        table(8 + length, 0xa005),
+        table(8 + 2 * length, ORIGINAL),
+    ]
+    .concat();
+    assert!(block.len() < 65_000, "it fits into one segment");
+    let start = Instant::now();
+    assert_eq!(read(&block), Exif::default());
+    assert_eq!(orientation(&block), None);
+    assert!(start.elapsed().as_secs() < 2);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_without_panic(
+        little: bool,
+        first in 0_u32..64,
+        rest in proptest::collection::vec(any::<u8>(), 0..400),
+    ) {
+        let head = if little { b"II\x2a\0" } else { b"MM\0\x2a" };
+        let block = [head.as_slice(), &long(little, first), &rest].concat();
+        let exif = read(&block);
+        prop_assert_eq!(exif.latitude.is_some(), exif.longitude.is_some());
+        prop_assert!(orientation(&block).is_none_or(|n| (2..=8).contains(&n)));
     }
 }

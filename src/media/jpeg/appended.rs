@@ -1,6 +1,6 @@
-//! What may follow the end of a JPEG. Phones append more than one would think: a second JPEG with
-//! the brightness of an HDR photo, a short film, a block of Samsung's own. A photo that comes
-//! straight from such a phone must be taken. Anything else is a second file in disguise.
+//! What may follow the end of a JPEG. Phones append a second JPEG with the brightness of an HDR
+//! photo, a short film, a block of Samsung's own. A photo straight from such a phone must be
+//! accepted. Anything else is a second file in disguise.
 
 use std::io::Cursor;
 
@@ -26,11 +26,15 @@ pub fn check(mut rest: &[u8]) -> Result<(), Rejection> {
 
 /// The length of the JPEG that must stand here.
 fn picture(rest: &[u8]) -> Result<usize, Rejection> {
-    let last = Segments::new(rest).last();
-    match last {
-        Some(Ok(end)) => Ok(end.end),
-        _ => Err(Rejection::APPENDED),
+    let mut end = 0;
+    for segment in Segments::new(rest) {
+        match segment {
+            // Between segments, another file could hide.
+            Ok(segment) if segment.skipped == 0 => end = segment.end,
+            _ => return Err(Rejection::APPENDED),
+        }
     }
+    Ok(end)
 }
 
 /// A whole MP4, up to the end of the file.

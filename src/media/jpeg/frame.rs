@@ -37,7 +37,7 @@ impl Frame {
     pub fn read(marker: u8, body: &[u8]) -> Result<Self, Rejection> {
         if !(0xc0..=0xc2).contains(&marker) || body.first() != Some(&8) {
             return Err(Rejection::of(
-                "is a JPEG of a rare kind (arithmetic, lossless or 12 bits); baseline and progressive are taken",
+                "is an arithmetic, lossless or 12-bit JPEG; only baseline and progressive are supported",
             ));
         }
         let height = be16(body, 1).ok_or(Rejection::DAMAGED)?.into();

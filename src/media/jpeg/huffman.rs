@@ -151,11 +151,6 @@ impl<'a> Bits<'a> {
         })
     }
 
-    /// How many bytes follow those that were needed.
-    pub fn unread(&self) -> usize {
-        self.data.len().saturating_sub(self.at)
-    }
-
     /// Goes on behind the restart marker that must come here.
     pub fn restart(&mut self, number: u32) -> Result<(), Rejection> {
         (self.held, self.count) = (0, 0);

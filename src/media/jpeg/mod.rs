@@ -1,4 +1,4 @@
-//! JPEG: its segments, and what of them is kept.
+//! JPEG: which segments it has, and which are kept.
 
 mod appended;
 mod frame;
@@ -10,9 +10,9 @@ mod tests;
 
 use std::io::Write;
 
-use super::{Exif, InspectError, Inspected, JPEG, Rejection, exif, likeness};
-use crate::media::jpeg::scan::Decoder;
-use crate::media::jpeg::segments::Segments;
+use self::scan::Decoder;
+use self::segments::{Segment, Segments};
+use super::{Exif, InspectError, Inspected, JPEG, Rejection, exif, perceptual_hash};
 
 const SOI: u8 = 0xd8;
 const EOI: u8 = 0xd9;
@@ -20,7 +20,6 @@ const SOS: u8 = 0xda;
 const DQT: u8 = 0xdb;
 const DHT: u8 = 0xc4;
 const DRI: u8 = 0xdd;
-const DNL: u8 = 0xdc;
 const APP0: u8 = 0xe0;
 const APP1: u8 = 0xe1;
 const APP2: u8 = 0xe2;
@@ -32,7 +31,7 @@ pub fn is_it(start: &[u8]) -> bool {
     start.starts_with(&[0xff, SOI, 0xff])
 }
 
-/// Decodes the whole picture as far as its shades: all of its codes are read, no pixel is computed.
+/// Reads all codes of the picture, but computes no pixel. Damaged metadata never refuses a photo.
 pub fn inspect(bytes: &[u8]) -> Result<Inspected, Rejection> {
     let mut decoder = Decoder::default();
     let mut exif = Exif::default();
@@ -55,19 +54,22 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspected, Rejection> {
         width: Some(picture.width),
         height: Some(picture.height),
         exif,
-        perceptual_hash: likeness::hash(&picture.blocks),
+        perceptual_hash: perceptual_hash::hash(&picture.blocks),
     })
 }
 
-/// Keeps what is needed to decode and to show the right colours and the right way up.
+/// Keeps what is needed to decode the picture and to show it in the right colours, the right way up.
 pub fn strip(bytes: &[u8], target: &mut impl Write) -> Result<(), InspectError> {
     target.write_all(&[0xff, SOI])?;
-    // JFIF must come first, if it is there.
-    let first = Segments::new(bytes).next().transpose()?;
-    if let Some(jfif) = first.and_then(|s| (s.marker == APP0).then(|| plain_jfif(s.body))?) {
+    // JFIF must come first. Decoders take it from anywhere and read the colours by it.
+    if let Some(jfif) = first(bytes, |s| (s.marker == APP0).then(|| plain_jfif(s.body))?)? {
         write_segment(target, APP0, &jfif)?;
     }
-    if let Some(orientation) = orientation(bytes)? {
+    let orientation = |s: &Segment| match s.marker {
+        APP1 => exif::orientation(s.body.strip_prefix(EXIF)?),
+        _ => None,
+    };
+    if let Some(orientation) = first(bytes, orientation)? {
         let block = exif::only_orientation(orientation);
         write_segment(target, APP1, &[EXIF, &block].concat())?;
     }
@@ -83,25 +85,34 @@ pub fn strip(bytes: &[u8], target: &mut impl Write) -> Result<(), InspectError> 
     Ok(())
 }
 
-fn orientation(bytes: &[u8]) -> Result<Option<u8>, Rejection> {
+/// The first thing that is found in a segment before the picture itself.
+fn first<T>(bytes: &[u8], find: impl Fn(&Segment) -> Option<T>) -> Result<Option<T>, Rejection> {
     for segment in Segments::new(bytes) {
         let segment = segment?;
-        if segment.marker == APP1
-            && let Some(block) = segment.body.strip_prefix(EXIF)
-            && let Some(orientation) = exif::orientation(block)
-        {
-            return Ok(Some(orientation));
+        if segment.marker == SOS {
+            break;
+        }
+        if let Some(found) = find(&segment) {
+            return Ok(Some(found));
         }
     }
     Ok(None)
 }
 
-/// What stays of a segment. Of the APPn segments only the colour profile and the kind of colours;
-/// comments, and markers that no decoder needs, go.
+/// A start of frame. Three codes of that range are something else.
+fn is_frame(marker: u8) -> bool {
+    matches!(marker, 0xc0..=0xcf) && !matches!(marker, DHT | 0xc8 | 0xcc)
+}
+
+/// What is kept of a segment. Of the APPn segments only the colour profile and the colour space;
+/// comments, and segments that no decoder needs, are dropped.
 fn kept(marker: u8, body: &[u8]) -> Option<&[u8]> {
     match marker {
         APP2 => body.starts_with(b"ICC_PROFILE\0").then_some(body),
-        APP14 => body.get(..12).filter(|body| body.starts_with(b"Adobe")),
+        // Decoders ignore one that is too short, and one of a colour space that does not exist.
+        APP14 => body
+            .get(..12)
+            .filter(|body| body.starts_with(b"Adobe") && body[11] <= 2),
         0xc0..=0xcf | SOS | DQT | DRI => Some(body),
         _ => None,
     }

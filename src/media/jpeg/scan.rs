@@ -1,21 +1,18 @@
-//! Reads the coded picture, scan by scan: every code, but no pixel. It costs a few bytes for each
-//! block of 8 x 8 pixels, where decoding to pixels would take hundreds of megabytes.
+//! Reads the coded picture, scan by scan: every code, but no pixel. This takes a few bytes for each
+//! block of 8 x 8 pixels. Decoding to pixels would take hundreds of megabytes.
 
-use super::super::likeness::Blocks;
+use super::super::perceptual_hash::Blocks;
 use super::super::{Rejection, be16};
 use super::frame::Frame;
 use super::huffman::{Bits, Table};
 use super::segments::Segment;
-use super::{DHT, DNL, DQT, DRI, SOS};
+use super::{DHT, DQT, DRI, SOS, is_frame};
 
-/// Each scan may pass over the whole picture for a few bytes. Cameras and programs write ten or so.
+/// A scan of a few bytes can cover the whole picture, so scans are limited. Programs write about ten.
 const MAX_SCANS: u32 = 100;
 
 /// The standard's own bound for components that are coded together.
 const MAX_BLOCKS_IN_UNIT: usize = 10;
-
-/// Some cameras fill up a scan with bytes that mean nothing. A second file would need more.
-const MAX_UNREAD: usize = 1_024;
 
 #[derive(Default)]
 pub struct Decoder {
@@ -47,10 +44,8 @@ impl Decoder {
                 Ok(())
             }
             SOS => self.scan(segment),
-            // Says the height afterwards; the header must say it here.
-            DNL => Err(Rejection::DAMAGED),
-            0xc0..=0xcf if self.frame.is_some() => Err(Rejection::DAMAGED),
-            0xc0..=0xcf => {
+            marker if is_frame(marker) && self.frame.is_some() => Err(Rejection::DAMAGED),
+            marker if is_frame(marker) => {
                 self.frame = Some(Frame::read(segment.marker, segment.body)?);
                 Ok(())
             }
@@ -62,7 +57,7 @@ impl Decoder {
     pub fn finish(self) -> Result<Picture, Rejection> {
         let frame = self.frame.ok_or(Rejection::DAMAGED)?;
         if frame.components.iter().any(|c| c.missing[0].is_none()) {
-            return Err(Rejection::CUT_OFF);
+            return Err(Rejection::TRUNCATED);
         }
         let (columns, rows) = frame.covered();
         // The mean of 64 pixels is an eighth of the coefficient.
@@ -142,10 +137,12 @@ impl Decoder {
                 before: 0,
             });
         }
-        scan.run_over(frame, &mut coders, self.restart_every)?;
-        if scan.bits.unread() > MAX_UNREAD {
-            return Err(Rejection::DAMAGED);
+        for coder in &coders {
+            coder.check_tables(head.pass)?;
         }
+        // Where the codes are damaged or end too early, the rest of the scan is missing. Browsers
+        // show what there is; so the picture is accepted. They also skip bytes after the last code.
+        let _ = scan.run_over(frame, &mut coders, self.restart_every);
         Ok(())
     }
 }
@@ -232,7 +229,7 @@ impl Head {
         })
     }
 
-    /// What such a scan says about bands means nothing, and some programs write nonsense there.
+    /// Such a scan has no bands. Some programs write nonsense in their place.
     fn sequential(parts: Vec<Part>) -> Self {
         Self {
             parts,
@@ -244,7 +241,7 @@ impl Head {
         }
     }
 
-    /// Each coefficient comes once, and then each of its bits once. That bounds the work, too.
+    /// Each coefficient comes once, and then each of its bits once. This also bounds the work.
     fn note(&self, frame: &mut Frame) -> Result<(), Rejection> {
         for part in &self.parts {
             let missing = &mut frame.components[part.component].missing;
@@ -269,6 +266,19 @@ struct Coder<'a> {
     dc: Option<&'a Table>,
     ac: Option<&'a Table>,
     before: i32,
+}
+
+impl Coder<'_> {
+    /// Without its tables a scan cannot be read at all.
+    fn check_tables(&self, pass: Pass) -> Result<(), Rejection> {
+        let complete = match pass {
+            Pass::Sequential => self.dc.is_some() && self.ac.is_some(),
+            Pass::DcFirst { .. } => self.dc.is_some(),
+            Pass::DcRefine { .. } => true,
+            Pass::AcFirst { .. } | Pass::AcRefine { .. } => self.ac.is_some(),
+        };
+        complete.then_some(()).ok_or(Rejection::DAMAGED)
+    }
 }
 
 struct Scan<'a> {
@@ -361,7 +371,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// The mean shade is told as the difference to the block before.
+    /// The mean shade is stored as the difference to the block before.
     fn dc(&mut self, coder: &mut Coder) -> Result<i32, Rejection> {
         let table = coder.dc.ok_or(Rejection::DAMAGED)?;
         let bits = table.read(&mut self.bits)?;

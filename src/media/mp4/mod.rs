@@ -1,5 +1,5 @@
-//! MP4: a tree of boxes. Only their heads and a few small ones are read; the film itself is never
-//! looked at, so memory does not grow with the file.
+//! MP4: a tree of boxes. Only their headers and a few small boxes are read, never the film itself,
+//! so memory does not grow with the file.
 
 mod strip;
 #[cfg(test)]
@@ -80,12 +80,12 @@ fn the_movie(tree: &Tree) -> Result<&Node, Rejection> {
     let mut movies = tree.top().filter(|node| node.kind == *b"moov");
     let movie = movies
         .next()
-        .ok_or(Rejection::of("is cut off or has no description (moov)"))?;
+        .ok_or(Rejection::of("is truncated or has no description (moov)"))?;
     if movies.next().is_some() {
         return Err(Rejection::DAMAGED);
     }
     if !tree.top().any(|node| node.kind == *b"mdat") {
-        return Err(Rejection::of("is cut off or has no content (mdat)"));
+        return Err(Rejection::of("is truncated or has no content (mdat)"));
     }
     Ok(movie)
 }

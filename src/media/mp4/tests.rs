@@ -96,11 +96,11 @@ fn every_part_must_be_there() {
     for (parts, sentence) in [
         (
             [&kind, &film, &film],
-            "is cut off or has no description (moov)",
+            "is truncated or has no description (moov)",
         ),
         (
             [&kind, &description, &kind],
-            "is cut off or has no content (mdat)",
+            "is truncated or has no content (mdat)",
         ),
         ([&kind, &no_header, &film], "is damaged"),
         ([&kind, &sound, &film], "has no video track"),
@@ -130,15 +130,15 @@ fn boxes_must_fit_into_each_other_and_into_the_file() {
         );
     }
     for (last, sentence) in [
-        (b"\0\0\0\x40mdat".to_vec(), "is cut off"),
-        (b"\xff\xff\xff\xffmdat".to_vec(), "is cut off"),
-        (b"\0\0\0\x01mdat\0\0".to_vec(), "is cut off"),
-        (b"PK\x03\x04 and the rest of a ZIP".to_vec(), "is cut off"),
-        (b"tail".to_vec(), "is cut off"),
+        (b"\0\0\0\x40mdat".to_vec(), "is truncated"),
+        (b"\xff\xff\xff\xffmdat".to_vec(), "is truncated"),
+        (b"\0\0\0\x01mdat\0\0".to_vec(), "is truncated"),
+        (b"PK\x03\x04 and the rest of a ZIP".to_vec(), "is truncated"),
+        (b"tail".to_vec(), "is truncated"),
         (b"\0\0\0\0free and so on".to_vec(), "is damaged"),
         (b"\0\0\0\x07mdat".to_vec(), "is damaged"),
-        (long(21), "is cut off"),
-        (long(u64::MAX), "is cut off"),
+        (long(21), "is truncated"),
+        (long(u64::MAX), "is truncated"),
         (long(15), "is damaged"),
     ] {
         assert_eq!(refusal(&with_last(&last)), sentence, "{last:?}");

@@ -149,9 +149,10 @@ fn read_head(
     end: u64,
     on_top: bool,
 ) -> Result<(Kind, u64, u64), InspectError> {
-    // On top the end is that of the file, so what does not fit was cut off. Inside it is a lie.
+    // At the top level the end is that of the file, so what does not fit is missing. Inside another
+    // box, the length is wrong.
     let does_not_fit = match on_top {
-        true => Rejection::CUT_OFF,
+        true => Rejection::TRUNCATED,
         false => Rejection::DAMAGED,
     };
     let mut raw = [0; 16];

@@ -136,11 +136,11 @@ fn a_bomb_is_refused_by_its_header() {
     let claim = |width, height| refusal(&picture(width, height, [8, 2, 0], &[]));
     assert_eq!(
         claim(20_000, 20_000),
-        "has 400,000,000 pixels, at most 50,000,000 are taken"
+        "has 400,000,000 pixels; the limit is 50,000,000"
     );
     assert_eq!(
         claim(70_000, 1),
-        "is 70000 x 1 pixels, a side may have at most 65,535"
+        "is 70000 x 1 pixels; the limit for a side is 65,535"
     );
     assert_eq!(claim(0, 1), "is damaged");
     assert!(claim(u32::MAX, u32::MAX).starts_with("has 18,446,"));
@@ -171,10 +171,7 @@ fn what_follows_the_end_must_be_padding() {
     let jpeg = sample(ProofType::Photo, b"x").0;
     for rest in [html, &jpeg, &[[0; 100].as_slice(), html].concat(), &whole] {
         let file = [&whole, rest].concat();
-        assert_eq!(
-            refusal(&file),
-            "has other data behind the end of the picture"
-        );
+        assert_eq!(refusal(&file), "has other data after the end of the image");
     }
 }
 

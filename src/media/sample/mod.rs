@@ -1,14 +1,14 @@
 //! Small valid files for simulated workers, each different by its seed.
 
-pub(super) mod jpeg;
 pub(super) mod mp4;
 
+use jpeg_encoder::{ColorType, Encoder};
 use sha2::{Digest, Sha256};
 
 use super::{JPEG, MP4, PNG, png::SIGNATURE, png::write_chunk};
 use crate::domain::tasks::ProofType;
 
-/// A file that `inspect` takes as this kind, and its content type. The same seed gives the same
+/// A file that `inspect` accepts as this kind, and its content type. The same seed gives the same
 /// file; photos of different seeds do not resemble each other.
 pub fn sample(kind: ProofType, seed: &[u8]) -> (Vec<u8>, &'static str) {
     match kind {
@@ -20,6 +20,7 @@ pub fn sample(kind: ProofType, seed: &[u8]) -> (Vec<u8>, &'static str) {
 
 const WIDTH: u16 = 160;
 const HEIGHT: u16 = 120;
+const QUALITY: u8 = 80;
 
 /// As many bytes as wanted, all of them from the seed.
 fn spread(seed: &[u8], length: usize) -> Vec<u8> {
@@ -51,9 +52,25 @@ fn photo(seed: &[u8]) -> Vec<u8> {
         let part = down.fract();
         between(row) * (1.0 - part) + between(row + 1) * part
     };
-    jpeg::encode(WIDTH, HEIGHT, 16, &|x, y| {
-        [shade(x, y), f32::from(tint[0]), f32::from(tint[1])]
+    encode(WIDTH, HEIGHT, QUALITY, &|x, y| {
+        [shade(x, y) as u8, tint[0], tint[1]]
     })
+}
+
+/// A baseline JPEG from brightness and two colours (YCbCr).
+pub(super) fn encode(
+    width: u16,
+    height: u16,
+    quality: u8,
+    pixel: &dyn Fn(u16, u16) -> [u8; 3],
+) -> Vec<u8> {
+    let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+    let pixels: Vec<u8> = places.flat_map(|(x, y)| pixel(x, y)).collect();
+    let mut file = Vec::new();
+    let encoded = Encoder::new(&mut file, quality).encode(&pixels, width, height, ColorType::Ycbcr);
+    // Fails only for an empty picture, pixels that do not match its size, or a full disk.
+    debug_assert!(encoded.is_ok(), "{encoded:?}");
+    file
 }
 
 /// A pen stroke in black on white, one bit for each pixel.

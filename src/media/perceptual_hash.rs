@@ -1,10 +1,11 @@
-//! A hash by which the same picture is found again after re-compression or resizing.
+//! A hash that identifies a picture after re-compression or resizing.
 //!
-//! The picture is averaged down to 16 x 16 shades of grey and taken apart into waves (a discrete
-//! cosine transform). Each of the 63 longest waves gives a bit: is it stronger than the middle one?
-//! Compression and resizing change short waves, hardly the long ones.
+//! The picture is averaged down to 16 x 16 shades of grey, then transformed to frequencies (a
+//! discrete cosine transform). Each of the 63 lowest frequencies gives one bit: is it stronger than
+//! the median? Compression and resizing change high frequencies and hardly touch the low ones.
 
-/// Shades of blocks of the picture, row by row, as 8 x 8 pixels usually are one block.
+/// The mean shades of blocks of the picture, row by row. A block is 8 x 8 pixels, or 8 x 8 samples
+/// of a JPEG whose brightness has fewer samples than pixels.
 pub struct Blocks {
     pub shades: Vec<f32>,
     /// Blocks in a row of `shades`; the last ones may lie outside of the picture.
@@ -15,16 +16,16 @@ pub struct Blocks {
 }
 
 const SIDE: usize = 16;
-const WAVES: usize = 8;
+const FREQUENCIES: usize = 8;
 
-/// A picture of fewer blocks across or down is too small to be told from others like it.
+/// A picture of fewer blocks across or down has too little detail to tell it from others.
 const FEWEST_BLOCKS: f64 = 8.0;
 
-/// If no part of the picture differs from another by so much, it shows nothing to compare.
+/// A picture whose lightest and darkest parts differ by less shows nothing to compare.
 const LEAST_CONTRAST: f64 = 4.0;
 
 /// How many of the 64 bits differ. Unrelated photos differ in about 32; a photo that was compressed
-/// or resized anew usually in fewer than 6.
+/// or resized usually differs in fewer than 6.
 pub fn hash_distance(a: u64, b: u64) -> u32 {
     (a ^ b).count_ones()
 }
@@ -42,17 +43,19 @@ pub fn hash(blocks: &Blocks) -> Option<u64> {
     if high - low < LEAST_CONTRAST {
         return None;
     }
-    let waves = transform(&grid);
-    // The first is the brightness of the whole, which is no shape.
-    let mut sorted = waves[1..].to_vec();
+    let strengths = transform(&grid);
+    // The first is the mean brightness, which says nothing about shapes.
+    let mut sorted = strengths[1..].to_vec();
     sorted.sort_by(f64::total_cmp);
-    let middle = sorted[sorted.len() / 2];
-    let bits = waves.iter().enumerate().skip(1);
-    Some(bits.fold(0, |hash, (i, wave)| hash | (u64::from(*wave > middle) << i)))
+    let median = sorted[sorted.len() / 2];
+    let bits = strengths.iter().enumerate().skip(1);
+    Some(bits.fold(0, |hash, (i, strength)| {
+        hash | (u64::from(*strength > median) << i)
+    }))
 }
 
-/// The mean shade of each cell of the grid; a block on the border of two counts for each by its
-/// share, so that pictures of different sizes meet in the same grid.
+/// The mean shade of each cell of the grid. A block on the border of two cells counts for each by
+/// its share, so that the same picture gives the same grid at any size.
 fn shrink(blocks: &Blocks) -> [f64; SIDE * SIDE] {
     let across = shares(blocks.columns);
     let down = shares(blocks.rows);
@@ -89,13 +92,13 @@ fn shares(length: f64) -> Vec<Vec<(usize, f64)>> {
     (0..SIDE).map(of_cell).collect()
 }
 
-fn transform(grid: &[f64; SIDE * SIDE]) -> [f64; WAVES * WAVES] {
-    let waves: [[f64; SIDE]; WAVES] = std::array::from_fn(|k| {
+fn transform(grid: &[f64; SIDE * SIDE]) -> [f64; FREQUENCIES * FREQUENCIES] {
+    let waves: [[f64; SIDE]; FREQUENCIES] = std::array::from_fn(|k| {
         let turn = std::f64::consts::PI * k as f64 / (2 * SIDE) as f64;
         std::array::from_fn(|i| (turn * (2 * i + 1) as f64).cos())
     });
     std::array::from_fn(|place| {
-        let (down, across) = (&waves[place / WAVES], &waves[place % WAVES]);
+        let (down, across) = (&waves[place / FREQUENCIES], &waves[place % FREQUENCIES]);
         let cells = grid.iter().enumerate();
         cells
             .map(|(cell, shade)| shade * down[cell / SIDE] * across[cell % SIDE])
