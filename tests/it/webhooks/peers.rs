@@ -1,5 +1,5 @@
 //! The programs of others that verify what we send. `scripts/with-webhook-peers` makes them ready.
-//! The libraries are asked through the functions that docs/WEBHOOKS.md shows; each is started once
+//! The libraries are asked through the functions that docs/guides/webhooks.md shows; each is started once
 //! for all tests, and ends when they do: its standard input closes then.
 
 use std::collections::BTreeMap;
