@@ -10,6 +10,7 @@ mod api;
 mod architecture;
 mod backup;
 mod cli;
+mod docs;
 mod events;
 mod files;
 mod model;

@@ -1,4 +1,4 @@
-//! Webhooks, as those who receive them do: with the code of docs/WEBHOOKS.md and with the published
+//! Webhooks, as those who receive them do: with the code of docs/guides/webhooks.md and with the published
 //! libraries.
 
 mod document;

@@ -1,5 +1,5 @@
 //! The programs of others that verify what we send. The libraries are asked through the functions
-//! that docs/WEBHOOKS.md shows.
+//! that docs/guides/webhooks.md shows.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The functions of docs/WEBHOOKS.md, run as they stand there, over the vectors and over what
+//! The functions of docs/guides/webhooks.md, run as they stand there, over the vectors and over what
 //! somebody might send who means no good.
 
 use std::io::Write;
@@ -168,7 +168,9 @@ fn expect_right_from(language: &str, command: &mut Command) {
 fn is_installed(tool: &str) -> bool {
     let found = Command::new(tool).arg("--help").output().is_ok();
     if !found {
-        eprintln!("{tool} is not installed: its function in docs/WEBHOOKS.md is not checked");
+        eprintln!(
+            "{tool} is not installed: its function in docs/guides/webhooks.md is not checked"
+        );
     }
     found
 }

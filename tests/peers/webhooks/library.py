@@ -1,4 +1,4 @@
-"""Asks PyPI's standardwebhooks, through the function of docs/WEBHOOKS.md in the folder of the first
+"""Asks PyPI's standardwebhooks, through the function of docs/guides/webhooks.md in the folder of the first
 argument: one delivery to a line of standard input, one verdict to a line of standard output. A
 verdict that is text tells what went wrong otherwise."""
 

@@ -1,4 +1,4 @@
-// Asks the function of docs/WEBHOOKS.md, which is package legwork here, about deliveries: a JSON
+// Asks the function of docs/guides/webhooks.md, which is package legwork here, about deliveries: a JSON
 // array of them on standard input, an array of verdicts on standard output.
 package main
 

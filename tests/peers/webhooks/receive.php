@@ -1,6 +1,6 @@
 <?php
 
-// Asks the function of docs/WEBHOOKS.md, in the folder of the first argument, about deliveries: a
+// Asks the function of docs/guides/webhooks.md, in the folder of the first argument, about deliveries: a
 // JSON array of them on standard input, an array of verdicts on standard output.
 
 require "$argv[1]/receiver.php";

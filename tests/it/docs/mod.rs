@@ -1,0 +1,9 @@
+//! README and docs/ as their readers use them: commands are run, tables are held against the code,
+//! links lead somewhere.
+
+mod answers;
+mod links;
+mod markdown;
+mod running;
+mod shell;
+mod tables;
