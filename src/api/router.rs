@@ -89,7 +89,7 @@ fn with_worker_token() -> OpenApiRouter<App> {
         .routes(routes!(verification::verification))
 }
 
-/// Routes that need an admin key: one list for each role, which is what the list needs.
+/// Routes that need an admin key: one list for each role.
 fn with_admin_key() -> [(AdminRole, OpenApiRouter<App>); 3] {
     [
         (AdminRole::Viewer, for_viewers()),
@@ -98,7 +98,7 @@ fn with_admin_key() -> [(AdminRole, OpenApiRouter<App>); 3] {
     ]
 }
 
-/// What changes nothing.
+/// Read-only routes.
 fn for_viewers() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(admin::review_queue::list))
@@ -115,7 +115,7 @@ fn for_viewers() -> OpenApiRouter<App> {
         .routes(routes!(admin::report::get))
 }
 
-/// What has to be decided every day.
+/// Daily decisions.
 fn for_operators() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(admin::review_queue::claim))
@@ -133,14 +133,14 @@ fn for_operators() -> OpenApiRouter<App> {
         .routes(routes!(admin::accounts::restore))
 }
 
-/// What changes terms, or gives money up.
+/// Changes of terms, and write-offs.
 fn for_owners() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(admin::accounts::tier))
         .routes(routes!(admin::payouts::write_off))
 }
 
-/// A route of those who run the marketplace, and the role that it needs.
+/// A route of admins, and the role that it needs.
 #[derive(Clone, Debug)]
 pub struct AdminRoute {
     pub method: Method,
@@ -169,14 +169,14 @@ pub fn admin_routes() -> Vec<AdminRoute> {
     routes
 }
 
-/// Routes by which workers come in.
+/// Routes by which workers sign up and in.
 fn without_token() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(worker::session::sign_up))
         .routes(routes!(worker::session::sign_in))
 }
 
-/// Everything that the main address serves. Metrics are there in local mode only.
+/// Everything that the main address serves. Metrics only in local mode.
 pub fn router(app: &App, with_metrics: bool) -> Router {
     let (described, openapi) = described(Some(app));
     let mut router = described.merge(open(openapi)).merge(pages::router(Pages {

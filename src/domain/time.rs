@@ -73,7 +73,7 @@ impl Timestamp {
 }
 
 impl std::fmt::Display for Timestamp {
-    /// Actor hand, because every answer carries several: formatting was visible in profiles.
+    /// Written by hand: every response has several, and formatting them showed up in profiles.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let t = self.civil();
         let mut text = *b"0000-00-00T00:00:00.000Z";

@@ -1,7 +1,11 @@
 //! The committed description is the generated one, and it is complete.
 
+use std::process::Command;
+
 use legwork::api::openapi_document;
 use serde_json::Value;
+
+use crate::support::peer;
 
 const COMMITTED: &str = include_str!("../../openapi.json");
 
@@ -63,4 +67,22 @@ fn resolve<'a>(described: &'a Value, document: &'a Value) -> &'a Value {
         Some(reference) => document.pointer(&reference[1..]).unwrap(),
         None => described,
     }
+}
+
+/// With the recommended rules of a linter that others wrote.
+#[test]
+fn the_description_passes_a_linter() {
+    let linted = Command::new(peer::variable("LEGWORK_TEST_NODE"))
+        .arg(peer::node_modules().join("@redocly/cli/bin/cli.js"))
+        .args(["lint", "--extends=recommended", "openapi.json"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("REDOCLY_TELEMETRY", "off")
+        .env("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&linted.stderr);
+    assert!(
+        linted.status.success() && !told.contains("warning"),
+        "{told}"
+    );
 }

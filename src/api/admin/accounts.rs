@@ -25,7 +25,7 @@ use crate::views::examples::AdminExample;
 
 type AdminAccountPage = CursorList<AdminAccount>;
 
-/// An account, as those see it who run the marketplace.
+/// An account, as admins see it.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!(AdminExample::Account.value()))]
 pub struct AdminAccount {
@@ -57,15 +57,15 @@ impl From<Account> for AdminAccount {
     }
 }
 
-/// What an account has in one environment.
+/// The totals of an account in one environment.
 #[derive(Serialize, ToSchema)]
 struct AccountTotals {
     tasks: i64,
     tasks_this_month: i64,
-    /// How many tasks stand in each status.
+    /// Number of tasks by status.
     #[schema(value_type = std::collections::BTreeMap<String, i64>)]
     tasks_by_status: serde_json::Value,
-    /// What the platform has earned with them.
+    /// Fees that the platform has earned.
     fees_cents: i64,
     /// Owed back to the developer, not yet refunded.
     refunds_owed_cents: i64,
@@ -93,7 +93,7 @@ impl AccountTotals {
 #[schema(example = json!(AdminExample::AccountWithTotals.value()))]
 pub struct AccountWithTotals {
     account: AdminAccount,
-    /// Keys that are good.
+    /// Number of active keys.
     api_keys_count: i64,
     live: AccountTotals,
     test: AccountTotals,
@@ -131,7 +131,7 @@ pub async fn list(
 
 /// Get an account
 ///
-/// With its totals in both environments.
+/// Includes its totals in both environments.
 #[utoipa::path(
     get, path = "/v1/admin/accounts/{id}", tag = "Admin", operation_id = "getAccountAsAdmin",
     params(("id" = inline(parameters::AccountId), Path, description = "Account ID")),
@@ -177,7 +177,7 @@ request_bodies! {
 
 /// Change the tier of an account
 ///
-/// Tasks that exist keep the fee they were created with.
+/// Existing tasks keep the fee they were created with.
 #[utoipa::path(
     post, path = "/v1/admin/accounts/{id}/tier", tag = "Admin", operation_id = "setTier",
     params(("id" = inline(parameters::AccountId), Path, description = "Account ID")), request_body = SetTier,
@@ -200,7 +200,7 @@ pub async fn tier(
 
 /// Suspend an account
 ///
-/// Its keys open nothing until it is restored.
+/// Its keys stop working until it is restored.
 #[utoipa::path(
     post, path = "/v1/admin/accounts/{id}/suspend", tag = "Admin",
     operation_id = "suspendAccount", params(("id" = inline(parameters::AccountId), Path, description = "Account ID")),
@@ -234,7 +234,7 @@ pub async fn restore(
     change(&app, admin, id, usecases::restore_account).await
 }
 
-/// Does something to an account, and answers it as it stands then.
+/// Changes an account and answers with its new state.
 async fn change(
     app: &App,
     admin: AdminCaller,

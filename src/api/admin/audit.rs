@@ -1,4 +1,4 @@
-//! /v1/admin/audit: who did what, when, to what.
+//! /v1/admin/audit: the audit log.
 
 use axum::extract::State;
 use serde::Serialize;
@@ -29,12 +29,12 @@ struct AuditLineBody<'a> {
     by: ActorBody,
     /// Such as `worker.verified`.
     action: &'a str,
-    /// What kind of thing it was done to, such as `worker`.
+    /// The kind of object, such as `worker`.
     subject: &'a str,
     subject_id: &'a str,
     #[schema(value_type = Object)]
     details: &'a RawValue,
-    /// SHA-256 over the line before and this one.
+    /// SHA-256 over the previous line and this one.
     hash: &'a str,
 }
 
@@ -55,7 +55,7 @@ impl<'a> AuditLineBody<'a> {
     }
 }
 
-/// Read the audit log
+/// List the audit log
 ///
 /// Newest first. Lines are never changed or removed.
 #[utoipa::path(

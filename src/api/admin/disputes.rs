@@ -1,4 +1,4 @@
-//! /v1/admin/disputes: who is right.
+//! /v1/admin/disputes: decide disputes.
 
 use axum::extract::{Request, State};
 
@@ -20,7 +20,7 @@ use crate::views::task::TaskBody;
 
 /// Decide a dispute
 ///
-/// For the worker, for the developer, or a part for each. Both sides read the note.
+/// Pays the worker, refunds the developer, or splits the budget. Both sides read the note.
 #[utoipa::path(
     post, path = "/v1/admin/disputes/{id}/decide", tag = "Admin", operation_id = "decideDispute",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID")), request_body = DecideDispute,
@@ -53,7 +53,7 @@ pub struct DecideDispute {
     note: Option<String>,
 }
 
-/// The budget is the upper bound; which one, the task knows.
+/// The upper bound is the budget of the task, which is not known here.
 const PAID_CENTS: IntegerRule = IntegerRule {
     min: 1,
     max: MAX_BUDGET_CENTS,

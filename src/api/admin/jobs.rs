@@ -1,4 +1,4 @@
-//! /v1/admin/jobs: work that the service does on its own.
+//! /v1/admin/jobs: background jobs.
 
 use axum::extract::{Request, State};
 use serde::Serialize;
@@ -22,16 +22,16 @@ use crate::views::examples::AdminExample;
 
 type JobPage = CursorList<JobBody>;
 
-/// Work to be done, or given up.
+/// A background job.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!(AdminExample::Job.value()))]
 pub struct JobBody {
     kind: JobKind,
-    /// What it is about: mostly a task.
+    /// What the job is about, usually a task ID.
     subject: String,
-    /// Whether it was given up.
+    /// Whether it has failed permanently.
     dead: bool,
-    /// When it is tried next; null when it was given up.
+    /// When it runs next; null for a dead job.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     run_at: Option<Timestamp>,
     attempts: i64,
@@ -61,7 +61,7 @@ impl From<ListedJob> for JobBody {
 
 /// List jobs
 ///
-/// Actor kind and subject.
+/// Sorted by kind and subject.
 #[utoipa::path(
     get, path = "/v1/admin/jobs", tag = "Admin", operation_id = "listJobs",
     params(("dead" = Option<bool>, Query, description = "`true`: only what was given up"),
@@ -104,13 +104,13 @@ request_bodies! {
     RetryJob = json!({"kind": "refund", "subject": "019a8574c1f07c2e9d1b3a5f60718293"});
 }
 
-/// Try a job once more
+/// Retry a dead job
 ///
-/// That was given up.
+/// Only a job that has failed permanently.
 #[utoipa::path(
     post, path = "/v1/admin/jobs/retry", tag = "Admin", operation_id = "retryJob",
     request_body = RetryJob,
-    responses((status = 200, description = "The job is due", body = JobBody),
+    responses((status = 200, description = "The job, which is due now", body = JobBody),
         groups::Admin, groups::Body, errors::JobNotFound, errors::ItemClaimed, errors::ItemClosed)
 )]
 pub async fn retry(

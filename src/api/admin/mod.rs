@@ -1,4 +1,4 @@
-//! /v1/admin: those who run the marketplace.
+//! /v1/admin: what admins call with an admin key.
 
 pub mod accounts;
 pub mod audit;
@@ -27,7 +27,7 @@ async fn expect_no_fields(app: &App, request: Request) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// A note that may be given.
+/// An optional note.
 pub struct ItemNote {
     note: Option<String>,
 }

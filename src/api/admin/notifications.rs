@@ -1,4 +1,4 @@
-//! /v1/admin/notices: what workers and developers were told.
+//! /v1/admin/notices: notifications to workers and developers.
 
 use axum::extract::State;
 use serde::Serialize;
@@ -16,13 +16,13 @@ use crate::views::examples::AdminExample;
 
 type NotificationPage = CursorList<NotificationBody>;
 
-/// Something that somebody was told by e-mail, or would have been.
+/// A notification by e-mail.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!(AdminExample::Notification.value()))]
 pub struct NotificationBody {
     id: String,
     kind: NotificationKind,
-    /// `kept` where no mail server is set.
+    /// `kept` if no mail server is configured.
     status: NotificationStatus,
     email: String,
     #[schema(required)]
@@ -62,14 +62,14 @@ impl From<Notification> for NotificationBody {
     }
 }
 
-/// List notices
+/// List notifications
 ///
-/// To workers and developers, newest first, those of the last 90 days.
+/// E-mails to workers and developers of the last 90 days, newest first.
 #[utoipa::path(
-    get, path = "/v1/admin/notices", tag = "Admin", operation_id = "listNotices",
+    get, path = "/v1/admin/notices", tag = "Admin", operation_id = "listNotifications",
     params(("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
         ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page")),
-    responses((status = 200, description = "A page of notices", body = NotificationPage),
+    responses((status = 200, description = "A page of notifications", body = NotificationPage),
         groups::Admin, groups::Query)
 )]
 pub async fn list(

@@ -1,4 +1,4 @@
-//! /v1/admin/payouts: transfers to workers that were given up.
+//! /v1/admin/payouts: transfers to workers that failed permanently.
 
 use axum::extract::{Request, State};
 
@@ -31,11 +31,11 @@ async fn decide(
     Answer::ok(&TaskBody::of(&decided.await?)?)
 }
 
-/// Try a payout once more
+/// Retry a failed payout
 #[utoipa::path(
     post, path = "/v1/admin/payouts/{id}/retry", tag = "Admin", operation_id = "retryPayout",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
-    responses((status = 200, description = "The transfer is due", body = TaskBody),
+    responses((status = 200, description = "The task", body = TaskBody),
         groups::Admin, groups::Body, errors::TaskNotFound, errors::PayoutNotFailed, errors::ItemClaimed)
 )]
 pub async fn retry(
@@ -47,13 +47,14 @@ pub async fn retry(
     decide(&app, admin, path, request, usecases::retry_payout).await
 }
 
-/// Write a payout off
+/// Write off a failed payout
 ///
-/// It will never be transferred: what is owed goes from the worker's balance to the platform.
+/// The payout will never be transferred. What is owed moves from the worker's balance to the
+/// platform.
 #[utoipa::path(
     post, path = "/v1/admin/payouts/{id}/write_off", tag = "Admin",
     operation_id = "writeOffPayout", params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
-    responses((status = 200, description = "Nothing is owed any more", body = TaskBody),
+    responses((status = 200, description = "The task", body = TaskBody),
         groups::Admin, groups::Body, errors::TaskNotFound, errors::PayoutNotFailed, errors::ItemClaimed)
 )]
 pub async fn write_off(

@@ -1,4 +1,4 @@
-//! What the lists of admins take, and how their pages follow each other.
+//! Query parameters of the admin lists.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -16,7 +16,7 @@ use crate::domain::{
 };
 use crate::store::{AccountFilter, AuditFilter, Claimed, QueueFilter, TaskFilter, WorkerFilter};
 
-/// A page of a list: which rows, from where on, and how many.
+/// A page of a list: filter, start and length.
 pub struct Paged<F, C> {
     pub filter: F,
     pub cursor: Option<C>,
@@ -24,7 +24,7 @@ pub struct Paged<F, C> {
 }
 
 impl<F, C> Paged<F, C> {
-    /// Reads the cursor and refuses what nobody asked for.
+    /// Reads the cursor and refuses unknown parameters.
     fn finish(
         mut parameters: Parameters,
         filter: F,
@@ -44,7 +44,7 @@ fn parameters(parts: &Parts) -> Parameters {
     Parameters::of(parts.uri.query().unwrap_or_default())
 }
 
-/// A list that is read from its query alone.
+/// Lists that depend on the query alone.
 macro_rules! queries {
     ($($query:ty = $read:expr;)+) => { $(
         impl FromRequestParts<App> for $query {
@@ -64,7 +64,7 @@ pub type TasksQuery = Paged<TaskFilter, TaskId>;
 pub type AuditQuery = Paged<AuditFilter, i64>;
 pub type QueueQuery = Paged<QueueFilter, QueueItemId>;
 
-/// Whether only what was given up is asked for.
+/// Whether only dead jobs are wanted.
 pub struct OnlyDead(pub bool);
 pub type JobsQuery = Paged<OnlyDead, JobName>;
 
@@ -117,7 +117,7 @@ fn job_name(text: &str) -> Option<JobName> {
     Some(JobName::new(JobKind::parse(kind)?, subject))
 }
 
-/// Whose items are asked for depends on who asks.
+/// `claimed=me` depends on who asks.
 impl FromRequestParts<App> for QueueQuery {
     type Rejection = ApiError;
 

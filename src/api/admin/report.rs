@@ -1,4 +1,4 @@
-//! /v1/admin/report: a month in figures.
+//! /v1/admin/report: the monthly report.
 
 use axum::extract::State;
 use axum::http::header;
@@ -15,7 +15,7 @@ use crate::domain::admin::report::{MonthReport, ReportFormat};
 use crate::usecases::month_report;
 use crate::views::examples::AdminExample;
 
-/// Get the report of a month
+/// Get a monthly report
 ///
 /// Money and tasks by day, in UTC and in cents.
 #[utoipa::path(

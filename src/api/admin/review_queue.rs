@@ -1,4 +1,4 @@
-//! /v1/admin: what admins have to look at, and what they decide.
+//! /v1/admin/queue: the review queue.
 
 use axum::extract::{Request, State};
 use serde::Serialize;
@@ -37,7 +37,7 @@ pub struct ItemBody {
     id: String,
     kind: QueueKind,
     status: QueueStatus,
-    /// The proof, the worker or the task that it is about.
+    /// ID of the proof, the worker or the task that the item is about.
     subject_id: String,
     #[schema(required)]
     task_id: Option<String>,
@@ -45,17 +45,17 @@ pub struct ItemBody {
     worker_id: Option<String>,
     #[schema(required)]
     note: Option<String>,
-    /// Of a flagged proof.
+    /// Only for a flagged proof.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     proof: Option<ProofBody>,
-    /// Of a verification.
+    /// Only for a verification.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     worker: Option<WorkerBody>,
     /// The documents of a verification.
     files: Vec<DocumentBody>,
-    /// The admin key whose holder works on it, until `claimed_until`.
+    /// ID of the admin key that has claimed the item, until `claimed_until`.
     #[schema(required)]
     claimed_by: Option<String>,
     #[schema(required, value_type = Option<String>, format = DateTime)]
@@ -117,9 +117,9 @@ impl ItemBody {
     }
 }
 
-/// List the queue
+/// List the review queue
 ///
-/// Oldest first, each item with its files.
+/// Oldest first. Each item includes its files.
 #[utoipa::path(
     get, path = "/v1/admin/queue", tag = "Admin", operation_id = "listQueue",
     params(("status" = inline(Option<QueueStatus>), Query, description = "`open` when left out"),
@@ -128,7 +128,7 @@ impl ItemBody {
             description = "Only what the caller has claimed, or what nobody has"),
         ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
         ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page")),
-    responses((status = 200, description = "A page of the queue", body = ItemPage),
+    responses((status = 200, description = "A page of the review queue", body = ItemPage),
         groups::Admin, groups::Query)
 )]
 pub async fn list(
@@ -154,7 +154,7 @@ pub async fn list(
     Answer::ok(&meta.list(data))
 }
 
-/// Get an item of the queue
+/// Get an item of the review queue
 #[utoipa::path(
     get, path = "/v1/admin/queue/{id}", tag = "Admin", operation_id = "getQueueItem",
     params(("id" = inline(parameters::ItemId), Path, description = "Item ID")),
@@ -171,7 +171,7 @@ pub async fn item(
     Answer::ok(&ItemBody::of(&app, item.ok_or(UseCaseError::ItemNotFound)?).await?)
 }
 
-/// Does something to an item, and answers it as it stands then.
+/// Changes an item and answers with its new state.
 async fn change(
     app: &App,
     id: Option<QueueItemId>,
@@ -184,7 +184,7 @@ async fn change(
     Answer::ok(&ItemBody::of(app, changed.await?).await?)
 }
 
-/// A note that must be given.
+/// A required note.
 pub struct AddNote {
     note: String,
 }
@@ -200,7 +200,7 @@ request_bodies! {
     AddNote = json!({"note": "Known place without GPS reception."});
 }
 
-/// Note something about an item
+/// Add a note to an item
 #[utoipa::path(
     post, path = "/v1/admin/queue/{id}/note", tag = "Admin", operation_id = "noteQueueItem",
     params(("id" = inline(parameters::ItemId), Path, description = "Item ID")), request_body = AddNote,
@@ -222,7 +222,7 @@ pub async fn note(
 
 /// Clear a flagged proof
 ///
-/// It leaves the queue. What the developer may do with the proof does not change.
+/// Removes the item from the queue. The developer can still approve or reject the proof.
 #[utoipa::path(
     post, path = "/v1/admin/queue/{id}/clear", tag = "Admin", operation_id = "clearQueueItem",
     params(("id" = inline(parameters::ItemId), Path, description = "Item ID")), request_body = ItemNote,
@@ -258,7 +258,7 @@ async fn claim_or_release(
 
 /// Claim an item
 ///
-/// For 15 minutes nobody else can decide it. Claiming it again begins them anew.
+/// For 15 minutes, no other admin can decide it. Claiming it again restarts the 15 minutes.
 #[utoipa::path(
     post, path = "/v1/admin/queue/{id}/claim", tag = "Admin", operation_id = "claimQueueItem",
     params(("id" = inline(parameters::ItemId), Path, description = "Item ID")),
@@ -274,7 +274,9 @@ pub async fn claim(
     claim_or_release(&app, admin, id, request, usecases::claim_item).await
 }
 
-/// Give an item back
+/// Release an item
+///
+/// Other admins can claim it again.
 #[utoipa::path(
     post, path = "/v1/admin/queue/{id}/release", tag = "Admin", operation_id = "releaseQueueItem",
     params(("id" = inline(parameters::ItemId), Path, description = "Item ID")),

@@ -1,4 +1,4 @@
-//! /v1/admin/tasks: any task, with all that became of it.
+//! /v1/admin/tasks: any task, with its money and history.
 
 use axum::extract::State;
 use serde::Serialize;
@@ -22,9 +22,9 @@ use crate::views::task::TaskBody;
 
 type TaskPage = CursorList<TaskBody<'static>>;
 
-/// List tasks
+/// List tasks of all accounts
 ///
-/// Of all accounts, live and test, newest first.
+/// Live and test, newest first.
 #[utoipa::path(
     get, path = "/v1/admin/tasks", tag = "Admin", operation_id = "listTasksAsAdmin",
     params(("account_id" = inline(Option<parameters::AccountId>), Query, description = "Only of this account"),
@@ -70,7 +70,7 @@ pub struct TaskWithHistory<'a> {
 
 /// Get any task
 ///
-/// With its payment, its ledger entries and its history.
+/// Includes its payment, ledger entries and history.
 #[utoipa::path(
     get, path = "/v1/admin/tasks/{id}", tag = "Admin", operation_id = "getTaskAsAdmin",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),

@@ -1,4 +1,4 @@
-//! /v1/admin/workers: who they are, and who may take tasks.
+//! /v1/admin/workers: verify, refuse, suspend and restore workers.
 
 use axum::extract::{Request, State};
 use serde::Serialize;
@@ -34,7 +34,7 @@ pub struct DocumentBody {
     file_url: String,
 }
 
-/// The documents of a worker, each with a URL that opens it for a while.
+/// The documents of a worker, each with a signed URL.
 pub async fn documents(app: &App, worker: WorkerId) -> Result<Vec<DocumentBody>, ApiError> {
     let read = app.store.read(move |tx| tx.verification_files(worker));
     let mut documents = Vec::new();
@@ -197,11 +197,11 @@ pub async fn suspend(
 
 /// Restore a worker
 ///
-/// One who was verified is verified again.
+/// A worker who was verified before is verified again.
 #[utoipa::path(
     post, path = "/v1/admin/workers/{id}/restore", tag = "Admin", operation_id = "restoreWorker",
     params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID")),
-    responses((status = 200, description = "The worker is back", body = WorkerBody),
+    responses((status = 200, description = "The worker is restored", body = WorkerBody),
         groups::Admin, groups::Body, errors::WorkerNotFound, errors::InvalidWorkerState)
 )]
 pub async fn restore(

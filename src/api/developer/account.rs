@@ -109,8 +109,9 @@ pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiEr
 
 /// Delete the account
 ///
-/// With all of its keys, in both environments, for good. Refused while a task is open or money is
-/// on its way. The e-mail address is free at once; what is left is erased after 30 days.
+/// Deletes the account and all of its keys, live and test, permanently. Refused while a task is
+/// open or money is still moving. The e-mail address is free at once; remaining data is erased
+/// after 30 days.
 #[utoipa::path(
     delete, path = "/v1/account", tag = "Account", operation_id = "deleteAccount",
     request_body = DeleteAccount,
@@ -141,7 +142,7 @@ pub async fn delete(
 
 /// Get usage
 ///
-/// What the account has used of its tier, in the environment of the key.
+/// What the account has used of its tier, in the key's environment.
 #[utoipa::path(
     get, path = "/v1/account/usage", tag = "Account", operation_id = "getUsage",
     responses((status = 200, description = "The usage", body = Usage), groups::Developer)

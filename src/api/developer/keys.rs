@@ -20,7 +20,7 @@ use crate::usecases::{self, IssuedKey, UseCaseError};
 use crate::views::examples::Example;
 use crate::views::to_json;
 
-/// A new key; this answer is the only one that ever holds the key itself.
+/// A new key. No other response ever has the key itself.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!(Example::CreatedKey.value()))]
 pub struct CreatedKey<'a> {
@@ -92,6 +92,8 @@ pub struct RevokedKey {
 }
 
 /// Create an API key
+///
+/// The response is the only one that ever has the key itself.
 #[utoipa::path(
     post, path = "/v1/account/keys", tag = "Account", operation_id = "createKey",
     params(IdempotencyKeyHeader), request_body = CreateKey,
@@ -140,14 +142,14 @@ request_bodies! {
 
 /// List API keys
 ///
-/// All keys of the account, live and test, revoked ones included; newest first.
+/// All keys of the account, live and test, including revoked ones. Newest first.
 #[utoipa::path(
     get, path = "/v1/account/keys", tag = "Account", operation_id = "listKeys",
     responses((status = 200, description = "The keys", body = KeyList), groups::Developer)
 )]
 pub async fn list(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
     if let Err(error) = app.key_use.flush(&app.store).await {
-        // The list is right but for the last second; better than no list on a full disk.
+        // Without it, the list is a second old; better than no list on a full disk.
         tracing::warn!(%error, "cannot write when keys were used");
     }
     let account = caller.owner().account;
@@ -162,7 +164,7 @@ pub async fn list(State(app): State<App>, caller: Caller) -> Result<Answer, ApiE
 
 /// Revoke an API key
 ///
-/// At once and for good.
+/// Takes effect at once and cannot be undone.
 #[utoipa::path(
     delete, path = "/v1/account/keys/{id}", tag = "Account", operation_id = "revokeKey",
     params(("id" = inline(parameters::KeyId), Path, description = "ID of the key record, not the key")),

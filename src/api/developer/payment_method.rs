@@ -74,8 +74,8 @@ pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiEr
 
 /// Set the default payment method
 ///
-/// From now on a live task is charged to it right after creation. With a test key nothing is ever
-/// charged; the method is only remembered.
+/// New live tasks are charged to it right after creation. With a test key, nothing is charged; the
+/// method is only stored.
 #[utoipa::path(
     put, path = "/v1/account/payment_method", tag = "Payments", operation_id = "putPaymentMethod",
     request_body = PutPaymentMethod,
@@ -102,7 +102,7 @@ pub async fn put(
     Answer::ok(&PaymentMethodBody::from(Some(method)))
 }
 
-/// Has the processor keep a method. Test keys never reach it: theirs are the sandbox's.
+/// Lets the processor store a method. With a test key, the sandbox does.
 async fn keep(
     app: &App,
     owner: Owner,
@@ -144,11 +144,11 @@ async fn keep(
 
 /// Remove the default payment method
 ///
-/// Live tasks are then paid for by hand, one by one.
+/// After this, each live task is paid for separately.
 #[utoipa::path(
     delete, path = "/v1/account/payment_method", tag = "Payments",
     operation_id = "deletePaymentMethod",
-    responses((status = 200, description = "There is none any more", body = PaymentMethodBody),
+    responses((status = 200, description = "The payment method is removed", body = PaymentMethodBody),
         groups::Developer)
 )]
 pub async fn delete(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {

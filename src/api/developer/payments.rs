@@ -47,8 +47,7 @@ pub async fn get(
 
 /// Get the ledger of a task
 ///
-/// Every movement of the task's money, oldest first. What leaves one account enters another: the
-/// postings of an entry add up to zero.
+/// Every movement of the task's money, oldest first. The postings of an entry add up to zero.
 #[utoipa::path(
     get, path = "/v1/tasks/{id}/ledger", tag = "Payments", operation_id = "getLedger",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID"),

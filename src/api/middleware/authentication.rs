@@ -1,4 +1,4 @@
-//! Who is asking: from the Authorization header to account and environment.
+//! Authentication: from the Authorization header to the caller.
 
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
@@ -16,7 +16,7 @@ use crate::domain::{AccountId, Actor, AdminKeyId, AdminRole, Environment, Owner,
 use crate::store::KeyHolder;
 use crate::usecases::{self, UseCaseError};
 
-/// The holder of the key that a request came with.
+/// The holder of the API key of a request.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub holder: KeyHolder,
@@ -28,7 +28,7 @@ impl Caller {
         self.holder.owner
     }
 
-    /// As who they are remembered for what they do.
+    /// The actor in history and audit log.
     pub fn by(&self) -> Actor {
         Actor::developer(self.holder.key)
     }
@@ -41,7 +41,7 @@ impl Caller {
     }
 }
 
-/// The worker whose token a request came with.
+/// The worker whose token a request has.
 #[derive(Clone, Debug)]
 pub struct WorkerCaller {
     pub worker: Worker,
@@ -49,7 +49,7 @@ pub struct WorkerCaller {
 }
 
 impl WorkerCaller {
-    /// A worker's idempotency keys are the worker's own, and so is their world: live.
+    /// A worker's Idempotency-Keys are scoped to the worker.
     pub fn requester(&self) -> Requester {
         Requester {
             owner: Owner {
@@ -61,7 +61,7 @@ impl WorkerCaller {
     }
 }
 
-/// The admin whose key a request came with.
+/// The admin whose key a request has.
 #[derive(Clone, Copy, Debug)]
 pub struct AdminCaller(pub AdminKeyId);
 
@@ -164,8 +164,8 @@ fn bearer_token(headers: &HeaderMap) -> Option<Secret> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| Secret::presented(token))
 }
 
-/// Answers without looking at the body, but lets it arrive: a sender that is cut off while it
-/// still writes would never read the answer.
+/// Answers without using the body, but reads it: a sender that is cut off while it still writes
+/// would never read the response.
 async fn refuse(error: ApiError, request: Request<Body>) -> Response {
     if body::is_being_sent(request.headers()) {
         body::drain(request.into_body()).await;
@@ -180,7 +180,7 @@ fn with_standing(mut response: Response, standing: Option<Standing>) -> Response
     response
 }
 
-/// Absent only on a route that was put outside its `require_...`: refuse rather than guess.
+/// Missing only on a route outside its `require_...` layer: refuse rather than guess.
 macro_rules! taken_from_the_request {
     ($($caller:ty),+) => { $(
         impl<S: Send + Sync> FromRequestParts<S> for $caller {

@@ -21,7 +21,7 @@ use crate::domain::RequestId;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID_BYTES: usize = 200;
 
-/// Gives the request its id, turns errors and panics into answers, counts and logs.
+/// Gives the request its ID, renders errors and panics, counts and logs.
 pub async fn edge(State(app): State<App>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let request_id = request_id(request.headers(), &app);
@@ -64,7 +64,7 @@ pub async fn edge(State(app): State<App>, request: Request, next: Next) -> Respo
     response
 }
 
-/// The id that was sent in, if it can stand in a header and a log line, or a new one.
+/// The ID that was sent, if it fits into a header and a log line, or a new one.
 fn request_id(headers: &HeaderMap, app: &App) -> HeaderValue {
     let fit = |value: &&HeaderValue| {
         (1..=MAX_REQUEST_ID_BYTES).contains(&value.len()) && value.to_str().is_ok()
@@ -78,7 +78,7 @@ fn request_id(headers: &HeaderMap, app: &App) -> HeaderValue {
     }
 }
 
-/// The error's answer, with the headers that were already put on it (rate limit, Allow).
+/// The response of an error, with the headers that were already set (rate limit, Allow).
 fn rendered(error: &ApiError, unrendered: Response, request_id: &HeaderValue) -> Response {
     let mut response = error.render(request_id.to_str().unwrap_or_default());
     for (name, value) in unrendered.headers() {
@@ -114,7 +114,7 @@ type ByRoute = HashMap<String, (Counter, Histogram)>;
 
 fn count(method: &'static str, route: &str, status: StatusCode, elapsed: Duration) {
     thread_local! {
-        /// Looking a metric up by its labels costs more than counting.
+        /// Looking up a metric by its labels costs more than counting.
         static KNOWN: RefCell<HashMap<(&'static str, u16), ByRoute>> = RefCell::default();
     }
     KNOWN.with_borrow_mut(|known| {
@@ -141,7 +141,7 @@ fn register(method: &'static str, route: &str, status: StatusCode) -> (Counter, 
     )
 }
 
-/// Anybody can make up methods; metrics must not grow with them.
+/// Clients can invent methods; the number of metrics must not grow with them.
 fn known_method(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

@@ -1,4 +1,4 @@
-//! Requests a minute for each account, by tier: GCRA, the whole minute's worth as burst.
+//! Requests a minute for each account, by tier: GCRA with the whole minute as burst.
 
 use std::num::NonZeroU32;
 
@@ -21,7 +21,7 @@ pub struct RateLimits {
     clock: DefaultClock,
 }
 
-/// Where an account stands after a request.
+/// The state of an account's limit after a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing {
     quota: u32,
@@ -46,7 +46,7 @@ impl Default for RateLimits {
 }
 
 impl RateLimits {
-    /// Counts a request; says how long to wait when it is one too many.
+    /// Counts a request. The error says how long to wait.
     pub fn count(&self, account: AccountId, tier: Tier) -> (Standing, Result<(), ApiError>) {
         let quota = tier.requests_per_minute();
         let Some((_, limiter)) = self.by_tier.iter().find(|(of, _)| *of == tier) else {
@@ -79,7 +79,7 @@ impl RateLimits {
         }
     }
 
-    /// Forgets accounts that have their whole quota back.
+    /// Drops accounts that have their whole quota back.
     pub fn forget_idle(&self) {
         for (_, limiter) in &self.by_tier {
             limiter.retain_recent();

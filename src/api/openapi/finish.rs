@@ -8,7 +8,7 @@ use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Response, ResponseBuilder};
 
 use crate::api::error::codes::ErrorCode;
-use crate::api::openapi::Security;
+use crate::api::openapi::{Security, webhooks};
 
 fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem {
@@ -40,7 +40,8 @@ pub fn secure(openapi: &mut OpenApi, security: Option<Security>) {
     }
 }
 
-/// Puts the errors of each status together, and each combination of them into the components once.
+/// Describes the webhooks, and puts the errors of each status together: each combination of them is in
+/// the components once.
 pub fn finish(openapi: &mut OpenApi) {
     let mut shared = BTreeMap::new();
     for operation in all_operations(openapi) {
@@ -63,6 +64,7 @@ pub fn finish(openapi: &mut OpenApi) {
     }
     let components = openapi.components.get_or_insert_default();
     components.responses.extend(shared);
+    webhooks::describe(openapi);
 }
 
 fn error_response(codes: &BTreeSet<ErrorCode>) -> RefOr<Response> {

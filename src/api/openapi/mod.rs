@@ -2,6 +2,7 @@
 
 mod finish;
 pub mod parameters;
+mod webhooks;
 
 use utoipa::Modify;
 use utoipa::openapi::OpenApi;

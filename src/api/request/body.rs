@@ -15,7 +15,7 @@ use crate::api::server::Timeouts;
 
 /// JSON bodies may be this large.
 pub const MAX_JSON_BYTES: usize = 256 * 1024;
-/// How much of an unwanted body is read away, so that the sender gets to read the answer.
+/// How much of a refused body is read, so that the sender can read the response.
 const MAX_DRAINED_BYTES: usize = 8 * 1024 * 1024;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -54,7 +54,7 @@ async fn read_bounded(mut body: Body) -> Result<Bytes, ApiError> {
     Ok(collected.freeze())
 }
 
-/// Reads away what a refused request still sends, within bounds.
+/// Reads and drops what a refused request still sends, within bounds.
 pub async fn drain(mut body: Body) {
     let reading = async {
         let mut left = MAX_DRAINED_BYTES;
@@ -69,7 +69,7 @@ pub async fn drain(mut body: Body) {
     let _ = tokio::time::timeout(DRAIN_TIMEOUT, reading).await;
 }
 
-/// A sender that waits for "100 Continue" has not sent its body and will not.
+/// A sender that waits for "100 Continue" does not send its body.
 pub fn is_being_sent(headers: &HeaderMap) -> bool {
     !headers.contains_key(header::EXPECT)
 }

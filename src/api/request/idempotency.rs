@@ -1,7 +1,7 @@
-//! POST requests, done once however often they are sent: Idempotency-Key.
+//! POST requests that take effect once: Idempotency-Key.
 //!
-//! The answer is stored in the transaction of the effect, so there is never one without the other.
-//! A refused request has no effect and leaves no answer behind: sent again, it is judged anew.
+//! The response is stored in the transaction of the effect, so there is never one without the other.
+//! A refused request has no effect and stores nothing: sent again, it is processed as new.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -24,7 +24,7 @@ use crate::usecases::UseCaseError;
 const HEADER: &str = "idempotency-key";
 const MAX_KEY_CHARACTERS: usize = 255;
 
-/// A POST: its JSON body, and the key under which it is done once.
+/// A POST: its JSON body and its Idempotency-Key.
 #[derive(Debug)]
 pub struct Post {
     body: Map<String, Value>,
@@ -217,8 +217,8 @@ where
         match app.store.write(work).await {
             Ok(Outcome::Done(body)) => Ok(answer(status, body, false)),
             Ok(Outcome::Earlier(record)) => replay(record),
-            // The same request may have been on its way, cut off or on another server: then the
-            // effect waited for it, and found done what it was to do.
+            // The same request may have been running on another server: then the effect waited for
+            // it and found its work done.
             Err(error) => match earlier(app, &scope).await? {
                 Some(record) => replay(record),
                 None => Err(error.into()),
@@ -227,8 +227,8 @@ where
     }
 }
 
-/// The answer of an earlier request, seen without a transaction. One that is being stored this
-/// moment is found by the transaction of the effect.
+/// The response of an earlier request, read outside the transaction of the effect. One that is being
+/// stored at this moment is found inside it.
 async fn earlier(
     app: &App,
     scope: &IdempotencyScope,
@@ -283,7 +283,7 @@ fn replay(record: IdempotencyRecord, fingerprint: &str, key: &Secret) -> Result<
         .and_then(|status| StatusCode::from_u16(status).ok())
         .unwrap_or(StatusCode::OK);
     let body = if record.sealed {
-        // Another key of the account asks: the secret was not handed to it.
+        // Another key of the account: the secret was not given to it.
         seal::open(key, &record.response_body).map_err(|_| ApiError::IdempotencyMismatch)?
     } else {
         record.response_body
@@ -291,8 +291,8 @@ fn replay(record: IdempotencyRecord, fingerprint: &str, key: &Secret) -> Result<
     Ok(answer(status, body, true))
 }
 
-/// Keys whose first request this process is working on. Between processes the database decides:
-/// the second waits for the first and replays its answer.
+/// Keys whose first request is running in this process. Between processes the database decides: the
+/// second waits for the first and replays its response.
 #[derive(Default)]
 pub struct InFlight(Mutex<HashSet<IdempotencyScope>>);
 

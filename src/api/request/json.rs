@@ -37,7 +37,7 @@ pub fn object(bytes: &[u8]) -> Result<Map<String, Value>, FieldErrors> {
     }
 }
 
-/// The same value always in the same form: keys sorted, no white space.
+/// One text for each value: keys sorted, no white space.
 pub fn canonical(value: &Value) -> String {
     let mut out = String::new();
     write_canonical(value, &mut out);
@@ -72,7 +72,7 @@ fn write_canonical(value: &Value, out: &mut String) {
 }
 
 pub fn join(path: &str, key: &str) -> String {
-    // A hostile key may be as long as the body; the path only has to be recognized.
+    // A hostile key may be as long as the body; the path only has to be recognizable.
     let key: String = key.chars().take(100).collect();
     if path.is_empty() {
         key
@@ -81,14 +81,14 @@ pub fn join(path: &str, key: &str) -> String {
     }
 }
 
-/// Where in the body the reader is. Written out only when there is something to say of the place.
+/// The current place in the body. Written out only for an error.
 enum Path<'a> {
     Root,
     Key(&'a Path<'a>, &'a str),
     Index(&'a Path<'a>, usize),
 }
 
-/// A longer path is cut: it only has to be recognized.
+/// A longer path is cut: it only has to be recognizable.
 const MAX_PATH_BYTES: usize = 500;
 
 impl Path<'_> {

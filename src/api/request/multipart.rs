@@ -18,9 +18,9 @@ use crate::api::request::{body, json, schema};
 use crate::domain::FieldErrors;
 use crate::files::Received;
 
-/// All of an upload must have arrived by then: a hundred megabytes over a slow phone.
+/// For a whole upload: a hundred megabytes over a slow connection.
 const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
-/// A sender that is silent for so long is gone.
+/// Without any data for this long, the upload is aborted.
 const IDLE_LIMIT: Duration = Duration::from_secs(30);
 pub const MAX_TEXT_BYTES: usize = 16 * 1024;
 
@@ -86,7 +86,7 @@ macro_rules! form_bodies {
 }
 pub(in crate::api) use form_bodies;
 
-/// A form that has arrived. Files that nobody keeps are removed when it is dropped.
+/// A received form. Files that are not kept are removed when it is dropped.
 #[derive(Default)]
 pub struct Form {
     pub files: Vec<(&'static str, Received)>,
@@ -132,8 +132,7 @@ pub async fn read<F: FormBody>(app: &App, request: Request) -> Result<Form, ApiE
 
 type Chunk = Result<Bytes, axum::Error>;
 
-/// A body that makes its reader pause after every chunk. The parser would otherwise take in all that
-/// the network has, faster than it goes to disk.
+/// Yields after every chunk. Otherwise the parser would buffer data faster than it goes to disk.
 struct OneAtATime {
     body: BoxStream<'static, Chunk>,
     pause: bool,

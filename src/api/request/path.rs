@@ -10,7 +10,7 @@ use crate::usecases::UseCaseError;
 pub struct TaskPath(pub Option<TaskId>);
 
 impl TaskPath {
-    /// The id, once the body and the query have been checked: existence comes after them.
+    /// The ID. Call it after the body and the query were checked: existence is checked last.
     pub fn id(&self) -> Result<TaskId, UseCaseError> {
         self.0.ok_or(UseCaseError::TaskNotFound)
     }
@@ -47,7 +47,7 @@ pub struct ProofPath {
 }
 
 impl ProofPath {
-    /// The task must exist before the proof is looked for, so a malformed proof id is told later.
+    /// The task must exist before the proof is looked up, so a malformed proof ID is reported later.
     pub fn ids(&self) -> Result<(TaskId, Option<ProofId>), UseCaseError> {
         Ok((self.task.ok_or(UseCaseError::TaskNotFound)?, self.proof))
     }
@@ -95,7 +95,7 @@ async fn named<S: Send + Sync, T>(
     name: &str,
     parse: fn(&str) -> Option<T>,
 ) -> Option<T> {
-    // Fails on a path that is not UTF-8 once decoded: no id of ours either.
+    // Fails if the decoded path is not UTF-8: that is no ID of ours either.
     let parameters = RawPathParams::from_request_parts(parts, state).await.ok()?;
     let (_, value) = parameters.iter().find(|(found, _)| *found == name)?;
     parse(value)

@@ -19,7 +19,7 @@ use crate::usecases::FoundCursor;
 const DEFAULT_LIMIT: i64 = 20;
 const MAX_LIMIT: i64 = 100;
 
-/// For lists that take nothing but a page.
+/// For lists that take only `limit` and `offset`.
 pub struct PageQuery(pub Page);
 
 impl<S: Send + Sync> FromRequestParts<S> for PageQuery {
@@ -80,7 +80,7 @@ impl<S: Send + Sync> FromRequestParts<S> for EventsQuery {
     }
 }
 
-/// Which events are listened for.
+/// Which events to stream.
 pub struct StreamQuery(pub EventFilter);
 
 impl<S: Send + Sync> FromRequestParts<S> for StreamQuery {
@@ -115,7 +115,7 @@ impl<S: Send + Sync> FromRequestParts<S> for DeliveriesQuery {
     }
 }
 
-/// What a worker looks for.
+/// What a worker searches for.
 pub struct AvailableQuery {
     pub center: Option<Point>,
     pub radius_km: Option<f64>,
@@ -220,7 +220,7 @@ impl Parameters {
         self.errors.push(|| name.to_owned(), message);
     }
 
-    /// By the names that events have here, and by those that they have elsewhere.
+    /// `type` and `task_id`, or their aliases `event` and `task`.
     fn events(&mut self) -> EventFilter {
         let task =
             |text: &str| TaskId::parse(text).ok_or_else(|| "must be the id of a task".to_owned());
@@ -232,7 +232,7 @@ impl Parameters {
         }
     }
 
-    /// Where a page begins, and how long it is.
+    /// The start and the length of a page.
     pub fn cursor<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> (Option<T>, i64) {
         let cursor = self.optional("cursor", |text| {
             parse(text).ok_or_else(|| "must be the next_cursor of a page".to_owned())
@@ -273,7 +273,7 @@ fn whole_number(text: &str) -> Result<i64, String> {
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
         return Err("must be a whole number".to_owned());
     }
-    // Only a number too large for us can fail now, and nothing lies that far.
+    // Only a number beyond 64 bits fails here, and no list is that long.
     Ok(text.parse().unwrap_or(i64::MAX))
 }
 

@@ -11,7 +11,7 @@ use crate::api::response::json::Answer;
 use crate::usecases;
 use crate::views::dispute::DisputeBody;
 
-/// Get the dispute about an own task
+/// Get the dispute about one of your tasks
 #[utoipa::path(
     get, path = "/v1/worker/tasks/{id}/dispute", tag = "Workers", operation_id = "getOwnDispute",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),

@@ -26,10 +26,12 @@ pub struct Onboarding {
     url: String,
 }
 
-/// Start onboarding for payouts
+/// Start payout onboarding
+///
+/// Returns the payment processor's page on which you complete your payout account.
 #[utoipa::path(
     post, path = "/v1/worker/payout_account", tag = "Workers", operation_id = "openPayoutAccount",
-    responses((status = 201, description = "Where to go on", body = Onboarding),
+    responses((status = 201, description = "Where to complete the account", body = Onboarding),
         groups::Worker, groups::Body, errors::PaymentUnavailable)
 )]
 pub async fn open_payout_account(
@@ -79,7 +81,7 @@ struct PayoutBody {
     created_at: Timestamp,
 }
 
-/// Get earnings
+/// Get your earnings
 #[utoipa::path(
     get, path = "/v1/worker/earnings", tag = "Workers", operation_id = "getEarnings",
     responses((status = 200, description = "The earnings", body = Earnings), groups::Worker)

@@ -16,7 +16,7 @@ use crate::usecases::UseCaseError;
 use crate::views::examples::WorkerExample;
 use crate::views::worker::WorkerBody;
 
-/// Get the own profile
+/// Get your profile
 #[utoipa::path(
     get, path = "/v1/worker", tag = "Workers", operation_id = "getWorker",
     responses((status = 200, description = "The worker", body = WorkerBody), groups::Worker)
@@ -25,7 +25,7 @@ pub async fn get(State(app): State<App>, caller: WorkerCaller) -> Result<Answer,
     Answer::ok(&with_payout_status(&app, caller.worker).await?)
 }
 
-/// Change the own profile
+/// Update your profile
 #[utoipa::path(
     patch, path = "/v1/worker", tag = "Workers", operation_id = "updateWorker",
     request_body = UpdateWorker,

@@ -18,13 +18,17 @@ use crate::usecases::{self, UseCaseError};
 
 /// Submit proof
 ///
-/// One attempt. Over a bad network send it again with the same `submission_id` or
-/// `Idempotency-Key`: it counts once.
+/// One attempt, with one file for each type that the task asks for. After a network error, retry
+/// with the same `submission_id` or `Idempotency-Key`: it counts once.
 #[utoipa::path(
     post, path = "/v1/worker/tasks/{id}/proofs", tag = "Workers", operation_id = "submitProof",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
     request_body(content = SubmitProof, content_type = "multipart/form-data"),
-    responses((status = 201, description = "The proofs", body = Submitted),
+    responses((status = 201, description = "The proofs", body = Submitted,
+            links(("approve" = (operation_id = "approveProof", parameters(("id" = "$request.path.id"),
+                    ("proof_id" = "$response.body#/data/0/id")))),
+                ("reject" = (operation_id = "rejectProof", parameters(("id" = "$request.path.id"),
+                    ("proof_id" = "$response.body#/data/0/id")))))),
         groups::Worker, groups::Body, errors::TaskNotFound, errors::InvalidTaskState, errors::FileTooLarge)
 )]
 pub async fn submit(

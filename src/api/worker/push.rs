@@ -81,7 +81,7 @@ pub struct PushKey {
     public_key: String,
 }
 
-/// Get the key for push notices
+/// Get the key for push notifications
 #[utoipa::path(
     get, path = "/v1/worker/push_key", tag = "Workers", operation_id = "getPushKey",
     responses((status = 200, description = "The key", body = PushKey), groups::Worker)
@@ -92,7 +92,7 @@ pub async fn key(State(app): State<App>, _: WorkerCaller) -> Result<Answer, ApiE
     })
 }
 
-/// Subscribe to push notices
+/// Subscribe to push notifications
 #[utoipa::path(
     post, path = "/v1/worker/push_subscriptions", tag = "Workers", operation_id = "subscribe",
     params(IdempotencyKeyHeader), request_body = Subscribe,
@@ -147,11 +147,11 @@ pub struct Unsubscribed {
     removed: bool,
 }
 
-/// End a push subscription
+/// Remove a push subscription
 #[utoipa::path(
     delete, path = "/v1/worker/push_subscriptions", tag = "Workers", operation_id = "unsubscribe",
     request_body = Unsubscribe,
-    responses((status = 200, description = "It is gone", body = Unsubscribed),
+    responses((status = 200, description = "The outcome", body = Unsubscribed),
         groups::Worker, groups::Body)
 )]
 pub async fn unsubscribe(

@@ -126,9 +126,9 @@ request_bodies! {
     SignIn = WorkerExample::SignIn.value();
 }
 
-/// Sign in
+/// Sign in as a worker
 ///
-/// An unknown e-mail address and a wrong password get the same answer.
+/// An unknown e-mail address and a wrong password get the same response.
 #[utoipa::path(
     post, path = "/v1/workers/sessions", tag = "Workers", operation_id = "signInWorker",
     request_body = SignIn,
@@ -171,7 +171,7 @@ pub struct SignedOut {
 
 /// Sign out
 ///
-/// The token is of no use from then on.
+/// Revokes the token.
 #[utoipa::path(
     delete, path = "/v1/worker/session", tag = "Workers", operation_id = "signOutWorker",
     responses((status = 200, description = "The token is revoked", body = SignedOut),

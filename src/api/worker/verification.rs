@@ -42,7 +42,7 @@ form_bodies!(SendDocuments);
 
 /// Send documents for verification
 ///
-/// A picture of an identity document and one of the worker. An admin looks at them.
+/// A photo of an identity document and a selfie. An admin reviews them.
 #[utoipa::path(
     post, path = "/v1/worker/verification", tag = "Workers", operation_id = "sendDocuments",
     request_body(content = SendDocuments, content_type = "multipart/form-data"),

@@ -16,7 +16,7 @@ type EventPage = CursorList<EventBody>;
 
 /// List events
 ///
-/// Of the key's environment, newest first, those of the last 30 days.
+/// Events in the key's environment of the last 30 days, newest first.
 #[utoipa::path(
     get, path = "/v1/events", tag = "Webhooks", operation_id = "listEvents",
     params(
@@ -43,7 +43,7 @@ pub async fn list(
     let read = app.store.snapshot(move |tx| {
         let before = match cursor {
             None => i64::MAX,
-            // An event that is forgotten has none before it.
+            // An event that was pruned has none before it.
             Some(id) => tx.event_number(owner, id)?.unwrap_or(0),
         };
         tx.events_before(owner, filter, before, limit + 1)

@@ -24,17 +24,17 @@ use crate::usecases::{self, UseCaseError};
 use crate::views::event::EventBody;
 use crate::views::to_json;
 
-/// How often events are looked for that another process wrote.
+/// How often events of other processes are polled for.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const READ_AT_ONCE: i64 = 100;
-/// Tells a client when to come back after the stream broke.
+/// Tells a client when to reconnect.
 const GREETING: &str = "retry: 1000\n\n";
 
 /// Stream events
 ///
-/// Server-Sent Events: `id` is the event's id, `event` its type, `data` the event as JSON. Begins with
-/// what happens next; with a `Last-Event-ID`, with what happened after that event. A comment is sent
-/// every 15 seconds.
+/// Server-Sent Events: `id` is the event's ID, `event` its type, `data` the event as JSON. The
+/// stream starts with the next event or, with `Last-Event-ID`, with the event after that one. A
+/// comment is sent every 15 seconds.
 #[utoipa::path(
     get, path = "/v1/events/stream", tag = "Webhooks", operation_id = "streamEvents",
     params(
@@ -61,7 +61,7 @@ pub async fn stream(
         None => tx.last_event_number(owner),
         Some(id) => match tx.event_number(owner, id)? {
             Some(number) => Ok(number),
-            // Forgotten: everything that is kept may be new.
+            // Pruned: everything that is left may be new.
             None => Ok(tx.oldest_event_number(owner)?.unwrap_or(1) - 1),
         },
     });
@@ -81,7 +81,7 @@ pub async fn stream(
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
-        // For nginx, which would hold the stream back.
+        // Otherwise nginx would buffer the stream.
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
@@ -98,14 +98,14 @@ fn last_seen(headers: &HeaderMap) -> Result<Option<EventId>, ApiError> {
         .ok_or_else(|| ApiError::invalid("Last-Event-ID", "must be the id of an event"))
 }
 
-/// Somebody who listens.
+/// An open stream.
 struct Listener {
     app: App,
     owner: Owner,
     key: Secret,
     filter: EventFilter,
     bell: EventWakeup,
-    /// The last event that was seen.
+    /// The number of the last event that was sent.
     after: i64,
     ready: VecDeque<Bytes>,
     heard_at: Instant,
@@ -114,7 +114,7 @@ struct Listener {
 }
 
 impl Listener {
-    /// The next piece to send; none when the stream ends. Whoever listens comes back and goes on.
+    /// The next chunk to send; none when the stream ends. The client then reconnects.
     async fn next(mut self) -> Option<(Result<Bytes, StoreError>, Self)> {
         loop {
             if let Some(piece) = self.ready.pop_front() {
@@ -129,9 +129,9 @@ impl Listener {
         }
     }
 
-    /// Waits for something to say; false when there will be nothing more.
+    /// Waits for something to send; false when the stream must end.
     async fn listen(&mut self) -> Result<bool, StoreError> {
-        // However much there is to say.
+        // Also while there is always something to send.
         if self.checked_at.elapsed() >= self.app.timeouts.heartbeat {
             if !self.still_welcome().await {
                 return Ok(false);
@@ -183,7 +183,7 @@ impl Listener {
             .read(move |tx| usecases::authenticate(tx, &key));
         match look.await {
             Ok(_) => true,
-            // A database that is away for a moment has not revoked anything.
+            // A database that is unavailable for a moment has not revoked anything.
             Err(refusal) => matches!(refusal, UseCaseError::Store(_)),
         }
     }

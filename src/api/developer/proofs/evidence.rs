@@ -1,5 +1,4 @@
-//! /v1/tasks/{id}/proofs/{proof_id}/evidence: what speaks for a proof and what against it. Facts and
-//! their reasons, never a verdict.
+//! GET /v1/tasks/{id}/proofs/{proof_id}/evidence: facts for and against a proof, never a verdict.
 
 use axum::extract::State;
 use serde::Serialize;
@@ -20,9 +19,9 @@ use crate::views::examples::ProofExample;
 pub struct EvidenceBody {
     proof_id: String,
     task_id: String,
-    /// Of the file as the worker sent it.
+    /// Hash of the file as the worker sent it.
     sha256: String,
-    /// What the camera wrote into the file.
+    /// What the camera recorded in the file.
     exif: ExifBody,
     #[schema(value_type = String, format = DateTime)]
     received_at: Timestamp,
@@ -48,9 +47,9 @@ struct FindingBody {
     /// `m`, `s` or `bits`.
     #[schema(required)]
     unit: Option<&'static str>,
-    /// In plain words.
+    /// For people.
     reason: String,
-    /// The proof that shows the same, when it is one of yours.
+    /// The proof with the same photo, if it is one of yours.
     #[schema(required)]
     proof_id: Option<String>,
     #[schema(required)]
@@ -72,8 +71,9 @@ impl From<Finding> for FindingBody {
 
 /// Get the evidence for a proof
 ///
-/// Time and place that the camera recorded against what was sent and against the task, the same
-/// photo in other tasks or attempts, the accuracy that the device claims, the delay of the upload.
+/// Compares the time and place that the camera recorded with what was sent and with the task. Also
+/// lists other tasks or attempts with the same photo, the accuracy that the device claims, and the
+/// delay of the upload.
 #[utoipa::path(
     get, path = "/v1/tasks/{id}/proofs/{proof_id}/evidence", tag = "Proofs",
     operation_id = "getEvidence",

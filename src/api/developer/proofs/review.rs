@@ -58,7 +58,7 @@ struct RejectedTask {
 
 /// Approve a proof
 ///
-/// And with it the whole attempt: the task is completed, the worker is paid.
+/// Approves the whole attempt: the task is completed and the worker is paid.
 #[utoipa::path(
     post, path = "/v1/tasks/{id}/proofs/{proof_id}/approve", tag = "Proofs",
     operation_id = "approveProof",
@@ -115,8 +115,8 @@ request_bodies! {
 
 /// Reject a proof
 ///
-/// And with it the whole attempt. The worker may try again, three times in all; after the third
-/// rejection the budget is refunded.
+/// Rejects the whole attempt. The worker has three attempts in all; after the third rejection the
+/// budget is refunded.
 #[utoipa::path(
     post, path = "/v1/tasks/{id}/proofs/{proof_id}/reject", tag = "Proofs",
     operation_id = "rejectProof",

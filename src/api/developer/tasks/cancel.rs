@@ -41,8 +41,8 @@ impl CancelledTask {
 
 /// Cancel a task
 ///
-/// Free while nobody has taken it; half of the budget once a worker is assigned; not possible
-/// after the work has started.
+/// Refunds the whole budget before a worker is assigned, and half of it after. Not possible once
+/// the work has started.
 #[utoipa::path(
     post, path = "/v1/tasks/{id}/cancel", tag = "Tasks", operation_id = "cancelTask",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),

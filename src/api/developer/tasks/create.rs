@@ -22,13 +22,13 @@ use crate::views::examples::Example;
 use crate::views::task::TaskBody;
 use crate::views::to_json;
 
-/// A task as its creation answers it.
+/// A new task.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!(Example::CreatedTask.value()))]
 pub struct CreatedTask<'a> {
     #[serde(flatten)]
     task: TaskBody<'a>,
-    /// Present when payment is still to be completed: with it, somebody pays.
+    /// Present while the payment is still to be completed: whoever has it can pay.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     payment_client_secret: Option<&'a str>,
@@ -45,16 +45,22 @@ impl CreatedTask<'_> {
 
 /// Create a task
 ///
-/// With a test key the task is funded at once, without a charge. With a live key it is pending: the
-/// account's default payment method is charged right after, or, where there is none, the answer
-/// carries a `payment_client_secret` with which somebody pays.
+/// With a test key, the task is funded at once without a charge. With a live key, it is `pending`:
+/// the account's default payment method is charged right after. Without a default method, the
+/// response has a `payment_client_secret` to complete the payment with.
 #[utoipa::path(
     post, path = "/v1/tasks", tag = "Tasks", operation_id = "createTask",
     params(IdempotencyKeyHeader), request_body = CreateTask,
     responses((status = 201, description = "The new task", body = CreatedTask,
             links(("get" = (operation_id = "getTask", parameters(("id" = "$response.body#/id")))),
                 ("update" = (operation_id = "updateTask", parameters(("id" = "$response.body#/id")))),
-                ("cancel" = (operation_id = "cancelTask", parameters(("id" = "$response.body#/id")))))),
+                ("cancel" = (operation_id = "cancelTask", parameters(("id" = "$response.body#/id")))),
+                ("proofs" = (operation_id = "listProofs", parameters(("id" = "$response.body#/id")))),
+                ("history" = (operation_id = "getHistory", parameters(("id" = "$response.body#/id")))),
+                ("payment" = (operation_id = "getPayment", parameters(("id" = "$response.body#/id")))),
+                ("ledger" = (operation_id = "getLedger", parameters(("id" = "$response.body#/id")))),
+                ("advance" = (operation_id = "advanceTask", parameters(("id" = "$response.body#/id")))),
+                ("simulate_proof" = (operation_id = "simulateProof", parameters(("id" = "$response.body#/id")))))),
         groups::Developer, groups::Body, groups::Idempotency, errors::TaskLimitExceeded,
         errors::PaymentUnavailable)
 )]

@@ -1,4 +1,4 @@
-//! Before a task is created: how will it be paid for?
+//! How a new task will be paid for.
 
 use crate::api::App;
 use crate::api::error::ApiError;
@@ -8,9 +8,8 @@ use crate::payments::NewPayment;
 use crate::store::KeyHolder;
 use crate::usecases::{Funding, UseCaseError};
 
-/// Asks the processor for a payment, unless the account has a default method, which is charged
-/// later. What it makes is of no use to anybody without the secret, which goes only into the answer
-/// of a task that was created.
+/// Creates a payment at the processor, unless the account has a default method, which is charged
+/// later. The payment is useless without its secret, which only the response of the new task has.
 pub async fn prepare(
     app: &App,
     holder: KeyHolder,
@@ -42,8 +41,8 @@ pub async fn prepare(
     Ok(Funding::ByHand(processor.name(), intent))
 }
 
-/// Spares the processor a payment for a task that will be refused. The transaction that creates the
-/// task is exact.
+/// Saves a call to the processor for a task that will be refused. The transaction that creates the
+/// task checks the limit exactly.
 fn within_limit(this_month: i64, holder: &KeyHolder) -> Result<(), UseCaseError> {
     let limit = holder.tier.tasks_per_month();
     if this_month < limit {

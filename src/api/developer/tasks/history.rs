@@ -24,7 +24,7 @@ type HistoryEntryList = OffsetList<HistoryEntryBody>;
         ("limit" = inline(Option<parameters::PageLimit>), Query,
             description = "Page size. More than 100 is served as 100"),
         ("offset" = inline(Option<parameters::PageOffset>), Query, description = "How many objects to skip")),
-    responses((status = 200, description = "Its moves", body = HistoryEntryList),
+    responses((status = 200, description = "The history", body = HistoryEntryList),
         groups::Developer, groups::Query, errors::TaskNotFound)
 )]
 pub async fn get(

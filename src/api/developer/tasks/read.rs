@@ -61,7 +61,7 @@ impl From<ListedTask> for TaskListItem {
 
 /// List tasks
 ///
-/// The account's tasks in the environment of the key, newest first.
+/// The account's tasks in the key's environment, newest first.
 #[utoipa::path(
     get, path = "/v1/tasks", tag = "Tasks", operation_id = "listTasks",
     params(

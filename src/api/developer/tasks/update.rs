@@ -18,7 +18,7 @@ use crate::views::task::TaskBody;
 
 /// Update a task
 ///
-/// Only while it is pending.
+/// Only while it is `pending`.
 #[utoipa::path(
     patch, path = "/v1/tasks/{id}", tag = "Tasks", operation_id = "updateTask",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID")), request_body = UpdateTask,

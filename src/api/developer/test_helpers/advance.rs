@@ -36,11 +36,11 @@ request_bodies! {
     Advance = json!({"to": "proof_submitted"});
 }
 
-/// Move a test task on
+/// Advance a test task
 ///
-/// By one step of the happy path (funded, posted, assigned, in_progress, proof_submitted), or to any
-/// status that can be reached from where it is, by the moves of a simulated worker, of the clock and
-/// of admins.
+/// Takes the next step of the happy path (funded, posted, assigned, in_progress, proof_submitted),
+/// or goes to any status that can be reached from the current one. A simulated worker, the clock
+/// and a simulated admin make the moves.
 #[utoipa::path(
     post, path = "/v1/test_helpers/tasks/{id}/advance", tag = "Test helpers",
     operation_id = "advanceTask",
@@ -62,7 +62,7 @@ pub async fn advance(
     let id = path.id()?;
     let task = app.store.read(move |tx| tx.task_of(owner, id)).await?;
     let prepare = async {
-        // Files for as many submissions as the way can have.
+        // Files for every submission on the path.
         let mut kept = Vec::new();
         if let Some(task) = &task {
             for _ in 0..submissions(task, to)? {
@@ -91,7 +91,7 @@ pub async fn advance(
         .await
 }
 
-/// How many submissions lie on the way.
+/// The number of submissions on the path.
 fn submissions(task: &Task, to: Option<Status>) -> Result<usize, ApiError> {
     let way = usecases::way(task, to)?;
     Ok(way

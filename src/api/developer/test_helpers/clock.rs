@@ -62,13 +62,13 @@ pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiEr
     Answer::ok(&TestClock::read(&app, owner.account).await?)
 }
 
-/// Wind the test clock
+/// Advance the test clock
 ///
-/// Forward only. Everything that time alone brings about happens in the account's test environment as
-/// it would in live: tasks expire, are given back or approved, disputes close, webhooks are tried
-/// again. It has happened when the answer comes.
+/// Moves the clock of the account's test environment forward. Everything that would happen in live
+/// by then happens: tasks expire, are released or approved, disputes close, webhooks are retried.
+/// All of it is done when the response arrives.
 #[utoipa::path(
-    post, path = "/v1/test_helpers/clock", tag = "Test helpers", operation_id = "windTestClock",
+    post, path = "/v1/test_helpers/clock", tag = "Test helpers", operation_id = "advanceTestClock",
     params(IdempotencyKeyHeader), request_body = AdvanceClock,
     responses((status = 200, description = "The clock", body = TestClock),
         groups::Developer, groups::Body, groups::Idempotency, errors::TestModeOnly)
@@ -158,9 +158,9 @@ impl AdvanceClock {
     }
 }
 
-/// Set the test clock back to real time
+/// Reset the test clock to real time
 ///
-/// Only when no task of the test environment is open.
+/// Only while the test environment has no open task.
 #[utoipa::path(
     delete, path = "/v1/test_helpers/clock", tag = "Test helpers",
     operation_id = "resetTestClock",

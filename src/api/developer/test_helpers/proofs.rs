@@ -39,14 +39,18 @@ pub async fn sample(app: &App, proof_type: ProofType) -> Result<Received, ApiErr
 
 /// Submit proof as the simulated worker
 ///
-/// With generated files (JSON), or with your own (multipart, as workers send it). The task must be
-/// in_progress or proof_rejected. The position is checked as in live.
+/// With generated files (JSON) or with your own (multipart, as workers send it). The task must be
+/// `in_progress` or `proof_rejected`. The position is checked as in live.
 #[utoipa::path(
     post, path = "/v1/test_helpers/tasks/{id}/proofs", tag = "Test helpers",
     operation_id = "simulateProof",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
     request_body(content((SimulateProof = "application/json"), (SubmitProof = "multipart/form-data"))),
-    responses((status = 201, description = "The proofs", body = Submitted),
+    responses((status = 201, description = "The proofs", body = Submitted,
+            links(("approve" = (operation_id = "approveProof", parameters(("id" = "$request.path.id"),
+                    ("proof_id" = "$response.body#/data/0/id")))),
+                ("reject" = (operation_id = "rejectProof", parameters(("id" = "$request.path.id"),
+                    ("proof_id" = "$response.body#/data/0/id")))))),
         groups::Developer, groups::Body, errors::TestModeOnly, errors::TaskNotFound,
         errors::InvalidTaskState, errors::FileTooLarge)
 )]

@@ -1,4 +1,4 @@
-//! /v1/account/webhook/deliveries: what was delivered, and what was not.
+//! /v1/account/webhook/deliveries: deliveries and their attempts.
 
 use axum::extract::State;
 use serde::Serialize;
@@ -22,20 +22,20 @@ use crate::views::to_json;
 
 type DeliveryList = OffsetList<DeliveryBody>;
 
-/// An event on its way to the webhook.
+/// The delivery of an event to the webhook.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!(WebhookExample::Delivery.value()))]
 pub struct DeliveryBody {
-    /// The id of the event, and the `webhook-id` of every attempt.
+    /// The ID of the event, and the `webhook-id` of every attempt.
     id: String,
     event: EventType,
     status: DeliveryStatus,
-    /// What the endpoint answered last.
+    /// The last status code of the endpoint.
     #[schema(required)]
     status_code: Option<i64>,
-    /// How often it was tried.
+    /// Number of attempts.
     attempts_count: usize,
-    /// Every attempt, oldest first; in lists they are left out.
+    /// Every attempt, oldest first. Not in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<AttemptBody>, required = false)]
     attempts: Option<Box<RawValue>>,
@@ -58,7 +58,7 @@ struct AttemptBody {
     duration_ms: u64,
     #[schema(required)]
     error: Option<String>,
-    /// The first 4 KiB of the answer.
+    /// The first 4 KiB of the response.
     #[schema(required)]
     response_body: Option<String>,
 }
@@ -90,7 +90,7 @@ impl DeliveryBody {
 
 /// List deliveries
 ///
-/// Of events of the key's environment, newest first.
+/// Deliveries of events in the key's environment, newest first.
 #[utoipa::path(
     get, path = "/v1/account/webhook/deliveries", tag = "Webhooks",
     operation_id = "listDeliveries",
@@ -123,7 +123,7 @@ pub async fn list(
 
 /// Get a delivery
 ///
-/// With every attempt.
+/// Includes every attempt.
 #[utoipa::path(
     get, path = "/v1/account/webhook/deliveries/{id}", tag = "Webhooks",
     operation_id = "getDelivery",
@@ -142,14 +142,15 @@ pub async fn get(
     Answer::ok(&DeliveryBody::of(delivery, true)?)
 }
 
-/// Deliver again
+/// Redeliver an event
 ///
-/// However it ended before: at once, and again if that fails. The `webhook-id` stays the same.
+/// Delivers the event again at once, whatever its outcome was, and retries if that fails. The
+/// `webhook-id` stays the same.
 #[utoipa::path(
     post, path = "/v1/account/webhook/deliveries/{id}/redeliver", tag = "Webhooks",
     operation_id = "redeliver",
     params(("id" = inline(parameters::EventId), Path, description = "Delivery ID, which is the ID of its event"), IdempotencyKeyHeader),
-    responses((status = 200, description = "It is on its way", body = DeliveryBody),
+    responses((status = 200, description = "The delivery, which is due now", body = DeliveryBody),
         groups::Developer, groups::Body, groups::Idempotency, errors::DeliveryNotFound,
         errors::WebhookNotConfigured,
         errors::WebhookDisabled)

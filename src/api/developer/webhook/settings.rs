@@ -1,4 +1,4 @@
-//! /v1/account/webhook: where the account's events go.
+//! /v1/account/webhook: URL, event types and secret.
 
 use axum::extract::{Request, State};
 use serde::Serialize;
@@ -72,7 +72,7 @@ pub struct WebhookState {
     webhook_events: Vec<EventType>,
     /// Whether events are delivered.
     enabled: bool,
-    /// Since when no delivery was taken.
+    /// Since when deliveries have been failing.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     failing_since: Option<Timestamp>,
     #[schema(required, value_type = Option<String>, format = DateTime)]
@@ -100,10 +100,10 @@ impl From<Option<Endpoint>> for WebhookState {
 
 /// Get the webhook
 ///
-/// Its secret is told by PUT and by rotation alone.
+/// Does not include the secret: only PUT and rotation return it.
 #[utoipa::path(
     get, path = "/v1/account/webhook", tag = "Webhooks", operation_id = "getWebhook",
-    responses((status = 200, description = "Where events go", body = WebhookState),
+    responses((status = 200, description = "The webhook", body = WebhookState),
         groups::Developer)
 )]
 pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
@@ -114,8 +114,8 @@ pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiEr
 
 /// Set the webhook
 ///
-/// One URL for each account, for both environments. The secret stays the same over changes. Setting
-/// it again enables a webhook that was disabled.
+/// An account has one URL for both environments. The secret stays the same. Setting the webhook
+/// again enables one that was disabled.
 #[utoipa::path(
     put, path = "/v1/account/webhook", tag = "Webhooks", operation_id = "putWebhook",
     request_body = PutWebhook,
@@ -149,10 +149,10 @@ pub async fn put(
 
 /// Remove the webhook
 ///
-/// What was not delivered yet is given up. Events can still be read.
+/// Pending deliveries are dropped. You can still read the events.
 #[utoipa::path(
     delete, path = "/v1/account/webhook", tag = "Webhooks", operation_id = "deleteWebhook",
-    responses((status = 200, description = "There is none any more", body = WebhookState),
+    responses((status = 200, description = "The webhook is removed", body = WebhookState),
         groups::Developer)
 )]
 pub async fn delete(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
@@ -164,9 +164,9 @@ pub async fn delete(State(app): State<App>, caller: Caller) -> Result<Answer, Ap
     Answer::ok(&WebhookState::from(None))
 }
 
-/// Make a new secret
+/// Rotate the webhook secret
 ///
-/// For 24 hours the old one signs as well: `v1=<new>,v1=<old>`.
+/// For 24 hours, deliveries are signed with the old secret too: `v1=<new>,v1=<old>`.
 #[utoipa::path(
     post, path = "/v1/account/webhook/rotate_secret", tag = "Webhooks",
     operation_id = "rotateWebhookSecret", params(IdempotencyKeyHeader),
@@ -197,7 +197,7 @@ pub async fn rotate_secret(
         .await
 }
 
-/// How a sample was taken.
+/// The outcome of a sample delivery.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!(WebhookExample::Test.value()))]
 pub struct TestDelivery {
@@ -222,13 +222,13 @@ impl TestDelivery {
     }
 }
 
-/// Send a sample
+/// Send a sample event
 ///
-/// A `task.created` of a task that does not exist, signed like any other, sent at once and not again.
+/// Sends a signed `task.created` of a task that does not exist, once and at once.
 #[utoipa::path(
     post, path = "/v1/account/webhook/test", tag = "Webhooks", operation_id = "testWebhook",
     params(IdempotencyKeyHeader),
-    responses((status = 200, description = "How it went", body = TestDelivery),
+    responses((status = 200, description = "The outcome", body = TestDelivery),
         groups::Developer, groups::Body, groups::Idempotency, errors::WebhookNotConfigured)
 )]
 pub async fn test(State(app): State<App>, caller: Caller, post: Post) -> Result<Answer, ApiError> {
@@ -251,7 +251,7 @@ pub async fn test(State(app): State<App>, caller: Caller, post: Post) -> Result<
         .await
 }
 
-/// The task of all examples, as if this account had created it.
+/// The task of all examples, as a task of this account.
 fn sample(owner: Owner) -> String {
     let mut task = task::example();
     task["developer_id"] = owner.account.to_string().into();

@@ -33,14 +33,14 @@ async fn make(
         .await
 }
 
-/// Take a task
+/// Accept a task
 ///
-/// Needs a verified worker with all required skills, a payout account that is ready, and no more
-/// than four other open tasks. Of several who try, one gets it.
+/// You must be verified, have all required skills and a payout account that is ready, and have no
+/// more than four other open tasks. If several workers accept at once, one gets the task.
 #[utoipa::path(
     post, path = "/v1/worker/tasks/{id}/accept", tag = "Workers", operation_id = "acceptTask",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
-    responses((status = 200, description = "The task is the worker's", body = OwnTask),
+    responses((status = 200, description = "The task is assigned to you", body = OwnTask),
         groups::Worker, groups::Body, groups::Idempotency, errors::WorkerNotEligible, errors::TaskNotFound,
         errors::InvalidTaskState)
 )]
@@ -59,7 +59,7 @@ pub async fn accept(
     .await
 }
 
-/// Begin a task
+/// Start a task
 #[utoipa::path(
     post, path = "/v1/worker/tasks/{id}/start", tag = "Workers", operation_id = "startTask",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
@@ -81,9 +81,9 @@ pub async fn start(
     .await
 }
 
-/// Give a task back
+/// Release a task
 ///
-/// Others can take it again. Attempts that were used stay used.
+/// Other workers can accept it again. Used attempts stay used.
 #[utoipa::path(
     post, path = "/v1/worker/tasks/{id}/release", tag = "Workers", operation_id = "releaseTask",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
@@ -124,9 +124,9 @@ request_bodies! {
     });
 }
 
-/// Contest a rejection
+/// Dispute a rejection
 ///
-/// Within 72 hours; an admin decides.
+/// Within 72 hours of the rejection. An admin decides.
 #[utoipa::path(
     post, path = "/v1/worker/tasks/{id}/dispute", tag = "Workers", operation_id = "disputeTask",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),

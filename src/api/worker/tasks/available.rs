@@ -79,8 +79,8 @@ impl From<Found> for AvailableTask {
 
 /// Find tasks nearby
 ///
-/// Live tasks that can be taken and whose required skills the worker has, around a point; bounties
-/// first. Without a point, around home.
+/// Live tasks around a point that can be accepted and whose required skills you have. Bounties come
+/// first. Without a point, around your home.
 #[utoipa::path(
     get, path = "/v1/worker/available_tasks", tag = "Workers", operation_id = "findTasks",
     params(

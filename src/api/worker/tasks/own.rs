@@ -83,7 +83,9 @@ impl From<Task> for OwnTask {
     }
 }
 
-/// List own tasks
+/// List your tasks
+///
+/// Newest first.
 #[utoipa::path(
     get, path = "/v1/worker/tasks", tag = "Workers", operation_id = "listOwnTasks",
     params(("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
@@ -104,7 +106,9 @@ pub async fn list(
     Answer::ok(&page.list(tasks.into_iter().map(OwnTask::from).collect(), total))
 }
 
-/// Get an own task
+/// Get one of your tasks
+///
+/// Includes its instructions and exact address.
 #[utoipa::path(
     get, path = "/v1/worker/tasks/{id}", tag = "Workers", operation_id = "getOwnTask",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),

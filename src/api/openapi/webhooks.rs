@@ -1,0 +1,148 @@
+//! The `webhooks` section: what is sent to a developer's URL, for every event type.
+
+use utoipa::PartialSchema;
+use utoipa::openapi::path::{OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem};
+use utoipa::openapi::request_body::RequestBodyBuilder;
+use utoipa::openapi::schema::{AllOfBuilder, SchemaFormat};
+use utoipa::openapi::{
+    ArrayBuilder, ContentBuilder, HttpMethod, Object, ObjectBuilder, OpenApi, Paths, Ref, RefOr,
+    Required, ResponseBuilder, Schema, Type,
+};
+
+use crate::domain::{EventType, Skill};
+use crate::views::proof::ProofBody;
+use crate::views::task::TaskBody;
+
+const EVENT_TASK: &str = "EventTask";
+const EVENT_PROOF: &str = "EventProof";
+const EVENT_WORKER: &str = "EventWorker";
+
+/// Describes the webhooks, and the objects that their bodies carry.
+pub fn describe(openapi: &mut OpenApi) {
+    let schemas = &mut openapi.components.get_or_insert_default().schemas;
+    let task = without(TaskBody::schema(), "instructions");
+    schemas.insert(EVENT_TASK.to_owned(), task);
+    let proof = without(ProofBody::schema(), "file_url");
+    schemas.insert(EVENT_PROOF.to_owned(), proof);
+    schemas.insert(EVENT_WORKER.to_owned(), worker());
+    let mut webhooks = Paths::new();
+    for event in EventType::ALL {
+        let operation = OperationBuilder::new()
+            .tag("Webhooks")
+            .summary(Some(format!("The event `{event}`")))
+            .operation_id(Some(format!("on_{}", event.as_str().replace('.', "_"))))
+            .parameters(Some(headers()))
+            .request_body(Some(
+                RequestBodyBuilder::new()
+                    .required(Some(Required::True))
+                    .content("application/json", body(*event))
+                    .build(),
+            ))
+            .response("2XX", accepted())
+            .response("410", gone())
+            .build();
+        let item = PathItem::new(HttpMethod::Post, operation);
+        webhooks.paths.insert(event.as_str().to_owned(), item);
+    }
+    openapi.webhooks = Some(webhooks);
+}
+
+fn body(event: EventType) -> utoipa::openapi::Content {
+    let data: RefOr<Schema> = match event {
+        EventType::WorkerVerified => Ref::from_schema_name(EVENT_WORKER).into(),
+        event if event.is_about_proof() => AllOfBuilder::new()
+            .item(Ref::from_schema_name(EVENT_TASK))
+            .item(
+                ObjectBuilder::new()
+                    .property("proof", Ref::from_schema_name(EVENT_PROOF))
+                    .required("proof"),
+            )
+            .into(),
+        _ => Ref::from_schema_name(EVENT_TASK).into(),
+    };
+    let name = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some([event.as_str()]));
+    let schema = ObjectBuilder::new()
+        .property("event", name)
+        .required("event")
+        .property("data", data)
+        .required("data");
+    ContentBuilder::new()
+        .schema(Some(Schema::Object(schema.build())))
+        .build()
+}
+
+/// The task as it stands after what happened, which is the task object without one field.
+fn without(schema: RefOr<Schema>, field: &str) -> RefOr<Schema> {
+    let RefOr::T(Schema::Object(mut object)) = schema else {
+        return schema;
+    };
+    object.properties.shift_remove(field);
+    object.required.retain(|required| required != field);
+    object.example = None;
+    RefOr::T(Schema::Object(object))
+}
+
+fn worker() -> RefOr<Schema> {
+    let date_time = SchemaFormat::Custom("date-time".to_owned());
+    let skill = <Skill as utoipa::ToSchema>::name();
+    ObjectBuilder::new()
+        .property("id", id())
+        .required("id")
+        .property(
+            "skills",
+            ArrayBuilder::new().items(Ref::from_schema_name(skill)),
+        )
+        .required("skills")
+        .property(
+            "verified_at",
+            ObjectBuilder::new()
+                .schema_type(Type::String)
+                .format(Some(date_time)),
+        )
+        .required("verified_at")
+        .into()
+}
+
+fn id() -> Object {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .pattern(Some("^[0-9a-f]{32}$"))
+        .build()
+}
+
+fn headers() -> Vec<Parameter> {
+    [
+        (
+            "X-Service-Signature",
+            "`v1=` and the hex HMAC-SHA256 of `<timestamp>.<body>`, keyed with the webhook secret",
+        ),
+        ("X-Service-Timestamp", "Unix seconds of this attempt"),
+        ("webhook-id", "The ID of the event, the same over retries"),
+        ("webhook-timestamp", "As Standard Webhooks defines it"),
+        ("webhook-signature", "As Standard Webhooks defines it"),
+    ]
+    .map(|(name, description)| {
+        ParameterBuilder::new()
+            .name(name)
+            .parameter_in(ParameterIn::Header)
+            .required(Required::True)
+            .description(Some(description))
+            .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+            .build()
+    })
+    .into()
+}
+
+fn accepted() -> utoipa::openapi::Response {
+    ResponseBuilder::new()
+        .description("Delivered. Anything else than 2xx within 30 seconds is retried.")
+        .build()
+}
+
+fn gone() -> utoipa::openapi::Response {
+    ResponseBuilder::new()
+        .description("Nobody is there any more: the webhook is disabled.")
+        .build()
+}
