@@ -173,7 +173,12 @@ def main():
     send("POST", f"/v1/worker/tasks/{disputed}/dispute", worker["token"], {})
     applicant = sign_up()
     send_documents(applicant)
+    account = send("GET", "/v1/account", live)["id"]
+    keys = [key["id"] for key in send("GET", "/v1/account/keys", live)["data"]]
+    person = {name: worker[name] for name in ["email", "password"]}
+    spare = [send("POST", "/v1/workers/sessions", None, person)["token"] for _ in range(8)]
     world = {
+        "account": account, "needed": [account, worker["id"], *keys], "spare_tokens": spare,
         "live": live, "test": test, "admin": admin, "worker": worker, "applicant": applicant,
         "test_tasks": list(test_tasks.values()),
         "live_tasks": [unpaid, in_progress, flagged, disputed, failed, posted(), posted()],

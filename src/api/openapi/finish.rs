@@ -1,11 +1,13 @@
 //! What is done to the description once all operations are in it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::json;
-use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::path::{Operation, Parameter, PathItem};
 use utoipa::openapi::security::SecurityRequirement;
-use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::openapi::{
+    Content, ContentBuilder, OpenApi, Ref, RefOr, Required, Response, ResponseBuilder, Schema,
+};
 
 use crate::api::error::codes::ErrorCode;
 use crate::api::openapi::{Security, webhooks};
@@ -64,7 +66,85 @@ pub fn finish(openapi: &mut OpenApi) {
     }
     let components = openapi.components.get_or_insert_default();
     components.responses.extend(shared);
+    let schemas = components.schemas.clone();
+    let posts = openapi.paths.paths.values_mut();
+    for operation in posts.filter_map(|item| item.post.as_mut()) {
+        if let Some(RefOr::T(body)) = &mut operation.request_body
+            && !body
+                .content
+                .values()
+                .any(|content| needs_a_field(content, &schemas))
+        {
+            body.required = Some(Required::False);
+        }
+    }
+    share_parameters(openapi);
     webhooks::describe(openapi);
+}
+
+/// Puts each parameter that several operations take into the components once.
+fn share_parameters(openapi: &mut OpenApi) {
+    const SEVERAL: usize = 3;
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for parameter in all_parameters(openapi) {
+        *counts.entry(written(parameter)).or_default() += 1;
+    }
+    let mut shared: BTreeMap<String, RefOr<Parameter>> = BTreeMap::new();
+    for parameter in all_parameters(openapi) {
+        let RefOr::T(own) = &*parameter else {
+            continue;
+        };
+        let name = shared_name(own);
+        let taken = shared
+            .get(&name)
+            .is_some_and(|other| written(other) != written(parameter));
+        if !taken && counts[&written(parameter)] >= SEVERAL {
+            let reference = RefOr::Ref(Ref::new(format!("#/components/parameters/{name}")));
+            shared.insert(name, std::mem::replace(parameter, reference));
+        }
+    }
+    let components = openapi.components.get_or_insert_default();
+    components.parameters.extend(shared);
+}
+
+fn all_parameters(openapi: &mut OpenApi) -> impl Iterator<Item = &mut RefOr<Parameter>> {
+    all_operations(openapi).flat_map(|operation| operation.parameters.iter_mut().flatten())
+}
+
+fn written(parameter: &RefOr<Parameter>) -> String {
+    serde_json::to_string(parameter).unwrap_or_default()
+}
+
+/// `TaskId` for the `id` that is described as "Task ID", `Limit` for `limit`.
+fn shared_name(parameter: &Parameter) -> String {
+    let words = match (parameter.name.as_str(), &parameter.description) {
+        ("id", Some(description)) => description.as_str(),
+        (name, _) => name,
+    };
+    let words = words.split(|c: char| !c.is_ascii_alphanumeric());
+    let capitalized = words.filter(|word| !word.is_empty()).map(|word| {
+        let (first, rest) = word.split_at(1);
+        first.to_uppercase() + &rest.to_lowercase()
+    });
+    capitalized.collect()
+}
+
+/// Whether a body must be sent because one of its fields must.
+fn needs_a_field(content: &RefOr<Content>, schemas: &BTreeMap<String, RefOr<Schema>>) -> bool {
+    let RefOr::T(content) = content else {
+        return true;
+    };
+    let named = match &content.schema {
+        Some(RefOr::Ref(reference)) => {
+            let name = reference.ref_location.rsplit('/').next();
+            name.and_then(|name| schemas.get(name))
+        }
+        described => described.as_ref(),
+    };
+    match named {
+        Some(RefOr::T(Schema::Object(object))) => !object.required.is_empty(),
+        _ => true,
+    }
 }
 
 fn error_response(codes: &BTreeSet<ErrorCode>) -> RefOr<Response> {

@@ -97,6 +97,6 @@ parameters! {
     JobCursor = text("^(charge|cancel_payment|refund|transfer):[0-9a-f]{32}$");
     SubjectId = rule(&SUBJECT_ID);
     AuditAction = rule(&AUDIT_ACTION);
-    Month = text("^[0-9]{4}-(0[1-9]|1[0-2])$");
+    Month = text("^[2-9][0-9]{3}-(0[1-9]|1[0-2])$");
     Email = rule(&accounts::EMAIL);
 }

@@ -1,12 +1,14 @@
 //! The `webhooks` section: what is sent to a developer's URL, for every event type.
 
 use utoipa::PartialSchema;
-use utoipa::openapi::path::{OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem};
+use utoipa::openapi::path::{
+    Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
+};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{AllOfBuilder, SchemaFormat};
 use utoipa::openapi::{
-    ArrayBuilder, ContentBuilder, HttpMethod, Object, ObjectBuilder, OpenApi, Paths, Ref, RefOr,
-    Required, ResponseBuilder, Schema, Type,
+    ArrayBuilder, Content, ContentBuilder, HttpMethod, Object, ObjectBuilder, OpenApi, Paths, Ref,
+    RefOr, Required, ResponseBuilder, Schema, Type,
 };
 
 use crate::domain::{EventType, Skill};
@@ -25,39 +27,45 @@ pub fn describe(openapi: &mut OpenApi) {
     let proof = without(ProofBody::schema(), "file_url");
     schemas.insert(EVENT_PROOF.to_owned(), proof);
     schemas.insert(EVENT_WORKER.to_owned(), worker());
+    let parameters = &mut openapi.components.get_or_insert_default().parameters;
+    for (name, header, description) in HEADERS {
+        parameters.insert(name.to_owned(), parameter(header, description).into());
+    }
     let mut webhooks = Paths::new();
     for event in EventType::ALL {
-        let operation = OperationBuilder::new()
-            .tag("Webhooks")
-            .summary(Some(format!("The event `{event}`")))
-            .operation_id(Some(format!("on_{}", event.as_str().replace('.', "_"))))
-            .parameters(Some(headers()))
-            .request_body(Some(
-                RequestBodyBuilder::new()
-                    .required(Some(Required::True))
-                    .content("application/json", body(*event))
-                    .build(),
-            ))
-            .response("2XX", accepted())
-            .response("410", gone())
-            .build();
-        let item = PathItem::new(HttpMethod::Post, operation);
+        let item = PathItem::new(HttpMethod::Post, delivery(*event));
         webhooks.paths.insert(event.as_str().to_owned(), item);
     }
     openapi.webhooks = Some(webhooks);
 }
 
-fn body(event: EventType) -> utoipa::openapi::Content {
+fn delivery(event: EventType) -> Operation {
+    let body = RequestBodyBuilder::new()
+        .required(Some(Required::True))
+        .content("application/json", body(event));
+    let mut operation = OperationBuilder::new()
+        .tag("Webhooks")
+        .summary(Some(format!("The event `{event}`")))
+        .operation_id(Some(format!("on_{}", event.as_str().replace('.', "_"))))
+        .request_body(Some(body.build()))
+        .response("2XX", accepted())
+        .response("410", gone())
+        .build();
+    let headers = HEADERS.map(|(name, _, _)| RefOr::Ref(Ref::new(parameter_path(name))));
+    operation.parameters = Some(headers.into());
+    operation
+}
+
+fn body(event: EventType) -> Content {
     let data: RefOr<Schema> = match event {
         EventType::WorkerVerified => Ref::from_schema_name(EVENT_WORKER).into(),
-        event if event.is_about_proof() => AllOfBuilder::new()
-            .item(Ref::from_schema_name(EVENT_TASK))
-            .item(
-                ObjectBuilder::new()
-                    .property("proof", Ref::from_schema_name(EVENT_PROOF))
-                    .required("proof"),
-            )
-            .into(),
+        event if event.is_about_proof() => {
+            let proof = ObjectBuilder::new()
+                .property("proof", Ref::from_schema_name(EVENT_PROOF))
+                .required("proof");
+            let task = AllOfBuilder::new().item(Ref::from_schema_name(EVENT_TASK));
+            task.item(proof).into()
+        }
         _ => Ref::from_schema_name(EVENT_TASK).into(),
     };
     let name = ObjectBuilder::new()
@@ -112,27 +120,47 @@ fn id() -> Object {
         .build()
 }
 
-fn headers() -> Vec<Parameter> {
-    [
-        (
-            "X-Service-Signature",
-            "`v1=` and the hex HMAC-SHA256 of `<timestamp>.<body>`, keyed with the webhook secret",
-        ),
-        ("X-Service-Timestamp", "Unix seconds of this attempt"),
-        ("webhook-id", "The ID of the event, the same over retries"),
-        ("webhook-timestamp", "As Standard Webhooks defines it"),
-        ("webhook-signature", "As Standard Webhooks defines it"),
-    ]
-    .map(|(name, description)| {
-        ParameterBuilder::new()
-            .name(name)
-            .parameter_in(ParameterIn::Header)
-            .required(Required::True)
-            .description(Some(description))
-            .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
-            .build()
-    })
-    .into()
+/// The headers of a delivery: the name of their description, their own name, what they hold.
+const HEADERS: [(&str, &str, &str); 5] = [
+    (
+        "ServiceSignature",
+        "X-Service-Signature",
+        "`v1=` and the hex HMAC-SHA256 of `<timestamp>.<body>`, keyed with the webhook secret",
+    ),
+    (
+        "ServiceTimestamp",
+        "X-Service-Timestamp",
+        "Unix seconds of this attempt",
+    ),
+    (
+        "WebhookId",
+        "webhook-id",
+        "The ID of the event, the same over retries",
+    ),
+    (
+        "WebhookTimestamp",
+        "webhook-timestamp",
+        "As Standard Webhooks defines it",
+    ),
+    (
+        "WebhookSignature",
+        "webhook-signature",
+        "As Standard Webhooks defines it",
+    ),
+];
+
+fn parameter_path(name: &str) -> String {
+    format!("#/components/parameters/{name}")
+}
+
+fn parameter(header: &str, description: &str) -> Parameter {
+    ParameterBuilder::new()
+        .name(header)
+        .parameter_in(ParameterIn::Header)
+        .required(Required::True)
+        .description(Some(description))
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+        .build()
 }
 
 fn accepted() -> utoipa::openapi::Response {

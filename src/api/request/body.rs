@@ -30,6 +30,18 @@ pub async fn json<B: RequestBody>(request: Request, timeouts: Timeouts) -> Resul
     parse(&read(request.into_body(), timeouts).await?)
 }
 
+/// The same for a PATCH: without a body, it would change nothing, which nobody means.
+pub async fn required_json<B: RequestBody>(
+    request: Request,
+    timeouts: Timeouts,
+) -> Result<B, ApiError> {
+    let bytes = read(request.into_body(), timeouts).await?;
+    if bytes.is_empty() {
+        return Err(ApiError::invalid(json::BODY, "is required"));
+    }
+    parse(&bytes)
+}
+
 /// Reads a JSON body that has arrived.
 pub fn parse<B: RequestBody>(bytes: &[u8]) -> Result<B, ApiError> {
     let object = json::object(bytes).map_err(ApiError::Validation)?;

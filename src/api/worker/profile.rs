@@ -37,7 +37,7 @@ pub async fn update(
     caller: WorkerCaller,
     request: Request,
 ) -> Result<Answer, ApiError> {
-    let UpdateWorker(edit) = body::json(request, app.timeouts).await?;
+    let UpdateWorker(edit) = body::required_json(request, app.timeouts).await?;
     let (id, clock) = (caller.worker.id, app.clock.clone());
     let worker = app
         .store

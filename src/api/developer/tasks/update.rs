@@ -6,9 +6,9 @@ use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{errors, groups, parameters};
+use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::path::TaskPath;
-use crate::api::request::{body, json};
 use crate::api::response::json::Answer;
 use crate::domain::tasks::field;
 use crate::domain::{TaskEdit, Timestamp};
@@ -31,11 +31,7 @@ pub async fn update(
     path: TaskPath,
     request: Request,
 ) -> Result<Answer, ApiError> {
-    let bytes = body::read(request.into_body(), app.timeouts).await?;
-    if bytes.is_empty() {
-        return Err(ApiError::invalid(json::BODY, "is required"));
-    }
-    let UpdateTask(edit) = body::parse(&bytes)?;
+    let UpdateTask(edit) = body::required_json(request, app.timeouts).await?;
     let (holder, id, clock) = (caller.holder, path.id()?, app.clock.clone());
     let task = app
         .store
