@@ -1,16 +1,34 @@
 //! Work to be done later: written with what asks for it, claimed with a lease, deleted when done.
 
-use crate::domain::{JobKind, JobName, Lane, Timestamp};
-use crate::store::{Row, StoreError, Tx};
+use crate::domain::{JobName, Lane, Timestamp};
+use crate::store::{StoreError, Tx, Value, columns};
+
+columns! {
+    macro listed;
+    columns { kind, subject, run_at, attempts, waits_for, last_error, created_at }
+    row ListedJob = ListedJob {
+        name: JobName { kind, subject },
+        run_at,
+        attempts,
+        waits_for,
+        last_error,
+        created_at,
+    };
+}
+
+columns! {
+    macro due;
+    columns { kind, subject, attempts }
+    row DueJob = DueJob { name: JobName { kind, subject }, attempts };
+}
 
 crate::store::statements! {
-    ADD = "INSERT INTO jobs (kind, subject, run_at, claim, attempts, waits_for, last_error,
-            created_at)
-        VALUES (?1, ?2, ?3, NULL, 0, NULL, NULL, ?4)
+    ADD = "INSERT INTO jobs (kind, subject, run_at, attempts, created_at)
+        VALUES (?1, ?2, ?3, 0, ?4)
         ON CONFLICT (kind, subject) DO NOTHING";
-    DUE = "SELECT kind, subject, attempts FROM jobs WHERE run_at <= ?1
+    DUE = concat!("SELECT ", due!(columns), " FROM jobs WHERE run_at <= ?1
             AND CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = CAST(?2 AS BIGINT)
-        ORDER BY run_at LIMIT ?3";
+        ORDER BY run_at LIMIT ?3");
     ANY_DUE = "SELECT CAST(1 AS BIGINT) FROM jobs WHERE run_at <= ?1
             AND CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = CAST(?2 AS BIGINT)
         LIMIT 1";
@@ -28,13 +46,13 @@ crate::store::statements! {
     RETRY = "UPDATE jobs SET run_at = ?3, attempts = 0
         WHERE kind = ?1 AND subject = ?2 AND run_at IS NULL";
     EXISTS = "SELECT CAST(1 AS BIGINT) FROM jobs WHERE kind = ?1 AND subject = ?2";
-    PAGE = "SELECT kind, subject, run_at, attempts, waits_for, last_error, created_at FROM jobs
-        WHERE kind > ?1 OR (kind = ?1 AND subject > ?2) ORDER BY kind, subject LIMIT ?3";
-    DEAD_PAGE = "SELECT kind, subject, run_at, attempts, waits_for, last_error, created_at FROM jobs
+    PAGE = concat!("SELECT ", listed!(columns), " FROM jobs
+        WHERE kind > ?1 OR (kind = ?1 AND subject > ?2) ORDER BY kind, subject LIMIT ?3");
+    DEAD_PAGE = concat!("SELECT ", listed!(columns), " FROM jobs
         WHERE run_at IS NULL AND (kind > ?1 OR (kind = ?1 AND subject > ?2))
-        ORDER BY kind, subject LIMIT ?3";
-    ONE = "SELECT kind, subject, run_at, attempts, waits_for, last_error, created_at FROM jobs
-        WHERE kind = ?1 AND subject = ?2";
+        ORDER BY kind, subject LIMIT ?3");
+    ONE = concat!("SELECT ", listed!(columns), " FROM jobs
+        WHERE kind = ?1 AND subject = ?2");
     DROP_DEAD = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2 AND run_at IS NULL";
     COUNT_DEAD = "SELECT COUNT(*) FROM jobs WHERE run_at IS NULL";
 }
@@ -46,6 +64,12 @@ pub struct ClaimedJob {
     /// How often it has been begun, this time included.
     pub attempts: i64,
     claim: String,
+}
+
+/// A job that is due, with the attempts made before.
+struct DueJob {
+    name: JobName,
+    attempts: i64,
 }
 
 /// A job as operators see it.
@@ -75,7 +99,7 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let values = [
-            name.kind.as_str().into(),
+            name.kind.into(),
             (&name.subject).into(),
             run_at.into(),
             now.into(),
@@ -85,7 +109,7 @@ impl Tx<'_> {
 
     pub fn any_job_due(&mut self, lane: Lane, now: Timestamp) -> Result<bool, StoreError> {
         let values = [now.into(), lane_value(lane)];
-        let found = self.optional(ANY_DUE, &values, |row| row.get::<i64>(0))?;
+        let found = self.optional::<i64>(ANY_DUE, &values)?;
         Ok(found.is_some())
     }
 
@@ -99,13 +123,14 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<ClaimedJob>, StoreError> {
         let values = [now.into(), lane_value(lane), limit.into()];
-        let jobs = self.all_unclaimed(DUE, &values, |row| {
-            Ok(ClaimedJob {
-                name: read_name(row)?,
-                attempts: row.get::<i64>(2)? + 1,
+        let due = self.all_unclaimed(DUE, &values)?.into_iter();
+        let jobs: Vec<_> = due
+            .map(|DueJob { name, attempts }| ClaimedJob {
+                name,
+                attempts: attempts + 1,
                 claim: claim.to_owned(),
             })
-        })?;
+            .collect();
         for job in &jobs {
             let [kind, subject, claim] = job.values();
             self.defer(CLAIM, &[kind, subject, lease_ends.into(), claim])?;
@@ -120,7 +145,7 @@ impl Tx<'_> {
     }
 
     pub fn drop_job(&mut self, name: &JobName) -> Result<(), StoreError> {
-        let values = [name.kind.as_str().into(), (&name.subject).into()];
+        let values = [name.kind.into(), (&name.subject).into()];
         self.execute(DROP, &values).map(drop)
     }
 
@@ -158,17 +183,13 @@ impl Tx<'_> {
     /// Makes a dead job due again; false when there is none of that name.
     pub fn retry_job(&mut self, name: &JobName, now: Timestamp) -> Result<bool, StoreError> {
         self.left.jobs = true;
-        let values = [
-            name.kind.as_str().into(),
-            (&name.subject).into(),
-            now.into(),
-        ];
+        let values = [name.kind.into(), (&name.subject).into(), now.into()];
         Ok(self.execute(RETRY, &values)? == 1)
     }
 
     pub fn job_exists(&mut self, name: &JobName) -> Result<bool, StoreError> {
-        let values = [name.kind.as_str().into(), (&name.subject).into()];
-        let found = self.optional(EXISTS, &values, |row| row.get::<i64>(0))?;
+        let values = [name.kind.into(), (&name.subject).into()];
+        let found = self.optional::<i64>(EXISTS, &values)?;
         Ok(found.is_some())
     }
 
@@ -185,54 +206,36 @@ impl Tx<'_> {
         };
         let values = [kind.into(), subject.into(), limit.into()];
         let statement = if only_dead { DEAD_PAGE } else { PAGE };
-        self.all(statement, &values, read_listed)
+        self.all(statement, &values)
     }
 
     pub fn job(&mut self, name: &JobName) -> Result<Option<ListedJob>, StoreError> {
-        let values = [name.kind.as_str().into(), (&name.subject).into()];
-        self.optional(ONE, &values, read_listed)
+        let values = [name.kind.into(), (&name.subject).into()];
+        self.optional(ONE, &values)
     }
 
     /// Drops a job that was given up; false when there is none, or when it may be working.
     pub fn drop_dead_job(&mut self, name: &JobName) -> Result<bool, StoreError> {
-        let values = [name.kind.as_str().into(), (&name.subject).into()];
+        let values = [name.kind.into(), (&name.subject).into()];
         Ok(self.execute(DROP_DEAD, &values)? == 1)
     }
 
     pub fn count_dead_jobs(&mut self) -> Result<i64, StoreError> {
-        let count = self.optional(COUNT_DEAD, &[], |row| row.get(0))?;
+        let count = self.optional(COUNT_DEAD, &[])?;
         Ok(count.unwrap_or(0))
     }
 }
 
 impl ClaimedJob {
-    fn values(&self) -> [crate::store::Value<'_>; 3] {
+    fn values(&self) -> [Value<'_>; 3] {
         [
-            self.name.kind.as_str().into(),
+            self.name.kind.into(),
             (&self.name.subject).into(),
             (&self.claim).into(),
         ]
     }
 }
 
-fn read_listed(row: &Row<'_>) -> Result<ListedJob, StoreError> {
-    Ok(ListedJob {
-        name: read_name(row)?,
-        run_at: row.get(2)?,
-        attempts: row.get(3)?,
-        waits_for: row.get(4)?,
-        last_error: row.get(5)?,
-        created_at: row.get(6)?,
-    })
-}
-
-fn lane_value(lane: Lane) -> crate::store::Value<'static> {
-    i64::from(lane == Lane::Notifications).into()
-}
-
-fn read_name(row: &Row<'_>) -> Result<JobName, StoreError> {
-    Ok(JobName {
-        kind: row.parse(0, JobKind::parse)?,
-        subject: row.get(1)?,
-    })
+fn lane_value(lane: Lane) -> Value<'static> {
+    (lane == Lane::Notifications).into()
 }

@@ -1,5 +1,6 @@
-//! Everything that is kept: every SQL statement, one file for each aggregate, on either engine.
+//! The database: every SQL statement, grouped by aggregate, on either engine.
 
+mod columns;
 mod engine;
 mod wakeups;
 
@@ -17,7 +18,8 @@ mod workers;
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Engine, Migration, Row, Statement};
+use columns::columns;
+use engine::{Engine, FromRow, Migration, Row, Statement};
 use wakeups::Wakeups;
 
 use crate::domain::{Lane, Owner};
@@ -34,7 +36,8 @@ pub use jobs::{ClaimedJob, ListedJob};
 pub use money::ledger::{DeveloperBalances, PayoutState, TaskMoney, WorkerBalance};
 pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};
 pub use tasks::posted_tasks::{PostedOrder, PostedTask};
-pub use tasks::{ListedTask, TaskCounts, TaskFilter, TaskPage};
+pub use tasks::totals::TaskCounts;
+pub use tasks::{ListedTask, TaskFilter, TaskPage};
 pub use wakeups::EventWakeup;
 pub use webhooks::deliveries::{DeliveryFilter, RecordedDelivery};
 pub use webhooks::{Disabled, Endpoint, OldSecret};
@@ -154,14 +157,14 @@ impl Store {
         self.wakeups.deliveries.notified().await;
     }
 
-    /// Rings at every event of this owner that this process writes.
+    /// Notified of every event of this owner that this process writes.
     pub fn event_wakeup(&self, owner: Owner) -> EventWakeup {
         self.wakeups.of(owner)
     }
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.read(|tx| tx.optional(PING, &[], |row| row.get::<i64>(0)).map(drop))
+        self.read(|tx| tx.optional::<i64>(PING, &[]).map(drop))
             .await
     }
 }
@@ -207,41 +210,10 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
 }
 
 fn owned_by(owner: Owner) -> Vec<Value<'static>> {
-    vec![
-        owner.account.to_string().into(),
-        owner.environment.as_str().into(),
-    ]
+    vec![owner.account.into(), owner.environment.into()]
 }
 
 /// What a list that is read from its newest end begins before: greater than any id.
 fn before<T: ToString>(id: Option<T>) -> String {
     id.map_or_else(|| "g".to_owned(), |id| id.to_string())
-}
-
-/// Reads a JSON array of words of a closed vocabulary; none when one is not known. Such words need
-/// no escapes, so the array can be taken apart by its quotes: every task read does it twice.
-fn words<T>(json: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
-    if json == "[]" {
-        return Some(Vec::new());
-    }
-    let words = json.strip_prefix("[\"")?.strip_suffix("\"]")?;
-    words.split("\",\"").map(parse).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::words;
-
-    #[test]
-    fn arrays_of_words_are_read_as_serde_json_writes_them() {
-        let known = |word: &str| ["photo", "video"].contains(&word).then(|| word.to_owned());
-        for list in [vec![], vec!["photo"], vec!["video", "photo"]] {
-            let json = serde_json::Value::from(list.clone()).to_string();
-            let read = words(&json, known).unwrap();
-            assert_eq!(read, list);
-        }
-        for json in ["", "[", "[\"]", "[\"audio\"]", "[\"photo\"", "{}", "[1]"] {
-            assert_eq!(words(json, known), None, "{json}");
-        }
-    }
 }

@@ -48,24 +48,19 @@ impl Tx<'_> {
     ) -> Result<Vec<(TaskId, i64)>, StoreError> {
         let mut values = owned_by(owner);
         values.extend([after.into(), limit.into()]);
-        self.all(TASKS, &values, |row| {
-            Ok((row.parse(0, TaskId::parse)?, row.get(1)?))
-        })
+        self.all(TASKS, &values)
     }
 
     /// The keys of all files that were sent as proof of a task.
     pub fn files_of_task(&mut self, task: TaskId) -> Result<Vec<String>, StoreError> {
-        let keys = self.all(FILES, &[task.to_string().into()], |row| {
-            Ok([row.get(0)?, row.get(1)?])
-        })?;
-        Ok(keys.into_iter().flatten().collect())
+        let keys: Vec<(String, String)> = self.all(FILES, &[task.into()])?;
+        Ok(keys.into_iter().flat_map(<[String; 2]>::from).collect())
     }
 
     /// Takes the words and the place out of a task that is over, and who was where out of its proofs.
     pub fn erase_task(&mut self, task: TaskId) -> Result<(), StoreError> {
-        let id = task.to_string();
-        self.defer(ERASE_TASK, &[(&id).into(), ERASED.into()])?;
-        self.defer(ERASE_PROOFS, &[(&id).into()])
+        self.defer(ERASE_TASK, &[task.into(), ERASED.into()])?;
+        self.defer(ERASE_PROOFS, &[task.into()])
     }
 
     /// Forgets what was told on occasions whose names begin so.
@@ -80,7 +75,7 @@ impl Tx<'_> {
         let mut more = false;
         // Deliveries before their events, without which they could not be made.
         for statement in [DROP_DELIVERIES, DROP_EVENTS, DROP_NOTICES, DROP_ANSWERS] {
-            let values = [account.to_string().into(), limit.into()];
+            let values = [account.into(), limit.into()];
             more |= self.execute(statement, &values)? == limit as u64;
         }
         Ok(more)
@@ -92,9 +87,9 @@ impl Tx<'_> {
         account: AccountId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let id = account.to_string();
-        self.defer(ERASE_KEYS, &[(&id).into(), ERASED.into()])?;
-        let erased = self.execute(ERASE_ACCOUNT, &[(&id).into(), ERASED.into(), now.into()])?;
+        self.defer(ERASE_KEYS, &[account.into(), ERASED.into()])?;
+        let values = [account.into(), ERASED.into(), now.into()];
+        let erased = self.execute(ERASE_ACCOUNT, &values)?;
         Ok(erased == 1)
     }
 }

@@ -84,13 +84,13 @@ fn known_steps(tx: &mut Tx<'_>, known: &[Migration]) -> Result<Vec<Applied>, Sto
 }
 
 fn applied(tx: &mut Tx<'_>) -> Result<Vec<Applied>, StoreError> {
-    tx.all(APPLIED, &[], |row| {
-        Ok(Applied {
-            version: row.get(0)?,
-            name: row.get(1)?,
-            fingerprint: row.get(2)?,
-        })
-    })
+    let rows = tx.all(APPLIED, &[])?.into_iter();
+    let applied = rows.map(|(version, name, fingerprint)| Applied {
+        version,
+        name,
+        fingerprint,
+    });
+    Ok(applied.collect())
 }
 
 fn check(done: &Applied, known: &[Migration]) -> Result<(), StoreError> {

@@ -20,7 +20,7 @@ use crate::store::wakeups::{Left, Wakeups};
 
 pub use migrate::Migration;
 pub use sqlite::{Backup, BackupError};
-pub use value::{Row, Value};
+pub use value::{Cell, Column, FromRow, Row, Value};
 
 /// One SQL statement, in the dialect that both engines share (`?1` placeholders).
 /// Made only by the `statements!` macro, which also lists it for the tests.
@@ -192,57 +192,52 @@ impl<'a> Tx<'a> {
     }
 
     /// All rows of a query.
-    pub fn all<T>(
+    pub fn all<T: FromRow>(
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        match &mut self.inner {
-            Inner::Sqlite(connection) => sqlite::query(connection, statement, values, &mut read),
-            Inner::Postgres(session) => session.query(statement, values, &mut read),
-        }
+        self.query(statement, values, Lock::None)
     }
 
     /// The row of a query, if there is one.
-    pub fn optional<T>(
+    pub fn optional<T: FromRow>(
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
-        read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        Ok(self.all(statement, values, read)?.into_iter().next())
+        Ok(self.all(statement, values)?.into_iter().next())
     }
 
-    /// Like `optional`, and keeps other writers off the row until the transaction ends. SQLite has
-    /// one writer at a time anyway.
-    pub fn optional_locked<T>(
+    /// Like `optional`, and locks the row until the transaction ends. SQLite has one writer at a
+    /// time anyway.
+    pub fn optional_locked<T: FromRow>(
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        let rows = match &mut self.inner {
-            Inner::Sqlite(connection) => sqlite::query(connection, statement, values, &mut read),
-            Inner::Postgres(session) => {
-                session.query_locked(statement, values, Lock::Rows, &mut read)
-            }
-        };
-        Ok(rows?.into_iter().next())
+        let rows = self.query(statement, values, Lock::Rows)?;
+        Ok(rows.into_iter().next())
     }
 
-    /// All rows of a query that no other transaction holds, held by this one until it ends.
-    pub fn all_unclaimed<T>(
+    /// All rows of a query that no other transaction has locked. They are locked until this one ends.
+    pub fn all_unclaimed<T: FromRow>(
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.query(statement, values, Lock::FreeRows)
+    }
+
+    fn query<T: FromRow>(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+        lock: Lock,
     ) -> Result<Vec<T>, StoreError> {
         match &mut self.inner {
-            Inner::Sqlite(connection) => sqlite::query(connection, statement, values, &mut read),
-            Inner::Postgres(session) => {
-                session.query_locked(statement, values, Lock::FreeRows, &mut read)
-            }
+            Inner::Sqlite(connection) => sqlite::query(connection, statement, values),
+            Inner::Postgres(session) => session.query(statement, values, lock),
         }
     }
 

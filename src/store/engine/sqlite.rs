@@ -21,7 +21,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::store::engine::migrate::{self, Migration};
 use crate::store::engine::work::{Verdict, Work};
-use crate::store::engine::{Row, Statement, StoreError, Tx, Value};
+use crate::store::engine::{FromRow, Row, Statement, StoreError, Tx, Value};
 
 pub use backup::{Backup, BackupError, back_up, restore};
 
@@ -298,17 +298,16 @@ fn execute_cached(connection: &Connection, sql: &str) -> Result<(), StoreError> 
     Ok(())
 }
 
-pub fn query<T>(
+pub fn query<T: FromRow>(
     connection: &Connection,
     statement: Statement,
     values: &[Value<'_>],
-    read: &mut dyn FnMut(&Row<'_>) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
     let mut prepared = bind(connection, statement, values)?;
     let mut rows = prepared.raw_query();
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(error)? {
-        found.push(read(&Row::Sqlite(row))?);
+        found.push(Row::sqlite(row).read()?);
     }
     Ok(found)
 }

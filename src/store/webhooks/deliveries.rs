@@ -3,16 +3,56 @@
 use std::time::Duration;
 
 use crate::domain::{
-    AccountId, Delivery, DeliveryStatus, DueDelivery, Environment, EventId, EventType, NewEvent,
-    Owner, TaskId, Timestamp,
+    AccountId, Delivery, DeliveryStatus, DueDelivery, EventId, EventType, NewEvent, Owner,
+    Timestamp,
 };
-use crate::store::owned_by;
-use crate::store::{Row, StoreError, Tx};
+use crate::store::{StoreError, Tx, columns, owned_by};
 
-macro_rules! columns {
-    () => {
-        "event_id, account_id, type, status, status_code, attempts, due_at, created_at, updated_at"
+columns! {
+    macro delivery;
+    columns {
+        event_id, account_id, event_type = "type", status, status_code, attempts, due_at,
+        created_at, updated_at,
+    }
+    row Delivery = Delivery {
+        event: event_id,
+        account: account_id,
+        event_type,
+        status,
+        status_code,
+        attempts,
+        due_at,
+        created_at,
+        updated_at,
     };
+}
+
+columns! {
+    macro due;
+    columns {
+        event = "d.event_id",
+        event_type = "d.type",
+        environment = "d.environment",
+        task = "d.task_id",
+        data = "e.data",
+        tries = "d.tries",
+        attempts = "d.attempts",
+    }
+    row DueDelivery = DueDelivery { event, event_type, environment, task, data, tries, attempts };
+}
+
+columns! {
+    macro recorded;
+    table deliveries;
+    fn recorded_values<'a>(recorded: &'a RecordedDelivery, now: Timestamp);
+    columns {
+        status: recorded.status,
+        due_at: recorded.due_at,
+        attempts: &recorded.attempts,
+        status_code: recorded.status_code.map(i64::from),
+        updated_at: now,
+    }
+    parameters { event: recorded.event, tries: recorded.tries }
 }
 
 crate::store::statements! {
@@ -27,12 +67,12 @@ crate::store::statements! {
         FROM webhook_endpoints e JOIN accounts a ON a.id = e.account_id
         WHERE e.account_id = ?2 AND e.disabled_at IS NULL AND a.webhook_url IS NOT NULL
             AND (a.webhook_events = '[]' OR a.webhook_events LIKE ?8)";
-    DUE = "SELECT d.event_id, d.type, d.environment, d.task_id, e.data, d.tries, d.attempts
+    DUE = concat!("SELECT ", due!(columns), "
         FROM deliveries d JOIN events e ON e.id = d.event_id
-        WHERE d.account_id = ?1 AND d.due_at <= ?2 ORDER BY d.due_at, d.number LIMIT ?3";
-    RECORD = "UPDATE deliveries SET status = ?2, tries = tries + 1, due_at = ?3, attempts = ?4,
-            status_code = ?5, updated_at = ?6
-        WHERE event_id = ?1 AND status = 'pending' AND tries = ?7";
+        WHERE d.account_id = ?1 AND d.due_at <= ?2 ORDER BY d.due_at, d.number LIMIT ?3");
+    RECORD = concat!("UPDATE deliveries SET tries = tries + 1, ", recorded!(set), "
+        WHERE event_id = ", recorded!(event), " AND status = 'pending'
+            AND tries = ", recorded!(tries));
     REDELIVER = "UPDATE deliveries SET status = 'pending', tries = 0, due_at = ?2, updated_at = ?2
         WHERE event_id = ?1";
     /// Brings the deliveries of a test environment nearer by so many milliseconds.
@@ -43,15 +83,15 @@ crate::store::statements! {
     GIVE_UP = "UPDATE deliveries SET status = 'failed', due_at = NULL WHERE event_id IN (
             SELECT event_id FROM deliveries
             WHERE account_id = ?1 AND due_at IS NOT NULL AND created_at <= ?2 LIMIT ?3)";
-    ONE = concat!("SELECT ", columns!(), " FROM deliveries
+    ONE = concat!("SELECT ", delivery!(columns), " FROM deliveries
         WHERE event_id = ?3 AND account_id = ?1 AND environment = ?2");
     /// A filter that is left out is the empty text.
-    PAGE = concat!("SELECT ", columns!(), " FROM deliveries
+    PAGE = concat!("SELECT ", delivery!(columns), " FROM deliveries
         WHERE account_id = ?1 AND environment = ?2 AND (?3 = '' OR type = ?3)
         ORDER BY number DESC LIMIT ?4 OFFSET ?5");
     COUNT = "SELECT COUNT(*) FROM deliveries
         WHERE account_id = ?1 AND environment = ?2 AND (?3 = '' OR type = ?3)";
-    PAGE_BY_STATUS = concat!("SELECT ", columns!(), " FROM deliveries
+    PAGE_BY_STATUS = concat!("SELECT ", delivery!(columns), " FROM deliveries
         WHERE account_id = ?1 AND environment = ?2 AND (?3 = '' OR type = ?3) AND status = ?6
         ORDER BY number DESC LIMIT ?4 OFFSET ?5");
     COUNT_BY_STATUS = "SELECT COUNT(*) FROM deliveries
@@ -89,12 +129,12 @@ impl Tx<'_> {
         at: Timestamp,
     ) -> Result<(), StoreError> {
         let values = [
-            id.to_string().into(),
-            owner.account.to_string().into(),
-            owner.environment.as_str().into(),
+            id.into(),
+            owner.account.into(),
+            owner.environment.into(),
             number.into(),
-            event.event_type.as_str().into(),
-            event.task.map(|id| id.to_string()).into(),
+            event.event_type.into(),
+            event.task.into(),
             at.into(),
             format!("%\"{}\"%", event.event_type).into(),
         ];
@@ -109,19 +149,8 @@ impl Tx<'_> {
         now: Timestamp,
         limit: i64,
     ) -> Result<Vec<DueDelivery>, StoreError> {
-        let values = [account.to_string().into(), now.into(), limit.into()];
-        self.all(DUE, &values, |row| {
-            let task: Option<String> = row.get(3)?;
-            Ok(DueDelivery {
-                event: row.parse(0, EventId::parse)?,
-                event_type: row.parse(1, EventType::parse)?,
-                environment: row.parse(2, Environment::parse)?,
-                task: task.as_deref().and_then(TaskId::parse),
-                data: row.get(4)?,
-                tries: row.get(5)?,
-                attempts: row.get(6)?,
-            })
-        })
+        let values = [account.into(), now.into(), limit.into()];
+        self.all(DUE, &values)
     }
 
     /// Notes what became of a delivery, unless something else has become of it since.
@@ -130,16 +159,7 @@ impl Tx<'_> {
         recorded: &RecordedDelivery,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let values = [
-            recorded.event.to_string().into(),
-            recorded.status.as_str().into(),
-            recorded.due_at.into(),
-            (&recorded.attempts).into(),
-            recorded.status_code.map(i64::from).into(),
-            now.into(),
-            recorded.tries.into(),
-        ];
-        self.defer(RECORD, &values)
+        self.defer(RECORD, &recorded_values(recorded, now))
     }
 
     /// Makes a delivery due again, however it ended.
@@ -149,7 +169,7 @@ impl Tx<'_> {
         event: EventId,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.defer(REDELIVER, &[event.to_string().into(), now.into()])?;
+        self.defer(REDELIVER, &[event.into(), now.into()])?;
         self.wake_endpoint_now(owner.account, now)?;
         self.left.events.push(owner);
         Ok(())
@@ -160,9 +180,7 @@ impl Tx<'_> {
         &mut self,
         account: AccountId,
     ) -> Result<Option<Timestamp>, StoreError> {
-        let next = self.optional(NEXT_IN_TEST, &[account.to_string().into()], |row| {
-            row.get(0)
-        })?;
+        let next = self.optional(NEXT_IN_TEST, &[account.into()])?;
         Ok(next.flatten())
     }
 
@@ -174,7 +192,7 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let millis = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
-        self.defer(HASTEN, &[account.to_string().into(), millis.into()])?;
+        self.defer(HASTEN, &[account.into(), millis.into()])?;
         self.wake_endpoint_now(account, now)?;
         self.left.deliveries = true;
         Ok(())
@@ -187,7 +205,7 @@ impl Tx<'_> {
         asked_by: Timestamp,
         limit: i64,
     ) -> Result<u64, StoreError> {
-        let values = [account.to_string().into(), asked_by.into(), limit.into()];
+        let values = [account.into(), asked_by.into(), limit.into()];
         self.execute(GIVE_UP, &values)
     }
 
@@ -197,8 +215,8 @@ impl Tx<'_> {
         event: EventId,
     ) -> Result<Option<Delivery>, StoreError> {
         let mut values = owned_by(owner);
-        values.push(event.to_string().into());
-        self.optional(ONE, &values, read)
+        values.push(event.into());
+        self.optional(ONE, &values)
     }
 
     /// A page of an owner's deliveries, newest first, and how many there are.
@@ -216,30 +234,16 @@ impl Tx<'_> {
         let (mut count, mut page) = (COUNT, PAGE);
         if let Some(status) = filter.status {
             (count, page) = (COUNT_BY_STATUS, PAGE_BY_STATUS);
-            counted.push(status.as_str().into());
-            listed.push(status.as_str().into());
+            counted.push(status.into());
+            listed.push(status.into());
         }
-        let count = self.optional(count, &counted, |row| row.get(0))?;
-        Ok((self.all(page, &listed, read)?, count.unwrap_or(0)))
+        let count = self.optional(count, &counted)?;
+        Ok((self.all(page, &listed)?, count.unwrap_or(0)))
     }
 
     /// Forgets up to `limit` deliveries of events from before that moment; tells how many.
     pub fn prune_deliveries(&mut self, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
-        let first_kept = EventId::new(before, &[0; 10]).to_string();
+        let first_kept = EventId::new(before, &[0; 10]);
         self.execute(PRUNE, &[first_kept.into(), limit.into()])
     }
-}
-
-fn read(row: &Row<'_>) -> Result<Delivery, StoreError> {
-    Ok(Delivery {
-        event: row.parse(0, EventId::parse)?,
-        account: row.parse(1, AccountId::parse)?,
-        event_type: row.parse(2, EventType::parse)?,
-        status: row.parse(3, DeliveryStatus::parse)?,
-        status_code: row.get(4)?,
-        attempts: row.get(5)?,
-        due_at: row.get(6)?,
-        created_at: row.get(7)?,
-        updated_at: row.get(8)?,
-    })
 }

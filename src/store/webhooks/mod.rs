@@ -2,27 +2,46 @@
 
 pub(super) mod deliveries;
 
-use serde_json::Value as Json;
-
 use crate::domain::{AccountId, Environment, EventType, Owner, Timestamp};
-use crate::store::owned_by;
-use crate::store::{Row, StoreError, Tx};
+use crate::store::{StoreError, Tx, columns, owned_by};
+
+columns! {
+    macro endpoint;
+    columns {
+        account = "e.account_id",
+        url = "a.webhook_url",
+        events = "a.webhook_events",
+        secret = "e.secret",
+        old_secret = "e.old_secret",
+        old_secret_until = "e.old_secret_until",
+        failing_since = "e.failing_since",
+        disabled_at = "e.disabled_at",
+        disabled_because = "e.disabled_because",
+    }
+    row Endpoint = Endpoint {
+        account,
+        url,
+        events,
+        secret,
+        old_secret: OldSecret::from_columns(old_secret, old_secret_until),
+        failing_since,
+        disabled: Disabled::from_columns(disabled_at, disabled_because),
+    };
+}
 
 crate::store::statements! {
     SET_ACCOUNT = "UPDATE accounts SET webhook_url = ?2, webhook_events = ?3, updated_at = ?4
         WHERE id = ?1";
     /// The secret stays over changes of the URL; what was disabled is enabled again.
-    PUT = "INSERT INTO webhook_endpoints (account_id, secret, old_secret, old_secret_until,
-            failing_since, disabled_at, disabled_because, due_at, claim, created_at, updated_at)
-        VALUES (?1, ?2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ?3, ?3)
+    PUT = "INSERT INTO webhook_endpoints (account_id, secret, created_at, updated_at)
+        VALUES (?1, ?2, ?3, ?3)
         ON CONFLICT (account_id) DO UPDATE SET failing_since = NULL, disabled_at = NULL,
             disabled_because = NULL, updated_at = excluded.updated_at
         RETURNING secret";
     REMOVE = "DELETE FROM webhook_endpoints WHERE account_id = ?1";
-    ONE = "SELECT e.account_id, a.webhook_url, a.webhook_events, e.secret, e.old_secret,
-            e.old_secret_until, e.failing_since, e.disabled_at, e.disabled_because
+    ONE = concat!("SELECT ", endpoint!(columns), "
         FROM webhook_endpoints e JOIN accounts a ON a.id = e.account_id
-        WHERE e.account_id = ?1 AND a.webhook_url IS NOT NULL";
+        WHERE e.account_id = ?1 AND a.webhook_url IS NOT NULL");
     ROTATE = "UPDATE webhook_endpoints SET old_secret = secret, old_secret_until = ?3, secret = ?2,
             updated_at = ?4
         WHERE account_id = ?1";
@@ -76,10 +95,24 @@ pub struct OldSecret {
     pub until: Timestamp,
 }
 
+impl OldSecret {
+    fn from_columns(secret: Option<String>, until: Option<Timestamp>) -> Option<Self> {
+        let (secret, until) = secret.zip(until)?;
+        Some(Self { secret, until })
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Disabled {
     pub at: Timestamp,
     pub because: String,
+}
+
+impl Disabled {
+    fn from_columns(at: Option<Timestamp>, because: Option<String>) -> Option<Self> {
+        let (at, because) = at.zip(because)?;
+        Some(Self { at, because })
+    }
 }
 
 impl Tx<'_> {
@@ -92,13 +125,9 @@ impl Tx<'_> {
         new_secret: &str,
         now: Timestamp,
     ) -> Result<String, StoreError> {
-        let id = account.to_string();
-        let events: Vec<_> = events.iter().map(|event| event.as_str()).collect();
-        let events = Json::from(events).to_string();
-        let values = [(&id).into(), url.into(), events.into(), now.into()];
+        let values = [account.into(), url.into(), events.into(), now.into()];
         self.defer(SET_ACCOUNT, &values)?;
-        let values = [(&id).into(), new_secret.into(), now.into()];
-        let secret = self.optional(PUT, &values, |row| row.get(0))?;
+        let secret = self.optional(PUT, &[account.into(), new_secret.into(), now.into()])?;
         secret.ok_or_else(|| StoreError::Failed("an endpoint was not stored".into()))
     }
 
@@ -108,17 +137,16 @@ impl Tx<'_> {
         account: AccountId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let id = account.to_string();
-        let nothing = [(&id).into(), None::<&str>.into(), "[]".into(), now.into()];
-        let removed = self.execute(REMOVE, &[(&id).into()])? == 1;
+        let removed = self.execute(REMOVE, &[account.into()])? == 1;
         if removed {
+            let nothing = [account.into(), None::<&str>.into(), "[]".into(), now.into()];
             self.defer(SET_ACCOUNT, &nothing)?;
         }
         Ok(removed)
     }
 
     pub fn endpoint(&mut self, account: AccountId) -> Result<Option<Endpoint>, StoreError> {
-        self.optional(ONE, &[account.to_string().into()], read)
+        self.optional(ONE, &[account.into()])
     }
 
     /// The endpoint, held against other writers until this transaction ends.
@@ -126,7 +154,7 @@ impl Tx<'_> {
         &mut self,
         account: AccountId,
     ) -> Result<Option<Endpoint>, StoreError> {
-        self.optional_locked(ONE, &[account.to_string().into()], read)
+        self.optional_locked(ONE, &[account.into()])
     }
 
     pub fn rotate_webhook_secret(
@@ -136,8 +164,7 @@ impl Tx<'_> {
         old_until: Timestamp,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let id = account.to_string();
-        let values = [id.into(), secret.into(), old_until.into(), now.into()];
+        let values = [account.into(), secret.into(), old_until.into(), now.into()];
         self.execute_one(ROTATE, &values)
     }
 
@@ -147,7 +174,7 @@ impl Tx<'_> {
         account: AccountId,
         since: Option<Timestamp>,
     ) -> Result<(), StoreError> {
-        self.defer(SET_FAILING, &[account.to_string().into(), since.into()])
+        self.defer(SET_FAILING, &[account.into(), since.into()])
     }
 
     /// False when it is disabled already, or gone.
@@ -157,7 +184,7 @@ impl Tx<'_> {
         because: &str,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let values = [account.to_string().into(), now.into(), because.into()];
+        let values = [account.into(), now.into(), because.into()];
         Ok(self.execute(DISABLE, &values)? == 1)
     }
 
@@ -186,7 +213,7 @@ impl Tx<'_> {
     }
 
     pub fn any_endpoint_due(&mut self, now: Timestamp) -> Result<bool, StoreError> {
-        let found = self.optional(ANY_DUE, &[now.into()], |row| row.get::<i64>(0))?;
+        let found = self.optional::<i64>(ANY_DUE, &[now.into()])?;
         Ok(found.is_some())
     }
 
@@ -197,11 +224,9 @@ impl Tx<'_> {
         now: Timestamp,
         limit: i64,
     ) -> Result<Vec<AccountId>, StoreError> {
-        let accounts = self.all_unclaimed(DUE, &[now.into(), limit.into()], |row| {
-            row.parse(0, AccountId::parse)
-        })?;
+        let accounts: Vec<AccountId> = self.all_unclaimed(DUE, &[now.into(), limit.into()])?;
         for account in &accounts {
-            self.defer(CLAIM, &[account.to_string().into(), process.into()])?;
+            self.defer(CLAIM, &[(*account).into(), process.into()])?;
         }
         Ok(accounts)
     }
@@ -213,7 +238,7 @@ impl Tx<'_> {
         process: &str,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let values = [account.to_string().into(), process.into(), now.into()];
+        let values = [account.into(), process.into(), now.into()];
         Ok(self.execute(CLAIM_ONE, &values)? == 1)
     }
 
@@ -225,22 +250,19 @@ impl Tx<'_> {
         process: &str,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let id = account.to_string();
-        let held = [(&id).into(), process.into()];
-        let disabled = self.optional_locked(HELD, &held, |row| row.get(0))?;
-        let Some(disabled): Option<Option<Timestamp>> = disabled else {
+        let held = [account.into(), process.into()];
+        let disabled: Option<Option<Timestamp>> = self.optional_locked(HELD, &held)?;
+        let Some(disabled) = disabled else {
             return Ok(true);
         };
         let next: Option<Timestamp> = match disabled {
             Some(_) => None,
-            None => self
-                .optional(NEXT_DUE, &[(&id).into()], |row| row.get(0))?
-                .flatten(),
+            None => self.optional(NEXT_DUE, &[account.into()])?,
         };
         if next.is_some_and(|due| due <= now) {
             return Ok(false);
         }
-        let values = [(&id).into(), process.into(), next.into()];
+        let values = [account.into(), process.into(), next.into()];
         self.defer(RELEASE, &values)?;
         Ok(true)
     }
@@ -252,8 +274,7 @@ impl Tx<'_> {
         process: &str,
         look_at: Option<Timestamp>,
     ) -> Result<(), StoreError> {
-        let id = account.to_string();
-        self.defer(RELEASE, &[id.into(), process.into(), look_at.into()])
+        self.defer(RELEASE, &[account.into(), process.into(), look_at.into()])
     }
 
     /// Says that a process lives, and lets others have what the dead ones served.
@@ -263,7 +284,7 @@ impl Tx<'_> {
         now: Timestamp,
         alive_until: Timestamp,
     ) -> Result<(), StoreError> {
-        let dead: Vec<String> = self.all_unclaimed(DEAD, &[now.into()], |row| row.get(0))?;
+        let dead: Vec<String> = self.all_unclaimed(DEAD, &[now.into()])?;
         for dead in dead.iter().filter(|dead| *dead != process) {
             self.defer(FREE, &[dead.into(), now.into()])?;
             self.defer(FORGET_PROCESS, &[dead.into()])?;
@@ -277,24 +298,4 @@ impl Tx<'_> {
         self.defer(FREE, &[process.into(), now.into()])?;
         self.defer(FORGET_PROCESS, &[process.into()])
     }
-}
-
-fn read(row: &Row<'_>) -> Result<Endpoint, StoreError> {
-    let old: (Option<String>, Option<Timestamp>) = (row.get(4)?, row.get(5)?);
-    let disabled: (Option<Timestamp>, Option<String>) = (row.get(7)?, row.get(8)?);
-    Ok(Endpoint {
-        account: row.parse(0, AccountId::parse)?,
-        url: row.get(1)?,
-        events: row.parse(2, |text| crate::store::words(text, EventType::parse))?,
-        secret: row.get(3)?,
-        old_secret: old
-            .0
-            .zip(old.1)
-            .map(|(secret, until)| OldSecret { secret, until }),
-        failing_since: row.get(6)?,
-        disabled: disabled
-            .0
-            .zip(disabled.1)
-            .map(|(at, because)| Disabled { at, because }),
-    })
 }

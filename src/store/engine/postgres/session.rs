@@ -12,7 +12,7 @@ use tokio_postgres::{Client, Statement as Prepared};
 use crate::store::engine::postgres::Mode;
 use crate::store::engine::postgres::connector::Connector;
 use crate::store::engine::postgres::describe;
-use crate::store::engine::{Row, Statement, StoreError, Value};
+use crate::store::engine::{FromRow, Row, Statement, StoreError, Value};
 
 /// A round trip that takes longer is given up, and the connection with it.
 const ROUND_TRIP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -128,27 +128,16 @@ impl Session {
         self.connection.is_none() && !self.commit_sent
     }
 
-    pub fn query<T>(
-        &mut self,
-        statement: Statement,
-        values: &[Value<'_>],
-        read: &mut dyn FnMut(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
-        let prepared = self.prepare(statement, Lock::None)?;
-        let answer = self.send(Last::Statement(&prepared, values))?;
-        read_all(&answer, read)
-    }
-
-    pub fn query_locked<T>(
+    pub fn query<T: FromRow>(
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
         lock: Lock,
-        read: &mut dyn FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let prepared = self.prepare(statement, lock)?;
         let answer = self.send(Last::Statement(&prepared, values))?;
-        read_all(&answer, read)
+        let rows = answer.rows.iter();
+        rows.map(|row| Row::postgres(row).read()).collect()
     }
 
     pub fn execute(
@@ -284,7 +273,7 @@ impl Session {
              FROM information_schema.columns
              WHERE table_schema = current_schema() AND table_name <> 'migration_lock'",
         );
-        let mut columns = self.query(COLUMNS, &[], &mut |row| row.get::<String>(0))?;
+        let mut columns = self.query::<String>(COLUMNS, &[], Lock::None)?;
         columns.sort();
         Ok(columns)
     }
@@ -317,14 +306,6 @@ impl<'a> Last<'a> {
         }
         .boxed_local()
     }
-}
-
-fn read_all<T>(
-    answer: &Answer,
-    read: &mut dyn FnMut(&Row<'_>) -> Result<T, StoreError>,
-) -> Result<Vec<T>, StoreError> {
-    let rows = answer.rows.iter();
-    rows.map(|row| read(&Row::Postgres(row))).collect()
 }
 
 fn parameters<'a>(
