@@ -1,4 +1,4 @@
-//! Answers that were given to requests with an Idempotency-Key.
+//! Stored responses to requests with an Idempotency-Key.
 
 use crate::domain::{Owner, Timestamp};
 use crate::store::{StoreError, Tx, columns};
@@ -49,7 +49,7 @@ crate::store::statements! {
             WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)";
 }
 
-/// A key is the caller's own word: it means something only within one account and environment.
+/// Callers choose their keys, so a key is unique only within one account and environment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IdempotencyScope {
     pub owner: Owner,
@@ -78,7 +78,7 @@ impl Tx<'_> {
         self.optional(GET, &values)
     }
 
-    /// Tried again as a whole when another request has just stored its answer under the same key.
+    /// A collision when another request has just stored its response under the same key.
     pub fn put_idempotency_record(
         &mut self,
         scope: &IdempotencyScope,
@@ -88,7 +88,7 @@ impl Tx<'_> {
         self.execute_one(PUT, &record_values(scope, record, expired_before))
     }
 
-    /// Forgets up to `limit` records of that age or older; tells how many.
+    /// Deletes up to `limit` records of that age or older; returns how many.
     pub fn prune_idempotency_records(
         &mut self,
         expired_before: Timestamp,

@@ -1,4 +1,4 @@
-//! Work to be done later: written with what asks for it, claimed with a lease, deleted when done.
+//! Jobs: written in the transaction that wants them, claimed with a lease, deleted when done.
 
 use crate::domain::{JobName, Lane, Timestamp};
 use crate::store::{StoreError, Tx, Value, columns};
@@ -35,11 +35,11 @@ crate::store::statements! {
     CLAIM = "UPDATE jobs SET run_at = ?3, claim = ?4, attempts = attempts + 1, waits_for = NULL
         WHERE kind = ?1 AND subject = ?2";
     FINISH = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2 AND claim = ?3";
-    /// Whatever became of the claim: the work is not needed any more.
+    /// Claimed or not: the job is not needed any more.
     DROP = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2";
     PUT_OFF = "UPDATE jobs SET run_at = ?4, claim = NULL, last_error = ?5
         WHERE kind = ?1 AND subject = ?2 AND claim = ?3";
-    /// Waiting is no attempt.
+    /// Waiting does not count as an attempt.
     WAIT = "UPDATE jobs SET run_at = ?4, claim = NULL, attempts = attempts - 1, waits_for = ?5
         WHERE kind = ?1 AND subject = ?2 AND claim = ?3";
     WAKE = "UPDATE jobs SET run_at = ?2, waits_for = NULL WHERE waits_for = ?1";
@@ -61,7 +61,7 @@ crate::store::statements! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimedJob {
     pub name: JobName,
-    /// How often it has been begun, this time included.
+    /// How often it was started, this time included.
     pub attempts: i64,
     claim: String,
 }
@@ -85,13 +85,13 @@ pub struct ListedJob {
 }
 
 impl Tx<'_> {
-    /// Asks for work, once: what has been asked for already stays as it is.
+    /// Adds a job, unless there is one of that name already.
     pub fn add_job(&mut self, name: &JobName, now: Timestamp) -> Result<(), StoreError> {
-        self.left.jobs = true;
+        self.to_wake.jobs = true;
         self.add_job_at(name, now, now)
     }
 
-    /// Asks for work that is not to be done before that time.
+    /// Adds a job that is not due before that time.
     pub fn add_job_at(
         &mut self,
         name: &JobName,
@@ -113,7 +113,7 @@ impl Tx<'_> {
         Ok(found.is_some())
     }
 
-    /// Takes up to `limit` due jobs of a lane, under a lease; other processes pass them over.
+    /// Claims up to `limit` due jobs of a lane until the lease ends. Other processes skip them.
     pub fn claim_jobs(
         &mut self,
         lane: Lane,
@@ -138,8 +138,8 @@ impl Tx<'_> {
         Ok(jobs)
     }
 
-    /// Ends a job together with the record of what it did. False when the lease was lost: somebody
-    /// else works on it, and nothing of this transaction may be kept.
+    /// Deletes a job in the transaction that records its result. False when the lease was lost: another
+    /// process has the job, and this transaction must be rolled back.
     pub fn finish_job(&mut self, job: &ClaimedJob) -> Result<bool, StoreError> {
         Ok(self.execute(FINISH, &job.values())? == 1)
     }
@@ -149,7 +149,7 @@ impl Tx<'_> {
         self.execute(DROP, &values).map(drop)
     }
 
-    /// Gives a failed job back, to be tried again at that time, or never when there is none.
+    /// Releases a failed job: it is retried at that time, or is dead when there is none.
     pub fn put_off_job(
         &mut self,
         job: &ClaimedJob,
@@ -161,7 +161,7 @@ impl Tx<'_> {
         self.execute(PUT_OFF, &values).map(drop)
     }
 
-    /// Gives a job back that cannot be done before something happens; looked at again in any case.
+    /// Releases a job that waits for something. It is tried again at `until` in any case.
     pub fn let_job_wait(
         &mut self,
         job: &ClaimedJob,
@@ -175,14 +175,14 @@ impl Tx<'_> {
 
     /// Makes the jobs due that wait for this.
     pub fn wake_jobs(&mut self, waits_for: &str, now: Timestamp) -> Result<(), StoreError> {
-        self.left.jobs = true;
+        self.to_wake.jobs = true;
         self.execute(WAKE, &[waits_for.into(), now.into()])
             .map(drop)
     }
 
     /// Makes a dead job due again; false when there is none of that name.
     pub fn retry_job(&mut self, name: &JobName, now: Timestamp) -> Result<bool, StoreError> {
-        self.left.jobs = true;
+        self.to_wake.jobs = true;
         let values = [name.kind.into(), (&name.subject).into(), now.into()];
         Ok(self.execute(RETRY, &values)? == 1)
     }
@@ -193,7 +193,7 @@ impl Tx<'_> {
         Ok(found.is_some())
     }
 
-    /// Up to `limit` jobs by kind and subject, after the given one: all, or those given up.
+    /// Up to `limit` jobs by kind and subject, after the given one: all, or only dead ones.
     pub fn jobs_after(
         &mut self,
         only_dead: bool,
@@ -214,7 +214,7 @@ impl Tx<'_> {
         self.optional(ONE, &values)
     }
 
-    /// Drops a job that was given up; false when there is none, or when it may be working.
+    /// Deletes a dead job; false when there is none of that name, or when it is not dead.
     pub fn drop_dead_job(&mut self, name: &JobName) -> Result<bool, StoreError> {
         let values = [name.kind.into(), (&name.subject).into()];
         Ok(self.execute(DROP_DEAD, &values)? == 1)

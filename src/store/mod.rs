@@ -82,7 +82,7 @@ const MIGRATIONS: &[Migration] = &[
     },
 ];
 
-/// The database. Cheap to clone; the last clone to go closes it.
+/// The database. Cheap to clone; it is closed when the last clone is dropped.
 #[derive(Clone)]
 pub struct Store {
     engine: Arc<Engine>,
@@ -90,8 +90,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the database, creates it where it can, and brings its schema up to date.
-    /// Blocks: call it before serving, or from a thread that may wait.
+    /// Opens the database and migrates it. Creates it if it is SQLite and does not exist.
+    /// Blocks: call it before serving, or on a thread that may block.
     pub fn open(location: &Location) -> Result<Self, StoreError> {
         let engine = Engine::open(location, MIGRATIONS)?;
         Ok(Self {
@@ -100,24 +100,24 @@ impl Store {
         })
     }
 
-    /// How many steps an upgrade would take on that database; changes nothing.
+    /// How many migrations are still to be applied to that database. Changes nothing.
     pub fn lacking_migrations(location: &Location) -> Result<usize, StoreError> {
-        Engine::lacking(location, MIGRATIONS)
+        Engine::pending_migrations(location, MIGRATIONS)
     }
 
-    /// Copies one moment of the database into a new file, while anybody may go on writing. SQLite
-    /// alone. Blocks.
+    /// Copies a snapshot of the database into a new file, while others write. Only for SQLite.
+    /// Blocks.
     pub fn back_up(location: &Location, to: &Path) -> Result<Backup, BackupError> {
         Engine::back_up(location, to, MIGRATIONS)
     }
 
-    /// Makes a database of such a file where there is none. It is not migrated yet: open it. Blocks.
+    /// Restores such a file where there is no database. `open` migrates it. Blocks.
     pub fn restore(from: &Path, location: &Location) -> Result<Backup, BackupError> {
         Engine::restore(from, location, MIGRATIONS)
     }
 
     /// Runs a transaction: all of it is kept, or nothing. The function may run more than once, so
-    /// it must change nothing but the transaction. Returns once what was written is durable.
+    /// it must change nothing but the transaction. Returns once the writes are durable.
     pub async fn write<T, E, F>(&self, work: F) -> Result<T, E>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -137,7 +137,7 @@ impl Store {
         self.engine.read(work).await
     }
 
-    /// Reads many rows; all statements see one moment.
+    /// Reads many rows. All statements see the same snapshot.
     pub async fn snapshot<T, E, F>(&self, work: F) -> Result<T, E>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -147,12 +147,12 @@ impl Store {
         self.engine.snapshot(work).await
     }
 
-    /// Waits until this process has written a job. One that another process wrote does not wake it.
+    /// Waits until this process has written a job. Jobs of other processes do not end the wait.
     pub async fn job_written(&self, lane: Lane) {
         self.wakeups.jobs(lane).notified().await;
     }
 
-    /// Waits until this process has written what may have to be delivered.
+    /// Waits until this process has written something that may have to be delivered.
     pub async fn delivery_written(&self) {
         self.wakeups.deliveries.notified().await;
     }
@@ -213,7 +213,7 @@ fn owned_by(owner: Owner) -> Vec<Value<'static>> {
     vec![owner.account.into(), owner.environment.into()]
 }
 
-/// What a list that is read from its newest end begins before: greater than any id.
+/// Where a list that is read from its newest end begins: without an id, at a text greater than any id.
 fn before<T: ToString>(id: Option<T>) -> String {
     id.map_or_else(|| "g".to_owned(), |id| id.to_string())
 }

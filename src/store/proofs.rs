@@ -103,7 +103,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// A proof of a task. Whether the caller may see the task is the caller's to check.
+    /// A proof of a task. The caller checks that it may see the task.
     pub fn proof(&mut self, task: TaskId, id: ProofId) -> Result<Option<Proof>, StoreError> {
         let values = [id.into(), task.into()];
         self.optional(ONE, &values)
@@ -135,7 +135,7 @@ impl Tx<'_> {
         self.all(OF_ATTEMPT, &[task.into(), attempt.into()])
     }
 
-    /// Stores the verdict on all pending proofs of an attempt.
+    /// Stores the decision on all pending proofs of an attempt.
     pub fn review_attempt(
         &mut self,
         task: TaskId,
@@ -189,7 +189,7 @@ impl Tx<'_> {
         self.optional(SUBMISSION, &values)
     }
 
-    /// Whether a kept file belongs to something.
+    /// Whether a stored file belongs to a proof or a verification.
     pub fn file_is_known(&mut self, key: &str) -> Result<bool, StoreError> {
         let found = self.optional::<i64>(FILE_IS_KNOWN, &[key.into()])?;
         Ok(found.is_some())

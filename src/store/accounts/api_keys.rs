@@ -55,7 +55,7 @@ crate::store::statements! {
     INSERT = key!(insert);
     OF_ACCOUNT = concat!("SELECT ", key!(columns), " FROM api_keys WHERE account_id = ?1 ORDER BY id DESC");
     ONE = concat!("SELECT ", key!(columns), " FROM api_keys WHERE account_id = ?1 AND id = ?2");
-    /// A key that was revoked keeps the moment it was revoked first.
+    /// A revoked key keeps the time at which it was first revoked.
     REVOKE = "UPDATE api_keys SET revoked_at = ?3
         WHERE account_id = ?1 AND id = ?2 AND revoked_at IS NULL";
     REVOKE_ALL = "UPDATE api_keys SET revoked_at = ?2 WHERE account_id = ?1 AND revoked_at IS NULL";
@@ -67,7 +67,7 @@ crate::store::statements! {
         WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
 }
 
-/// Who holds a key that is good.
+/// The account of a valid key.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyHolder {
     pub key: ApiKeyId,
@@ -79,7 +79,7 @@ pub struct KeyHolder {
 }
 
 impl KeyHolder {
-    /// What time it is for this key.
+    /// The time that this key sees.
     pub fn time(&self, now: Timestamp) -> Timestamp {
         now.plus(self.ahead)
     }
@@ -104,7 +104,7 @@ impl Tx<'_> {
         self.optional(ONE, &values)
     }
 
-    /// False when there is no such key that is good.
+    /// False when there is no such key, or when it is revoked already.
     pub fn revoke_api_key(
         &mut self,
         account: AccountId,

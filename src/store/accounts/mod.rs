@@ -1,4 +1,4 @@
-//! Accounts, and the totals that are opened with them.
+//! Accounts.
 
 pub(super) mod api_keys;
 pub(super) mod erasure;
@@ -46,7 +46,7 @@ crate::store::statements! {
     PAGE = concat!("SELECT ", account!(columns), " FROM accounts WHERE id > ?1 ORDER BY id LIMIT ?2");
     TEST_CLOCK = "SELECT test_ahead_ms FROM accounts WHERE id = ?1";
     SET_TEST_CLOCK = "UPDATE accounts SET test_ahead_ms = ?2 WHERE id = ?1";
-    /// Only by whoever holds the totals: see `hold_totals`.
+    /// Only in a transaction that has locked the totals: see `hold_totals`.
     SET_STATUS = "UPDATE accounts SET status = ?2, updated_at = ?3 WHERE id = ?1 AND status = ?4";
     DELETE = "UPDATE accounts SET status = 'deleted', email = ?2, deleted_at = ?3, updated_at = ?3
         WHERE id = ?1 AND status = ?4";
@@ -55,7 +55,7 @@ crate::store::statements! {
     SET_TIER = "UPDATE accounts SET tier = ?2, updated_at = ?3 WHERE id = ?1";
 }
 
-/// Which accounts are asked for.
+/// Which accounts to list.
 #[derive(Clone, Debug, Default)]
 pub struct AccountFilter {
     pub status: Option<AccountStatus>,
@@ -81,7 +81,7 @@ impl Tx<'_> {
         self.optional(BY_ID, &[id.into()])
     }
 
-    /// The account, held against other writers until this transaction ends.
+    /// The account, locked until this transaction ends.
     pub fn account_to_change(&mut self, id: AccountId) -> Result<Option<Account>, StoreError> {
         self.optional_locked(BY_ID, &[id.into()])
     }
@@ -91,7 +91,7 @@ impl Tx<'_> {
         Ok(account.is_some_and(|account| account.status == AccountStatus::Active))
     }
 
-    /// Changes the status of an account that this transaction holds, with its totals.
+    /// Changes the status of an account. This transaction has locked it and its totals.
     pub fn set_account_status(
         &mut self,
         account: &Account,
@@ -107,7 +107,7 @@ impl Tx<'_> {
         self.execute_one(SET_STATUS, &values)
     }
 
-    /// Deletes an account that this transaction holds, with its totals, and frees its e-mail address.
+    /// Deletes an account and frees its e-mail address. This transaction has locked it and its totals.
     pub fn delete_account(&mut self, account: &Account, now: Timestamp) -> Result<(), StoreError> {
         let values = [
             account.id.into(),
@@ -157,7 +157,7 @@ impl Tx<'_> {
         Ok(ahead(self.optional(TEST_CLOCK, &[id.into()])?))
     }
 
-    /// The same, held against other writers until this transaction ends.
+    /// The same, locked until this transaction ends.
     pub fn test_clock_to_change(&mut self, id: AccountId) -> Result<Duration, StoreError> {
         Ok(ahead(self.optional_locked(TEST_CLOCK, &[id.into()])?))
     }

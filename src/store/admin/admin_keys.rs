@@ -1,4 +1,4 @@
-//! Admin keys, workers' documents, and secrets of the service.
+//! Admin keys, the documents of workers, and secrets of the service.
 
 use crate::domain::{AdminKey, AdminKeyId, Timestamp, VerificationFile, WorkerId};
 use crate::store::{StoreError, Tx, columns};
@@ -55,7 +55,7 @@ impl Tx<'_> {
         self.defer(ADD_KEY, &key_values(key, key_hash))
     }
 
-    /// The record of a key that is good.
+    /// The record of a valid key.
     pub fn admin_key_holder(&mut self, key_hash: &str) -> Result<Option<AdminKey>, StoreError> {
         self.optional(KEY_HOLDER, &[key_hash.into()])
     }
@@ -69,7 +69,7 @@ impl Tx<'_> {
         self.optional(KEY, &[id.into()])
     }
 
-    /// False when there is no such key that is good.
+    /// False when there is no such key, or when it is revoked already.
     pub fn revoke_admin_key(&mut self, id: AdminKeyId, now: Timestamp) -> Result<bool, StoreError> {
         Ok(self.execute(REVOKE_KEY, &[id.into(), now.into()])? == 1)
     }
@@ -95,10 +95,10 @@ impl Tx<'_> {
         self.all(FILES, &[worker.into()])
     }
 
-    /// A secret of the service: the one that is stored, or this one from now on.
+    /// A secret of the service: the stored one, or else the given one, which is stored.
     pub fn service_secret(&mut self, name: &str, new: &str) -> Result<String, StoreError> {
         self.defer(ADD_SECRET, &[name.into(), new.into()])?;
         let stored = self.optional(SECRET, &[name.into()])?;
-        stored.ok_or_else(|| StoreError::Failed("a secret was not stored".into()))
+        stored.ok_or_else(|| StoreError::Failed("the secret was not stored".into()))
     }
 }

@@ -1,4 +1,4 @@
-//! The audit log and the end of its chain. Nothing here changes a line.
+//! The audit log and the head of its hash chain. No statement changes a line.
 
 use crate::domain::{Actor, AuditEntry, AuditHead, AuditLine};
 use crate::store::{StoreError, Tx, columns};
@@ -51,7 +51,7 @@ crate::store::statements! {
         ORDER BY number LIMIT ?2");
 }
 
-/// Which lines are asked for.
+/// Which lines to list.
 #[derive(Clone, Debug, Default)]
 pub struct AuditFilter {
     pub subject_id: Option<String>,
@@ -64,13 +64,13 @@ impl Tx<'_> {
         head.ok_or_else(no_head)
     }
 
-    /// The end of the chain, held until this transaction ends: nobody else can write a line before.
+    /// The head of the chain, locked until this transaction ends: nobody else can append meanwhile.
     pub fn audit_head_to_change(&mut self) -> Result<AuditHead, StoreError> {
         let head = self.optional_locked(HEAD, &[])?;
         head.ok_or_else(no_head)
     }
 
-    /// Writes the line that follows the head, which this transaction holds.
+    /// Appends a line after the head, which this transaction has locked.
     pub fn append_audit_line(&mut self, line: &AuditLine) -> Result<(), StoreError> {
         self.defer(ADD, &line_values(line))?;
         self.defer(MOVE_HEAD, &[line.number.into(), (&line.hash).into()])
@@ -106,5 +106,5 @@ impl Tx<'_> {
 }
 
 fn no_head() -> StoreError {
-    StoreError::Failed("the audit log has no end".into())
+    StoreError::Failed("the audit log has no head".into())
 }

@@ -1,5 +1,5 @@
-//! What reports are made of: sums of the journal by day, and of the totals that are kept. All of it
-//! is to be read in one snapshot, or the sums do not belong together.
+//! The figures of reports: sums over the ledger by day, and over the totals. Read all of them in one
+//! snapshot, or they do not match each other.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ crate::store::statements! {
         GROUP BY 1, 2");
     ESCROW_SINCE = concat!("SELECT ", sum!("escrow_cents"), " FROM ledger_entries
         WHERE environment = ?1 AND recorded_at >= ?2");
-    /// The ids are there for their index: see `tasks_by_day`.
+    /// The range of ids uses their index: see `tasks_by_day`.
     TASKS_BY_DAY = "SELECT (created_at - ?2) / ?4, COUNT(*) FROM tasks
         WHERE id >= ?5 AND id < ?6
             AND environment = ?1 AND created_at >= ?2 AND created_at < ?3
@@ -47,11 +47,11 @@ crate::store::statements! {
     TASKS = concat!("SELECT ", sum!("last_number"), " FROM task_totals");
 }
 
-/// How far the moment in an id can be from the moment its task was created: a request takes no
-/// longer, and no clock is set by more while it is answered.
+/// How far the time in an id can be from the time its task was created. No request takes longer than
+/// this, and no clock is set by more meanwhile.
 const ID_SLACK: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What all accounts together have now.
+/// The totals of all accounts now.
 #[derive(Clone, Debug)]
 pub struct Standing {
     pub escrow_cents: i64,
@@ -59,7 +59,7 @@ pub struct Standing {
 }
 
 impl Tx<'_> {
-    /// The entries of a month, added up by day and step. Reads as many as the month has.
+    /// The entries of a month, summed by day and step. Reads every entry of the month.
     pub fn entries_by_day(
         &mut self,
         month: Month,
@@ -79,8 +79,8 @@ impl Tx<'_> {
         .collect()
     }
 
-    /// The tasks created in a month, counted by day. Ids begin with the moment they were made at, so
-    /// those around the month bound what is read; which day it was, the task says itself.
+    /// The tasks created in a month, counted by day. Ids begin with the time they were made, so a range
+    /// of ids around the month bounds what is read. The day comes from `created_at`.
     pub fn tasks_by_day(
         &mut self,
         month: Month,
@@ -103,8 +103,8 @@ impl Tx<'_> {
             .collect()
     }
 
-    /// What was held for tasks when a month was over: what is held now, less what has come since.
-    /// Reads the entries since, and none for the month that is not over yet.
+    /// The escrow at the end of a month: the escrow now, less what was added since. Reads the entries
+    /// since then; there are none if the month is not over yet.
     pub fn escrow_at_end_of(
         &mut self,
         month: Month,
@@ -116,8 +116,8 @@ impl Tx<'_> {
         Ok(now.escrow_cents - since.unwrap_or(0))
     }
 
-    /// From the totals that are kept. The five books are zero together, so what is in none of the
-    /// other four is in escrow.
+    /// Summed over the totals. The five ledger accounts add up to zero, so escrow is what the other
+    /// four lack.
     pub fn standing(&mut self, environment: Environment) -> Result<Standing, StoreError> {
         let values = [environment.into()];
         let developers = self.optional::<(i64, StatusCounts)>(DEVELOPERS, &values)?;

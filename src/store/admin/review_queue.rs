@@ -1,4 +1,4 @@
-//! The queue of what admins have to look at.
+//! The review queue: what admins have to look at.
 
 use crate::domain::{AdminKeyId, QueueItem, QueueItemId, QueueKind, QueueStatus, Timestamp};
 use crate::store::{StoreError, Tx, Value, columns};
@@ -48,14 +48,14 @@ crate::store::statements! {
             AND (?5 = '' OR (?5 = 'me' AND claimed_by = ?6 AND claimed_until > ?7)
                 OR (?5 = 'nobody' AND (claimed_until IS NULL OR claimed_until <= ?7)))
         ORDER BY id LIMIT ?3");
-    /// Of two who claim at once, the second finds the claim of the first.
+    /// If two admins claim at the same time, the second one sees the claim of the first.
     CLAIM = "UPDATE queue_items SET claimed_by = ?2, claimed_until = ?3
         WHERE id = ?1 AND status = 'open'
             AND (claimed_by = ?2 OR claimed_until IS NULL OR claimed_until <= ?4)";
     RELEASE = "UPDATE queue_items SET claimed_by = NULL, claimed_until = NULL
         WHERE id = ?1 AND claimed_by = ?2";
     NOTE = "UPDATE queue_items SET note = ?2 WHERE id = ?1";
-    /// Nobody else may have claimed it since it was read.
+    /// Fails if another admin has claimed it since it was read.
     CLOSE = "UPDATE queue_items SET status = 'closed', note = COALESCE(?2, note), decided_by = ?3,
             decided_at = ?4, claimed_by = NULL, claimed_until = NULL
         WHERE id = ?1 AND status = 'open'
@@ -65,7 +65,7 @@ crate::store::statements! {
         WHERE kind = ?1 AND subject = ?2 AND status = 'open'";
 }
 
-/// Which items are asked for.
+/// Which items to list.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueFilter {
     pub status: QueueStatus,
@@ -73,7 +73,7 @@ pub struct QueueFilter {
     pub claimed: Option<Claimed>,
 }
 
-/// Whose items are asked for.
+/// Whose items to list.
 #[derive(Clone, Copy, Debug)]
 pub enum Claimed {
     By(AdminKeyId),
@@ -81,7 +81,7 @@ pub enum Claimed {
 }
 
 impl Tx<'_> {
-    /// Puts something before the admins; what is there already stays one item.
+    /// Adds an item. If there is one of that kind and subject, it is opened again.
     pub fn add_queue_item(&mut self, item: &QueueItem) -> Result<(), StoreError> {
         self.defer(ADD, &item_values(item))
     }
@@ -125,7 +125,7 @@ impl Tx<'_> {
         self.all(PAGE, &values)
     }
 
-    /// Claims an open item, or claims it for longer; false when another admin has it, or when it is
+    /// Claims an open item, or extends the claim; false when another admin has claimed it or it is
     /// not open.
     pub fn claim_queue_item(
         &mut self,
@@ -152,7 +152,7 @@ impl Tx<'_> {
         self.execute_one(NOTE, &[id.into(), note.into()])
     }
 
-    /// Closes an item that was read as open, and not claimed by anybody else.
+    /// Closes an item that was read as open and that no other admin has claimed.
     pub fn close_queue_item(
         &mut self,
         id: QueueItemId,
@@ -164,7 +164,7 @@ impl Tx<'_> {
         self.execute_one(CLOSE, &values)
     }
 
-    /// Closes what was asked about a subject, whoever has claimed it.
+    /// Closes the item of a subject, whoever has claimed it.
     pub fn close_queue_items_of(
         &mut self,
         kind: QueueKind,

@@ -1,4 +1,4 @@
-//! Values on their way into statements and out of rows, alike for both engines.
+//! Values of statements and of rows, in one form for both engines.
 
 use std::borrow::Cow;
 
@@ -104,7 +104,7 @@ impl ToSql for Value<'_> {
             Self::Int(int) if *wanted == Type::INT8 => int.to_sql(wanted, out),
             Self::Real(real) if *wanted == Type::FLOAT8 => real.to_sql(wanted, out),
             Self::Text(text) if *wanted == Type::TEXT => text.as_ref().to_sql(wanted, out),
-            _ => Err(format!("the statement wants a {wanted}").into()),
+            _ => Err(format!("the statement expects a {wanted}").into()),
         }
     }
 
@@ -115,7 +115,7 @@ impl ToSql for Value<'_> {
     to_sql_checked!();
 }
 
-/// One cell of a row.
+/// One value of a row.
 #[derive(Clone, Copy, Debug)]
 pub enum Cell<'a> {
     Null,
@@ -225,7 +225,9 @@ impl Cells<'_> {
                     ValueRef::Text(text) => Cell::Text(
                         std::str::from_utf8(text).map_err(|e| StoreError::Failed(e.to_string()))?,
                     ),
-                    ValueRef::Blob(_) => return Err(StoreError::Failed("a blob".into())),
+                    ValueRef::Blob(_) => {
+                        return Err(StoreError::Failed("a column holds a blob".into()));
+                    }
                 })
             }
             Self::Postgres(row) => postgres_cell(row, index),

@@ -1,4 +1,4 @@
-//! Events: written with what happened, numbered without gaps, read in order.
+//! Events: written in the transaction of what happened, numbered without gaps, read in order.
 
 pub(super) mod notifications;
 
@@ -32,7 +32,7 @@ pub(in crate::store) use numbered;
 
 crate::store::statements! {
     INSERT = event!(insert);
-    /// For events that go with no task. The row is held until the end: see the schema.
+    /// For events without a task. The row stays locked until the commit: see the schema.
     NUMBER = concat!("UPDATE task_totals SET last_event = last_event + ?3,
             last_event_at = CASE WHEN last_event_at > ?4 THEN last_event_at ELSE ?4 END
         WHERE account_id = ?1 AND environment = ?2 RETURNING ", numbered!(columns));
@@ -57,14 +57,14 @@ crate::store::statements! {
             SELECT id FROM events WHERE id < ?1 ORDER BY id LIMIT ?2)";
 }
 
-/// Which events.
+/// Which events to list.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EventFilter {
     pub event_type: Option<EventType>,
     pub task: Option<TaskId>,
 }
 
-/// The numbers that a transaction was given for its events, and their time.
+/// The last number that a transaction was given for its events, and their time.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbered {
     pub last: i64,
@@ -72,8 +72,8 @@ pub struct Numbered {
 }
 
 impl Tx<'_> {
-    /// Stores events under numbers that the totals have given out, and what is to be delivered of
-    /// them; tells the first number.
+    /// Stores events under the numbers that the totals gave them, and their deliveries. Returns the
+    /// first number.
     pub(in crate::store) fn write_events(
         &mut self,
         owner: Owner,
@@ -88,12 +88,12 @@ impl Tx<'_> {
         }
         if !events.is_empty() {
             self.wake_endpoint(owner, numbered.at)?;
-            self.left.events.push(owner);
+            self.to_wake.events.push(owner);
         }
         Ok(first)
     }
 
-    /// Tells an owner of something that is no move of a task.
+    /// Stores an event that does not belong to a move of a task.
     pub fn add_event(
         &mut self,
         owner: Owner,
@@ -107,7 +107,7 @@ impl Tx<'_> {
             .map(drop)
     }
 
-    /// Lets the time of events begin anew, after a clock was set back.
+    /// Lets events have earlier times again, after a test clock was set back.
     pub fn forget_event_time(&mut self, owner: Owner) -> Result<(), StoreError> {
         self.defer(FORGET_TIME, &owned_by(owner))
     }
@@ -120,7 +120,7 @@ impl Tx<'_> {
         self.optional(NUMBER_OF, &one(owner, id))
     }
 
-    /// The number of the newest event that can be seen; 0 before the first.
+    /// The number of the newest event; 0 before the first.
     pub fn last_event_number(&mut self, owner: Owner) -> Result<i64, StoreError> {
         let last = self.optional(LAST, &owned_by(owner))?;
         Ok(last.unwrap_or(0))
@@ -153,7 +153,7 @@ impl Tx<'_> {
                 values.push(event_type.into());
                 self.all(BEFORE_OF_TYPE, &values)
             }
-            // A task has few events: what is of another type is left out afterwards.
+            // A task has few events, so those of other types are filtered out afterwards.
             EventFilter {
                 task: Some(task),
                 event_type,
@@ -180,8 +180,8 @@ impl Tx<'_> {
         self.all(AFTER, &values)
     }
 
-    /// Forgets up to `limit` events from before that moment; tells how many. Ids begin with their
-    /// moment, so the oldest are found by id.
+    /// Deletes up to `limit` events from before that time; returns how many. Ids begin with their
+    /// time, so the oldest are found by id.
     pub fn prune_events(&mut self, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
         let first_kept = EventId::new(before, &[0; 10]);
         self.execute(PRUNE, &[first_kept.into(), limit.into()])

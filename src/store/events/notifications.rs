@@ -80,7 +80,7 @@ impl Tx<'_> {
         self.defer(SET_STATUS, &values)
     }
 
-    /// Deletes up to `limit` notifications from before that moment; returns how many.
+    /// Deletes up to `limit` notifications from before that time; returns how many.
     pub fn prune_notifications(
         &mut self,
         before: Timestamp,

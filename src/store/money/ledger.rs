@@ -1,4 +1,4 @@
-//! The journal and the balances that are kept beside it. Nothing here changes an entry.
+//! The ledger, and the balances that are kept beside it. No statement changes an entry.
 
 use crate::domain::{
     Entry, Environment, Owner, Postings, Status, Step, TaskId, TaskLedger, Timestamp, WorkerId,
@@ -104,7 +104,7 @@ crate::store::statements! {
         ORDER BY task_id, step LIMIT ?3");
     TASKS = concat!("SELECT ", task_money!(columns), "
         FROM tasks WHERE id > ?1 ORDER BY id LIMIT ?2");
-    /// When no escrow is left, what the processor holds beyond the fees is what workers are owed.
+    /// When no escrow is left, workers are owed what the processor holds beyond the fees.
     OWED = "SELECT CAST(1 AS BIGINT) FROM task_totals WHERE account_id = ?1 AND environment = ?2
         AND (refunds_cents <> 0 OR processor_cents + fees_cents <> 0)";
     DEVELOPERS = concat!("SELECT ", developer!(columns), "
@@ -132,7 +132,7 @@ pub struct Payout {
     pub state: PayoutState,
 }
 
-/// What became of it.
+/// Whether it was paid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayoutState {
     Pending,
@@ -140,7 +140,7 @@ pub enum PayoutState {
     WrittenOff,
 }
 
-/// A task as its escrow sees it.
+/// The amounts of a task.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskMoney {
     pub id: TaskId,
@@ -151,7 +151,7 @@ pub struct TaskMoney {
     pub worker: Option<WorkerId>,
 }
 
-/// The books that are kept for each developer.
+/// The ledger accounts of a developer.
 #[derive(Clone, Copy, Debug)]
 pub struct DeveloperBalances {
     pub owner: Owner,
@@ -168,7 +168,7 @@ pub struct WorkerBalance {
 }
 
 impl Tx<'_> {
-    /// Writes an entry that is no move of a task, with the balances it changes.
+    /// Writes an entry that does not belong to a move of a task, and the balances it changes.
     pub fn post(&mut self, entry: &Entry) -> Result<(), StoreError> {
         let mut values = owned_by(entry.owner);
         values.extend([
@@ -180,8 +180,8 @@ impl Tx<'_> {
         self.write_entry(entry)
     }
 
-    /// Writes the line of the journal and the worker's balance. The developer's books and the
-    /// task's escrow are up to the caller, who changes those rows anyway.
+    /// Writes the entry and the worker's balance. The caller updates the developer's balances and the
+    /// task's escrow, because it changes those rows anyway.
     pub(in crate::store) fn write_entry(&mut self, entry: &Entry) -> Result<(), StoreError> {
         if let Some(worker) = entry.worker {
             let environment = entry.owner.environment.into();
@@ -191,7 +191,7 @@ impl Tx<'_> {
         self.defer(WRITE, &entry_values(entry))
     }
 
-    /// Every entry of a task. Whether the caller may see it is the caller's to check.
+    /// Every entry of a task. The caller checks that it may see the task.
     pub fn ledger_of_task(&mut self, task: TaskId) -> Result<TaskLedger, StoreError> {
         let entries = self.all(OF_TASK, &[task.into()])?;
         Ok(TaskLedger::of(entries))
@@ -220,7 +220,7 @@ impl Tx<'_> {
         self.all(TASKS, &[after.into(), limit.into()])
     }
 
-    /// Whether a refund or a transfer of an owner's tasks, all of which are over, is still to be made.
+    /// Whether a refund or a transfer is still to be made. All tasks of the owner must be over.
     pub fn money_is_owed(&mut self, owner: Owner) -> Result<bool, StoreError> {
         let owed = self.optional::<i64>(OWED, &owned_by(owner))?;
         Ok(owed.is_some())
@@ -270,7 +270,7 @@ impl Tx<'_> {
         Ok(paid.unwrap_or(0))
     }
 
-    /// What a worker has earned and not been paid yet.
+    /// What a worker has earned and has not been paid yet.
     pub fn worker_balance(
         &mut self,
         worker: WorkerId,

@@ -1,4 +1,4 @@
-//! How live tasks are paid for.
+//! The payments of live tasks.
 
 use crate::domain::{
     ChargedMethod, Payment, PaymentFailure, PaymentIntent, PaymentStatus, ProcessorName, TaskId,
@@ -94,12 +94,12 @@ impl Tx<'_> {
         self.defer(INSERT, &payment_values(payment))
     }
 
-    /// The payment of a task. Whether the caller may see the task is the caller's to check.
+    /// The payment of a task. The caller checks that it may see the task.
     pub fn payment(&mut self, task: TaskId) -> Result<Option<Payment>, StoreError> {
         self.optional(OF_TASK, &[task.into()])
     }
 
-    /// Which task a payment is for, by the processor's name for it.
+    /// The task of a payment, by the processor's id for the payment.
     pub fn task_of_payment(
         &mut self,
         processor: ProcessorName,
@@ -118,7 +118,7 @@ impl Tx<'_> {
         self.all(PAGE, &[after.into(), limit.into()])
     }
 
-    /// Notes under which name the processor knows a payment; the first name stays.
+    /// Stores the processor's id of a payment, unless there is one already.
     pub fn set_payment_intent(
         &mut self,
         task: TaskId,
@@ -131,7 +131,7 @@ impl Tx<'_> {
         self.execute(SET_INTENT, &values).map(drop)
     }
 
-    /// Stores what became of a payment that is still in the status it was read in.
+    /// Stores the outcome of a payment that is still in the status it was read in.
     pub fn set_payment_status(
         &mut self,
         payment: &Payment,

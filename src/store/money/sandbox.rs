@@ -1,5 +1,5 @@
-//! What the embedded processor remembers. Only `payments::sandbox` uses this, as if it were a
-//! database of its own; notices are the one thing it hands over.
+//! The tables of the sandbox processor. Only `payments::sandbox` uses them, as if they were a database
+//! of its own. The rest of the program learns from it only through its events.
 
 use crate::domain::{PaymentFailure, PaymentStatus, Step, TaskId, Timestamp};
 use crate::store::money::payments::failure;
@@ -159,7 +159,7 @@ pub struct SandboxMovement {
     pub payout_account: Option<String>,
     pub amount_cents: i64,
     pub created_at: Timestamp,
-    /// Notices of it that have not been taken yet.
+    /// How many events of it have not been fetched yet.
     pub untold: i64,
 }
 
@@ -176,7 +176,7 @@ pub struct SandboxPayoutAccount {
 #[derive(Clone, Debug)]
 pub struct SandboxEvent {
     pub id: String,
-    /// A word of the sandbox's own.
+    /// The sandbox's own name of the event type.
     pub kind: String,
     /// The payment or the payout account.
     pub subject: String,
@@ -184,7 +184,7 @@ pub struct SandboxEvent {
 }
 
 impl Tx<'_> {
-    /// Stores a payment that nobody has paid yet; one of that id that is there already stays.
+    /// Stores a payment that is not paid yet, unless there is one with that id.
     pub fn add_sandbox_payment(
         &mut self,
         payment: &SandboxPayment,
@@ -222,7 +222,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Takes a refund or a transfer out of its payment; false when less than that is left.
+    /// Deducts a refund or a transfer from its payment; false when less than that is left.
     pub fn take_from_sandbox_payment(
         &mut self,
         movement: &SandboxMovement,

@@ -24,7 +24,7 @@ crate::store::statements! {
 }
 
 impl Tx<'_> {
-    /// Some of the live tasks whose time has come, up to `limit` for each reason.
+    /// Live tasks that are due, up to `limit` for each reason.
     pub fn due_tasks(
         &mut self,
         windows: &Windows,

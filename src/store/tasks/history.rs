@@ -45,8 +45,8 @@ impl Tx<'_> {
         self.defer(ADD, &entry_values(task, number, entry))
     }
 
-    /// A page of the moves of a task, oldest first, and how many there are. Whether the caller may
-    /// see the task is the caller's to check.
+    /// A page of the moves of a task, oldest first, and how many there are. The caller checks that
+    /// it may see the task.
     pub fn history(
         &mut self,
         task: TaskId,

@@ -1,4 +1,4 @@
-//! Tasks, and the totals that are kept beside them.
+//! Tasks: creating, moving, editing and listing them.
 
 pub(super) mod due_tasks;
 pub(super) mod history;
@@ -146,8 +146,8 @@ columns! {
 
 crate::store::statements! {
     INSERT = task!(insert);
-    /// The owner is compared as an expression, which no index serves: on a table that is not
-    /// analyzed yet PostgreSQL would rather go through all tasks of the owner.
+    /// The owner is compared as an expression, which has no index: on a table that is not analyzed
+    /// yet, PostgreSQL would otherwise go through all tasks of the owner.
     ONE = concat!("SELECT ", task!(columns), " FROM tasks
         WHERE id = ?1 AND account_id || '' = ?2 AND environment || '' = ?3");
     BY_ID = concat!("SELECT ", task!(columns), " FROM tasks WHERE id = ?1");
@@ -166,7 +166,7 @@ crate::store::statements! {
         " WHERE id = ", edited!(id), " AND status = ", edited!(status));
     MOVE = concat!("UPDATE tasks SET ", moved!(set),
         " WHERE id = ", moved!(id), " AND status = ", moved!(from));
-    /// Gives a new task its number, counts it and its money, unless the month is full.
+    /// Numbers a new task and counts it and its money, unless the monthly limit is reached.
     NUMBER = concat!("UPDATE task_totals SET last_number = last_number + 1,
             month_tasks = CASE WHEN month = ?3 THEN month_tasks + 1 ELSE 1 END, month = ?3,
             pending = pending + ?5, funded = funded + ?6, processor_cents = processor_cents + ?7,
@@ -187,7 +187,7 @@ crate::store::statements! {
     PAGE = concat!("SELECT ", listed!(columns), " FROM tasks
         WHERE account_id = ?1 AND environment = ?2 AND number <= ?3
         ORDER BY number DESC LIMIT ?4");
-    /// What is skipped is skipped in the index; only the page itself is read from the table.
+    /// The offset is skipped in the index. Only the page itself is read from the table.
     PAGE_BY_STATUS = concat!("SELECT ", listed!(columns), " FROM tasks
         WHERE account_id = ?1 AND environment = ?2 AND number IN (
             SELECT number FROM tasks
@@ -196,14 +196,14 @@ crate::store::statements! {
         ORDER BY number DESC");
 }
 
-/// Which tasks of all accounts are asked for.
+/// Which tasks of all accounts to list.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TaskFilter {
     pub account: Option<AccountId>,
     pub status: Option<Status>,
 }
 
-/// A task as it stands in a list.
+/// A task as lists show it.
 #[derive(Clone, Debug)]
 pub struct ListedTask {
     pub id: TaskId,
@@ -226,8 +226,8 @@ pub struct TaskPage {
 }
 
 impl Tx<'_> {
-    /// Stores a new task, paid for or not, with the moves it has made and what is told of it, within
-    /// the monthly limit; false when the limit is reached.
+    /// Stores a new task with its payment, if it is paid, and its first moves and their events. False
+    /// when the monthly limit is reached.
     pub fn insert_task(
         &mut self,
         task: &Task,
@@ -261,8 +261,8 @@ impl Tx<'_> {
         }
         let events: Vec<_> = moves.iter().map(|(_, event)| event.clone()).collect();
         let first = self.write_events(task.owner, &events, numbered)?;
-        for (number, (made, _)) in (first..).zip(moves) {
-            self.add_move(task.id, number, made)?;
+        for (number, (entry, _)) in (first..).zip(moves) {
+            self.add_move(task.id, number, entry)?;
         }
         Ok(true)
     }
@@ -271,13 +271,12 @@ impl Tx<'_> {
         self.optional(ONE, &one(owner, id))
     }
 
-    /// The task, held against other writers until this transaction ends.
+    /// The task, locked until this transaction ends.
     pub fn task_to_change(&mut self, owner: Owner, id: TaskId) -> Result<Option<Task>, StoreError> {
         self.optional_locked(ONE, &one(owner, id))
     }
 
-    /// Any task, held like `task_to_change`: for what the service does without being asked by its
-    /// owner.
+    /// Any task, locked like `task_to_change`: for what the service does by itself.
     pub fn any_task_to_change(&mut self, id: TaskId) -> Result<Option<Task>, StoreError> {
         self.optional_locked(BY_ID, &[id.into()])
     }
@@ -323,12 +322,12 @@ impl Tx<'_> {
         self.execute_one(EDIT, &edited_values(task))
     }
 
-    /// Stores a move: the task as it stands after it, the totals, its line of the journal and of the
-    /// history, and what is told of it.
+    /// Stores a move: the task after it, the totals, the ledger entry, the history entry and the
+    /// events.
     pub fn move_task(
         &mut self,
         moved: &Moved,
-        made: &HistoryEntry,
+        entry: &HistoryEntry,
         events: &[NewEvent],
     ) -> Result<(), StoreError> {
         let task = &moved.task;
@@ -338,11 +337,11 @@ impl Tx<'_> {
             self.write_entry(entry)?;
         }
         let first = self.write_events(task.owner, events, numbered)?;
-        self.add_move(task.id, first, made)?;
+        self.add_move(task.id, first, entry)?;
         self.show_or_hide(moved)
     }
 
-    /// Workers find live tasks while they are posted, and only then.
+    /// Workers can find live tasks while they are posted, and only then.
     fn show_or_hide(&mut self, moved: &Moved) -> Result<(), StoreError> {
         if moved.task.owner.environment != Environment::Live {
             return Ok(());
@@ -366,7 +365,7 @@ impl Tx<'_> {
         self.all(IN_STATUS, &values)
     }
 
-    /// Up to `limit` posted tasks of an owner after the one with that number, each with its own.
+    /// Up to `limit` posted tasks of an owner after the one with that number, each with its number.
     pub fn posted_tasks_of(
         &mut self,
         owner: Owner,
@@ -387,7 +386,7 @@ impl Tx<'_> {
         self.all(WITH_POSTED, &[after.into(), limit.into()])
     }
 
-    /// The different sets of skills that an owner's posted tasks ask for.
+    /// The distinct sets of skills that an owner's posted tasks require.
     pub fn skills_of_posted_tasks(&mut self, owner: Owner) -> Result<Vec<Vec<Skill>>, StoreError> {
         self.all(POSTED_SKILLS, &owned_by(owner))
     }

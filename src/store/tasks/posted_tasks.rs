@@ -1,4 +1,4 @@
-//! The live tasks that workers can take, by place.
+//! The live tasks that workers can accept, by place.
 
 use crate::domain::geo::{CellRange, Point, Square};
 use crate::domain::tasks::{Category, Skill, TaskType};
@@ -36,7 +36,7 @@ columns! {
     };
 }
 
-/// A page of a square in one of its orders, after a place in that order.
+/// A page of the tasks of a square, ordered by a key, after a given key.
 macro_rules! in_square {
     ($square:literal, $key:literal) => {
         concat!(
@@ -54,7 +54,7 @@ macro_rules! in_square {
 }
 
 crate::store::statements! {
-    /// What is posted while its account is suspended stays hidden until the account is restored.
+    /// A task of a suspended account stays hidden until the account is restored.
     POST = concat!(posted!(into), " SELECT ", posted!(placeholders), "
         FROM accounts WHERE id = ", posted!(account), " AND status = 'active'
         ON CONFLICT (task_id) DO NOTHING");
@@ -67,7 +67,7 @@ crate::store::statements! {
     REGION_BY_AGE = in_square!("region", "posted_at");
 }
 
-/// A task that can be taken, as far as it matters for finding it.
+/// A task that can be accepted, with what is needed to find it.
 #[derive(Clone, Debug)]
 pub struct PostedTask {
     pub id: TaskId,
@@ -79,7 +79,7 @@ pub struct PostedTask {
     pub posted_at: Timestamp,
 }
 
-/// An order in which the tasks of a square are kept; the largest first.
+/// An order of the tasks of a square; the largest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PostedOrder {
     Payout,

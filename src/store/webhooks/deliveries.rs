@@ -56,8 +56,8 @@ columns! {
 }
 
 crate::store::statements! {
-    /// Only where an endpoint wants it. The time at which it is due is the real one, however far the
-    /// clock of a test environment is ahead.
+    /// Only if an endpoint subscribes to the event. It is due at the real time, however far the clock
+    /// of a test environment is ahead.
     ADD = "INSERT INTO deliveries (event_id, account_id, environment, number, type, task_id, status,
             tries, due_at, attempts, status_code, created_at, updated_at)
         SELECT CAST(?1 AS TEXT), e.account_id, CAST(?3 AS TEXT), CAST(?4 AS BIGINT),
@@ -75,17 +75,17 @@ crate::store::statements! {
             AND tries = ", recorded!(tries));
     REDELIVER = "UPDATE deliveries SET status = 'pending', tries = 0, due_at = ?2, updated_at = ?2
         WHERE event_id = ?1";
-    /// Brings the deliveries of a test environment nearer by so many milliseconds.
+    /// Makes the deliveries of a test environment due so many milliseconds earlier.
     HASTEN = "UPDATE deliveries SET due_at = due_at - ?2
         WHERE account_id = ?1 AND environment = 'test' AND due_at IS NOT NULL";
     NEXT_IN_TEST = "SELECT MIN(due_at) FROM deliveries
         WHERE account_id = ?1 AND environment = 'test' AND due_at IS NOT NULL";
-    GIVE_UP = "UPDATE deliveries SET status = 'failed', due_at = NULL WHERE event_id IN (
+    FAIL = "UPDATE deliveries SET status = 'failed', due_at = NULL WHERE event_id IN (
             SELECT event_id FROM deliveries
             WHERE account_id = ?1 AND due_at IS NOT NULL AND created_at <= ?2 LIMIT ?3)";
     ONE = concat!("SELECT ", delivery!(columns), " FROM deliveries
         WHERE event_id = ?3 AND account_id = ?1 AND environment = ?2");
-    /// A filter that is left out is the empty text.
+    /// An empty text means no filter.
     PAGE = concat!("SELECT ", delivery!(columns), " FROM deliveries
         WHERE account_id = ?1 AND environment = ?2 AND (?3 = '' OR type = ?3)
         ORDER BY number DESC LIMIT ?4 OFFSET ?5");
@@ -100,14 +100,14 @@ crate::store::statements! {
             SELECT event_id FROM deliveries WHERE event_id < ?1 ORDER BY event_id LIMIT ?2)";
 }
 
-/// Which deliveries.
+/// Which deliveries to list.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeliveryFilter {
     pub status: Option<DeliveryStatus>,
     pub event_type: Option<EventType>,
 }
 
-/// What became of a delivery.
+/// The outcome of an attempt at a delivery.
 #[derive(Clone, Debug)]
 pub struct RecordedDelivery {
     pub event: EventId,
@@ -115,7 +115,7 @@ pub struct RecordedDelivery {
     pub due_at: Option<Timestamp>,
     pub attempts: String,
     pub status_code: Option<u16>,
-    /// How often it had been tried before.
+    /// How often it was tried before.
     pub tries: i64,
 }
 
@@ -141,8 +141,7 @@ impl Tx<'_> {
         self.defer(ADD, &values)
     }
 
-    /// Up to `limit` deliveries of an endpoint that are due, in the order in which they are to be
-    /// made.
+    /// Up to `limit` due deliveries of an endpoint, in the order in which to make them.
     pub fn due_deliveries(
         &mut self,
         account: AccountId,
@@ -153,7 +152,7 @@ impl Tx<'_> {
         self.all(DUE, &values)
     }
 
-    /// Notes what became of a delivery, unless something else has become of it since.
+    /// Records the outcome of an attempt, unless the delivery has changed since.
     pub fn record_delivery(
         &mut self,
         recorded: &RecordedDelivery,
@@ -162,7 +161,7 @@ impl Tx<'_> {
         self.defer(RECORD, &recorded_values(recorded, now))
     }
 
-    /// Makes a delivery due again, however it ended.
+    /// Makes a delivery due again, whatever its status.
     pub fn redeliver(
         &mut self,
         owner: Owner,
@@ -171,7 +170,7 @@ impl Tx<'_> {
     ) -> Result<(), StoreError> {
         self.defer(REDELIVER, &[event.into(), now.into()])?;
         self.wake_endpoint_now(owner.account, now)?;
-        self.left.events.push(owner);
+        self.to_wake.events.push(owner);
         Ok(())
     }
 
@@ -184,7 +183,7 @@ impl Tx<'_> {
         Ok(next.flatten())
     }
 
-    /// Brings the deliveries of a test environment nearer.
+    /// Makes the deliveries of a test environment due earlier.
     pub fn hasten_test_deliveries(
         &mut self,
         account: AccountId,
@@ -194,11 +193,11 @@ impl Tx<'_> {
         let millis = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
         self.defer(HASTEN, &[account.into(), millis.into()])?;
         self.wake_endpoint_now(account, now)?;
-        self.left.deliveries = true;
+        self.to_wake.deliveries = true;
         Ok(())
     }
 
-    /// Gives up to `limit` deliveries up that were asked for by that moment; tells how many.
+    /// Fails up to `limit` deliveries for good that were created by that time; returns how many.
     pub fn give_up_deliveries(
         &mut self,
         account: AccountId,
@@ -206,7 +205,7 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<u64, StoreError> {
         let values = [account.into(), asked_by.into(), limit.into()];
-        self.execute(GIVE_UP, &values)
+        self.execute(FAIL, &values)
     }
 
     pub fn delivery(
@@ -241,7 +240,7 @@ impl Tx<'_> {
         Ok((self.all(page, &listed)?, count.unwrap_or(0)))
     }
 
-    /// Forgets up to `limit` deliveries of events from before that moment; tells how many.
+    /// Deletes up to `limit` deliveries of events from before that time; returns how many.
     pub fn prune_deliveries(&mut self, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
         let first_kept = EventId::new(before, &[0; 10]);
         self.execute(PRUNE, &[first_kept.into(), limit.into()])

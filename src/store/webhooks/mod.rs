@@ -32,7 +32,7 @@ columns! {
 crate::store::statements! {
     SET_ACCOUNT = "UPDATE accounts SET webhook_url = ?2, webhook_events = ?3, updated_at = ?4
         WHERE id = ?1";
-    /// The secret stays over changes of the URL; what was disabled is enabled again.
+    /// A change of the URL keeps the secret. A disabled endpoint is enabled again.
     PUT = "INSERT INTO webhook_endpoints (account_id, secret, created_at, updated_at)
         VALUES (?1, ?2, ?3, ?3)
         ON CONFLICT (account_id) DO UPDATE SET failing_since = NULL, disabled_at = NULL,
@@ -49,8 +49,9 @@ crate::store::statements! {
     DISABLE = "UPDATE webhook_endpoints SET disabled_at = ?2, disabled_because = ?3, due_at = NULL,
             updated_at = ?2
         WHERE account_id = ?1 AND disabled_at IS NULL";
-    /// Written by every event, wanted or not: whoever gives an endpoint back must see either this
-    /// row changed or the delivery that changed it. A test clock that is ahead does not count.
+    /// Every event writes this row, whether the endpoint subscribes to it or not: whoever releases an
+    /// endpoint must see either the changed row or the new delivery. Uses the real time, not that of a
+    /// test clock.
     WAKE = "UPDATE webhook_endpoints SET due_at =
             CASE WHEN due_at IS NULL OR due_at > t.at THEN t.at ELSE due_at END
         FROM (SELECT CAST(?3 AS BIGINT) - CASE WHEN CAST(?2 AS TEXT) = 'test' THEN test_ahead_ms
@@ -68,10 +69,10 @@ crate::store::statements! {
         ORDER BY due_at LIMIT 1";
     RELEASE = "UPDATE webhook_endpoints SET claim = NULL, due_at = ?3
         WHERE account_id = ?1 AND claim = ?2";
-    BEAT = "INSERT INTO processes (id, alive_until) VALUES (?1, ?2)
+    HEARTBEAT = "INSERT INTO processes (id, alive_until) VALUES (?1, ?2)
         ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until";
     DEAD = "SELECT id FROM processes WHERE alive_until < ?1 ORDER BY alive_until LIMIT 10";
-    FREE = "UPDATE webhook_endpoints SET claim = NULL, due_at = ?2 WHERE claim = ?1";
+    RELEASE_ALL = "UPDATE webhook_endpoints SET claim = NULL, due_at = ?2 WHERE claim = ?1";
     FORGET_PROCESS = "DELETE FROM processes WHERE id = ?1";
 }
 
@@ -81,14 +82,14 @@ pub struct Endpoint {
     pub account: AccountId,
     pub url: String,
     pub events: Vec<EventType>,
-    /// Signs; its text is for nobody but the owner.
+    /// Signs deliveries. Only the owner may see it.
     pub secret: String,
     pub old_secret: Option<OldSecret>,
     pub failing_since: Option<Timestamp>,
     pub disabled: Option<Disabled>,
 }
 
-/// Signs as well, for a while.
+/// A replaced secret, which still signs for a while.
 #[derive(Clone, Debug)]
 pub struct OldSecret {
     pub secret: String,
@@ -116,7 +117,7 @@ impl Disabled {
 }
 
 impl Tx<'_> {
-    /// Sets where events go; tells the secret, which is the given one only for a new endpoint.
+    /// Sets the endpoint and returns its secret: the given one only if the endpoint is new.
     pub fn put_webhook(
         &mut self,
         account: AccountId,
@@ -128,7 +129,7 @@ impl Tx<'_> {
         let values = [account.into(), url.into(), events.into(), now.into()];
         self.defer(SET_ACCOUNT, &values)?;
         let secret = self.optional(PUT, &[account.into(), new_secret.into(), now.into()])?;
-        secret.ok_or_else(|| StoreError::Failed("an endpoint was not stored".into()))
+        secret.ok_or_else(|| StoreError::Failed("the endpoint was not stored".into()))
     }
 
     /// False when there is none.
@@ -149,7 +150,7 @@ impl Tx<'_> {
         self.optional(ONE, &[account.into()])
     }
 
-    /// The endpoint, held against other writers until this transaction ends.
+    /// The endpoint, locked until this transaction ends.
     pub fn endpoint_to_change(
         &mut self,
         account: AccountId,
@@ -168,7 +169,7 @@ impl Tx<'_> {
         self.execute_one(ROTATE, &values)
     }
 
-    /// Notes since when an endpoint fails, or that it does not any more.
+    /// Records since when an endpoint fails, or that it works again.
     pub fn set_failing(
         &mut self,
         account: AccountId,
@@ -177,7 +178,7 @@ impl Tx<'_> {
         self.defer(SET_FAILING, &[account.into(), since.into()])
     }
 
-    /// False when it is disabled already, or gone.
+    /// False when it is disabled already, or deleted.
     pub fn disable_endpoint(
         &mut self,
         account: AccountId,
@@ -188,7 +189,7 @@ impl Tx<'_> {
         Ok(self.execute(DISABLE, &values)? == 1)
     }
 
-    /// Lets somebody look for deliveries at that moment.
+    /// Makes the endpoint due at that time.
     pub(in crate::store) fn wake_endpoint(
         &mut self,
         owner: Owner,
@@ -199,7 +200,7 @@ impl Tx<'_> {
         self.defer(WAKE, &values)
     }
 
-    /// The same at a moment of the real clock.
+    /// The same at a time of the real clock.
     pub(in crate::store) fn wake_endpoint_now(
         &mut self,
         account: AccountId,
@@ -217,7 +218,7 @@ impl Tx<'_> {
         Ok(found.is_some())
     }
 
-    /// Takes up to `limit` endpoints that have something to deliver and that nobody serves.
+    /// Claims up to `limit` endpoints that are due and that no process has claimed.
     pub fn claim_endpoints(
         &mut self,
         process: &str,
@@ -231,7 +232,7 @@ impl Tx<'_> {
         Ok(accounts)
     }
 
-    /// Takes one endpoint, if it has something to deliver and nobody serves it.
+    /// Claims one endpoint, if it is due and no process has claimed it.
     pub fn claim_endpoint(
         &mut self,
         account: AccountId,
@@ -242,8 +243,8 @@ impl Tx<'_> {
         Ok(self.execute(CLAIM_ONE, &values)? == 1)
     }
 
-    /// Gives an endpoint back, to be looked at when its next delivery is due; unless one is due now,
-    /// or has become so this moment. True when it was given back, or was not held any more.
+    /// Releases an endpoint until its next delivery is due. False when one is due already: then the
+    /// claim stays. True when it was released, or was not claimed by this process any more.
     pub fn release_endpoint(
         &mut self,
         account: AccountId,
@@ -267,7 +268,7 @@ impl Tx<'_> {
         Ok(true)
     }
 
-    /// Gives an endpoint back whatever there is to deliver, to be looked at at that moment.
+    /// Releases an endpoint even if deliveries are due. It is due again at that time.
     pub fn abandon_endpoint(
         &mut self,
         account: AccountId,
@@ -277,7 +278,7 @@ impl Tx<'_> {
         self.defer(RELEASE, &[account.into(), process.into(), look_at.into()])
     }
 
-    /// Says that a process lives, and lets others have what the dead ones served.
+    /// Records the heartbeat of a process, and releases the endpoints of dead processes.
     pub fn beat(
         &mut self,
         process: &str,
@@ -286,16 +287,16 @@ impl Tx<'_> {
     ) -> Result<(), StoreError> {
         let dead: Vec<String> = self.all_unclaimed(DEAD, &[now.into()])?;
         for dead in dead.iter().filter(|dead| *dead != process) {
-            self.defer(FREE, &[dead.into(), now.into()])?;
+            self.defer(RELEASE_ALL, &[dead.into(), now.into()])?;
             self.defer(FORGET_PROCESS, &[dead.into()])?;
-            self.left.deliveries = true;
+            self.to_wake.deliveries = true;
         }
-        self.defer(BEAT, &[process.into(), alive_until.into()])
+        self.defer(HEARTBEAT, &[process.into(), alive_until.into()])
     }
 
-    /// A process ends, and has given back what it served.
+    /// Releases the endpoints of a process that ends.
     pub fn forget_process(&mut self, process: &str, now: Timestamp) -> Result<(), StoreError> {
-        self.defer(FREE, &[process.into(), now.into()])?;
+        self.defer(RELEASE_ALL, &[process.into(), now.into()])?;
         self.defer(FORGET_PROCESS, &[process.into()])
     }
 }

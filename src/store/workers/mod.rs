@@ -112,7 +112,7 @@ crate::store::statements! {
     SUBSCRIPTION = concat!("SELECT ", subscription!(columns), " FROM push_subscriptions
         WHERE id = ?1");
     DROP_SUBSCRIPTION = "DELETE FROM push_subscriptions WHERE id = ?1";
-    /// Within a band of latitudes; the rest is for the caller to judge.
+    /// Within a band of latitudes. The caller checks the distance.
     IN_BAND = concat!("SELECT ", worker!(columns), " FROM workers
         WHERE home_latitude >= ?1 AND home_latitude <= ?2 AND status = 'verified'
             AND (home_latitude > ?1 OR id > ?3)
@@ -120,10 +120,10 @@ crate::store::statements! {
     UNSUBSCRIBE = "DELETE FROM push_subscriptions WHERE worker_id = ?1 AND endpoint = ?2";
 }
 
-/// How many browsers of one worker are told.
+/// How many browsers of one worker get notifications.
 const MAX_SUBSCRIPTIONS: i64 = 20;
 
-/// Where a worker's browser takes notices.
+/// Where a worker's browser receives notifications.
 #[derive(Clone, Debug)]
 pub struct PushSubscription {
     pub id: PushSubscriptionId,
@@ -133,7 +133,7 @@ pub struct PushSubscription {
     pub auth: String,
 }
 
-/// Which workers are asked for.
+/// Which workers to list.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerFilter {
     pub status: Option<WorkerStatus>,
@@ -155,7 +155,7 @@ impl Tx<'_> {
         self.optional(BY_ID, &[id.into()])
     }
 
-    /// The worker, held against other writers until this transaction ends.
+    /// The worker, locked until this transaction ends.
     pub fn worker_to_change(&mut self, id: WorkerId) -> Result<Option<Worker>, StoreError> {
         self.optional_locked(BY_ID, &[id.into()])
     }
@@ -199,7 +199,7 @@ impl Tx<'_> {
         self.execute_one(EDIT, &edited_values(worker))
     }
 
-    /// Stores the status of a worker that was in another one.
+    /// Stores the new status of a worker, who must still be in the old one.
     pub fn set_worker_status(
         &mut self,
         worker: &Worker,
@@ -217,7 +217,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Counts a review of a worker's attempt. Simulated workers have no row, and need none.
+    /// Counts a review of a worker's attempt. Simulated workers have no row.
     pub fn count_review(&mut self, worker: WorkerId, approved: bool) -> Result<(), StoreError> {
         let values = [worker.into(), approved.into(), approved.into(), 1i64.into()];
         self.defer(COUNT_REVIEW, &values)
@@ -228,7 +228,7 @@ impl Tx<'_> {
         Ok(count.unwrap_or(0))
     }
 
-    /// The live tasks that a worker has to go on with, in the order in which they are held.
+    /// The live tasks that a worker has to work on, in the order in which they are locked.
     pub fn tasks_in_hand(&mut self, worker: WorkerId) -> Result<Vec<TaskId>, StoreError> {
         self.all(IN_HAND, &[worker.into()])
     }
@@ -249,7 +249,7 @@ impl Tx<'_> {
         self.defer(ADD_TOKEN, &values)
     }
 
-    /// Who holds a token that is good.
+    /// The worker of a valid token.
     pub fn token_holder(
         &mut self,
         token_hash: &str,
@@ -262,12 +262,12 @@ impl Tx<'_> {
         self.defer(REVOKE_TOKEN, &[token_hash.into()])
     }
 
-    /// Forgets up to `limit` tokens whose time is over; tells how many.
+    /// Deletes up to `limit` expired tokens; returns how many.
     pub fn prune_worker_tokens(&mut self, now: Timestamp, limit: i64) -> Result<u64, StoreError> {
         self.execute(PRUNE_TOKENS, &[now.into(), limit.into()])
     }
 
-    /// Stores a subscription, or its new keys; tells under which id.
+    /// Stores a subscription, or its new keys. Returns its id.
     pub fn subscribe(
         &mut self,
         subscription: &PushSubscription,
@@ -277,7 +277,7 @@ impl Tx<'_> {
         Ok(id.unwrap_or(subscription.id))
     }
 
-    /// The newest subscriptions of a worker; nobody reads in more browsers than that.
+    /// The newest subscriptions of a worker, up to `MAX_SUBSCRIPTIONS`.
     pub fn push_subscriptions(
         &mut self,
         worker: WorkerId,

@@ -1,4 +1,4 @@
-//! Where workers are paid.
+//! The payout accounts of workers.
 
 use crate::domain::{PayoutAccount, PayoutStatus, ProcessorName, Timestamp, WorkerId};
 use crate::store::{StoreError, Tx, columns};
@@ -33,7 +33,7 @@ crate::store::statements! {
 }
 
 impl Tx<'_> {
-    /// Stores a worker's account with a processor; one that is there already stays.
+    /// Stores a worker's account with a processor, unless there is one already.
     pub fn add_payout_account(
         &mut self,
         account: &PayoutAccount,
