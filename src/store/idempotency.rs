@@ -1,28 +1,55 @@
-//! Answers that were given to requests with an Idempotency-Key.
+//! Stored responses to requests with an Idempotency-Key.
 
 use crate::domain::{Owner, Timestamp};
-use crate::store::{StoreError, Tx};
+use crate::store::{StoreError, Tx, columns};
+
+columns! {
+    macro record;
+    table idempotency_keys;
+    fn record_values<'a>(
+        scope: &'a IdempotencyScope,
+        record: &'a IdempotencyRecord,
+        expired_before: Timestamp,
+    );
+    columns {
+        fingerprint: &record.fingerprint,
+        response_status: record.response_status,
+        response_body: &record.response_body,
+        sealed: record.sealed,
+        created_at: record.created_at,
+    }
+    inserted {
+        account_id: scope.owner.account,
+        environment: scope.owner.environment,
+        idempotency_key: &scope.key,
+    }
+    parameters { expired_before: expired_before }
+    row IdempotencyRecord = IdempotencyRecord {
+        fingerprint,
+        response_status,
+        response_body,
+        sealed,
+        created_at,
+    };
+}
 
 crate::store::statements! {
-    GET = "SELECT fingerprint, response_status, response_body, sealed, created_at
-        FROM idempotency_keys
-        WHERE account_id = ?1 AND environment = ?2 AND idempotency_key = ?3";
-    /// An answer older than its time may be replaced: the key is free again.
-    PUT = "INSERT INTO idempotency_keys (account_id, environment, idempotency_key, fingerprint,
-            response_status, response_body, sealed, created_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    GET = concat!("SELECT ", record!(columns), " FROM idempotency_keys
+        WHERE account_id = ?1 AND environment = ?2 AND idempotency_key = ?3");
+    /// An expired response may be replaced: the key is free again.
+    PUT = concat!(record!(insert), "
         ON CONFLICT (account_id, environment, idempotency_key) DO UPDATE
         SET fingerprint = excluded.fingerprint, response_status = excluded.response_status,
             response_body = excluded.response_body, sealed = excluded.sealed,
             created_at = excluded.created_at
-        WHERE idempotency_keys.created_at <= ?9";
+        WHERE idempotency_keys.created_at <= ", record!(expired_before));
     PRUNE = "DELETE FROM idempotency_keys
         WHERE (account_id, environment, idempotency_key) IN (
             SELECT account_id, environment, idempotency_key FROM idempotency_keys
             WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)";
 }
 
-/// A key is the caller's own word: it means something only within one account and environment.
+/// Callers choose their keys, so a key is unique only within one account and environment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IdempotencyScope {
     pub owner: Owner,
@@ -44,45 +71,24 @@ impl Tx<'_> {
         scope: &IdempotencyScope,
     ) -> Result<Option<IdempotencyRecord>, StoreError> {
         let values = [
-            scope.owner.account.to_string().into(),
-            scope.owner.environment.as_str().into(),
+            scope.owner.account.into(),
+            scope.owner.environment.into(),
             (&scope.key).into(),
         ];
-        self.optional(GET, &values, |row| {
-            Ok(IdempotencyRecord {
-                fingerprint: row.get(0)?,
-                response_status: row.get(1)?,
-                response_body: row.get(2)?,
-                sealed: row.get::<i64>(3)? != 0,
-                created_at: row.get(4)?,
-            })
-        })
+        self.optional(GET, &values)
     }
 
-    /// Tried again as a whole when another request has just stored its answer under the same key.
+    /// A collision when another request has just stored its response under the same key.
     pub fn put_idempotency_record(
         &mut self,
         scope: &IdempotencyScope,
         record: &IdempotencyRecord,
         expired_before: Timestamp,
     ) -> Result<(), StoreError> {
-        self.execute_one(
-            PUT,
-            &[
-                scope.owner.account.to_string().into(),
-                scope.owner.environment.as_str().into(),
-                (&scope.key).into(),
-                (&record.fingerprint).into(),
-                record.response_status.into(),
-                (&record.response_body).into(),
-                i64::from(record.sealed).into(),
-                record.created_at.into(),
-                expired_before.into(),
-            ],
-        )
+        self.execute_one(PUT, &record_values(scope, record, expired_before))
     }
 
-    /// Forgets up to `limit` records of that age or older; tells how many.
+    /// Deletes up to `limit` records of that age or older; returns how many.
     pub fn prune_idempotency_records(
         &mut self,
         expired_before: Timestamp,

@@ -1,40 +1,58 @@
-//! Work to be done later: written with what asks for it, claimed with a lease, deleted when done.
+//! Jobs: written in the transaction that wants them, claimed with a lease, deleted when done.
 
-use crate::domain::{JobKind, JobName, Lane, Timestamp};
-use crate::store::{Row, StoreError, Tx};
+use crate::domain::{JobName, Lane, Timestamp};
+use crate::store::{StoreError, Tx, Value, columns};
+
+columns! {
+    macro listed;
+    columns { kind, subject, run_at, attempts, waits_for, last_error, created_at }
+    row ListedJob = ListedJob {
+        name: JobName { kind, subject },
+        run_at,
+        attempts,
+        waits_for,
+        last_error,
+        created_at,
+    };
+}
+
+columns! {
+    macro due;
+    columns { kind, subject, attempts }
+    row DueJob = DueJob { name: JobName { kind, subject }, attempts };
+}
 
 crate::store::statements! {
-    ADD = "INSERT INTO jobs (kind, subject, run_at, claim, attempts, waits_for, last_error,
-            created_at)
-        VALUES (?1, ?2, ?3, NULL, 0, NULL, NULL, ?4)
+    ADD = "INSERT INTO jobs (kind, subject, run_at, attempts, created_at)
+        VALUES (?1, ?2, ?3, 0, ?4)
         ON CONFLICT (kind, subject) DO NOTHING";
-    DUE = "SELECT kind, subject, attempts FROM jobs WHERE run_at <= ?1
+    DUE = concat!("SELECT ", due!(columns), " FROM jobs WHERE run_at <= ?1
             AND CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = CAST(?2 AS BIGINT)
-        ORDER BY run_at LIMIT ?3";
+        ORDER BY run_at LIMIT ?3");
     ANY_DUE = "SELECT CAST(1 AS BIGINT) FROM jobs WHERE run_at <= ?1
             AND CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = CAST(?2 AS BIGINT)
         LIMIT 1";
     CLAIM = "UPDATE jobs SET run_at = ?3, claim = ?4, attempts = attempts + 1, waits_for = NULL
         WHERE kind = ?1 AND subject = ?2";
     FINISH = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2 AND claim = ?3";
-    /// Whatever became of the claim: the work is not needed any more.
+    /// Claimed or not: the job is not needed any more.
     DROP = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2";
     PUT_OFF = "UPDATE jobs SET run_at = ?4, claim = NULL, last_error = ?5
         WHERE kind = ?1 AND subject = ?2 AND claim = ?3";
-    /// Waiting is no attempt.
+    /// Waiting does not count as an attempt.
     WAIT = "UPDATE jobs SET run_at = ?4, claim = NULL, attempts = attempts - 1, waits_for = ?5
         WHERE kind = ?1 AND subject = ?2 AND claim = ?3";
     WAKE = "UPDATE jobs SET run_at = ?2, waits_for = NULL WHERE waits_for = ?1";
     RETRY = "UPDATE jobs SET run_at = ?3, attempts = 0
         WHERE kind = ?1 AND subject = ?2 AND run_at IS NULL";
     EXISTS = "SELECT CAST(1 AS BIGINT) FROM jobs WHERE kind = ?1 AND subject = ?2";
-    PAGE = "SELECT kind, subject, run_at, attempts, waits_for, last_error, created_at FROM jobs
-        WHERE kind > ?1 OR (kind = ?1 AND subject > ?2) ORDER BY kind, subject LIMIT ?3";
-    DEAD_PAGE = "SELECT kind, subject, run_at, attempts, waits_for, last_error, created_at FROM jobs
+    PAGE = concat!("SELECT ", listed!(columns), " FROM jobs
+        WHERE kind > ?1 OR (kind = ?1 AND subject > ?2) ORDER BY kind, subject LIMIT ?3");
+    DEAD_PAGE = concat!("SELECT ", listed!(columns), " FROM jobs
         WHERE run_at IS NULL AND (kind > ?1 OR (kind = ?1 AND subject > ?2))
-        ORDER BY kind, subject LIMIT ?3";
-    ONE = "SELECT kind, subject, run_at, attempts, waits_for, last_error, created_at FROM jobs
-        WHERE kind = ?1 AND subject = ?2";
+        ORDER BY kind, subject LIMIT ?3");
+    ONE = concat!("SELECT ", listed!(columns), " FROM jobs
+        WHERE kind = ?1 AND subject = ?2");
     DROP_DEAD = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2 AND run_at IS NULL";
     COUNT_DEAD = "SELECT COUNT(*) FROM jobs WHERE run_at IS NULL";
 }
@@ -43,9 +61,15 @@ crate::store::statements! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimedJob {
     pub name: JobName,
-    /// How often it has been begun, this time included.
+    /// How often it was started, this time included.
     pub attempts: i64,
     claim: String,
+}
+
+/// A job that is due, with the attempts made before.
+struct DueJob {
+    name: JobName,
+    attempts: i64,
 }
 
 /// A job as operators see it.
@@ -61,13 +85,13 @@ pub struct ListedJob {
 }
 
 impl Tx<'_> {
-    /// Asks for work, once: what has been asked for already stays as it is.
+    /// Adds a job, unless there is one of that name already.
     pub fn add_job(&mut self, name: &JobName, now: Timestamp) -> Result<(), StoreError> {
-        self.left.jobs = true;
+        self.to_wake.jobs = true;
         self.add_job_at(name, now, now)
     }
 
-    /// Asks for work that is not to be done before that time.
+    /// Adds a job that is not due before that time.
     pub fn add_job_at(
         &mut self,
         name: &JobName,
@@ -75,7 +99,7 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let values = [
-            name.kind.as_str().into(),
+            name.kind.into(),
             (&name.subject).into(),
             run_at.into(),
             now.into(),
@@ -85,11 +109,11 @@ impl Tx<'_> {
 
     pub fn any_job_due(&mut self, lane: Lane, now: Timestamp) -> Result<bool, StoreError> {
         let values = [now.into(), lane_value(lane)];
-        let found = self.optional(ANY_DUE, &values, |row| row.get::<i64>(0))?;
+        let found = self.optional::<i64>(ANY_DUE, &values)?;
         Ok(found.is_some())
     }
 
-    /// Takes up to `limit` due jobs of a lane, under a lease; other processes pass them over.
+    /// Claims up to `limit` due jobs of a lane until the lease ends. Other processes skip them.
     pub fn claim_jobs(
         &mut self,
         lane: Lane,
@@ -99,13 +123,14 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<ClaimedJob>, StoreError> {
         let values = [now.into(), lane_value(lane), limit.into()];
-        let jobs = self.all_unclaimed(DUE, &values, |row| {
-            Ok(ClaimedJob {
-                name: read_name(row)?,
-                attempts: row.get::<i64>(2)? + 1,
+        let due = self.all_unclaimed(DUE, &values)?.into_iter();
+        let jobs: Vec<_> = due
+            .map(|DueJob { name, attempts }| ClaimedJob {
+                name,
+                attempts: attempts + 1,
                 claim: claim.to_owned(),
             })
-        })?;
+            .collect();
         for job in &jobs {
             let [kind, subject, claim] = job.values();
             self.defer(CLAIM, &[kind, subject, lease_ends.into(), claim])?;
@@ -113,18 +138,18 @@ impl Tx<'_> {
         Ok(jobs)
     }
 
-    /// Ends a job together with the record of what it did. False when the lease was lost: somebody
-    /// else works on it, and nothing of this transaction may be kept.
+    /// Deletes a job in the transaction that records its result. False when the lease was lost: another
+    /// process has the job, and this transaction must be rolled back.
     pub fn finish_job(&mut self, job: &ClaimedJob) -> Result<bool, StoreError> {
         Ok(self.execute(FINISH, &job.values())? == 1)
     }
 
     pub fn drop_job(&mut self, name: &JobName) -> Result<(), StoreError> {
-        let values = [name.kind.as_str().into(), (&name.subject).into()];
+        let values = [name.kind.into(), (&name.subject).into()];
         self.execute(DROP, &values).map(drop)
     }
 
-    /// Gives a failed job back, to be tried again at that time, or never when there is none.
+    /// Releases a failed job: it is retried at that time, or is dead when there is none.
     pub fn put_off_job(
         &mut self,
         job: &ClaimedJob,
@@ -136,7 +161,7 @@ impl Tx<'_> {
         self.execute(PUT_OFF, &values).map(drop)
     }
 
-    /// Gives a job back that cannot be done before something happens; looked at again in any case.
+    /// Releases a job that waits for something. It is tried again at `until` in any case.
     pub fn let_job_wait(
         &mut self,
         job: &ClaimedJob,
@@ -150,29 +175,25 @@ impl Tx<'_> {
 
     /// Makes the jobs due that wait for this.
     pub fn wake_jobs(&mut self, waits_for: &str, now: Timestamp) -> Result<(), StoreError> {
-        self.left.jobs = true;
+        self.to_wake.jobs = true;
         self.execute(WAKE, &[waits_for.into(), now.into()])
             .map(drop)
     }
 
     /// Makes a dead job due again; false when there is none of that name.
     pub fn retry_job(&mut self, name: &JobName, now: Timestamp) -> Result<bool, StoreError> {
-        self.left.jobs = true;
-        let values = [
-            name.kind.as_str().into(),
-            (&name.subject).into(),
-            now.into(),
-        ];
+        self.to_wake.jobs = true;
+        let values = [name.kind.into(), (&name.subject).into(), now.into()];
         Ok(self.execute(RETRY, &values)? == 1)
     }
 
     pub fn job_exists(&mut self, name: &JobName) -> Result<bool, StoreError> {
-        let values = [name.kind.as_str().into(), (&name.subject).into()];
-        let found = self.optional(EXISTS, &values, |row| row.get::<i64>(0))?;
+        let values = [name.kind.into(), (&name.subject).into()];
+        let found = self.optional::<i64>(EXISTS, &values)?;
         Ok(found.is_some())
     }
 
-    /// Up to `limit` jobs by kind and subject, after the given one: all, or those given up.
+    /// Up to `limit` jobs by kind and subject, after the given one: all, or only dead ones.
     pub fn jobs_after(
         &mut self,
         only_dead: bool,
@@ -185,54 +206,36 @@ impl Tx<'_> {
         };
         let values = [kind.into(), subject.into(), limit.into()];
         let statement = if only_dead { DEAD_PAGE } else { PAGE };
-        self.all(statement, &values, read_listed)
+        self.all(statement, &values)
     }
 
     pub fn job(&mut self, name: &JobName) -> Result<Option<ListedJob>, StoreError> {
-        let values = [name.kind.as_str().into(), (&name.subject).into()];
-        self.optional(ONE, &values, read_listed)
+        let values = [name.kind.into(), (&name.subject).into()];
+        self.optional(ONE, &values)
     }
 
-    /// Drops a job that was given up; false when there is none, or when it may be working.
+    /// Deletes a dead job; false when there is none of that name, or when it is not dead.
     pub fn drop_dead_job(&mut self, name: &JobName) -> Result<bool, StoreError> {
-        let values = [name.kind.as_str().into(), (&name.subject).into()];
+        let values = [name.kind.into(), (&name.subject).into()];
         Ok(self.execute(DROP_DEAD, &values)? == 1)
     }
 
     pub fn count_dead_jobs(&mut self) -> Result<i64, StoreError> {
-        let count = self.optional(COUNT_DEAD, &[], |row| row.get(0))?;
+        let count = self.optional(COUNT_DEAD, &[])?;
         Ok(count.unwrap_or(0))
     }
 }
 
 impl ClaimedJob {
-    fn values(&self) -> [crate::store::Value<'_>; 3] {
+    fn values(&self) -> [Value<'_>; 3] {
         [
-            self.name.kind.as_str().into(),
+            self.name.kind.into(),
             (&self.name.subject).into(),
             (&self.claim).into(),
         ]
     }
 }
 
-fn read_listed(row: &Row<'_>) -> Result<ListedJob, StoreError> {
-    Ok(ListedJob {
-        name: read_name(row)?,
-        run_at: row.get(2)?,
-        attempts: row.get(3)?,
-        waits_for: row.get(4)?,
-        last_error: row.get(5)?,
-        created_at: row.get(6)?,
-    })
-}
-
-fn lane_value(lane: Lane) -> crate::store::Value<'static> {
-    i64::from(lane == Lane::Notifications).into()
-}
-
-fn read_name(row: &Row<'_>) -> Result<JobName, StoreError> {
-    Ok(JobName {
-        kind: row.parse(0, JobKind::parse)?,
-        subject: row.get(1)?,
-    })
+fn lane_value(lane: Lane) -> Value<'static> {
+    (lane == Lane::Notifications).into()
 }

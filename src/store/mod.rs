@@ -1,5 +1,6 @@
-//! Everything that is kept: every SQL statement, one file for each aggregate, on either engine.
+//! The database: every SQL statement, grouped by aggregate, on either engine.
 
+mod columns;
 mod engine;
 mod wakeups;
 
@@ -17,7 +18,8 @@ mod workers;
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Engine, Migration, Row, Statement};
+use columns::columns;
+use engine::{Engine, FromRow, Migration, Row, Statement};
 use wakeups::Wakeups;
 
 use crate::domain::{Lane, Owner};
@@ -34,7 +36,8 @@ pub use jobs::{ClaimedJob, ListedJob};
 pub use money::ledger::{DeveloperBalances, PayoutState, TaskMoney, WorkerBalance};
 pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};
 pub use tasks::posted_tasks::{PostedOrder, PostedTask};
-pub use tasks::{ListedTask, TaskCounts, TaskFilter, TaskPage};
+pub use tasks::totals::TaskCounts;
+pub use tasks::{ListedTask, TaskFilter, TaskPage};
 pub use wakeups::EventWakeup;
 pub use webhooks::deliveries::{DeliveryFilter, RecordedDelivery};
 pub use webhooks::{Disabled, Endpoint, OldSecret};
@@ -79,7 +82,7 @@ const MIGRATIONS: &[Migration] = &[
     },
 ];
 
-/// The database. Cheap to clone; the last clone to go closes it.
+/// The database. Cheap to clone; it is closed when the last clone is dropped.
 #[derive(Clone)]
 pub struct Store {
     engine: Arc<Engine>,
@@ -87,8 +90,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the database, creates it where it can, and brings its schema up to date.
-    /// Blocks: call it before serving, or from a thread that may wait.
+    /// Opens the database and migrates it. Creates it if it is SQLite and does not exist.
+    /// Blocks: call it before serving, or on a thread that may block.
     pub fn open(location: &Location) -> Result<Self, StoreError> {
         let engine = Engine::open(location, MIGRATIONS)?;
         Ok(Self {
@@ -97,24 +100,24 @@ impl Store {
         })
     }
 
-    /// How many steps an upgrade would take on that database; changes nothing.
+    /// How many migrations are still to be applied to that database. Changes nothing.
     pub fn lacking_migrations(location: &Location) -> Result<usize, StoreError> {
-        Engine::lacking(location, MIGRATIONS)
+        Engine::pending_migrations(location, MIGRATIONS)
     }
 
-    /// Copies one moment of the database into a new file, while anybody may go on writing. SQLite
-    /// alone. Blocks.
+    /// Copies a snapshot of the database into a new file, while others write. Only for SQLite.
+    /// Blocks.
     pub fn back_up(location: &Location, to: &Path) -> Result<Backup, BackupError> {
         Engine::back_up(location, to, MIGRATIONS)
     }
 
-    /// Makes a database of such a file where there is none. It is not migrated yet: open it. Blocks.
+    /// Restores such a file where there is no database. `open` migrates it. Blocks.
     pub fn restore(from: &Path, location: &Location) -> Result<Backup, BackupError> {
         Engine::restore(from, location, MIGRATIONS)
     }
 
     /// Runs a transaction: all of it is kept, or nothing. The function may run more than once, so
-    /// it must change nothing but the transaction. Returns once what was written is durable.
+    /// it must change nothing but the transaction. Returns once the writes are durable.
     pub async fn write<T, E, F>(&self, work: F) -> Result<T, E>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -134,7 +137,7 @@ impl Store {
         self.engine.read(work).await
     }
 
-    /// Reads many rows; all statements see one moment.
+    /// Reads many rows. All statements see the same snapshot.
     pub async fn snapshot<T, E, F>(&self, work: F) -> Result<T, E>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -144,24 +147,24 @@ impl Store {
         self.engine.snapshot(work).await
     }
 
-    /// Waits until this process has written a job. One that another process wrote does not wake it.
+    /// Waits until this process has written a job. Jobs of other processes do not end the wait.
     pub async fn job_written(&self, lane: Lane) {
         self.wakeups.jobs(lane).notified().await;
     }
 
-    /// Waits until this process has written what may have to be delivered.
+    /// Waits until this process has written something that may have to be delivered.
     pub async fn delivery_written(&self) {
         self.wakeups.deliveries.notified().await;
     }
 
-    /// Rings at every event of this owner that this process writes.
+    /// Notified of every event of this owner that this process writes.
     pub fn event_wakeup(&self, owner: Owner) -> EventWakeup {
         self.wakeups.of(owner)
     }
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.read(|tx| tx.optional(PING, &[], |row| row.get::<i64>(0)).map(drop))
+        self.read(|tx| tx.optional::<i64>(PING, &[]).map(drop))
             .await
     }
 }
@@ -207,41 +210,10 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
 }
 
 fn owned_by(owner: Owner) -> Vec<Value<'static>> {
-    vec![
-        owner.account.to_string().into(),
-        owner.environment.as_str().into(),
-    ]
+    vec![owner.account.into(), owner.environment.into()]
 }
 
-/// What a list that is read from its newest end begins before: greater than any id.
+/// Where a list that is read from its newest end begins: without an id, at a text greater than any id.
 fn before<T: ToString>(id: Option<T>) -> String {
     id.map_or_else(|| "g".to_owned(), |id| id.to_string())
-}
-
-/// Reads a JSON array of words of a closed vocabulary; none when one is not known. Such words need
-/// no escapes, so the array can be taken apart by its quotes: every task read does it twice.
-fn words<T>(json: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
-    if json == "[]" {
-        return Some(Vec::new());
-    }
-    let words = json.strip_prefix("[\"")?.strip_suffix("\"]")?;
-    words.split("\",\"").map(parse).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::words;
-
-    #[test]
-    fn arrays_of_words_are_read_as_serde_json_writes_them() {
-        let known = |word: &str| ["photo", "video"].contains(&word).then(|| word.to_owned());
-        for list in [vec![], vec!["photo"], vec!["video", "photo"]] {
-            let json = serde_json::Value::from(list.clone()).to_string();
-            let read = words(&json, known).unwrap();
-            assert_eq!(read, list);
-        }
-        for json in ["", "[", "[\"]", "[\"audio\"]", "[\"photo\"", "{}", "[1]"] {
-            assert_eq!(words(json, known), None, "{json}");
-        }
-    }
 }

@@ -1,30 +1,78 @@
-//! Proofs, and what finds the same picture again.
+//! Proofs, and the index that finds similar pictures.
 
-use crate::domain::geo::Point;
-use crate::domain::tasks::ProofType;
-use crate::domain::{
-    Embedded, Proof, ProofFile, ProofId, ProofStatus, TaskId, Timestamp, WorkerId,
-};
-use crate::store::{Row, StoreError, Tx};
+use crate::domain::{Embedded, Proof, ProofFile, ProofId, ProofStatus, TaskId, Timestamp};
+use crate::store::columns::point;
+use crate::store::{StoreError, Tx, columns};
 
-macro_rules! columns {
-    () => {
-        "id, task_id, worker_id, attempt_number, type, file_key, original_key, content_type, \
-         file_size_bytes, sha256, gps_latitude, gps_longitude, accuracy_meters, distance_meters, \
-         geo_valid, device_info, taken_at, exif_latitude, exif_longitude, perceptual_hash, status, \
-         rejection_reason, reviewed_at, created_at, taken_at_is_local"
+columns! {
+    macro proof;
+    table proofs;
+    fn proof_values<'a>(proof: &'a Proof);
+    columns {
+        id: proof.id,
+        task_id: proof.task,
+        worker_id: proof.worker,
+        attempt_number: proof.attempt_number,
+        proof_type = "type": proof.proof_type,
+        file_key: &proof.file.key,
+        original_key: &proof.file.original_key,
+        content_type: &proof.file.content_type,
+        file_size_bytes: proof.file.size_bytes,
+        sha256: &proof.file.sha256,
+        gps_latitude: proof.gps.map(|gps| gps.latitude),
+        gps_longitude: proof.gps.map(|gps| gps.longitude),
+        accuracy_meters: proof.accuracy_meters,
+        distance_meters: proof.distance_meters,
+        geo_valid: proof.geo_valid,
+        device_info: &proof.device_info,
+        taken_at: proof.embedded.taken_at,
+        taken_at_is_local: proof.embedded.taken_at_is_local,
+        exif_latitude: proof.embedded.place.map(|place| place.latitude),
+        exif_longitude: proof.embedded.place.map(|place| place.longitude),
+        perceptual_hash: proof.embedded.perceptual_hash,
+        status: proof.status,
+        rejection_reason: &proof.rejection_reason,
+        reviewed_at: proof.reviewed_at,
+        created_at: proof.created_at,
+    }
+    row Proof = Proof {
+        id,
+        task: task_id,
+        worker: worker_id,
+        attempt_number,
+        proof_type,
+        file: ProofFile {
+            key: file_key,
+            original_key,
+            content_type,
+            size_bytes: file_size_bytes,
+            sha256,
+        },
+        gps: point(gps_latitude, gps_longitude),
+        accuracy_meters,
+        distance_meters,
+        geo_valid,
+        device_info,
+        embedded: Embedded {
+            taken_at,
+            taken_at_is_local,
+            place: point(exif_latitude, exif_longitude),
+            perceptual_hash,
+        },
+        status,
+        rejection_reason,
+        reviewed_at,
+        created_at,
     };
 }
 
 crate::store::statements! {
-    INSERT = concat!("INSERT INTO proofs (", columns!(), ")
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
-            ?19, ?20, ?21, ?22, ?23, ?24, ?25)");
-    ONE = concat!("SELECT ", columns!(), " FROM proofs WHERE id = ?1 AND task_id = ?2");
-    ANY = concat!("SELECT ", columns!(), " FROM proofs WHERE id = ?1");
-    OF_TASK = concat!("SELECT ", columns!(), " FROM proofs WHERE task_id = ?1
+    INSERT = proof!(insert);
+    ONE = concat!("SELECT ", proof!(columns), " FROM proofs WHERE id = ?1 AND task_id = ?2");
+    ANY = concat!("SELECT ", proof!(columns), " FROM proofs WHERE id = ?1");
+    OF_TASK = concat!("SELECT ", proof!(columns), " FROM proofs WHERE task_id = ?1
         ORDER BY attempt_number, type LIMIT ?2 OFFSET ?3");
-    OF_ATTEMPT = concat!("SELECT ", columns!(), " FROM proofs
+    OF_ATTEMPT = concat!("SELECT ", proof!(columns), " FROM proofs
         WHERE task_id = ?1 AND attempt_number = ?2 ORDER BY type");
     COUNT = "SELECT COUNT(*) FROM proofs WHERE task_id = ?1";
     REVIEW = "UPDATE proofs SET status = ?3, rejection_reason = ?4, reviewed_at = ?5
@@ -47,53 +95,23 @@ fn parts(hash: i64) -> [(i64, i64); 4] {
 
 impl Tx<'_> {
     pub fn insert_proof(&mut self, proof: &Proof) -> Result<(), StoreError> {
-        let (gps, exif) = (proof.gps, proof.embedded.place);
-        self.defer(
-            INSERT,
-            &[
-                proof.id.to_string().into(),
-                proof.task.to_string().into(),
-                proof.worker.to_string().into(),
-                proof.attempt_number.into(),
-                proof.proof_type.as_str().into(),
-                (&proof.file.key).into(),
-                (&proof.file.original_key).into(),
-                (&proof.file.content_type).into(),
-                proof.file.size_bytes.into(),
-                (&proof.file.sha256).into(),
-                gps.map(|gps| gps.latitude).into(),
-                gps.map(|gps| gps.longitude).into(),
-                proof.accuracy_meters.into(),
-                proof.distance_meters.into(),
-                i64::from(proof.geo_valid).into(),
-                (&proof.device_info).into(),
-                proof.embedded.taken_at.into(),
-                exif.map(|exif| exif.latitude).into(),
-                exif.map(|exif| exif.longitude).into(),
-                proof.embedded.perceptual_hash.into(),
-                proof.status.as_str().into(),
-                proof.rejection_reason.as_ref().into(),
-                proof.reviewed_at.into(),
-                proof.created_at.into(),
-                i64::from(proof.embedded.taken_at_is_local).into(),
-            ],
-        )?;
+        self.defer(INSERT, &proof_values(proof))?;
         for (part, bits) in proof.embedded.perceptual_hash.into_iter().flat_map(parts) {
-            let values = [part.into(), bits.into(), proof.id.to_string().into()];
+            let values = [part.into(), bits.into(), proof.id.into()];
             self.defer(ADD_HASH_PART, &values)?;
         }
         Ok(())
     }
 
-    /// A proof of a task. Whether the caller may see the task is the caller's to check.
+    /// A proof of a task. The caller checks that it may see the task.
     pub fn proof(&mut self, task: TaskId, id: ProofId) -> Result<Option<Proof>, StoreError> {
-        let values = [id.to_string().into(), task.to_string().into()];
-        self.optional(ONE, &values, read)
+        let values = [id.into(), task.into()];
+        self.optional(ONE, &values)
     }
 
     /// Any proof, for admins.
     pub fn any_proof(&mut self, id: ProofId) -> Result<Option<Proof>, StoreError> {
-        self.optional(ANY, &[id.to_string().into()], read)
+        self.optional(ANY, &[id.into()])
     }
 
     /// A page of a task's proofs, oldest first, and how many there are.
@@ -103,10 +121,9 @@ impl Tx<'_> {
         limit: i64,
         offset: i64,
     ) -> Result<(Vec<Proof>, i64), StoreError> {
-        let id = task.to_string();
-        let values = [(&id).into(), limit.into(), offset.into()];
-        let proofs = self.all(OF_TASK, &values, read)?;
-        let count = self.optional(COUNT, &[(&id).into()], |row| row.get(0))?;
+        let values = [task.into(), limit.into(), offset.into()];
+        let proofs = self.all(OF_TASK, &values)?;
+        let count = self.optional(COUNT, &[task.into()])?;
         Ok((proofs, count.unwrap_or(0)))
     }
 
@@ -115,10 +132,10 @@ impl Tx<'_> {
         task: TaskId,
         attempt: i64,
     ) -> Result<Vec<Proof>, StoreError> {
-        self.all(OF_ATTEMPT, &[task.to_string().into(), attempt.into()], read)
+        self.all(OF_ATTEMPT, &[task.into(), attempt.into()])
     }
 
-    /// Stores the verdict on all pending proofs of an attempt.
+    /// Stores the decision on all pending proofs of an attempt.
     pub fn review_attempt(
         &mut self,
         task: TaskId,
@@ -128,9 +145,9 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let values = [
-            task.to_string().into(),
+            task.into(),
             attempt.into(),
-            status.as_str().into(),
+            status.into(),
             reason.into(),
             now.into(),
         ];
@@ -142,9 +159,7 @@ impl Tx<'_> {
         let mut found: Vec<Proof> = Vec::new();
         for (part, bits) in parts(hash) {
             let values = [part.into(), bits.into(), limit.into()];
-            let ids = self.all(SHARING_HASH_PART, &values, |row| {
-                row.parse(0, ProofId::parse)
-            })?;
+            let ids: Vec<ProofId> = self.all(SHARING_HASH_PART, &values)?;
             for id in ids {
                 if !found.iter().any(|proof| proof.id == id) {
                     found.extend(self.any_proof(id)?);
@@ -160,11 +175,7 @@ impl Tx<'_> {
         submission_id: &str,
         attempt: i64,
     ) -> Result<(), StoreError> {
-        let values = [
-            task.to_string().into(),
-            submission_id.into(),
-            attempt.into(),
-        ];
+        let values = [task.into(), submission_id.into(), attempt.into()];
         self.defer(ADD_SUBMISSION, &values)
     }
 
@@ -174,53 +185,13 @@ impl Tx<'_> {
         task: TaskId,
         submission_id: &str,
     ) -> Result<Option<i64>, StoreError> {
-        let values = [task.to_string().into(), submission_id.into()];
-        self.optional(SUBMISSION, &values, |row| row.get(0))
+        let values = [task.into(), submission_id.into()];
+        self.optional(SUBMISSION, &values)
     }
 
-    /// Whether a kept file belongs to something.
+    /// Whether a stored file belongs to a proof or a verification.
     pub fn file_is_known(&mut self, key: &str) -> Result<bool, StoreError> {
-        let found = self.optional(FILE_IS_KNOWN, &[key.into()], |row| row.get::<i64>(0))?;
+        let found = self.optional::<i64>(FILE_IS_KNOWN, &[key.into()])?;
         Ok(found.is_some())
     }
-}
-
-fn point(latitude: Option<f64>, longitude: Option<f64>) -> Option<Point> {
-    let pair = latitude.zip(longitude);
-    pair.map(|(latitude, longitude)| Point {
-        latitude,
-        longitude,
-    })
-}
-
-fn read(row: &Row<'_>) -> Result<Proof, StoreError> {
-    Ok(Proof {
-        id: row.parse(0, ProofId::parse)?,
-        task: row.parse(1, TaskId::parse)?,
-        worker: row.parse(2, WorkerId::parse)?,
-        attempt_number: row.get(3)?,
-        proof_type: row.parse(4, ProofType::parse)?,
-        file: ProofFile {
-            key: row.get(5)?,
-            original_key: row.get(6)?,
-            content_type: row.get(7)?,
-            size_bytes: row.get(8)?,
-            sha256: row.get(9)?,
-        },
-        gps: point(row.get(10)?, row.get(11)?),
-        accuracy_meters: row.get(12)?,
-        distance_meters: row.get(13)?,
-        geo_valid: row.get::<i64>(14)? != 0,
-        device_info: row.get(15)?,
-        embedded: Embedded {
-            taken_at: row.get(16)?,
-            taken_at_is_local: row.get::<i64>(24)? != 0,
-            place: point(row.get(17)?, row.get(18)?),
-            perceptual_hash: row.get(19)?,
-        },
-        status: row.parse(20, ProofStatus::parse)?,
-        rejection_reason: row.get(21)?,
-        reviewed_at: row.get(22)?,
-        created_at: row.get(23)?,
-    })
 }

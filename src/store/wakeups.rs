@@ -1,5 +1,5 @@
-//! Who is woken when something has become durable. Wakeups ring within this process; what others have
-//! written is found by looking now and then.
+//! Wakes the parts of this process that wait for something to be committed. What other processes
+//! commit is found by polling.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,61 +8,61 @@ use tokio::sync::Notify;
 
 use crate::domain::{Lane, Owner};
 
-/// What a transaction leaves behind for others to notice.
+/// Whom to wake once a transaction is committed.
 #[derive(Clone, Debug, Default)]
-pub struct Left {
-    /// Jobs for later.
+pub struct ToWake {
+    /// The job runners.
     pub jobs: bool,
-    /// Deliveries that nobody serves any more.
+    /// The deliverer.
     pub deliveries: bool,
-    /// Events of these owners, and what is to be delivered of them.
+    /// Those who wait for events of these owners, and the deliverer.
     pub events: Vec<Owner>,
 }
 
 #[derive(Default)]
 pub struct Wakeups {
     jobs: Notify,
-    notices: Notify,
+    notification_jobs: Notify,
     pub deliveries: Notify,
-    /// Those who wait for the events of one owner.
+    /// Those who wait for the events of an owner.
     listeners: Mutex<HashMap<Owner, Arc<Notify>>>,
 }
 
 impl Wakeups {
-    pub fn ring(&self, left: &Left) {
-        if left.jobs {
+    pub fn notify(&self, to_wake: &ToWake) {
+        if to_wake.jobs {
             self.jobs.notify_one();
-            self.notices.notify_one();
+            self.notification_jobs.notify_one();
         }
-        if left.deliveries || !left.events.is_empty() {
+        if to_wake.deliveries || !to_wake.events.is_empty() {
             self.deliveries.notify_one();
         }
-        if left.events.is_empty() {
+        if to_wake.events.is_empty() {
             return;
         }
         let listeners = self.listeners();
-        for owner in &left.events {
+        for owner in &to_wake.events {
             if let Some(listener) = listeners.get(owner) {
                 listener.notify_waiters();
             }
         }
     }
 
-    /// Rings when jobs were left: for each lane on its own, whoever waits first.
+    /// Notified when jobs were written. Each lane is notified by itself, and one waiter of it wakes.
     pub fn jobs(&self, lane: Lane) -> &Notify {
         match lane {
-            Lane::Notifications => &self.notices,
+            Lane::Notifications => &self.notification_jobs,
             Lane::Rest => &self.jobs,
         }
     }
 
-    /// A bell that rings at every event of this owner, for as long as somebody holds it.
+    /// Notified of every event of this owner.
     pub fn of(self: &Arc<Self>, owner: Owner) -> EventWakeup {
-        let bell = self.listeners().entry(owner).or_default().clone();
+        let listener = self.listeners().entry(owner).or_default().clone();
         EventWakeup {
             wakeups: self.clone(),
             owner,
-            bell,
+            listener,
         }
     }
 
@@ -73,26 +73,26 @@ impl Wakeups {
     }
 }
 
-/// Rings when events of one owner were written by this process.
+/// Notified of every event of one owner that this process writes.
 pub struct EventWakeup {
     wakeups: Arc<Wakeups>,
     owner: Owner,
-    bell: Arc<Notify>,
+    listener: Arc<Notify>,
 }
 
 impl EventWakeup {
-    /// Rings from the moment this is called, not only while somebody waits: ask for it first, then
-    /// look, then wait.
+    /// Is notified from this call on, not only once it is awaited: call this first, then look for
+    /// events, then await.
     pub fn next(&self) -> tokio::sync::futures::Notified<'_> {
-        self.bell.notified()
+        self.listener.notified()
     }
 }
 
 impl Drop for EventWakeup {
     fn drop(&mut self) {
         let mut listeners = self.wakeups.listeners();
-        // One in the map, one here: nobody else listens.
-        if Arc::strong_count(&self.bell) == 2 {
+        // One reference in the map and one here: nobody else listens.
+        if Arc::strong_count(&self.listener) == 2 {
             listeners.remove(&self.owner);
         }
     }

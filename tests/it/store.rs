@@ -1,5 +1,6 @@
 //! What the store promises, on both engines.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc;
 
@@ -15,6 +16,7 @@ use crate::support::{Database, Engine, TestApp, on_both_engines, tell};
 
 on_both_engines!(
     every_statement_prepares,
+    a_row_is_read_from_its_first_column_to_its_last,
     a_failing_transaction_undoes_only_itself,
     a_panic_undoes_only_itself,
     many_writers_at_once_lose_nothing,
@@ -31,6 +33,52 @@ async fn every_statement_prepares(app: TestApp) {
         let checked = app.store.write(move |tx| tx.check(statement)).await;
         checked.unwrap_or_else(|error| panic!("{error}\n{}", statement.sql()));
     }
+}
+
+/// A reader that takes more or fewer columns than its statement selects is found by the first row.
+async fn a_row_is_read_from_its_first_column_to_its_last(app: TestApp) {
+    let sql = "SELECT number, hash FROM audit_head WHERE id = 1";
+    let head = all_statements().find(|statement| statement.sql() == sql);
+    let head = head.expect("a statement that always finds one row of two columns");
+    app.store
+        .read::<(), StoreError, _>(move |tx| {
+            assert!(tx.optional::<(i64, String)>(head, &[])?.is_some());
+            assert!(tx.optional::<i64>(head, &[]).is_err());
+            assert!(tx.optional::<(i64, String, i64)>(head, &[]).is_err());
+            assert!(tx.optional::<(String, i64)>(head, &[]).is_err());
+            Ok(())
+        })
+        .await
+        .unwrap();
+}
+
+/// Long lists of placeholders come from `columns!`, together with their values.
+#[test]
+fn no_statement_numbers_ten_values_by_hand() {
+    let mut folders = vec![PathBuf::from("src/store")];
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            if path.extension().is_none_or(|kind| kind != "rs") || path.ends_with("columns.rs") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap();
+            let placeholders = code.split('?').skip(1);
+            let mut numbers = placeholders.map(|rest| {
+                let digits = rest.find(|c: char| !c.is_ascii_digit());
+                digits.unwrap_or(rest.len())
+            });
+            assert!(numbers.all(|digits| digits < 2), "{}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 30);
 }
 
 #[test]

@@ -1,47 +1,61 @@
-//! Accounts, and the totals that are opened with them.
+//! Accounts.
 
 pub(super) mod api_keys;
 pub(super) mod erasure;
 
 use std::time::Duration;
 
-use serde_json::Value as Json;
-
 use crate::domain::accounts::freed_email;
-use crate::domain::{Account, AccountId, AccountStatus, Environment, EventType, Tier, Timestamp};
-use crate::store::{Row, StoreError, Tx};
+use crate::domain::{Account, AccountId, AccountStatus, Environment, Owner, Tier, Timestamp};
+use crate::store::{StoreError, Tx, columns};
 
-/// The columns of a whole row, in the order in which `read` takes them.
-macro_rules! columns {
-    () => {
-        "id, email, name, company, tier, status, webhook_url, webhook_events, created_at, updated_at"
+columns! {
+    macro account;
+    table accounts;
+    fn account_values<'a>(account: &'a Account);
+    columns {
+        id: account.id,
+        email: &account.email,
+        name: &account.name,
+        company: &account.company,
+        tier: account.tier,
+        status: account.status,
+        webhook_url: &account.webhook_url,
+        webhook_events: &account.webhook_events,
+        created_at: account.created_at,
+        updated_at: account.updated_at,
+    }
+    row Account = Account {
+        id,
+        email,
+        name,
+        company,
+        tier,
+        status,
+        webhook_url,
+        webhook_events,
+        created_at,
+        updated_at,
     };
 }
 
 crate::store::statements! {
-    INSERT = "INSERT INTO accounts (id, email, name, company, tier, status, webhook_url,
-            webhook_events, created_at, updated_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-        ON CONFLICT (email) DO NOTHING";
-    OPEN_TOTALS = "INSERT INTO task_totals (account_id, environment, last_number, month,
-            month_tasks, pending, funded, posted, assigned, in_progress, proof_submitted,
-            proof_rejected, completed, cancelled, expired, disputed, refunded)
-        VALUES (?1, ?2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)";
-    BY_ID = concat!("SELECT ", columns!(), " FROM accounts WHERE id = ?1");
-    BY_EMAIL = concat!("SELECT ", columns!(), " FROM accounts WHERE email = ?1");
-    PAGE = concat!("SELECT ", columns!(), " FROM accounts WHERE id > ?1 ORDER BY id LIMIT ?2");
+    INSERT = concat!(account!(insert), " ON CONFLICT (email) DO NOTHING");
+    BY_ID = concat!("SELECT ", account!(columns), " FROM accounts WHERE id = ?1");
+    BY_EMAIL = concat!("SELECT ", account!(columns), " FROM accounts WHERE email = ?1");
+    PAGE = concat!("SELECT ", account!(columns), " FROM accounts WHERE id > ?1 ORDER BY id LIMIT ?2");
     TEST_CLOCK = "SELECT test_ahead_ms FROM accounts WHERE id = ?1";
     SET_TEST_CLOCK = "UPDATE accounts SET test_ahead_ms = ?2 WHERE id = ?1";
-    /// Only by whoever holds the totals: see `hold_totals`.
+    /// Only in a transaction that has locked the totals: see `hold_totals`.
     SET_STATUS = "UPDATE accounts SET status = ?2, updated_at = ?3 WHERE id = ?1 AND status = ?4";
     DELETE = "UPDATE accounts SET status = 'deleted', email = ?2, deleted_at = ?3, updated_at = ?3
         WHERE id = ?1 AND status = ?4";
-    BEFORE = concat!("SELECT ", columns!(), " FROM accounts
+    BEFORE = concat!("SELECT ", account!(columns), " FROM accounts
         WHERE id < ?1 AND (?2 = '' OR status = ?2) ORDER BY id DESC LIMIT ?3");
     SET_TIER = "UPDATE accounts SET tier = ?2, updated_at = ?3 WHERE id = ?1";
 }
 
-/// Which accounts are asked for.
+/// Which accounts to list.
 #[derive(Clone, Debug, Default)]
 pub struct AccountFilter {
     pub status: Option<AccountStatus>,
@@ -51,39 +65,25 @@ pub struct AccountFilter {
 impl Tx<'_> {
     /// False when the e-mail address is taken.
     pub fn insert_account(&mut self, account: &Account) -> Result<bool, StoreError> {
-        let events: Vec<_> = account.webhook_events.iter().map(|e| e.as_str()).collect();
-        let inserted = self.execute(
-            INSERT,
-            &[
-                account.id.to_string().into(),
-                (&account.email).into(),
-                (&account.name).into(),
-                account.company.as_ref().into(),
-                account.tier.as_str().into(),
-                account.status.as_str().into(),
-                account.webhook_url.as_ref().into(),
-                Json::from(events).to_string().into(),
-                account.created_at.into(),
-                account.updated_at.into(),
-            ],
-        )?;
-        if inserted == 0 {
+        if self.execute(INSERT, &account_values(account))? == 0 {
             return Ok(false);
         }
         for environment in Environment::ALL {
-            let id = account.id.to_string();
-            self.defer(OPEN_TOTALS, &[id.into(), environment.as_str().into()])?;
+            self.open_totals(Owner {
+                account: account.id,
+                environment: *environment,
+            })?;
         }
         Ok(true)
     }
 
     pub fn account(&mut self, id: AccountId) -> Result<Option<Account>, StoreError> {
-        self.optional(BY_ID, &[id.to_string().into()], read)
+        self.optional(BY_ID, &[id.into()])
     }
 
-    /// The account, held against other writers until this transaction ends.
+    /// The account, locked until this transaction ends.
     pub fn account_to_change(&mut self, id: AccountId) -> Result<Option<Account>, StoreError> {
-        self.optional_locked(BY_ID, &[id.to_string().into()], read)
+        self.optional_locked(BY_ID, &[id.into()])
     }
 
     pub fn account_is_active(&mut self, id: AccountId) -> Result<bool, StoreError> {
@@ -91,7 +91,7 @@ impl Tx<'_> {
         Ok(account.is_some_and(|account| account.status == AccountStatus::Active))
     }
 
-    /// Changes the status of an account that this transaction holds, with its totals.
+    /// Changes the status of an account. This transaction has locked it and its totals.
     pub fn set_account_status(
         &mut self,
         account: &Account,
@@ -99,27 +99,27 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let values = [
-            account.id.to_string().into(),
-            status.as_str().into(),
+            account.id.into(),
+            status.into(),
             now.into(),
-            account.status.as_str().into(),
+            account.status.into(),
         ];
         self.execute_one(SET_STATUS, &values)
     }
 
-    /// Deletes an account that this transaction holds, with its totals, and frees its e-mail address.
+    /// Deletes an account and frees its e-mail address. This transaction has locked it and its totals.
     pub fn delete_account(&mut self, account: &Account, now: Timestamp) -> Result<(), StoreError> {
         let values = [
-            account.id.to_string().into(),
+            account.id.into(),
             freed_email(account.id).into(),
             now.into(),
-            account.status.as_str().into(),
+            account.status.into(),
         ];
         self.execute_one(DELETE, &values)
     }
 
     pub fn account_by_email(&mut self, email: &str) -> Result<Option<Account>, StoreError> {
-        self.optional(BY_EMAIL, &[email.into()], read)
+        self.optional(BY_EMAIL, &[email.into()])
     }
 
     /// Up to `limit` accounts in the order they were opened, after the given one.
@@ -129,7 +129,7 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<Account>, StoreError> {
         let after = after.map(|id| id.to_string()).unwrap_or_default();
-        self.all(PAGE, &[after.into(), limit.into()], read)
+        self.all(PAGE, &[after.into(), limit.into()])
     }
 
     /// Up to `limit` accounts, newest first, before the given one.
@@ -149,24 +149,22 @@ impl Tx<'_> {
         }
         let status = filter.status.map_or("", AccountStatus::as_str);
         let before = crate::store::before(before);
-        self.all(BEFORE, &[before.into(), status.into(), limit.into()], read)
+        self.all(BEFORE, &[before.into(), status.into(), limit.into()])
     }
 
     /// How far the clock of the account's test environment is ahead.
     pub fn test_clock(&mut self, id: AccountId) -> Result<Duration, StoreError> {
-        let ahead = self.optional(TEST_CLOCK, &[id.to_string().into()], read_ahead)?;
-        Ok(ahead.unwrap_or_default())
+        Ok(ahead(self.optional(TEST_CLOCK, &[id.into()])?))
     }
 
-    /// The same, held against other writers until this transaction ends.
+    /// The same, locked until this transaction ends.
     pub fn test_clock_to_change(&mut self, id: AccountId) -> Result<Duration, StoreError> {
-        let ahead = self.optional_locked(TEST_CLOCK, &[id.to_string().into()], read_ahead)?;
-        Ok(ahead.unwrap_or_default())
+        Ok(ahead(self.optional_locked(TEST_CLOCK, &[id.into()])?))
     }
 
     pub fn set_test_clock(&mut self, id: AccountId, ahead: Duration) -> Result<(), StoreError> {
         let millis = i64::try_from(ahead.as_millis()).unwrap_or(i64::MAX);
-        self.defer(SET_TEST_CLOCK, &[id.to_string().into(), millis.into()])
+        self.defer(SET_TEST_CLOCK, &[id.into(), millis.into()])
     }
 
     pub fn set_tier(
@@ -175,26 +173,11 @@ impl Tx<'_> {
         tier: Tier,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let values = [id.to_string().into(), tier.as_str().into(), now.into()];
+        let values = [id.into(), tier.into(), now.into()];
         self.execute(SET_TIER, &values).map(drop)
     }
 }
 
-fn read_ahead(row: &Row<'_>) -> Result<Duration, StoreError> {
-    Ok(Duration::from_millis(row.get::<i64>(0)?.unsigned_abs()))
-}
-
-fn read(row: &Row<'_>) -> Result<Account, StoreError> {
-    Ok(Account {
-        id: row.parse(0, AccountId::parse)?,
-        email: row.get(1)?,
-        name: row.get(2)?,
-        company: row.get(3)?,
-        tier: row.parse(4, Tier::parse)?,
-        status: row.parse(5, AccountStatus::parse)?,
-        webhook_url: row.get(6)?,
-        webhook_events: row.parse(7, |text| crate::store::words(text, EventType::parse))?,
-        created_at: row.get(8)?,
-        updated_at: row.get(9)?,
-    })
+fn ahead(millis: Option<i64>) -> Duration {
+    Duration::from_millis(millis.unwrap_or(0).unsigned_abs())
 }

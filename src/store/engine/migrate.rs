@@ -1,9 +1,9 @@
-//! Brings a database to the schema this program knows, in one transaction, under a lock that the
-//! engine takes; refuses one that a newer program has touched.
+//! Migrates a database to the schema of this program, in one transaction, under a lock that the
+//! engine takes. Refuses a database that a newer program has migrated.
 
 use crate::store::engine::{Statement, StoreError, Tx, Value};
 
-/// One step of the schema. Steps are never edited once released: their text is remembered.
+/// One step of the schema. A released step is never edited: databases store its fingerprint.
 #[derive(Debug)]
 pub struct Migration {
     pub version: i64,
@@ -11,7 +11,7 @@ pub struct Migration {
     pub sql: &'static str,
 }
 
-/// What an engine offers while it holds the lock.
+/// What migrations need of an engine, which holds the lock meanwhile.
 pub trait Schema {
     fn batch(&mut self, sql: &str) -> Result<(), StoreError>;
     fn tx(&mut self) -> Tx<'_>;
@@ -61,19 +61,19 @@ pub fn run(schema: &mut dyn Schema, known: &[Migration]) -> Result<(), StoreErro
     Ok(())
 }
 
-/// How many steps a database lacks; an error when it is not one for this program.
-pub fn lacking(tx: &mut Tx<'_>, known: &[Migration]) -> Result<usize, StoreError> {
+/// How many steps are still to be applied. An error if the database is not one for this program.
+pub fn pending(tx: &mut Tx<'_>, known: &[Migration]) -> Result<usize, StoreError> {
     Ok(known.len() - known_steps(tx, known)?.len())
 }
 
-/// The last step of a database, which must have one.
+/// The last step that was applied; an error if there is none.
 pub fn newest(tx: &mut Tx<'_>, known: &[Migration]) -> Result<i64, StoreError> {
     let last = known_steps(tx, known)?.pop();
     last.map(|done| done.version)
-        .ok_or_else(|| StoreError::Incompatible("it is no database of legwork".into()))
+        .ok_or_else(|| StoreError::Incompatible("this is not a database of legwork".into()))
 }
 
-/// The steps of a database, all of which this program must know.
+/// The steps that were applied. This program must know them all.
 fn known_steps(tx: &mut Tx<'_>, known: &[Migration]) -> Result<Vec<Applied>, StoreError> {
     let has_table = tx.schema()?.iter().any(|c| c.starts_with("migrations."));
     let applied = if has_table { applied(tx)? } else { vec![] };
@@ -84,13 +84,13 @@ fn known_steps(tx: &mut Tx<'_>, known: &[Migration]) -> Result<Vec<Applied>, Sto
 }
 
 fn applied(tx: &mut Tx<'_>) -> Result<Vec<Applied>, StoreError> {
-    tx.all(APPLIED, &[], |row| {
-        Ok(Applied {
-            version: row.get(0)?,
-            name: row.get(1)?,
-            fingerprint: row.get(2)?,
-        })
-    })
+    let rows = tx.all(APPLIED, &[])?.into_iter();
+    let applied = rows.map(|(version, name, fingerprint)| Applied {
+        version,
+        name,
+        fingerprint,
+    });
+    Ok(applied.collect())
 }
 
 fn check(done: &Applied, known: &[Migration]) -> Result<(), StoreError> {
@@ -104,7 +104,7 @@ fn check(done: &Applied, known: &[Migration]) -> Result<(), StoreError> {
     };
     if fingerprint(migration) != done.fingerprint {
         return Err(StoreError::Incompatible(format!(
-            "step {} \"{}\" of the database is not the one this legwork knows",
+            "step {} \"{}\" of the database differs from the one this legwork knows",
             done.version, done.name
         )));
     }

@@ -1,7 +1,7 @@
-//! The two databases behind one face. Nothing outside this folder knows which one it is.
+//! The two database engines behind one interface. Nothing outside this folder knows which one it is.
 //!
-//! A transaction is a plain function over `&mut Tx`. SQLite runs it on the writer thread, many in
-//! one commit; PostgreSQL runs it on a thread that owns a connection. Both run the same SQL text.
+//! A transaction is a plain function over `&mut Tx`. SQLite runs it on the writer thread, with others
+//! in one commit. PostgreSQL runs it on a thread that owns a connection. Both run the same SQL text.
 
 mod migrate;
 mod postgres;
@@ -16,11 +16,11 @@ use postgres::Lock;
 use tokio::sync::oneshot;
 use work::Closure;
 
-use crate::store::wakeups::{Left, Wakeups};
+use crate::store::wakeups::{ToWake, Wakeups};
 
 pub use migrate::Migration;
 pub use sqlite::{Backup, BackupError};
-pub use value::{Row, Value};
+pub use value::{Cell, Column, FromRow, Row, Value};
 
 /// One SQL statement, in the dialect that both engines share (`?1` placeholders).
 /// Made only by the `statements!` macro, which also lists it for the tests.
@@ -42,14 +42,14 @@ pub enum StoreError {
     /// The database cannot be reached or cannot write now; the same call may succeed later.
     #[error("the database is unavailable: {0}")]
     Unavailable(String),
-    /// The transaction lost against another one and was undone.
+    /// The transaction collided with another one and was rolled back.
     #[error("the transaction collided with another one: {0}")]
     Collision(String),
-    /// The database is newer than this program, or not one of ours.
+    /// The database is newer than this program, or not a database of this program.
     #[error("{0}")]
     Incompatible(String),
     /// Anything else: a bug in a statement, a row that breaks a rule.
-    #[error("the database refused: {0}")]
+    #[error("the database failed: {0}")]
     Failed(String),
 }
 
@@ -75,11 +75,14 @@ impl Engine {
         }
     }
 
-    /// How many migrations the database lacks, without touching it.
-    pub fn lacking(location: &Location, migrations: &[Migration]) -> Result<usize, StoreError> {
+    /// How many migrations are still to be applied. Changes nothing.
+    pub fn pending_migrations(
+        location: &Location,
+        migrations: &[Migration],
+    ) -> Result<usize, StoreError> {
         match location {
-            Location::Sqlite { file } => sqlite::lacking(file, migrations),
-            Location::Postgres { url, .. } => postgres::lacking(url, migrations),
+            Location::Sqlite { file } => sqlite::pending_migrations(file, migrations),
+            Location::Postgres { url, .. } => postgres::pending_migrations(url, migrations),
         }
     }
 
@@ -105,7 +108,7 @@ impl Engine {
         }
     }
 
-    /// Rings once a transaction is durable that has left work for later.
+    /// Notifies `wakeups` once the transaction is committed.
     pub async fn write<T, E, F>(self: &Arc<Self>, work: F, wakeups: &Arc<Wakeups>) -> Result<T, E>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -128,7 +131,7 @@ impl Engine {
         E: From<StoreError> + Send + 'static,
     {
         match &**self {
-            // A point read takes a few microseconds, less than handing it to another thread.
+            // A point read takes a few microseconds: less than sending it to another thread.
             Self::Sqlite(engine) => {
                 engine.with_reader(|connection| work(&mut Tx::sqlite(connection)))?
             }
@@ -166,8 +169,8 @@ async fn await_answer<T, E: From<StoreError>>(
 /// An open transaction, or a read.
 pub struct Tx<'a> {
     inner: Inner<'a>,
-    /// What others may notice as soon as it is durable.
-    pub(in crate::store) left: Left,
+    /// Whom to wake after the commit.
+    pub(in crate::store) to_wake: ToWake,
 }
 
 enum Inner<'a> {
@@ -187,66 +190,61 @@ impl<'a> Tx<'a> {
     fn new(inner: Inner<'a>) -> Self {
         Self {
             inner,
-            left: Left::default(),
+            to_wake: ToWake::default(),
         }
     }
 
     /// All rows of a query.
-    pub fn all<T>(
+    pub fn all<T: FromRow>(
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        match &mut self.inner {
-            Inner::Sqlite(connection) => sqlite::query(connection, statement, values, &mut read),
-            Inner::Postgres(session) => session.query(statement, values, &mut read),
-        }
+        self.query(statement, values, Lock::None)
     }
 
     /// The row of a query, if there is one.
-    pub fn optional<T>(
+    pub fn optional<T: FromRow>(
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
-        read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        Ok(self.all(statement, values, read)?.into_iter().next())
+        Ok(self.all(statement, values)?.into_iter().next())
     }
 
-    /// Like `optional`, and keeps other writers off the row until the transaction ends. SQLite has
-    /// one writer at a time anyway.
-    pub fn optional_locked<T>(
+    /// Like `optional`, and locks the row until the transaction ends. SQLite has one writer at a
+    /// time anyway.
+    pub fn optional_locked<T: FromRow>(
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        let rows = match &mut self.inner {
-            Inner::Sqlite(connection) => sqlite::query(connection, statement, values, &mut read),
-            Inner::Postgres(session) => {
-                session.query_locked(statement, values, Lock::Rows, &mut read)
-            }
-        };
-        Ok(rows?.into_iter().next())
+        let rows = self.query(statement, values, Lock::Rows)?;
+        Ok(rows.into_iter().next())
     }
 
-    /// All rows of a query that no other transaction holds, held by this one until it ends.
-    pub fn all_unclaimed<T>(
+    /// All rows of a query that no other transaction has locked. They are locked until this one ends.
+    pub fn all_unclaimed<T: FromRow>(
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.query(statement, values, Lock::FreeRows)
+    }
+
+    fn query<T: FromRow>(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+        lock: Lock,
     ) -> Result<Vec<T>, StoreError> {
         match &mut self.inner {
-            Inner::Sqlite(connection) => sqlite::query(connection, statement, values, &mut read),
-            Inner::Postgres(session) => {
-                session.query_locked(statement, values, Lock::FreeRows, &mut read)
-            }
+            Inner::Sqlite(connection) => sqlite::query(connection, statement, values),
+            Inner::Postgres(session) => session.query(statement, values, lock),
         }
     }
 
-    /// Runs a write and tells how many rows it changed.
+    /// Runs a write and returns how many rows it changed.
     pub fn execute(
         &mut self,
         statement: Statement,
@@ -258,8 +256,8 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Runs a write that names the state it expects, and must find it: when no row changed, somebody
-    /// else was faster, and the whole transaction is tried again on what is there now.
+    /// Runs a write that names the state it expects and must change one row. Otherwise another
+    /// transaction was faster, and this one is a collision: it is retried on the new state.
     pub fn execute_one(
         &mut self,
         statement: Statement,
@@ -268,16 +266,16 @@ impl<'a> Tx<'a> {
         if self.execute(statement, values)? == 1 {
             return Ok(());
         }
-        let error = StoreError::Collision("a row was not as expected".into());
+        let error = StoreError::Collision("a row was not in the expected state".into());
         if let Inner::Postgres(session) = &mut self.inner {
             session.must_retry(error.clone());
         }
         Err(error)
     }
 
-    /// A write that is right or an error, such as an INSERT: nobody needs to know how many rows it
-    /// changed. PostgreSQL sends it together with the next statement or the commit, which saves a
-    /// round trip; its error shows there, and undoes the transaction all the same.
+    /// A write that succeeds or is an error, such as an INSERT: the number of changed rows does not
+    /// matter. PostgreSQL sends it together with the next statement or the commit, which saves a
+    /// round trip. An error appears there and still rolls back the transaction.
     pub fn defer(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
         match &mut self.inner {
             Inner::Sqlite(connection) => sqlite::execute(connection, statement, values).map(|_| ()),
@@ -285,7 +283,7 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Prepares a statement and throws it away: does the engine accept it?
+    /// Prepares a statement without running it.
     pub fn check(&mut self, statement: Statement) -> Result<(), StoreError> {
         match &mut self.inner {
             Inner::Sqlite(connection) => sqlite::check(connection, statement),
@@ -293,7 +291,7 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// The columns of every table of ours, in one form for both engines.
+    /// The columns of every table, in one form for both engines.
     pub fn schema(&mut self) -> Result<Vec<String>, StoreError> {
         match &mut self.inner {
             Inner::Sqlite(connection) => sqlite::schema(connection),

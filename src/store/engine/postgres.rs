@@ -1,8 +1,8 @@
 //! PostgreSQL: threads that each own one connection and run transactions on it.
 //!
-//! A thread drives its connection itself (a runtime of its own, no hand-over to other threads).
-//! `BEGIN` travels with the first statement, inserts travel with the statement after them, and the
-//! last of them with `COMMIT`: a typical transaction is two round trips.
+//! Each thread has a runtime of its own for its connection, so nothing is handed between threads.
+//! `BEGIN` is sent with the first statement, deferred writes with the statement after them, and the
+//! last of these with `COMMIT`: a typical transaction is two round trips.
 
 mod connector;
 mod session;
@@ -15,24 +15,24 @@ use metrics::{counter, gauge};
 
 use crate::store::engine::migrate::{self, Migration};
 use crate::store::engine::postgres::connector::Connector;
-use crate::store::engine::work::{Verdict, Work};
+use crate::store::engine::work::{Outcome, Work};
 use crate::store::engine::{StoreError, Tx};
 
 pub use session::{Lock, Session};
 
-/// Transactions that may wait for a connection before new ones are turned away.
+/// How many transactions may wait for a connection. More are refused.
 const QUEUE: usize = 20_000;
-/// How often a transaction is tried that keeps colliding with others.
+/// How often a transaction that collides with others is tried.
 const TRIES: u32 = 8;
 
-/// What kind of transaction is wanted.
+/// The kinds of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// All or nothing, retried on collision.
     Write,
     /// Each statement sees what is committed when it runs.
     Read,
-    /// All statements see one moment.
+    /// All statements see the same snapshot.
     Snapshot,
 }
 
@@ -79,10 +79,10 @@ impl Engine {
             .try_send((work, mode))
             .map_err(|refused| match refused {
                 TrySendError::Full(_) => {
-                    StoreError::Unavailable("too many transactions wait".into())
+                    StoreError::Unavailable("too many transactions are waiting".into())
                 }
                 TrySendError::Disconnected(_) => {
-                    StoreError::Unavailable("the store stopped".into())
+                    StoreError::Unavailable("the store has stopped".into())
                 }
             })
     }
@@ -101,14 +101,14 @@ fn serve(mut session: Session, queue: &Receiver<(Box<dyn Work>, Mode)>) {
     while let Ok((mut work, mode)) = queue.recv() {
         gauge!("legwork_pool_queue").set(queue.len() as f64);
         gauge!("legwork_pool_busy").increment(1.0);
-        let durable = transact(&mut session, work.as_mut(), mode);
-        work.answer(durable);
+        let committed = transact(&mut session, work.as_mut(), mode);
+        work.answer(committed);
         session.finish_reading();
         gauge!("legwork_pool_busy").decrement(1.0);
     }
 }
 
-/// Runs a transaction until it is committed, refused, or hopeless.
+/// Runs a transaction until it is committed or has failed for good.
 fn transact(session: &mut Session, work: &mut dyn Work, mode: Mode) -> Result<(), StoreError> {
     let mut tries = 0;
     loop {
@@ -119,7 +119,7 @@ fn transact(session: &mut Session, work: &mut dyn Work, mode: Mode) -> Result<()
         };
         let again = match &error {
             StoreError::Collision(_) => tries < TRIES,
-            // A connection that had died in the pool: nothing was committed, a fresh one may do.
+            // The connection had been lost in the pool. Nothing was committed; a new one may work.
             StoreError::Unavailable(_) => tries == 1 && session.lost_before_commit(),
             _ => false,
         };
@@ -133,7 +133,7 @@ fn transact(session: &mut Session, work: &mut dyn Work, mode: Mode) -> Result<()
     }
 }
 
-/// Spreads colliding transactions apart: up to 1, 2, 4 ... milliseconds.
+/// A random pause of up to 2, 4, 8 ... milliseconds, so that they do not collide again.
 fn pause(tries: u32) -> Duration {
     let random = u64::from(u16::from_le_bytes(crate::ambient::random()));
     Duration::from_micros((1_000 << tries.min(6)) * random / u64::from(u16::MAX))
@@ -141,14 +141,14 @@ fn pause(tries: u32) -> Duration {
 
 fn try_once(session: &mut Session, work: &mut dyn Work, mode: Mode) -> Result<(), StoreError> {
     session.open(mode)?;
-    let verdict = work.run(&mut Tx::postgres(session));
+    let outcome = work.run(&mut Tx::postgres(session));
     if let Some(error) = session.take_failure() {
         session.roll_back();
         return Err(error);
     }
-    match (mode, verdict) {
-        (Mode::Write, Verdict::Keep) => session.commit(),
-        (Mode::Write, Verdict::Undo) => {
+    match (mode, outcome) {
+        (Mode::Write, Outcome::Commit) => session.commit(),
+        (Mode::Write, Outcome::RollBack) => {
             session.roll_back();
             Ok(())
         }
@@ -161,8 +161,8 @@ fn migrate_under_lock(
     migrations: &'static [Migration],
 ) -> Result<(), StoreError> {
     session.open(Mode::Read)?;
-    // Two servers that start at once may both find no table and collide in the catalogue: the
-    // loser finds it at the second try. The row, once there, is the lock.
+    // Two servers that start at the same time may both try to create the table. The one that fails
+    // finds it at the second try. The row in it is the lock.
     session.batch(SETUP).or_else(|_| session.batch(SETUP))?;
     session.batch("BEGIN; SELECT id FROM migration_lock WHERE id = 1 FOR UPDATE")?;
     let migrated = migrate::run(session, migrations).and_then(|()| session.batch("COMMIT"));
@@ -172,10 +172,10 @@ fn migrate_under_lock(
     migrated
 }
 
-pub fn lacking(url: &str, migrations: &[Migration]) -> Result<usize, StoreError> {
+pub fn pending_migrations(url: &str, migrations: &[Migration]) -> Result<usize, StoreError> {
     let mut session = Session::new(Connector::new(url)?)?;
     session.open(Mode::Read)?;
-    migrate::lacking(&mut Tx::postgres(&mut session), migrations)
+    migrate::pending(&mut Tx::postgres(&mut session), migrations)
 }
 
 const SETUP: &str = "CREATE TABLE IF NOT EXISTS migration_lock (id BIGINT NOT NULL PRIMARY KEY);
@@ -191,7 +191,7 @@ impl migrate::Schema for Session {
     }
 }
 
-/// The error with its cause: tokio-postgres keeps the useful half in `source`.
+/// The error with its cause, which tokio-postgres keeps in `source`.
 pub fn describe(error: &tokio_postgres::Error) -> String {
     match std::error::Error::source(error) {
         Some(cause) => format!("{error}: {cause}"),

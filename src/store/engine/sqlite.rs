@@ -1,8 +1,7 @@
 //! SQLite: one writer thread with group commit, and readers beside it.
 //!
-//! The writer takes every transaction that waits, runs them in one, so that a refused one undoes
-//! only itself, commits once (one fsync for all) and only then answers. Nothing is answered before
-//! it is durable.
+//! The writer takes all waiting transactions, runs them in one database transaction, and commits once
+//! (one fsync for all). One that fails is rolled back alone. Nothing is answered before it is durable.
 
 mod backup;
 mod readers;
@@ -20,16 +19,16 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::store::engine::migrate::{self, Migration};
-use crate::store::engine::work::{Verdict, Work};
-use crate::store::engine::{Row, Statement, StoreError, Tx, Value};
+use crate::store::engine::work::{Outcome, Work};
+use crate::store::engine::{FromRow, Row, Statement, StoreError, Tx, Value};
 
 pub use backup::{Backup, BackupError, back_up, restore};
 
-/// Transactions that may wait for the writer before new ones are turned away.
+/// How many transactions may wait for the writer. More are refused.
 const QUEUE: usize = 20_000;
-/// Transactions in one commit at most: bounds how long the first one waits for the last.
+/// The most transactions in one commit: bounds how long the first one waits for the last.
 const BATCH: usize = 512;
-/// Threads for reads that may take long, such as pages deep in a list.
+/// Threads for long reads, such as pages deep in a list.
 const SNAPSHOT_THREADS: usize = 2;
 /// How long to wait for another process (the command line, a backup) to finish its write.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -92,14 +91,14 @@ impl Engine {
         send(self.snapshots.as_ref(), work)
     }
 
-    /// Lends a reading connection to the calling thread.
+    /// Runs a read on the calling thread, on a pooled connection.
     pub fn with_reader<R>(&self, read: impl FnOnce(&Connection) -> R) -> Result<R, StoreError> {
-        self.readers.lend(|| connect_to_read(&self.file), read)
+        self.readers.with(|| connect_to_read(&self.file), read)
     }
 }
 
 impl Drop for Engine {
-    /// Lets the writer finish what was asked of it.
+    /// Waits until the writer has finished its queue.
     fn drop(&mut self) {
         self.writer = None;
         self.snapshots = None;
@@ -114,12 +113,14 @@ fn send(queue: Option<&Sender<Box<dyn Work>>>, work: Box<dyn Work>) -> Result<()
         return Err(StoreError::Unavailable("the store is shutting down".into()));
     };
     queue.try_send(work).map_err(|refused| match refused {
-        TrySendError::Full(_) => StoreError::Unavailable("too many transactions wait".into()),
+        TrySendError::Full(_) => {
+            StoreError::Unavailable("too many transactions are waiting".into())
+        }
         TrySendError::Disconnected(_) => StoreError::Unavailable("the writer has stopped".into()),
     })
 }
 
-/// Makes the database file so that only its owner can read it, wherever it lies. SQLite gives the
+/// Creates the database file with mode 0600, in whatever folder it is. SQLite gives the write-ahead
 /// log beside it the same mode.
 fn make_private(file: &Path) -> Result<(), StoreError> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -138,7 +139,7 @@ fn connect(file: &Path) -> Result<Connection, StoreError> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags).map_err(error)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(error)?;
-    // Without this promise SQLite compiles a statement anew whenever its values change.
+    // Without it, SQLite compiles a statement again whenever its values change.
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
         .map_err(error)?;
@@ -152,7 +153,7 @@ fn connect(file: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// A connection that cannot write even by mistake.
+/// A connection that cannot write, not even by mistake.
 fn connect_to_read(file: &Path) -> Result<Connection, StoreError> {
     let connection = connect(file)?;
     connection
@@ -161,13 +162,13 @@ fn connect_to_read(file: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// What the writer sets once for the file and for itself.
+/// Settings of the file and of the writing connection.
 fn prepare_database(connection: &Connection) -> Result<(), StoreError> {
-    let give_up = Instant::now() + BUSY_TIMEOUT;
-    // Another process may be turning the same new file to WAL; SQLite does not wait for that.
+    let deadline = Instant::now() + BUSY_TIMEOUT;
+    // Another process may be switching the same new file to WAL. SQLite does not wait for that.
     while let Err(failure) = connection.execute_batch("PRAGMA journal_mode = WAL") {
         let busy = failure.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
-        if !busy || Instant::now() > give_up {
+        if !busy || Instant::now() > deadline {
             return Err(error(failure));
         }
         std::thread::sleep(Duration::from_millis(5));
@@ -193,11 +194,11 @@ fn migrate_under_lock(
     migrated
 }
 
-pub fn lacking(file: &Path, migrations: &[Migration]) -> Result<usize, StoreError> {
+pub fn pending_migrations(file: &Path, migrations: &[Migration]) -> Result<usize, StoreError> {
     if !file.exists() {
         return Ok(migrations.len());
     }
-    migrate::lacking(&mut Tx::sqlite(&connect(file)?), migrations)
+    migrate::pending(&mut Tx::sqlite(&connect(file)?), migrations)
 }
 
 struct SqliteSchema<'a>(&'a Connection);
@@ -218,15 +219,15 @@ fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Work>>, readers:
         batch.extend(queue.try_iter().take(BATCH - 1));
         gauge!("legwork_writer_queue").set(queue.len() as f64);
         histogram!("legwork_writer_batch_size").record(batch.len() as f64);
-        let durable = write_batch(connection, &mut batch);
-        readers.see_commit();
+        let committed = write_batch(connection, &mut batch);
+        readers.committed();
         for work in batch {
-            work.answer(durable.clone());
+            work.answer(committed.clone());
         }
     }
 }
 
-/// Runs a batch in one database transaction and commits it; all of it is lost, or none.
+/// Runs a batch in one database transaction and commits it: all of it is kept, or nothing.
 fn write_batch(
     connection: &Connection,
     batch: &mut VecDeque<Box<dyn Work>>,
@@ -240,18 +241,18 @@ fn write_batch(
     written
 }
 
-/// A refused transaction of a batch undoes only itself. Nearly always there is nothing to undo, and
-/// savepoints, for which SQLite copies every page it touches, are spared; where a refused one had
-/// written something, the batch is begun anew with a savepoint around each.
+/// A transaction of a batch that fails is rolled back alone. Nearly always it has written nothing, so
+/// the batch runs without savepoints, for which SQLite copies every page it touches. If one fails
+/// after a write, the batch is run again with a savepoint around each.
 fn run_batch(
     connection: &Connection,
     batch: &mut VecDeque<Box<dyn Work>>,
 ) -> Result<(), StoreError> {
     for work in batch.iter_mut() {
         let before = connection.total_changes();
-        let verdict = work.run(&mut Tx::sqlite(connection));
+        let outcome = work.run(&mut Tx::sqlite(connection));
         still_open(connection)?;
-        if verdict == Verdict::Undo && connection.total_changes() != before {
+        if outcome == Outcome::RollBack && connection.total_changes() != before {
             execute_cached(connection, "ROLLBACK")?;
             execute_cached(connection, "BEGIN IMMEDIATE")?;
             return batch
@@ -264,19 +265,19 @@ fn run_batch(
 
 fn under_savepoint(connection: &Connection, work: &mut dyn Work) -> Result<(), StoreError> {
     execute_cached(connection, "SAVEPOINT one")?;
-    let verdict = work.run(&mut Tx::sqlite(connection));
+    let outcome = work.run(&mut Tx::sqlite(connection));
     still_open(connection)?;
-    if verdict == Verdict::Undo {
+    if outcome == Outcome::RollBack {
         execute_cached(connection, "ROLLBACK TO one")?;
     }
     execute_cached(connection, "RELEASE one")
 }
 
-/// A full disk or an I/O error makes SQLite undo the whole transaction by itself.
+/// On a full disk or an I/O error, SQLite rolls back the whole transaction by itself.
 fn still_open(connection: &Connection) -> Result<(), StoreError> {
     if connection.is_autocommit() {
-        let gone = "SQLite gave up the transaction";
-        return Err(StoreError::Unavailable(gone.into()));
+        let reason = "SQLite rolled back the transaction";
+        return Err(StoreError::Unavailable(reason.into()));
     }
     Ok(())
 }
@@ -298,17 +299,16 @@ fn execute_cached(connection: &Connection, sql: &str) -> Result<(), StoreError> 
     Ok(())
 }
 
-pub fn query<T>(
+pub fn query<T: FromRow>(
     connection: &Connection,
     statement: Statement,
     values: &[Value<'_>],
-    read: &mut dyn FnMut(&Row<'_>) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
     let mut prepared = bind(connection, statement, values)?;
     let mut rows = prepared.raw_query();
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(error)? {
-        found.push(read(&Row::Sqlite(row))?);
+        found.push(Row::sqlite(row).read()?);
     }
     Ok(found)
 }
@@ -331,6 +331,14 @@ fn bind<'c>(
     values: &[Value<'_>],
 ) -> Result<rusqlite::CachedStatement<'c>, StoreError> {
     let mut prepared = connection.prepare_cached(statement.sql()).map_err(error)?;
+    // A value that is not bound would be NULL without an error.
+    if prepared.parameter_count() != values.len() {
+        return Err(StoreError::Failed(format!(
+            "the statement takes {} values, not {}",
+            prepared.parameter_count(),
+            values.len()
+        )));
+    }
     for (index, value) in values.iter().enumerate() {
         prepared
             .raw_bind_parameter(index + 1, value)
@@ -373,5 +381,20 @@ pub fn error(error: rusqlite::Error) -> StoreError {
             StoreError::Incompatible(format!("the database file is damaged: {text}"))
         }
         _ => StoreError::Failed(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_takes_exactly_its_values() {
+        let connection = Connection::open_in_memory().unwrap();
+        let statement = Statement::new("SELECT COALESCE(?1, 0) + COALESCE(?2, 0)");
+        let sum = |values: &[Value<'_>]| query::<i64>(&connection, statement, values);
+        assert_eq!(sum(&[1i64.into(), 2i64.into()]).unwrap(), [3]);
+        assert!(sum(&[1i64.into()]).is_err());
+        assert!(sum(&[1i64.into(), 2i64.into(), 3i64.into()]).is_err());
     }
 }

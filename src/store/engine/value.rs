@@ -1,4 +1,4 @@
-//! Values on their way into statements and out of rows, alike for both engines.
+//! Values of statements and of rows, in one form for both engines.
 
 use std::borrow::Cow;
 
@@ -43,6 +43,18 @@ impl From<f64> for Value<'_> {
 impl<'a> From<&'a str> for Value<'a> {
     fn from(text: &'a str) -> Self {
         Self::Text(Cow::Borrowed(text))
+    }
+}
+
+impl From<bool> for Value<'_> {
+    fn from(flag: bool) -> Self {
+        Self::Int(flag.into())
+    }
+}
+
+impl<'a> From<&'a Option<String>> for Value<'a> {
+    fn from(text: &'a Option<String>) -> Self {
+        text.as_ref().into()
     }
 }
 
@@ -92,7 +104,7 @@ impl ToSql for Value<'_> {
             Self::Int(int) if *wanted == Type::INT8 => int.to_sql(wanted, out),
             Self::Real(real) if *wanted == Type::FLOAT8 => real.to_sql(wanted, out),
             Self::Text(text) if *wanted == Type::TEXT => text.as_ref().to_sql(wanted, out),
-            _ => Err(format!("the statement wants a {wanted}").into()),
+            _ => Err(format!("the statement expects a {wanted}").into()),
         }
     }
 
@@ -103,7 +115,7 @@ impl ToSql for Value<'_> {
     to_sql_checked!();
 }
 
-/// One cell of a row.
+/// One value of a row.
 #[derive(Clone, Copy, Debug)]
 pub enum Cell<'a> {
     Null,
@@ -112,38 +124,100 @@ pub enum Cell<'a> {
     Text(&'a str),
 }
 
-pub enum Row<'a> {
+impl<'a> Cell<'a> {
+    pub fn text(self) -> Option<&'a str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// A row that is read from its first column to its last.
+pub struct Row<'a> {
+    cells: Cells<'a>,
+    next: usize,
+}
+
+enum Cells<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
     Postgres(&'a tokio_postgres::Row),
 }
 
-impl Row<'_> {
-    pub fn get<T: Column>(&self, index: usize) -> Result<T, StoreError> {
-        let cell = self.cell(index)?;
-        T::read(cell)
-            .ok_or_else(|| StoreError::Failed(format!("column {index} holds an unexpected value")))
+/// What can be read from the next columns of a row: one value, a tuple, or a struct.
+pub trait FromRow: Sized {
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError>;
+}
+
+impl<T: Column> FromRow for T {
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        let index = row.next;
+        row.next += 1;
+        T::read(row.cells.get(index)?).ok_or_else(|| {
+            StoreError::Failed(format!("column {} has an unexpected value", index + 1))
+        })
+    }
+}
+
+impl<A: FromRow, B: FromRow> FromRow for (A, B) {
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok((row.next()?, row.next()?))
+    }
+}
+
+impl<A: FromRow, B: FromRow, C: FromRow> FromRow for (A, B, C) {
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok((row.next()?, row.next()?, row.next()?))
+    }
+}
+
+impl<'a> Row<'a> {
+    pub fn sqlite(row: &'a rusqlite::Row<'a>) -> Self {
+        Self::new(Cells::Sqlite(row))
     }
 
-    /// A column that holds one of a closed set of words, or an id.
-    pub fn parse<T>(
-        &self,
-        index: usize,
-        parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<T, StoreError> {
-        let unexpected =
-            || StoreError::Failed(format!("column {index} holds a word that is not known"));
-        match self.cell(index)? {
-            Cell::Text(text) => parse(text).ok_or_else(unexpected),
-            _ => Err(unexpected()),
+    pub fn postgres(row: &'a tokio_postgres::Row) -> Self {
+        Self::new(Cells::Postgres(row))
+    }
+
+    fn new(cells: Cells<'a>) -> Self {
+        Self { cells, next: 0 }
+    }
+
+    /// Reads the next column, or as many as a struct has.
+    pub fn next<T: FromRow>(&mut self) -> Result<T, StoreError> {
+        T::from_row(self)
+    }
+
+    /// Reads the whole row. A statement that selects more or fewer columns than are read is a bug.
+    pub fn read<T: FromRow>(mut self) -> Result<T, StoreError> {
+        let read = self.next()?;
+        if self.next == self.cells.len() {
+            Ok(read)
+        } else {
+            Err(StoreError::Failed(format!(
+                "{} of {} columns were read",
+                self.next,
+                self.cells.len()
+            )))
+        }
+    }
+}
+
+impl Cells<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Sqlite(row) => row.as_ref().column_count(),
+            Self::Postgres(row) => row.len(),
         }
     }
 
-    fn cell(&self, index: usize) -> Result<Cell<'_>, StoreError> {
+    fn get(&self, index: usize) -> Result<Cell<'_>, StoreError> {
         match self {
             Self::Sqlite(row) => {
                 let cell = row
                     .get_ref(index)
-                    .map_err(crate::store::engine::sqlite::error)?;
+                    .map_err(|e| StoreError::Failed(e.to_string()))?;
                 Ok(match cell {
                     ValueRef::Null => Cell::Null,
                     ValueRef::Integer(int) => Cell::Int(int),
@@ -151,30 +225,33 @@ impl Row<'_> {
                     ValueRef::Text(text) => Cell::Text(
                         std::str::from_utf8(text).map_err(|e| StoreError::Failed(e.to_string()))?,
                     ),
-                    ValueRef::Blob(_) => return Err(StoreError::Failed("a blob".into())),
+                    ValueRef::Blob(_) => {
+                        return Err(StoreError::Failed("a column holds a blob".into()));
+                    }
                 })
             }
-            Self::Postgres(row) => postgres_cell(row, index)
-                .map_err(|e| StoreError::Failed(format!("column {index}: {e}"))),
+            Self::Postgres(row) => postgres_cell(row, index),
         }
     }
 }
 
-fn postgres_cell(
-    row: &tokio_postgres::Row,
-    index: usize,
-) -> Result<Cell<'_>, tokio_postgres::Error> {
-    let kind = row.columns()[index].type_();
-    Ok(if *kind == Type::INT8 {
-        row.try_get::<_, Option<i64>>(index)?
-            .map_or(Cell::Null, Cell::Int)
+fn postgres_cell(row: &tokio_postgres::Row, index: usize) -> Result<Cell<'_>, StoreError> {
+    let error =
+        |e: &dyn std::fmt::Display| StoreError::Failed(format!("column {}: {e}", index + 1));
+    let column = row.columns().get(index);
+    let kind = column.ok_or_else(|| error(&"not selected"))?.type_();
+    let cell = if *kind == Type::INT8 {
+        row.try_get::<_, Option<i64>>(index)
+            .map(|int| int.map(Cell::Int))
     } else if *kind == Type::FLOAT8 {
-        row.try_get::<_, Option<f64>>(index)?
-            .map_or(Cell::Null, Cell::Real)
+        row.try_get::<_, Option<f64>>(index)
+            .map(|real| real.map(Cell::Real))
     } else {
-        row.try_get::<_, Option<&str>>(index)?
-            .map_or(Cell::Null, Cell::Text)
-    })
+        row.try_get::<_, Option<&str>>(index)
+            .map(|text| text.map(Cell::Text))
+    };
+    cell.map(|cell| cell.unwrap_or(Cell::Null))
+        .map_err(|e| error(&e))
 }
 
 /// A type that a column can be read as.
@@ -191,6 +268,12 @@ impl Column for i64 {
     }
 }
 
+impl Column for bool {
+    fn read(cell: Cell<'_>) -> Option<Self> {
+        i64::read(cell).map(|int| int != 0)
+    }
+}
+
 impl Column for f64 {
     fn read(cell: Cell<'_>) -> Option<Self> {
         match cell {
@@ -202,10 +285,7 @@ impl Column for f64 {
 
 impl Column for String {
     fn read(cell: Cell<'_>) -> Option<Self> {
-        match cell {
-            Cell::Text(text) => Some(text.to_owned()),
-            _ => None,
-        }
+        cell.text().map(str::to_owned)
     }
 }
 

@@ -1,32 +1,32 @@
-//! A transaction on its way to a thread of the store, and its answer on the way back.
+//! A transaction that is sent to a thread of the store, and the answer that comes back.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use crate::store::engine::{Left, StoreError, Tx, Wakeups};
+use crate::store::engine::{StoreError, ToWake, Tx, Wakeups};
 
-/// What the function decided about its writes.
+/// Whether the writes of the function are to be committed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    Keep,
-    Undo,
+pub enum Outcome {
+    Commit,
+    RollBack,
 }
 
 pub trait Work: Send {
-    /// Runs the function; it may run again when the engine has to retry the transaction.
-    fn run(&mut self, tx: &mut Tx<'_>) -> Verdict;
+    /// Runs the function. The engine may run it again to retry the transaction.
+    fn run(&mut self, tx: &mut Tx<'_>) -> Outcome;
 
-    /// Sends the answer. `durable` tells whether what was to be kept has been kept.
-    fn answer(self: Box<Self>, durable: Result<(), StoreError>);
+    /// Sends the answer. `committed` is the result of the commit.
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
 pub struct Closure<F, T, E> {
     work: F,
     result: Option<Result<T, E>>,
-    left: Left,
-    /// Rung once what was left is durable.
+    to_wake: ToWake,
+    /// Notified once the transaction is committed.
     wakeups: Option<Arc<Wakeups>>,
     reply: oneshot::Sender<Result<T, E>>,
 }
@@ -45,7 +45,7 @@ where
         let closure = Self {
             work,
             result: None,
-            left: Left::default(),
+            to_wake: ToWake::default(),
             wakeups,
             reply,
         };
@@ -59,33 +59,33 @@ where
     T: Send,
     E: From<StoreError> + Send,
 {
-    fn run(&mut self, tx: &mut Tx<'_>) -> Verdict {
-        // A panic must not take the writer thread, and with it everybody else's writes, along.
+    fn run(&mut self, tx: &mut Tx<'_>) -> Outcome {
+        // A panic must not end the writer thread, on which all other writes depend.
         let result = catch_unwind(AssertUnwindSafe(|| (self.work)(tx)))
-            .unwrap_or_else(|_| Err(StoreError::Failed("a transaction panicked".into()).into()));
-        let verdict = if result.is_ok() {
-            Verdict::Keep
+            .unwrap_or_else(|_| Err(StoreError::Failed("the transaction panicked".into()).into()));
+        let outcome = if result.is_ok() {
+            Outcome::Commit
         } else {
-            Verdict::Undo
+            Outcome::RollBack
         };
         self.result = Some(result);
-        self.left = std::mem::take(&mut tx.left);
-        verdict
+        self.to_wake = std::mem::take(&mut tx.to_wake);
+        outcome
     }
 
-    fn answer(self: Box<Self>, durable: Result<(), StoreError>) {
-        let kept = durable.is_ok() && matches!(self.result, Some(Ok(_)));
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
+        let kept = committed.is_ok() && matches!(self.result, Some(Ok(_)));
         if let Some(wakeups) = self.wakeups.as_ref().filter(|_| kept) {
-            wakeups.ring(&self.left);
+            wakeups.notify(&self.to_wake);
         }
-        let answer = match (durable, self.result) {
-            // A refusal is a refusal, whatever became of the writes around it.
-            (_, Some(Err(refusal))) => Err(refusal),
+        let answer = match (committed, self.result) {
+            // The function failed: its own error counts, not that of the commit.
+            (_, Some(Err(error))) => Err(error),
             (Err(error), _) => Err(error.into()),
             (Ok(()), Some(ok)) => ok,
-            (Ok(()), None) => Err(StoreError::Failed("a transaction never ran".into()).into()),
+            (Ok(()), None) => Err(StoreError::Failed("the transaction did not run".into()).into()),
         };
-        // The asker may have gone away; what it asked for is done all the same.
+        // The caller may have gone away; its transaction is committed all the same.
         let _ = self.reply.send(answer);
     }
 }

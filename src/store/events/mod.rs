@@ -1,72 +1,79 @@
-//! Events: written with what happened, numbered without gaps, read in order.
+//! Events: written in the transaction of what happened, numbered without gaps, read in order.
 
 pub(super) mod notifications;
 
 use crate::ambient;
 use crate::domain::{Event, EventId, EventType, NewEvent, Owner, TaskId, Timestamp};
-use crate::store::owned_by;
-use crate::store::{Row, StoreError, Tx};
+use crate::store::{StoreError, Tx, columns, owned_by};
 
-macro_rules! columns {
-    () => {
-        "id, number, type, task_id, data, created_at"
-    };
+columns! {
+    macro event;
+    table events;
+    fn event_values<'a>(id: EventId, owner: Owner, number: i64, event: &'a NewEvent, at: Timestamp);
+    columns {
+        id: id,
+        number: number,
+        event_type = "type": event.event_type,
+        task_id: event.task,
+        data: &event.data,
+        created_at: at,
+    }
+    inserted { account_id: owner.account, environment: owner.environment }
+    row Event = Event { id, number, event_type, task: task_id, data, created_at };
 }
 
+columns! {
+    macro numbered;
+    columns { last_event, last_event_at }
+    row Numbered = Numbered { last: last_event, at: last_event_at };
+}
+
+pub(in crate::store) use numbered;
+
 crate::store::statements! {
-    INSERT = "INSERT INTO events (id, account_id, environment, number, type, task_id, data, created_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    /// For events that go with no task. The row is held until the end: see the schema.
-    NUMBER = "UPDATE task_totals SET last_event = last_event + ?3,
+    INSERT = event!(insert);
+    /// For events without a task. The row stays locked until the commit: see the schema.
+    NUMBER = concat!("UPDATE task_totals SET last_event = last_event + ?3,
             last_event_at = CASE WHEN last_event_at > ?4 THEN last_event_at ELSE ?4 END
-        WHERE account_id = ?1 AND environment = ?2 RETURNING last_event, last_event_at";
+        WHERE account_id = ?1 AND environment = ?2 RETURNING ", numbered!(columns));
     FORGET_TIME = "UPDATE task_totals SET last_event_at = 0 WHERE account_id = ?1 AND environment = ?2";
     NUMBER_OF = "SELECT number FROM events WHERE id = ?1 AND account_id = ?2 AND environment = ?3";
-    ONE = concat!("SELECT ", columns!(), " FROM events
+    ONE = concat!("SELECT ", event!(columns), " FROM events
         WHERE id = ?1 AND account_id = ?2 AND environment = ?3");
     LAST = "SELECT last_event FROM task_totals WHERE account_id = ?1 AND environment = ?2";
     OLDEST = "SELECT number FROM events WHERE account_id = ?1 AND environment = ?2
         ORDER BY number LIMIT 1";
-    BEFORE = concat!("SELECT ", columns!(), " FROM events
+    BEFORE = concat!("SELECT ", event!(columns), " FROM events
         WHERE account_id = ?1 AND environment = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4");
-    BEFORE_OF_TYPE = concat!("SELECT ", columns!(), " FROM events
+    BEFORE_OF_TYPE = concat!("SELECT ", event!(columns), " FROM events
         WHERE account_id = ?1 AND environment = ?2 AND type = ?5 AND number < ?3
         ORDER BY number DESC LIMIT ?4");
-    BEFORE_OF_TASK = concat!("SELECT ", columns!(), " FROM events
+    BEFORE_OF_TASK = concat!("SELECT ", event!(columns), " FROM events
         WHERE task_id = ?5 AND account_id || '' = ?1 AND environment || '' = ?2 AND number < ?3
         ORDER BY number DESC LIMIT ?4");
-    AFTER = concat!("SELECT ", columns!(), " FROM events
+    AFTER = concat!("SELECT ", event!(columns), " FROM events
         WHERE account_id = ?1 AND environment = ?2 AND number > ?3 ORDER BY number LIMIT ?4");
     PRUNE = "DELETE FROM events WHERE id IN (
             SELECT id FROM events WHERE id < ?1 ORDER BY id LIMIT ?2)";
 }
 
-/// Which events.
+/// Which events to list.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EventFilter {
     pub event_type: Option<EventType>,
     pub task: Option<TaskId>,
 }
 
-/// The numbers that a transaction was given for its events, and their time.
+/// The last number that a transaction was given for its events, and their time.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbered {
     pub last: i64,
     pub at: Timestamp,
 }
 
-impl Numbered {
-    pub(in crate::store) fn read(row: &Row<'_>, first_column: usize) -> Result<Self, StoreError> {
-        Ok(Self {
-            last: row.get(first_column)?,
-            at: row.get(first_column + 1)?,
-        })
-    }
-}
-
 impl Tx<'_> {
-    /// Stores events under numbers that the totals have given out, and what is to be delivered of
-    /// them; tells the first number.
+    /// Stores events under the numbers that the totals gave them, and their deliveries. Returns the
+    /// first number.
     pub(in crate::store) fn write_events(
         &mut self,
         owner: Owner,
@@ -76,27 +83,17 @@ impl Tx<'_> {
         let first = numbered.last + 1 - events.len() as i64;
         for (number, event) in (first..).zip(events) {
             let id = EventId::new(numbered.at, &ambient::random_for_id());
-            let values = [
-                id.to_string().into(),
-                owner.account.to_string().into(),
-                owner.environment.as_str().into(),
-                number.into(),
-                event.event_type.as_str().into(),
-                event.task.map(|id| id.to_string()).into(),
-                (&event.data).into(),
-                numbered.at.into(),
-            ];
-            self.defer(INSERT, &values)?;
+            self.defer(INSERT, &event_values(id, owner, number, event, numbered.at))?;
             self.add_delivery(id, owner, number, event, numbered.at)?;
         }
         if !events.is_empty() {
             self.wake_endpoint(owner, numbered.at)?;
-            self.left.events.push(owner);
+            self.to_wake.events.push(owner);
         }
         Ok(first)
     }
 
-    /// Tells an owner of something that is no move of a task.
+    /// Stores an event that does not belong to a move of a task.
     pub fn add_event(
         &mut self,
         owner: Owner,
@@ -105,35 +102,33 @@ impl Tx<'_> {
     ) -> Result<(), StoreError> {
         let mut values = owned_by(owner);
         values.extend([1i64.into(), now.into()]);
-        let numbered = self.optional(NUMBER, &values, |row| Numbered::read(row, 0))?;
-        let numbered =
-            numbered.ok_or_else(|| StoreError::Failed("an account has no totals".into()))?;
+        let numbered: Numbered = self.optional(NUMBER, &values)?.ok_or_else(no_totals)?;
         self.write_events(owner, std::slice::from_ref(event), numbered)
             .map(drop)
     }
 
-    /// Lets the time of events begin anew, after a clock was set back.
+    /// Lets events have earlier times again, after a test clock was set back.
     pub fn forget_event_time(&mut self, owner: Owner) -> Result<(), StoreError> {
         self.defer(FORGET_TIME, &owned_by(owner))
     }
 
     pub fn event(&mut self, owner: Owner, id: EventId) -> Result<Option<Event>, StoreError> {
-        self.optional(ONE, &one(owner, id), read)
+        self.optional(ONE, &one(owner, id))
     }
 
     pub fn event_number(&mut self, owner: Owner, id: EventId) -> Result<Option<i64>, StoreError> {
-        self.optional(NUMBER_OF, &one(owner, id), |row| row.get(0))
+        self.optional(NUMBER_OF, &one(owner, id))
     }
 
-    /// The number of the newest event that can be seen; 0 before the first.
+    /// The number of the newest event; 0 before the first.
     pub fn last_event_number(&mut self, owner: Owner) -> Result<i64, StoreError> {
-        let last = self.optional(LAST, &owned_by(owner), |row| row.get(0))?;
+        let last = self.optional(LAST, &owned_by(owner))?;
         Ok(last.unwrap_or(0))
     }
 
     /// The number of the oldest event that is still kept.
     pub fn oldest_event_number(&mut self, owner: Owner) -> Result<Option<i64>, StoreError> {
-        self.optional(OLDEST, &owned_by(owner), |row| row.get(0))
+        self.optional(OLDEST, &owned_by(owner))
     }
 
     /// Up to `limit` events before that number, newest first.
@@ -150,22 +145,22 @@ impl Tx<'_> {
             EventFilter {
                 task: None,
                 event_type: None,
-            } => self.all(BEFORE, &values, read),
+            } => self.all(BEFORE, &values),
             EventFilter {
                 task: None,
                 event_type: Some(event_type),
             } => {
-                values.push(event_type.as_str().into());
-                self.all(BEFORE_OF_TYPE, &values, read)
+                values.push(event_type.into());
+                self.all(BEFORE_OF_TYPE, &values)
             }
-            // A task has few events: what is of another type is left out afterwards.
+            // A task has few events, so those of other types are filtered out afterwards.
             EventFilter {
                 task: Some(task),
                 event_type,
             } => {
                 values[3] = i64::MAX.into();
-                values.push(task.to_string().into());
-                let mut events = self.all(BEFORE_OF_TASK, &values, read)?;
+                values.push(task.into());
+                let mut events: Vec<Event> = self.all(BEFORE_OF_TASK, &values)?;
                 events.retain(|event| event_type.is_none_or(|wanted| wanted == event.event_type));
                 events.truncate(usize::try_from(limit).unwrap_or(0));
                 Ok(events)
@@ -182,33 +177,22 @@ impl Tx<'_> {
     ) -> Result<Vec<Event>, StoreError> {
         let mut values = owned_by(owner);
         values.extend([after.into(), limit.into()]);
-        self.all(AFTER, &values, read)
+        self.all(AFTER, &values)
     }
 
-    /// Forgets up to `limit` events from before that moment; tells how many. Ids begin with their
-    /// moment, so the oldest are found by id.
+    /// Deletes up to `limit` events from before that time; returns how many. Ids begin with their
+    /// time, so the oldest are found by id.
     pub fn prune_events(&mut self, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
-        let first_kept = EventId::new(before, &[0; 10]).to_string();
+        let first_kept = EventId::new(before, &[0; 10]);
         self.execute(PRUNE, &[first_kept.into(), limit.into()])
     }
 }
 
 fn one(owner: Owner, id: EventId) -> [crate::store::Value<'static>; 3] {
-    [
-        id.to_string().into(),
-        owner.account.to_string().into(),
-        owner.environment.as_str().into(),
-    ]
+    [id.into(), owner.account.into(), owner.environment.into()]
 }
 
-fn read(row: &Row<'_>) -> Result<Event, StoreError> {
-    let task: Option<String> = row.get(3)?;
-    Ok(Event {
-        id: row.parse(0, EventId::parse)?,
-        number: row.get(1)?,
-        event_type: row.parse(2, EventType::parse)?,
-        task: task.as_deref().and_then(TaskId::parse),
-        data: row.get(4)?,
-        created_at: row.get(5)?,
-    })
+/// Accounts are created with their totals, so this does not happen.
+pub(in crate::store) fn no_totals() -> StoreError {
+    StoreError::Failed("the account has no row in task_totals".into())
 }

@@ -1,23 +1,96 @@
-//! The journal and the balances that are kept beside it. Nothing here changes an entry.
+//! The ledger, and the balances that are kept beside it. No statement changes an entry.
 
 use crate::domain::{
-    AccountId, Entry, Environment, Owner, Postings, Status, Step, TaskId, TaskLedger, Timestamp,
-    WorkerId,
+    Entry, Environment, Owner, Postings, Status, Step, TaskId, TaskLedger, Timestamp, WorkerId,
 };
-use crate::store::owned_by;
-use crate::store::{Row, StoreError, Tx, Value};
+use crate::store::{StoreError, Tx, columns, owned_by};
 
-/// The columns of a whole entry, in the order in which `read` takes them.
-macro_rules! columns {
-    () => {
-        "task_id, step, account_id, environment, worker_id, processor_cents, escrow_cents, \
-         worker_cents, fees_cents, refunds_cents, recorded_at"
+columns! {
+    macro entry;
+    table ledger_entries;
+    fn entry_values<'a>(entry: &'a Entry);
+    columns {
+        task_id: entry.task,
+        step: entry.step,
+        account_id: entry.owner.account,
+        environment: entry.owner.environment,
+        worker_id: entry.worker,
+        processor_cents: entry.postings.processor_cents,
+        escrow_cents: entry.postings.escrow_cents,
+        worker_cents: entry.postings.worker_cents,
+        fees_cents: entry.postings.fees_cents,
+        refunds_cents: entry.postings.refunds_cents,
+        recorded_at: entry.recorded_at,
+    }
+    row Entry = Entry {
+        task: task_id,
+        step,
+        owner: Owner { account: account_id, environment },
+        worker: worker_id,
+        postings: Postings {
+            processor_cents,
+            escrow_cents,
+            worker_cents,
+            fees_cents,
+            refunds_cents,
+        },
+        recorded_at,
+    };
+}
+
+columns! {
+    macro task_money;
+    columns { id, account_id, environment, status, budget_cents, escrow_cents, worker_id }
+    row TaskMoney = TaskMoney {
+        id,
+        owner: Owner { account: account_id, environment },
+        status,
+        budget_cents,
+        escrow_cents,
+        worker: worker_id,
+    };
+}
+
+columns! {
+    macro developer;
+    columns { account_id, environment, processor_cents, fees_cents, refunds_cents }
+    row DeveloperBalances = DeveloperBalances {
+        owner: Owner { account: account_id, environment },
+        processor_cents,
+        fees_cents,
+        refunds_cents,
+    };
+}
+
+columns! {
+    macro worker_balance;
+    columns { worker_id, environment, balance_cents }
+    row WorkerBalance = WorkerBalance { worker: worker_id, environment, balance_cents };
+}
+
+columns! {
+    macro payout;
+    columns {
+        task = "s.task_id",
+        cents = "s.worker_cents",
+        at = "s.recorded_at",
+        last_step = "(SELECT t.step FROM ledger_entries t WHERE t.task_id = s.task_id \
+            AND t.step IN ('transfer', 'write_off') LIMIT 1)",
+    }
+    row Payout = Payout {
+        task,
+        cents,
+        at,
+        state: match last_step {
+            None => PayoutState::Pending,
+            Some(Step::WriteOff) => PayoutState::WrittenOff,
+            Some(_) => PayoutState::Paid,
+        },
     };
 }
 
 crate::store::statements! {
-    WRITE = concat!("INSERT INTO ledger_entries (", columns!(), ")
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
+    WRITE = entry!(insert);
     POST_TO_DEVELOPER = "UPDATE task_totals SET processor_cents = processor_cents + ?3,
             fees_cents = fees_cents + ?4, refunds_cents = refunds_cents + ?5
         WHERE account_id = ?1 AND environment = ?2";
@@ -25,31 +98,28 @@ crate::store::statements! {
         VALUES (?1, ?2, ?3)
         ON CONFLICT (worker_id, environment) DO UPDATE
         SET balance_cents = worker_balances.balance_cents + excluded.balance_cents";
-    OF_TASK = concat!("SELECT ", columns!(), " FROM ledger_entries WHERE task_id = ?1");
-    PAGE = concat!("SELECT ", columns!(), " FROM ledger_entries
+    OF_TASK = concat!("SELECT ", entry!(columns), " FROM ledger_entries WHERE task_id = ?1");
+    PAGE = concat!("SELECT ", entry!(columns), " FROM ledger_entries
         WHERE task_id > ?1 OR (task_id = ?1 AND step > ?2)
         ORDER BY task_id, step LIMIT ?3");
-    TASKS = "SELECT id, account_id, environment, status, budget_cents, escrow_cents, worker_id
-        FROM tasks WHERE id > ?1 ORDER BY id LIMIT ?2";
-    /// When no escrow is left, what the processor holds beyond the fees is what workers are owed.
+    TASKS = concat!("SELECT ", task_money!(columns), "
+        FROM tasks WHERE id > ?1 ORDER BY id LIMIT ?2");
+    /// When no escrow is left, workers are owed what the processor holds beyond the fees.
     OWED = "SELECT CAST(1 AS BIGINT) FROM task_totals WHERE account_id = ?1 AND environment = ?2
         AND (refunds_cents <> 0 OR processor_cents + fees_cents <> 0)";
-    DEVELOPERS = "SELECT account_id, environment, processor_cents, fees_cents, refunds_cents
+    DEVELOPERS = concat!("SELECT ", developer!(columns), "
         FROM task_totals WHERE account_id > ?1 OR (account_id = ?1 AND environment > ?2)
-        ORDER BY account_id, environment LIMIT ?3";
-    WORKERS = "SELECT worker_id, environment, balance_cents FROM worker_balances
+        ORDER BY account_id, environment LIMIT ?3");
+    WORKERS = concat!("SELECT ", worker_balance!(columns), " FROM worker_balances
         WHERE worker_id > ?1 OR (worker_id = ?1 AND environment > ?2)
-        ORDER BY worker_id, environment LIMIT ?3";
-    PAYOUTS = "SELECT s.task_id, s.worker_cents, s.recorded_at,
-            (SELECT t.step FROM ledger_entries t
-                WHERE t.task_id = s.task_id AND t.step IN ('transfer', 'write_off') LIMIT 1)
-        FROM ledger_entries s
+        ORDER BY worker_id, environment LIMIT ?3");
+    PAYOUTS = concat!("SELECT ", payout!(columns), " FROM ledger_entries s
         WHERE s.worker_id = ?1 AND s.step = 'settlement' AND s.environment = 'live'
-        ORDER BY s.recorded_at DESC LIMIT ?2";
+        ORDER BY s.recorded_at DESC LIMIT ?2");
     PAID = "SELECT CAST(COALESCE(SUM(processor_cents), 0) AS BIGINT) FROM ledger_entries
         WHERE worker_id = ?1 AND step = 'transfer' AND environment = 'live'";
-    DEVELOPER = "SELECT account_id, environment, processor_cents, fees_cents, refunds_cents
-        FROM task_totals WHERE account_id = ?1 AND environment = ?2";
+    DEVELOPER = concat!("SELECT ", developer!(columns), "
+        FROM task_totals WHERE account_id = ?1 AND environment = ?2");
     WORKER = "SELECT balance_cents FROM worker_balances WHERE worker_id = ?1 AND environment = ?2";
 }
 
@@ -62,7 +132,7 @@ pub struct Payout {
     pub state: PayoutState,
 }
 
-/// What became of it.
+/// Whether it was paid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayoutState {
     Pending,
@@ -70,7 +140,7 @@ pub enum PayoutState {
     WrittenOff,
 }
 
-/// A task as its escrow sees it.
+/// The amounts of a task.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskMoney {
     pub id: TaskId,
@@ -81,7 +151,7 @@ pub struct TaskMoney {
     pub worker: Option<WorkerId>,
 }
 
-/// The books that are kept for each developer.
+/// The ledger accounts of a developer.
 #[derive(Clone, Copy, Debug)]
 pub struct DeveloperBalances {
     pub owner: Owner,
@@ -98,45 +168,32 @@ pub struct WorkerBalance {
 }
 
 impl Tx<'_> {
-    /// Writes an entry that is no move of a task, with the balances it changes.
+    /// Writes an entry that does not belong to a move of a task, and the balances it changes.
     pub fn post(&mut self, entry: &Entry) -> Result<(), StoreError> {
         let mut values = owned_by(entry.owner);
-        values.extend(developer_books(entry.postings));
+        values.extend([
+            entry.postings.processor_cents.into(),
+            entry.postings.fees_cents.into(),
+            entry.postings.refunds_cents.into(),
+        ]);
         self.execute_one(POST_TO_DEVELOPER, &values)?;
         self.write_entry(entry)
     }
 
-    /// Writes the line of the journal and the worker's balance. The developer's books and the
-    /// task's escrow are up to the caller, who changes those rows anyway.
+    /// Writes the entry and the worker's balance. The caller updates the developer's balances and the
+    /// task's escrow, because it changes those rows anyway.
     pub(in crate::store) fn write_entry(&mut self, entry: &Entry) -> Result<(), StoreError> {
-        let postings = entry.postings;
-        let worker = entry.worker.map(|id| id.to_string());
-        if let Some(worker) = &worker {
-            let environment = entry.owner.environment.as_str().into();
-            let values = [worker.into(), environment, postings.worker_cents.into()];
-            self.defer(POST_TO_WORKER, &values)?;
+        if let Some(worker) = entry.worker {
+            let environment = entry.owner.environment.into();
+            let cents = entry.postings.worker_cents.into();
+            self.defer(POST_TO_WORKER, &[worker.into(), environment, cents])?;
         }
-        self.defer(
-            WRITE,
-            &[
-                entry.task.to_string().into(),
-                entry.step.as_str().into(),
-                entry.owner.account.to_string().into(),
-                entry.owner.environment.as_str().into(),
-                worker.into(),
-                postings.processor_cents.into(),
-                postings.escrow_cents.into(),
-                postings.worker_cents.into(),
-                postings.fees_cents.into(),
-                postings.refunds_cents.into(),
-                entry.recorded_at.into(),
-            ],
-        )
+        self.defer(WRITE, &entry_values(entry))
     }
 
-    /// Every entry of a task. Whether the caller may see it is the caller's to check.
+    /// Every entry of a task. The caller checks that it may see the task.
     pub fn ledger_of_task(&mut self, task: TaskId) -> Result<TaskLedger, StoreError> {
-        let entries = self.all(OF_TASK, &[task.to_string().into()], read)?;
+        let entries = self.all(OF_TASK, &[task.into()])?;
         Ok(TaskLedger::of(entries))
     }
 
@@ -150,7 +207,7 @@ impl Tx<'_> {
             Some((task, step)) => (task.to_string(), step.as_str()),
             None => (String::new(), ""),
         };
-        self.all(PAGE, &[task.into(), step.into(), limit.into()], read)
+        self.all(PAGE, &[task.into(), step.into(), limit.into()])
     }
 
     /// Up to `limit` tasks in the order of their ids, after the given one.
@@ -160,22 +217,12 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<TaskMoney>, StoreError> {
         let after = after.map(|id| id.to_string()).unwrap_or_default();
-        self.all(TASKS, &[after.into(), limit.into()], |row| {
-            let worker: Option<String> = row.get(6)?;
-            Ok(TaskMoney {
-                id: row.parse(0, TaskId::parse)?,
-                owner: read_owner(row, 1)?,
-                status: row.parse(3, Status::parse)?,
-                budget_cents: row.get(4)?,
-                escrow_cents: row.get(5)?,
-                worker: worker.as_deref().and_then(WorkerId::parse),
-            })
-        })
+        self.all(TASKS, &[after.into(), limit.into()])
     }
 
-    /// Whether a refund or a transfer of an owner's tasks, all of which are over, is still to be made.
+    /// Whether a refund or a transfer is still to be made. All tasks of the owner must be over.
     pub fn money_is_owed(&mut self, owner: Owner) -> Result<bool, StoreError> {
-        let owed = self.optional(OWED, &owned_by(owner), |row| row.get::<i64>(0))?;
+        let owed = self.optional::<i64>(OWED, &owned_by(owner))?;
         Ok(owed.is_some())
     }
 
@@ -189,14 +236,14 @@ impl Tx<'_> {
             None => vec!["".into(), "".into()],
         };
         values.push(limit.into());
-        self.all(DEVELOPERS, &values, read_developer)
+        self.all(DEVELOPERS, &values)
     }
 
     pub fn developer_balances(
         &mut self,
         owner: Owner,
     ) -> Result<Option<DeveloperBalances>, StoreError> {
-        self.optional(DEVELOPER, &owned_by(owner), read_developer)
+        self.optional(DEVELOPER, &owned_by(owner))
     }
 
     pub fn worker_balances_after(
@@ -209,89 +256,27 @@ impl Tx<'_> {
             None => (String::new(), ""),
         };
         let values = [worker.into(), environment.into(), limit.into()];
-        self.all(WORKERS, &values, |row| {
-            Ok(WorkerBalance {
-                worker: row.parse(0, WorkerId::parse)?,
-                environment: row.parse(1, Environment::parse)?,
-                balance_cents: row.get(2)?,
-            })
-        })
+        self.all(WORKERS, &values)
     }
 
     /// What a worker has earned, newest first.
     pub fn payouts_of(&mut self, worker: WorkerId, limit: i64) -> Result<Vec<Payout>, StoreError> {
-        self.all(PAYOUTS, &[worker.to_string().into(), limit.into()], |row| {
-            Ok(Payout {
-                task: row.parse(0, TaskId::parse)?,
-                cents: row.get(1)?,
-                at: row.get(2)?,
-                state: match row.get::<Option<String>>(3)?.as_deref() {
-                    None => PayoutState::Pending,
-                    Some("write_off") => PayoutState::WrittenOff,
-                    Some(_) => PayoutState::Paid,
-                },
-            })
-        })
+        self.all(PAYOUTS, &[worker.into(), limit.into()])
     }
 
     /// What has been transferred to a worker.
     pub fn paid_to(&mut self, worker: WorkerId) -> Result<i64, StoreError> {
-        let paid = self.optional(PAID, &[worker.to_string().into()], |row| row.get(0))?;
+        let paid = self.optional(PAID, &[worker.into()])?;
         Ok(paid.unwrap_or(0))
     }
 
-    /// What a worker has earned and not been paid yet.
+    /// What a worker has earned and has not been paid yet.
     pub fn worker_balance(
         &mut self,
         worker: WorkerId,
         environment: Environment,
     ) -> Result<i64, StoreError> {
-        let values = [worker.to_string().into(), environment.as_str().into()];
-        let balance = self.optional(WORKER, &values, |row| row.get(0))?;
+        let balance = self.optional(WORKER, &[worker.into(), environment.into()])?;
         Ok(balance.unwrap_or(0))
     }
-}
-
-/// What postings add to the books that stand in a developer's totals, in the order of the
-/// statements.
-pub(in crate::store) fn developer_books(postings: Postings) -> [Value<'static>; 3] {
-    [
-        postings.processor_cents.into(),
-        postings.fees_cents.into(),
-        postings.refunds_cents.into(),
-    ]
-}
-
-fn read(row: &Row<'_>) -> Result<Entry, StoreError> {
-    let worker: Option<String> = row.get(4)?;
-    Ok(Entry {
-        task: row.parse(0, TaskId::parse)?,
-        step: row.parse(1, Step::parse)?,
-        owner: read_owner(row, 2)?,
-        worker: worker.as_deref().and_then(WorkerId::parse),
-        postings: Postings {
-            processor_cents: row.get(5)?,
-            escrow_cents: row.get(6)?,
-            worker_cents: row.get(7)?,
-            fees_cents: row.get(8)?,
-            refunds_cents: row.get(9)?,
-        },
-        recorded_at: row.get(10)?,
-    })
-}
-
-fn read_developer(row: &Row<'_>) -> Result<DeveloperBalances, StoreError> {
-    Ok(DeveloperBalances {
-        owner: read_owner(row, 0)?,
-        processor_cents: row.get(2)?,
-        fees_cents: row.get(3)?,
-        refunds_cents: row.get(4)?,
-    })
-}
-
-fn read_owner(row: &Row<'_>, index: usize) -> Result<Owner, StoreError> {
-    Ok(Owner {
-        account: row.parse(index, AccountId::parse)?,
-        environment: row.parse(index + 1, Environment::parse)?,
-    })
 }

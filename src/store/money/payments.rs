@@ -1,72 +1,111 @@
-//! How live tasks are paid for.
+//! The payments of live tasks.
 
 use crate::domain::{
-    AccountId, ChargedMethod, Payment, PaymentFailure, PaymentIntent, PaymentStatus, ProcessorName,
-    TaskId, Timestamp,
+    ChargedMethod, Payment, PaymentFailure, PaymentIntent, PaymentStatus, ProcessorName, TaskId,
+    Timestamp,
 };
-use crate::store::{Row, StoreError, Tx};
+use crate::store::{StoreError, Tx, columns};
 
-/// The columns of a whole payment, in the order in which `read` takes them.
-macro_rules! columns {
-    () => {
-        "task_id, account_id, processor, payment_id, client_secret, amount_cents, status, \
-         method_id, method_customer, failure_code, failure_message, created_at, updated_at"
+columns! {
+    macro payment;
+    table payments;
+    fn payment_values<'a>(payment: &'a Payment);
+    columns {
+        task_id: payment.task,
+        account_id: payment.account,
+        processor: payment.processor,
+        payment_id: payment.intent.as_ref().map(|intent| &intent.id),
+        client_secret: payment.intent.as_ref().map(|intent| &intent.client_secret),
+        amount_cents: payment.amount_cents,
+        status: payment.status,
+        method_id: payment.method.as_ref().map(|method| &method.id),
+        method_customer: payment.method.as_ref().and_then(|method| method.customer.as_ref()),
+        failure_code: payment.failure.as_ref().map(|failure| &failure.code),
+        failure_message: payment.failure.as_ref().map(|failure| &failure.message),
+        created_at: payment.created_at,
+        updated_at: payment.updated_at,
+    }
+    row Payment = Payment {
+        task: task_id,
+        account: account_id,
+        processor,
+        intent: intent(payment_id, client_secret),
+        amount_cents,
+        status,
+        method: Option::map(method_id, |id| ChargedMethod { id, customer: method_customer }),
+        failure: failure(failure_code, failure_message),
+        created_at,
+        updated_at,
     };
 }
 
+columns! {
+    macro created;
+    table payments;
+    fn created_values<'a>(
+        task: TaskId,
+        processor: ProcessorName,
+        intent: &'a PaymentIntent,
+        status: PaymentStatus,
+        now: Timestamp,
+    );
+    columns {
+        processor: processor,
+        payment_id: &intent.id,
+        client_secret: &intent.client_secret,
+        status: status,
+        updated_at: now,
+    }
+    parameters { task: task }
+}
+
+columns! {
+    macro outcome;
+    table payments;
+    fn outcome_values<'a>(
+        payment: &'a Payment,
+        status: PaymentStatus,
+        failure: Option<&'a PaymentFailure>,
+        now: Timestamp,
+    );
+    columns {
+        status: status,
+        failure_code: failure.map(|failure| &failure.code),
+        failure_message: failure.map(|failure| &failure.message),
+        updated_at: now,
+    }
+    parameters { task: payment.task, from: payment.status }
+}
+
 crate::store::statements! {
-    INSERT = concat!("INSERT INTO payments (", columns!(), ")
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)");
-    OF_TASK = concat!("SELECT ", columns!(), " FROM payments WHERE task_id = ?1");
+    INSERT = payment!(insert);
+    OF_TASK = concat!("SELECT ", payment!(columns), " FROM payments WHERE task_id = ?1");
     BY_PROCESSOR = "SELECT task_id FROM payments WHERE processor = ?1 AND payment_id = ?2";
-    PAGE = concat!("SELECT ", columns!(), " FROM payments
+    PAGE = concat!("SELECT ", payment!(columns), " FROM payments
         WHERE task_id > ?1 ORDER BY task_id LIMIT ?2");
-    SET_INTENT = "UPDATE payments SET processor = ?2, payment_id = ?3, client_secret = ?4,
-            status = ?5, updated_at = ?6
-        WHERE task_id = ?1 AND payment_id IS NULL";
-    SET_STATUS = "UPDATE payments SET status = ?2, failure_code = ?3, failure_message = ?4,
-            updated_at = ?5
-        WHERE task_id = ?1 AND status = ?6";
+    SET_INTENT = concat!("UPDATE payments SET ", created!(set),
+        " WHERE task_id = ", created!(task), " AND payment_id IS NULL");
+    SET_STATUS = concat!("UPDATE payments SET ", outcome!(set),
+        " WHERE task_id = ", outcome!(task), " AND status = ", outcome!(from));
 }
 
 impl Tx<'_> {
     pub fn insert_payment(&mut self, payment: &Payment) -> Result<(), StoreError> {
-        let intent = payment.intent.as_ref();
-        let method = payment.method.as_ref();
-        let failure = payment.failure.as_ref();
-        self.defer(
-            INSERT,
-            &[
-                payment.task.to_string().into(),
-                payment.account.to_string().into(),
-                payment.processor.as_str().into(),
-                intent.map(|intent| &intent.id).into(),
-                intent.map(|intent| &intent.client_secret).into(),
-                payment.amount_cents.into(),
-                payment.status.as_str().into(),
-                method.map(|method| &method.id).into(),
-                method.and_then(|method| method.customer.as_ref()).into(),
-                failure.map(|failure| &failure.code).into(),
-                failure.map(|failure| &failure.message).into(),
-                payment.created_at.into(),
-                payment.updated_at.into(),
-            ],
-        )
+        self.defer(INSERT, &payment_values(payment))
     }
 
-    /// The payment of a task. Whether the caller may see the task is the caller's to check.
+    /// The payment of a task. The caller checks that it may see the task.
     pub fn payment(&mut self, task: TaskId) -> Result<Option<Payment>, StoreError> {
-        self.optional(OF_TASK, &[task.to_string().into()], read)
+        self.optional(OF_TASK, &[task.into()])
     }
 
-    /// Which task a payment is for, by the processor's name for it.
+    /// The task of a payment, by the processor's id for the payment.
     pub fn task_of_payment(
         &mut self,
         processor: ProcessorName,
         payment_id: &str,
     ) -> Result<Option<TaskId>, StoreError> {
-        let values = [processor.as_str().into(), payment_id.into()];
-        self.optional(BY_PROCESSOR, &values, |row| row.parse(0, TaskId::parse))
+        self.optional(BY_PROCESSOR, &[processor.into(), payment_id.into()])
     }
 
     /// Up to `limit` payments in the order of their tasks, after the given one.
@@ -76,10 +115,10 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<Payment>, StoreError> {
         let after = after.map(|id| id.to_string()).unwrap_or_default();
-        self.all(PAGE, &[after.into(), limit.into()], read)
+        self.all(PAGE, &[after.into(), limit.into()])
     }
 
-    /// Notes under which name the processor knows a payment; the first name stays.
+    /// Stores the processor's id of a payment, unless there is one already.
     pub fn set_payment_intent(
         &mut self,
         task: TaskId,
@@ -88,18 +127,11 @@ impl Tx<'_> {
         status: PaymentStatus,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let values = [
-            task.to_string().into(),
-            processor.as_str().into(),
-            (&intent.id).into(),
-            (&intent.client_secret).into(),
-            status.as_str().into(),
-            now.into(),
-        ];
+        let values = created_values(task, processor, intent, status, now);
         self.execute(SET_INTENT, &values).map(drop)
     }
 
-    /// Stores what became of a payment that is still in the status it was read in.
+    /// Stores the outcome of a payment that is still in the status it was read in.
     pub fn set_payment_status(
         &mut self,
         payment: &Payment,
@@ -107,46 +139,20 @@ impl Tx<'_> {
         failure: Option<&PaymentFailure>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.execute_one(
-            SET_STATUS,
-            &[
-                payment.task.to_string().into(),
-                status.as_str().into(),
-                failure.map(|failure| &failure.code).into(),
-                failure.map(|failure| &failure.message).into(),
-                now.into(),
-                payment.status.as_str().into(),
-            ],
-        )
+        let values = outcome_values(payment, status, failure, now);
+        self.execute_one(SET_STATUS, &values)
     }
 }
 
-fn read(row: &Row<'_>) -> Result<Payment, StoreError> {
-    let intent: (Option<String>, Option<String>) = (row.get(3)?, row.get(4)?);
-    let method: Option<String> = row.get(7)?;
-    let failure: (Option<String>, Option<String>) = (row.get(9)?, row.get(10)?);
-    Ok(Payment {
-        task: row.parse(0, TaskId::parse)?,
-        account: row.parse(1, AccountId::parse)?,
-        processor: row.parse(2, ProcessorName::parse)?,
-        intent: match intent {
-            (Some(id), Some(client_secret)) => Some(PaymentIntent { id, client_secret }),
-            _ => None,
-        },
-        amount_cents: row.get(5)?,
-        status: row.parse(6, PaymentStatus::parse)?,
-        method: match method {
-            Some(id) => Some(ChargedMethod {
-                id,
-                customer: row.get(8)?,
-            }),
-            None => None,
-        },
-        failure: match failure {
-            (Some(code), Some(message)) => Some(PaymentFailure { code, message }),
-            _ => None,
-        },
-        created_at: row.get(11)?,
-        updated_at: row.get(12)?,
-    })
+fn intent(id: Option<String>, client_secret: Option<String>) -> Option<PaymentIntent> {
+    let (id, client_secret) = id.zip(client_secret)?;
+    Some(PaymentIntent { id, client_secret })
+}
+
+pub(in crate::store) fn failure(
+    code: Option<String>,
+    message: Option<String>,
+) -> Option<PaymentFailure> {
+    let (code, message) = code.zip(message)?;
+    Some(PaymentFailure { code, message })
 }

@@ -1,10 +1,10 @@
-//! Which notices of the processor have been handled.
+//! Which events of the payment processor have been handled.
 
 use crate::domain::{ProcessorName, Timestamp};
 use crate::store::{StoreError, Tx};
 
 crate::store::statements! {
-    NOTE = "INSERT INTO processor_notices (processor, notice_id, received_at) VALUES (?1, ?2, ?3)
+    RECORD = "INSERT INTO processor_notices (processor, notice_id, received_at) VALUES (?1, ?2, ?3)
         ON CONFLICT (processor, notice_id) DO NOTHING";
     PRUNE = "DELETE FROM processor_notices WHERE (processor, notice_id) IN (
             SELECT processor, notice_id FROM processor_notices
@@ -12,18 +12,18 @@ crate::store::statements! {
 }
 
 impl Tx<'_> {
-    /// Takes note of a notice; false when it has been handled before.
+    /// Records an event; false when it has been handled before.
     pub fn record_processor_event(
         &mut self,
         processor: ProcessorName,
         id: &str,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let values = [processor.as_str().into(), id.into(), now.into()];
-        Ok(self.execute(NOTE, &values)? == 1)
+        let values = [processor.into(), id.into(), now.into()];
+        Ok(self.execute(RECORD, &values)? == 1)
     }
 
-    /// Forgets up to `limit` notices of that age or older; tells how many.
+    /// Deletes up to `limit` events of that age or older; returns how many.
     pub fn prune_processor_events(
         &mut self,
         before: Timestamp,

@@ -1,50 +1,137 @@
-//! What the embedded processor remembers. Only `payments::sandbox` uses this, as if it were a
-//! database of its own; notices are the one thing it hands over.
+//! The tables of the sandbox processor. Only `payments::sandbox` uses them, as if they were a database
+//! of its own. The rest of the program learns from it only through its events.
 
 use crate::domain::{PaymentFailure, PaymentStatus, Step, TaskId, Timestamp};
-use crate::store::{Row, StoreError, Tx};
+use crate::store::money::payments::failure;
+use crate::store::{StoreError, Tx, columns};
+
+columns! {
+    macro payment;
+    table sandbox_payments;
+    fn payment_values<'a>(payment: &'a SandboxPayment, now: Timestamp);
+    columns {
+        payment_id: &payment.id,
+        client_secret: &payment.client_secret,
+        task_id: payment.task,
+        amount_cents: payment.amount_cents,
+        refunded_cents: payment.refunded_cents,
+        transferred_cents: payment.transferred_cents,
+        status: payment.status,
+    }
+    inserted { created_at: now }
+    row SandboxPayment = SandboxPayment {
+        id: payment_id,
+        client_secret,
+        task: task_id,
+        amount_cents,
+        refunded_cents,
+        transferred_cents,
+        status,
+    };
+}
+
+columns! {
+    macro movement;
+    table sandbox_movements;
+    fn movement_values<'a>(movement: &'a SandboxMovement);
+    columns {
+        idempotency_key: &movement.idempotency_key,
+        step = "kind": movement.step,
+        task_id: movement.task,
+        payment_id: &movement.payment,
+        payout_account_id: &movement.payout_account,
+        amount_cents: movement.amount_cents,
+        created_at: movement.created_at,
+    }
+    row SandboxMovement = SandboxMovement {
+        idempotency_key,
+        step,
+        task: task_id,
+        payment: payment_id,
+        payout_account: payout_account_id,
+        amount_cents,
+        created_at,
+        untold: 0,
+    };
+}
+
+columns! {
+    macro paid;
+    columns {
+        id = "p.payment_id",
+        task = "p.task_id",
+        amount_cents = "p.amount_cents",
+        paid_at = "p.paid_at",
+        untold = "(SELECT COUNT(*) FROM sandbox_notices n WHERE n.subject = p.payment_id)",
+    }
+    row PaidPayment = PaidPayment(SandboxMovement {
+        idempotency_key: String::clone(&id),
+        step: Step::Payment,
+        task,
+        payment: id,
+        payout_account: None,
+        amount_cents,
+        created_at: paid_at,
+        untold,
+    });
+}
+
+columns! {
+    macro payout_account;
+    table sandbox_payout_accounts;
+    fn payout_account_values<'a>(account: &'a SandboxPayoutAccount, now: Timestamp);
+    columns {
+        payout_account_id: &account.id,
+        link_secret: &account.link_secret,
+        ready: account.ready,
+    }
+    inserted { created_at: now }
+    row SandboxPayoutAccount = SandboxPayoutAccount { id: payout_account_id, link_secret, ready };
+}
+
+columns! {
+    macro event;
+    table sandbox_notices;
+    fn event_values<'a>(event: &'a SandboxEvent, now: Timestamp);
+    columns {
+        notice_id: &event.id,
+        kind: &event.kind,
+        subject: &event.subject,
+        failure_code: event.failure.as_ref().map(|failure| &failure.code),
+        failure_message: event.failure.as_ref().map(|failure| &failure.message),
+    }
+    inserted { created_at: now }
+    row SandboxEvent = SandboxEvent {
+        id: notice_id,
+        kind,
+        subject,
+        failure: failure(failure_code, failure_message),
+    };
+}
 
 crate::store::statements! {
-    ADD_PAYMENT = "INSERT INTO sandbox_payments (payment_id, client_secret, task_id, amount_cents,
-            refunded_cents, transferred_cents, status, paid_at, created_at)
-        VALUES (?1, ?2, ?3, ?4, 0, 0, ?5, NULL, ?6)
-        ON CONFLICT (payment_id) DO NOTHING";
-    PAYMENT = "SELECT payment_id, client_secret, task_id, amount_cents, refunded_cents,
-            transferred_cents, status
-        FROM sandbox_payments WHERE payment_id = ?1";
+    ADD_PAYMENT = concat!(payment!(insert), " ON CONFLICT (payment_id) DO NOTHING");
+    PAYMENT = concat!("SELECT ", payment!(columns), " FROM sandbox_payments WHERE payment_id = ?1");
     SET_STATUS = "UPDATE sandbox_payments SET status = ?2, paid_at = ?3
         WHERE payment_id = ?1 AND status = ?4";
     TAKE = "UPDATE sandbox_payments SET refunded_cents = refunded_cents + ?2,
             transferred_cents = transferred_cents + ?3
         WHERE payment_id = ?1 AND refunded_cents + transferred_cents + ?2 + ?3 <= amount_cents";
-    ADD_MOVEMENT = "INSERT INTO sandbox_movements (idempotency_key, kind, task_id, payment_id,
-            payout_account_id, amount_cents, created_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-        ON CONFLICT (idempotency_key) DO NOTHING";
-    MOVEMENT = "SELECT idempotency_key, kind, task_id, payment_id, payout_account_id, amount_cents,
-            created_at, CAST(0 AS BIGINT)
-        FROM sandbox_movements WHERE idempotency_key = ?1";
-    MOVEMENTS = "SELECT idempotency_key, kind, task_id, payment_id, payout_account_id,
-            amount_cents, created_at, CAST(0 AS BIGINT)
-        FROM sandbox_movements WHERE idempotency_key > ?1 ORDER BY idempotency_key LIMIT ?2";
-    PAID = "SELECT payment_id, 'payment', task_id, payment_id, NULL, amount_cents, paid_at,
-            (SELECT COUNT(*) FROM sandbox_notices n WHERE n.subject = p.payment_id)
-        FROM sandbox_payments p WHERE payment_id > ?1 AND paid_at IS NOT NULL
-        ORDER BY payment_id LIMIT ?2";
-    ADD_PAYOUT_ACCOUNT = "INSERT INTO sandbox_payout_accounts (payout_account_id, link_secret,
-            ready, created_at)
-        VALUES (?1, ?2, 0, ?3)
-        ON CONFLICT (payout_account_id) DO NOTHING";
-    PAYOUT_ACCOUNT = "SELECT payout_account_id, link_secret, ready FROM sandbox_payout_accounts
-        WHERE payout_account_id = ?1";
+    ADD_MOVEMENT = concat!(movement!(insert), " ON CONFLICT (idempotency_key) DO NOTHING");
+    MOVEMENT = concat!("SELECT ", movement!(columns), " FROM sandbox_movements
+        WHERE idempotency_key = ?1");
+    MOVEMENTS = concat!("SELECT ", movement!(columns), " FROM sandbox_movements
+        WHERE idempotency_key > ?1 ORDER BY idempotency_key LIMIT ?2");
+    PAID = concat!("SELECT ", paid!(columns), " FROM sandbox_payments p
+        WHERE p.payment_id > ?1 AND p.paid_at IS NOT NULL ORDER BY p.payment_id LIMIT ?2");
+    ADD_PAYOUT_ACCOUNT = concat!(payout_account!(insert), "
+        ON CONFLICT (payout_account_id) DO NOTHING");
+    PAYOUT_ACCOUNT = concat!("SELECT ", payout_account!(columns), " FROM sandbox_payout_accounts
+        WHERE payout_account_id = ?1");
     SET_READY = "UPDATE sandbox_payout_accounts SET ready = 1 WHERE payout_account_id = ?1";
-    ADD_NOTICE = "INSERT INTO sandbox_notices (notice_id, kind, subject, failure_code,
-            failure_message, created_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-        ON CONFLICT (notice_id) DO NOTHING";
-    NOTICE = "SELECT notice_id, kind, subject, failure_code, failure_message FROM sandbox_notices
-        WHERE notice_id = ?1";
-    DROP_NOTICE = "DELETE FROM sandbox_notices WHERE notice_id = ?1";
+    ADD_EVENT = concat!(event!(insert), " ON CONFLICT (notice_id) DO NOTHING");
+    EVENT = concat!("SELECT ", event!(columns), " FROM sandbox_notices WHERE notice_id = ?1");
+    DROP_EVENT = "DELETE FROM sandbox_notices WHERE notice_id = ?1";
     SWITCHES = "SELECT name, milliseconds FROM sandbox_switches";
     SET_SWITCH = "INSERT INTO sandbox_switches (name, milliseconds) VALUES (?1, ?2)
         ON CONFLICT (name) DO UPDATE SET milliseconds = excluded.milliseconds";
@@ -72,9 +159,12 @@ pub struct SandboxMovement {
     pub payout_account: Option<String>,
     pub amount_cents: i64,
     pub created_at: Timestamp,
-    /// Notices of it that have not been taken yet.
+    /// How many events of it have not been fetched yet.
     pub untold: i64,
 }
+
+/// A payment that was made, as a movement.
+struct PaidPayment(SandboxMovement);
 
 #[derive(Clone, Debug)]
 pub struct SandboxPayoutAccount {
@@ -86,7 +176,7 @@ pub struct SandboxPayoutAccount {
 #[derive(Clone, Debug)]
 pub struct SandboxEvent {
     pub id: String,
-    /// A word of the sandbox's own.
+    /// The sandbox's own name of the event type.
     pub kind: String,
     /// The payment or the payout account.
     pub subject: String,
@@ -94,32 +184,24 @@ pub struct SandboxEvent {
 }
 
 impl Tx<'_> {
-    /// Stores a payment that nobody has paid yet; one of that id that is there already stays.
+    /// Stores a payment that is not paid yet, unless there is one with that id.
     pub fn add_sandbox_payment(
         &mut self,
         payment: &SandboxPayment,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let values = [
-            (&payment.id).into(),
-            (&payment.client_secret).into(),
-            payment.task.to_string().into(),
-            payment.amount_cents.into(),
-            payment.status.as_str().into(),
-            now.into(),
-        ];
-        self.defer(ADD_PAYMENT, &values)
+        self.defer(ADD_PAYMENT, &payment_values(payment, now))
     }
 
     pub fn sandbox_payment(&mut self, id: &str) -> Result<Option<SandboxPayment>, StoreError> {
-        self.optional(PAYMENT, &[id.into()], read_payment)
+        self.optional(PAYMENT, &[id.into()])
     }
 
     pub fn sandbox_payment_to_change(
         &mut self,
         id: &str,
     ) -> Result<Option<SandboxPayment>, StoreError> {
-        self.optional_locked(PAYMENT, &[id.into()], read_payment)
+        self.optional_locked(PAYMENT, &[id.into()])
     }
 
     pub fn set_sandbox_payment_status(
@@ -133,14 +215,14 @@ impl Tx<'_> {
             SET_STATUS,
             &[
                 (&payment.id).into(),
-                status.as_str().into(),
+                status.into(),
                 paid_at.into(),
-                payment.status.as_str().into(),
+                payment.status.into(),
             ],
         )
     }
 
-    /// Takes a refund or a transfer out of its payment; false when less than that is left.
+    /// Deducts a refund or a transfer from its payment; false when less than that is left.
     pub fn take_from_sandbox_payment(
         &mut self,
         movement: &SandboxMovement,
@@ -155,25 +237,14 @@ impl Tx<'_> {
     }
 
     pub fn add_sandbox_movement(&mut self, movement: &SandboxMovement) -> Result<(), StoreError> {
-        self.defer(
-            ADD_MOVEMENT,
-            &[
-                (&movement.idempotency_key).into(),
-                movement.step.as_str().into(),
-                movement.task.to_string().into(),
-                (&movement.payment).into(),
-                movement.payout_account.as_ref().into(),
-                movement.amount_cents.into(),
-                movement.created_at.into(),
-            ],
-        )
+        self.defer(ADD_MOVEMENT, &movement_values(movement))
     }
 
     pub fn sandbox_movement(
         &mut self,
         idempotency_key: &str,
     ) -> Result<Option<SandboxMovement>, StoreError> {
-        self.optional(MOVEMENT, &[idempotency_key.into()], read_movement)
+        self.optional(MOVEMENT, &[idempotency_key.into()])
     }
 
     /// Up to `limit` refunds and transfers, after the one with that key.
@@ -182,7 +253,7 @@ impl Tx<'_> {
         after: &str,
         limit: i64,
     ) -> Result<Vec<SandboxMovement>, StoreError> {
-        self.all(MOVEMENTS, &[after.into(), limit.into()], read_movement)
+        self.all(MOVEMENTS, &[after.into(), limit.into()])
     }
 
     /// Up to `limit` payments that were made, as movements, after the one with that id.
@@ -191,7 +262,8 @@ impl Tx<'_> {
         after: &str,
         limit: i64,
     ) -> Result<Vec<SandboxMovement>, StoreError> {
-        self.all(PAID, &[after.into(), limit.into()], read_movement)
+        let paid = self.all(PAID, &[after.into(), limit.into()])?;
+        Ok(paid.into_iter().map(|PaidPayment(it)| it).collect())
     }
 
     pub fn add_sandbox_payout_account(
@@ -199,25 +271,14 @@ impl Tx<'_> {
         account: &SandboxPayoutAccount,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let values = [
-            (&account.id).into(),
-            (&account.link_secret).into(),
-            now.into(),
-        ];
-        self.defer(ADD_PAYOUT_ACCOUNT, &values)
+        self.defer(ADD_PAYOUT_ACCOUNT, &payout_account_values(account, now))
     }
 
     pub fn sandbox_payout_account(
         &mut self,
         id: &str,
     ) -> Result<Option<SandboxPayoutAccount>, StoreError> {
-        self.optional(PAYOUT_ACCOUNT, &[id.into()], |row| {
-            Ok(SandboxPayoutAccount {
-                id: row.get(0)?,
-                link_secret: row.get(1)?,
-                ready: row.get::<i64>(2)? != 0,
-            })
-        })
+        self.optional(PAYOUT_ACCOUNT, &[id.into()])
     }
 
     pub fn set_sandbox_payout_account_ready(&mut self, id: &str) -> Result<(), StoreError> {
@@ -226,45 +287,23 @@ impl Tx<'_> {
 
     pub fn add_sandbox_event(
         &mut self,
-        notice: &SandboxEvent,
+        event: &SandboxEvent,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let failure = notice.failure.as_ref();
-        self.defer(
-            ADD_NOTICE,
-            &[
-                (&notice.id).into(),
-                (&notice.kind).into(),
-                (&notice.subject).into(),
-                failure.map(|failure| &failure.code).into(),
-                failure.map(|failure| &failure.message).into(),
-                now.into(),
-            ],
-        )
+        self.defer(ADD_EVENT, &event_values(event, now))
     }
 
     pub fn sandbox_event(&mut self, id: &str) -> Result<Option<SandboxEvent>, StoreError> {
-        self.optional(NOTICE, &[id.into()], |row| {
-            let failure: (Option<String>, Option<String>) = (row.get(3)?, row.get(4)?);
-            Ok(SandboxEvent {
-                id: row.get(0)?,
-                kind: row.get(1)?,
-                subject: row.get(2)?,
-                failure: match failure {
-                    (Some(code), Some(message)) => Some(PaymentFailure { code, message }),
-                    _ => None,
-                },
-            })
-        })
+        self.optional(EVENT, &[id.into()])
     }
 
     pub fn drop_sandbox_event(&mut self, id: &str) -> Result<(), StoreError> {
-        self.defer(DROP_NOTICE, &[id.into()])
+        self.defer(DROP_EVENT, &[id.into()])
     }
 
     /// The names of the switches that are set, with their milliseconds.
     pub fn sandbox_switches(&mut self) -> Result<Vec<(String, i64)>, StoreError> {
-        self.all(SWITCHES, &[], |row| Ok((row.get(0)?, row.get(1)?)))
+        self.all(SWITCHES, &[])
     }
 
     pub fn set_sandbox_switch(&mut self, name: &str, milliseconds: i64) -> Result<(), StoreError> {
@@ -274,29 +313,4 @@ impl Tx<'_> {
     pub fn clear_sandbox_switches(&mut self) -> Result<(), StoreError> {
         self.defer(CLEAR_SWITCHES, &[])
     }
-}
-
-fn read_payment(row: &Row<'_>) -> Result<SandboxPayment, StoreError> {
-    Ok(SandboxPayment {
-        id: row.get(0)?,
-        client_secret: row.get(1)?,
-        task: row.parse(2, TaskId::parse)?,
-        amount_cents: row.get(3)?,
-        refunded_cents: row.get(4)?,
-        transferred_cents: row.get(5)?,
-        status: row.parse(6, PaymentStatus::parse)?,
-    })
-}
-
-fn read_movement(row: &Row<'_>) -> Result<SandboxMovement, StoreError> {
-    Ok(SandboxMovement {
-        idempotency_key: row.get(0)?,
-        step: row.parse(1, Step::parse)?,
-        task: row.parse(2, TaskId::parse)?,
-        payment: row.get(3)?,
-        payout_account: row.get(4)?,
-        amount_cents: row.get(5)?,
-        created_at: row.get(6)?,
-        untold: row.get(7)?,
-    })
 }

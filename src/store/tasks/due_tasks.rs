@@ -1,4 +1,4 @@
-//! Live tasks to which the clock has something to do. Found by indexes that hold no task that is over.
+//! Live tasks whose deadline has passed. Partial indexes find them: no task that is over is in those.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use crate::domain::{Owner, Status, Task, TaskId, Timestamp, Windows};
 use crate::store::{StoreError, Tx};
 
 crate::store::statements! {
-    /// The lists of statuses are those of the partial indexes, word by word.
+    /// The lists of statuses are those of the partial indexes, in the same text.
     IN_STATUS = "SELECT id FROM tasks WHERE environment = 'live'
             AND status IN ('pending', 'assigned', 'in_progress', 'proof_submitted',
                 'proof_rejected', 'disputed')
@@ -24,7 +24,7 @@ crate::store::statements! {
 }
 
 impl Tx<'_> {
-    /// Some of the live tasks whose time has come, up to `limit` for each reason.
+    /// Live tasks that are due, up to `limit` for each reason.
     pub fn due_tasks(
         &mut self,
         windows: &Windows,
@@ -35,14 +35,14 @@ impl Tx<'_> {
         for status in Status::ALL {
             if let Some((window, _)) = windows.in_status(*status) {
                 let since = now.minus(window);
-                let values = [status.as_str().into(), since.into(), limit.into()];
-                found.extend(self.all(IN_STATUS, &values, |row| row.parse(0, TaskId::parse))?);
+                let values = [(*status).into(), since.into(), limit.into()];
+                found.extend(self.all::<TaskId>(IN_STATUS, &values)?);
             }
         }
         let values = [now.into(), limit.into()];
-        found.extend(self.all(OVERDUE, &values, |row| row.parse(0, TaskId::parse))?);
+        found.extend(self.all::<TaskId>(OVERDUE, &values)?);
         let values = [now.minus(windows.open).into(), limit.into()];
-        found.extend(self.all(OPEN_TOO_LONG, &values, |row| row.parse(0, TaskId::parse))?);
+        found.extend(self.all::<TaskId>(OPEN_TOO_LONG, &values)?);
         let mut seen = HashSet::new();
         found.retain(|id| seen.insert(*id));
         Ok(found)

@@ -1,17 +1,37 @@
 //! The history of tasks: every move, who made it, and why. Rows are never changed.
 
-use crate::domain::{Actor, ActorKind, HistoryEntry, Status, TaskId};
-use crate::store::{Row, StoreError, Tx};
+use crate::domain::{Actor, HistoryEntry, Status, TaskId};
+use crate::store::{StoreError, Tx, columns};
+
+columns! {
+    macro entry;
+    table task_moves;
+    fn entry_values<'a>(task: TaskId, number: i64, entry: &'a HistoryEntry);
+    columns {
+        from_status: entry.from,
+        to_status: entry.to,
+        made_by: entry.by.kind,
+        maker_id: &entry.by.id,
+        reason: &entry.reason,
+        made_at: entry.created_at,
+    }
+    inserted { task_id: task, number: number }
+    row HistoryEntry = HistoryEntry {
+        from: from_status,
+        to: to_status,
+        by: Actor { kind: made_by, id: maker_id },
+        reason,
+        created_at: made_at,
+    };
+}
 
 crate::store::statements! {
-    ADD = "INSERT INTO task_moves (task_id, number, from_status, to_status, made_by, maker_id, reason,
-            made_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    OF_TASK = "SELECT from_status, to_status, made_by, maker_id, reason, made_at FROM task_moves
-        WHERE task_id = ?1 ORDER BY number LIMIT ?2 OFFSET ?3";
-    AROUND_STATUS = "SELECT from_status, to_status, made_by, maker_id, reason, made_at
-        FROM task_moves WHERE task_id = ?1 AND (from_status = ?2 OR to_status = ?2)
-        ORDER BY number LIMIT ?3";
+    ADD = entry!(insert);
+    OF_TASK = concat!("SELECT ", entry!(columns), " FROM task_moves
+        WHERE task_id = ?1 ORDER BY number LIMIT ?2 OFFSET ?3");
+    AROUND_STATUS = concat!("SELECT ", entry!(columns), " FROM task_moves
+        WHERE task_id = ?1 AND (from_status = ?2 OR to_status = ?2)
+        ORDER BY number LIMIT ?3");
     COUNT = "SELECT COUNT(*) FROM task_moves WHERE task_id = ?1";
 }
 
@@ -20,32 +40,21 @@ impl Tx<'_> {
         &mut self,
         task: TaskId,
         number: i64,
-        made: &HistoryEntry,
+        entry: &HistoryEntry,
     ) -> Result<(), StoreError> {
-        let values = [
-            task.to_string().into(),
-            number.into(),
-            made.from.map(Status::as_str).into(),
-            made.to.as_str().into(),
-            made.by.kind.as_str().into(),
-            made.by.id.as_ref().into(),
-            made.reason.as_ref().into(),
-            made.created_at.into(),
-        ];
-        self.defer(ADD, &values)
+        self.defer(ADD, &entry_values(task, number, entry))
     }
 
-    /// A page of the moves of a task, oldest first, and how many there are. Whether the caller may
-    /// see the task is the caller's to check.
+    /// A page of the moves of a task, oldest first, and how many there are. The caller checks that
+    /// it may see the task.
     pub fn history(
         &mut self,
         task: TaskId,
         limit: i64,
         offset: i64,
     ) -> Result<(Vec<HistoryEntry>, i64), StoreError> {
-        let id = task.to_string();
-        let moves = self.all(OF_TASK, &[(&id).into(), limit.into(), offset.into()], read)?;
-        let count = self.optional(COUNT, &[(&id).into()], |row| row.get(0))?;
+        let moves = self.all(OF_TASK, &[task.into(), limit.into(), offset.into()])?;
+        let count = self.optional(COUNT, &[task.into()])?;
         Ok((moves, count.unwrap_or(0)))
     }
 
@@ -56,25 +65,6 @@ impl Tx<'_> {
         status: Status,
         limit: i64,
     ) -> Result<Vec<HistoryEntry>, StoreError> {
-        let values = [
-            task.to_string().into(),
-            status.as_str().into(),
-            limit.into(),
-        ];
-        self.all(AROUND_STATUS, &values, read)
+        self.all(AROUND_STATUS, &[task.into(), status.into(), limit.into()])
     }
-}
-
-fn read(row: &Row<'_>) -> Result<HistoryEntry, StoreError> {
-    let from: Option<String> = row.get(0)?;
-    Ok(HistoryEntry {
-        from: from.as_deref().and_then(Status::parse),
-        to: row.parse(1, Status::parse)?,
-        by: Actor {
-            kind: row.parse(2, ActorKind::parse)?,
-            id: row.get(3)?,
-        },
-        reason: row.get(4)?,
-        created_at: row.get(5)?,
-    })
 }

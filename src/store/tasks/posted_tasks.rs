@@ -1,24 +1,47 @@
-//! The live tasks that workers can take, by place.
-
-use serde_json::Value as Json;
+//! The live tasks that workers can accept, by place.
 
 use crate::domain::geo::{CellRange, Point, Square};
 use crate::domain::tasks::{Category, Skill, TaskType};
 use crate::domain::{Task, TaskId, Timestamp};
-use crate::store::{Row, StoreError, Tx, Value, words};
+use crate::store::{StoreError, Tx, Value, columns};
 
-macro_rules! columns {
-    () => {
-        "task_id, bounty, latitude, longitude, category, required_skills, payout_cents, posted_at"
+columns! {
+    macro posted;
+    table posted_tasks;
+    fn posted_values<'a>(task: &'a Task, place: Point);
+    columns {
+        task_id: task.id,
+        bounty: task.task_type == TaskType::Bounty,
+        latitude: place.latitude,
+        longitude: place.longitude,
+        category: task.category,
+        required_skills: &task.required_skills,
+        payout_cents: task.parts().payout_cents,
+        posted_at: task.status_since,
+    }
+    inserted {
+        cell: place.cell(),
+        district: Square::District.of(place),
+        region: Square::Region.of(place),
+    }
+    parameters { account: task.owner.account }
+    row PostedTask = PostedTask {
+        id: task_id,
+        bounty,
+        place: Point { latitude, longitude },
+        category,
+        required_skills,
+        payout_cents,
+        posted_at,
     };
 }
 
-/// A page of a square in one of its orders, after a place in that order.
+/// A page of the tasks of a square, ordered by a key, after a given key.
 macro_rules! in_square {
     ($square:literal, $key:literal) => {
         concat!(
             "SELECT ",
-            columns!(),
+            posted!(columns),
             " FROM posted_tasks WHERE ",
             $square,
             " = ?1 AND bounty = ?2 AND (",
@@ -31,14 +54,12 @@ macro_rules! in_square {
 }
 
 crate::store::statements! {
-    /// What is posted while its account is suspended stays hidden until the account is restored.
-    POST = "INSERT INTO posted_tasks (task_id, bounty, cell, district, region, latitude, longitude,
-            category, required_skills, payout_cents, posted_at)
-        SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11
-        FROM accounts WHERE id = ?12 AND status = 'active'
-        ON CONFLICT (task_id) DO NOTHING";
+    /// A task of a suspended account stays hidden until the account is restored.
+    POST = concat!(posted!(into), " SELECT ", posted!(placeholders), "
+        FROM accounts WHERE id = ", posted!(account), " AND status = 'active'
+        ON CONFLICT (task_id) DO NOTHING");
     WITHDRAW = "DELETE FROM posted_tasks WHERE task_id = ?1";
-    IN_CELLS = concat!("SELECT ", columns!(), " FROM posted_tasks
+    IN_CELLS = concat!("SELECT ", posted!(columns), " FROM posted_tasks
         WHERE bounty = ?1 AND cell >= ?2 AND cell <= ?3 LIMIT ?4");
     DISTRICT_BY_PAYOUT = in_square!("district", "payout_cents");
     DISTRICT_BY_AGE = in_square!("district", "posted_at");
@@ -46,7 +67,7 @@ crate::store::statements! {
     REGION_BY_AGE = in_square!("region", "posted_at");
 }
 
-/// A task that can be taken, as far as it matters for finding it.
+/// A task that can be accepted, with what is needed to find it.
 #[derive(Clone, Debug)]
 pub struct PostedTask {
     pub id: TaskId,
@@ -58,7 +79,7 @@ pub struct PostedTask {
     pub posted_at: Timestamp,
 }
 
-/// An order in which the tasks of a square are kept; the largest first.
+/// An order of the tasks of a square; the largest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PostedOrder {
     Payout,
@@ -75,32 +96,14 @@ impl PostedOrder {
 }
 
 impl Tx<'_> {
-    /// Shows a task to workers, unless its account is suspended. The totals of its owner must be held:
-    /// the status of the account does not change meanwhile.
+    /// Shows a task to workers, unless its account is suspended. The caller holds the owner's totals, so
+    /// the status of the account cannot change meanwhile.
     pub fn post_task(&mut self, task: &Task) -> Result<(), StoreError> {
-        let place = task.place();
-        let skills: Vec<_> = task.required_skills.iter().map(|s| s.as_str()).collect();
-        self.defer(
-            POST,
-            &[
-                task.id.to_string().into(),
-                i64::from(task.task_type == TaskType::Bounty).into(),
-                place.cell().into(),
-                Square::District.of(place).into(),
-                Square::Region.of(place).into(),
-                place.latitude.into(),
-                place.longitude.into(),
-                task.category.as_str().into(),
-                Json::from(skills).to_string().into(),
-                task.parts().payout_cents.into(),
-                task.status_since.into(),
-                task.owner.account.to_string().into(),
-            ],
-        )
+        self.defer(POST, &posted_values(task, task.place()))
     }
 
     pub fn withdraw_task(&mut self, task: TaskId) -> Result<(), StoreError> {
-        self.defer(WITHDRAW, &[task.to_string().into()])
+        self.defer(WITHDRAW, &[task.into()])
     }
 
     /// Up to `limit` tasks of a range of cells, in no order.
@@ -111,12 +114,12 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<PostedTask>, StoreError> {
         let values = [
-            i64::from(bounty).into(),
+            bounty.into(),
             cells.first.into(),
             cells.last.into(),
             limit.into(),
         ];
-        self.all(IN_CELLS, &values, read)
+        self.all(IN_CELLS, &values)
     }
 
     /// Up to `limit` tasks of a square in an order, after the given key and task.
@@ -136,26 +139,11 @@ impl Tx<'_> {
         };
         let values: [Value<'_>; 5] = [
             number.into(),
-            i64::from(bounty).into(),
+            bounty.into(),
             after.0.into(),
             (&after.1).into(),
             limit.into(),
         ];
-        self.all(statement, &values, read)
+        self.all(statement, &values)
     }
-}
-
-fn read(row: &Row<'_>) -> Result<PostedTask, StoreError> {
-    Ok(PostedTask {
-        id: row.parse(0, TaskId::parse)?,
-        bounty: row.get::<i64>(1)? != 0,
-        place: Point {
-            latitude: row.get(2)?,
-            longitude: row.get(3)?,
-        },
-        category: row.parse(4, Category::parse)?,
-        required_skills: row.parse(5, |text| words(text, Skill::parse))?,
-        payout_cents: row.get(6)?,
-        posted_at: row.get(7)?,
-    })
 }

@@ -3,21 +3,61 @@
 use std::time::Duration;
 
 use crate::domain::{
-    AccountId, Delivery, DeliveryStatus, DueDelivery, Environment, EventId, EventType, NewEvent,
-    Owner, TaskId, Timestamp,
+    AccountId, Delivery, DeliveryStatus, DueDelivery, EventId, EventType, NewEvent, Owner,
+    Timestamp,
 };
-use crate::store::owned_by;
-use crate::store::{Row, StoreError, Tx};
+use crate::store::{StoreError, Tx, columns, owned_by};
 
-macro_rules! columns {
-    () => {
-        "event_id, account_id, type, status, status_code, attempts, due_at, created_at, updated_at"
+columns! {
+    macro delivery;
+    columns {
+        event_id, account_id, event_type = "type", status, status_code, attempts, due_at,
+        created_at, updated_at,
+    }
+    row Delivery = Delivery {
+        event: event_id,
+        account: account_id,
+        event_type,
+        status,
+        status_code,
+        attempts,
+        due_at,
+        created_at,
+        updated_at,
     };
 }
 
+columns! {
+    macro due;
+    columns {
+        event = "d.event_id",
+        event_type = "d.type",
+        environment = "d.environment",
+        task = "d.task_id",
+        data = "e.data",
+        tries = "d.tries",
+        attempts = "d.attempts",
+    }
+    row DueDelivery = DueDelivery { event, event_type, environment, task, data, tries, attempts };
+}
+
+columns! {
+    macro recorded;
+    table deliveries;
+    fn recorded_values<'a>(recorded: &'a RecordedDelivery, now: Timestamp);
+    columns {
+        status: recorded.status,
+        due_at: recorded.due_at,
+        attempts: &recorded.attempts,
+        status_code: recorded.status_code.map(i64::from),
+        updated_at: now,
+    }
+    parameters { event: recorded.event, tries: recorded.tries }
+}
+
 crate::store::statements! {
-    /// Only where an endpoint wants it. The time at which it is due is the real one, however far the
-    /// clock of a test environment is ahead.
+    /// Only if an endpoint subscribes to the event. It is due at the real time, however far the clock
+    /// of a test environment is ahead.
     ADD = "INSERT INTO deliveries (event_id, account_id, environment, number, type, task_id, status,
             tries, due_at, attempts, status_code, created_at, updated_at)
         SELECT CAST(?1 AS TEXT), e.account_id, CAST(?3 AS TEXT), CAST(?4 AS BIGINT),
@@ -27,31 +67,31 @@ crate::store::statements! {
         FROM webhook_endpoints e JOIN accounts a ON a.id = e.account_id
         WHERE e.account_id = ?2 AND e.disabled_at IS NULL AND a.webhook_url IS NOT NULL
             AND (a.webhook_events = '[]' OR a.webhook_events LIKE ?8)";
-    DUE = "SELECT d.event_id, d.type, d.environment, d.task_id, e.data, d.tries, d.attempts
+    DUE = concat!("SELECT ", due!(columns), "
         FROM deliveries d JOIN events e ON e.id = d.event_id
-        WHERE d.account_id = ?1 AND d.due_at <= ?2 ORDER BY d.due_at, d.number LIMIT ?3";
-    RECORD = "UPDATE deliveries SET status = ?2, tries = tries + 1, due_at = ?3, attempts = ?4,
-            status_code = ?5, updated_at = ?6
-        WHERE event_id = ?1 AND status = 'pending' AND tries = ?7";
+        WHERE d.account_id = ?1 AND d.due_at <= ?2 ORDER BY d.due_at, d.number LIMIT ?3");
+    RECORD = concat!("UPDATE deliveries SET tries = tries + 1, ", recorded!(set), "
+        WHERE event_id = ", recorded!(event), " AND status = 'pending'
+            AND tries = ", recorded!(tries));
     REDELIVER = "UPDATE deliveries SET status = 'pending', tries = 0, due_at = ?2, updated_at = ?2
         WHERE event_id = ?1";
-    /// Brings the deliveries of a test environment nearer by so many milliseconds.
+    /// Makes the deliveries of a test environment due so many milliseconds earlier.
     HASTEN = "UPDATE deliveries SET due_at = due_at - ?2
         WHERE account_id = ?1 AND environment = 'test' AND due_at IS NOT NULL";
     NEXT_IN_TEST = "SELECT MIN(due_at) FROM deliveries
         WHERE account_id = ?1 AND environment = 'test' AND due_at IS NOT NULL";
-    GIVE_UP = "UPDATE deliveries SET status = 'failed', due_at = NULL WHERE event_id IN (
+    FAIL = "UPDATE deliveries SET status = 'failed', due_at = NULL WHERE event_id IN (
             SELECT event_id FROM deliveries
             WHERE account_id = ?1 AND due_at IS NOT NULL AND created_at <= ?2 LIMIT ?3)";
-    ONE = concat!("SELECT ", columns!(), " FROM deliveries
+    ONE = concat!("SELECT ", delivery!(columns), " FROM deliveries
         WHERE event_id = ?3 AND account_id = ?1 AND environment = ?2");
-    /// A filter that is left out is the empty text.
-    PAGE = concat!("SELECT ", columns!(), " FROM deliveries
+    /// An empty text means no filter.
+    PAGE = concat!("SELECT ", delivery!(columns), " FROM deliveries
         WHERE account_id = ?1 AND environment = ?2 AND (?3 = '' OR type = ?3)
         ORDER BY number DESC LIMIT ?4 OFFSET ?5");
     COUNT = "SELECT COUNT(*) FROM deliveries
         WHERE account_id = ?1 AND environment = ?2 AND (?3 = '' OR type = ?3)";
-    PAGE_BY_STATUS = concat!("SELECT ", columns!(), " FROM deliveries
+    PAGE_BY_STATUS = concat!("SELECT ", delivery!(columns), " FROM deliveries
         WHERE account_id = ?1 AND environment = ?2 AND (?3 = '' OR type = ?3) AND status = ?6
         ORDER BY number DESC LIMIT ?4 OFFSET ?5");
     COUNT_BY_STATUS = "SELECT COUNT(*) FROM deliveries
@@ -60,14 +100,14 @@ crate::store::statements! {
             SELECT event_id FROM deliveries WHERE event_id < ?1 ORDER BY event_id LIMIT ?2)";
 }
 
-/// Which deliveries.
+/// Which deliveries to list.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeliveryFilter {
     pub status: Option<DeliveryStatus>,
     pub event_type: Option<EventType>,
 }
 
-/// What became of a delivery.
+/// The outcome of an attempt at a delivery.
 #[derive(Clone, Debug)]
 pub struct RecordedDelivery {
     pub event: EventId,
@@ -75,7 +115,7 @@ pub struct RecordedDelivery {
     pub due_at: Option<Timestamp>,
     pub attempts: String,
     pub status_code: Option<u16>,
-    /// How often it had been tried before.
+    /// How often it was tried before.
     pub tries: i64,
 }
 
@@ -89,69 +129,48 @@ impl Tx<'_> {
         at: Timestamp,
     ) -> Result<(), StoreError> {
         let values = [
-            id.to_string().into(),
-            owner.account.to_string().into(),
-            owner.environment.as_str().into(),
+            id.into(),
+            owner.account.into(),
+            owner.environment.into(),
             number.into(),
-            event.event_type.as_str().into(),
-            event.task.map(|id| id.to_string()).into(),
+            event.event_type.into(),
+            event.task.into(),
             at.into(),
             format!("%\"{}\"%", event.event_type).into(),
         ];
         self.defer(ADD, &values)
     }
 
-    /// Up to `limit` deliveries of an endpoint that are due, in the order in which they are to be
-    /// made.
+    /// Up to `limit` due deliveries of an endpoint, in the order in which to make them.
     pub fn due_deliveries(
         &mut self,
         account: AccountId,
         now: Timestamp,
         limit: i64,
     ) -> Result<Vec<DueDelivery>, StoreError> {
-        let values = [account.to_string().into(), now.into(), limit.into()];
-        self.all(DUE, &values, |row| {
-            let task: Option<String> = row.get(3)?;
-            Ok(DueDelivery {
-                event: row.parse(0, EventId::parse)?,
-                event_type: row.parse(1, EventType::parse)?,
-                environment: row.parse(2, Environment::parse)?,
-                task: task.as_deref().and_then(TaskId::parse),
-                data: row.get(4)?,
-                tries: row.get(5)?,
-                attempts: row.get(6)?,
-            })
-        })
+        let values = [account.into(), now.into(), limit.into()];
+        self.all(DUE, &values)
     }
 
-    /// Notes what became of a delivery, unless something else has become of it since.
+    /// Records the outcome of an attempt, unless the delivery has changed since.
     pub fn record_delivery(
         &mut self,
         recorded: &RecordedDelivery,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let values = [
-            recorded.event.to_string().into(),
-            recorded.status.as_str().into(),
-            recorded.due_at.into(),
-            (&recorded.attempts).into(),
-            recorded.status_code.map(i64::from).into(),
-            now.into(),
-            recorded.tries.into(),
-        ];
-        self.defer(RECORD, &values)
+        self.defer(RECORD, &recorded_values(recorded, now))
     }
 
-    /// Makes a delivery due again, however it ended.
+    /// Makes a delivery due again, whatever its status.
     pub fn redeliver(
         &mut self,
         owner: Owner,
         event: EventId,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.defer(REDELIVER, &[event.to_string().into(), now.into()])?;
+        self.defer(REDELIVER, &[event.into(), now.into()])?;
         self.wake_endpoint_now(owner.account, now)?;
-        self.left.events.push(owner);
+        self.to_wake.events.push(owner);
         Ok(())
     }
 
@@ -160,13 +179,11 @@ impl Tx<'_> {
         &mut self,
         account: AccountId,
     ) -> Result<Option<Timestamp>, StoreError> {
-        let next = self.optional(NEXT_IN_TEST, &[account.to_string().into()], |row| {
-            row.get(0)
-        })?;
+        let next = self.optional(NEXT_IN_TEST, &[account.into()])?;
         Ok(next.flatten())
     }
 
-    /// Brings the deliveries of a test environment nearer.
+    /// Makes the deliveries of a test environment due earlier.
     pub fn hasten_test_deliveries(
         &mut self,
         account: AccountId,
@@ -174,21 +191,21 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let millis = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
-        self.defer(HASTEN, &[account.to_string().into(), millis.into()])?;
+        self.defer(HASTEN, &[account.into(), millis.into()])?;
         self.wake_endpoint_now(account, now)?;
-        self.left.deliveries = true;
+        self.to_wake.deliveries = true;
         Ok(())
     }
 
-    /// Gives up to `limit` deliveries up that were asked for by that moment; tells how many.
+    /// Fails up to `limit` deliveries for good that were created by that time; returns how many.
     pub fn give_up_deliveries(
         &mut self,
         account: AccountId,
         asked_by: Timestamp,
         limit: i64,
     ) -> Result<u64, StoreError> {
-        let values = [account.to_string().into(), asked_by.into(), limit.into()];
-        self.execute(GIVE_UP, &values)
+        let values = [account.into(), asked_by.into(), limit.into()];
+        self.execute(FAIL, &values)
     }
 
     pub fn delivery(
@@ -197,8 +214,8 @@ impl Tx<'_> {
         event: EventId,
     ) -> Result<Option<Delivery>, StoreError> {
         let mut values = owned_by(owner);
-        values.push(event.to_string().into());
-        self.optional(ONE, &values, read)
+        values.push(event.into());
+        self.optional(ONE, &values)
     }
 
     /// A page of an owner's deliveries, newest first, and how many there are.
@@ -216,30 +233,16 @@ impl Tx<'_> {
         let (mut count, mut page) = (COUNT, PAGE);
         if let Some(status) = filter.status {
             (count, page) = (COUNT_BY_STATUS, PAGE_BY_STATUS);
-            counted.push(status.as_str().into());
-            listed.push(status.as_str().into());
+            counted.push(status.into());
+            listed.push(status.into());
         }
-        let count = self.optional(count, &counted, |row| row.get(0))?;
-        Ok((self.all(page, &listed, read)?, count.unwrap_or(0)))
+        let count = self.optional(count, &counted)?;
+        Ok((self.all(page, &listed)?, count.unwrap_or(0)))
     }
 
-    /// Forgets up to `limit` deliveries of events from before that moment; tells how many.
+    /// Deletes up to `limit` deliveries of events from before that time; returns how many.
     pub fn prune_deliveries(&mut self, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
-        let first_kept = EventId::new(before, &[0; 10]).to_string();
+        let first_kept = EventId::new(before, &[0; 10]);
         self.execute(PRUNE, &[first_kept.into(), limit.into()])
     }
-}
-
-fn read(row: &Row<'_>) -> Result<Delivery, StoreError> {
-    Ok(Delivery {
-        event: row.parse(0, EventId::parse)?,
-        account: row.parse(1, AccountId::parse)?,
-        event_type: row.parse(2, EventType::parse)?,
-        status: row.parse(3, DeliveryStatus::parse)?,
-        status_code: row.get(4)?,
-        attempts: row.get(5)?,
-        due_at: row.get(6)?,
-        created_at: row.get(7)?,
-        updated_at: row.get(8)?,
-    })
 }

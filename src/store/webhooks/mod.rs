@@ -2,27 +2,46 @@
 
 pub(super) mod deliveries;
 
-use serde_json::Value as Json;
-
 use crate::domain::{AccountId, Environment, EventType, Owner, Timestamp};
-use crate::store::owned_by;
-use crate::store::{Row, StoreError, Tx};
+use crate::store::{StoreError, Tx, columns, owned_by};
+
+columns! {
+    macro endpoint;
+    columns {
+        account = "e.account_id",
+        url = "a.webhook_url",
+        events = "a.webhook_events",
+        secret = "e.secret",
+        old_secret = "e.old_secret",
+        old_secret_until = "e.old_secret_until",
+        failing_since = "e.failing_since",
+        disabled_at = "e.disabled_at",
+        disabled_because = "e.disabled_because",
+    }
+    row Endpoint = Endpoint {
+        account,
+        url,
+        events,
+        secret,
+        old_secret: OldSecret::from_columns(old_secret, old_secret_until),
+        failing_since,
+        disabled: Disabled::from_columns(disabled_at, disabled_because),
+    };
+}
 
 crate::store::statements! {
     SET_ACCOUNT = "UPDATE accounts SET webhook_url = ?2, webhook_events = ?3, updated_at = ?4
         WHERE id = ?1";
-    /// The secret stays over changes of the URL; what was disabled is enabled again.
-    PUT = "INSERT INTO webhook_endpoints (account_id, secret, old_secret, old_secret_until,
-            failing_since, disabled_at, disabled_because, due_at, claim, created_at, updated_at)
-        VALUES (?1, ?2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ?3, ?3)
+    /// A change of the URL keeps the secret. A disabled endpoint is enabled again.
+    PUT = "INSERT INTO webhook_endpoints (account_id, secret, created_at, updated_at)
+        VALUES (?1, ?2, ?3, ?3)
         ON CONFLICT (account_id) DO UPDATE SET failing_since = NULL, disabled_at = NULL,
             disabled_because = NULL, updated_at = excluded.updated_at
         RETURNING secret";
     REMOVE = "DELETE FROM webhook_endpoints WHERE account_id = ?1";
-    ONE = "SELECT e.account_id, a.webhook_url, a.webhook_events, e.secret, e.old_secret,
-            e.old_secret_until, e.failing_since, e.disabled_at, e.disabled_because
+    ONE = concat!("SELECT ", endpoint!(columns), "
         FROM webhook_endpoints e JOIN accounts a ON a.id = e.account_id
-        WHERE e.account_id = ?1 AND a.webhook_url IS NOT NULL";
+        WHERE e.account_id = ?1 AND a.webhook_url IS NOT NULL");
     ROTATE = "UPDATE webhook_endpoints SET old_secret = secret, old_secret_until = ?3, secret = ?2,
             updated_at = ?4
         WHERE account_id = ?1";
@@ -30,8 +49,9 @@ crate::store::statements! {
     DISABLE = "UPDATE webhook_endpoints SET disabled_at = ?2, disabled_because = ?3, due_at = NULL,
             updated_at = ?2
         WHERE account_id = ?1 AND disabled_at IS NULL";
-    /// Written by every event, wanted or not: whoever gives an endpoint back must see either this
-    /// row changed or the delivery that changed it. A test clock that is ahead does not count.
+    /// Every event writes this row, whether the endpoint subscribes to it or not: whoever releases an
+    /// endpoint must see either the changed row or the new delivery. Uses the real time, not that of a
+    /// test clock.
     WAKE = "UPDATE webhook_endpoints SET due_at =
             CASE WHEN due_at IS NULL OR due_at > t.at THEN t.at ELSE due_at END
         FROM (SELECT CAST(?3 AS BIGINT) - CASE WHEN CAST(?2 AS TEXT) = 'test' THEN test_ahead_ms
@@ -49,10 +69,10 @@ crate::store::statements! {
         ORDER BY due_at LIMIT 1";
     RELEASE = "UPDATE webhook_endpoints SET claim = NULL, due_at = ?3
         WHERE account_id = ?1 AND claim = ?2";
-    BEAT = "INSERT INTO processes (id, alive_until) VALUES (?1, ?2)
+    HEARTBEAT = "INSERT INTO processes (id, alive_until) VALUES (?1, ?2)
         ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until";
     DEAD = "SELECT id FROM processes WHERE alive_until < ?1 ORDER BY alive_until LIMIT 10";
-    FREE = "UPDATE webhook_endpoints SET claim = NULL, due_at = ?2 WHERE claim = ?1";
+    RELEASE_ALL = "UPDATE webhook_endpoints SET claim = NULL, due_at = ?2 WHERE claim = ?1";
     FORGET_PROCESS = "DELETE FROM processes WHERE id = ?1";
 }
 
@@ -62,18 +82,25 @@ pub struct Endpoint {
     pub account: AccountId,
     pub url: String,
     pub events: Vec<EventType>,
-    /// Signs; its text is for nobody but the owner.
+    /// Signs deliveries. Only the owner may see it.
     pub secret: String,
     pub old_secret: Option<OldSecret>,
     pub failing_since: Option<Timestamp>,
     pub disabled: Option<Disabled>,
 }
 
-/// Signs as well, for a while.
+/// A replaced secret, which still signs for a while.
 #[derive(Clone, Debug)]
 pub struct OldSecret {
     pub secret: String,
     pub until: Timestamp,
+}
+
+impl OldSecret {
+    fn from_columns(secret: Option<String>, until: Option<Timestamp>) -> Option<Self> {
+        let (secret, until) = secret.zip(until)?;
+        Some(Self { secret, until })
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -82,8 +109,15 @@ pub struct Disabled {
     pub because: String,
 }
 
+impl Disabled {
+    fn from_columns(at: Option<Timestamp>, because: Option<String>) -> Option<Self> {
+        let (at, because) = at.zip(because)?;
+        Some(Self { at, because })
+    }
+}
+
 impl Tx<'_> {
-    /// Sets where events go; tells the secret, which is the given one only for a new endpoint.
+    /// Sets the endpoint and returns its secret: the given one only if the endpoint is new.
     pub fn put_webhook(
         &mut self,
         account: AccountId,
@@ -92,14 +126,10 @@ impl Tx<'_> {
         new_secret: &str,
         now: Timestamp,
     ) -> Result<String, StoreError> {
-        let id = account.to_string();
-        let events: Vec<_> = events.iter().map(|event| event.as_str()).collect();
-        let events = Json::from(events).to_string();
-        let values = [(&id).into(), url.into(), events.into(), now.into()];
+        let values = [account.into(), url.into(), events.into(), now.into()];
         self.defer(SET_ACCOUNT, &values)?;
-        let values = [(&id).into(), new_secret.into(), now.into()];
-        let secret = self.optional(PUT, &values, |row| row.get(0))?;
-        secret.ok_or_else(|| StoreError::Failed("an endpoint was not stored".into()))
+        let secret = self.optional(PUT, &[account.into(), new_secret.into(), now.into()])?;
+        secret.ok_or_else(|| StoreError::Failed("the endpoint was not stored".into()))
     }
 
     /// False when there is none.
@@ -108,25 +138,24 @@ impl Tx<'_> {
         account: AccountId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let id = account.to_string();
-        let nothing = [(&id).into(), None::<&str>.into(), "[]".into(), now.into()];
-        let removed = self.execute(REMOVE, &[(&id).into()])? == 1;
+        let removed = self.execute(REMOVE, &[account.into()])? == 1;
         if removed {
+            let nothing = [account.into(), None::<&str>.into(), "[]".into(), now.into()];
             self.defer(SET_ACCOUNT, &nothing)?;
         }
         Ok(removed)
     }
 
     pub fn endpoint(&mut self, account: AccountId) -> Result<Option<Endpoint>, StoreError> {
-        self.optional(ONE, &[account.to_string().into()], read)
+        self.optional(ONE, &[account.into()])
     }
 
-    /// The endpoint, held against other writers until this transaction ends.
+    /// The endpoint, locked until this transaction ends.
     pub fn endpoint_to_change(
         &mut self,
         account: AccountId,
     ) -> Result<Option<Endpoint>, StoreError> {
-        self.optional_locked(ONE, &[account.to_string().into()], read)
+        self.optional_locked(ONE, &[account.into()])
     }
 
     pub fn rotate_webhook_secret(
@@ -136,32 +165,31 @@ impl Tx<'_> {
         old_until: Timestamp,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let id = account.to_string();
-        let values = [id.into(), secret.into(), old_until.into(), now.into()];
+        let values = [account.into(), secret.into(), old_until.into(), now.into()];
         self.execute_one(ROTATE, &values)
     }
 
-    /// Notes since when an endpoint fails, or that it does not any more.
+    /// Records since when an endpoint fails, or that it works again.
     pub fn set_failing(
         &mut self,
         account: AccountId,
         since: Option<Timestamp>,
     ) -> Result<(), StoreError> {
-        self.defer(SET_FAILING, &[account.to_string().into(), since.into()])
+        self.defer(SET_FAILING, &[account.into(), since.into()])
     }
 
-    /// False when it is disabled already, or gone.
+    /// False when it is disabled already, or deleted.
     pub fn disable_endpoint(
         &mut self,
         account: AccountId,
         because: &str,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let values = [account.to_string().into(), now.into(), because.into()];
+        let values = [account.into(), now.into(), because.into()];
         Ok(self.execute(DISABLE, &values)? == 1)
     }
 
-    /// Lets somebody look for deliveries at that moment.
+    /// Makes the endpoint due at that time.
     pub(in crate::store) fn wake_endpoint(
         &mut self,
         owner: Owner,
@@ -172,7 +200,7 @@ impl Tx<'_> {
         self.defer(WAKE, &values)
     }
 
-    /// The same at a moment of the real clock.
+    /// The same at a time of the real clock.
     pub(in crate::store) fn wake_endpoint_now(
         &mut self,
         account: AccountId,
@@ -186,115 +214,89 @@ impl Tx<'_> {
     }
 
     pub fn any_endpoint_due(&mut self, now: Timestamp) -> Result<bool, StoreError> {
-        let found = self.optional(ANY_DUE, &[now.into()], |row| row.get::<i64>(0))?;
+        let found = self.optional::<i64>(ANY_DUE, &[now.into()])?;
         Ok(found.is_some())
     }
 
-    /// Takes up to `limit` endpoints that have something to deliver and that nobody serves.
+    /// Claims up to `limit` endpoints that are due and that no process has claimed.
     pub fn claim_endpoints(
         &mut self,
         process: &str,
         now: Timestamp,
         limit: i64,
     ) -> Result<Vec<AccountId>, StoreError> {
-        let accounts = self.all_unclaimed(DUE, &[now.into(), limit.into()], |row| {
-            row.parse(0, AccountId::parse)
-        })?;
+        let accounts: Vec<AccountId> = self.all_unclaimed(DUE, &[now.into(), limit.into()])?;
         for account in &accounts {
-            self.defer(CLAIM, &[account.to_string().into(), process.into()])?;
+            self.defer(CLAIM, &[(*account).into(), process.into()])?;
         }
         Ok(accounts)
     }
 
-    /// Takes one endpoint, if it has something to deliver and nobody serves it.
+    /// Claims one endpoint, if it is due and no process has claimed it.
     pub fn claim_endpoint(
         &mut self,
         account: AccountId,
         process: &str,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let values = [account.to_string().into(), process.into(), now.into()];
+        let values = [account.into(), process.into(), now.into()];
         Ok(self.execute(CLAIM_ONE, &values)? == 1)
     }
 
-    /// Gives an endpoint back, to be looked at when its next delivery is due; unless one is due now,
-    /// or has become so this moment. True when it was given back, or was not held any more.
+    /// Releases an endpoint until its next delivery is due. False when one is due already: then the
+    /// claim stays. True when it was released, or was not claimed by this process any more.
     pub fn release_endpoint(
         &mut self,
         account: AccountId,
         process: &str,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let id = account.to_string();
-        let held = [(&id).into(), process.into()];
-        let disabled = self.optional_locked(HELD, &held, |row| row.get(0))?;
-        let Some(disabled): Option<Option<Timestamp>> = disabled else {
+        let held = [account.into(), process.into()];
+        let disabled: Option<Option<Timestamp>> = self.optional_locked(HELD, &held)?;
+        let Some(disabled) = disabled else {
             return Ok(true);
         };
         let next: Option<Timestamp> = match disabled {
             Some(_) => None,
-            None => self
-                .optional(NEXT_DUE, &[(&id).into()], |row| row.get(0))?
-                .flatten(),
+            None => self.optional(NEXT_DUE, &[account.into()])?,
         };
         if next.is_some_and(|due| due <= now) {
             return Ok(false);
         }
-        let values = [(&id).into(), process.into(), next.into()];
+        let values = [account.into(), process.into(), next.into()];
         self.defer(RELEASE, &values)?;
         Ok(true)
     }
 
-    /// Gives an endpoint back whatever there is to deliver, to be looked at at that moment.
+    /// Releases an endpoint even if deliveries are due. It is due again at that time.
     pub fn abandon_endpoint(
         &mut self,
         account: AccountId,
         process: &str,
         look_at: Option<Timestamp>,
     ) -> Result<(), StoreError> {
-        let id = account.to_string();
-        self.defer(RELEASE, &[id.into(), process.into(), look_at.into()])
+        self.defer(RELEASE, &[account.into(), process.into(), look_at.into()])
     }
 
-    /// Says that a process lives, and lets others have what the dead ones served.
+    /// Records the heartbeat of a process, and releases the endpoints of dead processes.
     pub fn beat(
         &mut self,
         process: &str,
         now: Timestamp,
         alive_until: Timestamp,
     ) -> Result<(), StoreError> {
-        let dead: Vec<String> = self.all_unclaimed(DEAD, &[now.into()], |row| row.get(0))?;
+        let dead: Vec<String> = self.all_unclaimed(DEAD, &[now.into()])?;
         for dead in dead.iter().filter(|dead| *dead != process) {
-            self.defer(FREE, &[dead.into(), now.into()])?;
+            self.defer(RELEASE_ALL, &[dead.into(), now.into()])?;
             self.defer(FORGET_PROCESS, &[dead.into()])?;
-            self.left.deliveries = true;
+            self.to_wake.deliveries = true;
         }
-        self.defer(BEAT, &[process.into(), alive_until.into()])
+        self.defer(HEARTBEAT, &[process.into(), alive_until.into()])
     }
 
-    /// A process ends, and has given back what it served.
+    /// Releases the endpoints of a process that ends.
     pub fn forget_process(&mut self, process: &str, now: Timestamp) -> Result<(), StoreError> {
-        self.defer(FREE, &[process.into(), now.into()])?;
+        self.defer(RELEASE_ALL, &[process.into(), now.into()])?;
         self.defer(FORGET_PROCESS, &[process.into()])
     }
-}
-
-fn read(row: &Row<'_>) -> Result<Endpoint, StoreError> {
-    let old: (Option<String>, Option<Timestamp>) = (row.get(4)?, row.get(5)?);
-    let disabled: (Option<Timestamp>, Option<String>) = (row.get(7)?, row.get(8)?);
-    Ok(Endpoint {
-        account: row.parse(0, AccountId::parse)?,
-        url: row.get(1)?,
-        events: row.parse(2, |text| crate::store::words(text, EventType::parse))?,
-        secret: row.get(3)?,
-        old_secret: old
-            .0
-            .zip(old.1)
-            .map(|(secret, until)| OldSecret { secret, until }),
-        failing_since: row.get(6)?,
-        disabled: disabled
-            .0
-            .zip(disabled.1)
-            .map(|(at, because)| Disabled { at, because }),
-    })
 }

@@ -2,33 +2,89 @@
 
 pub(super) mod payout_accounts;
 
-use serde_json::Value as Json;
-
-use crate::domain::geo::Point;
-use crate::domain::tasks::Skill;
 use crate::domain::{PushSubscriptionId, TaskId, Timestamp, Worker, WorkerId, WorkerStatus};
-use crate::store::{Row, StoreError, Tx, words};
+use crate::store::columns::point;
+use crate::store::{StoreError, Tx, columns};
 
-/// The columns of a whole worker, in the order in which `read` takes them.
-macro_rules! columns {
-    () => {
-        "id, email, name, phone, skills, home_latitude, home_longitude, radius_km, status, \
-         verified_at, completed_tasks, approved_attempts, reviewed_attempts, created_at, updated_at"
+columns! {
+    macro worker;
+    table workers;
+    fn worker_values<'a>(worker: &'a Worker, password_hash: &'a str);
+    columns {
+        id: worker.id,
+        email: &worker.email,
+        name: &worker.name,
+        phone: &worker.phone,
+        skills: &worker.skills,
+        home_latitude: worker.home.map(|home| home.latitude),
+        home_longitude: worker.home.map(|home| home.longitude),
+        radius_km: worker.radius_km,
+        status: worker.status,
+        verified_at: worker.verified_at,
+        completed_tasks: worker.completed_tasks,
+        approved_attempts: worker.approved_attempts,
+        reviewed_attempts: worker.reviewed_attempts,
+        created_at: worker.created_at,
+        updated_at: worker.updated_at,
+    }
+    inserted { password_hash: password_hash }
+    row Worker = Worker {
+        id,
+        email,
+        name,
+        phone,
+        skills,
+        home: point(home_latitude, home_longitude),
+        radius_km,
+        status,
+        verified_at,
+        completed_tasks,
+        approved_attempts,
+        reviewed_attempts,
+        created_at,
+        updated_at,
     };
 }
 
+columns! {
+    macro edited;
+    table workers;
+    fn edited_values<'a>(worker: &'a Worker);
+    columns {
+        name: &worker.name,
+        phone: &worker.phone,
+        skills: &worker.skills,
+        home_latitude: worker.home.map(|home| home.latitude),
+        home_longitude: worker.home.map(|home| home.longitude),
+        radius_km: worker.radius_km,
+        updated_at: worker.updated_at,
+    }
+    parameters { id: worker.id }
+}
+
+columns! {
+    macro subscription;
+    table push_subscriptions;
+    fn subscription_values<'a>(subscription: &'a PushSubscription, now: Timestamp);
+    columns {
+        id: subscription.id,
+        worker_id: subscription.worker,
+        endpoint: &subscription.endpoint,
+        p256dh: &subscription.p256dh,
+        auth: &subscription.auth,
+    }
+    inserted { created_at: now }
+    row PushSubscription = PushSubscription { id, worker: worker_id, endpoint, p256dh, auth };
+}
+
 crate::store::statements! {
-    INSERT = concat!("INSERT INTO workers (", columns!(), ", password_hash)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
-        ON CONFLICT (email) DO NOTHING");
-    BY_ID = concat!("SELECT ", columns!(), " FROM workers WHERE id = ?1");
-    BY_EMAIL = concat!("SELECT ", columns!(), ", password_hash FROM workers WHERE email = ?1");
-    PAGE = concat!("SELECT ", columns!(), " FROM workers WHERE id > ?1 ORDER BY id LIMIT ?2");
-    BEFORE = concat!("SELECT ", columns!(), " FROM workers
+    INSERT = concat!(worker!(insert), " ON CONFLICT (email) DO NOTHING");
+    BY_ID = concat!("SELECT ", worker!(columns), " FROM workers WHERE id = ?1");
+    BY_EMAIL = concat!("SELECT ", worker!(columns), ", password_hash FROM workers WHERE email = ?1");
+    PAGE = concat!("SELECT ", worker!(columns), " FROM workers WHERE id > ?1 ORDER BY id LIMIT ?2");
+    BEFORE = concat!("SELECT ", worker!(columns), " FROM workers
         WHERE id < ?1 AND (?2 = '' OR status = ?2) ORDER BY id DESC LIMIT ?3");
-    EDIT = "UPDATE workers SET name = ?2, phone = ?3, skills = ?4, home_latitude = ?5,
-            home_longitude = ?6, radius_km = ?7, updated_at = ?8
-        WHERE id = ?1";
+    EDIT = concat!("UPDATE workers SET ", edited!(set), " WHERE id = ", edited!(id));
     SET_STATUS = "UPDATE workers SET status = ?2, verified_at = ?3, updated_at = ?4
         WHERE id = ?1 AND status = ?5";
     COUNT_REVIEW = "UPDATE workers SET completed_tasks = completed_tasks + ?2,
@@ -42,33 +98,32 @@ crate::store::statements! {
             AND environment = 'live' ORDER BY id";
     ADD_TOKEN = "INSERT INTO worker_tokens (token_hash, worker_id, created_at, expires_at)
         VALUES (?1, ?2, ?3, ?4)";
-    HOLDER = concat!("SELECT ", columns!(), " FROM workers WHERE id =
+    HOLDER = concat!("SELECT ", worker!(columns), " FROM workers WHERE id =
         (SELECT worker_id FROM worker_tokens WHERE token_hash = ?1 AND expires_at > ?2)");
     REVOKE_TOKEN = "DELETE FROM worker_tokens WHERE token_hash = ?1";
     PRUNE_TOKENS = "DELETE FROM worker_tokens WHERE token_hash IN (
             SELECT token_hash FROM worker_tokens WHERE expires_at <= ?1
             ORDER BY expires_at LIMIT ?2)";
-    SUBSCRIBE = "INSERT INTO push_subscriptions (id, worker_id, endpoint, p256dh, auth, created_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    SUBSCRIBE = concat!(subscription!(insert), "
         ON CONFLICT (worker_id, endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth
-        RETURNING id";
-    SUBSCRIPTIONS = "SELECT id, worker_id, endpoint, p256dh, auth FROM push_subscriptions
-        WHERE worker_id = ?1 ORDER BY id DESC LIMIT ?2";
-    SUBSCRIPTION = "SELECT id, worker_id, endpoint, p256dh, auth FROM push_subscriptions
-        WHERE id = ?1";
+        RETURNING id");
+    SUBSCRIPTIONS = concat!("SELECT ", subscription!(columns), " FROM push_subscriptions
+        WHERE worker_id = ?1 ORDER BY id DESC LIMIT ?2");
+    SUBSCRIPTION = concat!("SELECT ", subscription!(columns), " FROM push_subscriptions
+        WHERE id = ?1");
     DROP_SUBSCRIPTION = "DELETE FROM push_subscriptions WHERE id = ?1";
-    /// Within a band of latitudes; the rest is for the caller to judge.
-    IN_BAND = concat!("SELECT ", columns!(), " FROM workers
+    /// Within a band of latitudes. The caller checks the distance.
+    IN_BAND = concat!("SELECT ", worker!(columns), " FROM workers
         WHERE home_latitude >= ?1 AND home_latitude <= ?2 AND status = 'verified'
             AND (home_latitude > ?1 OR id > ?3)
         ORDER BY home_latitude, id LIMIT ?4");
     UNSUBSCRIBE = "DELETE FROM push_subscriptions WHERE worker_id = ?1 AND endpoint = ?2";
 }
 
-/// How many browsers of one worker are told.
+/// How many browsers of one worker get notifications.
 const MAX_SUBSCRIPTIONS: i64 = 20;
 
-/// Where a worker's browser takes notices.
+/// Where a worker's browser receives notifications.
 #[derive(Clone, Debug)]
 pub struct PushSubscription {
     pub id: PushSubscriptionId,
@@ -78,7 +133,7 @@ pub struct PushSubscription {
     pub auth: String,
 }
 
-/// Which workers are asked for.
+/// Which workers to list.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerFilter {
     pub status: Option<WorkerStatus>,
@@ -92,45 +147,22 @@ impl Tx<'_> {
         worker: &Worker,
         password_hash: &str,
     ) -> Result<bool, StoreError> {
-        let home = worker.home;
-        let inserted = self.execute(
-            INSERT,
-            &[
-                worker.id.to_string().into(),
-                (&worker.email).into(),
-                (&worker.name).into(),
-                worker.phone.as_ref().into(),
-                skills_json(&worker.skills).into(),
-                home.map(|home| home.latitude).into(),
-                home.map(|home| home.longitude).into(),
-                worker.radius_km.into(),
-                worker.status.as_str().into(),
-                worker.verified_at.into(),
-                worker.completed_tasks.into(),
-                worker.approved_attempts.into(),
-                worker.reviewed_attempts.into(),
-                worker.created_at.into(),
-                worker.updated_at.into(),
-                password_hash.into(),
-            ],
-        )?;
+        let inserted = self.execute(INSERT, &worker_values(worker, password_hash))?;
         Ok(inserted == 1)
     }
 
     pub fn worker(&mut self, id: WorkerId) -> Result<Option<Worker>, StoreError> {
-        self.optional(BY_ID, &[id.to_string().into()], read)
+        self.optional(BY_ID, &[id.into()])
     }
 
-    /// The worker, held against other writers until this transaction ends.
+    /// The worker, locked until this transaction ends.
     pub fn worker_to_change(&mut self, id: WorkerId) -> Result<Option<Worker>, StoreError> {
-        self.optional_locked(BY_ID, &[id.to_string().into()], read)
+        self.optional_locked(BY_ID, &[id.into()])
     }
 
     /// A worker with the hash of the password.
     pub fn worker_by_email(&mut self, email: &str) -> Result<Option<(Worker, String)>, StoreError> {
-        self.optional(BY_EMAIL, &[email.into()], |row| {
-            Ok((read(row)?, row.get(15)?))
-        })
+        self.optional(BY_EMAIL, &[email.into()])
     }
 
     /// Up to `limit` workers in the order they signed up, after the given one.
@@ -140,7 +172,7 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<Worker>, StoreError> {
         let after = after.map(|id| id.to_string()).unwrap_or_default();
-        self.all(PAGE, &[after.into(), limit.into()], read)
+        self.all(PAGE, &[after.into(), limit.into()])
     }
 
     /// Up to `limit` workers, newest first, before the given one.
@@ -160,27 +192,14 @@ impl Tx<'_> {
         }
         let status = filter.status.map_or("", WorkerStatus::as_str);
         let before = crate::store::before(before);
-        self.all(BEFORE, &[before.into(), status.into(), limit.into()], read)
+        self.all(BEFORE, &[before.into(), status.into(), limit.into()])
     }
 
     pub fn edit_worker(&mut self, worker: &Worker) -> Result<(), StoreError> {
-        let home = worker.home;
-        self.execute_one(
-            EDIT,
-            &[
-                worker.id.to_string().into(),
-                (&worker.name).into(),
-                worker.phone.as_ref().into(),
-                skills_json(&worker.skills).into(),
-                home.map(|home| home.latitude).into(),
-                home.map(|home| home.longitude).into(),
-                worker.radius_km.into(),
-                worker.updated_at.into(),
-            ],
-        )
+        self.execute_one(EDIT, &edited_values(worker))
     }
 
-    /// Stores the status of a worker that was in another one.
+    /// Stores the new status of a worker, who must still be in the old one.
     pub fn set_worker_status(
         &mut self,
         worker: &Worker,
@@ -189,37 +208,29 @@ impl Tx<'_> {
         self.execute_one(
             SET_STATUS,
             &[
-                worker.id.to_string().into(),
-                worker.status.as_str().into(),
+                worker.id.into(),
+                worker.status.into(),
                 worker.verified_at.into(),
                 worker.updated_at.into(),
-                from.as_str().into(),
+                from.into(),
             ],
         )
     }
 
-    /// Counts a review of a worker's attempt. Simulated workers have no row, and need none.
+    /// Counts a review of a worker's attempt. Simulated workers have no row.
     pub fn count_review(&mut self, worker: WorkerId, approved: bool) -> Result<(), StoreError> {
-        let one = i64::from(approved);
-        let values = [
-            worker.to_string().into(),
-            one.into(),
-            one.into(),
-            1i64.into(),
-        ];
+        let values = [worker.into(), approved.into(), approved.into(), 1i64.into()];
         self.defer(COUNT_REVIEW, &values)
     }
 
     pub fn count_open_tasks(&mut self, worker: WorkerId) -> Result<i64, StoreError> {
-        let count = self.optional(OPEN_TASKS, &[worker.to_string().into()], |row| row.get(0))?;
+        let count = self.optional(OPEN_TASKS, &[worker.into()])?;
         Ok(count.unwrap_or(0))
     }
 
-    /// The live tasks that a worker has to go on with, in the order in which they are held.
+    /// The live tasks that a worker has to work on, in the order in which they are locked.
     pub fn tasks_in_hand(&mut self, worker: WorkerId) -> Result<Vec<TaskId>, StoreError> {
-        self.all(IN_HAND, &[worker.to_string().into()], |row| {
-            row.parse(0, TaskId::parse)
-        })
+        self.all(IN_HAND, &[worker.into()])
     }
 
     pub fn add_worker_token(
@@ -229,67 +240,61 @@ impl Tx<'_> {
         now: Timestamp,
         expires_at: Timestamp,
     ) -> Result<(), StoreError> {
-        let worker = worker.to_string().into();
-        let values = [token_hash.into(), worker, now.into(), expires_at.into()];
+        let values = [
+            token_hash.into(),
+            worker.into(),
+            now.into(),
+            expires_at.into(),
+        ];
         self.defer(ADD_TOKEN, &values)
     }
 
-    /// Who holds a token that is good.
+    /// The worker of a valid token.
     pub fn token_holder(
         &mut self,
         token_hash: &str,
         now: Timestamp,
     ) -> Result<Option<Worker>, StoreError> {
-        self.optional(HOLDER, &[token_hash.into(), now.into()], read)
+        self.optional(HOLDER, &[token_hash.into(), now.into()])
     }
 
     pub fn revoke_worker_token(&mut self, token_hash: &str) -> Result<(), StoreError> {
         self.defer(REVOKE_TOKEN, &[token_hash.into()])
     }
 
-    /// Forgets up to `limit` tokens whose time is over; tells how many.
+    /// Deletes up to `limit` expired tokens; returns how many.
     pub fn prune_worker_tokens(&mut self, now: Timestamp, limit: i64) -> Result<u64, StoreError> {
         self.execute(PRUNE_TOKENS, &[now.into(), limit.into()])
     }
 
-    /// Stores a subscription, or its new keys; tells under which id.
+    /// Stores a subscription, or its new keys. Returns its id.
     pub fn subscribe(
         &mut self,
         subscription: &PushSubscription,
         now: Timestamp,
     ) -> Result<PushSubscriptionId, StoreError> {
-        let values = [
-            subscription.id.to_string().into(),
-            subscription.worker.to_string().into(),
-            (&subscription.endpoint).into(),
-            (&subscription.p256dh).into(),
-            (&subscription.auth).into(),
-            now.into(),
-        ];
-        let id = self.optional(SUBSCRIBE, &values, |row| {
-            row.parse(0, PushSubscriptionId::parse)
-        })?;
+        let id = self.optional(SUBSCRIBE, &subscription_values(subscription, now))?;
         Ok(id.unwrap_or(subscription.id))
     }
 
-    /// The newest subscriptions of a worker; nobody reads in more browsers than that.
+    /// The newest subscriptions of a worker, up to `MAX_SUBSCRIPTIONS`.
     pub fn push_subscriptions(
         &mut self,
         worker: WorkerId,
     ) -> Result<Vec<PushSubscription>, StoreError> {
-        let values = [worker.to_string().into(), MAX_SUBSCRIPTIONS.into()];
-        self.all(SUBSCRIPTIONS, &values, read_subscription)
+        let values = [worker.into(), MAX_SUBSCRIPTIONS.into()];
+        self.all(SUBSCRIPTIONS, &values)
     }
 
     pub fn push_subscription(
         &mut self,
         id: PushSubscriptionId,
     ) -> Result<Option<PushSubscription>, StoreError> {
-        self.optional(SUBSCRIPTION, &[id.to_string().into()], read_subscription)
+        self.optional(SUBSCRIPTION, &[id.into()])
     }
 
     pub fn drop_push_subscription(&mut self, id: PushSubscriptionId) -> Result<(), StoreError> {
-        self.defer(DROP_SUBSCRIPTION, &[id.to_string().into()])
+        self.defer(DROP_SUBSCRIPTION, &[id.into()])
     }
 
     /// Up to `limit` verified workers who live between two latitudes, from south to north, after the
@@ -302,52 +307,11 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<Worker>, StoreError> {
         let values = [south.into(), north.into(), after.into(), limit.into()];
-        self.all(IN_BAND, &values, read)
+        self.all(IN_BAND, &values)
     }
 
     pub fn unsubscribe(&mut self, worker: WorkerId, endpoint: &str) -> Result<bool, StoreError> {
-        let values = [worker.to_string().into(), endpoint.into()];
+        let values = [worker.into(), endpoint.into()];
         Ok(self.execute(UNSUBSCRIBE, &values)? == 1)
     }
-}
-
-fn read_subscription(row: &Row<'_>) -> Result<PushSubscription, StoreError> {
-    Ok(PushSubscription {
-        id: row.parse(0, PushSubscriptionId::parse)?,
-        worker: row.parse(1, WorkerId::parse)?,
-        endpoint: row.get(2)?,
-        p256dh: row.get(3)?,
-        auth: row.get(4)?,
-    })
-}
-
-fn skills_json(skills: &[Skill]) -> String {
-    let skills: Vec<_> = skills.iter().map(|skill| skill.as_str()).collect();
-    Json::from(skills).to_string()
-}
-
-fn read(row: &Row<'_>) -> Result<Worker, StoreError> {
-    let home: (Option<f64>, Option<f64>) = (row.get(5)?, row.get(6)?);
-    Ok(Worker {
-        id: row.parse(0, WorkerId::parse)?,
-        email: row.get(1)?,
-        name: row.get(2)?,
-        phone: row.get(3)?,
-        skills: row.parse(4, |text| words(text, Skill::parse))?,
-        home: match home {
-            (Some(latitude), Some(longitude)) => Some(Point {
-                latitude,
-                longitude,
-            }),
-            _ => None,
-        },
-        radius_km: row.get(7)?,
-        status: row.parse(8, WorkerStatus::parse)?,
-        verified_at: row.get(9)?,
-        completed_tasks: row.get(10)?,
-        approved_attempts: row.get(11)?,
-        reviewed_attempts: row.get(12)?,
-        created_at: row.get(13)?,
-        updated_at: row.get(14)?,
-    })
 }

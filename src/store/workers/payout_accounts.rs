@@ -1,36 +1,45 @@
-//! Where workers are paid.
+//! The payout accounts of workers.
 
 use crate::domain::{PayoutAccount, PayoutStatus, ProcessorName, Timestamp, WorkerId};
-use crate::store::{Row, StoreError, Tx};
+use crate::store::{StoreError, Tx, columns};
+
+columns! {
+    macro payout_account;
+    table payout_accounts;
+    fn account_values<'a>(account: &'a PayoutAccount, now: Timestamp);
+    columns {
+        worker_id: account.worker,
+        processor: account.processor,
+        payout_account_id: &account.id,
+        status: account.status,
+    }
+    inserted { created_at: now, updated_at: now }
+    row PayoutAccount = PayoutAccount {
+        worker: worker_id,
+        processor,
+        id: payout_account_id,
+        status,
+    };
+}
 
 crate::store::statements! {
-    PUT = "INSERT INTO payout_accounts (worker_id, processor, payout_account_id, status,
-            created_at, updated_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?5)
-        ON CONFLICT (worker_id, processor) DO NOTHING";
-    OF_WORKER = "SELECT worker_id, processor, payout_account_id, status FROM payout_accounts
-        WHERE worker_id = ?1 AND processor = ?2";
-    BY_PROCESSOR = "SELECT worker_id, processor, payout_account_id, status FROM payout_accounts
-        WHERE processor = ?1 AND payout_account_id = ?2";
+    PUT = concat!(payout_account!(insert), " ON CONFLICT (worker_id, processor) DO NOTHING");
+    OF_WORKER = concat!("SELECT ", payout_account!(columns), " FROM payout_accounts
+        WHERE worker_id = ?1 AND processor = ?2");
+    BY_PROCESSOR = concat!("SELECT ", payout_account!(columns), " FROM payout_accounts
+        WHERE processor = ?1 AND payout_account_id = ?2");
     SET_STATUS = "UPDATE payout_accounts SET status = ?3, updated_at = ?4
         WHERE worker_id = ?1 AND processor = ?2";
 }
 
 impl Tx<'_> {
-    /// Stores a worker's account with a processor; one that is there already stays.
+    /// Stores a worker's account with a processor, unless there is one already.
     pub fn add_payout_account(
         &mut self,
         account: &PayoutAccount,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let values = [
-            account.worker.to_string().into(),
-            account.processor.as_str().into(),
-            (&account.id).into(),
-            account.status.as_str().into(),
-            now.into(),
-        ];
-        self.defer(PUT, &values)
+        self.defer(PUT, &account_values(account, now))
     }
 
     pub fn payout_account(
@@ -38,8 +47,8 @@ impl Tx<'_> {
         worker: WorkerId,
         processor: ProcessorName,
     ) -> Result<Option<PayoutAccount>, StoreError> {
-        let values = [worker.to_string().into(), processor.as_str().into()];
-        self.optional(OF_WORKER, &values, read)
+        let values = [worker.into(), processor.into()];
+        self.optional(OF_WORKER, &values)
     }
 
     pub fn payout_account_by_id(
@@ -47,7 +56,7 @@ impl Tx<'_> {
         processor: ProcessorName,
         id: &str,
     ) -> Result<Option<PayoutAccount>, StoreError> {
-        self.optional(BY_PROCESSOR, &[processor.as_str().into(), id.into()], read)
+        self.optional(BY_PROCESSOR, &[processor.into(), id.into()])
     }
 
     pub fn set_payout_status(
@@ -59,20 +68,11 @@ impl Tx<'_> {
         self.execute_one(
             SET_STATUS,
             &[
-                account.worker.to_string().into(),
-                account.processor.as_str().into(),
-                status.as_str().into(),
+                account.worker.into(),
+                account.processor.into(),
+                status.into(),
                 now.into(),
             ],
         )
     }
-}
-
-fn read(row: &Row<'_>) -> Result<PayoutAccount, StoreError> {
-    Ok(PayoutAccount {
-        worker: row.parse(0, WorkerId::parse)?,
-        processor: row.parse(1, ProcessorName::parse)?,
-        id: row.get(2)?,
-        status: row.parse(3, PayoutStatus::parse)?,
-    })
 }

@@ -54,7 +54,7 @@ fn a_damaged_database_gives_no_backup() {
     let shelf = shelf();
     let error = backup(&database, &shelf.path().join("backup.db")).fail();
     assert!(
-        error.contains("malformed") || error.contains("not sound"),
+        error.contains("malformed") || error.contains("damaged"),
         "{error}"
     );
     assert_eq!(names(shelf.path()), [""; 0]);
@@ -90,7 +90,7 @@ fn a_database_is_never_replaced_by_a_restore() {
     std::fs::rename(used.file(), &away).unwrap();
     let error = restore(&file, &used).fail();
     assert!(
-        error.contains("legwork.db-wal: is of a database"),
+        error.contains("legwork.db-wal: belongs to a database"),
         "{error}"
     );
     assert!(!used.file().exists());
@@ -127,11 +127,11 @@ fn what_is_no_sound_backup_is_refused() {
     refuses(&bad, "No such file");
     refuses(shelf.path(), "Is a directory");
     for (content, expected) in [
-        (&b""[..], "no database of legwork"),
-        (b"x", "no database of legwork"),
+        (&b""[..], "not a database of legwork"),
+        (b"x", "not a database of legwork"),
         (&[0; 100_000], "not a database"),
         (&[0xA5; 100_000], "not a database"),
-        (&bytes[..50], "is no backup that can be used"),
+        (&bytes[..50], "is not a usable backup"),
         (&bytes[..512], "damaged"),
         (&bytes[..bytes.len() / 2], "damaged"),
         (&bytes[..bytes.len() - 4_096], "damaged"),
@@ -144,7 +144,7 @@ fn what_is_no_sound_backup_is_refused() {
     for page in (1..bytes.len() / 4_096).step_by(9) {
         std::fs::copy(&good, &bad).unwrap();
         spoil(&bad, page as u64 * 4_096);
-        refuses(&bad, "is no backup that can be used");
+        refuses(&bad, "is not a usable backup");
     }
     assert_eq!(std::fs::read(&good).unwrap(), bytes);
 }
@@ -155,19 +155,19 @@ fn a_database_of_another_kind_is_refused() {
     let good = shelf.path().join("good.db");
     backup(&filled(10), &good).succeed();
     for (index, (change, expected)) in [
-        ("DROP TABLE migrations", "no database of legwork"),
-        ("DELETE FROM migrations", "no database of legwork"),
+        ("DROP TABLE migrations", "not a database of legwork"),
+        ("DELETE FROM migrations", "not a database of legwork"),
         (
             "INSERT INTO migrations VALUES (999, 'future', 'x')",
             "newer legwork (step 999 \"future\"",
         ),
         (
             "UPDATE migrations SET fingerprint = 'x' WHERE version = 2",
-            "is not the one this legwork knows",
+            "differs from the one this legwork knows",
         ),
         (
             "PRAGMA foreign_keys = OFF; DELETE FROM accounts",
-            "refer to rows that are not there",
+            "refer to rows that do not exist",
         ),
     ]
     .into_iter()
@@ -189,7 +189,7 @@ fn a_database_in_use_is_no_backup() {
     let database = Database::create(Engine::Sqlite);
     let error = restore(&used.file(), &database).fail();
     assert!(
-        error.contains("legwork.db-wal: belongs to a database in use"),
+        error.contains("legwork.db-wal: belongs to a database that is in use"),
         "{error}"
     );
     assert_eq!(names(database.folder.path()), [""; 0]);

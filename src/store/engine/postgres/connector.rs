@@ -1,4 +1,4 @@
-//! How to reach PostgreSQL: the URL, and TLS where the URL asks for it.
+//! Connects to PostgreSQL, with TLS if the URL asks for it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,7 +22,7 @@ impl Connector {
     /// `sslmode=require`, `verify-ca` and `verify-full` all encrypt and verify the server's
     /// certificate and name; `sslrootcert=FILE` adds a CA to those of the system.
     pub fn new(url: &str) -> Result<Self, StoreError> {
-        let (url, wishes) = tls_wishes(url)?;
+        let (url, options) = tls_options(url)?;
         let mut config: Config = url.parse().map_err(|e| {
             StoreError::Incompatible(format!("not a PostgreSQL URL: {}", describe(&e)))
         })?;
@@ -30,9 +30,9 @@ impl Connector {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
         config.application_name("legwork");
-        let tls = wishes
+        let tls = options
             .encrypt
-            .then(|| encryption(wishes.ca_file.as_deref()))
+            .then(|| encryption(options.ca_file.as_deref()))
             .transpose()?;
         config.ssl_mode(match tls {
             Some(_) => tokio_postgres::config::SslMode::Require,
@@ -41,7 +41,7 @@ impl Connector {
         Ok(Self { config, tls })
     }
 
-    /// Connects on the current runtime, which from then on drives the connection.
+    /// Connects on the current runtime, which drives the connection from then on.
     pub async fn connect(&self) -> Result<Client, StoreError> {
         let unavailable = |e: tokio_postgres::Error| StoreError::Unavailable(describe(&e));
         let attempt = async {
@@ -65,33 +65,37 @@ impl Connector {
         };
         tokio::time::timeout(CONNECT_TIMEOUT * 2, attempt)
             .await
-            .unwrap_or_else(|_| Err(StoreError::Unavailable("PostgreSQL did not answer".into())))
+            .unwrap_or_else(|_| {
+                Err(StoreError::Unavailable(
+                    "PostgreSQL did not answer in time".into(),
+                ))
+            })
     }
 }
 
 #[derive(Default, Debug, PartialEq)]
-struct TlsWishes {
+struct TlsOptions {
     encrypt: bool,
     ca_file: Option<String>,
 }
 
 /// Takes the TLS parameters out of the URL; the driver knows only some of them.
-fn tls_wishes(url: &str) -> Result<(String, TlsWishes), StoreError> {
+fn tls_options(url: &str) -> Result<(String, TlsOptions), StoreError> {
     let Some((base, query)) = url.split_once('?') else {
-        return Ok((url.to_owned(), TlsWishes::default()));
+        return Ok((url.to_owned(), TlsOptions::default()));
     };
-    let mut wishes = TlsWishes::default();
+    let mut options = TlsOptions::default();
     let mut rest = Vec::new();
     for pair in query.split('&') {
         match pair.split_once('=') {
-            Some(("sslmode", "disable" | "allow" | "prefer")) => wishes.encrypt = false,
-            Some(("sslmode", "require" | "verify-ca" | "verify-full")) => wishes.encrypt = true,
+            Some(("sslmode", "disable" | "allow" | "prefer")) => options.encrypt = false,
+            Some(("sslmode", "require" | "verify-ca" | "verify-full")) => options.encrypt = true,
             Some(("sslmode", other)) => {
-                // A slip of the pen must not mean a connection in the clear.
-                let unknown = format!("sslmode={other} is not known");
+                // A typing error must not lead to an unencrypted connection.
+                let unknown = format!("sslmode={other} is unknown");
                 return Err(StoreError::Incompatible(unknown));
             }
-            Some(("sslrootcert", file)) => wishes.ca_file = Some(percent_decoded(file)),
+            Some(("sslrootcert", file)) => options.ca_file = Some(percent_decoded(file)),
             _ => rest.push(pair),
         }
     }
@@ -100,7 +104,7 @@ fn tls_wishes(url: &str) -> Result<(String, TlsWishes), StoreError> {
     } else {
         format!("{base}?{}", rest.join("&"))
     };
-    Ok((url, wishes))
+    Ok((url, options))
 }
 
 fn percent_decoded(text: &str) -> String {
@@ -122,21 +126,21 @@ mod tests {
 
     #[test]
     fn tls_is_used_where_the_url_asks_for_it() {
-        let wishes = |url: &str| tls_wishes(url).unwrap().1.encrypt;
-        assert!(!wishes("postgres://db/legwork"));
-        assert!(!wishes("postgres://db/legwork?sslmode=disable"));
-        assert!(!wishes("postgres://db/legwork?sslmode=prefer"));
-        assert!(wishes("postgres://db/legwork?sslmode=require"));
-        assert!(wishes("postgres://db/legwork?x=y&sslmode=verify-full"));
-        assert!(tls_wishes("postgres://db/legwork?sslmode=verify_full").is_err());
+        let options = |url: &str| tls_options(url).unwrap().1.encrypt;
+        assert!(!options("postgres://db/legwork"));
+        assert!(!options("postgres://db/legwork?sslmode=disable"));
+        assert!(!options("postgres://db/legwork?sslmode=prefer"));
+        assert!(options("postgres://db/legwork?sslmode=require"));
+        assert!(options("postgres://db/legwork?x=y&sslmode=verify-full"));
+        assert!(tls_options("postgres://db/legwork?sslmode=verify_full").is_err());
     }
 
     #[test]
     fn the_other_parameters_stay_in_the_url() {
         let url = "postgres://a,b/legwork?target_session_attrs=read-write";
-        let (rest, wishes) =
-            tls_wishes(&format!("{url}&sslmode=require&sslrootcert=%2Fca.pem")).unwrap();
+        let (rest, options) =
+            tls_options(&format!("{url}&sslmode=require&sslrootcert=%2Fca.pem")).unwrap();
         assert_eq!(rest, url);
-        assert_eq!(wishes.ca_file.as_deref(), Some("/ca.pem"));
+        assert_eq!(options.ca_file.as_deref(), Some("/ca.pem"));
     }
 }

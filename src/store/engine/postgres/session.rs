@@ -12,26 +12,26 @@ use tokio_postgres::{Client, Statement as Prepared};
 use crate::store::engine::postgres::Mode;
 use crate::store::engine::postgres::connector::Connector;
 use crate::store::engine::postgres::describe;
-use crate::store::engine::{Row, Statement, StoreError, Value};
+use crate::store::engine::{FromRow, Row, Statement, StoreError, Value};
 
-/// A round trip that takes longer is given up, and the connection with it.
+/// After this time a round trip fails, and the connection is closed.
 const ROUND_TRIP_TIMEOUT: Duration = Duration::from_secs(10);
-/// Every statement of ours is served by an index. On a table that is not analyzed yet the planner
-/// may still guess a scan, and a prepared statement keeps that guess while the table grows.
-/// Databases that only speak PostgreSQL's protocol may not know the setting; they may refuse it.
+/// Every statement has an index. On a table that is not analyzed yet the planner may still choose a
+/// scan, and a prepared statement keeps that plan while the table grows. Databases that only speak
+/// PostgreSQL's protocol may refuse the setting; that is fine.
 const PLANNING: &str = "SET enable_seqscan = off";
-/// Inserts that wait for company; more are sent off at once.
-const MAX_WAITING: usize = 24;
+/// How many deferred writes are kept back; then they are sent.
+const MAX_DEFERRED: usize = 24;
 
 pub struct Session {
     connector: Connector,
     runtime: Runtime,
     connection: Option<Connection>,
-    /// What must be sent before the next statement: `BEGIN`.
+    /// Sent before the next statement: `BEGIN`.
     opening: Option<&'static str>,
     in_transaction: bool,
-    waiting: Vec<(Prepared, Vec<Value<'static>>)>,
-    /// The first error of the transaction: it cannot be committed any more.
+    deferred: Vec<(Prepared, Vec<Value<'static>>)>,
+    /// The first error of the transaction. It cannot be committed any more.
     failure: Option<StoreError>,
     commit_sent: bool,
 }
@@ -41,12 +41,12 @@ struct Connection {
     prepared: HashMap<(Statement, Lock), Prepared>,
 }
 
-/// Whether a SELECT keeps other writers off the rows it finds.
+/// Whether a SELECT locks the rows it finds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Lock {
     None,
     Rows,
-    /// Rows that somebody else holds are passed over.
+    /// Skips rows that others have locked.
     FreeRows,
 }
 
@@ -60,7 +60,7 @@ impl Lock {
     }
 }
 
-/// What is sent last in a round trip, after all that waited.
+/// What is sent last in a round trip, after the deferred writes.
 enum Last<'a> {
     Nothing,
     Text(&'a str),
@@ -85,18 +85,18 @@ impl Session {
             connection: None,
             opening: None,
             in_transaction: false,
-            waiting: Vec::new(),
+            deferred: Vec::new(),
             failure: None,
             commit_sent: false,
         })
     }
 
-    /// Makes ready for a transaction; connects when there is no connection (any more).
+    /// Prepares for a transaction; connects if there is no connection.
     pub fn open(&mut self, mode: Mode) -> Result<(), StoreError> {
         self.failure = None;
         self.commit_sent = false;
         self.in_transaction = false;
-        self.waiting.clear();
+        self.deferred.clear();
         self.opening = match mode {
             Mode::Write => Some("BEGIN"),
             Mode::Read => None,
@@ -123,32 +123,21 @@ impl Session {
         self.failure.take()
     }
 
-    /// Whether the connection died while the transaction could not have been committed yet.
+    /// Whether the connection was lost before `COMMIT` was sent.
     pub fn lost_before_commit(&self) -> bool {
         self.connection.is_none() && !self.commit_sent
     }
 
-    pub fn query<T>(
-        &mut self,
-        statement: Statement,
-        values: &[Value<'_>],
-        read: &mut dyn FnMut(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
-        let prepared = self.prepare(statement, Lock::None)?;
-        let answer = self.send(Last::Statement(&prepared, values))?;
-        read_all(&answer, read)
-    }
-
-    pub fn query_locked<T>(
+    pub fn query<T: FromRow>(
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
         lock: Lock,
-        read: &mut dyn FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let prepared = self.prepare(statement, lock)?;
         let answer = self.send(Last::Statement(&prepared, values))?;
-        read_all(&answer, read)
+        let rows = answer.rows.iter();
+        rows.map(|row| Row::postgres(row).read()).collect()
     }
 
     pub fn execute(
@@ -163,8 +152,8 @@ impl Session {
     pub fn defer(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
         let prepared = self.prepare(statement, Lock::None)?;
         let values = values.iter().cloned().map(Value::into_owned).collect();
-        self.waiting.push((prepared, values));
-        if self.waiting.len() >= MAX_WAITING {
+        self.deferred.push((prepared, values));
+        if self.deferred.len() >= MAX_DEFERRED {
             self.send(Last::Nothing)?;
         }
         Ok(())
@@ -174,13 +163,13 @@ impl Session {
         self.prepare(statement, Lock::None).map(drop)
     }
 
-    /// Several statements in one text, sent as they are.
+    /// Runs several statements in one text.
     pub fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
         self.send(Last::Text(sql)).map(drop)
     }
 
     pub fn commit(&mut self) -> Result<(), StoreError> {
-        if self.in_transaction || !self.waiting.is_empty() {
+        if self.in_transaction || !self.deferred.is_empty() {
             self.commit_sent = true;
             let committed = self.batch("COMMIT");
             self.failure = None;
@@ -191,14 +180,14 @@ impl Session {
     }
 
     pub fn roll_back(&mut self) {
-        self.waiting.clear();
+        self.deferred.clear();
         if self.in_transaction && self.batch("ROLLBACK").is_err() {
             self.connection = None;
         }
         self.in_transaction = false;
     }
 
-    /// Ends a snapshot after its answer has gone out: nobody waits for this round trip.
+    /// Ends a snapshot after its answer was sent, so that nobody waits for this round trip.
     pub fn finish_reading(&mut self) {
         self.roll_back();
     }
@@ -227,7 +216,7 @@ impl Session {
         }
     }
 
-    /// Sends what waits and then the last, all in one go, and awaits every answer.
+    /// Sends the deferred writes and then the last statement in one go, and awaits every answer.
     fn send(&mut self, last: Last<'_>) -> Result<Answer, StoreError> {
         let Some(connection) = &self.connection else {
             return Err(no_connection());
@@ -235,11 +224,15 @@ impl Session {
         let client = &connection.client;
         let opening = self.opening.take();
         self.in_transaction |= opening.is_some();
-        let waiting = std::mem::take(&mut self.waiting);
+        let deferred = std::mem::take(&mut self.deferred);
         let steps = opening
             .map(Last::Text)
             .into_iter()
-            .chain(waiting.iter().map(|(p, values)| Last::Statement(p, values)))
+            .chain(
+                deferred
+                    .iter()
+                    .map(|(p, values)| Last::Statement(p, values)),
+            )
             .chain([last])
             .map(|step| step.run(client))
             .collect::<Vec<_>>();
@@ -249,14 +242,14 @@ impl Session {
         let Ok(answers) = answers else {
             return Err(self.time_out());
         };
-        // The first error is the cause; those after it only say that the transaction is lost.
+        // The first error is the cause. Those after it only say that the transaction has failed.
         match answers.into_iter().collect::<Result<Vec<_>, _>>() {
             Ok(mut answers) => Ok(answers.pop().unwrap_or_default()),
             Err(error) => Err(self.fail(&error)),
         }
     }
 
-    /// Remembers that the transaction is lost, and forgets a connection that is.
+    /// Marks the transaction as failed, and drops the connection if that is lost.
     fn fail(&mut self, error: &tokio_postgres::Error) -> StoreError {
         let (error, connection_lost) = classify(error);
         self.fail_with(error, connection_lost)
@@ -284,14 +277,14 @@ impl Session {
              FROM information_schema.columns
              WHERE table_schema = current_schema() AND table_name <> 'migration_lock'",
         );
-        let mut columns = self.query(COLUMNS, &[], &mut |row| row.get::<String>(0))?;
+        let mut columns = self.query::<String>(COLUMNS, &[], Lock::None)?;
         columns.sort();
         Ok(columns)
     }
 }
 
 impl<'a> Last<'a> {
-    /// The request is written at the first poll: polled in order, sent in order.
+    /// The first poll writes the request: what is polled in order is sent in order.
     fn run(self, client: &'a Client) -> LocalBoxFuture<'a, Result<Answer, tokio_postgres::Error>> {
         async move {
             match self {
@@ -319,14 +312,6 @@ impl<'a> Last<'a> {
     }
 }
 
-fn read_all<T>(
-    answer: &Answer,
-    read: &mut dyn FnMut(&Row<'_>) -> Result<T, StoreError>,
-) -> Result<Vec<T>, StoreError> {
-    let rows = answer.rows.iter();
-    rows.map(|row| read(&Row::Postgres(row))).collect()
-}
-
 fn parameters<'a>(
     values: &'a [Value<'a>],
 ) -> impl ExactSizeIterator<Item = &'a (dyn ToSql + Sync)> + 'a {
@@ -337,7 +322,7 @@ fn no_connection() -> StoreError {
     StoreError::Unavailable("the connection to PostgreSQL is lost".into())
 }
 
-/// What an error means for the caller, and whether the connection is still good.
+/// What an error means for the caller, and whether the connection is lost.
 fn classify(error: &tokio_postgres::Error) -> (StoreError, bool) {
     let text = describe(error);
     let Some(state) = error.code() else {
@@ -352,7 +337,7 @@ fn classify(error: &tokio_postgres::Error) -> (StoreError, bool) {
     if *state == SqlState::T_R_SERIALIZATION_FAILURE || *state == SqlState::T_R_DEADLOCK_DETECTED {
         return (StoreError::Collision(text), false);
     }
-    // 0A000: the schema changed under a prepared statement. A fresh connection prepares it anew.
+    // 0A000: the schema changed under a prepared statement. A new connection prepares it again.
     let unavailable = *state == SqlState::FEATURE_NOT_SUPPORTED
         || *state == SqlState::READ_ONLY_SQL_TRANSACTION
         || ["08", "53", "57P", "58"]
@@ -365,7 +350,7 @@ fn classify(error: &tokio_postgres::Error) -> (StoreError, bool) {
     }
 }
 
-/// `?1` as PostgreSQL writes it, `$1`. Statements hold no other question mark.
+/// Rewrites `?1` to `$1`. Statements contain no other question mark.
 fn numbered_with_dollar(sql: &str) -> String {
     sql.replace('?', "$")
 }

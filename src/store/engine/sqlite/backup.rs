@@ -1,7 +1,7 @@
-//! A copy of the database in one file, made while others write, and the way back.
+//! Backs up the database into one file, while others write, and restores it.
 //!
-//! Either file is written under another name beside its own, checked, made durable, and only then
-//! given its name. Whatever ends the process before leaves nothing under the name.
+//! The new file is written under a temporary name in the same folder, checked, made durable, and only
+//! then renamed. If the process ends before that, there is no file under the final name.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -16,14 +16,14 @@ use crate::store::engine::migrate::{self, Migration};
 use crate::store::engine::sqlite::{connect, error};
 use crate::store::engine::{StoreError, Tx};
 
-/// What SQLite may keep beside a database; without the database it belongs to, it is poison.
+/// Files that SQLite may keep beside a database. Beside another database they would damage it.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// A copy that was found sound.
+/// A backup that was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backup {
     pub bytes: u64,
-    /// The last step of the schema that it has.
+    /// The last migration that was applied to it.
     pub schema: i64,
 }
 
@@ -42,8 +42,8 @@ fn at(file: &Path, reason: impl std::fmt::Display) -> BackupError {
     }
 }
 
-/// Copies one moment of the database. Writers go on meanwhile; their log cannot be shortened as long
-/// as it takes.
+/// Copies a snapshot of the database. Writers go on meanwhile, but the write-ahead log cannot be
+/// truncated until the copy is finished.
 pub fn back_up(database: &Path, to: &Path, known: &[Migration]) -> Result<Backup, BackupError> {
     if !database.exists() {
         return Err(at(database, "there is no database here"));
@@ -57,30 +57,27 @@ pub fn back_up(database: &Path, to: &Path, known: &[Migration]) -> Result<Backup
     source
         .execute("VACUUM INTO ?1", [name])
         .map_err(|failure| at(to, format!("cannot be written: {failure}")))?;
-    let backup = check(&partial.path, known).map_err(|error| {
-        at(
-            to,
-            format!("the copy is not sound and was removed: {error}"),
-        )
-    })?;
+    let backup = check(&partial.path, known)
+        .map_err(|error| at(to, format!("the copy is damaged and was removed: {error}")))?;
     partial.publish()?;
     Ok(backup)
 }
 
-/// Puts a copy where there is no database, and only there.
+/// Restores a backup where there is no database, and only there.
 pub fn restore(from: &Path, database: &Path, known: &[Migration]) -> Result<Backup, BackupError> {
     refuse_to_replace(database)?;
     for companion in COMPANIONS {
         let left = with_suffix(database, companion);
         if left.exists() {
-            let reason = "is of a database that was here: stop its server, move this file away too";
+            let reason =
+                "belongs to a database that was here: stop its server and move this file away too";
             return Err(at(&left, reason));
         }
     }
     for journal in ["-wal", "-journal"] {
         let unfinished = with_suffix(from, journal);
         if unfinished.exists() {
-            let reason = "belongs to a database in use: that is no backup, make one of it";
+            let reason = "belongs to a database that is in use, which is not a backup: run `legwork backup` on it";
             return Err(at(&unfinished, reason));
         }
     }
@@ -93,34 +90,34 @@ pub fn restore(from: &Path, database: &Path, known: &[Migration]) -> Result<Back
         )
     })?;
     let backup = check(&partial.path, known)
-        .map_err(|error| at(from, format!("is no backup that can be used: {error}")))?;
+        .map_err(|error| at(from, format!("is not a usable backup: {error}")))?;
     partial.publish()?;
     Ok(backup)
 }
 
-/// Whether a copy is whole and one of ours.
+/// Checks that a copy is undamaged and a database of this program.
 fn check(file: &Path, known: &[Migration]) -> Result<Backup, StoreError> {
     let connection = connect(file)?;
-    // One file alone from here on, however the database was kept that it is a copy of.
+    // From here on it is a single file, whatever the journal mode of the original was.
     connection
         .execute_batch("PRAGMA journal_mode = DELETE")
         .map_err(error)?;
-    let unsound = |reason: String| Err(StoreError::Incompatible(reason));
+    let damaged = |reason: String| Err(StoreError::Incompatible(reason));
     let found: String = ask(&connection, "PRAGMA integrity_check(1)")?;
     if found != "ok" {
-        return unsound(format!("it is damaged: {found}"));
+        return damaged(format!("it is damaged: {found}"));
     }
-    let strays: i64 = ask(&connection, "SELECT COUNT(*) FROM pragma_foreign_key_check")?;
-    if strays > 0 {
-        return unsound(format!("{strays} rows refer to rows that are not there"));
+    let orphans: i64 = ask(&connection, "SELECT COUNT(*) FROM pragma_foreign_key_check")?;
+    if orphans > 0 {
+        return damaged(format!("{orphans} rows refer to rows that do not exist"));
     }
     let schema = migrate::newest(&mut Tx::sqlite(&connection), known)?;
     let bytes = std::fs::metadata(file).map_err(|e| StoreError::Unavailable(e.to_string()))?;
     let bytes = bytes.len();
-    // What is missing of the last page, SQLite reads as zeros.
+    // SQLite reads the missing part of the last page as zeros.
     let page: u32 = ask(&connection, "PRAGMA page_size")?;
     if bytes % u64::from(page) != 0 {
-        return unsound("it is damaged: it ends in the middle of a page".to_owned());
+        return damaged("it is damaged: it ends in the middle of a page".to_owned());
     }
     Ok(Backup { bytes, schema })
 }
@@ -131,21 +128,21 @@ fn ask<T: rusqlite::types::FromSql>(connection: &Connection, sql: &str) -> Resul
         .map_err(error)
 }
 
-/// A file that has not got its name yet. Gone when dropped.
+/// A file under a temporary name. Deleted when dropped.
 struct Partial {
-    /// Its name to be.
+    /// Its final name.
     target: PathBuf,
     path: PathBuf,
     file: File,
 }
 
 impl Partial {
-    /// Beside its name to be, because a file gets another name in one step only where it lies.
+    /// In the folder of its final name: a file can be renamed atomically only within a file system.
     fn beside(target: &Path) -> Result<Self, BackupError> {
         let refused = |error| at(target, error);
         let random = u64::from_be_bytes(ambient::random());
         let suffix = format!(".{random:016x}.partial");
-        // From the root on, so that SQLite cannot take it for a URI.
+        // An absolute path, so that SQLite cannot take it for a URI.
         let path = std::path::absolute(with_suffix(target, &suffix)).map_err(refused)?;
         let file = OpenOptions::new()
             .write(true)
@@ -160,8 +157,8 @@ impl Partial {
         })
     }
 
-    /// Durable, first the bytes and then the name. Never replaces what has the name by now: a link
-    /// cannot. Where the file system knows no links, a look and a rename must do.
+    /// Makes the bytes durable, then the name. A hard link never replaces a file that has the name by
+    /// now. On file systems without links, the name is checked before a rename.
     fn publish(self) -> Result<(), BackupError> {
         let named = self.file.sync_all().and_then(|()| {
             match std::fs::hard_link(&self.path, &self.target) {
@@ -191,7 +188,7 @@ fn refuse_to_replace(file: &Path) -> Result<(), BackupError> {
     Ok(())
 }
 
-/// Whatever it is: a link to nothing has the name as well.
+/// True for a dangling symbolic link too: it has the name.
 fn is_there(file: &Path) -> bool {
     file.symlink_metadata().is_ok()
 }

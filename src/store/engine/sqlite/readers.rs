@@ -1,8 +1,8 @@
-//! Connections for point reads, each with a snapshot that serves several reads.
+//! Pooled connections for point reads. A snapshot serves several reads.
 //!
-//! Beginning and ending a read costs SQLite two file locks under a lock of the whole process, more
-//! than the read itself. So a reader keeps its snapshot until the writer of this process commits,
-//! or until it is a few milliseconds old: another process may have committed.
+//! To begin and end a read, SQLite takes two file locks under a lock of the whole process. That costs
+//! more than the read itself. So a reader keeps its snapshot until the writer of this process commits,
+//! or until it is a few milliseconds old, because another process may have committed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use crate::store::engine::StoreError;
 use crate::store::engine::sqlite::execute_cached;
 
-/// How old a snapshot may get: how late a change by another process may be seen.
+/// How old a snapshot may get, and so how late a change by another process is seen.
 const MAX_AGE: Duration = Duration::from_millis(5);
 
 #[derive(Default)]
@@ -33,8 +33,8 @@ struct Snapshot {
 }
 
 impl Readers {
-    /// Lends a connection to the calling thread.
-    pub fn lend<R>(
+    /// Runs a read on the calling thread, on a pooled connection.
+    pub fn with<R>(
         &self,
         connect: impl FnOnce() -> Result<Connection, StoreError>,
         read: impl FnOnce(&Connection) -> R,
@@ -53,9 +53,9 @@ impl Readers {
         Ok(result)
     }
 
-    /// Tells the readers that there is something new. Idle ones let go of their snapshots, which
-    /// would otherwise keep the log from being folded into the database.
-    pub fn see_commit(&self) {
+    /// Called after a commit. Ends the snapshots of idle readers: they would keep SQLite from
+    /// checkpointing the write-ahead log.
+    pub fn committed(&self) {
         self.commits.fetch_add(1, Ordering::Release);
         for reader in self.lock().iter_mut() {
             reader.end();
