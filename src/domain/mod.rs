@@ -1,4 +1,4 @@
-//! The rules of the marketplace, pure: no I/O, no clock, no SQL, no HTTP.
+//! The rules of the marketplace. Pure code: no I/O, no clock, no SQL, no HTTP.
 
 mod string_enum;
 

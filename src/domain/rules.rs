@@ -1,6 +1,6 @@
-//! Rules for values that come from outside, and the errors they find.
+//! Rules for input, and the errors they return.
 
-/// One thing wrong with a request, with the path of the field it is wrong in.
+/// One problem in a request, with the path of the field.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct FieldError {
     /// Path of the field, such as `location.latitude`; `body` for the whole body.
@@ -24,7 +24,7 @@ pub fn text(text: &str, min: usize, max: usize) -> Result<String, String> {
     if text.contains('\0') {
         return Err("must not contain the NUL character".to_owned());
     }
-    // A character is at most four bytes: a short text need not be counted.
+    // A text has at most as many characters as bytes, so a short one need not be counted.
     let too_long = text.len() > max && text.chars().count() > max;
     if min > 0 && text.trim().is_empty() {
         return Err("must not be empty".to_owned());
@@ -38,7 +38,7 @@ pub fn text(text: &str, min: usize, max: usize) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// A finite number, written as JSON or a query string would.
+/// A finite number, in the notation of JSON or a query string.
 pub fn number(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
     number.ok_or_else(|| "must be a number".to_owned())
@@ -52,7 +52,7 @@ pub fn between(number: f64, min: f64, max: f64) -> Result<f64, String> {
     }
 }
 
-/// A list without repeats.
+/// Refuses a list with repeated items.
 pub fn distinct<T: PartialEq>(items: &[T]) -> Result<(), String> {
     let repeated = items
         .iter()

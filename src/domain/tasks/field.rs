@@ -28,7 +28,7 @@ pub fn state(text: &str) -> Result<String, String> {
     if text.len() == 2 && text.bytes().all(|b| b.is_ascii_alphabetic()) {
         Ok(text.to_ascii_uppercase())
     } else {
-        Err("must be a state code of two letters".to_owned())
+        Err("must be a two-letter state code".to_owned())
     }
 }
 
@@ -50,7 +50,7 @@ pub fn budget_cents(cents: i64) -> Result<i64, String> {
     }
 }
 
-/// A skill named twice is asked for once.
+/// Removes duplicates.
 pub fn required_skills(mut skills: Vec<Skill>) -> Result<Vec<Skill>, String> {
     let mut seen = Vec::with_capacity(skills.len());
     skills.retain(|skill| {

@@ -1,4 +1,4 @@
-//! Money, in whole cents: what the platform takes and what the worker gets.
+//! Prices in whole cents: the platform's fee and the worker's payout.
 
 use crate::domain::Tier;
 use crate::domain::string_enum::string_enum;
@@ -11,7 +11,7 @@ string_enum!(TaskType {
 pub const MIN_BUDGET_CENTS: i64 = 500;
 pub const MAX_BUDGET_CENTS: i64 = 99_999_999;
 
-/// The platform's part of a budget, in percent.
+/// The platform's share of a budget, in percent.
 pub const fn fee_percent(tier: Tier, task_type: TaskType) -> i64 {
     match (tier, task_type) {
         (Tier::Enterprise, _) => 12,
@@ -20,14 +20,14 @@ pub const fn fee_percent(tier: Tier, task_type: TaskType) -> i64 {
     }
 }
 
-/// An amount parted between the platform and the worker; the two add up to it, always.
+/// An amount split between platform and worker. Fee and payout always add up to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
     pub fee_cents: i64,
     pub payout_cents: i64,
 }
 
-/// The fee is rounded half up to a cent, the worker gets the rest.
+/// Rounds the fee half up to a cent. The worker gets the rest.
 pub const fn part(amount_cents: i64, fee_percent: i64) -> Parts {
     let fee_cents = (amount_cents * fee_percent + 50) / 100;
     Parts {
@@ -40,21 +40,22 @@ pub const fn part(amount_cents: i64, fee_percent: i64) -> Parts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Money {
     Nothing,
-    /// The budget goes into escrow.
+    /// The budget enters escrow.
     Escrow,
-    /// All of the escrow goes back to the developer.
+    /// The developer gets all of the escrow back.
     Refund,
-    /// The escrow is paid: the worker's payout and the platform's fee.
+    /// The escrow is paid out: the worker's payout and the platform's fee.
     PayOut,
-    /// Half goes back (rounded down), the kept half is paid at the task's own rate.
+    /// The developer gets half back, rounded down. The other half is paid out at the task's fee
+    /// rate.
     RefundHalf,
-    /// An amount is paid at the task's own rate, the rest goes back.
+    /// An amount is paid out at the task's fee rate. The developer gets the rest back.
     Split {
         paid_cents: i64,
     },
 }
 
-/// The cents that a move takes out of escrow, or puts in.
+/// The amounts that a move puts into escrow or takes out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settlement {
     pub escrow_cents: i64,
