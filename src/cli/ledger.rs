@@ -78,8 +78,8 @@ fn print(report: &LedgerReport) {
     for difference in &report.differences {
         say(format_args!("DIFFERENCE: {difference}"));
     }
-    if report.untold > 0 {
-        say(format_args!("and {} differences more", report.untold));
+    if report.unlisted > 0 {
+        say(format_args!("and {} differences more", report.unlisted));
     }
     if report.is_right() {
         say("The ledger is right.");

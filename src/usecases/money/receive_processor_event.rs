@@ -1,4 +1,4 @@
-//! The processor tells something. Each notice is handled once, and in any order.
+//! Handles events of the payment processor, each once and in any order.
 
 use crate::domain::{JobKind, JobName, ProcessorName, TaskId, Timestamp};
 use crate::payments::{ProcessorEvent, ProcessorEventKind, sandbox};
@@ -16,7 +16,7 @@ pub fn receive_processor_event(
     if !tx.record_processor_event(from, &notice.id, now)? {
         return Ok(());
     }
-    // A payment that we do not know is somebody else's: the processor may serve others as well.
+    // Unknown payments are ignored: the processor account may serve other systems too.
     let mut task = |payment: &str| -> Result<Option<TaskId>, UseCaseError> {
         Ok(tx.task_of_payment(from, payment)?)
     };
@@ -41,7 +41,7 @@ pub fn receive_processor_event(
     }
 }
 
-/// Takes a notice that the embedded processor has left for us, and the job to take it.
+/// Handles an event of the sandbox processor, and removes its job.
 pub fn receive_sandbox_event(
     tx: &mut Tx<'_>,
     id: &str,
