@@ -10,7 +10,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use crate::ambient::Clock;
 use crate::domain::webhooks::delivery::EVENTS_KEPT;
 use crate::domain::{IDEMPOTENCY_KEPT, Timestamp};
-use crate::files::{FileKey, Files, FilesError, Shelf};
+use crate::files::{FileKey, Files, FilesError, Prefix};
 use crate::shutdown::Shutdown;
 use crate::store::{Store, StoreError, Tx};
 
@@ -115,10 +115,10 @@ pub async fn sweep_files(
     const OLD: Duration = Duration::from_secs(26 * 60 * 60);
     let young = now.minus(YOUNG);
     let mut removed = files.remove_abandoned(young).await?;
-    let mut after = Some(FileKey::first_of(Shelf::Proofs, now.minus(OLD)));
+    let mut after = Some(FileKey::first_of(Prefix::Proofs, now.minus(OLD)));
     loop {
         let page = files
-            .kept_before(Shelf::Proofs, young, after, BATCH)
+            .kept_before(Prefix::Proofs, young, after, BATCH)
             .await?;
         let Some(last) = page.last() else {
             return Ok(removed);

@@ -8,7 +8,7 @@ use crate::domain::{
     Embedded, FieldError, Proof, ProofFile, ProofId, ProofType, Submission, SubmittedFile,
     Timestamp,
 };
-use crate::files::{FileKey, Files, FilesError, Received, Shelf, StoredFile};
+use crate::files::{FileKey, Files, FilesError, Prefix, Received, StoredFile};
 use crate::media::{self, InspectError, Inspected};
 use crate::store::{Store, Tx};
 use crate::usecases::UseCaseError;
@@ -103,12 +103,12 @@ impl Submissions {
     ) -> Result<(), SubmissionError> {
         let (now, content_type) = (self.clock.now(), file.inspected.content_type);
         let id = ProofId::new(now, &ambient::random());
-        let key = FileKey::new(Shelf::Proofs, id.as_u128());
+        let key = FileKey::new(Prefix::Proofs, id.as_u128());
         let original_key = match file.stripped {
             None => key,
             Some(_) => {
                 let id = ProofId::new(now, &ambient::random());
-                FileKey::new(Shelf::Proofs, id.as_u128())
+                FileKey::new(Prefix::Proofs, id.as_u128())
             }
         };
         stored.keys.push(original_key);
