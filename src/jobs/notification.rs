@@ -9,7 +9,7 @@ use super::{Channels, Done, Failure, Jobs};
 use crate::domain::{
     Notification, NotificationId, NotificationStatus, PushSubscriptionId, Timestamp,
 };
-use crate::mail::{Letter, Link, Mail, MailError};
+use crate::mail::{Link, Mail, MailError, Message};
 use crate::outbound::{EndpointUrl, OutboundError};
 use crate::push::{self, PushError, Subscription};
 use crate::store::{ClaimedJob, PushSubscription, StoreError};
@@ -29,7 +29,7 @@ pub async fn mail(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     };
     let (status, error) = match &jobs.channels.mailer {
         None => (NotificationStatus::Kept, None),
-        Some(mailer) => match mailer.send(&letter(&jobs.channels, &notice)).await {
+        Some(mailer) => match mailer.send(&mail_for(&jobs.channels, &notice)).await {
             Ok(()) => (NotificationStatus::Sent, None),
             Err(MailError::Refused(reason)) => (NotificationStatus::Failed, Some(reason)),
             Err(MailError::Unavailable(reason)) => return Err(Failure::Unavailable(reason)),
@@ -42,7 +42,7 @@ pub async fn mail(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     .await
 }
 
-fn letter(channels: &Channels, notice: &Notification) -> Mail {
+fn mail_for(channels: &Channels, notice: &Notification) -> Mail {
     let link = notice.link.as_ref().map(|path| Link {
         label: "Open Legwork".to_owned(),
         url: format!("{}{path}", channels.public_url),
@@ -50,7 +50,7 @@ fn letter(channels: &Channels, notice: &Notification) -> Mail {
     Mail {
         id: notice.id.to_string(),
         to: notice.email.clone(),
-        letter: Letter {
+        message: Message {
             subject: notice.subject.clone(),
             paragraphs: notice.paragraphs.clone(),
             link,

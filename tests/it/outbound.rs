@@ -51,7 +51,7 @@ impl Resolver for Names {
         let mut asked = self.asked.lock().unwrap();
         asked.push(host.to_owned());
         let answer = self.answers.get(asked.len() - 1).or(self.answers.last());
-        answer.cloned().ok_or("there is no such name".to_owned())
+        answer.cloned().ok_or("the name does not exist".to_owned())
     }
 }
 

@@ -125,7 +125,7 @@ async fn a_head_without_end_is_lost() {
         (&format!("{OK}x: "), "yyyyyyyyyyyyyyyy"),
     ] {
         let fault = answered(Response::endless(start, piece), PATIENCE).await;
-        let long = OutboundError::Lost("its head was too long".to_owned());
+        let long = OutboundError::Lost("the response headers were too large".to_owned());
         assert_eq!(fault, Err(long), "{start}{piece}");
     }
 }
