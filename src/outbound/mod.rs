@@ -27,7 +27,7 @@ pub use error::OutboundError;
 pub use resolver::Resolver;
 
 /// How much of a response is read.
-const MAX_ANSWER_BYTES: usize = 4 << 10;
+const MAX_RESPONSE_BYTES: usize = 4 << 10;
 /// Shared by all addresses of a name, so that an unreachable one does not use up the time of the
 /// others.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -43,7 +43,7 @@ pub struct OutboundSettings {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     /// The first 4 KiB.
     pub body: Vec<u8>,
@@ -122,7 +122,7 @@ impl Outbound {
         headers: HeaderMap,
         body: Bytes,
         timeout: Duration,
-    ) -> Result<Answer, OutboundError> {
+    ) -> Result<Response, OutboundError> {
         self.guard.judge_address(url)?;
         if !self.trusts_somebody {
             let reason = "this service has no certificate authorities (install ca-certificates)";
@@ -133,7 +133,7 @@ impl Outbound {
             .post(url.url().clone())
             .headers(headers)
             .body(body);
-        tokio::time::timeout(timeout, answer(request))
+        tokio::time::timeout(timeout, response(request))
             .await
             .unwrap_or(Err(OutboundError::TimedOut))
     }
@@ -141,18 +141,18 @@ impl Outbound {
 
 /// A response that is read to its end leaves the connection open for the next call. If it is longer
 /// than the limit, the rest is not read and the connection is closed.
-async fn answer(request: reqwest::RequestBuilder) -> Result<Answer, OutboundError> {
+async fn response(request: reqwest::RequestBuilder) -> Result<Response, OutboundError> {
     let mut response = request.send().await?;
     let status = response.status().as_u16();
     let mut body = Vec::new();
-    while body.len() < MAX_ANSWER_BYTES {
+    while body.len() < MAX_RESPONSE_BYTES {
         let Some(piece) = response.chunk().await? else {
             break;
         };
-        let room = MAX_ANSWER_BYTES - body.len();
+        let room = MAX_RESPONSE_BYTES - body.len();
         body.extend_from_slice(&piece[..piece.len().min(room)]);
     }
-    Ok(Answer { status, body })
+    Ok(Response { status, body })
 }
 
 #[cfg(test)]

@@ -224,7 +224,7 @@ mod tests {
 
     use axum::body::Bytes;
     use axum::http::HeaderMap;
-    use legwork::outbound::{Answer, EndpointUrl, OutboundError};
+    use legwork::outbound::{EndpointUrl, OutboundError, Response};
 
     use super::*;
 
@@ -232,7 +232,7 @@ mod tests {
         outbound: &Outbound,
         url: &str,
         patience: Duration,
-    ) -> std::result::Result<Answer, OutboundError> {
+    ) -> std::result::Result<Response, OutboundError> {
         let url = EndpointUrl::rule(url).unwrap();
         let body = Bytes::from_static(b"{}");
         outbound.post(&url, HeaderMap::new(), body, patience).await

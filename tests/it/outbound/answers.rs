@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue};
-use legwork::outbound::{Answer, OutboundError};
+use legwork::outbound::{self, OutboundError};
 use tokio::net::TcpListener;
 
 use super::{IMPATIENCE, PATIENCE, endpoint, post, to};
@@ -14,7 +14,10 @@ const OK: &str = "HTTP/1.1 200 OK\r\n";
 const KEPT: usize = 4_096;
 
 /// What becomes of a call that is answered like this.
-async fn answered(response: Response, timeout: Duration) -> Result<Answer, OutboundError> {
+async fn answered(
+    response: Response,
+    timeout: Duration,
+) -> Result<outbound::Response, OutboundError> {
     let receiver = Receiver::start().await;
     receiver.queue([response]);
     let url = endpoint(&receiver.url("/"));
