@@ -124,7 +124,9 @@ impl Town {
             status: AccountStatus::Active,
             ahead: Duration::ZERO,
         };
-        let kept = self.sandbox.keep_method(holder.owner.account, METHOD, None);
+        let kept = self
+            .sandbox
+            .attach_method(holder.owner.account, METHOD, None);
         let method = PaymentMethod {
             processor: self.sandbox.name(),
             method: kept.await.map_err(text)?,

@@ -10,17 +10,17 @@ use crate::usecases::workers::payout_account::payout_account_changed;
 pub fn receive_processor_event(
     tx: &mut Tx<'_>,
     from: ProcessorName,
-    notice: &ProcessorEvent,
+    event: &ProcessorEvent,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    if !tx.record_processor_event(from, &notice.id, now)? {
+    if !tx.record_processor_event(from, &event.id, now)? {
         return Ok(());
     }
     // Unknown payments are ignored: the processor account may serve other systems too.
     let mut task = |payment: &str| -> Result<Option<TaskId>, UseCaseError> {
         Ok(tx.task_of_payment(from, payment)?)
     };
-    match &notice.kind {
+    match &event.kind {
         ProcessorEventKind::PaymentSucceeded { payment } => match task(payment)? {
             Some(task) => payment_succeeded(tx, task, now),
             None => Ok(()),
@@ -47,8 +47,13 @@ pub fn receive_sandbox_event(
     id: &str,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    if let Some(notice) = tx.sandbox_event(id)? {
-        receive_processor_event(tx, ProcessorName::Sandbox, &sandbox::news(&notice), now)?;
+    if let Some(event) = tx.sandbox_event(id)? {
+        receive_processor_event(
+            tx,
+            ProcessorName::Sandbox,
+            &sandbox::to_processor_event(&event),
+            now,
+        )?;
         tx.drop_sandbox_event(id)?;
     }
     Ok(tx.drop_job(&JobName::new(JobKind::SandboxEvent, id))?)

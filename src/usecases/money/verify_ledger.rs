@@ -302,7 +302,10 @@ impl Check {
             };
             let young =
                 movement.step == Step::Payment && movement.at > self.now.minus(NOTICE_GRACE);
-            if movement.untold || young || tx.job_exists(&JobName::new(kind, movement.task))? {
+            if movement.event_pending
+                || young
+                || tx.job_exists(&JobName::new(kind, movement.task))?
+            {
                 self.report.in_flight += 1;
             } else {
                 let Movement { step, cents, .. } = movement;

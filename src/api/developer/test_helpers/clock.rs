@@ -92,7 +92,7 @@ pub async fn advance(
     let now = app.clock.now();
     let ahead = given_moment(&post, caller.holder.time(now))?.since(now);
     let wind = async {
-        app.scheduler.wind(account, ahead).await?;
+        app.scheduler.advance(account, ahead).await?;
         Ok(TestClock::read(&app, account).await?)
     };
     let tell = |_: &mut Tx<'_>, _, clock: &TestClock| {
