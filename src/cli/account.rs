@@ -39,7 +39,7 @@ pub fn create(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure
             "Test key  {}",
             opened.test_key.secret.expose()
         ));
-        say("The keys are shown this once. Keep them safe.");
+        say("The keys are shown only once. Keep them safe.");
     }
     Ok(())
 }
@@ -85,17 +85,17 @@ pub fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> 
 
 type Decision = fn(&mut Tx<'_>, AccountId, &Actor, Timestamp) -> Result<Account, UseCaseError>;
 
-/// What can be decided on an account: the command, what it does, and the use case.
+/// Decisions about an account: the command, its help text, and the use case.
 pub const DECISIONS: [(&str, &str, Decision); 3] = [
     (
         "suspend",
-        "Refuse an account's keys and hide its posted tasks",
+        "Suspend an account: its keys are refused and its posted tasks hidden",
         usecases::suspend_account,
     ),
     ("restore", "Undo a suspension", usecases::restore_account),
     (
         "delete",
-        "Delete an account of which nothing is open; what is left is erased 30 days later",
+        "Delete an account that has nothing open; the remaining data is erased after 30 days",
         usecases::delete_account,
     ),
 ];
@@ -122,7 +122,7 @@ pub fn decide(settings: &Settings, command: &str, arguments: &ArgMatches) -> Res
     }
 }
 
-/// The account with that id, or that e-mail address in lower case.
+/// Finds an account by id or by e-mail address in lower case.
 fn named(tx: &mut Tx<'_>, given: &str) -> Result<Option<Account>, UseCaseError> {
     let account = match AccountId::parse(given) {
         Some(id) => tx.account(id)?,

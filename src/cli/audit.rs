@@ -10,16 +10,16 @@ use crate::usecases::verify_audit;
 
 pub fn command() -> Command {
     Command::new("audit")
-        .about("Who did what, when, to what")
+        .about("Check the audit log")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(
             Command::new("verify")
-                .about("Recompute the chain of the audit log")
+                .about("Check the hash chain of the audit log")
                 .long_about(
                     "Recomputes the hash of every line of the audit log and compares the end of \
-                     the chain with the one that is kept. Exits with 1 and names the first line \
-                     that is not what it was.",
+                     the chain with the recorded one. If a line does not match, prints the first such line \
+                     and exits with 1.",
                 )
                 .args(database_flags()),
         )
@@ -31,9 +31,10 @@ pub fn verify(settings: &Settings) -> Result<ExitCode, Failure> {
     say(format_args!("{} lines", report.head.number));
     match report.broken {
         None => {
-            // Kept elsewhere, it shows later that no line at the end was taken away.
+            // If the operator keeps this hash elsewhere, it shows later that no line was removed at
+            // the end.
             say(format_args!("The chain ends with {}", report.head.hash));
-            say("The audit log is right.");
+            say("The audit log is correct.");
             Ok(ExitCode::SUCCESS)
         }
         Some(broken) => {

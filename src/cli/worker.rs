@@ -14,17 +14,21 @@ const AT_ONCE: i64 = 500;
 
 type Decision = fn(&mut Tx<'_>, WorkerId, &Actor, Timestamp) -> Result<Worker, UseCaseError>;
 
-/// What can be decided on a worker: the command, what it does, and the use case.
+/// Decisions about a worker: the command, its help text, and the use case.
 const DECISIONS: [(&str, &str, Decision); 4] = [
-    ("verify", "Let a worker take tasks", usecases::verify_worker),
+    (
+        "verify",
+        "Verify a worker, who can then accept tasks",
+        usecases::verify_worker,
+    ),
     (
         "refuse",
-        "Refuse the documents that a worker sent",
+        "Refuse a worker's documents",
         usecases::refuse_worker,
     ),
     (
         "suspend",
-        "Give a worker's tasks to others and let the worker take no more",
+        "Suspend a worker: open tasks are released, and the worker cannot accept others",
         usecases::suspend_worker,
     ),
     ("restore", "Undo a suspension", usecases::restore_worker),
@@ -38,12 +42,12 @@ pub fn command() -> Command {
                 Arg::new("worker")
                     .required(true)
                     .value_name("ID|EMAIL")
-                    .help("Which worker"),
+                    .help("The worker"),
             )
             .args(database_flags())
     });
     Command::new("worker")
-        .about("Those who go there and do it")
+        .about("Manage workers")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(list_command())
@@ -58,7 +62,7 @@ fn list_command() -> Command {
             Arg::new("status")
                 .long("status")
                 .value_parser(statuses)
-                .help("Only those in this status"),
+                .help("Only workers with this status"),
         )
         .arg(
             Arg::new("json")

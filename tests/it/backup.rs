@@ -208,7 +208,7 @@ async fn expect_restored(file: &Path, acknowledged: &[String], keys: [&str; 2]) 
     let is_kept = |id: &String| kept.binary_search(id).is_ok();
     assert!(acknowledged.iter().all(is_kept));
     let verified = Command::new(&["ledger", "verify"]).on(&database).succeed();
-    assert!(verified.contains("The ledger is right."), "{verified}");
+    assert!(verified.contains("The ledger is correct."), "{verified}");
     let server = Server::start(&database);
     for key in keys {
         let client = server.client(key);
