@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 
-use super::{Failure, argument, block_on, database_flags, open_store, say};
+use super::{Failure, argument, block_on, database_flags, open_store, print_line};
 use crate::ambient::{self, Clock};
 use crate::domain::{Actor, AdminKeyId, AdminRole, accounts};
 use crate::settings::Settings;
@@ -74,10 +74,10 @@ pub fn create_key(settings: &Settings, arguments: &ArgMatches) -> Result<(), Fai
     if arguments.get_flag("json") {
         let secret = key.secret.expose();
         let value = json!({"id": id.to_string(), "name": name, "role": role, "key": secret});
-        say(format_args!("{value:#}"));
+        print_line(format_args!("{value:#}"));
     } else {
-        say(format_args!("Admin key  {}", key.secret.expose()));
-        say("The key is shown only once. Keep it safe.");
+        print_line(format_args!("Admin key  {}", key.secret.expose()));
+        print_line("The key is shown only once. Keep it safe.");
     }
     Ok(())
 }
@@ -87,7 +87,7 @@ pub fn list_keys(settings: &Settings, arguments: &ArgMatches) -> Result<(), Fail
     let store = open_store(settings)?;
     for key in block_on(store.snapshot(|tx| tx.admin_keys()))?? {
         if json {
-            say(json!({
+            print_line(json!({
                 "id": key.id.to_string(),
                 "name": key.name,
                 "role": key.role,
@@ -101,7 +101,7 @@ pub fn list_keys(settings: &Settings, arguments: &ArgMatches) -> Result<(), Fail
                 None => "good".to_owned(),
             };
             let (id, role, prefix) = (key.id, key.role.as_str(), key.key_prefix);
-            say(format_args!(
+            print_line(format_args!(
                 "{id}  {role:8}  {prefix}...  {state}  {}",
                 key.name
             ));
@@ -119,7 +119,7 @@ pub fn revoke_key(settings: &Settings, arguments: &ArgMatches) -> Result<(), Fai
         store.write(move |tx| usecases::revoke_admin_key(tx, id, &Actor::COMMAND_LINE, now));
     match block_on(revoke)? {
         Ok(key) => {
-            say(format_args!("The key of {} is revoked.", key.name));
+            print_line(format_args!("The key of {} is revoked.", key.name));
             Ok(())
         }
         Err(UseCaseError::KeyNotFound) => Err(no_such()),

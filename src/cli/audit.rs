@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Command;
 
-use super::{Failure, block_on, database_flags, open_store, say};
+use super::{Failure, block_on, database_flags, open_store, print_line};
 use crate::settings::Settings;
 use crate::usecases::verify_audit;
 
@@ -28,17 +28,17 @@ pub fn command() -> Command {
 pub fn verify(settings: &Settings) -> Result<ExitCode, Failure> {
     let store = open_store(settings)?;
     let report = block_on(store.snapshot(verify_audit))??;
-    say(format_args!("{} lines", report.head.number));
+    print_line(format_args!("{} lines", report.head.number));
     match report.broken {
         None => {
             // If the operator keeps this hash elsewhere, it shows later that no line was removed at
             // the end.
-            say(format_args!("The chain ends with {}", report.head.hash));
-            say("The audit log is correct.");
+            print_line(format_args!("The chain ends with {}", report.head.hash));
+            print_line("The audit log is correct.");
             Ok(ExitCode::SUCCESS)
         }
         Some(broken) => {
-            say(format_args!("DIFFERENCE: {broken}"));
+            print_line(format_args!("DIFFERENCE: {broken}"));
             Ok(ExitCode::FAILURE)
         }
     }

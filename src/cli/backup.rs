@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 
-use super::{Failure, block_on, database_flags, make_data_folder, open_store, say};
+use super::{Failure, block_on, database_flags, make_data_folder, open_store, print_line};
 use crate::files::FilesLocation;
 use crate::settings::Settings;
 use crate::store::Store;
@@ -43,13 +43,13 @@ fn given_file(arguments: &ArgMatches) -> &Path {
 pub fn back_up(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
     let to = given_file(arguments);
     let made = Store::back_up(&settings.database, to)?;
-    say(format_args!(
+    print_line(format_args!(
         "{}: {} bytes, schema version {}, checked.",
         to.display(),
         made.bytes,
         made.schema
     ));
-    say(match &settings.files {
+    print_line(match &settings.files {
         FilesLocation::Folder(folder) => format!(
             "Photos and other files are not included. Copy {} now: after the database, never before it.",
             folder.display()
@@ -67,10 +67,10 @@ pub fn restore(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failur
     Store::restore(from, &settings.database)?;
     let store = open_store(settings)?;
     let (accounts, tasks) = block_on(store.snapshot(|tx| tx.accounts_and_tasks()))??;
-    say(format_args!(
+    print_line(format_args!(
         "Restored {}: {accounts} accounts, {tasks} tasks.",
         from.display()
     ));
-    say("Restore the files too. Before you start the server, run: legwork ledger verify");
+    print_line("Restore the files too. Before you start the server, run: legwork ledger verify");
     Ok(())
 }

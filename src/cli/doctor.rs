@@ -4,14 +4,14 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use super::{make_data_folder, say};
+use super::{make_data_folder, print_line};
 use crate::files::FilesLocation;
 use crate::outbound::OutboundSettings;
 use crate::settings::{Given, LogFormat, PaymentSettings, Settings, variable};
 use crate::store::{Location, Store};
 
 pub fn run(given: &Given, settings: &Settings) -> ExitCode {
-    say("Settings");
+    print_line("Settings");
     let windows = &settings.windows;
     let authority = settings.outbound.authority.as_ref();
     let authority = authority.map(|file| file.display());
@@ -39,16 +39,16 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         ("log_format", shown(settings.log_format.map(log_format))),
     ] {
         let origin = given.origin(name);
-        say(format_args!("  {:28} {value}  ({origin})", variable(name)));
+        print_line(format_args!("  {:28} {value}  ({origin})", variable(name)));
     }
-    say("Checks");
+    print_line("Checks");
     let checks = [
         check("data folder", data_folder(&settings.data)),
         check("address", address_is_free(settings)),
         check("database", database_works(&settings.database)),
     ];
     if checks.iter().all(|good| *good) {
-        say("Everything works.");
+        print_line("Everything works.");
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
@@ -60,7 +60,7 @@ fn check(what: &str, result: Result<String, String>) -> bool {
         Ok(text) => ("ok  ", text),
         Err(text) => ("FAIL", text),
     };
-    say(format_args!("  {mark} {what}: {text}"));
+    print_line(format_args!("  {mark} {what}: {text}"));
     result.is_ok()
 }
 

@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::{Failure, block_on, database_flags, open_store, say};
+use super::{Failure, block_on, database_flags, open_store, print_line};
 use crate::ambient::Clock;
 use crate::domain::{Actor, JobKind, JobName};
 use crate::settings::Settings;
@@ -62,7 +62,7 @@ fn print(job: &ListedJob) {
         (Some(at), None) => format!("due {at}"),
     };
     let reason = job.last_error.as_deref().unwrap_or_default();
-    say(format_args!(
+    print_line(format_args!(
         "{}  {state}  attempts {}  {reason}",
         job.name, job.attempts
     ));
@@ -80,7 +80,7 @@ pub fn retry(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure>
     let retry = store.write(move |tx| usecases::retry_job(tx, &name, &Actor::COMMAND_LINE, now));
     match block_on(retry)? {
         Ok(_) => {
-            say(format_args!("{given} will be retried."));
+            print_line(format_args!("{given} will be retried."));
             Ok(())
         }
         Err(UseCaseError::JobNotFound) => Err(no_such()),

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, Command};
 
-use super::{Failure, block_on, database_flags, open_store, payments, say, setting_flags};
+use super::{Failure, block_on, database_flags, open_store, payments, print_line, setting_flags};
 use crate::ambient::Clock;
 use crate::domain::{Entry, Step, TaskId};
 use crate::settings::Settings;
@@ -60,35 +60,35 @@ pub fn verify(settings: &Settings) -> Result<ExitCode, Failure> {
 }
 
 fn print(report: &LedgerReport) {
-    say(format_args!(
+    print_line(format_args!(
         "{} tasks, {} entries",
         report.tasks, report.entries
     ));
     for (environment, book, cents) in &report.balances {
-        say(format_args!(
+        print_line(format_args!(
             "  {:4}  {:17}  {cents:>16}",
             environment.as_str(),
             book.as_str()
         ));
     }
-    say(format_args!(
+    print_line(format_args!(
         "{} refunds and transfers are pending; {} movements are about to be recorded",
         report.owed, report.in_flight
     ));
     for difference in &report.differences {
-        say(format_args!("DIFFERENCE: {difference}"));
+        print_line(format_args!("DIFFERENCE: {difference}"));
     }
     if report.unlisted > 0 {
-        say(format_args!("and {} more differences", report.unlisted));
+        print_line(format_args!("and {} more differences", report.unlisted));
     }
     if report.is_right() {
-        say("The ledger is correct.");
+        print_line("The ledger is correct.");
     }
 }
 
 pub fn export(settings: &Settings) -> Result<(), Failure> {
     let store = open_store(settings)?;
-    say("task_id,type,environment,developer_id,worker_id,account,amount_cents,recorded_at");
+    print_line("task_id,type,environment,developer_id,worker_id,account,amount_cents,recorded_at");
     let mut after = None;
     loop {
         let page = block_on(page(&store, after))??;
@@ -113,7 +113,7 @@ fn print_postings(entry: &Entry) {
     let worker = entry.worker.map(|id| id.to_string()).unwrap_or_default();
     for (book, cents) in entry.postings.by_book() {
         if cents != 0 {
-            say(format_args!(
+            print_line(format_args!(
                 "{},{},{},{},{worker},{book},{cents},{}",
                 entry.task,
                 entry.step,

@@ -47,7 +47,7 @@ pub fn run() -> ExitCode {
 fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let innermost = innermost(matches);
     if let Some(("openapi", _)) = matches.subcommand() {
-        say(crate::api::openapi_document().trim_end());
+        print_line(crate::api::openapi_document().trim_end());
         return Ok(ExitCode::SUCCESS);
     }
     let given = given(matches)?;
@@ -279,7 +279,7 @@ fn environment() -> impl Iterator<Item = (String, String)> {
 
 /// Prints a line. A reader that stops early (`
 /// head`) is not an error.
-fn say(line: impl std::fmt::Display) {
+fn print_line(line: impl std::fmt::Display) {
     use std::io::Write;
     let mut out = std::io::stdout().lock();
     if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
@@ -311,7 +311,7 @@ fn make_data_folder(folder: &Path) -> Result<(), Failure> {
 
 fn migrate(settings: &Settings) -> Result<(), Failure> {
     open_store(settings)?;
-    say("The database is up to date.");
+    print_line("The database is up to date.");
     Ok(())
 }
 

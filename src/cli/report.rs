@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgMatches, Command};
 
-use super::{Failure, argument, block_on, database_flags, open_store, say};
+use super::{Failure, argument, block_on, database_flags, open_store, print_line};
 use crate::domain::Environment;
 use crate::domain::admin::report::Month;
 use crate::settings::Settings;
@@ -48,9 +48,9 @@ pub fn run(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
     let store = open_store(settings)?;
     let report = block_on(store.snapshot(move |tx| month_report(tx, month, environment)))??;
     if csv {
-        say(report.to_csv().trim_end());
+        print_line(report.to_csv().trim_end());
     } else {
-        say(serde_json::to_string_pretty(&report)?);
+        print_line(serde_json::to_string_pretty(&report)?);
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 
-use super::{Failure, block_on, database_flags, open_store, say};
+use super::{Failure, block_on, database_flags, open_store, print_line};
 use crate::payments::Sandbox;
 use crate::payments::sandbox::Condition;
 use crate::settings::Settings;
@@ -50,6 +50,6 @@ pub fn set(settings: &Settings, name: &str, arguments: &ArgMatches) -> Result<()
     };
     let store = open_store(settings)?;
     block_on(Sandbox::set_condition(&store, condition))??;
-    say(format_args!("The sandbox is {name}."));
+    print_line(format_args!("The sandbox is {name}."));
     Ok(())
 }

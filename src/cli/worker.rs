@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
-use super::{Failure, argument, block_on, database_flags, open_store, say};
+use super::{Failure, argument, block_on, database_flags, open_store, print_line};
 use crate::ambient::Clock;
 use crate::domain::{Actor, Timestamp, Worker, WorkerId, WorkerStatus};
 use crate::settings::Settings;
@@ -86,7 +86,7 @@ fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
     let json = arguments.get_flag("json");
     let store = open_store(settings)?;
     if !json {
-        say(format_args!("{:32}  {:10}  E-MAIL", "ID", "STATUS"));
+        print_line(format_args!("{:32}  {:10}  E-MAIL", "ID", "STATUS"));
     }
     let mut after = None;
     loop {
@@ -105,12 +105,12 @@ fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
 
 fn print(worker: &Worker, json: bool) {
     if json {
-        return say(as_json(worker));
+        return print_line(as_json(worker));
     }
     let Worker {
         id, status, email, ..
     } = worker;
-    say(format_args!("{id}  {:10}  {email}", status.as_str()));
+    print_line(format_args!("{id}  {:10}  {email}", status.as_str()));
 }
 
 fn decide(settings: &Settings, arguments: &ArgMatches, decision: Decision) -> Result<(), Failure> {
@@ -132,7 +132,7 @@ fn decide(settings: &Settings, arguments: &ArgMatches, decision: Decision) -> Re
     }))?;
     match decided {
         Ok(worker) => {
-            say(format_args!("{} is now {}.", worker.email, worker.status));
+            print_line(format_args!("{} is now {}.", worker.email, worker.status));
             Ok(())
         }
         Err(UseCaseError::WorkerNotFound) => Err(Failure(format!("there is no worker {which}"))),

@@ -54,7 +54,7 @@ pub struct Response {
 pub struct Outbound {
     http: reqwest::Client,
     guard: Guard,
-    trusts_somebody: bool,
+    has_authorities: bool,
 }
 
 impl Outbound {
@@ -74,11 +74,11 @@ impl Outbound {
     }
 
     fn trusting(authorities: RootCertStore, guard: Guard) -> Result<Self, String> {
-        let trusts_somebody = !authorities.is_empty();
-        Self::encrypted(tls::client(authorities)?, trusts_somebody, guard)
+        let has_authorities = !authorities.is_empty();
+        Self::encrypted(tls::client(authorities)?, has_authorities, guard)
     }
 
-    fn encrypted(tls: ClientConfig, trusts_somebody: bool, guard: Guard) -> Result<Self, String> {
+    fn encrypted(tls: ClientConfig, has_authorities: bool, guard: Guard) -> Result<Self, String> {
         let http = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
             .dns_resolver(guard.clone())
@@ -95,7 +95,7 @@ impl Outbound {
         Ok(Self {
             http,
             guard,
-            trusts_somebody,
+            has_authorities,
         })
     }
 
@@ -124,7 +124,7 @@ impl Outbound {
         timeout: Duration,
     ) -> Result<Response, OutboundError> {
         self.guard.judge_address(url)?;
-        if !self.trusts_somebody {
+        if !self.has_authorities {
             let reason = "this service has no certificate authorities (install ca-certificates)";
             return Err(OutboundError::Unreachable(reason.to_owned()));
         }
@@ -168,6 +168,6 @@ mod tests {
         let (headers, body) = (HeaderMap::new(), Bytes::new());
         let fault = outbound.post(&url, headers, body, Duration::ZERO).await;
         let told = fault.unwrap_err().to_string();
-        assert!(told.contains("knows no certificate authorities"), "{told}");
+        assert!(told.contains("has no certificate authorities"), "{told}");
     }
 }

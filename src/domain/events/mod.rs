@@ -1,4 +1,4 @@
-//! Events: what developers are told about their tasks.
+//! Events: what happened to tasks, for developers.
 
 pub mod notification;
 

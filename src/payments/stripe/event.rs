@@ -278,9 +278,9 @@ mod tests {
 
     fn event_kind(kind: &str, object: Value) -> Result<ProcessorEventKind, ProcessorEventError> {
         let event = json!({"id": "evt_1", "type": kind, "data": {"object": object}});
-        let notice = read(event.to_string().as_bytes())?;
-        assert_eq!(notice.id, "evt_1");
-        Ok(notice.kind)
+        let event = read(event.to_string().as_bytes())?;
+        assert_eq!(event.id, "evt_1");
+        Ok(event.kind)
     }
 
     #[test]
