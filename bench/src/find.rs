@@ -146,7 +146,7 @@ fn rows(tasks: i64) -> Vec<Row> {
         Row {
             number,
             place,
-            payout_cents: pricing::part(budget, fee).payout_cents,
+            payout_cents: pricing::split(budget, fee).payout_cents,
             posted_at: BEGAN + (DAYS_30 * random.part()) as i64,
         }
     };

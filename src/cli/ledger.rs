@@ -111,7 +111,7 @@ async fn page(store: &Store, after: Option<(TaskId, Step)>) -> Result<Vec<Entry>
 /// Nothing in a line needs quotes: it has ids, words, numbers and timestamps.
 fn print_postings(entry: &Entry) {
     let worker = entry.worker.map(|id| id.to_string()).unwrap_or_default();
-    for (book, cents) in entry.postings.by_book() {
+    for (book, cents) in entry.postings.by_account() {
         if cents != 0 {
             print_line(format_args!(
                 "{},{},{},{},{worker},{book},{cents},{}",

@@ -29,12 +29,12 @@ pub use id::{
 };
 pub use idempotency::IDEMPOTENCY_KEPT;
 pub use job::{JobKind, JobName, Lane};
-pub use money::ledger::{Book, Entry, Postings, Step, TaskLedger};
+pub use money::ledger::{Entry, LedgerAccount, Postings, Step, TaskLedger};
 pub use money::payment::{
     ChargedMethod, Payment, PaymentFailure, PaymentIntent, PaymentMethod, PaymentStatus,
     PayoutAccount, PayoutStatus, ProcessorName,
 };
-pub use proofs::{Embedded, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
+pub use proofs::{FileMetadata, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
 pub use rules::FieldError;
 pub use tasks::dispute::{Decision, Dispute};
 pub use tasks::history::{Actor, ActorKind, HistoryEntry};

@@ -43,7 +43,7 @@ pub struct ProofFile {
 
 /// What the file's own metadata says.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Embedded {
+pub struct FileMetadata {
     pub taken_at: Option<Timestamp>,
     /// The camera gave no UTC offset, so `taken_at` may be off by hours.
     pub taken_at_is_local: bool,
@@ -59,7 +59,7 @@ pub struct Proof {
     pub attempt_number: i64,
     pub proof_type: ProofType,
     pub file: ProofFile,
-    pub embedded: Embedded,
+    pub metadata: FileMetadata,
     pub gps: Option<Point>,
     pub accuracy_meters: Option<f64>,
     pub distance_meters: Option<f64>,
@@ -88,7 +88,7 @@ pub struct SubmittedFile {
     pub id: ProofId,
     pub proof_type: ProofType,
     pub file: ProofFile,
-    pub embedded: Embedded,
+    pub metadata: FileMetadata,
 }
 
 impl Submission {
@@ -104,7 +104,7 @@ impl Submission {
                 attempt_number: task.proof_attempts,
                 proof_type: sent.proof_type,
                 file: sent.file.clone(),
-                embedded: sent.embedded,
+                metadata: sent.metadata,
                 gps: self.gps,
                 accuracy_meters: self.accuracy_meters,
                 distance_meters: distance,

@@ -3,7 +3,7 @@
 use crate::domain::geo::Point;
 use crate::domain::tasks::ProofType;
 use crate::domain::{
-    Embedded, Proof, ProofFile, ProofId, ProofStatus, TaskId, Timestamp, WorkerId,
+    FileMetadata, Proof, ProofFile, ProofId, ProofStatus, TaskId, Timestamp, WorkerId,
 };
 use crate::store::{Row, StoreError, Tx};
 
@@ -47,7 +47,7 @@ fn parts(hash: i64) -> [(i64, i64); 4] {
 
 impl Tx<'_> {
     pub fn insert_proof(&mut self, proof: &Proof) -> Result<(), StoreError> {
-        let (gps, exif) = (proof.gps, proof.embedded.place);
+        let (gps, exif) = (proof.gps, proof.metadata.place);
         self.defer(
             INSERT,
             &[
@@ -67,18 +67,18 @@ impl Tx<'_> {
                 proof.distance_meters.into(),
                 i64::from(proof.geo_valid).into(),
                 (&proof.device_info).into(),
-                proof.embedded.taken_at.into(),
+                proof.metadata.taken_at.into(),
                 exif.map(|exif| exif.latitude).into(),
                 exif.map(|exif| exif.longitude).into(),
-                proof.embedded.perceptual_hash.into(),
+                proof.metadata.perceptual_hash.into(),
                 proof.status.as_str().into(),
                 proof.rejection_reason.as_ref().into(),
                 proof.reviewed_at.into(),
                 proof.created_at.into(),
-                i64::from(proof.embedded.taken_at_is_local).into(),
+                i64::from(proof.metadata.taken_at_is_local).into(),
             ],
         )?;
-        for (part, bits) in proof.embedded.perceptual_hash.into_iter().flat_map(parts) {
+        for (part, bits) in proof.metadata.perceptual_hash.into_iter().flat_map(parts) {
             let values = [part.into(), bits.into(), proof.id.to_string().into()];
             self.defer(ADD_HASH_PART, &values)?;
         }
@@ -212,7 +212,7 @@ fn read(row: &Row<'_>) -> Result<Proof, StoreError> {
         distance_meters: row.get(13)?,
         geo_valid: row.get::<i64>(14)? != 0,
         device_info: row.get(15)?,
-        embedded: Embedded {
+        metadata: FileMetadata {
             taken_at: row.get(16)?,
             taken_at_is_local: row.get::<i64>(24)? != 0,
             place: point(row.get(17)?, row.get(18)?),

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::ambient::{self, Clock};
 use crate::domain::geo::Point;
 use crate::domain::{
-    Embedded, FieldError, Proof, ProofFile, ProofId, ProofType, Submission, SubmittedFile,
+    FieldError, FileMetadata, Proof, ProofFile, ProofId, ProofType, Submission, SubmittedFile,
     Timestamp,
 };
 use crate::files::{FileKey, Files, FilesError, Prefix, Received, StoredFile};
@@ -130,7 +130,7 @@ impl Submissions {
                 size_bytes: shown.size as i64,
                 sha256: original.sha256,
             },
-            embedded: embedded(&file.inspected),
+            metadata: metadata(&file.inspected),
         });
         Ok(())
     }
@@ -213,9 +213,9 @@ pub async fn inspect(
     }
 }
 
-fn embedded(inspected: &Inspected) -> Embedded {
+fn metadata(inspected: &Inspected) -> FileMetadata {
     let exif = inspected.exif;
-    Embedded {
+    FileMetadata {
         taken_at: exif.taken_at,
         taken_at_is_local: exif.taken_at.is_some() && !exif.has_offset,
         place: Point::from_pair(exif.latitude, exif.longitude),

@@ -4,8 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::{
-    Book, Entry, Payment, PaymentFailure, PaymentStatus, ProcessorName, Step, Task, TaskLedger,
-    Timestamp,
+    Entry, LedgerAccount, Payment, PaymentFailure, PaymentStatus, ProcessorName, Step, Task,
+    TaskLedger, Timestamp,
 };
 use crate::views::examples::Example;
 
@@ -110,13 +110,13 @@ pub struct EntryBody {
 
 #[derive(Serialize, ToSchema)]
 struct PostingBody {
-    account: Book,
+    account: LedgerAccount,
     amount_cents: i64,
 }
 
 impl From<&Entry> for EntryBody {
     fn from(entry: &Entry) -> Self {
-        let postings = entry.postings.by_book().into_iter();
+        let postings = entry.postings.by_account().into_iter();
         Self {
             task_id: entry.task.to_string(),
             step: entry.step,

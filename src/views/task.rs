@@ -61,7 +61,7 @@ pub struct TaskBody<'a> {
 
 impl<'a> TaskBody<'a> {
     pub fn of(task: &'a Task) -> Result<Self, StoreError> {
-        let parts = task.parts();
+        let split = task.split();
         let metadata = serde_json::from_str(&task.metadata)
             .map_err(|e| StoreError::Failed(format!("metadata of {}: {e}", task.id)))?;
         Ok(Self {
@@ -78,8 +78,8 @@ impl<'a> TaskBody<'a> {
             location_latitude: task.location.latitude,
             location_longitude: task.location.longitude,
             budget_cents: task.budget_cents,
-            platform_fee_cents: parts.fee_cents,
-            worker_payout_cents: parts.payout_cents,
+            platform_fee_cents: split.fee_cents,
+            worker_payout_cents: split.payout_cents,
             priority: task.priority,
             status: task.status,
             environment: task.owner.environment,

@@ -81,7 +81,7 @@ fn place(task: &Task) -> String {
 pub fn assigned(task: &Task) -> NotificationText {
     let mut paragraphs = vec![
         format!("You accepted “{}” at {}.", task.title, place(task)),
-        format!("It pays {}.", dollars(task.parts().payout_cents)),
+        format!("It pays {}.", dollars(task.split().payout_cents)),
     ];
     if let Some(deadline) = task.deadline {
         paragraphs.push(format!("The deadline is {deadline}."));
@@ -139,7 +139,7 @@ pub fn bounty(task: &Task) -> NotificationText {
             format!("“{}” in {}, {}.", task.title, location.city, location.state),
             format!(
                 "It pays {}. The first worker to accept gets it.",
-                dollars(task.parts().payout_cents)
+                dollars(task.split().payout_cents)
             ),
         ],
     )

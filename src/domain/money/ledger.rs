@@ -10,7 +10,7 @@ use crate::domain::{Owner, Task, TaskId, Timestamp, WorkerId};
 
 string_enum!(
     /// An account of the ledger.
-    Book {
+    LedgerAccount {
         /// Held by the payment processor. One per developer.
         Processor = "processor",
         /// Held for a task.
@@ -51,18 +51,22 @@ pub struct Postings {
 }
 
 impl Postings {
-    pub const fn by_book(self) -> [(Book, i64); 5] {
+    pub const fn by_account(self) -> [(LedgerAccount, i64); 5] {
         [
-            (Book::Processor, self.processor_cents),
-            (Book::Escrow, self.escrow_cents),
-            (Book::WorkerBalance, self.worker_cents),
-            (Book::PlatformFees, self.fees_cents),
-            (Book::DeveloperRefunds, self.refunds_cents),
+            (LedgerAccount::Processor, self.processor_cents),
+            (LedgerAccount::Escrow, self.escrow_cents),
+            (LedgerAccount::WorkerBalance, self.worker_cents),
+            (LedgerAccount::PlatformFees, self.fees_cents),
+            (LedgerAccount::DeveloperRefunds, self.refunds_cents),
         ]
     }
 
     pub fn are_balanced(self) -> bool {
-        self.by_book().iter().map(|(_, cents)| cents).sum::<i64>() == 0
+        self.by_account()
+            .iter()
+            .map(|(_, cents)| cents)
+            .sum::<i64>()
+            == 0
     }
 }
 

@@ -200,8 +200,8 @@ impl Task {
         }
     }
 
-    pub fn parts(&self) -> pricing::Parts {
-        pricing::part(self.budget_cents, self.fee_percent)
+    pub fn split(&self) -> pricing::Split {
+        pricing::split(self.budget_cents, self.fee_percent)
     }
 
     /// A task can be edited until it is paid for.

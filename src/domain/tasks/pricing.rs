@@ -22,15 +22,15 @@ pub const fn fee_percent(tier: Tier, task_type: TaskType) -> i64 {
 
 /// An amount split between platform and worker. Fee and payout always add up to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parts {
+pub struct Split {
     pub fee_cents: i64,
     pub payout_cents: i64,
 }
 
 /// Rounds the fee half up to a cent. The worker gets the rest.
-pub const fn part(amount_cents: i64, fee_percent: i64) -> Parts {
+pub const fn split(amount_cents: i64, fee_percent: i64) -> Split {
     let fee_cents = (amount_cents * fee_percent + 50) / 100;
-    Parts {
+    Split {
         fee_cents,
         payout_cents: amount_cents - fee_cents,
     }
@@ -67,12 +67,12 @@ pub struct Settlement {
 impl Money {
     pub fn settle(self, budget: i64, fee_percent: i64) -> Settlement {
         let paid = |paid_cents: i64| {
-            let parts = part(paid_cents, fee_percent);
+            let split = split(paid_cents, fee_percent);
             Settlement {
                 escrow_cents: 0,
                 refund_cents: budget - paid_cents,
-                payout_cents: parts.payout_cents,
-                fee_cents: parts.fee_cents,
+                payout_cents: split.payout_cents,
+                fee_cents: split.fee_cents,
             }
         };
         match self {
@@ -117,7 +117,7 @@ mod tests {
             (MAX_BUDGET_CENTS, 16, 16_000_000),
         ] {
             assert_eq!(
-                part(budget, percent).fee_cents,
+                split(budget, percent).fee_cents,
                 fee,
                 "{budget} at {percent} %"
             );
@@ -127,10 +127,10 @@ mod tests {
     proptest! {
         #[test]
         fn fee_and_payout_add_up(budget in MIN_BUDGET_CENTS..=MAX_BUDGET_CENTS, percent in 0i64..=100) {
-            let parts = part(budget, percent);
-            prop_assert_eq!(parts.fee_cents + parts.payout_cents, budget);
-            prop_assert!(parts.fee_cents >= 0 && parts.payout_cents >= 0);
-            prop_assert!((parts.fee_cents * 100 - budget * percent).abs() <= 50);
+            let split = split(budget, percent);
+            prop_assert_eq!(split.fee_cents + split.payout_cents, budget);
+            prop_assert!(split.fee_cents >= 0 && split.payout_cents >= 0);
+            prop_assert!((split.fee_cents * 100 - budget * percent).abs() <= 50);
         }
     }
 }

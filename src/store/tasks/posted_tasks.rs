@@ -92,7 +92,7 @@ impl Tx<'_> {
                 place.longitude.into(),
                 task.category.as_str().into(),
                 Json::from(skills).to_string().into(),
-                task.parts().payout_cents.into(),
+                task.split().payout_cents.into(),
                 task.status_since.into(),
                 task.owner.account.to_string().into(),
             ],

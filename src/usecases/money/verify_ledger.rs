@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::domain::{
-    Book, Entry, Environment, JobKind, JobName, Owner, Payment, PaymentStatus, Postings,
+    Entry, Environment, JobKind, JobName, LedgerAccount, Owner, Payment, PaymentStatus, Postings,
     ProcessorName, Status, Step, TaskId, TaskLedger, Timestamp, WorkerId,
 };
 use crate::payments::{Movement, Processor, ProcessorError};
@@ -22,7 +22,7 @@ pub struct LedgerReport {
     pub tasks: u64,
     pub entries: u64,
     /// The balance of each ledger account, by environment.
-    pub balances: Vec<(Environment, Book, i64)>,
+    pub balances: Vec<(Environment, LedgerAccount, i64)>,
     /// Movements that the processor made and that a job or an event is about to record.
     pub in_flight: u64,
     /// Refunds and transfers whose jobs are not done.
@@ -97,7 +97,7 @@ struct Check {
     recorded: HashMap<(TaskId, Step), i64>,
     developers: HashMap<Owner, Postings>,
     workers: HashMap<(WorkerId, Environment), i64>,
-    sums: HashMap<(Environment, Book), i64>,
+    sums: HashMap<(Environment, LedgerAccount), i64>,
     report: LedgerReport,
 }
 
@@ -178,7 +178,7 @@ impl Check {
         if entry.owner != task.owner {
             self.differ(task.id, format!("has a {} of another owner", entry.step));
         }
-        for (book, cents) in entry.postings.by_book() {
+        for (book, cents) in entry.postings.by_account() {
             let sum = (entry.owner.environment, book);
             *self.sums.entry(sum).or_default() += cents;
         }
@@ -330,10 +330,18 @@ impl Check {
                     environment,
                 } = kept.owner;
                 for (book, kept, sum) in [
-                    (Book::Processor, kept.processor_cents, sums.processor_cents),
-                    (Book::PlatformFees, kept.fees_cents, sums.fees_cents),
                     (
-                        Book::DeveloperRefunds,
+                        LedgerAccount::Processor,
+                        kept.processor_cents,
+                        sums.processor_cents,
+                    ),
+                    (
+                        LedgerAccount::PlatformFees,
+                        kept.fees_cents,
+                        sums.fees_cents,
+                    ),
+                    (
+                        LedgerAccount::DeveloperRefunds,
                         kept.refunds_cents,
                         sums.refunds_cents,
                     ),
@@ -386,7 +394,7 @@ impl Check {
     fn totals(&mut self) {
         for environment in Environment::ALL {
             let mut total = 0;
-            for book in Book::ALL {
+            for book in LedgerAccount::ALL {
                 let sum = self.sums.get(&(*environment, *book)).copied();
                 let sum = sum.unwrap_or(0);
                 total += sum;

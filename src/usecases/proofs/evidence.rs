@@ -64,7 +64,7 @@ fn place(task: &Task, proof: &Proof, findings: &mut Vec<Finding>) {
             findings.push(found(code, Some((meters, "m")), reason));
         }
     };
-    if let Some(exif) = proof.embedded.place {
+    if let Some(exif) = proof.metadata.place {
         far("exif_gps_far", exif, task.place(), "the task");
         if let Some(sent) = proof.gps {
             far("exif_gps_differs", exif, sent, "the position that was sent");
@@ -86,14 +86,14 @@ fn place(task: &Task, proof: &Proof, findings: &mut Vec<Finding>) {
 }
 
 fn time(task: &Task, proof: &Proof, findings: &mut Vec<Finding>) {
-    let Some(taken) = proof.embedded.taken_at else {
+    let Some(taken) = proof.metadata.taken_at else {
         let reason = "the file does not say when it was taken";
         findings.push(found("exif_time_missing", None, reason));
         return;
     };
     // A clock without a UTC offset may be hours off. What such an offset can explain is not a
     // finding.
-    let doubt = match proof.embedded.taken_at_is_local {
+    let doubt = match proof.metadata.taken_at_is_local {
         true => ANY_TIME_ZONE.as_secs_f64(),
         false => 0.0,
     };
@@ -124,12 +124,12 @@ fn same_photo(
     proof: &Proof,
     findings: &mut Vec<Finding>,
 ) -> Result<(), StoreError> {
-    let Some(hash) = proof.embedded.perceptual_hash else {
+    let Some(hash) = proof.metadata.perceptual_hash else {
         return Ok(());
     };
     for other in tx.proofs_like(hash, COMPARED)? {
         let Some(its) = other
-            .embedded
+            .metadata
             .perceptual_hash
             .filter(|_| other.id != proof.id)
         else {

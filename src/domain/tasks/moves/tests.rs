@@ -318,7 +318,7 @@ proptest! {
                 }
             }
             timestamps_belong_to_the_status(&task)?;
-            prop_assert_eq!(task.parts().fee_cents + task.parts().payout_cents, budget);
+            prop_assert_eq!(task.split().fee_cents + task.split().payout_cents, budget);
             prop_assert!((0..=3).contains(&task.proof_attempts));
             let open = !task.status.is_final() && task.status != Pending;
             prop_assert_eq!(held, if open { budget } else { 0 }, "escrow in {}", task.status);
