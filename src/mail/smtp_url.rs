@@ -78,7 +78,9 @@ impl SmtpUrl {
             }
             ("sslrootcert", file) if !file.is_empty() => self.ca_file = Some(file.to_owned()),
             _ => {
-                return Err("allows only the parameters tls=... and sslrootcert=FILE".to_owned());
+                return Err(
+                    "must have no parameters other than tls=... and sslrootcert=FILE".to_owned(),
+                );
             }
         }
         Ok(())

@@ -106,7 +106,7 @@ fn account_commands_refuse_what_is_wrong() {
                 "--name",
                 "Ada",
             ][..],
-            "exists already",
+            "already exists",
         ),
         (
             &["account", "create", "--email", "ada", "--name", "Ada"],

@@ -150,7 +150,7 @@ fn a_folder_that_cannot_be_made_is_named_at_the_start() {
 fn files_come_in_on_the_file_system_where_they_stay() {
     let base = tempfile::tempdir().unwrap();
     let reason = open(base.path(), Path::new("/proc")).err().unwrap();
-    assert!(reason.contains("one file system"), "{reason}");
+    assert!(reason.contains("same file system"), "{reason}");
 }
 
 #[test]
