@@ -1,5 +1,5 @@
-//! The clock and the randomness of the machine. Everything else takes them as parameters, so that
-//! a test can set the time; `clippy.toml` bans the globals outside this file.
+//! The machine's clock and randomness. All other code takes them as parameters, so that tests can
+//! set the time. `clippy.toml` bans the global functions outside this file.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::domain::Timestamp;
 
-/// Tells the time: the machine's, or one that a test sets.
+/// A clock: the machine's, or one that a test sets.
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
     set_millis: Option<Arc<AtomicI64>>,
@@ -27,7 +27,7 @@ impl Clock {
         }
     }
 
-    /// Moves a set clock. The machine's own cannot be moved.
+    /// Moves a clock that was set. The machine's clock cannot be moved.
     pub fn move_to(&self, at: Timestamp) {
         if let Some(millis) = &self.set_millis {
             millis.store(at.as_millis(), Ordering::SeqCst);
@@ -45,8 +45,8 @@ impl Clock {
     }
 }
 
-/// Random bytes for an id: unique, but nobody's secret. Taken from a store of each thread, because
-/// every request needs some and asking the operating system each time costs more than the rest.
+/// Random bytes for an id, which must be unique but need not be secret. Each thread keeps a supply,
+/// because every request needs some and asking the operating system each time is expensive.
 pub fn random_for_id() -> [u8; 10] {
     thread_local! {
         static STORE: RefCell<Vec<[u8; 10]>> = const { RefCell::new(Vec::new()) };
@@ -63,9 +63,9 @@ pub fn random_for_id() -> [u8; 10] {
 /// Bytes from the operating system's generator.
 ///
 /// # Panics
-/// When the operating system has no randomness to give: no key made then could be trusted.
+/// If the operating system provides no randomness, because no key could be trusted then.
 pub fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).expect("the operating system gives randomness");
+    getrandom::fill(&mut bytes).expect("the operating system provides randomness");
     bytes
 }

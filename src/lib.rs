@@ -1,6 +1,6 @@
 //! Legwork: a marketplace for physical work behind an API.
 //!
-//! `docs/ARCHITECTURE.md` says which module a line belongs in.
+//! `docs/ARCHITECTURE.md` describes the modules.
 
 #![forbid(unsafe_code)]
 

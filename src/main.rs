@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Answers are many small allocations on several threads; mimalloc serves those better.
+/// Responses cause many small allocations on several threads. mimalloc is faster at those.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,4 +1,4 @@
-//! Passwords: hashed with argon2id, off the threads that serve requests, few at a time.
+//! Passwords: hashed with argon2id on blocking threads, few at a time.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 
 use crate::ambient;
 
-/// Each one takes a core and some twenty megabytes for a while.
+/// Each hash takes a core and about twenty megabytes for a while.
 const AT_ONCE: usize = 2;
 
 static PERMITS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(AT_ONCE)));
@@ -18,17 +18,17 @@ static PERMITS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::
 #[error("a password cannot be hashed: {0}")]
 pub struct HashError(String);
 
-/// The hash to be stored.
+/// The hash to store.
 pub async fn hash(password: String) -> Result<String, HashError> {
     off_thread(move || hash_now(&password)).await?
 }
 
-/// Whether the password is the one that was hashed. Where there is none, as much work is done as if
-/// there were, so that the time tells nothing.
+/// Whether the password matches the stored hash. Without a hash it does the same work, so that the
+/// time reveals nothing.
 pub async fn verify(password: String, stored: Option<String>) -> Result<bool, HashError> {
     off_thread(move || {
         let known = stored.is_some();
-        // Made at the first use, whoever that is for.
+        // Computed on first use, for every caller.
         let decoy = DECOY.clone()?;
         let stored = stored.unwrap_or(decoy);
         let hash = PasswordHash::new(&stored).map_err(|e| HashError(e.to_string()))?;

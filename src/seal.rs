@@ -1,4 +1,5 @@
-//! Seals a text so that only the holder of a secret, which we store hashed, can open it again.
+//! Encrypts a text so that only the holder of a secret, which we store only as a hash, can decrypt
+//! it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -35,7 +36,7 @@ pub fn open(secret: &Secret, sealed: &str) -> Result<String, Unsealable> {
     String::from_utf8(text.to_vec()).map_err(|_| Unsealable)
 }
 
-/// The key is not the stored hash of the secret: whoever reads the database cannot make it.
+/// The key is not the stored hash of the secret, so a reader of the database cannot derive it.
 fn cipher(secret: &Secret) -> Result<LessSafeKey, Unsealable> {
     let key = Sha256::new_with_prefix(b"legwork seal v1\0")
         .chain_update(secret.expose())

@@ -1,4 +1,4 @@
-//! Settings: defaults, then `legwork.toml`, then the environment, then flags; the last one wins.
+//! Settings from defaults, `legwork.toml`, the environment and flags. The last one wins.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::files::FilesLocation;
 use crate::outbound::OutboundSettings;
 use crate::store::Location;
 
-/// One setting: a flag, an environment variable and a line of the file, all of one name.
+/// A setting. Its flag, its environment variable and its line in the file have the same name.
 pub struct Setting {
     /// As in the file: `database_url` is LEGWORK_DATABASE_URL and --database-url.
     pub name: &'static str,
@@ -29,107 +29,107 @@ const fn setting(name: &'static str, value_name: &'static str, help: &'static st
     }
 }
 
-/// Every setting.
+/// All settings.
 pub const SETTINGS: &[Setting] = &[
     setting(
         "listen",
         "ADDRESS",
-        "Where to listen [default: 127.0.0.1:8080]. A loopback address means local mode",
+        "Address to listen on [default: 127.0.0.1:8080]. A loopback address enables local mode",
     ),
     setting(
         "data",
         "FOLDER",
-        "Folder for the embedded database and generated secrets [default: ./legwork-data]",
+        "Folder for the SQLite database and stored files [default: ./legwork-data]",
     ),
     setting(
         "database_url",
         "URL",
-        "postgres://... for PostgreSQL [default: SQLite in the data folder]",
+        "PostgreSQL URL (postgres://...) [default: SQLite in the data folder]",
     ),
     setting(
         "database_connections",
         "NUMBER",
-        "Connections to PostgreSQL [default: 16]",
+        "Number of PostgreSQL connections [default: 16]",
     ),
     setting(
         "files_url",
         "URL",
-        "Where files are kept: file: in the data folder, or s3://bucket/prefix [default: file:]",
+        "Where files are stored: file: (in the data folder) or s3://bucket/prefix [default: file:]",
     ),
     setting(
         "public_url",
         "URL",
-        "How the service is reached from outside [default: http://<listen>]",
+        "Public URL of the service [default: http://<listen>]",
     ),
     setting(
         "metrics_listen",
         "ADDRESS",
-        "Serve Prometheus metrics at /metrics of this address [default: none; in local mode on the main address]",
+        "Address for Prometheus metrics at /metrics [default: none; in local mode the main address]",
     ),
     setting(
         "webhook_retry_seconds",
         "SECONDS,...",
-        "When a failed delivery is tried again, after each attempt [default: 60,480,3840]",
+        "Delays between the attempts of a webhook delivery, comma-separated [default: 60,480,3840]",
     ),
     setting(
         "webhook_allow_nets",
         "NET,...",
-        "Networks that webhooks may reach although they are not public, such as 10.1.0.0/16 [default: none; loopback in local mode]",
+        "Private networks that webhooks may reach, comma-separated, such as 10.1.0.0/16 [default: none; loopback in local mode]",
     ),
     setting(
         "webhook_ca_file",
         "FILE",
-        "Certificate authorities (PEM) that webhooks trust besides the system's [default: none]",
+        "PEM file with certificate authorities that webhooks trust in addition to the system's [default: none]",
     ),
     setting(
         "smtp_url",
         "URL",
-        "Mail server: smtp://user:password@host:587 or smtps://... [default: none; mails are kept in the database]",
+        "Mail server: smtp://user:password@host:587 or smtps://... [default: none; notifications stay in the database]",
     ),
     setting(
         "mail_from",
         "ADDRESS",
-        "Sender of mails, needed with a mail server: Legwork <notices@example.com>",
+        "Sender of e-mails, required with a mail server: Legwork <notices@example.com>",
     ),
     setting(
         "unpaid_hours",
         "HOURS",
-        "How long a task waits for its payment [default: 24]",
+        "Time to pay for a task [default: 24]",
     ),
     setting(
         "start_hours",
         "HOURS",
-        "How long a worker has to start a task that was taken [default: 24]",
+        "Time for a worker to start an accepted task [default: 24]",
     ),
     setting(
         "work_hours",
         "HOURS",
-        "How long a worker has to send proof, or new proof [default: 72]",
+        "Time for a worker to submit proof, or new proof after a rejection [default: 72]",
     ),
     setting(
         "review_days",
         "DAYS",
-        "How long a developer has to review proof, before it counts as approved [default: 7]",
+        "Time for a developer to review proof, after which it counts as approved [default: 7]",
     ),
     setting(
         "dispute_hours",
         "HOURS",
-        "How long a worker has to contest a rejection [default: 72]",
+        "Time for a worker to dispute a rejection [default: 72]",
     ),
     setting(
         "decide_days",
         "DAYS",
-        "How long admins have to decide a dispute, before it is refunded [default: 30]",
+        "Time for admins to decide a dispute, after which the developer is refunded [default: 30]",
     ),
     setting(
         "open_days",
         "DAYS",
-        "How long a task without a deadline stays open after its funding [default: 30]",
+        "Time until a task without a deadline expires, from its funding [default: 30]",
     ),
     setting(
         "payments",
         "sandbox|stripe",
-        "Who moves the money: the embedded sandbox, which moves none, or Stripe [default: sandbox]",
+        "Payment processor: the built-in sandbox, which moves no money, or Stripe [default: sandbox]",
     ),
     setting(
         "stripe_key",
@@ -139,31 +139,31 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "stripe_webhook_secret",
         "SECRET",
-        "Secret of the Stripe webhook endpoint <public URL>/hooks/stripe (whsec_...); several are parted by commas",
+        "Secrets of the Stripe webhook endpoints at <public URL>/hooks/stripe (whsec_...), comma-separated",
     ),
     setting(
         "stripe_url",
         "URL",
-        "Where Stripe is [default: https://api.stripe.com]",
+        "URL of Stripe's API [default: https://api.stripe.com]",
     ),
     setting(
         "rate_limits",
         "on|off",
-        "Limit requests for each account by its tier [default: on]",
+        "Rate limits by account tier [default: on]",
     ),
     setting(
         "log",
         "FILTER",
-        "What to log: error, warn, info, debug, or a filter such as legwork=debug [default: info]",
+        "Log level (error, warn, info, debug) or a filter such as legwork=debug [default: info]",
     ),
     setting(
         "log_format",
         "text|json",
-        "How to log [default: text on a terminal, json otherwise]",
+        "Log format [default: text on a terminal, json otherwise]",
     ),
 ];
 
-/// Variables with our prefix that are not ours to judge: the test suite's.
+/// Variables with our prefix that are not settings: the test suite's.
 const FOREIGN_PREFIX: &str = "LEGWORK_TEST_";
 
 pub fn variable(name: &str) -> String {
@@ -208,7 +208,7 @@ pub enum SettingsError {
     File { file: PathBuf, reason: String },
 }
 
-/// The values as they were given, before they are understood.
+/// The values as given, before they are parsed.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     values: BTreeMap<String, (String, Origin)>,
@@ -308,7 +308,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// Who moves the money.
+/// The payment processor.
 #[derive(Clone, Debug)]
 pub enum PaymentSettings {
     Sandbox,
@@ -319,7 +319,6 @@ pub enum PaymentSettings {
     },
 }
 
-/// How mails are sent.
 #[derive(Clone, Debug)]
 pub struct MailSettings {
     pub smtp_url: Secret,
@@ -370,7 +369,7 @@ impl Settings {
         })
     }
 
-    /// Local mode: on a loopback address the service may assume that its developer is its user.
+    /// Local mode: on a loopback address, the developer is assumed to be the only user.
     pub fn is_local(&self) -> bool {
         self.listen.ip().is_loopback()
     }
@@ -389,7 +388,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         return Ok(address);
     }
     let mut found = text.to_socket_addrs().map_err(|_| malformed())?;
-    // A name may stand for several addresses; the one that old clients know comes first.
+    // A name may have several addresses. IPv4 comes first, for old clients.
     let (v4, v6): (Vec<_>, Vec<_>) = found
         .by_ref()
         .partition(|address| matches!(address.ip(), IpAddr::V4(_)));
@@ -421,8 +420,8 @@ fn database(url: &str, data: &Path, connections: usize) -> Result<Location, Stri
         let url = url.to_owned();
         return Ok(Location::Postgres { url, connections });
     }
-    // The URL may hold a password: it is not repeated. Empty is refused like the rest: a secret
-    // that failed to arrive must not mean an empty database.
+    // The URL may contain a password, so it is not repeated. An empty value is refused too: a
+    // secret that is missing must not lead to an empty database.
     Err("must begin with postgres:// (leave it out for SQLite in the data folder)".to_owned())
 }
 
@@ -435,7 +434,7 @@ fn public_url(text: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// In the order in which they are waited for.
+/// In the order of the attempts.
 fn delays(text: &str) -> Result<Vec<Duration>, String> {
     const MAX_DELAYS: usize = 20;
     const WEEK: f64 = 7.0 * 24.0 * 60.0 * 60.0;
@@ -447,7 +446,9 @@ fn delays(text: &str) -> Result<Vec<Duration>, String> {
     let delays: Option<Vec<_>> = text.split(',').map(delay).collect();
     delays
         .filter(|delays| delays.len() <= MAX_DELAYS)
-        .ok_or_else(|| format!("{text:?} must be seconds parted by commas, such as 60,480,3840"))
+        .ok_or_else(|| {
+            format!("{text:?} must be a comma-separated list of seconds, such as 60,480,3840")
+        })
 }
 
 fn outbound(given: &Given, local: bool) -> Result<OutboundSettings, SettingsError> {
@@ -484,7 +485,7 @@ fn windows(given: &Given) -> Result<Windows, SettingsError> {
     })
 }
 
-/// A whole number of hours or days, up to ten years of them.
+/// A whole number of hours or days, at most ten years.
 fn span(text: &str, unit_seconds: u64) -> Result<Duration, String> {
     const MAX_SECONDS: u64 = 10 * 366 * 24 * 60 * 60;
     let seconds = text.parse::<u64>().ok();
@@ -501,7 +502,7 @@ fn mail(given: &Given) -> Result<Option<MailSettings>, SettingsError> {
         return Ok(None);
     }
     let from = given.read("mail_from", "", |text| match text {
-        "" => Err("is needed where a mail server is set".to_owned()),
+        "" => Err("is required when a mail server is set".to_owned()),
         text => Ok(text.to_owned()),
     })?;
     Ok(Some(MailSettings { smtp_url, from }))
@@ -520,13 +521,13 @@ fn payments(given: &Given) -> Result<PaymentSettings, SettingsError> {
     )
 }
 
-/// A secret that somebody else made: it is only checked to be there, and never repeated.
+/// An external secret. It is only checked to be present, and never repeated.
 fn secret(prefix: &'static str) -> impl Fn(&str) -> Result<Secret, String> {
     move |text| {
         let plain = text.chars().all(|c| c.is_ascii_graphic());
         if text.is_empty() || !plain {
             return Err(format!(
-                "is needed where payments are set to stripe; it begins with {prefix}"
+                "is required when payments is stripe; it begins with {prefix}"
             ));
         }
         Ok(Secret::presented(text))

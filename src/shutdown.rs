@@ -1,8 +1,8 @@
-//! Tells every part of the service to stop.
+//! The signal that tells every part of the service to stop.
 
 use tokio::sync::watch;
 
-/// Cheap to clone; all clones are told.
+/// Cheap to clone. All clones get the signal.
 #[derive(Clone)]
 pub struct Shutdown(watch::Sender<bool>);
 
@@ -19,7 +19,7 @@ impl Shutdown {
 
     pub async fn started(&self) {
         let mut watched = self.0.subscribe();
-        // The sender lives in `self`: waiting cannot fail.
+        // `self` keeps the sender alive, so waiting cannot fail.
         let _ = watched.wait_for(|stopping| *stopping).await;
     }
 }

@@ -1,4 +1,4 @@
-//! TLS as a client speaks it: which authorities it trusts, and with which cryptography.
+//! TLS for clients: trusted authorities and cryptography.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
 };
 
-/// The authorities of the system, which may be none, and those of a PEM file. An error names the
-/// file.
+/// The system's authorities, of which there may be none, and those of a PEM file. An error names
+/// the file.
 pub fn authorities(file: Option<&Path>) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -34,11 +34,11 @@ fn add(roots: &mut RootCertStore, file: &Path) -> Result<(), String> {
     if found {
         Ok(())
     } else {
-        Err("there is no certificate in it".to_owned())
+        Err("it contains no certificate".to_owned())
     }
 }
 
-/// On a provider of our own: the process has no default one.
+/// Uses its own crypto provider: the process has no default one.
 pub fn client(roots: RootCertStore) -> Result<ClientConfig, String> {
     let config = ClientConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
@@ -48,9 +48,9 @@ pub fn client(roots: RootCertStore) -> Result<ClientConfig, String> {
     Ok(config)
 }
 
-/// The same, and a certificate that stands in the file itself is taken from a server too. The usual
-/// self-signed certificate is an authority by its own word, which no verifier takes from a server,
-/// although the operator could not say more clearly whom to trust.
+/// Like `client`, but also accepts a server certificate that is in the file itself. A typical
+/// self-signed certificate claims to be an authority, which verifiers refuse from a server,
+/// although the operator clearly trusts it.
 pub fn client_trusting(file: &Path) -> Result<ClientConfig, String> {
     let roots = Arc::new(authorities(Some(file))?);
     let named = CertificateDer::pem_file_iter(file).map_err(|e| e.to_string())?;

@@ -1,4 +1,4 @@
-//! The limit of GET: the HTTP stack of the server, without the server. It answers a constant.
+//! The limit of GET: the server's HTTP stack without the server. It responds with a constant.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -17,9 +17,9 @@ use tower_service::Service;
 
 use crate::Result;
 
-/// The bench starts itself with this word: the limit, too, is a process of its own.
+/// The bench starts itself with this argument: the limit, too, runs in a process of its own.
 pub const COMMAND: &str = "constant-server";
-/// What it prints before its address, like the server.
+/// Printed before its address, as by the server.
 pub const GREETING: &str = "The constant is at http://";
 
 /// Serves until it is killed.
@@ -43,7 +43,7 @@ pub fn serve(body: String) -> Result<()> {
     })
 }
 
-/// As the server does it: the same time-out on the head, the same boxed future.
+/// Like the server: the same timeout for the request head, the same boxed future.
 async fn connection(stream: TcpStream, router: Router) {
     let _ = stream.set_nodelay(true);
     let _ = http1::Builder::new()

@@ -1,10 +1,10 @@
-//! What the server runs to create a test task, for the limits that run the same without it. The
-//! first statement gives out the numbers; the others write rows like those of a task that the
-//! server made, but for what each task has of its own.
+//! The statements that the server runs to create a test task, for the limits that run them without
+//! the server. The first statement assigns the numbers. The others insert rows like those of a task
+//! that the server created, except for the values that differ by task.
 
 use crate::Result;
 
-/// src/store/tasks.rs
+/// src/store/tasks/mod.rs
 pub const NUMBER: &str = "UPDATE task_totals SET last_number = last_number + 1,
         month_tasks = CASE WHEN month = ?3 THEN month_tasks + 1 ELSE 1 END, month = ?3,
         pending = pending + ?5, funded = funded + ?6, processor_cents = processor_cents + ?7,
@@ -14,7 +14,7 @@ pub const NUMBER: &str = "UPDATE task_totals SET last_number = last_number + 1,
         AND (month <> ?3 OR month_tasks < ?4)
     RETURNING last_number, last_event, last_event_at";
 
-/// src/store/deliveries.rs; no account has an endpoint here, as most have not.
+/// src/store/webhooks/deliveries.rs; no account has an endpoint here, as is usual.
 const ADD_DELIVERY: &str =
     "INSERT INTO deliveries (event_id, account_id, environment, number, type, \
         task_id, status, tries, due_at, attempts, status_code, created_at, updated_at)
@@ -26,18 +26,18 @@ const ADD_DELIVERY: &str =
     WHERE e.account_id = ?2 AND e.disabled_at IS NULL AND a.webhook_url IS NOT NULL
         AND (a.webhook_events = '[]' OR a.webhook_events LIKE ?8)";
 
-/// src/store/webhooks.rs
+/// src/store/webhooks/mod.rs
 const WAKE: &str = "UPDATE webhook_endpoints SET due_at =
         CASE WHEN due_at IS NULL OR due_at > t.at THEN t.at ELSE due_at END
     FROM (SELECT CAST(?3 AS BIGINT) - CASE WHEN CAST(?2 AS TEXT) = 'test' THEN test_ahead_ms
             ELSE 0 END AS at FROM accounts WHERE id = ?1) t
     WHERE account_id = ?1 AND disabled_at IS NULL";
 
-/// A test task is funded at once. The moves are known by the status they lead to.
+/// A test task is funded at once. Moves are identified by the status they lead to.
 pub const EVENTS: [&str; 2] = ["task.created", "task.funded"];
 const MOVES_TO: [&str; 2] = ["pending", "funded"];
 
-/// What each task has of its own. Events and moves are counted from 0.
+/// The values that differ by task. Events and moves are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Own {
     Account,
@@ -48,21 +48,21 @@ pub enum Own {
     EventTime,
 }
 
-/// A value for a place of a statement.
+/// A value for a placeholder of a statement.
 pub enum Cell<V> {
     Own(Own),
-    /// All tasks have the same.
+    /// The same for all tasks.
     Shared(V),
 }
 
-/// A statement, with a value for each of its places.
+/// A statement, with a value for each placeholder.
 pub struct Step<V> {
     pub sql: String,
     pub cells: Vec<Cell<V>>,
 }
 
-/// Everything after `NUMBER`, in the order of `Tx::insert_task`. `read` finds the row of a
-/// statement about the pattern's account, which is `?1`, and names its columns.
+/// Everything after `NUMBER`, in the order of `Tx::insert_task`. `read` returns the row of a query
+/// about the template's account, which is `?1`, with column names.
 pub fn steps<V: From<String>>(
     mut read: impl FnMut(&str) -> Result<Vec<(String, V)>>,
 ) -> Result<Vec<Step<V>>> {
@@ -101,7 +101,7 @@ pub fn steps<V: From<String>>(
     Ok(steps)
 }
 
-/// Inserts a row like this one, but for the columns of its own.
+/// Inserts a row like this one, except for the columns that differ.
 fn insert<V>(table: &str, row: Vec<(String, V)>, own: &[(&str, Own)]) -> Result<Step<V>> {
     let columns: Vec<_> = row.iter().map(|(column, _)| column.clone()).collect();
     if let Some((missing, _)) = own
@@ -156,7 +156,7 @@ fn wake<V: From<String>>() -> Step<V> {
 mod tests {
     use super::*;
 
-    /// Line breaks and brackets do not count.
+    /// Ignores line breaks and brackets.
     fn words(sql: &str) -> Vec<&str> {
         let parts = |c: char| c.is_whitespace() || "(),".contains(c);
         sql.split(parts).filter(|word| !word.is_empty()).collect()

@@ -1,11 +1,10 @@
-//! The figures: what is measured, and what it is held against.
+//! The figures: what is measured, and what it is compared with.
 
 use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bed::{Bed, Engine};
 use crate::fill::{Accounts, Filled};
 use crate::limit::{Limit, in_turns};
 use crate::load::{Load, Sample};
@@ -14,16 +13,17 @@ use crate::pgbench::Pgbench;
 use crate::raw_sqlite::RawSqlite;
 use crate::report::{Figure, Report, count};
 use crate::server::Process;
-use crate::{Result, constant, http, lives};
+use crate::test_bed::{Engine, TestBed};
+use crate::{Result, constant, http, lifecycle};
 
-/// What the server did on a database that held little, to compare with later.
+/// The server's results on a small database, to compare with later.
 #[derive(Default)]
 pub struct Before {
     create: Option<Sample>,
     get: Option<Sample>,
 }
 
-pub fn small_database(options: &Options, bed: &mut Bed, report: &mut Report) -> Result<Before> {
+pub fn small_database(options: &Options, bed: &mut TestBed, report: &mut Report) -> Result<Before> {
     let mut before = Before::default();
     if options.wants_any(&["create", "grow"]) {
         before.create = Some(create(options, bed, report)?);
@@ -32,14 +32,14 @@ pub fn small_database(options: &Options, bed: &mut Bed, report: &mut Report) -> 
         before.get = Some(get(options, bed, report)?);
     }
     if options.wants("life") {
-        lives::measure(options, bed, report)?;
+        lifecycle::measure(options, bed, report)?;
     }
     Ok(before)
 }
 
 pub fn full_database(
     options: &Options,
-    bed: &mut Bed,
+    bed: &mut TestBed,
     accounts: &Accounts,
     before: &Before,
     report: &mut Report,
@@ -59,7 +59,7 @@ pub fn full_database(
     Ok(())
 }
 
-fn create(options: &Options, bed: &mut Bed, report: &mut Report) -> Result<Sample> {
+fn create(options: &Options, bed: &mut TestBed, report: &mut Report) -> Result<Sample> {
     let (mut limit, target): (Box<dyn Limit>, _) = match &bed.engine {
         Engine::Sqlite => (Box::new(RawSqlite::new(bed)?), 0.5),
         Engine::Postgres(_) => (Box::new(Pgbench::new(bed)?), 0.6),
@@ -72,7 +72,7 @@ fn create(options: &Options, bed: &mut Bed, report: &mut Report) -> Result<Sampl
     Ok(sample)
 }
 
-fn get(options: &Options, bed: &mut Bed, report: &mut Report) -> Result<Sample> {
+fn get(options: &Options, bed: &mut TestBed, report: &mut Report) -> Result<Sample> {
     let address = bed.server()?.address;
     let requests = own_tasks(bed, address)?;
     let (_, body) = http::fetch(address, &requests[0])?;
@@ -97,7 +97,7 @@ fn get(options: &Options, bed: &mut Bed, report: &mut Report) -> Result<Sample> 
 }
 
 /// Requests for the newest tasks of every account.
-fn own_tasks(bed: &Bed, address: SocketAddr) -> Result<Vec<Vec<u8>>> {
+fn own_tasks(bed: &TestBed, address: SocketAddr) -> Result<Vec<Vec<u8>>> {
     let mut requests = Vec::new();
     for account in &bed.accounts {
         let key = &account.test_key;
@@ -109,8 +109,8 @@ fn own_tasks(bed: &Bed, address: SocketAddr) -> Result<Vec<Vec<u8>>> {
     Ok(requests)
 }
 
-/// From the start of the process to its first answers, on the full database.
-fn start(bed: &mut Bed, accounts: &Accounts, report: &mut Report) -> Result<()> {
+/// From the start of the process to its first responses, on the full database.
+fn start(bed: &mut TestBed, accounts: &Accounts, report: &mut Report) -> Result<()> {
     const STARTS: usize = 5;
     let key = &accounts.large.account.test_key;
     let page = http::get("/v1/tasks?limit=1", key);
@@ -136,8 +136,13 @@ fn start(bed: &mut Bed, accounts: &Accounts, report: &mut Report) -> Result<()> 
     Ok(())
 }
 
-/// One connection, the time of one answer: what a deep page costs, not how many fit beside it.
-fn list(options: &Options, bed: &mut Bed, accounts: &Accounts, report: &mut Report) -> Result<()> {
+/// The response time on one connection: what a deep page costs, not the throughput.
+fn list(
+    options: &Options,
+    bed: &mut TestBed,
+    accounts: &Accounts,
+    report: &mut Report,
+) -> Result<()> {
     let engine = bed.name();
     let server = bed.server()?;
     let funded = "status=funded&";
@@ -145,7 +150,7 @@ fn list(options: &Options, bed: &mut Bed, accounts: &Accounts, report: &mut Repo
         ("", false, Some(2.0)),
         ("", true, Some(2.0)),
         (funded, false, Some(2.0)),
-        // Not promised: a filtered page is counted off in the index.
+        // Informational: a filtered page is counted off in the index.
         (funded, true, None),
     ] {
         let (large, offset) = page(server, &accounts.large, filter, deep)?;
@@ -171,8 +176,8 @@ fn list(options: &Options, bed: &mut Bed, accounts: &Accounts, report: &mut Repo
     Ok(())
 }
 
-/// A load that asks for one page again and again; the page is checked first. A deep page lies
-/// behind nine tenths of the tasks.
+/// A load that requests one page repeatedly, after checking the page. A deep page is behind nine
+/// tenths of the tasks.
 fn page(server: &Process, filled: &Filled, filter: &str, deep: bool) -> Result<(Load, i64)> {
     let total = if filter.is_empty() {
         filled.tasks
@@ -187,7 +192,7 @@ fn page(server: &Process, filled: &Filled, filter: &str, deep: bool) -> Result<(
     if answer["meta"]["total"] != total || listed != 20 {
         let meta = &answer["meta"];
         return Err(
-            format!("{path}: {listed} tasks of {total}, but the answer says {meta}").into(),
+            format!("{path}: {listed} tasks of {total}, but the response says {meta}").into(),
         );
     }
     let load = Load {
@@ -200,10 +205,10 @@ fn page(server: &Process, filled: &Filled, filter: &str, deep: bool) -> Result<(
     Ok((load, offset))
 }
 
-/// The same loads as before, now that there are many tasks.
+/// The same loads as before, now with many tasks.
 fn grow(
     options: &Options,
-    bed: &mut Bed,
+    bed: &mut TestBed,
     accounts: &Accounts,
     before: &Before,
     report: &mut Report,
@@ -238,7 +243,7 @@ fn grow(
     Ok(())
 }
 
-fn memory(bed: &mut Bed, accounts: &Accounts, report: &mut Report) -> Result<()> {
+fn memory(bed: &mut TestBed, accounts: &Accounts, report: &mut Report) -> Result<()> {
     const LIMIT: f64 = 150.0;
     let full = count(accounts.large.tasks);
     let (now, most) = bed.server()?.memory()?;

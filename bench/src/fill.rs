@@ -3,14 +3,14 @@
 use rusqlite::Connection;
 
 use crate::Result;
-use crate::bed::{Account, Bed, Engine};
 use crate::options::{FEW_TASKS, Options};
 use crate::pgbench;
+use crate::test_bed::{Account, Engine, TestBed};
 
-/// One task in so many is still funded, the others are cancelled.
+/// One task in this many is still funded, the others are cancelled.
 const ONE_FUNDED_IN: i64 = 4;
 
-/// An account whose tasks were filled in.
+/// An account with inserted tasks.
 pub struct Filled {
     pub account: Account,
     pub tasks: i64,
@@ -24,7 +24,7 @@ pub struct Accounts {
 
 impl Filled {
     pub fn funded(&self) -> i64 {
-        // The first is the one that the server made.
+        // The first is the one that the server created.
         1 + self.tasks / ONE_FUNDED_IN
     }
 
@@ -33,7 +33,7 @@ impl Filled {
     }
 }
 
-pub fn fill(bed: &mut Bed, options: &Options) -> Result<Accounts> {
+pub fn fill(bed: &mut TestBed, options: &Options) -> Result<Accounts> {
     eprintln!("bench: {}: filling in {} tasks", bed.name(), options.tasks);
     bed.stop()?;
     let accounts = Accounts {
@@ -54,7 +54,7 @@ pub fn fill(bed: &mut Bed, options: &Options) -> Result<Accounts> {
             let columns = sqlite_columns(&connection)?;
             for filled in [&accounts.large, &accounts.small] {
                 connection.execute_batch(&insert(filled, &columns, "printf('%016x', n)"))?;
-                connection.execute_batch(&journal(filled))?;
+                connection.execute_batch(&ledger_entries(filled))?;
                 connection.execute_batch(&moves(filled))?;
                 connection.execute_batch(&totals(filled))?;
             }
@@ -63,11 +63,11 @@ pub fn fill(bed: &mut Bed, options: &Options) -> Result<Accounts> {
             let columns = pgbench::columns(database, "tasks")?;
             for filled in [&accounts.large, &accounts.small] {
                 database.run(&insert(filled, &columns, "lpad(to_hex(n), 16, '0')"))?;
-                database.run(&journal(filled))?;
+                database.run(&ledger_entries(filled))?;
                 database.run(&moves(filled))?;
                 database.run(&totals(filled))?;
             }
-            // What autovacuum would do soon, at a moment that disturbs no measurement.
+            // What autovacuum would do soon, done now so that it disturbs no measurement.
             database.run("VACUUM ANALYZE")?;
             database.run("CHECKPOINT")?;
         }
@@ -104,8 +104,8 @@ fn insert(filled: &Filled, columns: &[String], hex: &str) -> String {
     )
 }
 
-/// What the journal says of these tasks: all were paid for, the cancelled ones were settled.
-fn journal(filled: &Filled) -> String {
+/// The ledger entries of these tasks: all were paid for, the cancelled ones were settled.
+fn ledger_entries(filled: &Filled) -> String {
     let entries = |step: &str, cents: &str, at: &str, which: &str| {
         format!(
             "INSERT INTO ledger_entries (task_id, step, account_id, environment, processor_cents,
@@ -122,7 +122,8 @@ fn journal(filled: &Filled) -> String {
         + &entries("settlement", refunded, "cancelled_at", cancelled)
 }
 
-/// The moves of these tasks, like those of the first. Their events are older than what is kept.
+/// The moves of these tasks, like those of the first. Their events are older than the retention
+/// time.
 fn moves(filled: &Filled) -> String {
     let tasks = format!(
         "account_id = '{}' AND environment = 'test'",

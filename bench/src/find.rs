@@ -1,5 +1,5 @@
-//! Workers look for tasks: among many that are posted, held against the same search among few.
-//! Half of the tasks lie within the circle that is searched, the others all over the country.
+//! Workers search for tasks: among many posted tasks, compared with the same search among few. Half
+//! of the tasks are within the search radius, the others all over the country.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use legwork::domain::tasks::TaskType;
 use legwork::domain::tasks::pricing;
 use rusqlite::{Connection, params};
 
-use crate::bed::Bed;
 use crate::fill::sqlite_columns;
+use crate::live_server::LiveServer;
 use crate::load::{Load, Sample};
 use crate::options::{FEW_TASKS, Options, ROUNDS};
 use crate::pgbench;
 use crate::postgres::Database;
 use crate::report::count;
 use crate::report::{Figure, Report};
-use crate::site::Site;
-use crate::town::{Ground, new_task};
+use crate::service::{TestDatabase, new_task};
+use crate::test_bed::TestBed;
 use crate::{Result, http};
 
-/// Where is asked: far from the task that all others are made like.
+/// The place of the search: far from the template task.
 const CENTER: Point = Point {
     latitude: 41.8781,
     longitude: -87.6298,
@@ -31,14 +31,14 @@ const CENTER: Point = Point {
 const RADIUS_KM: f64 = 25.0;
 const PAGE: usize = 20;
 const SORTS: [&str; 3] = ["distance", "payout", "newest"];
-/// A search among many may take so many times as long.
+/// A search among many tasks may take this many times as long.
 const TIMES: f64 = 3.0;
 const IDS: &str = "0190cccc00007000";
-/// As `src/store/posted_tasks.rs` writes them.
+/// As in `src/store/tasks/posted_tasks.rs`.
 const COLUMNS: &str = "task_id, bounty, cell, district, region, latitude, longitude, category, \
     required_skills, payout_cents, posted_at";
 
-pub fn measure(options: &Options, bed: &mut Bed, report: &mut Report) -> Result<()> {
+pub fn measure(options: &Options, bed: &mut TestBed, report: &mut Report) -> Result<()> {
     bed.stop()?;
     let mut many = Posted::new(bed, "find_many", options.tasks)?;
     let mut few = Posted::new(bed, "find_few", FEW_TASKS)?;
@@ -58,11 +58,11 @@ pub fn measure(options: &Options, bed: &mut Bed, report: &mut Report) -> Result<
         let figure = Figure::latency(bed.name(), &name, &measured);
         report.add(figure.at_most_times(TIMES, &other, &less));
     }
-    many.site.stop()?;
-    few.site.stop()
+    many.live_server.stop()?;
+    few.live_server.stop()
 }
 
-/// A posted task, as far as it is unlike the others.
+/// The values of a posted task that differ from the template.
 struct Row {
     number: i64,
     place: Point,
@@ -76,39 +76,39 @@ impl Row {
     }
 }
 
-/// A server on a database with so many posted tasks, and what it has to find.
+/// A server on a database with this many posted tasks, and the expected results.
 struct Posted {
-    site: Site,
-    /// The ids of the first page, by each of `SORTS`.
+    live_server: LiveServer,
+    /// The ids of the first page, for each of `SORTS`.
     expected: [Vec<String>; 3],
 }
 
 impl Posted {
-    fn new(bed: &Bed, purpose: &str, tasks: i64) -> Result<Self> {
+    fn new(bed: &TestBed, purpose: &str, tasks: i64) -> Result<Self> {
         eprintln!("bench: {}: posting {tasks} tasks", bed.name());
-        // The first is made by the server: the pattern for all others.
-        let mut site = Site::new(bed, purpose, 1, 1, &new_task())?;
-        site.stop()?;
+        // The server creates the first: the template for all others.
+        let mut live_server = LiveServer::new(bed, purpose, 1, 1, &new_task())?;
+        live_server.stop()?;
         let rows = rows(tasks);
-        match &site.ground {
-            Ground::Sqlite(file) => fill_sqlite(&mut Connection::open(file)?, &rows)?,
-            Ground::Postgres(database) => fill_postgres(database, &rows)?,
+        match &live_server.database {
+            TestDatabase::Sqlite(file) => fill_sqlite(&mut Connection::open(file)?, &rows)?,
+            TestDatabase::Postgres(database) => fill_postgres(database, &rows)?,
         }
         Ok(Self {
-            site,
+            live_server,
             expected: first_pages(&rows),
         })
     }
 
-    /// A load that asks for one page again and again; the page is checked first.
+    /// A load that requests one page repeatedly, after checking the page.
     fn search(&mut self, sort: &str) -> Result<Load> {
         let path = format!(
             "/v1/worker/available_tasks?latitude={}&longitude={}&radius_km={RADIUS_KM}\
              &sort={sort}&limit={PAGE}",
             CENTER.latitude, CENTER.longitude
         );
-        let request = http::get(&path, &self.site.workers[0]);
-        let server = self.site.server()?;
+        let request = http::get(&path, &self.live_server.workers[0]);
+        let server = self.live_server.server()?;
         let answer = http::fetch_json(server.address, &request, 200)?;
         let found = answer["data"].as_array().map_or(&[][..], Vec::as_slice);
         let found: Vec<_> = found
@@ -117,7 +117,7 @@ impl Posted {
             .collect();
         let index = SORTS.iter().position(|known| *known == sort);
         if index.is_none_or(|index| found != self.expected[index]) {
-            return Err(format!("{path}: these are not the tasks to find: {found:?}").into());
+            return Err(format!("{path}: unexpected tasks: {found:?}").into());
         }
         Ok(Load {
             address: server.address,
@@ -129,7 +129,7 @@ impl Posted {
     }
 }
 
-/// All tasks from the second on; the same ones in every run.
+/// All tasks from the second on. The same ones in every run.
 fn rows(tasks: i64) -> Vec<Row> {
     const DAYS_30: f64 = 30.0 * 24.0 * 3_600_000.0;
     const BEGAN: i64 = 1_760_000_000_000;
@@ -141,12 +141,12 @@ fn rows(tasks: i64) -> Vec<Row> {
         } else {
             random.in_the_country()
         };
-        // Whole dollars, whose parts are whole cents: the budget can be told from the payout.
+        // Whole dollars, which split into whole cents: the budget can be computed from the payout.
         let budget = 100 * (5.0 + 495.0 * random.part()) as i64;
         Row {
             number,
             place,
-            payout_cents: pricing::part(budget, fee).payout_cents,
+            payout_cents: pricing::split(budget, fee).payout_cents,
             posted_at: BEGAN + (DAYS_30 * random.part()) as i64,
         }
     };
@@ -167,7 +167,7 @@ impl Random {
         (bits >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Evenly over the circle that is searched.
+    /// Evenly distributed over the search circle.
     fn nearby(&mut self) -> Point {
         const KM_OF_DEGREE: f64 = 111.195;
         let degrees = RADIUS_KM * 0.99 * self.part().sqrt() / KM_OF_DEGREE;
@@ -187,7 +187,7 @@ impl Random {
     }
 }
 
-/// What there is to find, found by looking at every task.
+/// The expected results, found by checking every task.
 fn first_pages(rows: &[Row]) -> [Vec<String>; 3] {
     let distance = |row: &Row| CENTER.distance_meters(row.place);
     let within = |row: &&Row| distance(row) <= RADIUS_KM * 1_000.0;
@@ -247,14 +247,14 @@ fn fill_postgres(database: &Database, rows: &[Row]) -> Result<()> {
     database.copy_in(&format!("COPY posted_tasks ({COLUMNS}) FROM STDIN"), lines)?;
     let columns = pgbench::columns(database, "tasks")?;
     database.run(&tasks_of_posts(&columns))?;
-    // What autovacuum would do soon, at a moment that disturbs no measurement.
+    // What autovacuum would do soon, done now so that it disturbs no measurement.
     database.run("VACUUM ANALYZE")?;
     database.run("CHECKPOINT")?;
     Ok(())
 }
 
-/// The tasks that were filled in as posted, each like the first. Journal and totals are left as they
-/// were: nobody looks at them here.
+/// Inserts the tasks as posted, each like the first. Ledger and totals stay as they are, because
+/// nothing reads them here.
 fn tasks_of_posts(columns: &[String]) -> String {
     let value = |column: &String| match column.as_str() {
         "id" => "filled.task_id".to_owned(),

@@ -1,4 +1,4 @@
-//! Just enough HTTP/1.1: requests as bytes that are made once, answers read by their length.
+//! A minimal HTTP/1.1 client: requests are built once as bytes, responses are read by their length.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -21,7 +21,7 @@ pub fn post(path: &str, key: &str, body: &str) -> Vec<u8> {
     .into()
 }
 
-/// Where the answer in a buffer ends, once all of its head is there.
+/// Where the response in a buffer ends, once its head is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     pub status: u16,
@@ -29,8 +29,8 @@ pub struct Head {
     pub ends: usize,
 }
 
-/// Reads the head of an answer; none while it is incomplete. An answer without `content-length`
-/// is not one the server gives, and is taken as empty.
+/// Parses the head of a response. `None` while it is incomplete. The server always sends
+/// `content-length`; without it, the body counts as empty.
 pub fn head(buffer: &[u8]) -> Option<Head> {
     let body_starts = find(buffer, b"\r\n\r\n")? + 4;
     let status = buffer.get(9..12).map_or(0, number) as u16;
@@ -55,7 +55,7 @@ fn number(text: &[u8]) -> usize {
     digits.fold(0, |sum, digit| sum * 10 + usize::from(digit - b'0'))
 }
 
-/// One request on a connection of its own; for setting up and checking, not for measuring.
+/// One request on its own connection, for setup and checks, not for measurements.
 pub fn fetch(address: SocketAddr, request: &[u8]) -> Result<(u16, String)> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
@@ -75,7 +75,7 @@ pub fn fetch(address: SocketAddr, request: &[u8]) -> Result<(u16, String)> {
     }
 }
 
-/// Like `fetch`, and refuses any answer but the expected one.
+/// Like `fetch`, but fails on any status other than the expected one.
 pub fn fetch_json(address: SocketAddr, request: &[u8], expected: u16) -> Result<Value> {
     let (status, body) = fetch(address, request)?;
     if status != expected {

@@ -1,4 +1,4 @@
-//! What a figure is measured beside: the most that the machine could do.
+//! What a figure is compared with: the most that the machine could do.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::Result;
 use crate::load::{Load, Sample};
 use crate::options::{Options, ROUNDS};
 
-/// The most that can be had: measured in turns with the server.
+/// The most that is possible, measured in turns with the server.
 pub trait Limit {
     fn name(&self) -> String;
     fn round(&mut self, length: Duration) -> Result<Sample>;
@@ -14,7 +14,7 @@ pub trait Limit {
 
 impl Limit for Load {
     fn name(&self) -> String {
-        "the HTTP stack answering a constant".to_owned()
+        "the HTTP stack with a constant response".to_owned()
     }
 
     fn round(&mut self, length: Duration) -> Result<Sample> {
@@ -22,7 +22,7 @@ impl Limit for Load {
     }
 }
 
-/// Measures a load and its limit by turns.
+/// Measures a load and its limit in turns.
 pub fn in_turns(
     options: &Options,
     name: &str,

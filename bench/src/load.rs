@@ -1,7 +1,7 @@
-//! The load generator: connections that each send the next request when the answer is there.
+//! The load generator: each connection sends its next request when it has the response.
 //!
-//! It shares the machine with the server, so it does as little as it can: one thread, requests
-//! that are made beforehand, buffers that are used again.
+//! It shares the machine with the server, so it does as little as possible: one thread, prepared
+//! requests, reused buffers.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use crate::Result;
 use crate::http;
 use crate::server::processor_time;
 
-/// Not measured: connections are made, caches fill, threads wake up.
+/// Not measured: connections are opened, caches fill, threads wake up.
 const WARM_UP: Duration = Duration::from_millis(300);
 
 pub struct Load {
@@ -24,19 +24,19 @@ pub struct Load {
     pub connections: usize,
     pub requests: Arc<Vec<Vec<u8>>>,
     pub expected: u16,
-    /// The process that answers.
+    /// The process under load.
     pub pid: u32,
 }
 
-/// What was measured: how many in how long, and how long each took.
+/// A measurement: how many, in how long, and the duration of each.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     /// One for each round.
     rates: Vec<f64>,
     micros: Vec<u32>,
-    /// How many answers the processor time is for.
+    /// How many responses the processor time is for.
     answers: usize,
-    /// Processor time of the process that answers.
+    /// Processor time of the process under load.
     processor: Duration,
 }
 
@@ -45,7 +45,7 @@ impl Sample {
         Self::of_rate(count as f64 / elapsed.as_secs_f64())
     }
 
-    /// How long each took that ended within the window, and the processor time it all took.
+    /// From the durations within the window, and the processor time for all of them.
     pub fn of_times(micros: Vec<u32>, processor: Duration, window: Window) -> Self {
         Self {
             answers: micros.len(),
@@ -54,14 +54,14 @@ impl Sample {
         }
     }
 
-    /// How long each took, where nobody counted processor time.
+    /// From durations without processor time.
     pub fn of_micros(mut micros: Vec<u32>, window: Window) -> Self {
         micros.sort_unstable();
         let counted = Self::of_count(micros.len() as u64, window.until - window.from);
         Self { micros, ..counted }
     }
 
-    /// How many came within the window, and the processor time it all took.
+    /// From the number within the window, and the processor time for all of them.
     pub fn of_answers(answers: usize, processor: Duration, window: Window) -> Self {
         let counted = Self::of_count(answers as u64, window.until - window.from);
         Self {
@@ -86,13 +86,13 @@ impl Sample {
         self.processor += round.processor;
     }
 
-    /// The middle one of the rounds: one disturbed round does not count.
+    /// The median of the rounds, so that one disturbed round does not count.
     pub fn per_second(&self) -> f64 {
         median(self.rates.clone())
     }
 
-    /// The middle one of the ratios, each taken from two rounds that ran one after the other; where
-    /// they did not take turns, the ratio of the middles.
+    /// The median of the ratios, each from two consecutive rounds. If the rounds were not in turns,
+    /// the ratio of the medians.
     pub fn rate_ratio(&self, other: &Self) -> f64 {
         if self.rates.len() != other.rates.len() {
             return self.per_second() / other.per_second();
@@ -105,14 +105,14 @@ impl Sample {
         self.rates.last().copied().unwrap_or(0.0)
     }
 
-    /// In microseconds; none where single requests were not timed.
+    /// In microseconds. `None` if single requests were not timed.
     pub fn percentile(&self, percent: usize) -> Option<f64> {
         let index = self.micros.len() * percent / 100;
         self.micros.get(index).map(|micros| f64::from(*micros))
     }
 
-    /// Microseconds of the processor that one answer takes: the figure that stays the same when
-    /// other programs keep the machine busy.
+    /// Microseconds of processor time per response. It stays the same when other programs keep the
+    /// machine busy.
     pub fn processor_per_request(&self) -> Option<f64> {
         let micros = self.processor.as_secs_f64() * 1e6;
         (self.answers > 0).then(|| micros / self.answers as f64)
@@ -125,7 +125,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 impl Load {
-    /// Drives the server for that long, after a warm-up. Any unexpected answer fails the run.
+    /// Drives the server for this long, after a warm-up. Any unexpected response fails the run.
     pub fn run(&self, length: Duration) -> Result<Sample> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -157,7 +157,7 @@ impl Load {
     }
 }
 
-/// What ends within it is measured.
+/// What ends within the window is measured.
 #[derive(Clone, Copy)]
 pub struct Window {
     pub from: Instant,
@@ -171,7 +171,7 @@ impl Window {
         Self { from, until }
     }
 
-    /// The processor time that a process takes within the window.
+    /// The processor time of a process within the window.
     pub async fn watch(self, pid: u32) -> io::Result<Duration> {
         tokio::time::sleep_until(self.from.into()).await;
         let before = processor_time(pid)?;
@@ -187,14 +187,14 @@ struct Connection {
 }
 
 impl Connection {
-    /// Returns how long each request took that was answered within the window.
+    /// The duration of each request that was answered within the window.
     async fn drive(
         mut self,
         requests: Arc<Vec<Vec<u8>>>,
         first: usize,
         window: Window,
     ) -> io::Result<Vec<u32>> {
-        // Spread over the requests, so that connections do not march in step.
+        // Spread over the requests, so that connections do not run in lockstep.
         let mut next = first * requests.len() / 64;
         let mut micros = Vec::with_capacity(16 * 1024);
         let mut sent = Instant::now();

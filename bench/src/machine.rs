@@ -1,4 +1,4 @@
-//! What the figures were measured on.
+//! The machine that the figures were measured on.
 
 use std::fs::File;
 use std::io::Write;
@@ -6,37 +6,37 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// Waits until no other bench runs: two at once would measure each other. The machine is ours until
-/// the file goes.
+/// Waits until no other bench runs: two at once would disturb each other. Holds the lock until the
+/// file is dropped.
 pub fn alone() -> Result<File> {
     let path = std::env::temp_dir().join("legwork-bench.lock");
     let file = File::create(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     if file.try_lock().is_err() {
-        eprintln!("bench: another bench is running; this one waits for it");
+        eprintln!("bench: waiting for another bench to finish");
         file.lock()?;
     }
     Ok(file)
 }
 
-/// Whether this process may have so many files open.
+/// Whether this process may open this many files.
 pub fn open_files(needed: u64) -> Result<()> {
     let limits = std::fs::read_to_string("/proc/self/limits")?;
     let line = limits
         .lines()
         .find_map(|line| line.strip_prefix("Max open files"));
     let soft = line.and_then(|rest| rest.split_whitespace().next());
-    // Where it is no number, it is unlimited.
+    // If it is not a number, it is unlimited.
     let too_few = soft.and_then(|soft| soft.parse::<u64>().ok());
     match too_few.filter(|soft| *soft < needed) {
         Some(soft) => Err(format!(
-            "deliveries need {needed} open files, and {soft} are allowed: run ulimit -n {needed} first"
+            "deliveries need {needed} open files, but only {soft} are allowed: run ulimit -n {needed} first"
         )
         .into()),
         None => Ok(()),
     }
 }
 
-/// How busy the machine is with other things: the figures are worth less the more it is.
+/// How busy other programs keep the machine. The busier it is, the less reliable are the figures.
 pub fn busy_with_others() -> Result<String> {
     let before = processor_ticks()?;
     std::thread::sleep(Duration::from_secs(1));
@@ -57,7 +57,7 @@ fn processor_ticks() -> Result<Ticks> {
     let stat = std::fs::read_to_string("/proc/stat")?;
     let fields = stat.lines().next().unwrap_or_default().split_whitespace();
     let ticks: Vec<u64> = fields.skip(1).filter_map(|f| f.parse().ok()).collect();
-    // user, nice, system, idle, waiting for the disk, and so on.
+    // user, nice, system, idle, iowait, and so on.
     let idle: u64 = ticks.iter().skip(3).take(2).sum();
     let all = ticks.iter().take(8).sum();
     Ok(Ticks {
@@ -66,7 +66,7 @@ fn processor_ticks() -> Result<Ticks> {
     })
 }
 
-/// Processors, and how long the disk takes to make a small write durable.
+/// The processors, and how long the disk takes to make a small write durable.
 pub fn describe() -> Result<String> {
     let processors = std::thread::available_parallelism()?;
     let sync = median_sync()?;

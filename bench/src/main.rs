@@ -1,11 +1,10 @@
 //! Measures Legwork against the most that its database and its HTTP stack can do.
 //!
-//! Every figure stands beside a limit that was measured in the same run on the same machine, so
-//! that the ratio means something on any machine. `README.md` says how to run it.
+//! Every figure is compared with a limit that was measured in the same run on the same machine, so
+//! the ratio is meaningful on any machine. See `README.md` for how to run it.
 
 #![forbid(unsafe_code)]
 
-mod bed;
 mod constant;
 mod creation;
 mod deliver;
@@ -13,8 +12,9 @@ mod figures;
 mod fill;
 mod find;
 mod http;
+mod lifecycle;
 mod limit;
-mod lives;
+mod live_server;
 mod load;
 mod machine;
 mod options;
@@ -23,8 +23,8 @@ mod postgres;
 mod raw_sqlite;
 mod report;
 mod server;
-mod site;
-mod town;
+mod service;
+mod test_bed;
 mod upload;
 mod watch;
 mod writes;
@@ -32,11 +32,11 @@ mod writes;
 use std::error::Error;
 use std::process::ExitCode;
 
-use bed::{Bed, Engine};
 use options::Options;
 use report::Report;
+use test_bed::{Engine, TestBed};
 
-/// The server's allocator: the limit must not win or lose by another one.
+/// The server's allocator, so that the comparison with the limit is fair.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -73,13 +73,17 @@ fn run() -> Result<ExitCode> {
     let mut report = Report::default();
     report.note(&machine::busy_with_others()?);
     if options.wants("sqlite") {
-        measure(&options, Bed::new(&binary, Engine::Sqlite)?, &mut report)?;
+        measure(
+            &options,
+            TestBed::new(&binary, Engine::Sqlite)?,
+            &mut report,
+        )?;
     }
     if options.wants("postgres") {
         match std::env::var("LEGWORK_TEST_POSTGRES_URL") {
             Ok(url) => {
                 let database = postgres::Cluster::new(&url)?.new_database("server")?;
-                let bed = Bed::new(&binary, Engine::Postgres(database))?;
+                let bed = TestBed::new(&binary, Engine::Postgres(database))?;
                 measure(&options, bed, &mut report)?;
             }
             Err(_) => report.note(
@@ -96,8 +100,8 @@ fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// All figures of one engine: first on a database that starts empty, then on a full one.
-fn measure(options: &Options, mut bed: Bed, report: &mut Report) -> Result<()> {
+/// All figures of one engine: first on an empty database, then on a full one.
+fn measure(options: &Options, mut bed: TestBed, report: &mut Report) -> Result<()> {
     let before = figures::small_database(options, &mut bed, report)?;
     if options.wants_any(&["list", "start", "memory", "grow"]) {
         let accounts = fill::fill(&mut bed, options)?;
@@ -109,7 +113,7 @@ fn measure(options: &Options, mut bed: Bed, report: &mut Report) -> Result<()> {
     if options.wants("deliver") {
         deliver::measure(options, &mut bed, report)?;
     }
-    // Where the rows of a proof lie hardly matters for its file: one engine is enough.
+    // The database hardly matters for the file of a proof, so one engine is enough.
     if options.wants("upload") && matches!(bed.engine, Engine::Sqlite) {
         upload::measure(options, &mut bed, report)?;
     }

@@ -1,4 +1,4 @@
-//! What was asked for on the command line.
+//! The command-line options.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,14 +10,14 @@ Measures Legwork against the most that its database and its HTTP stack can do.
 
 Usage: [scripts/with-postgres] cargo run --release -p bench -- [OPTIONS]
 
-  --quick          Small counts, short measurements: does it work? Its figures mean little
+  --quick          Small counts and short measurements, to see that it works
   --seconds N      Length of each measurement [default: 10]
-  --tasks N        Tasks of the large account, those that are searched, and deliveries that wait
+  --tasks N        Tasks of the large account, posted tasks, and waiting deliveries
                    [default: 1000000]
   --only NAME      Only this engine (sqlite, postgres) or figure (create, get, life, list,
-                   start, grow, memory, find, deliver, upload); may be given several times
-  --json FILE      Write the figures to a file as well
-  --server FILE    Measure this binary [default: build legwork and take the one beside bench]
+                   start, grow, memory, find, deliver, upload); repeatable
+  --json FILE      Also write the figures to a file
+  --server FILE    Measure this binary [default: build legwork and use it]
 ";
 
 const ENGINES: &[&str] = &["sqlite", "postgres"];
@@ -29,7 +29,7 @@ const FIGURES: &[&str] = &[
 pub struct Options {
     pub quick: bool,
     seconds: f64,
-    /// Tasks of the large account; so many are posted for workers to find, and so many deliveries
+    /// Tasks of the large account. As many are posted for workers to find, and as many deliveries
     /// wait.
     pub tasks: i64,
     only: Vec<String>,
@@ -37,16 +37,15 @@ pub struct Options {
     pub server: Option<PathBuf>,
 }
 
-/// A figure and its limit are measured in turns, so that a machine that is slow for a while is
-/// slow for both.
+/// A figure and its limit are measured in turns, so that a temporary slowdown affects both.
 pub const ROUNDS: u32 = 5;
 pub const CONNECTIONS: usize = 64;
 pub const ACCOUNTS: usize = 50;
-/// Tasks of the small account that the large one is compared with.
+/// Tasks of the small account, for comparison.
 pub const FEW_TASKS: i64 = 1_000;
 
 impl Options {
-    /// `None` when help is wanted.
+    /// `None` if help was requested.
     pub fn read(mut words: impl Iterator<Item = String>) -> Result<Option<Self>> {
         let mut options = Self {
             quick: false,
@@ -83,7 +82,7 @@ impl Options {
         Duration::from_secs_f64(self.seconds / f64::from(ROUNDS))
     }
 
-    /// Whether an engine or a figure is wanted: nothing named of its kind means all of them.
+    /// Whether an engine or a figure is selected. If none of its kind is named, all are.
     pub fn wants(&self, name: &str) -> bool {
         let kind = if ENGINES.contains(&name) {
             ENGINES

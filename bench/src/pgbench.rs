@@ -1,21 +1,22 @@
 //! The limit of creating tasks on PostgreSQL: the same statements by pgbench, with as many clients
-//! as the server has connections from its own. What the server sends together, pgbench does too.
+//! as the server has connections. What the server pipelines, pgbench pipelines too.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::Result;
-use crate::bed::{Bed, Engine};
 use crate::creation::{self, Cell, EVENTS, NUMBER, Own, Step};
 use crate::limit::Limit;
 use crate::load::Sample;
 use crate::options::{ACCOUNTS, CONNECTIONS};
 use crate::postgres::Database;
+use crate::test_bed::{Engine, TestBed};
 
-/// pgbench can make up numbers, not hashes: in its database a key's hash is a number from here on.
+/// pgbench can generate numbers but no hashes: in its database, the hash of a key is a number
+/// starting here.
 const FIRST_KEY: i64 = 1_000_000_000_000_000_000;
 
-/// Room for the tasks of one round.
+/// Space for the tasks of one round.
 const IDS_OF_A_ROUND: u32 = 100_000_000;
 
 pub struct Pgbench {
@@ -28,7 +29,7 @@ pub struct Pgbench {
 
 impl Pgbench {
     /// Works on a copy of the server's database, so schema and accounts are the same.
-    pub fn new(bed: &mut Bed) -> Result<Self> {
+    pub fn new(bed: &mut TestBed) -> Result<Self> {
         bed.stop()?;
         let Engine::Postgres(original) = &bed.engine else {
             return Err("pgbench needs PostgreSQL".into());
@@ -95,13 +96,13 @@ impl Limit for Pgbench {
             let rate = line.strip_prefix("tps = ")?;
             rate.split_whitespace().next()?.parse().ok()
         });
-        Ok(Sample::of_rate(rate.ok_or("pgbench tells no rate")?))
+        Ok(Sample::of_rate(rate.ok_or("pgbench printed no rate")?))
     }
 }
 
-/// Who holds the key (src/store/api_keys.rs), then the numbers, and then all the rest in one go. A
-/// statement whose answer is used cannot travel with others here: that is one round trip more than
-/// the server makes.
+/// The key's holder (src/store/accounts/api_keys.rs), then the numbers, then everything else in one
+/// pipeline. Here, a statement whose result is used cannot be pipelined: that is one more round
+/// trip than the server needs.
 fn script_text(steps: &[Step<Option<String>>]) -> String {
     let rows: String = (0..)
         .zip(steps)
@@ -125,7 +126,7 @@ BEGIN;
     )
 }
 
-/// The values of `NUMBER`, and for those that all tasks share where they are read.
+/// The values of `NUMBER`, and where the shared ones are read from.
 const COUNTED: [(&str, Option<(&str, &str)>); 9] = [
     (":k_account_id", None),
     (":k_environment", None),
@@ -178,9 +179,9 @@ fn shared(steps: &[Step<Option<String>>]) -> impl Iterator<Item = String> {
     })
 }
 
-/// A statement with these in its places `?1`, `?2` and so on.
+/// Replaces the placeholders `?1`, `?2` and so on.
 fn filled(sql: &str, places: &[String]) -> String {
-    // From the last on, since `?1` is also where `?12` begins.
+    // Starts with the last, because `?1` is a prefix of `?12`.
     let numbered = (1..).zip(places).collect::<Vec<(usize, _)>>();
     numbered
         .iter()
@@ -190,7 +191,7 @@ fn filled(sql: &str, places: &[String]) -> String {
         })
 }
 
-/// What each task has of its own. An id is as long as one of the server's.
+/// The values that differ by task. An id is as long as the server's.
 fn made_up(own: Own) -> String {
     match own {
         Own::Account => ":k_account_id".to_owned(),
@@ -205,7 +206,7 @@ fn made_up(own: Own) -> String {
     }
 }
 
-/// The row of a statement about an account, each value as text.
+/// The row of a query about an account, each value as text.
 fn row(database: &Database, sql: &str, account: &str) -> Result<Vec<(String, Option<String>)>> {
     let sql = sql.replace("?1", &format!("'{account}'"));
     let lines = database.run(&format!(

@@ -1,4 +1,4 @@
-//! A PostgreSQL server, reached with its own tools.
+//! A PostgreSQL server, accessed with its own tools.
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ pub struct Cluster {
     tools: PathBuf,
 }
 
-/// A database of this run alone; dropped when this goes.
+/// A database for this run, which is dropped with this value.
 pub struct Database {
     pub cluster: Cluster,
     pub name: String,
@@ -31,7 +31,7 @@ impl Cluster {
         self.create(purpose, "")
     }
 
-    /// A copy of a database that nobody is connected to.
+    /// A copy of a database that has no connections.
     pub fn copy_of(&self, original: &Database, purpose: &str) -> Result<Database> {
         self.create(purpose, &format!(" TEMPLATE {}", original.name))
     }
@@ -71,7 +71,8 @@ fn answer(output: &Output) -> Result<String> {
 }
 
 impl Database {
-    /// Runs one statement; its rows come back as lines, columns split by `|`.
+    /// Runs one statement. Returns its rows as lines, with columns separated by `
+    /// `.
     pub fn run(&self, sql: &str) -> Result<String> {
         self.cluster.run(&self.url, sql)
     }
@@ -86,7 +87,7 @@ impl Database {
             .stderr(Stdio::piped())
             .spawn()?;
         let mut stdin = BufWriter::new(psql.stdin.take().ok_or("no standard input")?);
-        // Where it ends early, what it says tells more than the broken pipe.
+        // If psql ends early, its output explains more than the broken pipe.
         let written = { lines }.try_for_each(|line| stdin.write_all(line.as_bytes()));
         let written = written.and_then(|()| stdin.flush());
         drop(stdin);
@@ -116,7 +117,7 @@ fn with_database(url: &str, name: &str) -> String {
     format!("{place}/{name}{mark}{options}")
 }
 
-/// Debian keeps pgbench beside the server, not on the path.
+/// Debian installs pgbench beside the server, not on the path.
 fn tools() -> Result<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
@@ -127,7 +128,7 @@ fn tools() -> Result<PathBuf> {
     folders.extend(std::env::split_paths(&path));
     let complete = |folder: &PathBuf| ["psql", "pgbench"].iter().all(|t| folder.join(t).exists());
     let found = folders.into_iter().rev().find(complete);
-    found.ok_or_else(|| "psql and pgbench are not there: install PostgreSQL".into())
+    found.ok_or_else(|| "psql or pgbench not found: install PostgreSQL".into())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The limit of creating tasks on SQLite: the same statements by plain rusqlite, in one thread.
 //!
-//! As many tasks go into one commit as there are connections: the largest batch that a group commit
-//! can gather from clients that each wait for their answer.
+//! One commit holds as many tasks as there are connections: the largest batch that a group commit
+//! can collect from clients that each wait for their response.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,13 +10,13 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Statement, params};
 
 use crate::Result;
-use crate::bed::Bed;
 use crate::creation::{self, Cell, EVENTS, Own, Step};
 use crate::limit::Limit;
 use crate::load::Sample;
 use crate::options::CONNECTIONS;
+use crate::test_bed::TestBed;
 
-/// As the server sets its writer up (src/store/engine/sqlite.rs).
+/// The settings of the server's writer (src/store/engine/sqlite.rs).
 const PRAGMAS: &str = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
     PRAGMA temp_store = MEMORY; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4000;
     PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32768;";
@@ -33,7 +33,7 @@ pub struct RawSqlite {
 
 impl RawSqlite {
     /// Works on a copy of the server's database, so schema and accounts are the same.
-    pub fn new(bed: &mut Bed) -> Result<Self> {
+    pub fn new(bed: &mut TestBed) -> Result<Self> {
         bed.stop()?;
         let file = bed.folder.path().join("raw.db");
         std::fs::copy(bed.sqlite_file(), &file)?;
@@ -147,7 +147,7 @@ impl<'r> Prepared<'r> {
     }
 }
 
-/// What a task has of its own.
+/// The values that differ by task.
 struct OneTask<'a> {
     account: &'a str,
     id: String,
@@ -197,7 +197,7 @@ fn open(file: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Like the server's ids: hex, by time first, then without order.
+/// Like the server's ids: hex, ordered by time, then random.
 fn id(millis: i64, count: u64) -> String {
     format!(
         "{millis:012x}7000{:016x}",

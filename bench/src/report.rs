@@ -20,9 +20,9 @@ pub struct Figure {
     name: String,
     value: f64,
     unit: Unit,
-    /// Where single answers were timed.
+    /// If single responses were timed.
     sample: Option<Sample>,
-    /// The one in a hundred by which times are judged: the middle one, or a late one.
+    /// The percentile by which times are judged: the median or p99.
     judged_by: usize,
     beside: Option<Beside>,
     target: Option<Target>,
@@ -35,11 +35,11 @@ enum Unit {
     Seconds,
     Megabytes,
     MegabytesPerSecond,
-    /// So many for each task.
+    /// This many for each task.
     PerTask,
 }
 
-/// What a figure is held against.
+/// What a figure is compared with.
 struct Beside {
     name: String,
     value: f64,
@@ -47,7 +47,7 @@ struct Beside {
     processor: Option<f64>,
 }
 
-/// A bound on the ratio where there is one, on the figure itself otherwise.
+/// A bound on the ratio if there is one, otherwise on the figure itself.
 #[derive(Clone, Copy)]
 enum Target {
     AtLeast(f64),
@@ -75,12 +75,12 @@ impl Figure {
         }
     }
 
-    /// Judged by the middle answer.
+    /// Judged by p50.
     pub fn latency(engine: &'static str, name: &str, sample: &Sample) -> Self {
         Self::time(engine, name, sample, MIDDLE)
     }
 
-    /// Judged by the answer that one in a hundred comes after.
+    /// Judged by p99.
     pub fn late_latency(engine: &'static str, name: &str, sample: &Sample) -> Self {
         Self::time(engine, name, sample, LATE)
     }
@@ -134,7 +134,7 @@ impl Figure {
         }
     }
 
-    /// For information: there is no target.
+    /// Informational: there is no target.
     pub fn beside(self, name: &str, other: &Sample) -> Self {
         let ratio = self.sample.as_ref().map(|own| own.rate_ratio(other));
         let processor = other.processor_per_request();
@@ -309,17 +309,17 @@ impl Report {
             machine::describe().unwrap_or_default(),
             format!(
                 "{CONNECTIONS} connections, {ACCOUNTS} accounts, test keys; rates and ratios are the \
-                 middle of {ROUNDS} rounds of {:.1} s, each in turn with its limit; lists and searches are timed on one \
-                 connection and judged by p50, as claims are; the way to an endpoint is judged by \
-                 p99. CPU is the processor time of the server for one answer, its database server \
-                 and the load generator not included; whole lives of tasks and deliveries run in \
-                 the load generator, which is then all included, with the receiver of the \
+                 median of {ROUNDS} rounds of {:.1} s, each in turn with its limit; lists and searches are timed on one \
+                 connection and judged by p50, as are claims; the time to an endpoint is judged by \
+                 p99. CPU is the processor time of the server per response, without its database server \
+                 and the load generator; whole lives of tasks and deliveries run in \
+                 the load generator, so that is included, with the receiver of the \
                  deliveries.",
                 options.round().as_secs_f64()
             ),
         ];
         if options.quick {
-            lines.push("A quick run: it shows that all of this works, and little else.".into());
+            lines.push("This was a quick run. It only shows that the bench works.".into());
         }
         lines.extend(self.notes.iter().cloned());
         lines

@@ -1,4 +1,4 @@
-//! The server under measurement, as a process of its own.
+//! The server under measurement, as a separate process.
 
 use std::io::{self, BufRead, BufReader};
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use crate::Result;
 use crate::options::Options;
 
 const GREETING: &str = "Legwork listens on http://";
-/// How long a process that was asked to stop may take.
+/// How long a process may take to stop.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The server's binary: the one that was named, or the one beside this program, freshly built.
@@ -18,7 +18,7 @@ pub fn binary(options: &Options) -> Result<PathBuf> {
     if let Some(named) = &options.server {
         return Ok(named.canonicalize()?);
     }
-    // Set under `cargo run`; a bench that was started by hand takes what is there.
+    // Set under `cargo run`. A bench that was started by hand uses the existing binary.
     if let Some(cargo) = std::env::var_os("CARGO") {
         eprintln!("bench: building the server");
         let built = Command::new(cargo)
@@ -30,12 +30,12 @@ pub fn binary(options: &Options) -> Result<PathBuf> {
     }
     let binary = std::env::current_exe()?.with_file_name("legwork");
     if !binary.exists() {
-        return Err("no server beside this program: cargo build --release -p legwork".into());
+        return Err("no server beside this program; run cargo build --release -p legwork".into());
     }
     Ok(binary)
 }
 
-/// A command of the server that no setting of this shell reaches.
+/// A command of the server, without the settings of this shell.
 pub fn command(binary: &Path, folder: &Path) -> Command {
     let mut command = Command::new(binary);
     for (name, _) in std::env::vars_os() {
@@ -51,7 +51,7 @@ pub fn command(binary: &Path, folder: &Path) -> Command {
     command
 }
 
-/// A process that listens, and is stopped when this goes.
+/// A listening process, which is stopped on drop.
 pub struct Process {
     child: Child,
     pub address: SocketAddr,
@@ -81,19 +81,19 @@ impl Process {
         for line in &mut lines {
             if let Some(address) = line?.strip_prefix(greeting) {
                 process.address = address.parse()?;
-                // What else it prints is read away, or it would write to a closed pipe.
+                // Reads the rest of its output, which would otherwise go to a closed pipe.
                 std::thread::spawn(move || lines.for_each(drop));
                 return Ok(process);
             }
         }
-        Err("the server ended before it listened".into())
+        Err("the server exited before it listened".into())
     }
 
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Memory that is in use, and the most that ever was, in bytes.
+    /// The memory in use, and its peak, in bytes.
     pub fn memory(&self) -> Result<(u64, u64)> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let field = |name: &str| {
@@ -105,7 +105,7 @@ impl Process {
         read.ok_or_else(|| "no memory figures in /proc".into())
     }
 
-    /// The most that was in use is counted from now on.
+    /// Resets the peak.
     pub fn reset_most_memory(&self) -> Result<()> {
         const MOST_RESIDENT: &str = "5";
         let file = format!("/proc/{}/clear_refs", self.child.id());
@@ -136,12 +136,12 @@ impl Process {
     }
 }
 
-/// How long a process has kept processors busy so far, for itself and in the kernel.
+/// The processor time of a process so far, user and kernel.
 pub fn processor_time(pid: u32) -> io::Result<Duration> {
-    /// The kernel counts in hundredths of a second towards programs, whatever its own clock.
+    /// The kernel reports hundredths of a second, whatever its own clock.
     const TICK: Duration = Duration::from_millis(10);
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The name of the program, in parentheses, may hold anything; fields are counted after it.
+    // The program name, in parentheses, may contain anything. Fields are counted after it.
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
     let ticks = fields.split_whitespace().skip(11).take(2);
     Ok(TICK * ticks.filter_map(|field| field.parse::<u32>().ok()).sum())

@@ -1,5 +1,5 @@
-//! Workers upload large videos, all at once: how much memory that takes, and how fast it is beside
-//! plain writes of the same bytes to the same disk.
+//! Workers upload large videos at once: how much memory that takes, and how fast it is compared
+//! with plain writes of the same bytes to the same disk.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -13,25 +13,25 @@ use legwork::domain::tasks::ProofType;
 use legwork::domain::{NewTask, TaskId};
 use legwork::media;
 
-use crate::bed::Bed;
+use crate::live_server::LiveServer;
 use crate::load::Sample;
 use crate::options::Options;
 use crate::report::{Figure, Report};
-use crate::site::Site;
-use crate::town::new_task;
+use crate::service::new_task;
+use crate::test_bed::TestBed;
 use crate::{Result, http};
 
 /// Fewer than elsewhere: each leaves gigabytes on the disk. A worker has one task in each.
 const ROUNDS: usize = 3;
-/// What is sent and written at a time: what the server writes at a time.
+/// The chunk size for sending and writing: the server's.
 const CHUNK: usize = 512 << 10;
 const MEGABYTES: f64 = 100.0;
 const PART_OF_DISK: f64 = 0.5;
 const BOUNDARY: &str = "legwork-bench-boundary";
-/// How long an answer may take once all has been sent.
+/// How long a response may take after everything was sent.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-pub fn measure(options: &Options, bed: &mut Bed, report: &mut Report) -> Result<()> {
+pub fn measure(options: &Options, bed: &mut TestBed, report: &mut Report) -> Result<()> {
     bed.stop()?;
     let (videos, bytes) = match options.quick {
         false => (20, 99_999_000),
@@ -41,15 +41,15 @@ pub fn measure(options: &Options, bed: &mut Bed, report: &mut Report) -> Result<
         proof_types: vec![ProofType::Video],
         ..new_task()
     };
-    let mut site = Site::new(bed, "upload", videos, ROUNDS * videos, &task)?;
-    let uploads = begin_tasks(&mut site, videos, bytes)?;
+    let mut live_server = LiveServer::new(bed, "upload", videos, ROUNDS * videos, &task)?;
+    let uploads = begin_tasks(&mut live_server, videos, bytes)?;
     let block = block();
-    let server = site.server()?;
+    let server = live_server.server()?;
     let (address, idle) = (server.address, server.memory()?.0);
     server.reset_most_memory()?;
     let (mut measured, mut plain) = (Sample::default(), Sample::default());
     for (number, round) in uploads.chunks(videos).enumerate() {
-        plain.add(write_plainly(&site.folder, round, &block)?);
+        plain.add(write_plainly(&live_server.folder, round, &block)?);
         measured.add(upload(address, round, &block)?);
         eprintln!(
             "bench: upload, round {}: {:.0} MB/s, plain writes {:.0} MB/s",
@@ -58,7 +58,7 @@ pub fn measure(options: &Options, bed: &mut Bed, report: &mut Report) -> Result<
             plain.last_rate()
         );
     }
-    let most = site.server()?.memory()?.1;
+    let most = live_server.server()?.memory()?.1;
     let size = bytes as f64 / 1e6;
     let name = format!("{videos} videos of {size:.0} MB at once, memory over idle");
     let growth = most.saturating_sub(idle) as f64 / 1e6;
@@ -67,29 +67,29 @@ pub fn measure(options: &Options, bed: &mut Bed, report: &mut Report) -> Result<
     let other = "plain writes of as many files, synced";
     let figure = Figure::megabytes_per_second(bed.name(), &name, &measured);
     report.add(figure.at_least(PART_OF_DISK, other, &plain));
-    site.stop()
+    live_server.stop()
 }
 
-/// One video on its way: the bytes before and after those of the block, which are repeated.
+/// One video being uploaded: the bytes before and after those of the repeated block.
 #[derive(Clone)]
 struct Upload {
     number: usize,
     path: String,
     token: String,
-    /// The first part of the video, which is a film of its own.
+    /// The start of the video, which is a complete video of its own.
     film: Vec<u8>,
     /// Of the video.
     bytes: usize,
 }
 
-/// Every worker takes and begins a task for each round.
-fn begin_tasks(site: &mut Site, videos: usize, bytes: usize) -> Result<Vec<Upload>> {
-    let tasks: Vec<TaskId> = site.tasks.clone();
+/// Every worker accepts and starts a task for each round.
+fn begin_tasks(live_server: &mut LiveServer, videos: usize, bytes: usize) -> Result<Vec<Upload>> {
+    let tasks: Vec<TaskId> = live_server.tasks.clone();
     let mut uploads = Vec::new();
     for (number, task) in tasks.into_iter().enumerate() {
         let worker = number % videos;
-        site.act(worker, task, "accept")?;
-        site.act(worker, task, "start")?;
+        live_server.act(worker, task, "accept")?;
+        live_server.act(worker, task, "start")?;
         let (mut film, _) = media::sample(ProofType::Video, &number.to_be_bytes());
         // One more box of content, up to the end.
         film.extend(((bytes - film.len()) as u32).to_be_bytes());
@@ -97,7 +97,7 @@ fn begin_tasks(site: &mut Site, videos: usize, bytes: usize) -> Result<Vec<Uploa
         uploads.push(Upload {
             number,
             path: format!("/v1/worker/tasks/{task}/proofs"),
-            token: site.workers[worker].clone(),
+            token: live_server.workers[worker].clone(),
             film,
             bytes,
         });
@@ -117,7 +117,7 @@ impl Upload {
         Ok(())
     }
 
-    /// The whole request, as it is made; then the answer has to say that the proof was taken.
+    /// Sends the whole request. The response must say that the proof was accepted.
     fn send(&self, address: SocketAddr, block: &[u8]) -> io::Result<()> {
         let part =
             |rest: &str| format!("--{BOUNDARY}\r\ncontent-disposition: form-data; name={rest}");
@@ -158,7 +158,7 @@ impl Upload {
         }
     }
 
-    /// The same bytes as a file, until they are on the disk.
+    /// Writes the same bytes to a file and syncs it.
     fn write_plainly(&self, folder: &Path, block: &[u8]) -> io::Result<()> {
         let path = folder.join(format!("plain-{}", self.number));
         let mut file = File::create_new(&path)?;
@@ -184,7 +184,7 @@ fn write_plainly(folder: &Path, round: &[Upload], block: &Arc<[u8]>) -> Result<S
     Ok(sample)
 }
 
-/// Each on a thread of its own; in megabytes a second, from the first start to the last end.
+/// Each on its own thread. In megabytes per second, from the first start to the last end.
 fn at_once(
     round: &[Upload],
     block: &Arc<[u8]>,
@@ -204,7 +204,7 @@ fn at_once(
     Ok(Sample::of_rate(bytes as f64 / 1e6 / seconds))
 }
 
-/// Bytes that no file system can make smaller, and that hold no line of a form.
+/// Bytes that no file system can compress, and that do not contain the form boundary.
 fn block() -> Arc<[u8]> {
     let words = (0..CHUNK as u64 / 8).map(|number| {
         let mut bits = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);

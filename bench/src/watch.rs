@@ -1,5 +1,5 @@
-//! Tells when a job is done. A job that is done is gone from the database together with what it
-//! records, so one look at the jobs that are there serves all who wait: little is added to the load.
+//! Reports when a job is done. A finished job is deleted together with recording its result, so one
+//! query of the existing jobs serves all who wait: it adds little load.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use crate::options::CONNECTIONS;
 
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// Nobody waits longer for a job; one that was tried again takes a few seconds.
+/// The maximum wait for a job. A job that was retried takes a few seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Each life has one job at a time.
 const AT_ONCE: i64 = 2 * CONNECTIONS as i64;
@@ -32,23 +32,23 @@ impl Watch {
         }
     }
 
-    /// Waits for a job that is on record already.
+    /// Waits for a job that already exists.
     pub async fn done(&self, job: JobName) -> Done {
         let name = job.to_string();
         let (sender, done) = oneshot::channel();
         self.wait(vec![(job, sender)]);
         match tokio::time::timeout(PATIENCE, done).await {
             Ok(Ok(done)) => done,
-            Ok(Err(_)) => Err(format!("nobody watches {name}")),
+            Ok(Err(_)) => Err(format!("no one is watching {name}")),
             Err(_) => Err(format!("{name} takes too long")),
         }
     }
 
-    /// Looks again and again, until it is dropped.
+    /// Polls until it is dropped.
     pub async fn look(&self) {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            // Taken before the look: their jobs were on record by then.
+            // Taken before the query, so their jobs existed by then.
             let waiting = std::mem::take(&mut *self.lock());
             if waiting.is_empty() {
                 continue;
@@ -57,7 +57,7 @@ impl Watch {
             let mut still = Vec::new();
             for (name, sender) in waiting {
                 match verdict(&jobs, &name) {
-                    // Who has stopped waiting need not be told.
+                    // A caller may have stopped waiting.
                     Some(done) => drop(sender.send(done)),
                     None => still.push((name, sender)),
                 }
@@ -80,19 +80,19 @@ impl Watch {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(JobName, oneshot::Sender<Done>)>> {
-        // Nothing panics while it is held.
+        // Nothing panics while it is locked.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// None while the job is still to be done.
+/// `None` while the job is not done.
 fn verdict(jobs: &Result<HashMap<JobName, ListedJob>, String>, name: &JobName) -> Option<Done> {
     match jobs {
         Err(error) => Some(Err(error.clone())),
         Ok(jobs) => match jobs.get(name) {
             None => Some(Ok(())),
             Some(job) if job.run_at.is_none() => {
-                let reason = job.last_error.as_deref().unwrap_or("no reason is known");
+                let reason = job.last_error.as_deref().unwrap_or("unknown reason");
                 Some(Err(format!("{name} was given up: {reason}")))
             }
             Some(_) => None,
@@ -100,7 +100,7 @@ fn verdict(jobs: &Result<HashMap<JobName, ListedJob>, String>, name: &JobName) -
     }
 }
 
-/// Errors cross threads as what they say.
+/// Errors cross threads as text.
 pub fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }

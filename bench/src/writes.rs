@@ -1,4 +1,4 @@
-//! Counts what is written to a database while nobody else writes to it.
+//! Counts what is written to a database while nothing else writes to it.
 
 use std::time::{Duration, Instant};
 
@@ -7,39 +7,40 @@ use rusqlite::Connection;
 
 use crate::Result;
 use crate::postgres::Database;
-use crate::town::Ground;
+use crate::service::TestDatabase;
 
-/// How long a server of the database may take to notice that its clients have gone.
+/// How long a database server may take to notice that its clients have disconnected.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Writes {
     /// Rows inserted, updated and deleted.
     pub rows: f64,
-    /// SQLite: those that its writer ran. PostgreSQL: those that wrote or locked a row.
+    /// SQLite: transactions that its writer ran. PostgreSQL: transactions that wrote or locked a
+    /// row.
     pub transactions: f64,
     /// SQLite: how many commits, each with its sync, the transactions shared.
     pub commits: Option<f64>,
 }
 
-/// A count that has begun. Nobody may be connected when it begins and when it ends.
+/// A running count. No one may be connected when it starts and when it ends.
 pub struct Meter<'g> {
-    ground: &'g Ground,
+    database: &'g TestDatabase,
     before: Writes,
 }
 
 impl<'g> Meter<'g> {
-    pub fn start(ground: &'g Ground) -> Result<Self> {
-        if let Ground::Sqlite(file) = ground {
+    pub fn start(database: &'g TestDatabase) -> Result<Self> {
+        if let TestDatabase::Sqlite(file) = database {
             count_rows(&Connection::open(file)?)?;
         }
-        let before = so_far(ground)?;
-        Ok(Self { ground, before })
+        let before = so_far(database)?;
+        Ok(Self { database, before })
     }
 
-    /// What was written since, for each of so many.
+    /// What was written since the start, per unit.
     pub fn stop(self, each: u64) -> Result<Writes> {
-        let (before, after) = (self.before, so_far(self.ground)?);
+        let (before, after) = (self.before, so_far(self.database)?);
         let share = |before: f64, after: f64| (after - before) / each as f64;
         Ok(Writes {
             rows: share(before.rows, after.rows),
@@ -52,9 +53,9 @@ impl<'g> Meter<'g> {
     }
 }
 
-fn so_far(ground: &Ground) -> Result<Writes> {
-    match ground {
-        Ground::Sqlite(file) => {
+fn so_far(database: &TestDatabase) -> Result<Writes> {
+    match database {
+        TestDatabase::Sqlite(file) => {
             let connection = Connection::open(file)?;
             let rows = connection.query_row("SELECT rows FROM bench_counts", [], |row| row.get(0));
             Ok(Writes {
@@ -63,7 +64,7 @@ fn so_far(ground: &Ground) -> Result<Writes> {
                 commits: Some(metric("legwork_writer_batch_size_count", "")),
             })
         }
-        Ground::Postgres(database) => {
+        TestDatabase::Postgres(database) => {
             wait_until_left(database)?;
             let counts = database.run(
                 "SELECT sum(n_tup_ins + n_tup_upd + n_tup_del), pg_snapshot_xmax(pg_current_snapshot())
@@ -79,8 +80,8 @@ fn so_far(ground: &Ground) -> Result<Writes> {
     }
 }
 
-/// Has SQLite itself count: a trigger for everything that can happen to a row of a table. This
-/// slows the database down, so nothing is timed while it counts.
+/// Lets SQLite count, with a trigger for every change of a row. This slows the database down, so
+/// nothing is timed meanwhile.
 fn count_rows(connection: &Connection) -> Result<()> {
     let mut tables = connection.prepare(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
@@ -102,7 +103,7 @@ fn count_rows(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// A connection of PostgreSQL tells what it has written when it ends, if not before.
+/// A PostgreSQL connection reports what it has written when it ends, if not before.
 fn wait_until_left(database: &Database) -> Result<()> {
     let asked = Instant::now();
     let others = "SELECT count(*) FROM pg_stat_activity
@@ -110,7 +111,7 @@ fn wait_until_left(database: &Database) -> Result<()> {
             AND backend_type = 'client backend'";
     while database.run(others)? != "0" {
         if asked.elapsed() > PATIENCE {
-            return Err(format!("somebody is still connected to {}", database.name).into());
+            return Err(format!("there are still connections to {}", database.name).into());
         }
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -3,7 +3,7 @@
 use clap::ArgMatches;
 use serde_json::{Value, json};
 
-use super::{Failure, argument, block_on, open_store, say};
+use super::{Failure, argument, block_on, open_store, print_line};
 use crate::ambient::Clock;
 use crate::domain::{Account, AccountId, Actor, NewAccount, Tier, Timestamp, accounts};
 use crate::settings::Settings;
@@ -28,18 +28,18 @@ pub fn create(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure
         let mut value = as_json(&opened.account);
         value["live_key"] = opened.live_key.secret.expose().into();
         value["test_key"] = opened.test_key.secret.expose().into();
-        say(format_args!("{value:#}"));
+        print_line(format_args!("{value:#}"));
     } else {
-        say(format_args!("Account   {}", opened.account.id));
-        say(format_args!(
+        print_line(format_args!("Account   {}", opened.account.id));
+        print_line(format_args!(
             "Live key  {}",
             opened.live_key.secret.expose()
         ));
-        say(format_args!(
+        print_line(format_args!(
             "Test key  {}",
             opened.test_key.secret.expose()
         ));
-        say("The keys are shown this once. Keep them safe.");
+        print_line("The keys are shown only once. Keep them safe.");
     }
     Ok(())
 }
@@ -49,7 +49,7 @@ pub fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> 
     let json = arguments.get_flag("json");
     let store = open_store(settings)?;
     if !json {
-        say(format_args!(
+        print_line(format_args!(
             "{:32}  {:10}  {:9}  E-MAIL",
             "ID", "TIER", "STATUS"
         ));
@@ -60,7 +60,7 @@ pub fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> 
         let accounts = block_on(store.snapshot(page))??;
         for account in &accounts {
             if json {
-                say(as_json(account));
+                print_line(as_json(account));
             } else {
                 let Account {
                     id,
@@ -69,7 +69,7 @@ pub fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> 
                     email,
                     ..
                 } = account;
-                say(format_args!(
+                print_line(format_args!(
                     "{id}  {:10}  {:9}  {email}",
                     tier.as_str(),
                     status.as_str()
@@ -85,17 +85,17 @@ pub fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> 
 
 type Decision = fn(&mut Tx<'_>, AccountId, &Actor, Timestamp) -> Result<Account, UseCaseError>;
 
-/// What can be decided on an account: the command, what it does, and the use case.
+/// Decisions about an account: the command, its help text, and the use case.
 pub const DECISIONS: [(&str, &str, Decision); 3] = [
     (
         "suspend",
-        "Refuse an account's keys and hide its posted tasks",
+        "Suspend an account: its keys are refused and its posted tasks hidden",
         usecases::suspend_account,
     ),
     ("restore", "Undo a suspension", usecases::restore_account),
     (
         "delete",
-        "Delete an account of which nothing is open; what is left is erased 30 days later",
+        "Delete an account that has nothing open; the remaining data is erased after 30 days",
         usecases::delete_account,
     ),
 ];
@@ -114,7 +114,7 @@ pub fn decide(settings: &Settings, command: &str, arguments: &ArgMatches) -> Res
     }))?;
     match decided {
         Ok(account) => {
-            say(format_args!("{which} is now {}.", account.status));
+            print_line(format_args!("{which} is now {}.", account.status));
             Ok(())
         }
         Err(UseCaseError::AccountNotFound) => Err(Failure(format!("there is no account {which}"))),
@@ -122,7 +122,7 @@ pub fn decide(settings: &Settings, command: &str, arguments: &ArgMatches) -> Res
     }
 }
 
-/// The account with that id, or that e-mail address in lower case.
+/// Finds an account by id or by e-mail address in lower case.
 fn named(tx: &mut Tx<'_>, given: &str) -> Result<Option<Account>, UseCaseError> {
     let account = match AccountId::parse(given) {
         Some(id) => tx.account(id)?,
@@ -147,7 +147,7 @@ pub fn set_tier(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failu
     let Some(account) = changed else {
         return Err(Failure(format!("there is no account {which}")));
     };
-    say(format_args!(
+    print_line(format_args!(
         "{} is now {tier} (was {}).",
         account.email, account.tier
     ));

@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 
-use super::{Failure, argument, block_on, database_flags, open_store, say};
+use super::{Failure, argument, block_on, database_flags, open_store, print_line};
 use crate::ambient::{self, Clock};
 use crate::domain::{Actor, AdminKeyId, AdminRole, accounts};
 use crate::settings::Settings;
@@ -12,43 +12,43 @@ use crate::usecases::{self, IssuedAdminKey, UseCaseError};
 pub fn command() -> Command {
     let roles = AdminRole::ALL.iter().map(|role| role.as_str());
     Command::new("admin")
-        .about("Those who run the marketplace")
+        .about("Manage admin keys")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(
             Command::new("create-key")
-                .about("Make an admin key and print it, this once")
+                .about("Create an admin key and print it")
                 .arg(
                     Arg::new("name")
                         .long("name")
                         .required(true)
                         .value_name("TEXT")
-                        .help("Whose key it is"),
+                        .help("Name of the admin"),
                 )
                 .arg(
                     Arg::new("role")
                         .long("role")
                         .value_parser(roles.collect::<Vec<_>>())
                         .default_value(AdminRole::Owner.as_str())
-                        .help("A viewer reads, an operator decides, an owner changes terms too"),
+                        .help("A viewer reads, an operator also decides, an owner also changes tiers and writes off payouts"),
                 )
                 .arg(json_flag())
                 .args(database_flags()),
         )
         .subcommand(
             Command::new("list-keys")
-                .about("List all admin keys, revoked ones included")
+                .about("List all admin keys, including revoked ones")
                 .arg(json_flag())
                 .args(database_flags()),
         )
         .subcommand(
             Command::new("revoke-key")
-                .about("Revoke an admin key, at once and for good")
+                .about("Revoke an admin key permanently")
                 .arg(
                     Arg::new("id")
                         .required(true)
                         .value_name("ID")
-                        .help("Id of the key, as in the list"),
+                        .help("Id of the key, as printed by list-keys"),
                 )
                 .args(database_flags()),
         )
@@ -74,10 +74,10 @@ pub fn create_key(settings: &Settings, arguments: &ArgMatches) -> Result<(), Fai
     if arguments.get_flag("json") {
         let secret = key.secret.expose();
         let value = json!({"id": id.to_string(), "name": name, "role": role, "key": secret});
-        say(format_args!("{value:#}"));
+        print_line(format_args!("{value:#}"));
     } else {
-        say(format_args!("Admin key  {}", key.secret.expose()));
-        say("The key is shown this once. Keep it safe.");
+        print_line(format_args!("Admin key  {}", key.secret.expose()));
+        print_line("The key is shown only once. Keep it safe.");
     }
     Ok(())
 }
@@ -87,7 +87,7 @@ pub fn list_keys(settings: &Settings, arguments: &ArgMatches) -> Result<(), Fail
     let store = open_store(settings)?;
     for key in block_on(store.snapshot(|tx| tx.admin_keys()))?? {
         if json {
-            say(json!({
+            print_line(json!({
                 "id": key.id.to_string(),
                 "name": key.name,
                 "role": key.role,
@@ -101,7 +101,7 @@ pub fn list_keys(settings: &Settings, arguments: &ArgMatches) -> Result<(), Fail
                 None => "good".to_owned(),
             };
             let (id, role, prefix) = (key.id, key.role.as_str(), key.key_prefix);
-            say(format_args!(
+            print_line(format_args!(
                 "{id}  {role:8}  {prefix}...  {state}  {}",
                 key.name
             ));
@@ -119,10 +119,7 @@ pub fn revoke_key(settings: &Settings, arguments: &ArgMatches) -> Result<(), Fai
         store.write(move |tx| usecases::revoke_admin_key(tx, id, &Actor::COMMAND_LINE, now));
     match block_on(revoke)? {
         Ok(key) => {
-            say(format_args!(
-                "The key of {} opens nothing any more.",
-                key.name
-            ));
+            print_line(format_args!("The key of {} is revoked.", key.name));
             Ok(())
         }
         Err(UseCaseError::KeyNotFound) => Err(no_such()),

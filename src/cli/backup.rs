@@ -4,26 +4,26 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 
-use super::{Failure, block_on, database_flags, make_data_folder, open_store, say};
+use super::{Failure, block_on, database_flags, make_data_folder, open_store, print_line};
 use crate::files::FilesLocation;
 use crate::settings::Settings;
 use crate::store::Store;
 
 pub fn backup_command() -> Command {
     Command::new("backup")
-        .about("Copy the database into a file, while the server runs")
+        .about("Back up the database to a file while the server runs")
         .long_about(
-            "Copies one moment of the embedded database into a new file, while the server runs, \
-             and checks it. Files such as photos are not in the database: copy them after it.",
+            "Copies a consistent snapshot of the SQLite database to a new file while the server runs, \
+             and checks it. Photos and other files are not in the database: copy them afterwards.",
         )
-        .arg(file("Where to; must not exist"))
+        .arg(file("The file to create; it must not exist"))
         .args(database_flags())
 }
 
 pub fn restore_command() -> Command {
     Command::new("restore")
-        .about("Make a database of a backup, where there is none")
-        .arg(file("A file that `legwork backup` made"))
+        .about("Create a database from a backup, if there is none")
+        .arg(file("A file created by `legwork backup`"))
         .args(database_flags())
 }
 
@@ -43,19 +43,19 @@ fn given_file(arguments: &ArgMatches) -> &Path {
 pub fn back_up(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
     let to = given_file(arguments);
     let made = Store::back_up(&settings.database, to)?;
-    say(format_args!(
-        "{}: {} bytes, step {} of the schema, checked.",
+    print_line(format_args!(
+        "{}: {} bytes, schema version {}, checked.",
         to.display(),
         made.bytes,
         made.schema
     ));
-    say(match &settings.files {
+    print_line(match &settings.files {
         FilesLocation::Folder(folder) => format!(
-            "Files such as photos are not in it. Copy {} now: after the database, never before it.",
+            "Photos and other files are not included. Copy {} now: after the database, never before it.",
             folder.display()
         ),
         FilesLocation::S3 { bucket, prefix } => {
-            format!("Files such as photos are not in it: they are in s3://{bucket}/{prefix}")
+            format!("Photos and other files are not included: they are in s3://{bucket}/{prefix}")
         }
     });
     Ok(())
@@ -67,10 +67,10 @@ pub fn restore(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failur
     Store::restore(from, &settings.database)?;
     let store = open_store(settings)?;
     let (accounts, tasks) = block_on(store.snapshot(|tx| tx.accounts_and_tasks()))??;
-    say(format_args!(
-        "{} is restored: {accounts} accounts, {tasks} tasks.",
+    print_line(format_args!(
+        "Restored {}: {accounts} accounts, {tasks} tasks.",
         from.display()
     ));
-    say("Put the files back too. Then, before the server starts: legwork ledger verify");
+    print_line("Restore the files too. Before you start the server, run: legwork ledger verify");
     Ok(())
 }

@@ -1,17 +1,17 @@
-//! `legwork doctor`: says what is configured and whether it works.
+//! `legwork doctor`: prints the configuration and checks that it works.
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use super::{make_data_folder, say};
+use super::{make_data_folder, print_line};
 use crate::files::FilesLocation;
 use crate::outbound::OutboundSettings;
 use crate::settings::{Given, LogFormat, PaymentSettings, Settings, variable};
 use crate::store::{Location, Store};
 
 pub fn run(given: &Given, settings: &Settings) -> ExitCode {
-    say("Settings");
+    print_line("Settings");
     let windows = &settings.windows;
     let authority = settings.outbound.authority.as_ref();
     let authority = authority.map(|file| file.display());
@@ -39,16 +39,16 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         ("log_format", shown(settings.log_format.map(log_format))),
     ] {
         let origin = given.origin(name);
-        say(format_args!("  {:28} {value}  ({origin})", variable(name)));
+        print_line(format_args!("  {:28} {value}  ({origin})", variable(name)));
     }
-    say("Checks");
+    print_line("Checks");
     let checks = [
         check("data folder", data_folder(&settings.data)),
         check("address", address_is_free(settings)),
         check("database", database_works(&settings.database)),
     ];
     if checks.iter().all(|good| *good) {
-        say("All is well.");
+        print_line("Everything works.");
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
@@ -60,7 +60,7 @@ fn check(what: &str, result: Result<String, String>) -> bool {
         Ok(text) => ("ok  ", text),
         Err(text) => ("FAIL", text),
     };
-    say(format_args!("  {mark} {what}: {text}"));
+    print_line(format_args!("  {mark} {what}: {text}"));
     result.is_ok()
 }
 
@@ -69,17 +69,17 @@ fn data_folder(folder: &Path) -> Result<String, String> {
     let probe = folder.join(".doctor");
     std::fs::write(&probe, b"x")
         .and_then(|()| std::fs::remove_file(&probe))
-        .map_err(|error| format!("{} cannot be written: {error}", folder.display()))?;
-    Ok(format!("{} can be written", folder.display()))
+        .map_err(|error| format!("{} is not writable: {error}", folder.display()))?;
+    Ok(format!("{} is writable", folder.display()))
 }
 
 fn address_is_free(settings: &Settings) -> Result<String, String> {
     let address = settings.listen;
     match std::net::TcpListener::bind(address) {
         Ok(_) => Ok(format!("{address} is free")),
-        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => Ok(format!(
-            "{address} is in use; by a running legwork, perhaps"
-        )),
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
+            Ok(format!("{address} is in use; is legwork already running?"))
+        }
         Err(error) => Err(format!("cannot listen on {address}: {error}")),
     }
 }
@@ -87,9 +87,9 @@ fn address_is_free(settings: &Settings) -> Result<String, String> {
 fn database_works(location: &Location) -> Result<String, String> {
     let name = database(location);
     match Store::lacking_migrations(location) {
-        Ok(0) => Ok(format!("{name} answers and is up to date")),
+        Ok(0) => Ok(format!("{name} is reachable and up to date")),
         Ok(steps) => Ok(format!(
-            "{name} can be reached; the next start will migrate it ({steps} to do)"
+            "{name} is reachable; the next start will apply {steps} migrations"
         )),
         Err(error) => Err(error.to_string()),
     }
@@ -104,7 +104,7 @@ fn listen(settings: &Settings) -> String {
     format!("{}{mode}", settings.listen)
 }
 
-/// The URL may hold a password: only the part after it is shown.
+/// The URL may contain a password, so only the part after it is shown.
 fn database(location: &Location) -> String {
     match location {
         Location::Sqlite { file } => format!("SQLite in {}", file.display()),
@@ -145,11 +145,11 @@ fn networks(outbound: &OutboundSettings) -> String {
     }
 }
 
-/// The URL may hold a password: it is not shown.
+/// The URL may contain a password, so it is not shown.
 fn mail(settings: &Settings) -> String {
     match &settings.mail {
-        None => "none, mails are kept in the database".to_owned(),
-        Some(mail) => format!("set, mails are from {}", mail.from),
+        None => "none, notifications stay in the database".to_owned(),
+        Some(mail) => format!("set, sender {}", mail.from),
     }
 }
 

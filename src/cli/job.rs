@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::{Failure, block_on, database_flags, open_store, say};
+use super::{Failure, block_on, database_flags, open_store, print_line};
 use crate::ambient::Clock;
 use crate::domain::{Actor, JobKind, JobName};
 use crate::settings::Settings;
@@ -13,29 +13,26 @@ const AT_ONCE: i64 = 500;
 
 pub fn command() -> Command {
     Command::new("job")
-        .about("Work that the service does on its own")
+        .about("Manage background jobs")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(
             Command::new("list")
-                .about("List what is to be done, or could not be done")
+                .about("List pending and failed jobs")
                 .arg(
                     Arg::new("dead")
                         .long("dead")
                         .action(ArgAction::SetTrue)
-                        .help("Only what was given up"),
+                        .help("Only jobs that were given up"),
                 )
                 .args(database_flags()),
         )
         .subcommand(
             Command::new("retry")
-                .about("Try once more what was given up")
-                .arg(
-                    Arg::new("job")
-                        .required(true)
-                        .value_name("JOB")
-                        .help("As in the list, such as refund:019a8574c1f07c2e9d1b3a5f60718293"),
-                )
+                .about("Retry a job that was given up")
+                .arg(Arg::new("job").required(true).value_name("JOB").help(
+                    "Name as printed by list, such as refund:019a8574c1f07c2e9d1b3a5f60718293",
+                ))
                 .args(database_flags()),
         )
 }
@@ -65,7 +62,7 @@ fn print(job: &ListedJob) {
         (Some(at), None) => format!("due {at}"),
     };
     let reason = job.last_error.as_deref().unwrap_or_default();
-    say(format_args!(
+    print_line(format_args!(
         "{}  {state}  attempts {}  {reason}",
         job.name, job.attempts
     ));
@@ -83,7 +80,7 @@ pub fn retry(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure>
     let retry = store.write(move |tx| usecases::retry_job(tx, &name, &Actor::COMMAND_LINE, now));
     match block_on(retry)? {
         Ok(_) => {
-            say(format_args!("{given} will be tried again."));
+            print_line(format_args!("{given} will be retried."));
             Ok(())
         }
         Err(UseCaseError::JobNotFound) => Err(no_such()),

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, Command};
 
-use super::{Failure, block_on, database_flags, open_store, payments, say, setting_flags};
+use super::{Failure, block_on, database_flags, open_store, payments, print_line, setting_flags};
 use crate::ambient::Clock;
 use crate::domain::{Entry, Step, TaskId};
 use crate::settings::Settings;
@@ -17,28 +17,28 @@ const AT_ONCE: i64 = 1_000;
 pub fn command() -> Command {
     let payment_flags = || setting_flags(|name| name == "payments" || name.starts_with("stripe_"));
     Command::new("ledger")
-        .about("Every cent, where it is and where it went")
+        .about("Check or export the ledger")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(
             Command::new("verify")
-                .about("Recompute all balances and compare them with tasks and with the processor")
+                .about("Recompute all balances and compare them with tasks and the processor")
                 .long_about(
-                    "Recomputes all balances from the journal, compares them with those kept, \
-                     every task's escrow with its state, and every movement with the payment \
-                     processor's own records. Exits with 1 and names each difference.",
+                    "Recomputes all balances from the ledger entries and compares them with the stored ones, \
+                     every task's escrow with its status, and every movement with the payment \
+                     processor's records. If something differs, prints each difference and exits with 1.",
                 )
                 .args(payment_flags())
                 .args(database_flags()),
         )
         .subcommand(
             Command::new("export")
-                .about("Print the journal, one posting to a line")
+                .about("Print the ledger, one posting per line")
                 .arg(
                     Arg::new("csv")
                         .long("csv")
                         .action(ArgAction::SetTrue)
-                        .help("As CSV (the only form there is)"),
+                        .help("As CSV (the only format)"),
                 )
                 .args(database_flags()),
         )
@@ -47,7 +47,7 @@ pub fn command() -> Command {
 pub fn verify(settings: &Settings) -> Result<ExitCode, Failure> {
     let store = open_store(settings)?;
     let clock = Clock::system();
-    // No link is made here, so the address that links begin with does not matter.
+    // No link is created here, so the public URL does not matter.
     let payments = payments::open(&settings.payments, &store, &clock, "")?;
     let processor = payments.processor.as_ref();
     let report = block_on(verify_ledger(&store, processor, clock.now()))??;
@@ -60,35 +60,35 @@ pub fn verify(settings: &Settings) -> Result<ExitCode, Failure> {
 }
 
 fn print(report: &LedgerReport) {
-    say(format_args!(
+    print_line(format_args!(
         "{} tasks, {} entries",
         report.tasks, report.entries
     ));
     for (environment, book, cents) in &report.balances {
-        say(format_args!(
+        print_line(format_args!(
             "  {:4}  {:17}  {cents:>16}",
             environment.as_str(),
             book.as_str()
         ));
     }
-    say(format_args!(
-        "{} refunds and transfers are still to be made; {} movements are about to be recorded",
+    print_line(format_args!(
+        "{} refunds and transfers are pending; {} movements are about to be recorded",
         report.owed, report.in_flight
     ));
     for difference in &report.differences {
-        say(format_args!("DIFFERENCE: {difference}"));
+        print_line(format_args!("DIFFERENCE: {difference}"));
     }
-    if report.untold > 0 {
-        say(format_args!("and {} differences more", report.untold));
+    if report.unlisted > 0 {
+        print_line(format_args!("and {} more differences", report.unlisted));
     }
     if report.is_right() {
-        say("The ledger is right.");
+        print_line("The ledger is correct.");
     }
 }
 
 pub fn export(settings: &Settings) -> Result<(), Failure> {
     let store = open_store(settings)?;
-    say("task_id,type,environment,developer_id,worker_id,account,amount_cents,recorded_at");
+    print_line("task_id,type,environment,developer_id,worker_id,account,amount_cents,recorded_at");
     let mut after = None;
     loop {
         let page = block_on(page(&store, after))??;
@@ -108,12 +108,12 @@ async fn page(store: &Store, after: Option<(TaskId, Step)>) -> Result<Vec<Entry>
         .await
 }
 
-/// Nothing in a line needs quotes: ids, words, numbers and moments.
+/// Nothing in a line needs quotes: it has ids, words, numbers and timestamps.
 fn print_postings(entry: &Entry) {
     let worker = entry.worker.map(|id| id.to_string()).unwrap_or_default();
-    for (book, cents) in entry.postings.by_book() {
+    for (book, cents) in entry.postings.by_account() {
         if cents != 0 {
-            say(format_args!(
+            print_line(format_args!(
                 "{},{},{},{},{worker},{book},{cents},{}",
                 entry.task,
                 entry.step,

@@ -23,7 +23,7 @@ use crate::domain::Tier;
 use crate::settings::{self, Given, SETTINGS, Settings};
 use crate::store::{Location, Store};
 
-/// Why a command failed, in words for the person who typed it.
+/// Why a command failed, as a message for the user.
 #[derive(Debug)]
 pub struct Failure(String);
 
@@ -47,7 +47,7 @@ pub fn run() -> ExitCode {
 fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let innermost = innermost(matches);
     if let Some(("openapi", _)) = matches.subcommand() {
-        say(crate::api::openapi_document().trim_end());
+        print_line(crate::api::openapi_document().trim_end());
         return Ok(ExitCode::SUCCESS);
     }
     let given = given(matches)?;
@@ -101,14 +101,14 @@ fn command() -> Command {
         .about("Legwork: a marketplace for physical work behind an API")
         .long_about(
             "Legwork: a marketplace for physical work behind an API.\n\n\
-             Without a command it serves. In local mode (a loopback address, the default) the \
-             first start makes an account and prints its keys.",
+             Without a command it starts the server. In local mode (a loopback address, the default) \
+             the first start creates an account and prints its keys.",
         )
         .version(env!("CARGO_PKG_VERSION"))
         .after_help(
-            "Each setting is also an environment variable (--database-url is \
-             LEGWORK_DATABASE_URL) and a line of legwork.toml (database_url = \"...\").\n\
-             A flag beats the environment, the environment beats the file.",
+            "You can also give each setting as an environment variable (--database-url is \
+             LEGWORK_DATABASE_URL) or in legwork.toml (database_url = \"...\").\n\
+             Flags override the environment, which overrides the file.",
         )
         .args(setting_flags(|_| true))
         .arg(config_flag())
@@ -123,27 +123,27 @@ fn command() -> Command {
         .subcommand(sandbox::command())
         .subcommand(
             Command::new("migrate")
-                .about("Create the database or bring it up to date, then exit")
+                .about("Create or migrate the database, then exit")
                 .args(database_flags()),
         )
         .subcommand(backup::backup_command())
         .subcommand(backup::restore_command())
         .subcommand(
             Command::new("doctor")
-                .about("Say what is configured and whether it works")
+                .about("Print the configuration and check that it works")
                 .args(setting_flags(|_| true))
                 .arg(config_flag()),
         )
         .subcommand(
             Command::new("openapi")
-                .about("Print the description of the API (OpenAPI 3.1, JSON)")
+                .about("Print the OpenAPI description (3.1, JSON)")
                 .args(database_flags()),
         )
 }
 
 fn serve_command() -> Command {
     Command::new("serve")
-        .about("Serve the API (the default command)")
+        .about("Start the server (the default command)")
         .args(setting_flags(|_| true))
         .arg(config_flag())
 }
@@ -164,18 +164,18 @@ fn account_command() -> Command {
         Arg::new("account")
             .required(true)
             .value_name("ID|EMAIL")
-            .help("Which account")
+            .help("The account")
     };
     let text = |name: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name("TEXT").help(help)
     };
     Command::new("account")
-        .about("Developers' accounts")
+        .about("Manage developers' accounts")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(
             Command::new("create")
-                .about("Open an account and print it with one live and one test key")
+                .about("Create an account and print it with one live and one test key")
                 .arg(text("email", "E-mail address, unique").required(true))
                 .arg(text("name", "Name of the developer").required(true))
                 .arg(text("company", "Company"))
@@ -218,7 +218,7 @@ fn setting_flags(wanted: impl Fn(&str) -> bool) -> Vec<Arg> {
         .collect()
 }
 
-/// What every command takes.
+/// The flags that every command has.
 fn database_flags() -> Vec<Arg> {
     let mut flags = setting_flags(|name| matches!(name, "data" | "database_url"));
     flags.push(config_flag());
@@ -229,7 +229,7 @@ fn config_flag() -> Arg {
     Arg::new("config")
         .long("config")
         .value_name("FILE")
-        .help("Settings file [default: legwork.toml, if it is there]")
+        .help("Settings file [default: legwork.toml, if it exists]")
         .help_heading("Settings")
 }
 
@@ -240,7 +240,7 @@ fn innermost(matches: &ArgMatches) -> &ArgMatches {
     }
 }
 
-/// Reads the value of an argument, or says what is wrong with it.
+/// Parses the value of an argument.
 fn argument<T>(
     arguments: &ArgMatches,
     name: &str,
@@ -250,7 +250,7 @@ fn argument<T>(
     rule(text).map_err(|message| Failure(format!("--{name} {message}")))
 }
 
-/// Gathers the settings of all sources; a flag may stand before or after the command.
+/// Collects the settings of all sources. A flag may come before or after the command.
 fn given(matches: &ArgMatches) -> Result<Given, Failure> {
     let mut flags = BTreeMap::new();
     let mut config = std::env::var_os("LEGWORK_CONFIG").map(PathBuf::from);
@@ -271,14 +271,15 @@ fn given(matches: &ArgMatches) -> Result<Given, Failure> {
     Ok(Given::collect(flags, environment(), file.as_deref())?)
 }
 
-/// The environment; what is not UTF-8 cannot be one of our settings.
+/// The environment. Values that are not UTF-8 cannot be settings of ours.
 fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// Prints a line. A reader that has seen enough (`| head`) is no error.
-fn say(line: impl std::fmt::Display) {
+/// Prints a line. A reader that stops early (`
+/// head`) is not an error.
+fn print_line(line: impl std::fmt::Display) {
     use std::io::Write;
     let mut out = std::io::stdout().lock();
     if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
@@ -286,7 +287,7 @@ fn say(line: impl std::fmt::Display) {
     }
 }
 
-/// Opens the database for a command; makes the data folder where it is missing.
+/// Opens the database for a command, and creates the data folder if it is missing.
 fn open_store(settings: &Settings) -> Result<Store, Failure> {
     make_data_folder(&settings.data)?;
     Store::open(&settings.database).map_err(|error| {
@@ -298,8 +299,7 @@ fn open_store(settings: &Settings) -> Result<Store, Failure> {
     })
 }
 
-/// A data folder that we make is closed to everybody but its owner. One that is there already
-/// was somebody's choice and stays as it is.
+/// Only the owner can access a data folder that we create. An existing one keeps its permissions.
 fn make_data_folder(folder: &Path) -> Result<(), Failure> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new()
@@ -311,11 +311,11 @@ fn make_data_folder(folder: &Path) -> Result<(), Failure> {
 
 fn migrate(settings: &Settings) -> Result<(), Failure> {
     open_store(settings)?;
-    say("The database is up to date.");
+    print_line("The database is up to date.");
     Ok(())
 }
 
-/// Runs a short command's asynchronous part.
+/// Runs the asynchronous part of a short command.
 fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,4 +1,4 @@
-//! The payment processor that the settings name.
+//! Opens the payment processor that the settings name.
 
 use super::Failure;
 use crate::ambient::Clock;

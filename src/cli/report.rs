@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgMatches, Command};
 
-use super::{Failure, argument, block_on, database_flags, open_store, say};
+use super::{Failure, argument, block_on, database_flags, open_store, print_line};
 use crate::domain::Environment;
 use crate::domain::admin::report::Month;
 use crate::settings::Settings;
@@ -11,32 +11,32 @@ use crate::usecases::month_report;
 pub fn command() -> Command {
     let environments = Environment::ALL.iter().map(|e| e.as_str());
     Command::new("report")
-        .about("A month in figures: money and tasks by day")
+        .about("Print the report of a month: money and tasks by day")
         .long_about(
-            "Prints what was paid in, booked and paid out on each day of a month (UTC), what was \
-             held in escrow at the end of it, the tasks created, and how many tasks stand in each \
-             status now. All amounts are in cents.",
+            "Prints what was paid in, booked and paid out on each day of a month (UTC), the escrow at \
+             the end of each day, the tasks created, and the current number of tasks in each status. \
+             All amounts are in cents.",
         )
         .arg(
             Arg::new("month")
                 .long("month")
                 .required(true)
                 .value_name("YYYY-MM")
-                .help("Which month"),
+                .help("The month"),
         )
         .arg(
             Arg::new("format")
                 .long("format")
                 .value_parser(["json", "csv"])
                 .default_value("json")
-                .help("How it is written; the tasks by status are in json alone"),
+                .help("Output format; only json has the tasks by status"),
         )
         .arg(
             Arg::new("environment")
                 .long("environment")
                 .value_parser(environments.collect::<Vec<_>>())
                 .default_value("live")
-                .help("Which environment"),
+                .help("The environment"),
         )
         .args(database_flags())
 }
@@ -48,9 +48,9 @@ pub fn run(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
     let store = open_store(settings)?;
     let report = block_on(store.snapshot(move |tx| month_report(tx, month, environment)))??;
     if csv {
-        say(report.to_csv().trim_end());
+        print_line(report.to_csv().trim_end());
     } else {
-        say(serde_json::to_string_pretty(&report)?);
+        print_line(serde_json::to_string_pretty(&report)?);
     }
     Ok(())
 }

@@ -1,40 +1,40 @@
-//! `legwork sandbox ...`: how well the embedded payment processor works.
+//! `legwork sandbox ...`: sets how the sandbox processor behaves.
 
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 
-use super::{Failure, block_on, database_flags, open_store, say};
+use super::{Failure, block_on, database_flags, open_store, print_line};
 use crate::payments::Sandbox;
 use crate::payments::sandbox::Condition;
 use crate::settings::Settings;
 
 pub fn command() -> Command {
     Command::new("sandbox")
-        .about("Try out a payment processor that is slow or down")
+        .about("Simulate a payment processor that is slow or down")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(
             Command::new("up")
-                .about("All is well again")
+                .about("Work normally again")
                 .args(database_flags()),
         )
         .subcommand(
             Command::new("slow")
-                .about("It does what it is asked, and answers late")
+                .about("Respond late to every request")
                 .arg(
                     Arg::new("milliseconds")
                         .long("milliseconds")
                         .value_name("NUMBER")
                         .default_value("2000")
                         .value_parser(value_parser!(u64).range(..=600_000))
-                        .help("How late"),
+                        .help("The delay"),
                 )
                 .args(database_flags()),
         )
         .subcommand(
             Command::new("down")
-                .about("It cannot be reached")
+                .about("Be unreachable")
                 .args(database_flags()),
         )
 }
@@ -50,6 +50,6 @@ pub fn set(settings: &Settings, name: &str, arguments: &ArgMatches) -> Result<()
     };
     let store = open_store(settings)?;
     block_on(Sandbox::set_condition(&store, condition))??;
-    say(format_args!("The sandbox is {name}."));
+    print_line(format_args!("The sandbox is {name}."));
     Ok(())
 }

@@ -29,7 +29,8 @@ use crate::telemetry::{self, Traces};
 use crate::usecases::{self, OpenedAccount, UseCaseError};
 use crate::webhooks::Webhooks;
 
-/// Requests, jobs and deliveries in flight end by then, or are left to others.
+/// Requests, jobs and deliveries in flight must end within this time. Other processes take over the
+/// rest.
 const STOP_WITHIN: Duration = Duration::from_secs(28);
 
 pub fn run(settings: &Settings) -> Result<(), Failure> {
@@ -95,7 +96,7 @@ async fn serve(
     let _ = serving.await;
     let _ = maintenance.await;
     if timeout_at(deadline, background).await.is_err() {
-        tracing::warn!("jobs in flight are left to the end of their leases");
+        tracing::warn!("jobs in flight were left to other processes");
     }
     if let Err(error) = app.key_use.flush(&app.store).await {
         tracing::warn!(%error, "cannot record when keys were last used");
@@ -115,7 +116,7 @@ fn maintenance(app: &App) -> Maintenance {
     }
 }
 
-/// Opens the place where files are kept. All servers on a database sign with the same secret.
+/// Opens the file storage. All servers on a database sign with the same secret.
 async fn open_files(store: &Store, settings: &Settings, url: &str) -> Result<Files, Failure> {
     let new = hex(&ambient::random::<32>());
     let secret = store
@@ -129,7 +130,7 @@ async fn open_files(store: &Store, settings: &Settings, url: &str) -> Result<Fil
         .map_err(|reason| Failure(format!("LEGWORK_FILES_URL: {reason}")))
 }
 
-/// By which ways people are told. All servers on a database have the same key for push services.
+/// Opens the notification channels. All servers on a database have the same key for push services.
 async fn open_channels(store: &Store, settings: &Settings, url: &str) -> Result<Channels, Failure> {
     let new = Vapid::generate().map_err(Failure)?.to_secret();
     let secret = store
@@ -152,13 +153,13 @@ async fn open_channels(store: &Store, settings: &Settings, url: &str) -> Result<
     })
 }
 
-/// `a@b.example` of `Legwork <a@b.example>`.
+/// Returns `a@b.example` for `Legwork <a@b.example>`.
 fn bare_address(from: &str) -> &str {
     let inside = from.split_once('<').map_or(from, |(_, rest)| rest);
     inside.trim_end_matches('>').trim()
 }
 
-/// What goes on beside requests, until the service stops.
+/// Everything that runs beside requests until shutdown.
 fn background(app: &App, channels: Channels) -> JoinHandle<()> {
     let processor = app.payments.processor.clone();
     let (store, clock, files) = (app.store.clone(), app.clock.clone(), app.files.clone());
@@ -184,13 +185,13 @@ async fn bind(setting: &str, address: SocketAddr) -> Result<TcpListener, Failure
         .map_err(|error| Failure(format!("{setting}: cannot listen on {address}: {error}")))
 }
 
-/// SIGTERM or SIGINT lets requests finish. Who presses Ctrl-C again does not want to wait.
+/// SIGTERM or SIGINT lets requests finish. A second Ctrl-C exits at once.
 async fn stop_on_signal(shutdown: Shutdown) {
     let (Ok(mut terminate), Ok(mut interrupt)) = (
         signal(SignalKind::terminate()),
         signal(SignalKind::interrupt()),
     ) else {
-        tracing::warn!("signals cannot be received: stop with SIGKILL");
+        tracing::warn!("cannot receive signals; stop the process with SIGKILL");
         return;
     };
     tokio::select! {
@@ -203,7 +204,7 @@ async fn stop_on_signal(shutdown: Shutdown) {
     std::process::exit(1);
 }
 
-/// Says, on the very first local start, how to use the service; and, last, where it is.
+/// On the first local start, prints how to use the service. Always prints the address last.
 async fn greet(
     store: &Store,
     settings: &Settings,
@@ -216,9 +217,9 @@ async fn greet(
     if empty && settings.is_local() {
         open_first_account(store, url).await?;
     } else if empty {
-        announce("There is no account yet. Open one: legwork account create --help");
+        announce("There is no account yet. Create one: legwork account create --help");
     }
-    announce(format_args!("The API is described at {url}/docs"));
+    announce(format_args!("API reference: {url}/docs"));
     announce(format_args!("Legwork listens on http://{address}"));
     Ok(())
 }
@@ -248,8 +249,8 @@ fn introduce(opened: &OpenedAccount, url: &str) {
         opened.test_key.secret.expose(),
     );
     announce(format_args!(
-        "This is the first start, so there is an account for you now: {email}
-Its keys are shown this once:
+        "This is the first start, so we created an account for you: {email}
+Its keys are shown only once:
 
   live  {live}
   test  {test}
@@ -268,7 +269,7 @@ Create your first task (test mode, no money moves):
     ));
 }
 
-/// Prints a line; a service goes on even where nobody reads it.
+/// Prints a line. The server continues even if no one reads it.
 fn announce(line: impl std::fmt::Display) {
     use std::io::Write;
     let _ = writeln!(std::io::stdout(), "{line}");

@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
-use super::{Failure, argument, block_on, database_flags, open_store, say};
+use super::{Failure, argument, block_on, database_flags, open_store, print_line};
 use crate::ambient::Clock;
 use crate::domain::{Actor, Timestamp, Worker, WorkerId, WorkerStatus};
 use crate::settings::Settings;
@@ -14,17 +14,21 @@ const AT_ONCE: i64 = 500;
 
 type Decision = fn(&mut Tx<'_>, WorkerId, &Actor, Timestamp) -> Result<Worker, UseCaseError>;
 
-/// What can be decided on a worker: the command, what it does, and the use case.
+/// Decisions about a worker: the command, its help text, and the use case.
 const DECISIONS: [(&str, &str, Decision); 4] = [
-    ("verify", "Let a worker take tasks", usecases::verify_worker),
+    (
+        "verify",
+        "Verify a worker, who can then accept tasks",
+        usecases::verify_worker,
+    ),
     (
         "refuse",
-        "Refuse the documents that a worker sent",
+        "Refuse a worker's documents",
         usecases::refuse_worker,
     ),
     (
         "suspend",
-        "Give a worker's tasks to others and let the worker take no more",
+        "Suspend a worker: open tasks are released, and the worker cannot accept others",
         usecases::suspend_worker,
     ),
     ("restore", "Undo a suspension", usecases::restore_worker),
@@ -38,12 +42,12 @@ pub fn command() -> Command {
                 Arg::new("worker")
                     .required(true)
                     .value_name("ID|EMAIL")
-                    .help("Which worker"),
+                    .help("The worker"),
             )
             .args(database_flags())
     });
     Command::new("worker")
-        .about("Those who go there and do it")
+        .about("Manage workers")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(list_command())
@@ -58,7 +62,7 @@ fn list_command() -> Command {
             Arg::new("status")
                 .long("status")
                 .value_parser(statuses)
-                .help("Only those in this status"),
+                .help("Only workers with this status"),
         )
         .arg(
             Arg::new("json")
@@ -82,7 +86,7 @@ fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
     let json = arguments.get_flag("json");
     let store = open_store(settings)?;
     if !json {
-        say(format_args!("{:32}  {:10}  E-MAIL", "ID", "STATUS"));
+        print_line(format_args!("{:32}  {:10}  E-MAIL", "ID", "STATUS"));
     }
     let mut after = None;
     loop {
@@ -101,12 +105,12 @@ fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
 
 fn print(worker: &Worker, json: bool) {
     if json {
-        return say(as_json(worker));
+        return print_line(as_json(worker));
     }
     let Worker {
         id, status, email, ..
     } = worker;
-    say(format_args!("{id}  {:10}  {email}", status.as_str()));
+    print_line(format_args!("{id}  {:10}  {email}", status.as_str()));
 }
 
 fn decide(settings: &Settings, arguments: &ArgMatches, decision: Decision) -> Result<(), Failure> {
@@ -128,7 +132,7 @@ fn decide(settings: &Settings, arguments: &ArgMatches, decision: Decision) -> Re
     }))?;
     match decided {
         Ok(worker) => {
-            say(format_args!("{} is now {}.", worker.email, worker.status));
+            print_line(format_args!("{} is now {}.", worker.email, worker.status));
             Ok(())
         }
         Err(UseCaseError::WorkerNotFound) => Err(Failure(format!("there is no worker {which}"))),

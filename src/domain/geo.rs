@@ -1,16 +1,16 @@
-//! Places on Earth: how far apart they are, and the cells by which they are found.
+//! Geographic points: distances, and the cells that index them.
 //!
-//! A cell is a square of the map of latitudes and longitudes, halved again and again. The finest
-//! cells are numbered along a curve that keeps neighbours together (Morton order), so that every
-//! larger square is a range of numbers, and one index serves circles of every size.
+//! A cell is a rectangle of the latitude/longitude map, which is halved repeatedly. The finest
+//! cells are numbered in Morton order, which keeps neighbours together. Every larger square is
+//! therefore one range of numbers, and one index serves circles of any size.
 
 use crate::domain::rules::NumberRule;
 
 /// The mean radius of the Earth.
 const EARTH_METERS: f64 = 6_371_008.8;
-/// How often the map is halved in each direction: cells of about two metres.
+/// How often the map is halved in each direction: the finest cells are about two metres wide.
 const DEPTH: u32 = 24;
-/// A circle is covered by about this many squares.
+/// A circle is covered by roughly this many squares.
 const MAX_SQUARES: usize = 24;
 
 pub const LATITUDE: NumberRule = NumberRule {
@@ -30,7 +30,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// The point that two coordinates give; none when one of them is missing.
+    /// The point with these coordinates, or `None` if one of them is missing.
     pub fn from_pair(latitude: Option<f64>, longitude: Option<f64>) -> Option<Self> {
         Some(Self {
             latitude: latitude?,
@@ -48,7 +48,7 @@ impl Point {
         2.0 * EARTH_METERS * chord.sqrt().min(1.0).asin()
     }
 
-    /// Rounded so that it tells the neighbourhood, about a kilometre, and not the door.
+    /// Rounded to about a kilometre, so that it shows the neighbourhood and not the address.
     pub fn roughly(self) -> Self {
         let rough = |degrees: f64| (degrees * 100.0).round() / 100.0;
         Self {
@@ -57,7 +57,7 @@ impl Point {
         }
     }
 
-    /// The number of the finest cell that the point lies in.
+    /// The number of the finest cell that contains the point.
     pub fn cell(self) -> i64 {
         let column = index((self.longitude + 180.0) / 360.0);
         let row = index((self.latitude + 90.0) / 180.0);
@@ -65,12 +65,12 @@ impl Point {
     }
 }
 
-/// To a tenth of a metre, as it is told.
+/// Rounded to a tenth of a metre, the precision of distances in the API.
 pub fn to_decimeter(meters: f64) -> f64 {
     (meters * 10.0).round() / 10.0
 }
 
-/// Which of the finest rows or columns a fraction of the map falls into.
+/// The finest row or column that contains this fraction of the map.
 fn index(fraction: f64) -> u32 {
     let cells = f64::from(1u32 << DEPTH);
     (fraction.clamp(0.0, 1.0) * cells).min(cells - 1.0) as u32
@@ -87,7 +87,7 @@ fn morton(column: u32, row: u32) -> i64 {
     spread(column) << 1 | spread(row)
 }
 
-/// The larger squares in which tasks are kept in order.
+/// Sizes of the squares by which posted tasks are indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Square {
     /// About 20 km.
@@ -104,12 +104,12 @@ impl Square {
         }
     }
 
-    /// The number of the square that a point lies in.
+    /// The number of the square that contains a point.
     pub fn of(self, point: Point) -> i64 {
         point.cell() >> (2 * (DEPTH - self.halvings()))
     }
 
-    /// The squares that together hold every point within a distance, and some more.
+    /// Squares that together contain every point within a distance, and some points beyond it.
     pub fn around(self, center: Point, radius_meters: f64) -> Vec<i64> {
         let shift = DEPTH - self.halvings();
         let mut squares: Vec<_> = windows(center, radius_meters)
@@ -123,14 +123,14 @@ impl Square {
     }
 }
 
-/// A range of cell numbers, both ends included.
+/// A range of cell numbers, both ends inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellRange {
     pub first: i64,
     pub last: i64,
 }
 
-/// A stretch of latitudes and longitudes that does not cross the edge of the map.
+/// A range of latitudes and longitudes that does not cross the antimeridian.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     south: f64,
@@ -139,7 +139,7 @@ struct Window {
     east: f64,
 }
 
-/// Ranges of cells that together hold every point within a distance, and some more.
+/// Cell ranges that together contain every point within a distance, and some points beyond it.
 pub fn cover(center: Point, radius_meters: f64) -> Vec<CellRange> {
     let windows = windows(center, radius_meters);
     let mut ranges: Vec<_> = windows.iter().flat_map(Window::few_squares).collect();
@@ -156,11 +156,11 @@ pub fn cover(center: Point, radius_meters: f64) -> Vec<CellRange> {
     joined
 }
 
-/// The stretch around a circle, parted where it crosses the antimeridian. A circle that holds a
-/// pole holds every longitude.
+/// The window around a circle, split in two where it crosses the antimeridian. A circle that
+/// contains a pole covers every longitude.
 fn windows(center: Point, radius_meters: f64) -> Vec<Window> {
     let angle = (radius_meters / EARTH_METERS).min(std::f64::consts::PI);
-    // A little more, so that no rounding cuts off the rim.
+    // Slightly larger, so that rounding does not cut off the edge.
     let angle = angle * (1.0 + 1e-9) + 1e-9;
     let south = center.latitude - angle.to_degrees();
     let north = center.latitude + angle.to_degrees();
@@ -202,14 +202,14 @@ impl Window {
         )
     }
 
-    /// How many squares of a size the window touches.
+    /// How many squares of this size the window touches.
     fn count(&self, shift: u32) -> usize {
         let (columns, rows) = self.bounds();
         let along = |(first, last): (u32, u32)| ((last >> shift) - (first >> shift) + 1) as usize;
         along(columns).saturating_mul(along(rows))
     }
 
-    /// The squares of a size that the window touches.
+    /// The squares of this size that the window touches.
     fn squares(&self, shift: u32) -> Vec<CellRange> {
         let (columns, rows) = self.bounds();
         let mut ranges = Vec::with_capacity(self.count(shift));
@@ -223,7 +223,7 @@ impl Window {
         ranges
     }
 
-    /// The squares that it touches, of the finest size at which they are few.
+    /// The squares that the window touches, at the finest size that gives few enough of them.
     fn few_squares(&self) -> Vec<CellRange> {
         let few = |shift: &u32| self.count(*shift) <= MAX_SQUARES;
         let shift = (0..=DEPTH).find(few).unwrap_or(DEPTH);
@@ -315,7 +315,8 @@ mod tests {
             }
         }
 
-        /// What is much too far away is mostly left out: that is what a cover is for.
+        /// Most points that are much too far away are left out. Otherwise the cover would be
+        /// useless.
         #[test]
         fn a_small_cover_is_a_small_part_of_the_map(latitude in -60.0..60.0f64, longitude in -179.0..179.0f64) {
             let ranges = cover(point(latitude, longitude), 25_000.0);

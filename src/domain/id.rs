@@ -11,12 +11,12 @@ macro_rules! id_types {
         pub struct $name(Uuid);
 
         impl $name {
-            /// Made from a moment and ten random bytes, so ids sort by creation.
+            /// Built from a timestamp and ten random bytes, so ids sort by creation.
             pub fn new(now: Timestamp, random: &[u8; 10]) -> Self {
                 Self(uuid_v7(now, random))
             }
 
-            /// Reads exactly the form that `Display` writes; anything else is no id of ours.
+            /// Reads exactly the form that `Display` writes.
             pub fn parse(text: &str) -> Option<Self> {
                 parse_hex(text).map(Self)
             }
@@ -56,14 +56,15 @@ id_types!(
 );
 
 impl AccountId {
-    /// The name under which a worker keeps what accounts keep, such as answers to be replayed.
+    /// The id under which a worker's records are kept where accounts keep theirs, such as replayed
+    /// responses.
     pub fn of_worker(worker: WorkerId) -> Self {
         Self(worker.0)
     }
 }
 
 impl WorkerId {
-    /// The worker who is simulated for an account in the world of test.
+    /// The simulated worker of an account in the test environment.
     pub fn simulated(account: AccountId) -> Self {
         Self(account.0)
     }

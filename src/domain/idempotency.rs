@@ -1,6 +1,6 @@
-//! POST requests that are sent again with the same Idempotency-Key.
+//! POST requests that are repeated with the same Idempotency-Key.
 
 use std::time::Duration;
 
-/// How long the response of a request is kept for a replay.
+/// How long a response is kept for replay.
 pub const IDEMPOTENCY_KEPT: Duration = Duration::from_secs(24 * 60 * 60);

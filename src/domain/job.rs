@@ -1,46 +1,49 @@
-//! Work that happens later: what kinds there are, and when a failed one is tried again.
+//! Background jobs: their kinds, and when a failed job is retried.
 
 use std::time::Duration;
 
 use crate::domain::string_enum::string_enum;
 
 string_enum!(
-    /// What is to be done. The subject is a task unless it says otherwise.
+    /// What a job does. Its subject is a task unless stated otherwise.
     JobKind {
         /// Charge the default payment method.
         Charge = "charge",
-        /// Call a payment off that nobody needs any more.
+        /// Cancel a payment that is no longer needed.
         CancelPayment = "cancel_payment",
-        /// Give a developer back what is owed.
+        /// Refund what a developer is owed.
         Refund = "refund",
-        /// Pay a worker what was earned.
+        /// Transfer what a worker earned.
         Transfer = "transfer",
-        /// Show a task to workers that was posted before they could find it.
+        /// Make a task visible to workers that was posted before the index of posted tasks existed.
         Post = "post",
-        /// Tell ourselves what the embedded processor has to say. The subject is what it says.
+        /// Process an event of the sandbox processor. The subject is the event.
         SandboxEvent = "sandbox_notice",
-        /// Send a notice by e-mail. The subject is the notice.
+        /// Send a notification by e-mail. The subject is the notification.
         Mail = "mail",
-        /// Show a notice in a browser. The subject is the notice and the subscription.
+        /// Send a notification by Web Push. The subject is the notification and the subscription.
         Push = "push",
-        /// Tell the workers around of a bounty.
+        /// Notify nearby workers of a bounty.
         AnnounceBounty = "announce_bounty",
-        /// Tell developers of a worker. The subject is the worker, and the last account that was told.
+        /// Notify developers of a verified worker. The subject is the worker and the last account
+        /// notified.
         AnnounceWorker = "announce_worker",
-        /// Show an account's posted tasks to workers or hide them, as its status says. The subject is
-        /// the account, a mark, and the number of the last task that was looked at.
+        /// Show or hide an account's posted tasks, as its status requires. The subject is the
+        /// account, a unique mark, and the number of the last task processed.
         ShowTasks = "show_tasks",
-        /// Erase what is left of a deleted account. The subject is the account, and how far it is.
+        /// Erase the rest of a deleted account. The subject is the account and how far the job has
+        /// come.
         EraseAccount = "erase_account",
-        /// Give deliveries up whose endpoint is gone. The subject is the account and since when.
+        /// Give up deliveries whose endpoint was removed. The subject is the account and a
+        /// timestamp.
         GiveUpDeliveries = "give_up_deliveries",
     }
 );
 
-/// Jobs are worked on in two lanes, so that a mail server that hangs holds up no money.
+/// Jobs run in two lanes, so that a hanging mail server does not delay payments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
-    /// Mails and pushes.
+    /// E-mail and push.
     Notifications,
     Rest,
 }
@@ -49,7 +52,7 @@ impl Lane {
     pub const ALL: [Self; 2] = [Self::Rest, Self::Notifications];
 }
 
-/// A job is named by what it does to what, so the same one cannot be asked for twice.
+/// Identifies a job by kind and subject, so the same job cannot be queued twice.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JobName {
     pub kind: JobKind,
@@ -71,15 +74,15 @@ impl std::fmt::Display for JobName {
     }
 }
 
-/// How often a job is tried that fails for reasons we do not understand. A peer that cannot be
-/// reached does not count: it is asked until it answers.
+/// How often a job is tried when it fails for an unknown reason. Attempts that could not reach a
+/// peer do not count: those are retried until the peer answers.
 pub const MAX_ATTEMPTS: i64 = 12;
 
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 const MAX_DELAY: Duration = Duration::from_secs(10 * 60);
 
-/// How long to wait after the given number of attempts: 1, 2, 4 ... seconds up to ten minutes, and
-/// each of them up to a half longer, by chance, so that what failed together is not tried together.
+/// The delay after this many attempts: 1, 2, 4 ... seconds up to ten minutes, each lengthened by up
+/// to half at random, so that jobs which failed together are not retried together.
 pub fn delay(attempts: i64, random: [u8; 2]) -> Duration {
     let doublings = u32::try_from(attempts.clamp(1, 16) - 1).unwrap_or(0);
     let delay = (FIRST_DELAY * 2u32.pow(doublings)).min(MAX_DELAY);

@@ -1,4 +1,4 @@
-//! The rules of the marketplace, pure: no I/O, no clock, no SQL, no HTTP.
+//! The rules of the marketplace. Pure code: no I/O, no clock, no SQL, no HTTP.
 
 mod string_enum;
 
@@ -29,12 +29,12 @@ pub use id::{
 };
 pub use idempotency::IDEMPOTENCY_KEPT;
 pub use job::{JobKind, JobName, Lane};
-pub use money::ledger::{Book, Entry, Postings, Step, TaskLedger};
+pub use money::ledger::{Entry, LedgerAccount, Postings, Step, TaskLedger};
 pub use money::payment::{
     ChargedMethod, Payment, PaymentFailure, PaymentIntent, PaymentMethod, PaymentStatus,
     PayoutAccount, PayoutStatus, ProcessorName,
 };
-pub use proofs::{Embedded, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
+pub use proofs::{FileMetadata, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
 pub use rules::{FieldError, FieldErrors};
 pub use string_enum::StringEnum;
 pub use tasks::dispute::{Decision, Dispute};

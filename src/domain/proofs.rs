@@ -1,4 +1,4 @@
-//! Proof that the work was done: one submission is one attempt, with one file for each type.
+//! Proofs of work. One submission is one attempt, with one file for each proof type.
 
 use crate::domain::geo::{Point, to_decimeter};
 use crate::domain::rules::{NumberRule, TextRule};
@@ -6,7 +6,7 @@ use crate::domain::string_enum::string_enum;
 use crate::domain::tasks::{ProofType, Task};
 use crate::domain::{Environment, FieldError, ProofId, TaskId, Timestamp, WorkerId};
 
-/// How far from the task a proof may have been taken.
+/// The maximum distance between a proof and its task.
 pub const VALID_METERS: f64 = 500.0;
 
 string_enum!(ProofStatus {
@@ -24,29 +24,29 @@ impl ProofType {
         }
     }
 
-    /// Whether a proof of this type must say where it was taken.
+    /// Whether a proof of this type needs a GPS position.
     pub const fn needs_gps(self) -> bool {
         !matches!(self, Self::Signature)
     }
 }
 
-/// A file as it was stored.
+/// A stored file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProofFile {
-    /// Where the developer's copy is, without what the camera wrote into it.
+    /// The copy for the developer, without the camera's metadata.
     pub key: String,
-    /// Where the file is as it was sent, for disputes.
+    /// The original upload, kept for disputes.
     pub original_key: String,
     pub content_type: String,
     pub size_bytes: i64,
     pub sha256: String,
 }
 
-/// What the file itself says.
+/// What the file's own metadata says.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Embedded {
+pub struct FileMetadata {
     pub taken_at: Option<Timestamp>,
-    /// The camera did not say how far its clock is from UTC: the moment may be off by hours.
+    /// The camera gave no UTC offset, so `taken_at` may be off by hours.
     pub taken_at_is_local: bool,
     pub place: Option<Point>,
     pub perceptual_hash: Option<i64>,
@@ -60,12 +60,12 @@ pub struct Proof {
     pub attempt_number: i64,
     pub proof_type: ProofType,
     pub file: ProofFile,
-    pub embedded: Embedded,
+    pub metadata: FileMetadata,
     pub gps: Option<Point>,
     pub accuracy_meters: Option<f64>,
     pub distance_meters: Option<f64>,
     pub geo_valid: bool,
-    /// JSON, as it was sent.
+    /// JSON, as sent.
     pub device_info: String,
     pub status: ProofStatus,
     pub rejection_reason: Option<String>,
@@ -73,13 +73,13 @@ pub struct Proof {
     pub created_at: Timestamp,
 }
 
-/// What a worker sends, once its files are kept.
+/// A worker's submission, after its files were stored.
 #[derive(Clone, Debug)]
 pub struct Submission {
     pub gps: Option<Point>,
     pub accuracy_meters: Option<f64>,
     pub device_info: String,
-    /// The sender's own name for it, so that sending it again does nothing.
+    /// An id chosen by the sender, which makes a resubmission a no-op.
     pub submission_id: Option<String>,
     pub files: Vec<SubmittedFile>,
 }
@@ -89,11 +89,11 @@ pub struct SubmittedFile {
     pub id: ProofId,
     pub proof_type: ProofType,
     pub file: ProofFile,
-    pub embedded: Embedded,
+    pub metadata: FileMetadata,
 }
 
 impl Submission {
-    /// The proofs of an attempt at a task, which has counted the attempt already.
+    /// The proofs of this attempt. `task` has already counted the attempt.
     pub fn proofs(&self, task: &Task, worker: WorkerId, now: Timestamp) -> Vec<Proof> {
         let proof = |sent: &SubmittedFile| {
             let distance = self.gps.map(|gps| gps.distance_meters(task.place()));
@@ -105,7 +105,7 @@ impl Submission {
                 attempt_number: task.proof_attempts,
                 proof_type: sent.proof_type,
                 file: sent.file.clone(),
-                embedded: sent.embedded,
+                metadata: sent.metadata,
                 gps: self.gps,
                 accuracy_meters: self.accuracy_meters,
                 distance_meters: distance,
@@ -121,13 +121,13 @@ impl Submission {
     }
 }
 
-/// Whether a distance, as it is told, is near enough.
+/// Whether a rounded distance is close enough.
 fn is_near(meters: f64) -> bool {
     meters <= VALID_METERS
 }
 
 impl Proof {
-    /// Whether somebody should look at where it was taken. A signature without a position is fine.
+    /// Whether a reviewer should check where it was taken. A signature needs no position.
     pub fn is_suspect(&self) -> bool {
         !self.geo_valid && (self.proof_type.needs_gps() || self.gps.is_some())
     }
@@ -138,7 +138,7 @@ impl Task {
         self.owner.environment == Environment::Live
     }
 
-    /// Whether it is this worker's to do.
+    /// Whether the task is assigned to this worker.
     pub fn is_held_by(&self, worker: WorkerId) -> bool {
         self.is_live() && self.worker == Some(worker)
     }
@@ -151,8 +151,8 @@ impl Task {
     }
 }
 
-/// What is missing from a submission, or too much: it has one file for each type that the task asks
-/// for, no other, and says where it was taken.
+/// What is missing from a submission, or should not be there. A submission has one file for each
+/// proof type of the task, no other files, and a GPS position if a type needs one.
 pub fn incomplete(task: &Task, types: &[ProofType], gps: Option<Point>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for wanted in &task.proof_types {
@@ -162,7 +162,7 @@ pub fn incomplete(task: &Task, types: &[ProofType], gps: Option<Point>) -> Vec<F
     }
     for given in types {
         if !task.proof_types.contains(given) {
-            let message = "is not asked for by this task";
+            let message = "is not a proof type of this task";
             errors.push(FieldError::new(given.as_str(), message));
         }
     }
@@ -183,7 +183,7 @@ pub const ACCURACY_METERS: NumberRule = NumberRule {
 /// The sender's own name for a submission.
 pub const SUBMISSION_ID: TextRule = TextRule::plain(1, 255);
 
-/// The device as it describes itself, with at least its user agent and its platform.
+/// The device's description of itself, with at least a user agent and a platform.
 pub fn device_info(given: Option<&str>, user_agent: &str) -> Result<String, String> {
     let mut info = match given {
         None => serde_json::Map::new(),
@@ -192,7 +192,7 @@ pub fn device_info(given: Option<&str>, user_agent: &str) -> Result<String, Stri
     for (name, default) in [("user_agent", user_agent), ("platform", "unknown")] {
         let text = info.entry(name).or_insert_with(|| default.into());
         if !text.is_string() {
-            return Err(format!("must have a string as {name}"));
+            return Err(format!("must have a string in {name}"));
         }
     }
     Ok(serde_json::Value::Object(info).to_string())

@@ -1,6 +1,6 @@
-//! Rules for values that come from outside, and the errors they find.
+//! Rules for input, and the errors they return.
 
-/// One thing wrong with a request, with the path of the field it is wrong in.
+/// One problem in a request, with the path of the field.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct FieldError {
     /// Path of the field, such as `location.latitude`; `body` for the whole body.
@@ -186,7 +186,7 @@ fn deduplicated<T: PartialEq>(items: Vec<T>) -> Vec<T> {
     kept
 }
 
-/// A list without repeats.
+/// Refuses a list with repeated items.
 pub fn distinct<T: PartialEq>(items: &[T]) -> Result<(), String> {
     let repeated = items
         .iter()

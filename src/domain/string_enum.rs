@@ -1,4 +1,4 @@
-//! Closed vocabularies: an enum and the exact words that stand for it in JSON and in the database.
+//! Enums with a fixed string for each variant, as used in JSON and in the database.
 
 /// An enum whose variants are written as fixed words.
 pub trait StringEnum: Copy + PartialEq + utoipa::ToSchema + 'static {
@@ -28,7 +28,7 @@ macro_rules! string_enum {
                 match word { $($word => Some(Self::$variant),)+ _ => None }
             }
 
-            /// The rule for a word that comes from outside.
+            /// Parses input, with a message for the caller on failure.
             pub fn rule(word: &str) -> Result<Self, String> {
                 Self::parse(word).ok_or_else(|| {
                     concat!("must be one of: ", string_enum!(@list $($word),+)).to_owned()

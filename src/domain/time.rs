@@ -1,4 +1,4 @@
-//! A moment: milliseconds since the epoch, UTC, written `2026-11-15T09:30:00.123Z`.
+//! A timestamp: milliseconds since the Unix epoch in UTC, written `2026-11-15T09:30:00.123Z`.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ impl Timestamp {
         Self(self.0 - duration.as_millis() as i64)
     }
 
-    /// How long after another moment this one is; nothing when it is not.
+    /// The time since `earlier`, or zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
     }
@@ -46,8 +46,8 @@ impl Timestamp {
     };
 
     fn parse(text: &str) -> Option<Self> {
-        // jiff reads a bare date as midnight, and knows annotations ("[Europe/Paris]") that
-        // RFC 3339 does not: neither is what this interface calls a datetime.
+        // jiff reads a bare date as midnight, and accepts annotations such as "[Europe/Paris]". The
+        // API allows neither.
         if !text.contains(['T', 't', ' ']) || text.contains('[') {
             return None;
         }
@@ -59,7 +59,7 @@ impl Timestamp {
         (year >= 0).then(|| Self(moment.as_millisecond()))
     }
 
-    /// The calendar month in UTC as a number that grows: 202611 for November 2026.
+    /// The calendar month in UTC as a number that increases: 202611 for November 2026.
     pub fn month(self) -> i64 {
         let date = self.civil();
         i64::from(date.year()) * 100 + i64::from(date.month())

@@ -1,4 +1,4 @@
-//! A worker: who goes there and does it.
+//! Workers: who they are, and which tasks they may accept.
 
 use crate::domain::geo::Point;
 use crate::domain::rules::{NumberRule, TextRule};
@@ -6,14 +6,14 @@ use crate::domain::string_enum::string_enum;
 use crate::domain::tasks::{Skill, Task};
 use crate::domain::{PayoutStatus, Status, Timestamp, WorkerId};
 
-/// How many tasks a worker may have open at once.
+/// How many open tasks a worker may have at once.
 pub const MAX_OPEN_TASKS: i64 = 5;
 pub const DEFAULT_RADIUS_KM: f64 = 25.0;
 pub const MAX_RADIUS_KM: f64 = 200.0;
 
 string_enum!(WorkerStatus {
     Unverified = "unverified",
-    /// Documents are in, an admin has to look at them.
+    /// Documents were uploaded and wait for an admin.
     InReview = "in_review",
     Verified = "verified",
     Suspended = "suspended",
@@ -31,14 +31,14 @@ pub struct Worker {
     pub status: WorkerStatus,
     pub verified_at: Option<Timestamp>,
     pub completed_tasks: i64,
-    /// Attempts that were approved, and all that were reviewed.
+    /// The number of attempts that were approved, and of all that were reviewed.
     pub approved_attempts: i64,
     pub reviewed_attempts: i64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// What it takes to sign up, but for the password.
+/// What signing up needs, except the password.
 #[derive(Clone, Debug)]
 pub struct NewWorker {
     pub email: String,
@@ -49,7 +49,7 @@ pub struct NewWorker {
     pub radius_km: f64,
 }
 
-/// The fields that a PATCH names. For those that may be null, `Some(None)` clears.
+/// The fields named in a PATCH. `Some(None)` clears a nullable field.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerEdit {
     pub name: Option<String>,
@@ -60,16 +60,16 @@ pub struct WorkerEdit {
     pub radius_km: Option<f64>,
 }
 
-/// Why a worker may not take a task.
+/// Why a worker may not accept a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotEligible {
     #[error("the worker is not verified")]
     NotVerified,
-    #[error("the worker lacks a skill that the task requires")]
+    #[error("the worker does not have all skills that the task requires")]
     LacksSkill,
     #[error("the worker's payout account is not ready")]
     NoPayoutAccount,
-    #[error("the worker has {MAX_OPEN_TASKS} tasks open already")]
+    #[error("the worker already has {MAX_OPEN_TASKS} open tasks")]
     TooManyTasks,
 }
 
@@ -115,7 +115,7 @@ impl Worker {
         required.iter().all(|skill| self.skills.contains(skill))
     }
 
-    /// Whether the worker may take this task now.
+    /// Whether the worker may accept this task now.
     pub fn may_accept(
         &self,
         task: &Task,
@@ -137,14 +137,14 @@ impl Worker {
         Ok(())
     }
 
-    /// Of the attempts that were reviewed, the part that was approved; none before the first.
+    /// The share of reviewed attempts that were approved. `None` before the first review.
     pub fn approval_rate(&self) -> Option<f64> {
         (self.reviewed_attempts > 0)
             .then(|| self.approved_attempts as f64 / self.reviewed_attempts as f64)
     }
 }
 
-/// The statuses in which a task occupies its worker.
+/// The statuses in which a task counts as open for its worker.
 pub const OPEN: [Status; 5] = [
     Status::Assigned,
     Status::InProgress,

@@ -1,7 +1,7 @@
-//! Files in a folder of this machine. Everything here blocks.
+//! Files in a local folder. Everything here blocks.
 //!
-//! A file lies at `<root>/proofs/<first six digits>/<32 digits>`: the first digits of an id are its
-//! time, so a drawer holds the files of about five hours, and what is of one age lies together.
+//! A file is stored at `<root>/proofs/<first six digits>/<32 digits>`. The first digits of an id
+//! are its time, so a subfolder holds the files of about five hours.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -16,18 +16,19 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use super::incoming::Received;
 use super::{FileKey, blocking};
 
-const DRAWER_DIGITS: usize = 6;
-/// What is read in one go.
+const SUBFOLDER_DIGITS: usize = 6;
+/// How much is read at a time.
 const CHUNK_BYTES: u64 = 256 << 10;
 
 pub struct Folder {
     root: PathBuf,
-    /// The drawer last used, which is known to outlive a crash.
-    durable_drawer: Mutex<PathBuf>,
+    /// The subfolder used last, which is known to be durable.
+    durable_subfolder: Mutex<PathBuf>,
 }
 
 impl Folder {
-    /// Files come in beside it: on another file system they could not be moved in one step.
+    /// The incoming folder is beside the root: on another file system, files could not be moved in
+    /// one step.
     pub fn open(root: &Path, incoming: &Path) -> Result<Self, String> {
         let of = |folder: &Path| {
             let found = std::fs::metadata(folder).map_err(|e| format!("{}: {e}", folder.display()));
@@ -36,25 +37,26 @@ impl Folder {
         make_folder(root).map_err(|e| format!("{}: {e}", root.display()))?;
         if of(root)? != of(incoming)? {
             return Err(format!(
-                "{} and {} must be on one file system",
+                "{} and {} must be on the same file system",
                 root.display(),
                 incoming.display()
             ));
         }
         Ok(Self {
             root: root.to_owned(),
-            durable_drawer: Mutex::default(),
+            durable_subfolder: Mutex::default(),
         })
     }
 
-    /// Kept when it returns: the bytes first, then the name. Fails before the name is there, except
-    /// where the name cannot be made durable; then the file stays, as it may have replaced another.
+    /// When this returns, the file is durable: first its bytes, then its name. If it fails, the
+    /// name does not exist, unless only the name could not be made durable. Then the file stays,
+    /// because it may have replaced another.
     pub fn keep(&self, received: Received, key: FileKey) -> io::Result<()> {
         let Received { spool, file, .. } = received;
         file.sync_all()?;
-        let drawer = self.make_drawer(key)?;
-        spool.move_to(&drawer.join(key.name()))?;
-        sync_folder(&drawer)
+        let subfolder = self.make_subfolder(key)?;
+        spool.move_to(&subfolder.join(key.name()))?;
+        sync_folder(&subfolder)
     }
 
     pub fn delete(&self, key: FileKey) -> io::Result<()> {
@@ -69,14 +71,14 @@ impl Folder {
         }
     }
 
-    /// None if it is not there.
+    /// `None` if the file does not exist.
     pub fn open_file(&self, key: FileKey, range: &Range<u64>) -> io::Result<Option<File>> {
         let file = match File::open(self.path(key)) {
             Ok(file) => file,
             Err(e) => return self.absent(e).map(|()| None),
         };
         if range.start > range.end || range.end > file.metadata()?.len() {
-            return Err(io::Error::other("the file ends before that"));
+            return Err(io::Error::other("the range is beyond the end of the file"));
         }
         Ok(Some(file))
     }
@@ -88,13 +90,13 @@ impl Folder {
         end: FileKey,
         limit: usize,
     ) -> io::Result<Vec<FileKey>> {
-        let shelf = self.root.join(end.shelf().as_str());
-        let drawers = after.map(drawer_name).unwrap_or_default()..=drawer_name(end);
+        let prefix = self.root.join(end.prefix().as_str());
+        let subfolders = after.map(subfolder_name).unwrap_or_default()..=subfolder_name(end);
         let mut found = Vec::new();
-        for drawer in self.names(&shelf, |name| drawers.contains(name))? {
-            let folder = shelf.join(drawer);
+        for subfolder in self.names(&prefix, |name| subfolders.contains(name))? {
+            let folder = prefix.join(subfolder);
             for name in self.names(&folder, |_| true)? {
-                let key = FileKey::named(end.shelf(), &name);
+                let key = FileKey::named(end.prefix(), &name);
                 found.extend(key.filter(|key| after < Some(*key) && *key < end));
             }
             if found.len() >= limit {
@@ -105,7 +107,7 @@ impl Folder {
         Ok(found)
     }
 
-    /// What is in a folder, in order; nothing, if it is not there.
+    /// The entries of a folder, in order. Empty if the folder does not exist.
     fn names(&self, folder: &Path, wanted: impl Fn(&String) -> bool) -> io::Result<Vec<String>> {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -120,41 +122,42 @@ impl Folder {
         Ok(names)
     }
 
-    fn drawer(&self, key: FileKey) -> PathBuf {
-        let shelf = self.root.join(key.shelf().as_str());
-        shelf.join(drawer_name(key))
+    fn subfolder(&self, key: FileKey) -> PathBuf {
+        let prefix = self.root.join(key.prefix().as_str());
+        prefix.join(subfolder_name(key))
     }
 
     fn path(&self, key: FileKey) -> PathBuf {
-        self.drawer(key).join(key.name())
+        self.subfolder(key).join(key.name())
     }
 
-    /// The root itself is not made again: where it has vanished, a disk is not mounted, and files
-    /// would go to the wrong one.
-    fn make_drawer(&self, key: FileKey) -> io::Result<PathBuf> {
-        let drawer = self.drawer(key);
-        let shelf = self.root.join(key.shelf().as_str());
-        for folder in [&shelf, &drawer] {
+    /// Does not create the root: if the root is missing, a disk is not mounted, and files would go
+    /// to the wrong one.
+    fn make_subfolder(&self, key: FileKey) -> io::Result<PathBuf> {
+        let subfolder = self.subfolder(key);
+        let prefix = self.root.join(key.prefix().as_str());
+        for folder in [&prefix, &subfolder] {
             match DirBuilder::new().mode(0o700).create(folder) {
                 Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
                 _ => {}
             }
         }
-        // Another process may have made them just now, so that they are there is not enough.
+        // Another process may have just created them, so their existence does not mean that they
+        // are durable.
         let durable = || {
-            self.durable_drawer
+            self.durable_subfolder
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
         };
-        if *durable() != drawer {
+        if *durable() != subfolder {
             sync_folder(&self.root)?;
-            sync_folder(&shelf)?;
-            durable().clone_from(&drawer);
+            sync_folder(&prefix)?;
+            durable().clone_from(&subfolder);
         }
-        Ok(drawer)
+        Ok(subfolder)
     }
 
-    /// Not found is an answer only as long as the place itself is there.
+    /// "Not found" only means that the file is absent if the root exists.
     fn absent(&self, error: io::Error) -> io::Result<()> {
         if error.kind() != io::ErrorKind::NotFound {
             return Err(error);
@@ -163,7 +166,7 @@ impl Folder {
     }
 }
 
-/// Reads as fast as it is asked for, a piece at a time.
+/// Reads a chunk at a time, as fast as the consumer asks for it.
 pub fn stream(file: File, range: Range<u64>) -> BoxStream<'static, io::Result<Bytes>> {
     let start = (file, range, BytesMut::new());
     stream::try_unfold(start, |(file, range, mut buffer)| async move {
@@ -171,7 +174,7 @@ pub fn stream(file: File, range: Range<u64>) -> BoxStream<'static, io::Result<By
             return Ok(None);
         }
         let end = range.end.min(range.start + CHUNK_BYTES);
-        // Takes the same memory again if the piece before is no longer used.
+        // Reuses the memory if the previous chunk is no longer in use.
         buffer.resize((end - range.start) as usize, 0);
         let (file, mut buffer) = blocking(move || {
             file.read_exact_at(&mut buffer, range.start)?;
@@ -199,9 +202,9 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-fn drawer_name(key: FileKey) -> String {
+fn subfolder_name(key: FileKey) -> String {
     let mut name = key.name();
-    name.truncate(DRAWER_DIGITS);
+    name.truncate(SUBFOLDER_DIGITS);
     name
 }
 

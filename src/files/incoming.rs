@@ -1,4 +1,4 @@
-//! A file on its way in: it lies in the incoming folder until it is known what becomes of it.
+//! A file that is being received. It stays in the incoming folder until it is kept or dropped.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -12,13 +12,13 @@ use crate::ambient;
 use crate::domain::Timestamp;
 use crate::domain::accounts::api_key::hex;
 
-/// What is gathered before it is hashed and written in one go, on a thread that may block.
+/// How much is buffered before it is hashed and written on a blocking thread.
 const BUFFER_BYTES: usize = 512 << 10;
 
-/// A file that is being received. Dropped, it leaves nothing.
+/// A file that is being received. Dropping it removes the file.
 pub struct Incoming {
     spool: Spool,
-    /// Away while a thread writes; gone for good if nobody waited for that.
+    /// `None` while a thread writes. It stays `None` if the caller stopped waiting for that write.
     writer: Option<Writer>,
     buffer: Vec<u8>,
     size: u64,
@@ -60,8 +60,8 @@ impl Incoming {
         }
     }
 
-    /// Takes in the next bytes. What would go beyond the limit is not taken, and the file cannot
-    /// be finished any more in any way that makes sense: drop it.
+    /// Appends bytes. Fails if the file would exceed its limit. Drop the file then: it cannot be
+    /// completed.
     pub async fn write(&mut self, mut bytes: &[u8]) -> Result<(), FilesError> {
         let limit = self.limit;
         let size = self.size.saturating_add(bytes.len() as u64);
@@ -81,12 +81,12 @@ impl Incoming {
         Ok(())
     }
 
-    /// How much has come so far.
+    /// How many bytes were received so far.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// All bytes have come.
+    /// Finishes the file after all bytes were received.
     pub async fn finish(mut self) -> Result<Received, FilesError> {
         self.flush().await?;
         let Writer { file, hash } = self.writer.ok_or_else(interrupted)?;
@@ -118,7 +118,7 @@ fn interrupted() -> FilesError {
     FilesError::Unavailable("an earlier write of this file failed".to_owned())
 }
 
-/// A file that has come whole and can be looked at. Dropped without being kept, it leaves nothing.
+/// A complete file that can be inspected. Dropping it without keeping it removes the file.
 pub struct Received {
     pub(super) spool: Spool,
     pub(super) file: File,
@@ -136,20 +136,20 @@ impl Received {
         &self.sha256
     }
 
-    /// Where it lies until it is kept or dropped.
+    /// Its path until it is kept or dropped.
     pub fn path(&self) -> &Path {
         &self.spool.path
     }
 }
 
-/// A file in the incoming folder, which goes when this does.
+/// A file in the incoming folder. It is removed on drop.
 pub(super) struct Spool {
     path: PathBuf,
     moved: bool,
 }
 
 impl Spool {
-    /// Gives the file its place, and whatever was there before goes.
+    /// Moves the file into place, replacing what was there.
     pub fn move_to(mut self, place: &Path) -> io::Result<()> {
         std::fs::rename(&self.path, place)?;
         self.moved = true;
@@ -162,10 +162,10 @@ impl Drop for Spool {
         if self.moved {
             return;
         }
-        // A failure leaves the file for `remove_abandoned`.
+        // If this fails, `remove_abandoned` removes the file later.
         let path = std::mem::take(&mut self.path);
         let remove = move || drop(std::fs::remove_file(path));
-        // Removing a large file takes milliseconds, and this may be a thread that serves requests.
+        // Removing a large file takes milliseconds, and this thread may be serving requests.
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn_blocking(remove)),
             Err(_) => remove(),
@@ -173,13 +173,13 @@ impl Drop for Spool {
     }
 }
 
-/// The moment in 12 hex digits, so that the age of a file can be told by its name, and 20 at random.
+/// The time in 12 hex digits, so that the name shows the age of the file, and 20 random digits.
 fn spool_name(now: Timestamp) -> String {
     let millis = now.as_millis().max(0);
     format!("{millis:012x}{}", hex(&ambient::random_for_id()))
 }
 
-/// Removes what a process left that ended while files were coming in.
+/// Removes files of processes that ended while receiving them.
 pub(super) fn remove_abandoned(folder: &Path, before: Timestamp) -> io::Result<usize> {
     let mut removed = 0;
     for entry in std::fs::read_dir(folder)? {
@@ -198,7 +198,7 @@ pub(super) fn remove_abandoned(folder: &Path, before: Timestamp) -> io::Result<u
     Ok(removed)
 }
 
-/// When a spool file of this name was begun; none if it is no spool file.
+/// When the spool file with this name was started. `None` if the name is not that of a spool file.
 fn begun_at(name: &str) -> Option<i64> {
     let ours = name.len() == 32 && name.bytes().all(|b| b.is_ascii_hexdigit());
     ours.then(|| i64::from_str_radix(&name[..12], 16).ok())?

@@ -1,16 +1,16 @@
-//! The name of a kept file.
+//! The key of a stored file.
 
 use std::fmt;
 
 use crate::domain::Timestamp;
 
-/// What kind of file it is: the first part of its key.
+/// The kind of a file, which is the first part of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Shelf {
+pub enum Prefix {
     Proofs,
 }
 
-impl Shelf {
+impl Prefix {
     const ALL: [Self; 1] = [Self::Proofs];
 
     pub const fn as_str(self) -> &'static str {
@@ -20,37 +20,37 @@ impl Shelf {
     }
 }
 
-/// `proofs/<32 hex digits>`. Made from an id of ours and from nothing else, so no key can name
-/// anything outside the place where files are kept.
+/// `proofs/<32 hex digits>`. It is built from an id only, so a key can never name anything outside
+/// the storage location.
 ///
-/// The id must be made when the file arrives: its time is the age of the file, and keys sort by it.
+/// Create the id when the file arrives: its timestamp is the age of the file, and keys sort by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileKey {
-    shelf: Shelf,
+    prefix: Prefix,
     id: u128,
 }
 
 impl FileKey {
-    /// From the `as_u128` of an id.
-    pub const fn new(shelf: Shelf, id: u128) -> Self {
-        Self { shelf, id }
+    /// Takes the `as_u128` of an id.
+    pub const fn new(prefix: Prefix, id: u128) -> Self {
+        Self { prefix, id }
     }
 
     /// The first key that a file of this moment could have.
-    pub fn first_of(shelf: Shelf, moment: Timestamp) -> Self {
+    pub fn first_of(prefix: Prefix, moment: Timestamp) -> Self {
         let millis = u128::try_from(moment.as_millis()).unwrap_or(0);
-        Self::new(shelf, millis << 80)
+        Self::new(prefix, millis << 80)
     }
 
     /// Reads exactly the form that `Display` writes.
     pub fn parse(text: &str) -> Option<Self> {
-        let (shelf, name) = text.split_once('/')?;
-        let shelf = Shelf::ALL.into_iter().find(|s| s.as_str() == shelf)?;
-        Self::named(shelf, name)
+        let (prefix, name) = text.split_once('/')?;
+        let prefix = Prefix::ALL.into_iter().find(|s| s.as_str() == prefix)?;
+        Self::named(prefix, name)
     }
 
-    pub fn shelf(self) -> Shelf {
-        self.shelf
+    pub fn prefix(self) -> Prefix {
+        self.prefix
     }
 
     /// The last part of the key.
@@ -58,17 +58,17 @@ impl FileKey {
         format!("{:032x}", self.id)
     }
 
-    pub(super) fn named(shelf: Shelf, name: &str) -> Option<Self> {
+    pub(super) fn named(prefix: Prefix, name: &str) -> Option<Self> {
         let digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
         let canonical = name.len() == 32 && name.bytes().all(digit);
         let id = canonical.then(|| u128::from_str_radix(name, 16).ok())??;
-        Some(Self::new(shelf, id))
+        Some(Self::new(prefix, id))
     }
 }
 
 impl fmt::Display for FileKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{:032x}", self.shelf.as_str(), self.id)
+        write!(f, "{}/{:032x}", self.prefix.as_str(), self.id)
     }
 }
 
@@ -81,13 +81,13 @@ mod tests {
     fn a_key_reads_back_and_sorts_by_the_moment_of_its_id() {
         let at = Timestamp::from_millis(1_763_200_000_000);
         let id = TaskId::new(at, &[7; 10]);
-        let key = FileKey::new(Shelf::Proofs, id.as_u128());
+        let key = FileKey::new(Prefix::Proofs, id.as_u128());
         assert_eq!(key.to_string(), format!("proofs/{id}"));
         assert_eq!(FileKey::parse(&key.to_string()), Some(key));
 
         let next = Timestamp::from_millis(at.as_millis() + 1);
-        assert!(FileKey::first_of(Shelf::Proofs, at) <= key);
-        assert!(key < FileKey::first_of(Shelf::Proofs, next));
+        assert!(FileKey::first_of(Prefix::Proofs, at) <= key);
+        assert!(key < FileKey::first_of(Prefix::Proofs, next));
     }
 
     #[test]

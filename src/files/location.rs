@@ -1,11 +1,11 @@
-//! Where files are kept, as an operator says it.
+//! Where files are stored, as configured by the operator.
 
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FilesLocation {
     Folder(PathBuf),
-    /// The prefix has no slash at its ends and may be empty.
+    /// The prefix has no slash at either end and may be empty.
     S3 {
         bucket: String,
         prefix: String,
@@ -13,7 +13,7 @@ pub enum FilesLocation {
 }
 
 impl FilesLocation {
-    /// Reads `file:`, which is a folder in the data folder, or `s3://bucket/prefix`.
+    /// Reads `file:` (a folder in the data folder) or `s3://bucket/prefix`.
     pub fn rule(text: &str, data: &Path) -> Result<Self, String> {
         if text == "file:" {
             return Ok(Self::Folder(data.join("files")));
@@ -34,7 +34,7 @@ fn s3(text: &str) -> Option<FilesLocation> {
     })
 }
 
-/// Nothing that would have to be escaped in a URL, and no dots that lead elsewhere.
+/// Needs no escaping in a URL, and has no dots that lead elsewhere.
 fn is_plain(part: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
     part.bytes().all(plain) && part.bytes().any(|b| b.is_ascii_alphanumeric())

@@ -1,7 +1,7 @@
-//! Where the files of workers and of the service are kept: in a folder, or in a bucket of S3.
+//! File storage: a local folder or an S3 bucket.
 //!
-//! A file comes in through the incoming folder of this machine, never through memory, and is kept
-//! whole or not at all. It is read through a URL that is good for an hour.
+//! An upload goes through the incoming folder of this machine, never through memory, and is stored
+//! completely or not at all. It is read through a URL that is valid for an hour.
 
 mod folder;
 mod incoming;
@@ -28,18 +28,18 @@ use crate::domain::Timestamp;
 use crate::domain::accounts::api_key::hex;
 
 pub use incoming::{Incoming, Received};
-pub use key::{FileKey, Shelf};
+pub use key::{FileKey, Prefix};
 pub use location::FilesLocation;
 pub use signature::{SignatureError, SignedFile};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilesError {
-    #[error("the file has more than {limit} bytes")]
+    #[error("the file is larger than {limit} bytes")]
     TooLarge { limit: u64 },
     #[error("there is no such file")]
     NotFound,
-    /// The disk is full, the folder is gone, S3 does not answer. Nothing was kept.
-    #[error("files cannot be kept or read: {0}")]
+    /// The disk is full, the folder is missing, or S3 does not answer. Nothing was stored.
+    #[error("file storage is unavailable: {0}")]
     Unavailable(String),
 }
 
@@ -49,7 +49,7 @@ impl From<io::Error> for FilesError {
     }
 }
 
-/// A file that is kept.
+/// A stored file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredFile {
     pub key: FileKey,
@@ -59,10 +59,10 @@ pub struct StoredFile {
     pub content_type: String,
 }
 
-/// The bytes of a file, in pieces of bounded size.
+/// The bytes of a file, in chunks of bounded size.
 pub type FileStream = BoxStream<'static, io::Result<Bytes>>;
 
-/// The place where files are kept. Cheap to clone.
+/// The file storage. Cheap to clone.
 #[derive(Clone)]
 pub struct Files {
     place: Place,
@@ -77,7 +77,7 @@ enum Place {
 }
 
 impl Files {
-    /// Makes the folders that are missing. `environment` is where S3 finds its `AWS_...` variables.
+    /// Creates missing folders. `environment` holds the `AWS_...` variables for S3.
     pub fn open(
         location: &FilesLocation,
         incoming: &Path,
@@ -99,13 +99,13 @@ impl Files {
         })
     }
 
-    /// Begins to take in a file of at most so many bytes.
+    /// Starts to receive a file of at most `limit` bytes.
     pub async fn receive(&self, limit: u64, now: Timestamp) -> Result<Incoming, FilesError> {
         Incoming::begin(&self.incoming, limit, now).await
     }
 
-    /// Gives a received file its place for good: when this returns, it outlives a crash. What was
-    /// kept under the key before is replaced in one step. Goes on when nobody waits any more.
+    /// Stores a received file. When this returns, the file is durable. It replaces a file with the
+    /// same key in one step, and completes even if the caller stops waiting.
     pub async fn keep(
         &self,
         received: Received,
@@ -128,7 +128,7 @@ impl Files {
         Ok(stored)
     }
 
-    /// Keeps a small file that is in memory anyway.
+    /// Stores a small file from memory.
     pub async fn put(
         &self,
         key: FileKey,
@@ -152,7 +152,7 @@ impl Files {
         self.keep(incoming.finish().await?, key, content_type).await
     }
 
-    /// That it is absent is fine.
+    /// Succeeds if the file does not exist.
     pub async fn delete(&self, key: FileKey) -> Result<(), FilesError> {
         match &self.place {
             Place::Folder(folder) => {
@@ -173,7 +173,7 @@ impl Files {
         }
     }
 
-    /// A range that lies within the file.
+    /// Reads a range that lies within the file.
     pub async fn read(&self, key: FileKey, range: Range<u64>) -> Result<FileStream, FilesError> {
         match &self.place {
             Place::Folder(folder) => {
@@ -185,8 +185,8 @@ impl Files {
         }
     }
 
-    /// Where the file can be read for an hour by whoever has the URL. In S3 the content type is the
-    /// one it was kept with, and the hour begins with the machine's time.
+    /// A URL that anyone can read the file with for an hour. In S3 the content type is the one it
+    /// was stored with, and the hour starts at the machine's time.
     pub async fn signed_url(
         &self,
         key: FileKey,
@@ -199,8 +199,8 @@ impl Files {
         }
     }
 
-    /// What a URL of the folder opens. Takes what stands after `/files/`, up to the question mark
-    /// and after it, both as they came, with nothing decoded.
+    /// Checks a signed URL of the folder. Takes the path after `/files/` and the query, both
+    /// undecoded.
     pub fn check(
         &self,
         key: &str,
@@ -210,16 +210,16 @@ impl Files {
         self.signatures.check(key, query, now)
     }
 
-    /// Kept files older than a moment, the oldest first: at most `limit` of them, and only those
-    /// after a key. The last one leads to the next page; after an empty page there is none.
+    /// Stored files older than a moment, oldest first, after a key, at most `limit`. Continue after
+    /// the last key until a page is empty.
     pub async fn kept_before(
         &self,
-        shelf: Shelf,
+        prefix: Prefix,
         moment: Timestamp,
         after: Option<FileKey>,
         limit: usize,
     ) -> Result<Vec<FileKey>, FilesError> {
-        let end = FileKey::first_of(shelf, moment);
+        let end = FileKey::first_of(prefix, moment);
         match &self.place {
             Place::Folder(folder) => {
                 let folder = folder.clone();
@@ -229,18 +229,19 @@ impl Files {
         }
     }
 
-    /// Removes what began to come in before a moment and was neither kept nor dropped: the process
-    /// had ended. Says how many there were.
+    /// Removes files whose upload started before a moment and was neither kept nor dropped, because
+    /// the process ended. Returns how many there were.
     pub async fn remove_abandoned(&self, before: Timestamp) -> Result<usize, FilesError> {
         let folder = self.incoming.clone();
         blocking(move || incoming::remove_abandoned(&folder, before)).await
     }
 }
 
-/// How many threads work on files at once. A disk is not faster with more, and each takes memory.
+/// How many threads may work on files at once. More would not make the disk faster, and each needs
+/// memory.
 static THREADS: Semaphore = Semaphore::const_new(32);
 
-/// Runs what blocks where it may.
+/// Runs blocking work on a blocking thread.
 async fn blocking<T, E>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, FilesError>
@@ -251,7 +252,7 @@ where
     on_a_thread(THREADS.acquire().await, work).await
 }
 
-/// The turn is held until the work is done, also when nobody waits for it any more.
+/// Holds the permit until the work is done, even if the caller stops waiting.
 async fn on_a_thread<P, T, E>(
     turn: Result<P, AcquireError>,
     work: impl FnOnce() -> Result<T, E> + Send + 'static,

@@ -1,4 +1,4 @@
-//! Files in a bucket that speaks S3.
+//! Files in an S3 bucket.
 
 use std::fs::File;
 use std::io;
@@ -24,12 +24,12 @@ use super::incoming::Received;
 use super::s3_http::Connector;
 use super::{FileKey, FilesError, on_a_thread, signature};
 
-/// What is sent in one request. Only larger files go in several.
+/// The size of one request. Larger files are uploaded in parts.
 const PART_BYTES: u64 = 8 << 20;
-/// How many files are sent at once. Of each there is one part in memory.
+/// How many files are uploaded at once. One part of each is in memory.
 const UPLOADS_AT_ONCE: usize = 8;
 
-/// Somebody waits for the answer: better to say soon that it cannot be had.
+/// A caller waits for the response, so it is better to fail soon.
 const RETRIES: RetryConfig = RetryConfig {
     backoff: BackoffConfig {
         init_backoff: Duration::from_millis(100),
@@ -76,8 +76,8 @@ impl S3 {
         })
     }
 
-    /// On a thread that may block: the file is read there, and every part is hashed for its
-    /// signature. It goes on when nobody waits any more, so that it ends in one of two ways.
+    /// Runs on a blocking thread, because the file is read there and every part is hashed for its
+    /// signature. It completes even if the caller stops waiting.
     pub async fn keep(
         &self,
         received: Received,
@@ -124,7 +124,7 @@ impl S3 {
         key: FileKey,
         range: Range<u64>,
     ) -> Result<BoxStream<'static, io::Result<Bytes>>, FilesError> {
-        // S3 knows no range without bytes.
+        // S3 has no empty ranges.
         if range.is_empty() {
             let size = self.size(key).await?.ok_or(FilesError::NotFound)?;
             return match range.start == range.end && range.end <= size {
@@ -144,7 +144,7 @@ impl S3 {
         Ok(file.into_stream().map_err(io::Error::from).boxed())
     }
 
-    /// The machine's clock counts, and nobody can set it: S3 compares with its own.
+    /// Uses the machine's clock, which tests cannot set: S3 compares with its own.
     pub async fn signed_url(&self, key: FileKey) -> Result<String, FilesError> {
         let path = self.path(key);
         let method = reqwest::Method::GET;
@@ -162,12 +162,12 @@ impl S3 {
         end: FileKey,
         limit: usize,
     ) -> Result<Vec<FileKey>, FilesError> {
-        let shelf = Path::from(self.below_prefix(end.shelf().as_str()));
+        let prefix = Path::from(self.below_prefix(end.prefix().as_str()));
         let listed = match after {
             Some(after) => self
                 .bucket
-                .list_with_offset(Some(&shelf), &self.path(after)),
-            None => self.bucket.list(Some(&shelf)),
+                .list_with_offset(Some(&prefix), &self.path(after)),
+            None => self.bucket.list(Some(&prefix)),
         };
         let found: Vec<FileKey> = listed
             .try_filter_map(|file| ready(Ok(self.key(&file.location))))
@@ -192,13 +192,13 @@ impl S3 {
         let mut upload = self.bucket.put_multipart_opts(path, options).await?;
         let sent = self.send_parts(received, upload.as_mut()).await;
         if sent.is_err() {
-            // If that fails as well, the bucket's own rule for unfinished uploads removes the parts.
+            // If this fails too, the bucket's lifecycle rule removes the parts.
             drop(upload.abort().await);
         }
         sent
     }
 
-    /// One after the other: side by side they would all be in memory.
+    /// One part after the other: in parallel, all of them would be in memory.
     async fn send_parts(
         &self,
         received: &Received,
@@ -260,7 +260,7 @@ fn part(file: &File, range: Range<u64>) -> io::Result<Bytes> {
 }
 
 fn beyond_the_end() -> FilesError {
-    FilesError::Unavailable("the file ends before that".to_owned())
+    FilesError::Unavailable("the range is beyond the end of the file".to_owned())
 }
 
 impl From<Error> for FilesError {

@@ -1,4 +1,4 @@
-//! How S3 is reached: with the HTTP client and the TLS that are there anyway.
+//! Reaches S3 with the HTTP client and the TLS that the rest of the service uses.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use object_store::{ClientOptions, Error};
 use crate::tls;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// For a part to be sent and answered, and for the next bytes of an answer. There is none for an
-/// answer as a whole: who reads it may be slow.
+/// The limit for sending a part and getting its response, and between two chunks of a response. A
+/// response as a whole has no limit, because its reader may be slow.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Makes clients on a TLS of our own. The library's own connector would take whatever TLS provider
-/// the process has as its default, and fail where it has none.
+/// Creates clients with our TLS configuration. The library's own connector would use the default
+/// TLS provider of the process, and fail if there is none.
 #[derive(Debug)]
 pub struct Connector {
     tls: rustls::ClientConfig,

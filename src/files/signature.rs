@@ -1,4 +1,4 @@
-//! URLs that open one file for an hour, for the folder: S3 has its own.
+//! URLs that give access to one file for an hour. Used for the folder; S3 has its own.
 
 use std::time::Duration;
 
@@ -10,29 +10,29 @@ use super::FileKey;
 use crate::domain::Timestamp;
 use crate::domain::accounts::api_key::hex;
 
-/// How long a signed URL is good.
+/// How long a signed URL is valid.
 pub const GOOD_FOR: Duration = Duration::from_secs(60 * 60);
 
-/// What of a content type may stand in a query as it is.
+/// The characters of a content type that need no escaping in a query.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'/')
     .remove(b'-')
     .remove(b'.')
     .remove(b'_');
 
-/// What a signed URL names.
+/// The file that a signed URL names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedFile {
     pub key: FileKey,
     pub content_type: String,
 }
 
-/// Why a URL opens nothing.
+/// Why a URL is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
     #[error("the URL has expired")]
     Expired,
-    #[error("the URL is not one that was handed out")]
+    #[error("the URL was not issued by this service")]
     Altered,
 }
 
@@ -50,7 +50,7 @@ impl Signatures {
     }
 
     pub fn url(&self, key: FileKey, content_type: &str, now: Timestamp) -> String {
-        // Rounded up: an hour is never a little less.
+        // Rounded up, so that the URL is valid for at least an hour.
         let expires = (now.plus(GOOD_FOR).as_millis() + 999).div_euclid(1000);
         let content_type = utf8_percent_encode(content_type, PLAIN);
         let query = format!("expires={expires}&type={content_type}");
@@ -61,7 +61,7 @@ impl Signatures {
         )
     }
 
-    /// The text is signed as it stands, so that there is one URL and no second spelling of it.
+    /// The signature covers the raw text, so a URL has exactly one spelling.
     pub fn check(
         &self,
         key: &str,
@@ -98,7 +98,7 @@ fn parts(query: &str) -> Option<(i64, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::Shelf;
+    use crate::files::Prefix;
 
     const NOW: Timestamp = Timestamp::from_millis(1_763_200_000_123);
 
@@ -107,10 +107,10 @@ mod tests {
     }
 
     fn key(id: u128) -> FileKey {
-        FileKey::new(Shelf::Proofs, id)
+        FileKey::new(Prefix::Proofs, id)
     }
 
-    /// The two parts of a URL that a server gets to see.
+    /// The path and the query, as a server gets them.
     fn seen(url: &str) -> (String, String) {
         let path = url.strip_prefix("https://legwork.example/files/").unwrap();
         let (key, query) = path.split_once('?').unwrap();

@@ -1,4 +1,4 @@
-//! What follows when an account is suspended, restored or deleted.
+//! Jobs that follow when an account is suspended, restored or deleted.
 
 use super::{Done, Failure, Jobs};
 use crate::domain::AccountId;
@@ -6,7 +6,7 @@ use crate::files::FileKey;
 use crate::store::ClaimedJob;
 use crate::usecases::{self, ErasedPage};
 
-/// Shows or hides posted tasks, some at a time: the rest is a job of its own.
+/// Shows or hides a page of posted tasks. The rest gets its own job.
 pub async fn show_tasks(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let subject = job.name.subject.clone();
     jobs.record(job, move |tx, now| {
@@ -15,8 +15,8 @@ pub async fn show_tasks(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> 
     .await
 }
 
-/// Erases some tasks of a deleted account, files first, and leaves a job for the rest; after the last
-/// task, all else. Whatever is interrupted is done again.
+/// Erases a page of tasks of a deleted account, files first, and queues a job for the rest. After
+/// the last task it erases everything else. An interrupted step is repeated.
 pub async fn erase(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let subject = job.name.subject.clone();
     let read = jobs
@@ -32,7 +32,7 @@ pub async fn erase(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     }
 }
 
-/// That a file is absent is fine.
+/// Missing files are fine.
 async fn delete_files(jobs: &Jobs, files: &[String]) -> Result<(), Failure> {
     for key in files.iter().filter_map(|key| FileKey::parse(key)) {
         let deleted = jobs.files.delete(key).await;

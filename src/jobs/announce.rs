@@ -1,4 +1,4 @@
-//! News that concern many, told page by page.
+//! Announcements to many recipients, page by page.
 
 use super::{Done, Failure, Jobs, task_id};
 use crate::store::ClaimedJob;
@@ -6,14 +6,14 @@ use crate::usecases;
 
 pub async fn bounty(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let (id, processor) = (task_id(job)?, jobs.processor.name());
-    let mut told = None;
+    let mut after = None;
     loop {
-        let (after, clock) = (told, jobs.clock.clone());
+        let (from, clock) = (after, jobs.clock.clone());
         let page = jobs
             .store
-            .write(move |tx| usecases::announce_bounty(tx, id, processor, after, clock.now()));
-        told = page.await?;
-        if told.is_none() {
+            .write(move |tx| usecases::announce_bounty(tx, id, processor, from, clock.now()));
+        after = page.await?;
+        if after.is_none() {
             return jobs.finish(job).await;
         }
     }

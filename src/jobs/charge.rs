@@ -1,4 +1,5 @@
-//! Payments in: charging a default payment method, and calling off what nobody needs.
+//! Incoming payments: charges default payment methods, and cancels payments that are no longer
+//! needed.
 
 use super::{Done, Failure, Jobs, task_id};
 use crate::domain::{Payment, PaymentStatus, Status, TaskId};
@@ -6,12 +7,12 @@ use crate::payments::{Cancellation, Charge, NewPayment, ProcessorError};
 use crate::store::{ClaimedJob, StoreError};
 use crate::usecases;
 
-/// Makes the payment known to the processor, and charges the method if there is one to charge.
+/// Creates the payment at the processor, and charges the default method if there is one.
 pub async fn charge(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
     let (status, payment) = read(jobs, id).await?;
     if status != Status::Pending {
-        // Somebody who died may have charged it after the task had ended: that must come to light.
+        // A process that died may have charged it after the task ended. Cancelling finds out.
         return cancel(jobs, job).await;
     }
     if payment.status != PaymentStatus::Processing {
@@ -43,8 +44,8 @@ pub async fn charge(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     }
 }
 
-/// The processor's name for the payment. It is on record before anything is charged, so that a
-/// charge is never asked of two payments.
+/// The processor's id of the payment. It is recorded before anything is charged, so that a task is
+/// never charged through two payments.
 async fn intent(jobs: &Jobs, id: TaskId, payment: &Payment) -> Result<String, Failure> {
     if let Some(intent) = &payment.intent {
         made_here(jobs, payment)?;
@@ -66,12 +67,12 @@ async fn intent(jobs: &Jobs, id: TaskId, payment: &Payment) -> Result<String, Fa
     let recorded = jobs.store.write(move |tx| {
         tx.set_payment_intent(id, processor, &intent, status, clock.now())?;
         let payment = tx.payment(id)?.and_then(|payment| payment.intent);
-        payment.ok_or_else(|| StoreError::Failed(format!("the payment of {id} is gone")))
+        payment.ok_or_else(|| StoreError::Failed(format!("the payment of {id} does not exist")))
     });
     Ok(recorded.await?.id)
 }
 
-/// Calls a payment off; if it has been made in the meantime, its money goes back.
+/// Cancels a payment. If it was paid in the meantime, the money is refunded.
 pub async fn cancel(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
     let (_, payment) = read(jobs, id).await?;
@@ -96,15 +97,15 @@ pub async fn cancel(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     }
 }
 
-/// A payment is known to the processor it was made with, and to no other.
+/// A payment exists only at the processor it was created with.
 pub(super) fn made_here(jobs: &Jobs, payment: &Payment) -> Result<(), Failure> {
     let here = jobs.processor.name();
     if payment.processor == here {
         return Ok(());
     }
     let there = payment.processor;
-    Err(Failure::Hopeless(format!(
-        "the payment was made with {there}, this server works with {here}"
+    Err(Failure::Permanent(format!(
+        "the payment was created with {there}, but this server uses {here}"
     )))
 }
 
@@ -115,6 +116,6 @@ async fn read(jobs: &Jobs, id: TaskId) -> Result<(Status, Payment), Failure> {
         .await?;
     match (task, payment) {
         (Some(task), Some(payment)) => Ok((task.status, payment)),
-        _ => Err(Failure::Unexpected("there is no such payment".to_owned())),
+        _ => Err(Failure::Unexpected("the payment does not exist".to_owned())),
     }
 }

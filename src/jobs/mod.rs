@@ -1,13 +1,15 @@
-//! Work that happens later: claimed with a lease, done, recorded; tried again, or given up.
+//! Background jobs. A job is claimed with a lease, run and recorded, then retried or given up if it
+//! failed.
 //!
-//! Any number of processes share the work. A job is done by whoever claims it; when a process dies,
-//! the lease runs out and another one takes over. Each kind of work is one file, which asks the
-//! outside world first and then records the answer and the end of the job in one transaction.
+//! Any number of processes share the jobs. When a process dies, its leases expire and other
+//! processes take over. Each kind of job is one file. It calls the outside world first, then
+//! records the result and deletes the job in one transaction.
 
 mod accounts;
 mod announce;
 mod charge;
-mod give_up;
+mod deliveries;
+
 mod notification;
 mod outgoing;
 mod post;
@@ -33,17 +35,17 @@ use crate::push::Vapid;
 use crate::store::{ClaimedJob, Store, StoreError, Tx};
 use crate::usecases::{self, UseCaseError};
 
-/// How long a claimed job belongs to the process that claimed it.
+/// How long a claimed job belongs to its process.
 const LEASE: Duration = Duration::from_secs(120);
-/// A job that takes longer is given up before its lease ends.
+/// A job that takes longer is aborted before its lease ends.
 const TIME_LIMIT: Duration = Duration::from_secs(90);
-/// How many jobs of each lane a process works on at the same time.
+/// How many jobs of each lane a process runs at once.
 const AT_ONCE: usize = 16;
-/// How often a process looks for jobs that nobody told it of: those of other processes, those whose
-/// time has come, those whose lease ran out.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How often a process polls for jobs without a wake-up: jobs of other processes, retries, expired
+/// leases.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What jobs may use.
+/// What jobs need.
 #[derive(Clone)]
 pub struct Jobs {
     store: Store,
@@ -53,40 +55,40 @@ pub struct Jobs {
     channels: Channels,
 }
 
-/// By which ways people are told of something.
+/// How notifications are sent.
 #[derive(Clone)]
 pub struct Channels {
-    /// Without one, what would be mailed is only kept.
+    /// Without a mailer, notifications are only stored.
     pub mailer: Option<Mailer>,
     pub outbound: Outbound,
     pub vapid: Arc<Vapid>,
-    /// Where people find the service.
+    /// The public URL of the service.
     pub public_url: String,
-    /// Where push services find those who run it: a `mailto:` or `https:` URL.
+    /// How push services can contact the operator: a `mailto:` or `https:` URL.
     pub contact: String,
 }
 
-/// How a job ended that did not fail.
+/// How a job ended without a failure.
 enum Done {
-    /// The job is gone from the database.
+    /// The job was deleted.
     Finished,
-    /// It cannot be done before something happens.
+    /// The job waits for something to happen.
     Waits {
         waits_for: Option<String>,
-        look_again: Duration,
+        recheck_after: Duration,
     },
 }
 
-/// Why a job was not done.
+/// Why a job failed.
 #[derive(Clone, Debug)]
 enum Failure {
-    /// A peer or the database cannot be reached: tried again for as long as it takes.
+    /// A peer or the database is unavailable. The job is retried until it succeeds.
     Unavailable(String),
-    /// Something that should not happen: tried again a number of times.
+    /// An unexpected error. The job is retried a limited number of times.
     Unexpected(String),
-    /// It will never be done.
-    Hopeless(String),
-    /// Somebody else has the job now, and what this one did is not recorded.
+    /// A permanent error. The job is given up at once.
+    Permanent(String),
+    /// Another process has the job now. The result of this one was not recorded.
     LeaseLost,
 }
 
@@ -101,10 +103,10 @@ impl From<StoreError> for Failure {
 }
 
 impl From<UseCaseError> for Failure {
-    fn from(refusal: UseCaseError) -> Self {
-        match refusal {
+    fn from(error: UseCaseError) -> Self {
+        match error {
             UseCaseError::Store(error) => error.into(),
-            refusal => Self::Unexpected(refusal.to_string()),
+            error => Self::Unexpected(error.to_string()),
         }
     }
 }
@@ -114,7 +116,7 @@ impl From<ProcessorError> for Failure {
         let text = error.to_string();
         match error {
             ProcessorError::Unavailable(_) => Self::Unavailable(text),
-            ProcessorError::Refused { .. } => Self::Hopeless(text),
+            ProcessorError::Refused { .. } => Self::Permanent(text),
         }
     }
 }
@@ -136,16 +138,16 @@ impl Jobs {
         }
     }
 
-    /// Works until shutdown, then lets the jobs in flight finish; what is left goes to others when
-    /// its lease ends.
+    /// Runs until shutdown, then lets the running jobs finish. Other processes take the rest when
+    /// the leases end.
     pub async fn run(&self, shutdown: impl Future<Output = ()>) {
         let stop = watch::Sender::new(false);
-        let [rest, notices] = Lane::ALL.map(|lane| self.run_lane(lane, stop.subscribe()));
+        let [rest, notifications] = Lane::ALL.map(|lane| self.run_lane(lane, stop.subscribe()));
         let stopping = async {
             shutdown.await;
             stop.send_replace(true);
         };
-        tokio::join!(rest, notices, stopping);
+        tokio::join!(rest, notifications, stopping);
     }
 
     async fn run_lane(&self, lane: Lane, mut stop: watch::Receiver<bool>) {
@@ -153,7 +155,7 @@ impl Jobs {
         while !*stop.borrow() {
             while working.try_join_next().is_some() {}
             let free = AT_ONCE - working.len();
-            let claimed = self.claim_or_say(lane, free).await;
+            let claimed = self.claim_or_log(lane, free).await;
             let full = claimed.len() == free;
             for job in claimed {
                 let jobs = self.clone();
@@ -163,13 +165,13 @@ impl Jobs {
                 _ = stop.changed() => {}
                 Some(_) = working.join_next() => {}
                 () = self.store.job_written(lane), if !full => {}
-                () = tokio::time::sleep(LOOK_EVERY), if !full => {}
+                () = tokio::time::sleep(POLL_INTERVAL), if !full => {}
             }
         }
         while working.join_next().await.is_some() {}
     }
 
-    /// Works on everything that is due, and on what becomes due by that; tells how many it was.
+    /// Runs everything that is due, and what becomes due as a result. Returns how many jobs ran.
     pub async fn drain(&self) -> Result<usize, StoreError> {
         let mut worked = 0;
         loop {
@@ -185,18 +187,18 @@ impl Jobs {
         }
     }
 
-    async fn claim_or_say(&self, lane: Lane, limit: usize) -> Vec<ClaimedJob> {
+    async fn claim_or_log(&self, lane: Lane, limit: usize) -> Vec<ClaimedJob> {
         self.claim(lane, limit).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot look for jobs");
+            tracing::warn!(%error, "cannot poll for jobs");
             Vec::new()
         })
     }
 
     async fn claim(&self, lane: Lane, limit: usize) -> Result<Vec<ClaimedJob>, StoreError> {
         let now = self.clock.now();
-        // Mostly there is nothing to do: a look costs less than a transaction.
-        let look = move |tx: &mut Tx<'_>| tx.any_job_due(lane, now);
-        if limit == 0 || !self.store.read(look).await? {
+        // Usually nothing is due, and a read is cheaper than a transaction.
+        let due = move |tx: &mut Tx<'_>| tx.any_job_due(lane, now);
+        if limit == 0 || !self.store.read(due).await? {
             return Ok(Vec::new());
         }
         let claim = hex(&ambient::random::<12>());
@@ -209,26 +211,26 @@ impl Jobs {
         let kind = job.name.kind;
         let outcome = tokio::time::timeout(TIME_LIMIT, self.attempt(&job))
             .await
-            .unwrap_or_else(|_| Err(Failure::Unavailable("it took too long".to_owned())));
+            .unwrap_or_else(|_| Err(Failure::Unavailable("the job timed out".to_owned())));
         let result = match &outcome {
             Ok(Done::Finished) => "done",
             Ok(Done::Waits { .. }) => "waits",
             Err(_) => "failed",
         };
         counter!("legwork_jobs_total", "kind" => kind.as_str(), "result" => result).increment(1);
-        let noted = match outcome {
+        let recorded = match outcome {
             Ok(Done::Finished) => Ok(()),
             Ok(Done::Waits {
                 waits_for,
-                look_again,
+                recheck_after,
             }) => {
-                let waiting = self.let_wait(job.clone(), waits_for, look_again);
+                let waiting = self.wait_for(job.clone(), waits_for, recheck_after);
                 waiting.await.map_err(Failure::from)
             }
-            Err(failure) => self.put_off(job.clone(), failure).await,
+            Err(failure) => self.retry_or_give_up(job.clone(), failure).await,
         };
-        if let Err(error) = noted {
-            tracing::warn!(job = %job.name, ?error, "a job waits for the end of its lease");
+        if let Err(error) = recorded {
+            tracing::warn!(job = %job.name, ?error, "job kept until its lease ends");
         }
     }
 
@@ -246,34 +248,34 @@ impl Jobs {
             JobKind::AnnounceWorker => announce::worker(self, job).await,
             JobKind::ShowTasks => accounts::show_tasks(self, job).await,
             JobKind::EraseAccount => accounts::erase(self, job).await,
-            JobKind::GiveUpDeliveries => give_up::deliveries(self, job).await,
+            JobKind::GiveUpDeliveries => deliveries::give_up(self, job).await,
         }
     }
 
-    async fn let_wait(
+    async fn wait_for(
         &self,
         job: ClaimedJob,
         waits_for: Option<String>,
-        look_again: Duration,
+        recheck_after: Duration,
     ) -> Result<(), StoreError> {
-        let until = self.clock.now().plus(look_again);
+        let until = self.clock.now().plus(recheck_after);
         self.store
             .write(move |tx| tx.let_job_wait(&job, waits_for.as_deref(), until))
             .await
     }
 
-    async fn put_off(&self, job: ClaimedJob, failure: Failure) -> Result<(), Failure> {
+    async fn retry_or_give_up(&self, job: ClaimedJob, failure: Failure) -> Result<(), Failure> {
         let now = self.clock.now();
-        let again = Some(now.plus(delay(job.attempts, ambient::random())));
+        let retry_at = Some(now.plus(delay(job.attempts, ambient::random())));
         let (run_at, reason) = match failure {
             Failure::LeaseLost => return Ok(()),
-            Failure::Unavailable(reason) => (again, reason),
-            Failure::Unexpected(reason) if job.attempts < MAX_ATTEMPTS => (again, reason),
-            Failure::Unexpected(reason) | Failure::Hopeless(reason) => (None, reason),
+            Failure::Unavailable(reason) => (retry_at, reason),
+            Failure::Unexpected(reason) if job.attempts < MAX_ATTEMPTS => (retry_at, reason),
+            Failure::Unexpected(reason) | Failure::Permanent(reason) => (None, reason),
         };
         match run_at {
-            Some(_) => tracing::warn!(job = %job.name, reason, "a job will be tried again"),
-            None => tracing::error!(job = %job.name, reason, "a job is given up"),
+            Some(_) => tracing::warn!(job = %job.name, reason, "job failed; it will be retried"),
+            None => tracing::error!(job = %job.name, reason, "job failed; giving up"),
         }
         let dead = self
             .store
@@ -294,7 +296,7 @@ impl Jobs {
         Ok(())
     }
 
-    /// Records what a job did, and its end, in one transaction.
+    /// Records the result of a job and deletes it, in one transaction.
     async fn record<F>(&self, job: &ClaimedJob, mut record: F) -> Result<Done, Failure>
     where
         F: FnMut(&mut Tx<'_>, Timestamp) -> Result<(), UseCaseError> + Send + 'static,
@@ -312,7 +314,7 @@ impl Jobs {
             .await
     }
 
-    /// Ends a job that turned out not to be needed.
+    /// Deletes a job that is not needed.
     async fn finish(&self, job: &ClaimedJob) -> Result<Done, Failure> {
         self.record(job, |_, _| Ok(())).await
     }
@@ -320,5 +322,5 @@ impl Jobs {
 
 fn task_id(job: &ClaimedJob) -> Result<TaskId, Failure> {
     TaskId::parse(&job.name.subject)
-        .ok_or_else(|| Failure::Hopeless("the subject is no task".to_owned()))
+        .ok_or_else(|| Failure::Permanent("malformed job subject".to_owned()))
 }

@@ -1,4 +1,4 @@
-//! Notices on their way to people: by e-mail, and into their browsers.
+//! Sends notifications by e-mail and Web Push.
 
 use std::time::Duration;
 
@@ -9,27 +9,29 @@ use super::{Channels, Done, Failure, Jobs};
 use crate::domain::{
     Notification, NotificationId, NotificationStatus, PushSubscriptionId, Timestamp,
 };
-use crate::mail::{Letter, Link, Mail, MailError};
+use crate::mail::{Link, Mail, MailError, Message};
 use crate::outbound::{EndpointUrl, OutboundError};
 use crate::push::{self, PushError, Subscription};
 use crate::store::{ClaimedJob, PushSubscription, StoreError};
 
-/// A notice that has not reached a browser after that long is old news.
+/// A notification that has not reached a browser by then is outdated.
 const PUSH_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 const PUSH_TIME_LIMIT: Duration = Duration::from_secs(15);
-/// What is shown in a small window; the rest is in the mail.
+/// Notifications in browsers are short. The e-mail has the full text.
 const PUSH_CHARACTERS: usize = 300;
 const GONE: u16 = 410;
 
 pub async fn mail(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
-    let id = notice_id(&job.name.subject)?;
-    let notice = jobs.store.read(move |tx| tx.notification(id)).await?;
-    let Some(notice) = notice.filter(|notice| notice.status == NotificationStatus::Pending) else {
+    let id = notification_id(&job.name.subject)?;
+    let notification = jobs.store.read(move |tx| tx.notification(id)).await?;
+    let Some(notification) =
+        notification.filter(|notification| notification.status == NotificationStatus::Pending)
+    else {
         return jobs.finish(job).await;
     };
     let (status, error) = match &jobs.channels.mailer {
         None => (NotificationStatus::Kept, None),
-        Some(mailer) => match mailer.send(&letter(&jobs.channels, &notice)).await {
+        Some(mailer) => match mailer.send(&mail_for(&jobs.channels, &notification)).await {
             Ok(()) => (NotificationStatus::Sent, None),
             Err(MailError::Refused(reason)) => (NotificationStatus::Failed, Some(reason)),
             Err(MailError::Unavailable(reason)) => return Err(Failure::Unavailable(reason)),
@@ -42,59 +44,61 @@ pub async fn mail(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     .await
 }
 
-fn letter(channels: &Channels, notice: &Notification) -> Mail {
-    let link = notice.link.as_ref().map(|path| Link {
+fn mail_for(channels: &Channels, notification: &Notification) -> Mail {
+    let link = notification.link.as_ref().map(|path| Link {
         label: "Open Legwork".to_owned(),
         url: format!("{}{path}", channels.public_url),
     });
     Mail {
-        id: notice.id.to_string(),
-        to: notice.email.clone(),
-        letter: Letter {
-            subject: notice.subject.clone(),
-            paragraphs: notice.paragraphs.clone(),
+        id: notification.id.to_string(),
+        to: notification.email.clone(),
+        message: Message {
+            subject: notification.subject.clone(),
+            paragraphs: notification.paragraphs.clone(),
             link,
         },
     }
 }
 
 pub async fn push(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
-    let malformed = || Failure::Hopeless("the subject is no notice and subscription".to_owned());
-    let (notice, subscription) = job.name.subject.split_once('/').ok_or_else(malformed)?;
-    let notice = notice_id(notice)?;
+    let malformed = || Failure::Permanent("malformed job subject".to_owned());
+    let (notification, subscription) = job.name.subject.split_once('/').ok_or_else(malformed)?;
+    let notification = notification_id(notification)?;
     let subscription = PushSubscriptionId::parse(subscription).ok_or_else(malformed)?;
     let found = jobs.store.read(move |tx| {
         Ok::<_, StoreError>((
-            tx.notification(notice)?,
+            tx.notification(notification)?,
             tx.push_subscription(subscription)?,
         ))
     });
-    let (Some(notice), Some(subscription)) = found.await? else {
+    let (Some(notification), Some(subscription)) = found.await? else {
         return jobs.finish(job).await;
     };
     let now = jobs.clock.now();
-    if notice.created_at.plus(PUSH_LIFE) < now {
+    if notification.created_at.plus(PUSH_LIFE) < now {
         return jobs.finish(job).await;
     }
-    match show(&jobs.channels, &notice, &subscription, now).await? {
+    match send_push(&jobs.channels, &notification, &subscription, now).await? {
         200..=299 => jobs.finish(job).await,
         404 | GONE => {
             let id = subscription.id;
             jobs.record(job, move |tx, _| Ok(tx.drop_push_subscription(id)?))
                 .await
         }
-        status @ (429 | 500..=599) => Err(Failure::Unavailable(format!("it answered {status}"))),
+        status @ (429 | 500..=599) => Err(Failure::Unavailable(format!(
+            "the push service answered {status}"
+        ))),
         status => {
-            tracing::warn!(job = %job.name, status, "a push service does not want a notice");
+            tracing::warn!(job = %job.name, status, "the push service refused a notification");
             jobs.finish(job).await
         }
     }
 }
 
-/// Hands a notice to the push service of a browser; tells its answer.
-async fn show(
+/// Sends a notification to the push service of a browser. Returns the status code.
+async fn send_push(
     channels: &Channels,
-    notice: &Notification,
+    notification: &Notification,
     subscription: &PushSubscription,
     now: Timestamp,
 ) -> Result<u16, Failure> {
@@ -106,9 +110,9 @@ async fn show(
         p256dh: &subscription.p256dh,
         auth: &subscription.auth,
     };
-    let text: String = notice.paragraphs.join(" ");
+    let text: String = notification.paragraphs.join(" ");
     let payload = json!({
-        "id": notice.id.to_string(), "kind": notice.kind, "title": notice.subject,
+        "id": notification.id.to_string(), "kind": notification.kind, "title": notification.subject,
         "body": text.chars().take(PUSH_CHARACTERS).collect::<String>(),
     });
     let (vapid, contact) = (&channels.vapid, &channels.contact);
@@ -116,22 +120,22 @@ async fn show(
     let message = push::message(vapid, contact, &keys, payload.as_bytes(), PUSH_LIFE, now);
     let (headers, body) = match message {
         Ok(message) => message,
-        // No browser made these keys: nobody can read there.
+        // No browser created these keys, so no one could read the message.
         Err(PushError::Keys(_) | PushError::Endpoint) => return Ok(GONE),
-        Err(error) => return Err(Failure::Hopeless(error.to_string())),
+        Err(error) => return Err(Failure::Permanent(error.to_string())),
     };
     let post = channels
         .outbound
         .post(&url, headers, Bytes::from(body), PUSH_TIME_LIMIT);
     match post.await {
         Ok(answer) => Ok(answer.status),
-        // It leads where no push service is: as good as gone.
+        // The URL does not lead to a push service, so the subscription is unusable.
         Err(OutboundError::Forbidden(_)) => Ok(GONE),
-        Err(fault) => Err(Failure::Unavailable(fault.to_string())),
+        Err(error) => Err(Failure::Unavailable(error.to_string())),
     }
 }
 
-fn notice_id(text: &str) -> Result<NotificationId, Failure> {
+fn notification_id(text: &str) -> Result<NotificationId, Failure> {
     NotificationId::parse(text)
-        .ok_or_else(|| Failure::Hopeless("the subject is no notice".to_owned()))
+        .ok_or_else(|| Failure::Permanent("malformed job subject".to_owned()))
 }

@@ -1,4 +1,4 @@
-//! Money out: refunds to developers and transfers to workers.
+//! Outgoing money: refunds to developers and transfers to workers.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use crate::payments::Outgoing;
 use crate::store::{ClaimedJob, StoreError};
 use crate::usecases;
 
-/// A transfer that waits for a payout account is woken when it is ready; this is for the case that
-/// the account became ready at the very moment the transfer began to wait.
-const LOOK_AGAIN: Duration = Duration::from_secs(60 * 60);
+/// A transfer that waits for a payout account is woken when the account is ready. This covers the
+/// case that the account became ready just when the transfer started to wait.
+const RECHECK_AFTER: Duration = Duration::from_secs(60 * 60);
 
 pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
@@ -36,11 +36,11 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let worker = ledger
         .entry(Step::Settlement)
         .and_then(|entry| entry.worker)
-        .ok_or_else(|| Failure::Unexpected("nobody has earned this".to_owned()))?;
+        .ok_or_else(|| Failure::Unexpected("the task has no worker".to_owned()))?;
     let Some(account) = ready_account(jobs, worker).await? else {
         return Ok(Done::Waits {
             waits_for: Some(usecases::waits_for_payout_account(worker)),
-            look_again: LOOK_AGAIN,
+            recheck_after: RECHECK_AFTER,
         });
     };
     let transfer = outgoing(jobs, job, &payment, cents)?;
@@ -59,12 +59,13 @@ fn outgoing(
 ) -> Result<Outgoing, Failure> {
     made_here(jobs, payment)?;
     let intent = payment.intent.as_ref();
-    let intent = intent.ok_or_else(|| Failure::Unexpected("nothing was paid".to_owned()))?;
+    let intent =
+        intent.ok_or_else(|| Failure::Unexpected("the payment has no intent".to_owned()))?;
     Ok(Outgoing {
         task: payment.task,
         payment: intent.id.clone(),
         cents,
-        again: job.attempts > 1,
+        is_retry: job.attempts > 1,
     })
 }
 
@@ -73,7 +74,8 @@ async fn read(jobs: &Jobs, id: TaskId) -> Result<(Payment, TaskLedger), Failure>
         .store
         .read(move |tx| Ok::<_, StoreError>((tx.payment(id)?, tx.ledger_of_task(id)?)))
         .await?;
-    let payment = payment.ok_or_else(|| Failure::Unexpected("there is no payment".to_owned()))?;
+    let payment =
+        payment.ok_or_else(|| Failure::Unexpected("the payment does not exist".to_owned()))?;
     Ok((payment, ledger))
 }
 

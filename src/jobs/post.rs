@@ -1,4 +1,4 @@
-//! Shows a task to workers that was posted before they could find it.
+//! Makes a task visible to workers that was posted before the index of posted tasks existed.
 
 use super::{Done, Failure, Jobs, task_id};
 use crate::domain::Status;

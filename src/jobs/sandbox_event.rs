@@ -1,4 +1,4 @@
-//! Delivers what the embedded processor has to say, as a real one would over HTTP.
+//! Delivers events of the sandbox processor, as a real processor would over HTTP.
 
 use super::{Done, Failure, Jobs};
 use crate::store::ClaimedJob;

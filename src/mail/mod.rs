@@ -1,6 +1,6 @@
 //! E-mail over SMTP.
 
-mod letter;
+mod message;
 mod server;
 mod smtp_url;
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use lettre::address::{Address, Envelope};
 use lettre::message::header::{HeaderName, HeaderValue};
-use lettre::message::{Mailbox, Message, MultiPart};
+use lettre::message::{Mailbox, MultiPart};
 use lettre::transport::smtp;
 use lettre::transport::smtp::client::AsyncSmtpConnection;
 use lettre::transport::smtp::commands::{Data, Mail as MailFrom, Rcpt};
@@ -17,37 +17,37 @@ use lettre::transport::smtp::extension::{Extension, MailBodyParameter, MailParam
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Host;
 
-pub use letter::{Letter, Link};
+pub use message::{Link, Message};
 
 use crate::domain::Secret;
 use server::Server;
 use smtp_url::SmtpUrl;
 
-/// For a mail to be taken, from the first packet on.
+/// The limit for sending a mail, including the connection.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
-/// For the server's good-bye, which changes nothing any more.
-const FAREWELL_LIMIT: Duration = Duration::from_secs(1);
+/// The limit for QUIT. The mail has already been accepted.
+const QUIT_LIMIT: Duration = Duration::from_secs(1);
 
 pub struct Mail {
-    /// 32 hex digits. The mail keeps them when it is sent again, so that a second copy of it can be
-    /// told from another mail.
+    /// 32 hex digits. They stay the same when the mail is sent again, so that duplicates can be
+    /// recognized.
     pub id: String,
     /// The bare address.
     pub to: String,
-    pub letter: Letter,
+    pub message: Message,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MailError {
-    /// It can be tried again. In rare cases the server has taken it all the same.
+    /// Can be retried. In rare cases the server accepted the mail anyway.
     #[error("the mail server is not available: {0}")]
     Unavailable(String),
-    /// For good: the server does not take this mail, or no server would take the address.
+    /// Permanent: the server refuses this mail, or the address is invalid.
     #[error("the mail was refused: {0}")]
     Refused(String),
 }
 
-/// Hands mails to one server, each over a connection of its own.
+/// Sends mails to one server, each over its own connection.
 #[derive(Clone)]
 pub struct Mailer {
     server: Arc<Server>,
@@ -56,7 +56,7 @@ pub struct Mailer {
 }
 
 impl Mailer {
-    /// Reaches nobody yet. `from` is an address, with or without a name: `Legwork <a@b.example>`.
+    /// Does not connect yet. `from` is an address with or without a name: `Legwork <a@b.example>`.
     pub fn open(smtp_url: &Secret, from: &str) -> Result<Self, String> {
         let url = SmtpUrl::read(smtp_url.expose())?;
         let from: Mailbox = from
@@ -73,7 +73,7 @@ impl Mailer {
         })
     }
 
-    /// With another limit than 30 seconds.
+    /// Overrides the limit of 30 seconds.
     #[must_use]
     pub fn with_time_limit(self, time_limit: Duration) -> Self {
         Self { time_limit, ..self }
@@ -87,24 +87,24 @@ impl Mailer {
         let mut connection = connecting.await.map_err(|_| too_late())??;
         let handing_over = timeout_at(deadline, self.hand_over(&mut connection, to, &message));
         let taken = handing_over.await.map_err(|_| too_late())?;
-        let _ = timeout(FAREWELL_LIMIT, connection.abort()).await;
+        let _ = timeout(QUIT_LIMIT, connection.abort()).await;
         taken
     }
 
     fn compose(&self, mail: &Mail, to: &Address) -> Result<Vec<u8>, MailError> {
         let unrendered = |e: askama::Error| MailError::Refused(e.to_string());
         let parts = MultiPart::alternative_plain_html(
-            mail.letter.text().map_err(unrendered)?,
-            mail.letter.html().map_err(unrendered)?,
+            mail.message.text().map_err(unrendered)?,
+            mail.message.html().map_err(unrendered)?,
         );
-        // Told, not read from the headers: a strange address might be read as several.
+        // Given explicitly: a malformed header could be parsed as several addresses.
         let envelope = Envelope::new(Some(self.from.email.clone()), vec![to.clone()]);
-        let message = Message::builder()
+        let message = lettre::Message::builder()
             .from(self.from.clone())
             .to(Mailbox::new(None, to.clone()))
-            .subject(mail.letter.subject_line())
+            .subject(mail.message.subject_line())
             .message_id(Some(format!("<{}@{}>", mail.id, self.from.email.domain())))
-            // Asks programs that answer for people on leave to keep quiet (RFC 3834).
+            // Asks auto-responders not to reply (RFC 3834).
             .raw_header(HeaderValue::new(
                 HeaderName::new_from_ascii_str("Auto-Submitted"),
                 "auto-generated".to_owned(),
@@ -115,8 +115,8 @@ impl Mailer {
         Ok(message.formatted())
     }
 
-    /// Step by step, because what a 5xx means depends on the step: that our sender is not welcome
-    /// is the operator's to mend, and no mail should be lost over it.
+    /// Step by step, because the meaning of a 5xx depends on the step. If our sender is refused,
+    /// the operator has to fix it, and no mail should be lost.
     async fn hand_over(
         &self,
         connection: &mut AsyncSmtpConnection,
@@ -128,10 +128,10 @@ impl Mailer {
         if !recipient.is_ascii() {
             let server = connection.server_info();
             if !server.supports_feature(Extension::SmtpUtfEight) {
-                let reason = "the mail server takes addresses in ASCII alone";
+                let reason = "the mail server supports only ASCII addresses";
                 return Err(MailError::Refused(reason.to_owned()));
             }
-            // Such an address stands in the head of the mail, which is not ASCII then.
+            // A non-ASCII address appears in the headers, so the mail is not ASCII.
             let eight_bits = MailParameter::Body(MailBodyParameter::EightBitMime);
             parameters.extend([MailParameter::SmtpUtfEight, eight_bits]);
         }
@@ -145,7 +145,7 @@ impl Mailer {
     }
 }
 
-/// An address as servers take it: a domain in another script is written in ASCII.
+/// Converts a domain in another script to ASCII.
 fn recipient(text: &str) -> Result<Address, MailError> {
     let (user, domain) = text.rsplit_once('@').unwrap_or((text, ""));
     let ascii = || Host::parse(domain).ok().map(|host| host.to_string());
@@ -156,7 +156,7 @@ fn recipient(text: &str) -> Result<Address, MailError> {
     };
     domain
         .and_then(|domain| Address::new(user, domain).ok())
-        .ok_or_else(|| MailError::Refused("the address is not one".to_owned()))
+        .ok_or_else(|| MailError::Refused("the address is not valid".to_owned()))
 }
 
 fn judge(error: smtp::Error) -> MailError {
@@ -172,5 +172,5 @@ fn unavailable(error: smtp::Error) -> MailError {
 }
 
 fn too_late() -> MailError {
-    MailError::Unavailable("it took too long to answer".to_owned())
+    MailError::Unavailable("it did not answer in time".to_owned())
 }

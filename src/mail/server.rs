@@ -1,4 +1,4 @@
-//! The server that takes our mails.
+//! The SMTP server.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject as _;
 use super::smtp_url::{Security, SmtpUrl};
 use super::{MailError, unavailable};
 
-/// For each of its addresses.
+/// The limit for connecting to each of its addresses.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 pub struct Server {
@@ -19,7 +19,7 @@ pub struct Server {
     port: u16,
     tls: Tls,
     credentials: Option<Credentials>,
-    /// How we introduce ourselves.
+    /// The name in EHLO.
     hello: ClientId,
 }
 
@@ -34,8 +34,8 @@ impl Server {
         })
     }
 
-    /// A connection on which mails are taken. Whatever goes wrong until then, a wrong password
-    /// included, is no fault of the mail.
+    /// Opens a connection that is ready for mail. A failure up to here, such as a wrong password,
+    /// is not the fault of the mail.
     pub async fn connect(&self) -> Result<AsyncSmtpConnection, MailError> {
         let from_the_start = match &self.tls {
             Tls::Wrapper(parameters) => Some(parameters.clone()),
@@ -83,7 +83,7 @@ fn tls(url: &SmtpUrl) -> Result<Tls, String> {
     })
 }
 
-/// Those that are trusted besides the system's.
+/// The authorities that are trusted in addition to the system's.
 fn authorities(file: Option<&str>) -> Result<Vec<Certificate>, String> {
     let Some(file) = file else {
         return Ok(Vec::new());

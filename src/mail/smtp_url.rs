@@ -1,5 +1,5 @@
-//! Where mails are handed in, as an operator writes it:
-//! `smtp://user:password@host:port?tls=...&sslrootcert=...` or `smtps://...`.
+//! The URL of the mail server: `smtp://user:password@host:port?tls=...&sslrootcert=...` or
+//! `smtps://...`.
 
 use std::net::IpAddr;
 
@@ -9,15 +9,15 @@ use percent_encoding::percent_decode_str;
 use url::Url;
 
 const NO_URL: &str = "must be a URL such as smtp://user:password@mail.example.com:587; \
-                      in a password, # ? / @ : % are written as %23 %3F %2F %40 %3A %25";
+                      in a password, write # ? / @ : % as %23 %3F %2F %40 %3A %25";
 
-/// When TLS begins.
+/// When TLS starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Security {
     None,
-    /// STARTTLS where the server has it. Somebody on the line can make it look as if it had not.
+    /// STARTTLS if the server offers it. An attacker on the network can hide the offer.
     Opportunistic,
-    /// STARTTLS, or no mail.
+    /// STARTTLS is required.
     Required,
     FromTheStart,
 }
@@ -27,12 +27,12 @@ pub struct SmtpUrl {
     pub port: u16,
     pub security: Security,
     pub credentials: Option<Credentials>,
-    /// Authorities besides those of the system.
+    /// A PEM file with authorities to trust in addition to the system's.
     pub ca_file: Option<String>,
 }
 
 impl SmtpUrl {
-    /// What is wrong is told without repeating the text: it may hold a password.
+    /// Errors do not repeat the text, because it may contain a password.
     pub fn read(text: &str) -> Result<Self, String> {
         let url = Url::parse(text).map_err(|_| NO_URL)?;
         if !matches!(url.path(), "" | "/") || url.fragment().is_some() {
@@ -58,7 +58,7 @@ impl SmtpUrl {
         }
         if read.credentials.is_some() && read.security == Security::Opportunistic {
             return Err("must not have both a password and tls=opportunistic: \
-                        somebody on the line could have it sent in the clear"
+                        an attacker on the network could make us send it unencrypted"
                 .to_owned());
         }
         Ok(read)
@@ -72,13 +72,14 @@ impl SmtpUrl {
             ("tls", "required") if !from_the_start => self.security = Security::Required,
             ("tls", _) => {
                 return Err(
-                    "tls must be required, opportunistic or none, after smtp:// alone".to_owned(),
+                    "tls must be required, opportunistic or none, and is for smtp:// only"
+                        .to_owned(),
                 );
             }
             ("sslrootcert", file) if !file.is_empty() => self.ca_file = Some(file.to_owned()),
             _ => {
                 return Err(
-                    "may have tls=... and sslrootcert=FILE after the ?, nothing else".to_owned(),
+                    "must have no parameters other than tls=... and sslrootcert=FILE".to_owned(),
                 );
             }
         }

@@ -1,4 +1,4 @@
-//! When each key was last used: noted at every request, written now and then.
+//! Tracks when each key was last used: noted in memory on every request, written periodically.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ impl KeyUse {
         self.lock().insert(key, now);
     }
 
-    /// Writes what was noted. What cannot be written is kept for the next time.
+    /// Writes the noted times. If that fails, they are kept for the next time.
     pub async fn flush(&self, store: &Store) -> Result<(), StoreError> {
         let noted = std::mem::take(&mut *self.lock());
         if noted.is_empty() {

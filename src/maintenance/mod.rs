@@ -1,4 +1,4 @@
-//! What the service does between requests: writes down key use, deletes what is old, sweeps files.
+//! Periodic maintenance: records key use, deletes old rows, sweeps orphaned files.
 
 mod key_use;
 
@@ -10,7 +10,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use crate::ambient::Clock;
 use crate::domain::webhooks::delivery::EVENTS_KEPT;
 use crate::domain::{IDEMPOTENCY_KEPT, Timestamp};
-use crate::files::{FileKey, Files, FilesError, Shelf};
+use crate::files::{FileKey, Files, FilesError, Prefix};
 use crate::shutdown::Shutdown;
 use crate::store::{Store, StoreError, Tx};
 
@@ -26,7 +26,7 @@ pub struct Maintenance {
     pub clock: Clock,
     pub metrics: PrometheusHandle,
     pub key_use: Arc<KeyUse>,
-    /// Drops counters of callers who have their whole quota back.
+    /// Drops the counters of callers who have their full quota back.
     pub forget_idle_callers: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -63,16 +63,16 @@ type Prune = fn(&mut Tx<'_>, Timestamp, i64) -> Result<u64, StoreError>;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What is deleted, and how old it is then.
+/// What is deleted, and at what age.
 const PRUNED: [(Duration, Prune); 6] = [
     (IDEMPOTENCY_KEPT, |tx, before, limit| {
         tx.prune_idempotency_records(before, limit)
     }),
-    // Processors resend an event for a few days; after that nobody needs to know it was handled.
+    // Processors resend an event for a few days. After that, no record is needed.
     (DAY.saturating_mul(30), |tx, before, limit| {
         tx.prune_processor_events(before, limit)
     }),
-    // Tokens carry their own expiry.
+    // Tokens have their own expiry.
     (Duration::ZERO, |tx, before, limit| {
         tx.prune_worker_tokens(before, limit)
     }),
@@ -88,7 +88,7 @@ const PRUNED: [(Duration, Prune); 6] = [
     }),
 ];
 
-/// Deletes old rows in small batches, so that nobody waits long for one.
+/// Deletes old rows in small batches, so that no one waits long for a batch.
 pub async fn prune(store: &Store, now: Timestamp) -> Result<(), StoreError> {
     const BATCH: u64 = 500;
     for (kept, prune) in PRUNED {
@@ -102,9 +102,9 @@ pub async fn prune(store: &Store, now: Timestamp) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Deletes files that a process left behind when it died between storing a file and recording it:
-/// those older than an hour and younger than a day or so, since each of them is looked at once an
-/// hour; and uploads that never arrived in full. Returns how many.
+/// Deletes orphaned files, which a process leaves when it dies between storing and recording a
+/// file, and incomplete uploads. It checks files between one hour and about a day old; it runs
+/// every hour, so each file is checked. Returns how many were deleted.
 pub async fn sweep_files(
     store: &Store,
     files: &Files,
@@ -115,10 +115,10 @@ pub async fn sweep_files(
     const OLD: Duration = Duration::from_secs(26 * 60 * 60);
     let young = now.minus(YOUNG);
     let mut removed = files.remove_abandoned(young).await?;
-    let mut after = Some(FileKey::first_of(Shelf::Proofs, now.minus(OLD)));
+    let mut after = Some(FileKey::first_of(Prefix::Proofs, now.minus(OLD)));
     loop {
         let page = files
-            .kept_before(Shelf::Proofs, young, after, BATCH)
+            .kept_before(Prefix::Proofs, young, after, BATCH)
             .await?;
         let Some(last) = page.last() else {
             return Ok(removed);

@@ -1,38 +1,37 @@
-//! Which addresses a stranger's URL may lead to.
+//! Which addresses a user's URL may lead to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// What IANA keeps for special purposes, with multicast and what was never given out; and one
-/// address with a meaning that no registry knows.
+/// IANA's special-purpose, multicast and reserved networks, and one address that no registry lists.
 const NOT_PUBLIC_V4: [Ipv4Net; 16] = [
     v4([0, 0, 0, 0], 8),        // this network
     v4([10, 0, 0, 0], 8),       // private
-    v4([100, 64, 0, 0], 10),    // carriers' NAT
+    v4([100, 64, 0, 0], 10),    // carrier-grade NAT
     v4([127, 0, 0, 0], 8),      // loopback
-    v4([169, 254, 0, 0], 16),   // link-local, with the metadata of most clouds
+    v4([169, 254, 0, 0], 16),   // link-local, metadata service of most clouds
     v4([172, 16, 0, 0], 12),    // private
     v4([192, 0, 0, 0], 24),     // protocol assignments
     v4([192, 0, 2, 0], 24),     // documentation
-    v4([192, 88, 99, 0], 24),   // relays of 6to4
+    v4([192, 88, 99, 0], 24),   // 6to4 relays
     v4([192, 168, 0, 0], 16),   // private
-    v4([198, 18, 0, 0], 15),    // benchmarks
+    v4([198, 18, 0, 0], 15),    // benchmarking
     v4([198, 51, 100, 0], 24),  // documentation
     v4([203, 0, 113, 0], 24),   // documentation
     v4([224, 0, 0, 0], 4),      // multicast
     v4([240, 0, 0, 0], 4),      // reserved, and broadcast
-    v4([168, 63, 129, 16], 32), // Azure's services for its own machines
+    v4([168, 63, 129, 16], 32), // Azure's internal services
 ];
 
-/// All that is given out as global unicast. Loopback, link-local, private, multicast, NAT64 and the
-/// forms that hold an IPv4 address are outside of it.
+/// Global unicast. Loopback, link-local, private, multicast, NAT64 and IPv4-mapped addresses are
+/// outside of it.
 const UNICAST_V6: Ipv6Net = v6([0x2000, 0], 3);
 
 const NOT_PUBLIC_V6: [Ipv6Net; 4] = [
-    v6([0x2001, 0], 23),     // protocol assignments, among them Teredo
+    v6([0x2001, 0], 23),     // protocol assignments, including Teredo
     v6([0x2001, 0xdb8], 32), // documentation
-    v6([0x2002, 0], 16),     // 6to4: an IPv4 address that somebody else unpacks
+    v6([0x2002, 0], 16),     // 6to4: contains an IPv4 address that a relay unpacks
     v6([0x3fff, 0], 20),     // documentation
 ];
 
@@ -45,7 +44,7 @@ const fn v6([a, b]: [u16; 2], length: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::new(a, b, 0, 0, 0, 0, 0, 0), length)
 }
 
-/// Whether it may be called: it is public, or the operator has allowed its network.
+/// Whether an address may be called: it is public, or the operator allowed its network.
 pub fn may_be_called(address: IpAddr, allowed: &[IpNet]) -> bool {
     // `::ffff:10.0.0.1` reaches 10.0.0.1.
     let meant = address.to_canonical();
@@ -71,7 +70,7 @@ mod tests {
         may_be_called(address.parse().unwrap(), &[])
     }
 
-    /// First and last refused address of each stretch, and the neighbours that are public.
+    /// The first and last refused address of each range, and the public addresses next to it.
     const STRETCHES: &[(&str, &str, &[&str])] = &[
         ("0.0.0.0", "0.255.255.255", &["1.0.0.0"]),
         ("10.0.0.0", "10.255.255.255", &["9.255.255.255", "11.0.0.0"]),

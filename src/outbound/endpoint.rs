@@ -1,4 +1,4 @@
-//! The URL of somebody who wants to be called.
+//! A URL that a user wants us to call.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use crate::domain::rules::TextRule;
 const MAX_CHARACTERS: usize = 2_000;
 const SCHEME: &str = "https://";
 
-/// An https URL without credentials. What it leads to is not judged here: see `Outbound::check`.
+/// An https URL without credentials. `Outbound::check` decides whether it may be called.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EndpointUrl {
     given: String,
@@ -32,7 +32,7 @@ impl EndpointUrl {
         if !start.is_some_and(|start| start.eq_ignore_ascii_case(SCHEME)) {
             return Err(format!("must begin with {SCHEME}"));
         }
-        // The parser would drop some of them without a word, and take a backslash for a slash.
+        // The parser would silently drop some of them, and read a backslash as a slash.
         if given.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
             return Err("must not contain spaces, backslashes or control characters".to_owned());
         }
@@ -45,12 +45,12 @@ impl EndpointUrl {
         Ok(endpoint)
     }
 
-    /// The client and TLS are stricter than the URL standard, and better asked now than at every
-    /// delivery.
+    /// The HTTP client and TLS are stricter than the URL standard. Better to find out now than at
+    /// every delivery.
     fn can_be_sent_to(&self) -> Result<(), String> {
         let name = ServerName::try_from(self.host());
         if self.address().is_none() && name.is_err() {
-            return Err("must have the name of a host or an address".to_owned());
+            return Err("must have a host name or an address".to_owned());
         }
         match self.url.as_str().parse::<hyper::Uri>() {
             Ok(_) => Ok(()),
@@ -58,7 +58,7 @@ impl EndpointUrl {
         }
     }
 
-    /// As it was given.
+    /// The URL as given.
     pub fn as_str(&self) -> &str {
         &self.given
     }
@@ -67,21 +67,20 @@ impl EndpointUrl {
         &self.url
     }
 
-    /// A name, or an address without brackets. The parser has brought all spellings of an address
-    /// into one: `0x7f.1` is `127.0.0.1` here.
+    /// A name, or an address without brackets. The parser has normalized all spellings of an
+    /// address: `0x7f.1` is `127.0.0.1` here.
     pub(super) fn host(&self) -> &str {
         let host = self.url.host_str().unwrap_or_default();
         host.trim_start_matches('[').trim_end_matches(']')
     }
 
-    /// The address, where the host is one. The client looks for it in the same way, and then asks
-    /// no resolver.
+    /// The address, if the host is one. The client does the same check, and then asks no resolver.
     pub(super) fn address(&self) -> Option<IpAddr> {
         self.host().parse().ok()
     }
 }
 
-/// Without the path: who knows that of a push subscription may write to it.
+/// Leaves out the path: the path of a push subscription is a secret.
 impl fmt::Debug for EndpointUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "EndpointUrl({SCHEME}{}/...)", self.host())

@@ -1,5 +1,5 @@
-//! Names become addresses here, once for each connection, and none that may not be called gets
-//! through: what was judged is what is connected to.
+//! Resolves names, once for each connection, and refuses addresses that may not be called. The
+//! addresses that were checked are the ones that are connected to.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::addresses::may_be_called;
 use super::{EndpointUrl, OutboundError, Resolver};
 
 pub const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
-/// A name with a thousand addresses must not make us knock at a thousand doors.
+/// A name with a thousand addresses must not cause a thousand connection attempts.
 const MAX_TRIED: usize = 8;
 
 #[derive(Clone)]
@@ -31,7 +31,7 @@ impl Guard {
         }
     }
 
-    /// Judges a host that is an address. A name is judged when it is resolved.
+    /// Checks a host that is an address. A name is checked when it is resolved.
     pub fn judge_address(&self, url: &EndpointUrl) -> Result<(), OutboundError> {
         match url.address() {
             Some(address) => self.judge(url.host(), &[address]),
@@ -39,7 +39,8 @@ impl Guard {
         }
     }
 
-    /// The addresses to try. A single bad one refuses them all: whoever mixes them has a reason.
+    /// The addresses to try. If one of them may not be called, none is tried: a name that mixes
+    /// them is suspicious.
     pub async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, OutboundError> {
         let lookup = tokio::time::timeout(self.patience, self.resolver.resolve(host)).await;
         let slow = |_| Err("the name servers did not answer in time".to_owned());
@@ -54,7 +55,7 @@ impl Guard {
         Ok(found)
     }
 
-    /// Tells the host and not the address: a name may stand in a zone that only we can see.
+    /// Names the host but not the address: the name may be from a zone that only we can see.
     fn judge(&self, host: &str, addresses: &[IpAddr]) -> Result<(), OutboundError> {
         let fine = |address: &IpAddr| may_be_called(*address, &self.allowed);
         if addresses.iter().all(fine) {
@@ -65,13 +66,13 @@ impl Guard {
     }
 }
 
-/// The client asks this for the addresses of each new connection.
+/// The HTTP client calls this for each new connection.
 impl Resolve for Guard {
     fn resolve(&self, name: Name) -> Resolving {
         let guard = self.clone();
         Box::pin(async move {
             let found = guard.addresses(name.as_str()).await?;
-            // Port 0 stands for the one of the URL.
+            // Port 0 stands for the port of the URL.
             let addresses = found.into_iter().map(|address| SocketAddr::new(address, 0));
             Ok(Box::new(addresses) as Addrs)
         })
@@ -82,7 +83,7 @@ impl Resolve for Guard {
 mod tests {
     use super::*;
 
-    /// Gives the same answer to every question.
+    /// Returns the same result for every name.
     struct Always(Result<Vec<IpAddr>, String>);
 
     #[async_trait::async_trait]

@@ -1,8 +1,7 @@
-//! Calls to URLs that strangers gave us: endpoints for webhooks and for push notices.
+//! Calls to URLs from users: webhook endpoints and push subscriptions.
 //!
-//! Such a URL is hostile until proven otherwise. It may name our own network, lead there by DNS or
-//! by a redirect, answer without end, or not at all. One client for all of them keeps the answers to
-//! that in one place.
+//! Such a URL is not trusted. It may name our own network, lead there by DNS or a redirect, send an
+//! endless response, or never respond. One client handles all of this in one place.
 
 mod addresses;
 mod endpoint;
@@ -27,9 +26,10 @@ pub use endpoint::EndpointUrl;
 pub use error::OutboundError;
 pub use resolver::Resolver;
 
-/// Of an answer, no more is kept or read.
-const MAX_ANSWER_BYTES: usize = 4 << 10;
-/// Shared by all addresses of a name, so that a dead one does not use up the time of the others.
+/// How much of a response is read.
+const MAX_RESPONSE_BYTES: usize = 4 << 10;
+/// Shared by all addresses of a name, so that an unreachable one does not use up the time of the
+/// others.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_IDLE_PER_HOST: usize = 8;
@@ -38,12 +38,12 @@ const MAX_IDLE_PER_HOST: usize = 8;
 pub struct OutboundSettings {
     /// Networks that may be called although they are not public.
     pub allow: Vec<IpNet>,
-    /// A PEM file with authorities to trust besides those of the system.
+    /// A PEM file with authorities to trust in addition to the system's.
     pub authority: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     /// The first 4 KiB.
     pub body: Vec<u8>,
@@ -54,7 +54,7 @@ pub struct Answer {
 pub struct Outbound {
     http: reqwest::Client,
     guard: Guard,
-    trusts_somebody: bool,
+    has_authorities: bool,
 }
 
 impl Outbound {
@@ -74,11 +74,11 @@ impl Outbound {
     }
 
     fn trusting(authorities: RootCertStore, guard: Guard) -> Result<Self, String> {
-        let trusts_somebody = !authorities.is_empty();
-        Self::encrypted(tls::client(authorities)?, trusts_somebody, guard)
+        let has_authorities = !authorities.is_empty();
+        Self::encrypted(tls::client(authorities)?, has_authorities, guard)
     }
 
-    fn encrypted(tls: ClientConfig, trusts_somebody: bool, guard: Guard) -> Result<Self, String> {
+    fn encrypted(tls: ClientConfig, has_authorities: bool, guard: Guard) -> Result<Self, String> {
         let http = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
             .dns_resolver(guard.clone())
@@ -91,16 +91,16 @@ impl Outbound {
             .pool_idle_timeout(IDLE_TIMEOUT)
             .user_agent(concat!("legwork/", env!("CARGO_PKG_VERSION")))
             .build()
-            .map_err(|e| format!("the client for endpoints cannot be made: {e}"))?;
+            .map_err(|e| format!("the HTTP client for endpoints could not be created: {e}"))?;
         Ok(Self {
             http,
             guard,
-            trusts_somebody,
+            has_authorities,
         })
     }
 
-    /// Whether an endpoint may be configured. A name that cannot be resolved may: it can come later,
-    /// and every call looks again. A fault is told in the words of a fault of a field.
+    /// Whether an endpoint may be configured. A name that does not resolve is allowed: it may be
+    /// added later, and every call checks again. Errors read like field errors.
     pub async fn check(&self, url: &EndpointUrl) -> Result<(), String> {
         let judged = match url.address() {
             Some(_) => self.guard.judge_address(url),
@@ -114,17 +114,18 @@ impl Outbound {
         }
     }
 
-    /// One POST. The time is for all of it, from the name to the end of the answer.
+    /// Sends one POST. The timeout covers all of it, from the name lookup to the end of the
+    /// response.
     pub async fn post(
         &self,
         url: &EndpointUrl,
         headers: HeaderMap,
         body: Bytes,
         timeout: Duration,
-    ) -> Result<Answer, OutboundError> {
+    ) -> Result<Response, OutboundError> {
         self.guard.judge_address(url)?;
-        if !self.trusts_somebody {
-            let reason = "this service knows no certificate authorities (ca-certificates)";
+        if !self.has_authorities {
+            let reason = "this service has no certificate authorities (install ca-certificates)";
             return Err(OutboundError::Unreachable(reason.to_owned()));
         }
         let request = self
@@ -132,26 +133,26 @@ impl Outbound {
             .post(url.url().clone())
             .headers(headers)
             .body(body);
-        tokio::time::timeout(timeout, answer(request))
+        tokio::time::timeout(timeout, response(request))
             .await
             .unwrap_or(Err(OutboundError::TimedOut))
     }
 }
 
-/// An answer that is read to its end leaves the connection to the next call. The rest of one that is
-/// longer than what we keep is never read, and the connection is closed.
-async fn answer(request: reqwest::RequestBuilder) -> Result<Answer, OutboundError> {
+/// A response that is read to its end leaves the connection open for the next call. If it is longer
+/// than the limit, the rest is not read and the connection is closed.
+async fn response(request: reqwest::RequestBuilder) -> Result<Response, OutboundError> {
     let mut response = request.send().await?;
     let status = response.status().as_u16();
     let mut body = Vec::new();
-    while body.len() < MAX_ANSWER_BYTES {
+    while body.len() < MAX_RESPONSE_BYTES {
         let Some(piece) = response.chunk().await? else {
             break;
         };
-        let room = MAX_ANSWER_BYTES - body.len();
+        let room = MAX_RESPONSE_BYTES - body.len();
         body.extend_from_slice(&piece[..piece.len().min(room)]);
     }
-    Ok(Answer { status, body })
+    Ok(Response { status, body })
 }
 
 #[cfg(test)]
@@ -167,6 +168,6 @@ mod tests {
         let (headers, body) = (HeaderMap::new(), Bytes::new());
         let fault = outbound.post(&url, headers, body, Duration::ZERO).await;
         let told = fault.unwrap_err().to_string();
-        assert!(told.contains("knows no certificate authorities"), "{told}");
+        assert!(told.contains("has no certificate authorities"), "{told}");
     }
 }

@@ -1,4 +1,4 @@
-//! From the name of a host to its addresses.
+//! Resolves host names.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,29 +12,30 @@ use hickory_resolver::proto::rr::Name;
 
 #[async_trait]
 pub trait Resolver: Send + Sync {
-    /// All addresses of a name. The error is a reason that a developer may read.
+    /// All addresses of a name. The error is a reason that developers may see.
     async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, String>;
 }
 
-/// Two tries have to fit into the time that the guard gives a lookup as a whole. Otherwise a name server
-/// that is silent about IPv6 would also cost us the IPv4 addresses.
+/// Two tries must fit into the guard's lookup timeout. Otherwise a name server that ignores IPv6
+/// queries would also cost us the IPv4 addresses.
 const TRY_TIMEOUT: Duration = Duration::from_secs(2);
 const TRIES_AFTER_THE_FIRST: usize = 1;
-/// Questions under way on one connection. Strangers own the names: the library's 32 would be filled
-/// with slow ones.
+/// Concurrent queries on one connection. Users choose the names, so the library's default of 32
+/// could fill up with slow ones.
 const MAX_QUESTIONS: usize = 1_000;
-/// Somebody who has just made the missing record does not want to wait for it.
+/// How long a missing name is cached: a developer who has just added the record should not have to
+/// wait.
 const MAX_ABSENCE: Duration = Duration::from_secs(30);
 
-/// Asks the name servers of the system, after its hosts file. Without threads: a thousand slow
-/// names hold up nobody else's.
+/// Reads the hosts file, then asks the system's name servers. Uses no threads, so slow names do not
+/// hold up others.
 pub struct SystemResolver(TokioResolver);
 
 impl SystemResolver {
     pub fn new() -> Result<Self, String> {
         let read = hickory_resolver::system_conf::read_system_conf();
         let (servers, options) = read.unwrap_or_else(|error| {
-            tracing::warn!(%error, "no name servers: only names of the hosts file are found");
+            tracing::warn!(%error, "no name servers configured; only names in the hosts file can be resolved");
             Default::default()
         });
         Self::asking(servers, options)
@@ -49,15 +50,16 @@ impl SystemResolver {
             .with_options(options)
             .build()
             .map(Self)
-            .map_err(|e| format!("names cannot be resolved: {e}"))
+            .map_err(|e| format!("the name resolver could not be created: {e}"))
     }
 }
 
 #[async_trait]
 impl Resolver for SystemResolver {
     async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, String> {
-        let mut name = Name::from_ascii(host).map_err(|_| "it is no name of a host".to_owned())?;
-        // Never within the domains that the system searches: a stranger's `wiki` is not our wiki.
+        let mut name =
+            Name::from_ascii(host).map_err(|_| "it is not a valid host name".to_owned())?;
+        // Never in the system's search domains: a user's `wiki` is not our wiki.
         name.set_fqdn(true);
         match self.0.lookup_ip(name).await {
             Ok(found) => Ok(found.iter().collect()),
@@ -66,16 +68,16 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// The library's own words would name the name servers.
+/// The library's messages would name the name servers.
 fn reason(error: &NetError) -> &'static str {
     if error.is_nx_domain() {
-        return "there is no such name";
+        return "the name does not exist";
     }
     if error.is_no_records_found() {
         return "it has no address";
     }
-    tracing::debug!(%error, "a name could not be resolved");
-    "the name servers gave no answer"
+    tracing::debug!(%error, "name lookup failed");
+    "the name servers did not answer"
 }
 
 #[cfg(test)]
@@ -91,8 +93,9 @@ mod tests {
     use super::*;
     use crate::outbound::guard::LOOKUP_TIMEOUT;
 
-    /// A name server that knows `known.example` and the IPv4 address of `half.example`. It keeps silent
-    /// about the rest of that one and about `silent.example`. Others do not exist.
+    /// A name server that knows `known.example` and the IPv4 address of `half.example`. It does not
+    /// answer other queries for that name, or any for `silent.example`. All other names do not
+    /// exist.
     async fn name_server() -> (SystemResolver, Arc<Mutex<Vec<String>>>) {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         let mut connection = ConnectionConfig::udp();
@@ -159,7 +162,7 @@ mod tests {
     async fn a_name_is_not_looked_for_in_the_domains_of_the_system() {
         let (resolver, asked) = name_server().await;
         let missing = resolver.resolve("wiki").await;
-        assert_eq!(missing, Err("there is no such name".to_owned()));
+        assert_eq!(missing, Err("the name does not exist".to_owned()));
         let asked = asked.lock().unwrap();
         assert!(!asked.is_empty());
         assert!(asked.iter().all(|name| name == "wiki."), "{asked:?}");
@@ -175,7 +178,7 @@ mod tests {
         let in_time = tokio::time::timeout(LOOKUP_TIMEOUT, both).await;
         let (half, silent) = in_time.expect("an answer in time");
         assert_eq!(half, Ok(vec![Ipv4Addr::new(8, 8, 8, 8).into()]));
-        assert_eq!(silent, Err("the name servers gave no answer".to_owned()));
+        assert_eq!(silent, Err("the name servers did not answer".to_owned()));
     }
 
     #[tokio::test]
@@ -193,6 +196,6 @@ mod tests {
     async fn without_name_servers_nothing_is_found_and_nothing_breaks() {
         let resolver = SystemResolver::asking(ResolverConfig::default(), ResolverOpts::default());
         let nothing = resolver.unwrap().resolve("known.example").await;
-        assert_eq!(nothing, Err("the name servers gave no answer".to_owned()));
+        assert_eq!(nothing, Err("the name servers did not answer".to_owned()));
     }
 }

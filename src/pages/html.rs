@@ -1,4 +1,4 @@
-//! Templates on their way out, with headers that keep others from framing or reading a page.
+//! Renders templates, with headers that prevent framing and caching of a page.
 
 use askama::Template;
 use axum::http::{StatusCode, header};
@@ -32,23 +32,22 @@ pub fn message(status: StatusCode, heading: &str, text: &str) -> Response {
 }
 
 pub fn not_found() -> Response {
-    let text = "The link is wrong, or belongs to another server.";
-    message(StatusCode::NOT_FOUND, "There is nothing here", text)
+    let text = "The link is wrong or belongs to another server.";
+    message(StatusCode::NOT_FOUND, "Page not found", text)
 }
 
-/// The sandbox's pages, asked of a server that works with a real processor.
+/// For the sandbox's pages on a server with a real processor.
 pub fn no_sandbox() -> Response {
-    let text =
-        "This server takes payments through a real payment processor, not through this page.";
-    message(StatusCode::NOT_FOUND, "There is nothing here", text)
+    let text = "This server uses a real payment processor. You cannot pay on this page.";
+    message(StatusCode::NOT_FOUND, "Page not found", text)
 }
 
 pub fn unavailable(error: &ProcessorError) -> Response {
-    tracing::warn!(%error, "a page cannot be served");
-    let text = "Nothing has happened. Please try again in a moment.";
+    tracing::warn!(%error, "page unavailable");
+    let text = "Nothing was changed. Please try again in a moment.";
     message(
         StatusCode::SERVICE_UNAVAILABLE,
-        "Not possible right now",
+        "Temporarily unavailable",
         text,
     )
 }

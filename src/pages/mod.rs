@@ -13,7 +13,7 @@ use crate::ambient::Clock;
 use crate::payments::Payments;
 use crate::store::Store;
 
-/// What pages may use.
+/// What pages need.
 #[derive(Clone)]
 pub struct Pages {
     pub store: Store,
@@ -21,7 +21,7 @@ pub struct Pages {
     pub payments: Payments,
 }
 
-/// Every page, on one page.
+/// All routes of the pages.
 pub fn router<S: Clone + Send + Sync + 'static>(pages: Pages) -> Router<S> {
     Router::new()
         .route("/pay/{client_secret}", get(pay::show).post(pay::pay))

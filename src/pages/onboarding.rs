@@ -1,5 +1,5 @@
-//! /onboarding/{link_secret}: where a worker completes a payout account of the embedded processor;
-//! and the pages to which a real one sends the worker back.
+//! /onboarding/{link_secret}: workers complete a payout account of the sandbox processor here. Also
+//! the pages to which a real processor sends workers back.
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -36,8 +36,8 @@ pub async fn complete(State(pages): State<Pages>, Path(secret): Path<String>) ->
         Err(error) => return unavailable(&error),
     };
     match sandbox.complete_payout_account(&account).await {
-        Ok(notice) => {
-            receive(&pages, notice).await;
+        Ok(event) => {
+            receive(&pages, event).await;
             complete_already()
         }
         Err(error) => unavailable(&error),
@@ -50,8 +50,8 @@ pub async fn done() -> Response {
 }
 
 pub async fn expired() -> Response {
-    let text = "The link can be used once, and for a short while. Please ask for a new one.";
-    message(StatusCode::OK, "This link is used up", text)
+    let text = "A link works once and for a short time. Please request a new one.";
+    message(StatusCode::OK, "This link has expired", text)
 }
 
 fn complete_already() -> Response {

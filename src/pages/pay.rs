@@ -1,4 +1,4 @@
-//! /pay/{client_secret}: where somebody pays the embedded processor.
+//! /pay/{client_secret}: the payment page of the sandbox processor.
 
 use std::time::Duration;
 
@@ -54,12 +54,12 @@ pub async fn pay(State(pages): State<Pages>, Path(secret): Path<String>, body: B
         Err(problem) => return form(StatusCode::BAD_REQUEST, &payment, Some(problem)),
     };
     match sandbox.pay(&payment, card).await {
-        Ok(Paid::Yes { notice }) => {
-            receive(&pages, notice).await;
+        Ok(Paid::Yes { event }) => {
+            receive(&pages, event).await;
             paid(&payment)
         }
-        Ok(Paid::Declined { notice, failure }) => {
-            receive(&pages, notice).await;
+        Ok(Paid::Declined { event, failure }) => {
+            receive(&pages, event).await;
             form(
                 StatusCode::PAYMENT_REQUIRED,
                 &payment,
@@ -72,28 +72,29 @@ pub async fn pay(State(pages): State<Pages>, Path(secret): Path<String>, body: B
     }
 }
 
-/// Handles the notice right away, so that who pays sees the task move. Should this fail, the job
-/// that was left with the notice does it.
-pub(super) async fn receive(pages: &Pages, notice: String) {
+/// Handles the event right away, so that the payer sees the task move. If this fails, the job that
+/// was queued with the event handles it.
+pub(super) async fn receive(pages: &Pages, event: String) {
     let clock = pages.clock.clone();
     let received = pages
         .store
-        .write(move |tx| usecases::receive_sandbox_event(tx, &notice, clock.now()));
+        .write(move |tx| usecases::receive_sandbox_event(tx, &event, clock.now()));
     if let Err(error) = received.await {
-        tracing::warn!(%error, "a notice of the sandbox is left to its job");
+        tracing::warn!(%error, "sandbox event left to its job");
     }
 }
 
-/// The card that the form names. The number goes no further than this.
+/// The card named in the form. The card number is not stored.
 async fn card(body: Body) -> Result<Card, &'static str> {
     let reading = axum::body::to_bytes(body, MAX_FORM_BYTES);
     let Ok(Ok(bytes)) = tokio::time::timeout(FORM_TIMEOUT, reading).await else {
-        return Err("The form did not arrive.");
+        return Err("The form could not be read. Please try again.");
     };
     let mut fields = form_urlencoded::parse(&bytes);
     let number = fields.find(|(name, _)| name == "card");
     let (_, number) = number.ok_or("Please enter a card number.")?;
-    Card::by_number(&number).ok_or("This is no card of the sandbox. Please use one of those below.")
+    Card::by_number(&number)
+        .ok_or("This is not a sandbox card. Please use one of the numbers below.")
 }
 
 fn form(status: StatusCode, payment: &SandboxPayment, problem: Option<&str>) -> Response {
@@ -103,15 +104,15 @@ fn form(status: StatusCode, payment: &SandboxPayment, problem: Option<&str>) -> 
 
 fn paid(payment: &SandboxPayment) -> Response {
     let text = format!(
-        "{} has been paid. You can close this page.",
+        "You paid {}. You can close this page.",
         dollars(payment.amount_cents)
     );
     message(StatusCode::OK, "Thank you", &text)
 }
 
 fn cancelled(status: StatusCode) -> Response {
-    let text = "The task has been cancelled, there is nothing to pay.";
-    message(status, "This payment is cancelled", text)
+    let text = "The task was cancelled. There is nothing to pay.";
+    message(status, "Payment cancelled", text)
 }
 
 fn dollars(cents: i64) -> String {

@@ -1,7 +1,8 @@
-//! The payment processor: what we ask of it, and the two that answer.
+//! The payment processor: one trait and two implementations.
 //!
-//! Whoever calls outside cannot know, when no answer comes, whether it happened. So every request
-//! carries a key made from the task and the step, and may be sent again: it happens once.
+//! If a call gets no response, the caller cannot know whether it took effect. So every request
+//! carries an idempotency key made from the task and the step, and can be sent again: it takes
+//! effect once.
 
 pub mod sandbox;
 pub mod stripe;
@@ -18,56 +19,57 @@ use crate::domain::{
 pub use sandbox::Sandbox;
 pub use stripe::{Stripe, StripeSettings};
 
-/// Why the processor did not do what it was asked.
+/// Why a call to the processor failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProcessorError {
-    /// It cannot be reached, is overloaded, or its answer was lost. It may have happened.
+    /// It cannot be reached, is overloaded, or its response was lost. The call may have taken
+    /// effect.
     #[error("the payment processor is unavailable: {0}")]
     Unavailable(String),
-    /// It said no, and will say so again.
+    /// Refused permanently.
     #[error("the payment processor refused: {message} ({code})")]
     Refused { code: String, message: String },
 }
 
-/// A payment to be made for a task.
+/// A payment to create for a task.
 #[derive(Clone, Debug)]
 pub struct NewPayment {
     pub task: TaskId,
     pub account: AccountId,
     pub amount_cents: i64,
-    /// Who will be charged without being present, if somebody will.
+    /// The customer who will be charged off-session, if any.
     pub customer: Option<String>,
 }
 
-/// What became of charging a payment method.
+/// The result of charging a payment method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Charge {
     Succeeded,
     Declined(PaymentFailure),
-    /// Not known yet: a notice will tell.
+    /// Not known yet. An event will follow.
     Processing,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancellation {
     Cancelled,
-    /// Too late: the money is there.
+    /// Too late: it has been paid.
     AlreadyPaid,
 }
 
-/// Money out of a payment: back to the developer, or on to a worker.
+/// Money out of a payment: a refund to the developer or a transfer to a worker.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
     pub task: TaskId,
-    /// The processor's name for the payment that the money came from.
+    /// The processor's id of the payment that the money came from.
     pub payment: String,
     pub cents: i64,
-    /// Whether this has been asked before. Processors forget keys after a day or so: asked again,
-    /// they must first be asked whether it has happened.
-    pub again: bool,
+    /// Whether this is a retry. Processors forget idempotency keys after about a day, so a retry
+    /// first checks whether the first request took effect.
+    pub is_retry: bool,
 }
 
-/// What a processor tells of its own accord.
+/// An event that a processor reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessorEvent {
     pub id: String,
@@ -86,29 +88,29 @@ pub enum ProcessorEventKind {
     PaymentCancelled {
         payment: String,
     },
-    /// A payout account can be paid to, or cannot any more.
+    /// A payout account became ready, or is no longer ready.
     PayoutAccountChanged {
         payout_account: String,
         ready: bool,
     },
-    /// Nothing that concerns us.
+    /// Not relevant for us.
     Other,
 }
 
-/// Why a notice was not taken.
+/// Why an event was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProcessorEventError {
-    #[error("this processor sends no notices")]
+    #[error("this processor sends no events")]
     NoneExpected,
     #[error("the signature is missing or wrong")]
     BadSignature,
-    #[error("the notice was not signed just now")]
+    #[error("the signature is too old")]
     TooOld,
-    #[error("the notice is not what it should be")]
+    #[error("the event cannot be read")]
     Malformed,
 }
 
-/// Money that moved, as the processor remembers it.
+/// A movement of money in the processor's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Movement {
     pub task: TaskId,
@@ -116,18 +118,18 @@ pub struct Movement {
     pub step: Step,
     pub cents: i64,
     pub at: Timestamp,
-    /// The processor knows that its notice of this has not been taken yet.
-    pub untold: bool,
+    /// The event about this has not been received yet, as far as the processor knows.
+    pub event_pending: bool,
 }
 
 #[async_trait]
 pub trait Processor: Send + Sync {
     fn name(&self) -> ProcessorName;
 
-    /// Makes a payment that somebody can pay with its secret. The same task gets the same one.
+    /// Creates a payment that can be paid with its secret. The same task gets the same payment.
     async fn create_payment(&self, new: &NewPayment) -> Result<PaymentIntent, ProcessorError>;
 
-    /// Pays a payment with a stored method, nobody being present.
+    /// Pays a payment off-session with a stored payment method.
     async fn charge(
         &self,
         task: TaskId,
@@ -149,21 +151,21 @@ pub trait Processor: Send + Sync {
         payout_account: &str,
     ) -> Result<(), ProcessorError>;
 
-    /// Makes a payment method chargeable while its holder is away.
-    async fn keep_method(
+    /// Saves a payment method for off-session charges.
+    async fn attach_method(
         &self,
         account: AccountId,
         method: &str,
         customer: Option<&str>,
     ) -> Result<ChargedMethod, ProcessorError>;
 
-    /// Opens an account that a worker can be paid to. The same worker gets the same one.
+    /// Opens an account that a worker can be paid into. The same worker gets the same account.
     async fn open_payout_account(&self, worker: WorkerId) -> Result<String, ProcessorError>;
 
-    /// Where a worker completes a payout account.
+    /// The URL where a worker completes a payout account.
     async fn onboarding_url(&self, payout_account: &str) -> Result<String, ProcessorError>;
 
-    /// Reads a notice that came over HTTP.
+    /// Reads an event that arrived over HTTP.
     fn read_event(
         &self,
         signature: Option<&str>,
@@ -171,10 +173,10 @@ pub trait Processor: Send + Sync {
         now: Timestamp,
     ) -> Result<ProcessorEvent, ProcessorEventError>;
 
-    /// Where a person pays with the client secret, if the processor has a page for it.
+    /// The URL where a person pays with the client secret, if the processor has a page for it.
     fn payment_url(&self, client_secret: &str) -> Option<String>;
 
-    /// Everything that moved for our tasks.
+    /// All movements of money for our tasks.
     async fn movements(&self) -> Result<Vec<Movement>, ProcessorError>;
 }
 
@@ -182,7 +184,7 @@ pub trait Processor: Send + Sync {
 #[derive(Clone)]
 pub struct Payments {
     pub processor: Arc<dyn Processor>,
-    /// The same once more, when it is the embedded one, which has pages to serve.
+    /// The same processor, if it is the sandbox, which also serves pages.
     pub sandbox: Option<Sandbox>,
 }
 
@@ -202,7 +204,7 @@ impl Payments {
     }
 }
 
-/// The key under which a step of a task is asked for.
+/// The idempotency key of a step of a task.
 fn key(task: TaskId, step: &str) -> String {
     format!("{task}-{step}")
 }

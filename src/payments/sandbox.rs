@@ -1,8 +1,8 @@
-//! The embedded processor: behaves like a real one, moves no money, needs nothing.
+//! The sandbox processor: behaves like a real one, but moves no money and needs no setup.
 //!
-//! Its records live in our database, in tables of their own. It keeps to itself as a real one
-//! would: what it does and what we record of it are separate transactions, and a process may die
-//! between the two. Card numbers are looked at and forgotten.
+//! Its records are in our database, in tables of their own. As with a real processor, what it does
+//! and what we record of it are separate transactions, and a process may die between the two. Card
+//! numbers are never stored.
 
 mod cards;
 
@@ -38,25 +38,25 @@ pub struct Sandbox {
     public_url: String,
 }
 
-/// How well the sandbox works, for trying out what happens when it does not.
+/// How the sandbox behaves, for testing failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     Up,
-    /// Does what it is asked, and says so this much later.
+    /// Does what it is asked, but responds late.
     Slow(Duration),
-    /// Does nothing.
+    /// Refuses every request.
     Down,
 }
 
-/// What became of an attempt to pay on the sandbox's page.
+/// The result of a payment on the sandbox's page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Paid {
     Yes {
-        notice: String,
+        event: String,
     },
     Already,
     Declined {
-        notice: String,
+        event: String,
         failure: PaymentFailure,
     },
     Cancelled,
@@ -84,7 +84,8 @@ impl Sandbox {
             .await
     }
 
-    /// Runs one request to the processor: all or nothing, unless it is down; late when it is slow.
+    /// Runs one request to the processor in a transaction. Fails if the sandbox is down, and waits
+    /// if it is slow.
     async fn operate<T, F>(&self, mut operation: F) -> Result<T, ProcessorError>
     where
         T: Send + 'static,
@@ -96,7 +97,7 @@ impl Sandbox {
             .write(move |tx| {
                 let switches = tx.sandbox_switches()?;
                 if switches.iter().any(|(name, _)| name == DOWN) {
-                    let reason = "the sandbox is switched to down";
+                    let reason = "the sandbox is set to down";
                     return Err(ProcessorError::Unavailable(reason.to_owned()));
                 }
                 let slow = switches.iter().find(|(name, _)| name == SLOW);
@@ -110,7 +111,7 @@ impl Sandbox {
         Ok(done)
     }
 
-    /// The payment that this secret can pay.
+    /// The payment with this client secret.
     pub async fn payment(
         &self,
         client_secret: &str,
@@ -120,11 +121,12 @@ impl Sandbox {
         };
         let id = id.to_owned();
         let payment = self.operate(move |tx, _| Ok(tx.sandbox_payment(&id)?));
-        let opens = |payment: &SandboxPayment| same(&payment.client_secret, client_secret);
+        let opens =
+            |payment: &SandboxPayment| constant_time_eq(&payment.client_secret, client_secret);
         Ok(payment.await?.filter(opens))
     }
 
-    /// Somebody pays on the page.
+    /// A person pays on the page.
     pub async fn pay(&self, payment: &SandboxPayment, card: Card) -> Result<Paid, ProcessorError> {
         let id = payment.id.clone();
         self.operate(move |tx, now| {
@@ -137,19 +139,19 @@ impl Sandbox {
             match outcome {
                 Ok(()) => {
                     tx.set_sandbox_payment_status(&payment, PaymentStatus::Succeeded, now)?;
-                    let notice = announce(tx, PAYMENT_SUCCEEDED, &id, None, now)?;
-                    Ok(Paid::Yes { notice })
+                    let event = add_event(tx, PAYMENT_SUCCEEDED, &id, None, now)?;
+                    Ok(Paid::Yes { event })
                 }
                 Err(failure) => {
-                    let notice = announce(tx, PAYMENT_FAILED, &id, Some(&failure), now)?;
-                    Ok(Paid::Declined { notice, failure })
+                    let event = add_event(tx, PAYMENT_FAILED, &id, Some(&failure), now)?;
+                    Ok(Paid::Declined { event, failure })
                 }
             }
         })
         .await
     }
 
-    /// The payout account that this secret completes.
+    /// The payout account with this link secret.
     pub async fn payout_account(
         &self,
         link_secret: &str,
@@ -159,11 +161,12 @@ impl Sandbox {
         };
         let id = id.to_owned();
         let account = self.operate(move |tx, _| Ok(tx.sandbox_payout_account(&id)?));
-        let opens = |account: &SandboxPayoutAccount| same(&account.link_secret, link_secret);
+        let opens =
+            |account: &SandboxPayoutAccount| constant_time_eq(&account.link_secret, link_secret);
         Ok(account.await?.filter(opens))
     }
 
-    /// A worker completes a payout account; tells the notice that says so.
+    /// A worker completes a payout account. Returns the event about it.
     pub async fn complete_payout_account(
         &self,
         account: &SandboxPayoutAccount,
@@ -171,7 +174,7 @@ impl Sandbox {
         let id = account.id.clone();
         self.operate(move |tx, now| {
             tx.set_sandbox_payout_account_ready(&id)?;
-            announce(tx, PAYOUT_ACCOUNT_READY, &id, None, now)
+            add_event(tx, PAYOUT_ACCOUNT_READY, &id, None, now)
         })
         .await
     }
@@ -181,42 +184,42 @@ const PAYMENT_SUCCEEDED: &str = "payment_succeeded";
 const PAYMENT_FAILED: &str = "payment_failed";
 const PAYOUT_ACCOUNT_READY: &str = "payout_account_ready";
 
-/// Leaves a notice, and the job that delivers it, in the transaction of what it tells.
-fn announce(
+/// Writes an event, and the job that delivers it, in the transaction of what it reports.
+fn add_event(
     tx: &mut Tx<'_>,
     kind: &str,
     subject: &str,
     failure: Option<&PaymentFailure>,
     now: Timestamp,
 ) -> Result<String, ProcessorError> {
-    let notice = SandboxEvent {
+    let event = SandboxEvent {
         id: format!("evt_{}", hex(&ambient::random::<16>())),
         kind: kind.to_owned(),
         subject: subject.to_owned(),
         failure: failure.cloned(),
     };
-    tx.add_sandbox_event(&notice, now)?;
-    tx.add_job(&JobName::new(JobKind::SandboxEvent, &notice.id), now)?;
-    Ok(notice.id)
+    tx.add_sandbox_event(&event, now)?;
+    tx.add_job(&JobName::new(JobKind::SandboxEvent, &event.id), now)?;
+    Ok(event.id)
 }
 
-/// What a notice of the sandbox says.
-pub fn news(notice: &SandboxEvent) -> ProcessorEvent {
-    let payment = notice.subject.clone();
-    let kind = match notice.kind.as_str() {
+/// Converts a sandbox event.
+pub fn to_processor_event(event: &SandboxEvent) -> ProcessorEvent {
+    let payment = event.subject.clone();
+    let kind = match event.kind.as_str() {
         PAYMENT_SUCCEEDED => ProcessorEventKind::PaymentSucceeded { payment },
         PAYMENT_FAILED => ProcessorEventKind::PaymentFailed {
             payment,
-            failure: notice.failure.clone().unwrap_or_else(unexplained),
+            failure: event.failure.clone().unwrap_or_else(unexplained),
         },
         PAYOUT_ACCOUNT_READY => ProcessorEventKind::PayoutAccountChanged {
-            payout_account: notice.subject.clone(),
+            payout_account: event.subject.clone(),
             ready: true,
         },
         _ => ProcessorEventKind::Other,
     };
     ProcessorEvent {
-        id: notice.id.clone(),
+        id: event.id.clone(),
         kind,
     }
 }
@@ -228,8 +231,8 @@ fn unexplained() -> PaymentFailure {
     }
 }
 
-/// Compares secrets in a time that does not tell how much of them is right.
-fn same(left: &str, right: &str) -> bool {
+/// Compares secrets in constant time.
+fn constant_time_eq(left: &str, right: &str) -> bool {
     left.as_bytes().ct_eq(right.as_bytes()).into()
 }
 
@@ -249,7 +252,7 @@ fn payment_to_change(tx: &mut Tx<'_>, id: &str) -> Result<SandboxPayment, Proces
         .ok_or_else(|| refused("resource_missing", "No such payment."))
 }
 
-/// The sandbox is as available as the database that it lives in.
+/// The sandbox is as available as its database.
 impl From<StoreError> for ProcessorError {
     fn from(error: StoreError) -> Self {
         Self::Unavailable(error.to_string())
@@ -265,7 +268,10 @@ impl Sandbox {
                 return if done.amount_cents == movement.amount_cents {
                     Ok(())
                 } else {
-                    Err(refused("idempotency_error", "The amount was another one."))
+                    Err(refused(
+                        "idempotency_error",
+                        "The amount differs from the first request.",
+                    ))
                 };
             }
             if payment.status != PaymentStatus::Succeeded {
@@ -274,7 +280,7 @@ impl Sandbox {
             if !tx.take_from_sandbox_payment(&movement)? {
                 return Err(refused(
                     "amount_too_large",
-                    "More than the payment has left.",
+                    "The amount exceeds what is left of the payment.",
                 ));
             }
             let created_at = now;
@@ -389,7 +395,7 @@ impl Processor for Sandbox {
             .await?
             .is_some_and(|account| account.ready);
         if !ready {
-            let message = "The payout account cannot be paid to.";
+            let message = "The payout account cannot receive payouts.";
             return Err(refused("payout_account_not_ready", message));
         }
         let mut movement = self.movement(Step::Transfer, transfer);
@@ -397,7 +403,7 @@ impl Processor for Sandbox {
         self.take(movement).await
     }
 
-    async fn keep_method(
+    async fn attach_method(
         &self,
         _: AccountId,
         method: &str,
@@ -472,7 +478,7 @@ impl Processor for Sandbox {
             step: stored.step,
             cents: stored.amount_cents,
             at: stored.created_at,
-            untold: stored.untold > 0,
+            event_pending: stored.untold > 0,
         };
         Ok(stored.await?.into_iter().map(movement).collect())
     }
@@ -481,7 +487,7 @@ impl Processor for Sandbox {
 fn method_card(method: &str) -> Result<Card, ProcessorError> {
     Card::by_method(method).ok_or_else(|| {
         let known = Card::METHODS.map(|(name, _)| name).join(", ");
-        let message = format!("The sandbox knows these payment methods: {known}.");
+        let message = format!("The sandbox supports these payment methods: {known}.");
         refused("resource_missing", &message)
     })
 }

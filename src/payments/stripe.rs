@@ -1,13 +1,14 @@
-//! Stripe: payments in by PaymentIntents, money out by refunds and by transfers to Connect accounts.
+//! Stripe: incoming payments by PaymentIntents, outgoing money by refunds and by transfers to
+//! Connect accounts.
 //!
-//! Stripe remembers an Idempotency-Key for a day or so. Within it, a request sent again happens
-//! once; beyond it, whatever moves money out is looked for before it is asked for again. A payment
-//! in needs no such care: an intent is paid at most once, however often it is confirmed.
+//! Stripe remembers an Idempotency-Key for about a day. Within that time, a repeated request takes
+//! effect once. After that, outgoing money is looked up before it is requested again. Incoming
+//! payments do not need this: an intent is paid at most once, however often it is confirmed.
 
-mod answers;
 mod client;
 mod error;
 mod event;
+mod responses;
 
 use async_trait::async_trait;
 
@@ -21,21 +22,21 @@ use crate::domain::{
     AccountId, ChargedMethod, PaymentFailure, PaymentIntent, ProcessorName, Secret, Step, TaskId,
     Timestamp, WorkerId,
 };
-use crate::payments::stripe::answers::{
+use crate::payments::stripe::client::{Client, ClientError};
+use crate::payments::stripe::responses::{
     Account, AccountLink, Customer, Intent, Method, Refund, Transfer, metadata_task,
 };
-use crate::payments::stripe::client::{Client, ClientError};
 
 const CURRENCY: &str = "usd";
 
 #[derive(Clone, Debug)]
 pub struct StripeSettings {
     pub key: Secret,
-    /// Signs the notices. Stripe has one secret for each endpoint, and tells of payments and of
-    /// Connect accounts by two endpoints: several secrets are parted by commas.
+    /// The signing secrets of Stripe's events, comma-separated. Stripe has one secret for each
+    /// endpoint, and payments and Connect accounts use two endpoints.
     pub webhook_secret: Secret,
     pub base_url: String,
-    /// Where people come back to: our public URL.
+    /// Our public URL, to which people return.
     pub return_url: String,
 }
 
@@ -52,7 +53,7 @@ impl std::fmt::Debug for Stripe {
 }
 
 impl Stripe {
-    /// The error says what is wrong with the settings, and repeats no secret.
+    /// The error names the problem in the settings, and repeats no secret.
     pub fn new(settings: StripeSettings) -> Result<Self, String> {
         let secrets = settings.webhook_secret.expose().split(',').map(str::trim);
         let webhook_secrets: Vec<Secret> = secrets
@@ -60,7 +61,7 @@ impl Stripe {
             .map(Secret::presented)
             .collect();
         if webhook_secrets.is_empty() {
-            // An empty secret would sign for everybody.
+            // Anyone could sign with an empty secret.
             return Err("the webhook secret is missing".to_owned());
         }
         Ok(Self {
@@ -99,7 +100,7 @@ impl Stripe {
     }
 
     async fn payments(&self) -> Result<Vec<Movement>, ClientError> {
-        // The charge knows when the money came; the intent only, when it was asked for.
+        // Only the charge knows when the money arrived. The intent knows when it was created.
         let with_charge = [("expand[]", "data.latest_charge")];
         let intents: Vec<Intent> = self.client.all(&["payment_intents"], &with_charge).await?;
         let paid = intents.iter().filter(|intent| intent.status == "succeeded");
@@ -128,9 +129,10 @@ impl Stripe {
     }
 }
 
-/// A movement of ours. The account at Stripe may serve others as well: theirs name no task.
+/// A movement of ours. The Stripe account may serve other systems too, whose movements name no
+/// task.
 fn movement(
-    metadata: &answers::Metadata,
+    metadata: &responses::Metadata,
     step: Step,
     cents: i64,
     created: i64,
@@ -140,11 +142,11 @@ fn movement(
         step,
         cents,
         at: Timestamp::from_millis(created.saturating_mul(1_000)),
-        untold: false,
+        event_pending: false,
     })
 }
 
-/// What a confirmed intent says of the charge.
+/// The outcome of a confirmed intent.
 fn outcome(intent: &Intent) -> Result<Charge, ProcessorError> {
     match intent.status.as_str() {
         "succeeded" => Ok(Charge::Succeeded),
@@ -166,7 +168,7 @@ fn outcome(intent: &Intent) -> Result<Charge, ProcessorError> {
 fn authentication_required() -> PaymentFailure {
     PaymentFailure {
         code: "authentication_required".to_owned(),
-        message: "The payment method asks for its holder, who is not there.".to_owned(),
+        message: "The payment method requires authentication by its holder.".to_owned(),
     }
 }
 
@@ -177,7 +179,7 @@ fn refused(code: &str, message: &str) -> ProcessorError {
     }
 }
 
-/// For a request that is not the same when it is sent again.
+/// For a request whose repetition is a new request.
 fn fresh_key() -> String {
     hex(&ambient::random::<16>())
 }
@@ -205,7 +207,7 @@ impl Processor for Stripe {
         let key = key(new.task, "payment");
         let intent: Intent = self.client.post(&["payment_intents"], &key, &form).await?;
         let client_secret = intent.client_secret.ok_or_else(|| {
-            ProcessorError::Unavailable("its answer has no client secret".to_owned())
+            ProcessorError::Unavailable("its response has no client secret".to_owned())
         })?;
         Ok(PaymentIntent {
             id: intent.id,
@@ -222,26 +224,26 @@ impl Processor for Stripe {
         let form = [
             ("payment_method", method.id.as_str()),
             ("off_session", "true"),
-            // Nobody will return; but the intent is open for methods that send people elsewhere,
-            // and then Stripe insists.
+            // No one will return there, but Stripe requires it, because the intent allows payment
+            // methods that redirect.
             ("return_url", &self.return_url),
         ];
         let (path, key) = (["payment_intents", payment, "confirm"], key(task, "charge"));
-        let no = match self.client.post(&path, &key, &form).await {
+        let error = match self.client.post(&path, &key, &form).await {
             Ok(intent) => return outcome(&intent),
-            Err(ClientError::Refused(no)) => no,
-            Err(fault) => return Err(fault.into()),
+            Err(ClientError::Refused(error)) => error,
+            Err(error) => return Err(error.into()),
         };
-        if no.is_decline() {
-            return Ok(Charge::Declined(no.failure()));
+        if error.is_decline() {
+            return Ok(Charge::Declined(error.failure()));
         }
         match self.intent(payment).await?.status.as_str() {
             "succeeded" => Ok(Charge::Succeeded),
             "processing" => Ok(Charge::Processing),
-            "canceled" => Err(no.into()),
-            // The method is gone or of no use: another one may still pay.
-            _ if no.is_about("payment_method") => Ok(Charge::Declined(no.failure())),
-            _ => Err(no.into()),
+            "canceled" => Err(error.into()),
+            // The method no longer exists or cannot be used. Another one may still pay.
+            _ if error.is_about("payment_method") => Ok(Charge::Declined(error.failure())),
+            _ => Err(error.into()),
         }
     }
 
@@ -251,27 +253,27 @@ impl Processor for Stripe {
         payment: &str,
     ) -> Result<Cancellation, ProcessorError> {
         let (path, key) = (["payment_intents", payment, "cancel"], key(task, "cancel"));
-        let no = match self.client.post::<Intent>(&path, &key, &[]).await {
+        let error = match self.client.post::<Intent>(&path, &key, &[]).await {
             Ok(_) => return Ok(Cancellation::Cancelled),
-            Err(ClientError::Refused(no)) => no,
-            Err(fault) => return Err(fault.into()),
+            Err(ClientError::Refused(error)) => error,
+            Err(error) => return Err(error.into()),
         };
         match self.intent(payment).await?.status.as_str() {
             "canceled" => Ok(Cancellation::Cancelled),
             "succeeded" => Ok(Cancellation::AlreadyPaid),
-            // A charge under way ends one way or the other. Even after it has, Stripe repeats its
-            // first answer for as long as it remembers the key.
-            status if status == "processing" || no.is_about_the_state() => {
+            // A charge in progress will succeed or fail. Even afterwards, Stripe repeats its first
+            // response for as long as it remembers the key.
+            status if status == "processing" || error.is_about_state() => {
                 Err(ProcessorError::Unavailable(format!(
-                    "the payment is {status}, and not to be cancelled yet"
+                    "the payment is {status} and cannot be cancelled yet"
                 )))
             }
-            _ => Err(no.into()),
+            _ => Err(error.into()),
         }
     }
 
     async fn refund(&self, refund: &Outgoing) -> Result<(), ProcessorError> {
-        if refund.again && self.has_refunded(refund).await? {
+        if refund.is_retry && self.has_refunded(refund).await? {
             return Ok(());
         }
         let (task, amount) = (refund.task.to_string(), refund.cents.to_string());
@@ -287,7 +289,7 @@ impl Processor for Stripe {
             let reason = made.failure_reason.as_deref().unwrap_or("unknown");
             return Err(refused(
                 "refund_failed",
-                &format!("The refund did not go through: {reason}."),
+                &format!("The refund failed: {reason}."),
             ));
         }
         Ok(())
@@ -298,7 +300,7 @@ impl Processor for Stripe {
         transfer: &Outgoing,
         payout_account: &str,
     ) -> Result<(), ProcessorError> {
-        if transfer.again && self.has_transferred(transfer).await? {
+        if transfer.is_retry && self.has_transferred(transfer).await? {
             return Ok(());
         }
         let intent = self.intent(&transfer.payment).await?;
@@ -310,7 +312,7 @@ impl Processor for Stripe {
             ("amount", amount.as_str()),
             ("currency", CURRENCY),
             ("destination", payout_account),
-            // It draws on this charge, also before its money has arrived with us.
+            // Draws on this charge, even before its funds are available.
             ("source_transaction", charge),
             ("transfer_group", &task),
             ("metadata[task]", &task),
@@ -320,7 +322,7 @@ impl Processor for Stripe {
         Ok(())
     }
 
-    async fn keep_method(
+    async fn attach_method(
         &self,
         account: AccountId,
         method: &str,
@@ -332,8 +334,8 @@ impl Processor for Stripe {
         };
         let form = [("customer", customer.as_str())];
         let path = ["payment_methods", method, "attach"];
-        // Attached twice is attached once. But a card that was declined may be good an hour later,
-        // and under a fixed key Stripe would only repeat itself.
+        // Attaching twice has the same effect as once. But a declined card may work an hour later,
+        // and with a fixed key Stripe would only repeat its response.
         let kept: Method = self.client.post(&path, &fresh_key(), &form).await?;
         Ok(ChargedMethod {
             id: kept.id,
@@ -362,7 +364,7 @@ impl Processor for Stripe {
             ("return_url", &return_url),
             ("type", "account_onboarding"),
         ];
-        // A link works once: who asks again wants another one.
+        // A link works once, so a repeated request must get a new link.
         let link: AccountLink = self
             .client
             .post(&["account_links"], &fresh_key(), &form)

@@ -1,5 +1,5 @@
-//! The body of a message: one record of aes128gcm (RFC 8188) under a key that is agreed on with the
-//! browser (RFC 8291).
+//! The body of a message: one aes128gcm record (RFC 8188) under a key agreed with the browser (RFC
+//! 8291).
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -10,25 +10,25 @@ use ring::error::Unspecified;
 use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
 use ring::rand::SystemRandom;
 
-/// Push services need not take more than this (RFC 8030, section 7.2).
+/// Push services need not accept more than this (RFC 8030, section 7.2).
 const RECORD_BYTES: usize = 4_096;
 const SALT_BYTES: usize = 16;
-/// An uncompressed point: a byte that says so, x and y.
+/// An uncompressed point: a format byte, x and y.
 const POINT_BYTES: usize = 65;
-/// Salt, size of a record, length of the point, and the point.
+/// Salt, record size, point length and point.
 const HEADER_BYTES: usize = SALT_BYTES + 4 + 1 + POINT_BYTES;
 const TAG_BYTES: usize = 16;
-/// Ends the payload of the last record.
+/// The delimiter of the last record.
 const LAST_RECORD: u8 = 2;
 pub const MAX_PAYLOAD_BYTES: usize = RECORD_BYTES - HEADER_BYTES - 1 - TAG_BYTES;
 
-/// Browsers write base64url without padding, libraries around them anything.
+/// Browsers write base64url without padding. Client libraries use any variant.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::URL_SAFE,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// What a browser tells with its subscription.
+/// The keys of a browser's subscription.
 pub struct BrowserKeys {
     public: [u8; POINT_BYTES],
     auth: [u8; 16],
@@ -36,16 +36,15 @@ pub struct BrowserKeys {
 
 impl BrowserKeys {
     pub fn read(p256dh: &str, auth: &str) -> Result<Self, String> {
-        let public =
-            decoded(p256dh).ok_or("p256dh must be a public key of 65 bytes in base64url")?;
+        let public = decoded(p256dh).ok_or("p256dh must be a 65-byte public key in base64url")?;
         let auth = decoded(auth).ok_or("auth must be 16 bytes in base64url")?;
         Ok(Self { public, auth })
     }
 
-    /// Fails when the browser's public key is not a point on the curve.
+    /// Fails if the browser's public key is not a point on the curve.
     ///
-    /// `ring` makes the key of our side itself and takes randomness from nobody, so this is not a
-    /// parameter. A key lives for one message.
+    /// `ring` generates our ephemeral key itself and accepts no external randomness, so the key is
+    /// not a parameter. Each key is used for one message.
     pub fn encrypt(&self, payload: &[u8], salt: &[u8; SALT_BYTES]) -> Result<Vec<u8>, String> {
         let theirs = UnparsedPublicKey::new(&ECDH_P256, &self.public);
         let encrypted = || {
@@ -58,7 +57,7 @@ impl BrowserKeys {
         encrypted().map_err(|Unspecified| "p256dh must be a point on the curve P-256".to_owned())
     }
 
-    /// The message, from what both sides share. Each step is one of RFC 8291, section 3.4.
+    /// Builds the message from the shared secret, following RFC 8291, section 3.4.
     fn seal(
         &self,
         our_public: &[u8],
@@ -118,8 +117,8 @@ mod tests {
 
     use super::*;
 
-    /// RFC 8291, appendix A. The agreement itself is left out: `ring` takes no key of somebody
-    /// else's making.
+    /// RFC 8291, appendix A, without the key agreement: `ring` does not accept existing private
+    /// keys.
     #[test]
     fn the_example_of_the_rfc_comes_out_byte_for_byte() {
         let p256dh = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcx\

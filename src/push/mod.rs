@@ -1,6 +1,6 @@
-//! Web Push: what is sent to a browser's push service so that nobody but the browser can read it.
+//! Web Push: builds messages that only the browser can read.
 //!
-//! The message is encrypted by RFC 8291 and signed by RFC 8292 (VAPID). Sending it is the caller's.
+//! A message is encrypted (RFC 8291) and signed with VAPID (RFC 8292). The caller sends it.
 
 mod encryption;
 mod vapid;
@@ -22,30 +22,29 @@ use encryption::BrowserKeys;
 const TTL: HeaderName = HeaderName::from_static("ttl");
 const URGENCY: HeaderName = HeaderName::from_static("urgency");
 
-/// Where a browser takes messages, with its keys as it has told them: base64url, or any other
-/// base64.
+/// A browser's push endpoint and its keys, in base64url or any other base64.
 pub struct Subscription<'a> {
     pub endpoint: &'a str,
     pub p256dh: &'a str,
     pub auth: &'a str,
 }
 
-/// Why there is no message. Trying again would not help with any of these.
+/// Why no message could be built. A retry would not help.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PushError {
     #[error("the endpoint of the subscription is not an http or https URL")]
     Endpoint,
-    #[error("a key of the subscription: {0}")]
+    #[error("a key of the subscription is not valid: {0}")]
     Keys(String),
-    #[error("the payload has {0} bytes, at most {MAX_PAYLOAD_BYTES} are possible")]
+    #[error("the payload has {0} bytes; the limit is {MAX_PAYLOAD_BYTES}")]
     PayloadTooLong(usize),
     #[error("the message could not be signed")]
     Signature,
 }
 
-/// Everything of the POST to the endpoint but the sending: headers and body.
+/// Headers and body of the POST to the endpoint.
 ///
-/// `contact` is where the people behind a push service find those behind this one: a `mailto:` or
+/// `contact` lets operators of push services reach the operator of this one: a `mailto:` or
 /// `https:` URL. A message that has not reached the browser after `ttl` is dropped.
 pub fn message(
     vapid: &Vapid,
@@ -78,7 +77,7 @@ pub fn message(
     Ok((headers, body))
 }
 
-/// Scheme, host and port: whom the signature is meant for.
+/// Scheme, host and port: the audience of the signature.
 fn origin(endpoint: &str) -> Result<String, PushError> {
     let url = Url::parse(endpoint).map_err(|_| PushError::Endpoint)?;
     if !matches!(url.scheme(), "https" | "http") {

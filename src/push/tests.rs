@@ -12,7 +12,7 @@ const P256DH: &str =
     "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
 const AUTH: &str = "BTBZMqHH6r4Tts7J_aSIgg";
 
-/// A point that is not on the curve is only found when something is agreed on with it.
+/// A point that is not on the curve. This shows only during key agreement.
 fn check_keys(p256dh: &str, auth: &str) -> Result<(), String> {
     let keys = BrowserKeys::read(p256dh, auth)?;
     keys.encrypt(b"", &[0; 16]).map(drop)
@@ -31,7 +31,7 @@ fn say(vapid: &Vapid, endpoint: &str, payload: &[u8]) -> Result<(HeaderMap, Vec<
     message(vapid, CONTACT, &to(endpoint), payload, day, NOW)
 }
 
-/// The claims of a token whose signature is good under the key that comes with it.
+/// The claims of a token, after checking its signature against the key that comes with it.
 fn claims(authorization: &str) -> (Value, String) {
     let (token, key) = authorization
         .strip_prefix("vapid t=")

@@ -1,4 +1,4 @@
-//! How push services know who sends: a signed token with every message (RFC 8292).
+//! VAPID: a signed token tells push services who sends a message (RFC 8292).
 
 use std::time::Duration;
 
@@ -12,22 +12,22 @@ use serde_json::json;
 use super::PushError;
 use crate::domain::Timestamp;
 
-/// A token may be good for at most a day; half of it leaves room for clocks that differ.
+/// A token may be valid for at most a day. Half of that tolerates clock differences.
 const GOOD_FOR: Duration = Duration::from_hours(12);
 
-/// The service's key pair. Browsers subscribe to the public key, and take nothing that another one
-/// has signed: losing it ends all subscriptions.
+/// The service's key pair. Browsers subscribe to the public key and accept only messages signed
+/// with it. If the key is lost, all subscriptions stop working.
 pub struct Vapid {
     pair: EcdsaKeyPair,
     pkcs8: Vec<u8>,
 }
 
 impl Vapid {
-    /// A new key. `ring` takes its randomness from the operating system and from nobody else.
+    /// Generates a key. `ring` takes randomness from the operating system only.
     pub fn generate() -> Result<Self, String> {
         let random = SystemRandom::new();
         EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random)
-            .map_err(|_| "no key could be made".to_owned())
+            .map_err(|_| "no key could be generated".to_owned())
             .and_then(|pkcs8| Self::from_pkcs8(pkcs8.as_ref().to_vec()))
     }
 
@@ -40,21 +40,21 @@ impl Vapid {
     fn from_pkcs8(pkcs8: Vec<u8>) -> Result<Self, String> {
         let random = SystemRandom::new();
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &pkcs8, &random)
-            .map_err(|_| "is not a private key of the curve P-256")?;
+            .map_err(|_| "is not a P-256 private key")?;
         Ok(Self { pair, pkcs8 })
     }
 
-    /// The whole pair as text, for keeping.
+    /// The key pair as text, for storage.
     pub fn to_secret(&self) -> String {
         BASE64.encode(&self.pkcs8)
     }
 
-    /// What browsers call the `applicationServerKey`: the uncompressed point in base64url.
+    /// The `applicationServerKey` of browsers: the uncompressed point in base64url.
     pub fn public_key(&self) -> String {
         BASE64.encode(self.pair.public_key())
     }
 
-    /// The Authorization header for the push service of this origin.
+    /// The Authorization header for the push service at this origin.
     pub(super) fn authorization(
         &self,
         audience: &str,

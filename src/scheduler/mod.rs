@@ -1,5 +1,4 @@
-//! What happens by the clock: to live tasks when their time has come, in a test environment when its
-//! clock is wound.
+//! Moves live tasks whose deadline has passed, and test tasks when their clock is advanced.
 
 mod test_clock;
 
@@ -13,9 +12,9 @@ use crate::store::{Store, StoreError};
 use crate::usecases::{self, UseCaseError};
 use crate::webhooks::Webhooks;
 
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How many tasks are found at once, for each reason: a process that slept for a week has much to do,
-/// and others have work too.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// How many tasks are read at once for each kind of deadline. After a long downtime many are due,
+/// and other requests must get their turn.
 const FOUND_AT_ONCE: i64 = 100;
 const MOVED_AT_ONCE: usize = 4;
 
@@ -42,25 +41,25 @@ impl Scheduler {
         &self.windows
     }
 
-    /// Keeps time until shutdown. Any number of processes may: each move is made once.
+    /// Runs until shutdown. Any number of processes may run it: each move is made once.
     pub async fn run(&self, shutdown: impl Future<Output = ()>) {
         tokio::pin!(shutdown);
         loop {
             tokio::select! {
                 () = &mut shutdown => return,
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
             let caught_up = tokio::select! {
                 () = &mut shutdown => return,
                 caught_up = self.catch_up() => caught_up,
             };
             if let Err(error) = caught_up {
-                tracing::warn!(%error, "cannot look for tasks whose time has come");
+                tracing::warn!(%error, "cannot look for tasks with a passed deadline");
             }
         }
     }
 
-    /// Does everything whose time has come, in batches; tells how many tasks were moved.
+    /// Makes all moves that are due, in batches. Returns how many tasks were moved.
     pub async fn catch_up(&self) -> Result<usize, StoreError> {
         let mut moved = 0;
         loop {
@@ -69,7 +68,7 @@ impl Scheduler {
                 .store
                 .snapshot(move |tx| tx.due_tasks(&windows, now, FOUND_AT_ONCE))
                 .await?;
-            let moves = stream::iter(due).map(|id| self.act(id));
+            let moves = stream::iter(due).map(|id| self.move_task(id));
             let moves: Vec<_> = moves.buffer_unordered(MOVED_AT_ONCE).collect().await;
             let made = moves.into_iter().filter(|made| *made).count();
             if made == 0 {
@@ -79,14 +78,14 @@ impl Scheduler {
         }
     }
 
-    /// False when there was nothing to do, or it could not be done now.
-    async fn act(&self, id: TaskId) -> bool {
+    /// Returns false if nothing was due, or if the move failed.
+    async fn move_task(&self, id: TaskId) -> bool {
         let (clock, windows) = (self.clock.clone(), self.windows);
-        let act = self
+        let moved = self
             .store
             .write(move |tx| usecases::transition_by_clock(tx, id, &windows, clock.now()));
-        act.await.unwrap_or_else(|refusal: UseCaseError| {
-            tracing::warn!(%id, %refusal, "a task whose time has come stays as it is");
+        moved.await.unwrap_or_else(|error: UseCaseError| {
+            tracing::warn!(%id, %error, "cannot move a task whose deadline has passed");
             false
         })
     }

@@ -1,5 +1,5 @@
-//! Winds the clock of a test environment: what would have happened on the way happens, in its order
-//! and at its time.
+//! Advances the clock of a test environment. Everything that would have happened on the way
+//! happens, in order and at its time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,14 +12,15 @@ use crate::scheduler::Scheduler;
 use crate::store::{StoreError, Tx};
 use crate::usecases::{self, UseCaseError};
 
-/// How long the answer waits for endpoints that take their time.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long to wait for slow endpoints.
+const DELIVERY_TIMEOUT: Duration = Duration::from_secs(20);
 
 impl Scheduler {
-    /// Winds the clock until it is so far ahead. Once it returns, everything up to then has happened,
-    /// and what was to be delivered has been tried, as far as endpoints answered in time.
-    pub async fn wind(&self, account: AccountId, ahead: Duration) -> Result<(), UseCaseError> {
-        let deadline = Instant::now() + PATIENCE;
+    /// Advances the clock until it is `ahead` of real time. When it returns, everything due by then
+    /// has happened, and due deliveries have been tried, except at endpoints that did not respond
+    /// in time.
+    pub async fn advance(&self, account: AccountId, ahead: Duration) -> Result<(), UseCaseError> {
+        let deadline = Instant::now() + DELIVERY_TIMEOUT;
         let windows = self.windows;
         let due = self
             .store
@@ -38,11 +39,12 @@ impl Scheduler {
                         due.push(Reverse((next, id)));
                     }
                 }
-                (_, Some(at)) if Instant::now() < deadline => self.move_to(account, at).await?,
+                (_, Some(at)) if Instant::now() < deadline => self.move_clock(account, at).await?,
                 _ => break,
             }
         }
-        self.move_to(account, self.clock.now().plus(ahead)).await?;
+        self.move_clock(account, self.clock.now().plus(ahead))
+            .await?;
         Ok(self.webhooks.settle(account, deadline).await?)
     }
 
@@ -69,7 +71,7 @@ impl Scheduler {
         act.await
     }
 
-    async fn move_to(&self, account: AccountId, to: Timestamp) -> Result<(), UseCaseError> {
+    async fn move_clock(&self, account: AccountId, to: Timestamp) -> Result<(), UseCaseError> {
         let clock = self.clock.clone();
         let move_clock = self
             .store

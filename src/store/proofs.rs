@@ -1,6 +1,6 @@
 //! Proofs, and the index that finds similar pictures.
 
-use crate::domain::{Embedded, Proof, ProofFile, ProofId, ProofStatus, TaskId, Timestamp};
+use crate::domain::{FileMetadata, Proof, ProofFile, ProofId, ProofStatus, TaskId, Timestamp};
 use crate::store::columns::point;
 use crate::store::{StoreError, Tx, columns};
 
@@ -25,11 +25,11 @@ columns! {
         distance_meters: proof.distance_meters,
         geo_valid: proof.geo_valid,
         device_info: &proof.device_info,
-        taken_at: proof.embedded.taken_at,
-        taken_at_is_local: proof.embedded.taken_at_is_local,
-        exif_latitude: proof.embedded.place.map(|place| place.latitude),
-        exif_longitude: proof.embedded.place.map(|place| place.longitude),
-        perceptual_hash: proof.embedded.perceptual_hash,
+        taken_at: proof.metadata.taken_at,
+        taken_at_is_local: proof.metadata.taken_at_is_local,
+        exif_latitude: proof.metadata.place.map(|place| place.latitude),
+        exif_longitude: proof.metadata.place.map(|place| place.longitude),
+        perceptual_hash: proof.metadata.perceptual_hash,
         status: proof.status,
         rejection_reason: &proof.rejection_reason,
         reviewed_at: proof.reviewed_at,
@@ -53,7 +53,7 @@ columns! {
         distance_meters,
         geo_valid,
         device_info,
-        embedded: Embedded {
+        metadata: FileMetadata {
             taken_at,
             taken_at_is_local,
             place: point(exif_latitude, exif_longitude),
@@ -96,7 +96,7 @@ fn parts(hash: i64) -> [(i64, i64); 4] {
 impl Tx<'_> {
     pub fn insert_proof(&mut self, proof: &Proof) -> Result<(), StoreError> {
         self.defer(INSERT, &proof_values(proof))?;
-        for (part, bits) in proof.embedded.perceptual_hash.into_iter().flat_map(parts) {
+        for (part, bits) in proof.metadata.perceptual_hash.into_iter().flat_map(parts) {
             let values = [part.into(), bits.into(), proof.id.into()];
             self.defer(ADD_HASH_PART, &values)?;
         }

@@ -1,22 +1,22 @@
-//! Turns files that have arrived into kept proofs and rows: all of a submission, or nothing.
+//! Turns uploaded files into stored proofs: all of a submission, or nothing.
 
 use bytes::Bytes;
 
 use crate::ambient::{self, Clock};
 use crate::domain::geo::Point;
 use crate::domain::{
-    Embedded, FieldError, Proof, ProofFile, ProofId, ProofType, Submission, SubmittedFile,
+    FieldError, FileMetadata, Proof, ProofFile, ProofId, ProofType, Submission, SubmittedFile,
     Timestamp,
 };
-use crate::files::{FileKey, Files, FilesError, Received, Shelf, StoredFile};
+use crate::files::{FileKey, Files, FilesError, Prefix, Received, StoredFile};
 use crate::media::{self, InspectError, Inspected};
 use crate::store::{Store, Tx};
 use crate::usecases::UseCaseError;
 
-/// Why nothing was submitted.
+/// Why a submission failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmissionError {
-    #[error("a file is not what it should be")]
+    #[error("a file is not valid")]
     Invalid(Vec<FieldError>),
     #[error(transparent)]
     Files(#[from] FilesError),
@@ -24,7 +24,7 @@ pub enum SubmissionError {
     UseCase(#[from] UseCaseError),
 }
 
-/// What a submission says beside its files.
+/// The fields of a submission other than its files.
 #[derive(Clone, Debug)]
 pub struct SubmissionDetails {
     pub gps: Option<Point>,
@@ -45,14 +45,14 @@ impl SubmissionDetails {
     }
 }
 
-/// Files that are stored, but that no row names yet. Whoever does not need them discards them.
+/// Stored files that no row names yet. Discard them if they are not needed.
 #[derive(Default)]
 pub struct StoredFiles {
     keys: Vec<FileKey>,
     pub files: Vec<SubmittedFile>,
 }
 
-/// Takes submissions. Cheap to clone.
+/// Accepts submissions. Cheap to clone.
 #[derive(Clone)]
 pub struct Submissions {
     store: Store,
@@ -69,7 +69,7 @@ impl Submissions {
         }
     }
 
-    /// Inspects every file before any is stored, then stores them all.
+    /// Inspects all files before it stores any.
     pub async fn store_all(
         &self,
         files: Vec<(ProofType, Received)>,
@@ -95,7 +95,7 @@ impl Submissions {
         Ok(stored)
     }
 
-    /// Stores the original and, for a picture, the copy without metadata that is shown to others.
+    /// Stores the original and, for a picture, the copy without metadata that others see.
     async fn store_one(
         &self,
         stored: &mut StoredFiles,
@@ -103,12 +103,12 @@ impl Submissions {
     ) -> Result<(), SubmissionError> {
         let (now, content_type) = (self.clock.now(), file.inspected.content_type);
         let id = ProofId::new(now, &ambient::random());
-        let key = FileKey::new(Shelf::Proofs, id.as_u128());
+        let key = FileKey::new(Prefix::Proofs, id.as_u128());
         let original_key = match file.stripped {
             None => key,
             Some(_) => {
                 let id = ProofId::new(now, &ambient::random());
-                FileKey::new(Shelf::Proofs, id.as_u128())
+                FileKey::new(Prefix::Proofs, id.as_u128())
             }
         };
         stored.keys.push(original_key);
@@ -130,7 +130,7 @@ impl Submissions {
                 size_bytes: shown.size as i64,
                 sha256: original.sha256,
             },
-            embedded: embedded(&file.inspected),
+            metadata: metadata(&file.inspected),
         });
         Ok(())
     }
@@ -138,13 +138,13 @@ impl Submissions {
     pub async fn discard(&self, stored: &StoredFiles) {
         for key in &stored.keys {
             if let Err(error) = self.files.delete(*key).await {
-                tracing::warn!(%error, %key, "cannot delete a file; the sweep will");
+                tracing::warn!(%error, %key, "cannot delete a file; the file sweep will retry");
             }
         }
     }
 
-    /// Records a submission whose files are stored. `record` also says whether it used the files: a
-    /// submission that was sent again does not.
+    /// Records a submission whose files are stored. `record` also returns whether it used the
+    /// files: a repeated submission does not.
     pub async fn record<F>(
         &self,
         details: SubmissionDetails,
@@ -166,7 +166,7 @@ impl Submissions {
                 Ok(proofs)
             }
             Err(error) => {
-                // A commit that was cut off may have been kept: the sweep finds out.
+                // After a lost connection the commit may have succeeded. The file sweep decides.
                 if !matches!(error, UseCaseError::Store(_)) {
                     self.discard(&stored).await;
                 }
@@ -176,16 +176,16 @@ impl Submissions {
     }
 }
 
-/// A file that is what it should be.
+/// A file that passed inspection.
 pub struct InspectedFile {
     proof_type: ProofType,
     pub received: Received,
     pub inspected: Inspected,
-    /// The picture without metadata. A video is shown as it is.
+    /// The picture without metadata. A video is shown as is.
     stripped: Option<Vec<u8>>,
 }
 
-/// Inspects a file on a blocking thread; the inner error says what is wrong with it.
+/// Inspects a file on a blocking thread. The inner error says what is wrong with the file.
 pub async fn inspect(
     proof_type: ProofType,
     received: Received,
@@ -221,9 +221,9 @@ pub async fn inspect(
     }
 }
 
-fn embedded(inspected: &Inspected) -> Embedded {
+fn metadata(inspected: &Inspected) -> FileMetadata {
     let exif = inspected.exif;
-    Embedded {
+    FileMetadata {
         taken_at: exif.taken_at,
         taken_at_is_local: exif.taken_at.is_some() && !exif.has_offset,
         place: Point::from_pair(exif.latitude, exif.longitude),

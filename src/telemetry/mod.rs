@@ -23,7 +23,7 @@ pub fn start_logging(settings: &Settings) {
     let logger = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(&settings.log))
         .with_writer(std::io::stderr);
-    // An error here means that a logger is already there: in a test, say. It will do.
+    // An error means that a logger already exists, for example in a test. That one is used.
     let _ = match format {
         LogFormat::Text => logger.with_ansi(terminal).try_init(),
         LogFormat::Json => logger.json().flatten_event(true).try_init(),
@@ -35,7 +35,7 @@ const SECONDS: &[f64] = &[
 ];
 const BATCH_SIZES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
-/// Starts collecting metrics, once for the process; the handle writes them out.
+/// Starts collecting metrics, once per process. The handle renders them.
 pub fn start_metrics() -> PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
     let start = || {
@@ -47,7 +47,7 @@ pub fn start_metrics() -> PrometheusHandle {
             .unwrap_or_default()
             .build_recorder();
         let handle = recorder.handle();
-        // Fails only where a host program collects metrics of its own.
+        // Fails only if a host program already collects metrics.
         if metrics::set_global_recorder(recorder).is_ok() {
             describe();
         }
@@ -64,11 +64,11 @@ fn describe() {
     );
     describe_histogram!(
         "legwork_request_seconds",
-        "Time to answer, by method and route"
+        "Response time, by method and route"
     );
     describe_gauge!(
         "legwork_writer_queue",
-        "Transactions that wait for the SQLite writer"
+        "Transactions waiting for the SQLite writer"
     );
     describe_histogram!(
         "legwork_writer_batch_size",
@@ -78,10 +78,10 @@ fn describe() {
     describe_gauge!("legwork_pool_busy", "Connections to PostgreSQL in use");
     describe_gauge!(
         "legwork_pool_queue",
-        "Transactions that wait for a connection"
+        "Transactions waiting for a connection"
     );
     describe_counter!(
         "legwork_pool_retries_total",
-        "Transactions tried again on PostgreSQL"
+        "PostgreSQL transactions that were retried"
     );
 }

@@ -1,5 +1,5 @@
-//! Traces: one span for each request, sent to an OpenTelemetry collector where
-//! OTEL_EXPORTER_OTLP_ENDPOINT names one. OTLP over HTTP, to a collector nearby: without TLS.
+//! Traces: one span for each request, sent to the OpenTelemetry collector that
+//! OTEL_EXPORTER_OTLP_ENDPOINT names. OTLP over HTTP, without TLS: the collector should be nearby.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 use tokio::runtime::Handle;
 
-/// The variables that OpenTelemetry's own documents name.
+/// The variables from the OpenTelemetry specification.
 const ENDPOINTS: [&str; 2] = [
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
@@ -23,7 +23,7 @@ const COLLECTOR_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Traces(SdkTracerProvider);
 
 impl Traces {
-    /// None when no collector is named. Must be called within the runtime that will send.
+    /// Returns `None` if no collector is configured. Call it within the runtime that will send.
     pub fn start() -> Result<Option<Self>, String> {
         let named = |variable: &&str| std::env::var_os(variable).is_some_and(|v| !v.is_empty());
         let Some(variable) = ENDPOINTS.iter().find(|v| named(v)) else {
@@ -50,7 +50,7 @@ impl Traces {
         self.0.tracer("legwork")
     }
 
-    /// Sends what is left. Blocks: not for a thread that serves.
+    /// Sends what is left. Blocks, so do not call it on a thread that serves requests.
     pub fn stop(&self) {
         if let Err(error) = self.0.shutdown() {
             tracing::warn!(%error, "some traces were not sent");
@@ -58,7 +58,7 @@ impl Traces {
     }
 }
 
-/// The exporter works on a thread of its own; the client needs a runtime.
+/// The exporter runs on its own thread, but the client needs a runtime.
 #[derive(Debug)]
 struct OnRuntime {
     runtime: Handle,

@@ -1,17 +1,17 @@
-//! Why a use case did nothing.
+//! Why a use case failed.
 
 use crate::domain::{AccountStatus, NotAllowed, NotEligible, WorkerStatus};
 use crate::payments::ProcessorError;
 use crate::store::StoreError;
 
-/// Why something was not done. Nothing of it has been kept.
+/// Why a use case failed. Nothing was written.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum UseCaseError {
     #[error("the API key is missing, malformed, unknown or revoked")]
     Unauthorized,
     #[error("the account is suspended")]
     AccountSuspended,
-    #[error("the role of this admin key does not allow it")]
+    #[error("the role of this admin key does not allow this")]
     Forbidden,
     #[error("no such account")]
     AccountNotFound,
@@ -20,9 +20,9 @@ pub enum UseCaseError {
         status: AccountStatus,
         what: &'static str,
     },
-    #[error("{open} tasks of the account are not over yet")]
+    #[error("the account still has {open} open tasks")]
     TasksOpen { open: i64 },
-    #[error("money of the account's tasks is still on its way; try again later")]
+    #[error("payments, refunds or payouts of the account are still pending; try again later")]
     MoneyOwed,
     #[error("no such task")]
     TaskNotFound,
@@ -34,11 +34,11 @@ pub enum UseCaseError {
     ItemNotFound,
     #[error("another admin is working on this item")]
     ItemClaimed,
-    #[error("this item has been decided already")]
+    #[error("this item has already been decided")]
     ItemClosed,
     #[error("there was no dispute about this task")]
     DisputeNotFound,
-    #[error("a split leaves something of the budget of {budget_cents} for each side")]
+    #[error("a split must leave part of the budget of {budget_cents} cents to each side")]
     NoSplit { budget_cents: i64 },
     #[error("no such job was given up")]
     JobNotFound,
@@ -54,7 +54,7 @@ pub enum UseCaseError {
     KeyNotFound,
     #[error("the e-mail address or the password is wrong")]
     WrongPassword,
-    #[error("a worker with this e-mail address exists already")]
+    #[error("a worker with this e-mail address already exists")]
     WorkerEmailTaken,
     #[error(transparent)]
     NotEligible(#[from] NotEligible),
@@ -63,19 +63,19 @@ pub enum UseCaseError {
         status: WorkerStatus,
         what: &'static str,
     },
-    #[error("this proof has been reviewed already")]
+    #[error("this proof has already been reviewed")]
     ProofReviewed,
-    #[error("the time to dispute is over")]
+    #[error("the time to dispute has passed")]
     TooLateToDispute,
-    #[error("the limit of {limit} tasks a month is reached")]
+    #[error("the limit of {limit} tasks per month is reached")]
     TaskLimitExceeded { limit: i64 },
-    #[error("an account with this e-mail address exists already")]
+    #[error("an account with this e-mail address already exists")]
     EmailTaken,
-    /// With the reason, which is for the log alone.
-    #[error("payments cannot be made right now; try again later")]
+    /// The reason goes to the log only.
+    #[error("payments are temporarily unavailable; try again later")]
     PaymentUnavailable(String),
-    /// With the reason, which is for the log alone.
-    #[error("files cannot be stored right now; try again later")]
+    /// The reason goes to the log only.
+    #[error("file storage is temporarily unavailable; try again later")]
     FilesUnavailable(String),
     #[error(transparent)]
     NotAllowed(#[from] NotAllowed),

@@ -1,4 +1,4 @@
-//! What the service does: one file for each thing, each a plain function over one transaction.
+//! What the service does. Each use case is a plain function over one transaction.
 
 mod accounts;
 mod admin;

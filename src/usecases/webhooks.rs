@@ -1,4 +1,4 @@
-//! Where a developer's events go, and what becomes of their deliveries.
+//! A developer's webhook endpoint, and the outcome of its deliveries.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
 use crate::usecases::events::notify;
 
-/// Sets where events go; tells the secret that signs them, which stays the same over changes.
+/// Sets the endpoint. Returns the signing secret, which stays the same when the endpoint changes.
 pub fn put_webhook(
     tx: &mut Tx<'_>,
     account: AccountId,
@@ -27,7 +27,7 @@ pub fn put_webhook(
     now: Timestamp,
 ) -> Result<String, UseCaseError> {
     let secret = tx.put_webhook(account, url, events, new_secret, now)?;
-    // The URL may hold a secret of the developer's.
+    // The URL may contain a secret of the developer's, so it is not logged.
     let details = json!({"events": events});
     record(tx, account, by, "webhook.set", details, now)?;
     Ok(secret)
@@ -62,7 +62,7 @@ pub fn remove_webhook(
     Ok(())
 }
 
-/// False when there is none.
+/// Returns false if there is no webhook.
 pub(super) fn drop_webhook(
     tx: &mut Tx<'_>,
     account: AccountId,
@@ -75,7 +75,7 @@ pub(super) fn drop_webhook(
     Ok(removed)
 }
 
-/// For a while, both secrets sign.
+/// Both secrets sign for a while.
 pub fn rotate_webhook_secret(
     tx: &mut Tx<'_>,
     account: AccountId,
@@ -91,7 +91,7 @@ pub fn rotate_webhook_secret(
     Ok(rotated)
 }
 
-/// Sends an event again, whatever became of it.
+/// Sends an event again, whatever its status.
 pub fn redeliver(
     tx: &mut Tx<'_>,
     owner: Owner,
@@ -109,15 +109,15 @@ pub fn redeliver(
         .ok_or(UseCaseError::DeliveryNotFound)
 }
 
-/// What was delivered, and how that ended.
+/// A delivery and the outcome of its attempt.
 #[derive(Clone, Debug)]
 pub struct DeliveryOutcome {
     pub delivery: DueDelivery,
     pub attempt: Attempt,
 }
 
-/// Notes how deliveries to one endpoint ended, when they are tried again, and whether the endpoint has
-/// had its chances.
+/// Records the outcome of deliveries to one endpoint, schedules retries, and disables the endpoint
+/// if it has failed for too long.
 pub fn record_deliveries(
     tx: &mut Tx<'_>,
     endpoint: &Endpoint,
@@ -152,7 +152,7 @@ pub fn record_deliveries(
     judge(tx, endpoint, outcomes, now)
 }
 
-/// An endpoint that is gone, or that has taken nothing for days, is disabled, and its owner told.
+/// Disables an endpoint that is gone or has failed for days, and notifies its owner.
 fn judge(
     tx: &mut Tx<'_>,
     endpoint: &Endpoint,
@@ -173,7 +173,7 @@ fn judge(
         None if outcomes.is_empty() => Ok(()),
         None => Ok(tx.set_failing(account, Some(now))?),
         Some(since) if since.plus(FAILING_LIMIT) <= now => {
-            disable(tx, endpoint, "it has taken no event for three days", now)
+            disable(tx, endpoint, "no delivery succeeded for three days", now)
         }
         Some(_) => Ok(()),
     }
@@ -202,17 +202,17 @@ fn disable(
     Ok(())
 }
 
-/// There may be very many: not in this transaction.
+/// There may be very many deliveries, so a job does it.
 fn give_up_later(tx: &mut Tx<'_>, account: AccountId, now: Timestamp) -> Result<(), UseCaseError> {
     let subject = format!("{account}/{}", now.as_millis());
     Ok(tx.add_job(&JobName::new(JobKind::GiveUpDeliveries, subject), now)?)
 }
 
-/// Gives some of the deliveries up that were asked for before their endpoint went; tells whether there
-/// may be more.
+/// Gives up some of the deliveries that were created before their endpoint was removed. Returns
+/// whether there may be more.
 pub fn give_up_deliveries(tx: &mut Tx<'_>, subject: &str) -> Result<bool, UseCaseError> {
     const AT_ONCE: u64 = 500;
-    let malformed = || StoreError::Failed("the subject is no account and moment".into());
+    let malformed = || StoreError::Failed("malformed job subject".into());
     let (account, asked_by) = subject.split_once('/').ok_or_else(malformed)?;
     let account = AccountId::parse(account).ok_or_else(malformed)?;
     let asked_by = Timestamp::from_millis(asked_by.parse().map_err(|_| malformed())?);

@@ -10,7 +10,7 @@ use crate::domain::{Actor, ActorKind};
 pub struct ActorBody {
     #[serde(rename = "type")]
     kind: ActorKind,
-    /// The id of the API key, the worker or the admin key; null when nobody in particular did it.
+    /// The id of the API key, worker or admin key; null for any other actor.
     #[schema(required)]
     id: Option<String>,
 }

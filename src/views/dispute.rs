@@ -6,22 +6,22 @@ use utoipa::ToSchema;
 
 use crate::domain::{Decision, Dispute, TaskId, Timestamp};
 
-/// What the worker says, and how it was decided.
+/// The worker's objection and the decision.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!(AdminExample::Dispute.value()))]
 pub struct DisputeBody {
     task_id: String,
-    /// Why the worker contests the rejection.
+    /// The worker's objection to the rejection.
     #[schema(required)]
     statement: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     opened_at: Timestamp,
-    /// Null while nobody has decided.
+    /// Null while undecided.
     #[schema(required)]
     decision: Option<Decision>,
     #[schema(required, value_type = Option<String>, format = DateTime)]
     decided_at: Option<Timestamp>,
-    /// Why it was decided like that.
+    /// The reason for the decision.
     #[schema(required)]
     note: Option<String>,
 }

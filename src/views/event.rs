@@ -1,4 +1,4 @@
-//! What events carry.
+//! The payloads of events.
 
 use crate::views::examples::WebhookExample;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::views::proof::ProofBody;
 use crate::views::task::TaskBody;
 use crate::views::to_json;
 
-/// Something that happened. Webhooks carry `event` and `data` as they are here.
+/// An event. Webhooks carry the same `event` and `data`.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!(WebhookExample::Event.value()))]
 pub struct EventBody {
@@ -20,7 +20,7 @@ pub struct EventBody {
     /// Events of an account and environment are numbered without gaps.
     number: i64,
     event: EventType,
-    /// The task as it stood afterwards, without its instructions; with the `proof` where one was
+    /// The task after the event, without its instructions. Includes the `proof` if one was
     /// submitted or rejected.
     #[schema(value_type = Object)]
     data: Box<RawValue>,
@@ -50,7 +50,7 @@ struct TaskData<'a> {
     proof: Option<ProofBody>,
 }
 
-/// A task, as it stands after what happened to it.
+/// An event about a task, with the task as it is afterwards.
 pub fn of_task(
     event_type: EventType,
     task: &Task,
@@ -58,10 +58,10 @@ pub fn of_task(
 ) -> Result<NewEvent, StoreError> {
     let proof = proof.filter(|_| event_type.is_about_proof());
     let data = match proof {
-        None => to_json(&TaskBody::told(task)?)?,
+        None => to_json(&TaskBody::for_event(task)?)?,
         Some(proof) => to_json(&TaskData {
-            task: TaskBody::told(task)?,
-            proof: Some(ProofBody::told(proof.clone())?),
+            task: TaskBody::for_event(task)?,
+            proof: Some(ProofBody::for_event(proof.clone())?),
         })?,
     };
     Ok(NewEvent {
@@ -78,7 +78,7 @@ struct WorkerData<'a> {
     verified_at: Option<Timestamp>,
 }
 
-/// A worker whom somebody may wait for.
+/// An event about a verified worker.
 pub fn of_verified(worker: &Worker) -> Result<NewEvent, StoreError> {
     Ok(NewEvent {
         event_type: EventType::WorkerVerified,

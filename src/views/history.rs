@@ -1,4 +1,4 @@
-//! An entry of the history of a task: who moved it, and why.
+//! An entry in the history of a task: who moved it, and why.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -12,7 +12,7 @@ use crate::views::proof::{LATER, WORKER_ID};
 #[schema(example = json!({"from": "posted", "to": "assigned", "by": {"type": "worker",
     "id": WORKER_ID}, "reason": null, "created_at": LATER}))]
 pub struct HistoryEntryBody {
-    /// Null for its creation.
+    /// Null for the creation.
     #[schema(required)]
     from: Option<Status>,
     to: Status,

@@ -1,5 +1,5 @@
-//! The objects of the interface that more than one room writes as JSON: the API into its answers, the
-//! use cases into events.
+//! Objects of the interface that more than one module writes as JSON: the API in responses, the use
+//! cases in events.
 
 pub mod actor;
 pub mod dispute;
@@ -16,5 +16,6 @@ use serde::Serialize;
 use crate::store::StoreError;
 
 pub fn to_json<B: Serialize>(body: &B) -> Result<String, StoreError> {
-    serde_json::to_string(body).map_err(|e| StoreError::Failed(format!("unwritable object: {e}")))
+    serde_json::to_string(body)
+        .map_err(|e| StoreError::Failed(format!("object cannot be serialized: {e}")))
 }

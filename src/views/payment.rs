@@ -4,8 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::{
-    Book, Entry, Payment, PaymentFailure, PaymentStatus, ProcessorName, Step, Task, TaskLedger,
-    Timestamp,
+    Entry, LedgerAccount, Payment, PaymentFailure, PaymentStatus, ProcessorName, Step, Task,
+    TaskLedger, Timestamp,
 };
 use crate::views::examples::Example;
 
@@ -17,19 +17,19 @@ pub struct PaymentBody {
     /// `not_required` for a test task.
     status: PaymentState,
     amount_cents: i64,
-    /// What is held for the task now.
+    /// The amount currently in escrow.
     escrow_cents: i64,
-    /// What has gone back to the developer.
+    /// What was refunded to the developer.
     refunded_cents: i64,
-    /// What will go back as soon as the processor has done its part.
+    /// What will be refunded when the processor has done its part.
     refund_pending_cents: i64,
-    /// With it, somebody pays; present while payment is required.
+    /// Pay with this secret. Present while payment is required.
     #[schema(required)]
     payment_client_secret: Option<String>,
-    /// Where somebody pays, when the processor has a page of its own for it.
+    /// The payment page, if the processor has one.
     #[schema(required)]
     payment_url: Option<String>,
-    /// Why the last attempt to pay failed.
+    /// Why the last payment attempt failed.
     #[schema(required)]
     failure: Option<FailureBody>,
     #[schema(required)]
@@ -42,7 +42,7 @@ pub struct PaymentBody {
 
 #[derive(Serialize, ToSchema)]
 struct FailureBody {
-    /// In the processor's words.
+    /// The processor's error code.
     code: String,
     message: String,
 }
@@ -69,7 +69,7 @@ impl From<PaymentStatus> for PaymentState {
 }
 
 impl PaymentBody {
-    /// Without the client secret: whoever has it can pay.
+    /// Without the client secret, because its holder can pay.
     pub fn of(task: &Task, payment: Option<&Payment>, ledger: &TaskLedger) -> Self {
         let failure = payment.and_then(|payment| payment.failure.clone());
         Self {
@@ -88,7 +88,7 @@ impl PaymentBody {
         }
     }
 
-    /// For the developer, who hands the secret to whoever is to pay.
+    /// For the developer, who passes the secret on to the payer.
     pub fn with_secret(mut self, client_secret: String, payment_url: Option<String>) -> Self {
         self.payment_client_secret = Some(client_secret);
         self.payment_url = payment_url;
@@ -96,7 +96,7 @@ impl PaymentBody {
     }
 }
 
-/// One line of the journal: what it adds to each book. The postings add up to zero.
+/// A ledger entry: what it adds to each account. The postings add up to zero.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!(Example::LedgerEntry.value()))]
 pub struct EntryBody {
@@ -110,13 +110,13 @@ pub struct EntryBody {
 
 #[derive(Serialize, ToSchema)]
 struct PostingBody {
-    account: Book,
+    account: LedgerAccount,
     amount_cents: i64,
 }
 
 impl From<&Entry> for EntryBody {
     fn from(entry: &Entry) -> Self {
-        let postings = entry.postings.by_book().into_iter();
+        let postings = entry.postings.by_account().into_iter();
         Self {
             task_id: entry.task.to_string(),
             step: entry.step,

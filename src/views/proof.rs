@@ -10,7 +10,7 @@ use crate::domain::{Proof, ProofStatus, Timestamp};
 use crate::store::StoreError;
 use crate::views::task::TASK_ID;
 
-/// Proof of work, one file.
+/// A proof of work: one file.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!(example()))]
 pub struct ProofBody {
@@ -20,7 +20,7 @@ pub struct ProofBody {
     attempt_number: i64,
     #[serde(rename = "type")]
     proof_type: ProofType,
-    /// Signed; good for one hour. List the proofs again for a fresh one.
+    /// A signed URL, valid for one hour. List the proofs again for a new one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required, nullable)]
     file_url: Option<String>,
@@ -49,12 +49,12 @@ impl ProofBody {
     pub fn of(proof: Proof, file_url: String) -> Result<Self, StoreError> {
         Ok(Self {
             file_url: Some(file_url),
-            ..Self::told(proof)?
+            ..Self::for_event(proof)?
         })
     }
 
-    /// The proof as events tell of it: whoever wants its file lists the proofs.
-    pub fn told(proof: Proof) -> Result<Self, StoreError> {
+    /// The proof as events carry it. The file URL is left out: list the proofs to get one.
+    pub fn for_event(proof: Proof) -> Result<Self, StoreError> {
         let device_info = RawValue::from_string(proof.device_info)
             .map_err(|e| StoreError::Failed(format!("device_info of {}: {e}", proof.id)))?;
         Ok(Self {

@@ -19,7 +19,7 @@ pub struct TaskBody<'a> {
     developer_id: String,
     title: &'a str,
     description: &'a str,
-    /// For the developer and the assigned worker; events go without it.
+    /// For the developer and the assigned worker. Events leave it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required, value_type = Option<String>)]
     instructions: Option<Option<&'a str>>,
@@ -61,7 +61,7 @@ pub struct TaskBody<'a> {
 
 impl<'a> TaskBody<'a> {
     pub fn of(task: &'a Task) -> Result<Self, StoreError> {
-        let parts = task.parts();
+        let split = task.split();
         let metadata = serde_json::from_str(&task.metadata)
             .map_err(|e| StoreError::Failed(format!("metadata of {}: {e}", task.id)))?;
         Ok(Self {
@@ -78,8 +78,8 @@ impl<'a> TaskBody<'a> {
             location_latitude: task.location.latitude,
             location_longitude: task.location.longitude,
             budget_cents: task.budget_cents,
-            platform_fee_cents: parts.fee_cents,
-            worker_payout_cents: parts.payout_cents,
+            platform_fee_cents: split.fee_cents,
+            worker_payout_cents: split.payout_cents,
             priority: task.priority,
             status: task.status,
             environment: task.owner.environment,
@@ -97,8 +97,8 @@ impl<'a> TaskBody<'a> {
         })
     }
 
-    /// The task as events tell of it.
-    pub fn told(task: &'a Task) -> Result<Self, StoreError> {
+    /// The task as events carry it.
+    pub fn for_event(task: &'a Task) -> Result<Self, StoreError> {
         Ok(Self {
             instructions: None,
             ..Self::of(task)?
@@ -114,7 +114,7 @@ pub const TASK_ID: &str = "019a8574c1f07c2e9d1b3a5f60718293";
 pub const ACCOUNT_ID: &str = "019a85702b4e7d31a2c4e6f801234567";
 pub const CREATED: &str = "2026-11-15T09:30:00.123Z";
 
-/// A storefront in Brooklyn runs through all examples.
+/// All examples use the same storefront in Brooklyn.
 pub fn example() -> Value {
     json!({
         "id": TASK_ID,

@@ -25,7 +25,7 @@ pub struct WorkerBody {
     status: WorkerStatus,
     payout_account: PayoutAccountBody,
     completed_tasks: i64,
-    /// The part of reviewed attempts that was approved, 0 to 1; null before the first review.
+    /// The share of reviewed attempts that were approved, 0 to 1; null before the first review.
     #[schema(required)]
     approval_rate: Option<f64>,
     #[schema(value_type = String, format = DateTime)]

@@ -1,4 +1,4 @@
-//! Serves one endpoint: makes what is due, a few at a time, in order for each task.
+//! Serves one endpoint: sends what is due, a few deliveries at a time, in order for each task.
 
 use std::collections::{HashSet, VecDeque};
 use std::pin::Pin;
@@ -10,20 +10,20 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio::time::sleep;
 
-use super::{LOOK_EVERY, Webhooks};
+use super::{POLL_INTERVAL, Webhooks};
 use crate::domain::{AccountId, DueDelivery, Environment, EventId, Owner, TaskId};
 use crate::store::{Endpoint, EventWakeup, StoreError};
 use crate::usecases::{self, DeliveryOutcome, UseCaseError};
 
-/// How many deliveries an endpoint gets at the same time.
+/// How many deliveries to an endpoint are in flight at once.
 const AT_ONCE: usize = 8;
-/// How many deliveries are read at once, and how few are left when more are read.
+/// How many deliveries are read at once, and how few may be left before more are read.
 const READ_AT_ONCE: usize = 64;
 const FEW: usize = 16;
-/// So many outcomes may wait to be recorded before nothing new is begun.
+/// How many outcomes may wait to be recorded before new deliveries stop.
 const MAX_UNRECORDED: usize = 256;
 
-/// Serves until nothing is due, then gives the endpoint back.
+/// Serves the endpoint until nothing is due, then releases it.
 pub async fn serve(webhooks: Webhooks, account: AccountId, stop: watch::Receiver<bool>) {
     let store = webhooks.0.store.clone();
     let wakeups = Environment::ALL.iter().map(|environment| {
@@ -44,52 +44,53 @@ pub async fn serve(webhooks: Webhooks, account: AccountId, stop: watch::Receiver
         in_flight: JoinSet::new(),
         outcomes: Vec::new(),
         recording: None,
-        news: true,
+        recheck: true,
         more: false,
     };
     let Err(error) = serving.run(&wakeups, stop.clone()).await else {
         return;
     };
-    tracing::warn!(%account, %error, "an endpoint waits for better times");
+    tracing::warn!(%account, %error, "endpoint released after an error");
     drop(serving.in_flight);
     while !*stop.borrow() && abandon(&serving.webhooks, account).await.is_err() {
-        sleep(LOOK_EVERY).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 
-/// Gives an endpoint back with whatever is left to do.
+/// Releases an endpoint that still has deliveries due.
 async fn abandon(webhooks: &Webhooks, account: AccountId) -> Result<(), StoreError> {
-    let parts = webhooks.0.clone();
+    let inner = webhooks.0.clone();
     let abandon = webhooks.0.store.write(move |tx| {
-        let look_at = Some(parts.clock.now());
-        tx.abandon_endpoint(account, &parts.process, look_at)
+        let due_at = Some(inner.clock.now());
+        tx.abandon_endpoint(account, &inner.process, due_at)
     });
     abandon.await
 }
 
-/// The next event of the account, in either environment.
-fn next_ring(wakeups: &[EventWakeup]) -> SelectAll<Pin<Box<Notified<'_>>>> {
-    select_all(wakeups.iter().map(|bell| Box::pin(bell.next())))
+/// Completes on the next event of the account, in either environment.
+fn next_wakeup(wakeups: &[EventWakeup]) -> SelectAll<Pin<Box<Notified<'_>>>> {
+    select_all(wakeups.iter().map(|wakeup| Box::pin(wakeup.next())))
 }
 
 struct Serving {
     webhooks: Webhooks,
     account: AccountId,
     endpoint: Option<Endpoint>,
-    /// Read, and not begun.
+    /// Read but not started.
     queue: VecDeque<DueDelivery>,
-    /// Read, and not recorded: looking again finds them again.
+    /// Read but not recorded. Another read returns them again.
     known: HashSet<EventId>,
-    /// Tasks of deliveries in flight: the next of the same task waits.
+    /// Tasks with a delivery in flight. The next delivery of the same task waits.
     busy: HashSet<TaskId>,
-    /// How many at a time: one until the endpoint has taken one, so that a dead one costs little.
+    /// How many deliveries may be in flight: one until the first succeeds, so that a dead endpoint
+    /// costs little.
     width: usize,
     in_flight: JoinSet<DeliveryOutcome>,
     outcomes: Vec<DeliveryOutcome>,
     recording: Option<JoinHandle<Result<Vec<EventId>, UseCaseError>>>,
-    /// Something may have become due since the last look.
-    news: bool,
-    /// There was more than the last look took.
+    /// Something may have become due since the last read.
+    recheck: bool,
+    /// The last read did not return everything.
     more: bool,
 }
 
@@ -99,12 +100,12 @@ impl Serving {
         wakeups: &[EventWakeup],
         mut stop: watch::Receiver<bool>,
     ) -> Result<(), UseCaseError> {
-        let mut rung = next_ring(wakeups);
+        let mut woken = next_wakeup(wakeups);
         loop {
             if *stop.borrow() {
                 self.queue.clear();
-            } else if self.news || (self.more && self.queue.len() < FEW) {
-                self.look().await?;
+            } else if self.recheck || (self.more && self.queue.len() < FEW) {
+                self.refresh().await?;
             }
             self.begin();
             self.record();
@@ -115,24 +116,24 @@ impl Serving {
                 if self.release().await? {
                     return Ok(());
                 }
-                self.news = true;
+                self.recheck = true;
                 continue;
             }
             tokio::select! {
                 Some(outcome) = self.in_flight.join_next() => self.finished(outcome)?,
                 recorded = finished_recording(&mut self.recording) => self.recorded(recorded)?,
-                _ = &mut rung => {
-                    rung = next_ring(wakeups);
-                    self.news = true;
+                _ = &mut woken => {
+                    woken = next_wakeup(wakeups);
+                    self.recheck = true;
                 }
-                () = sleep(LOOK_EVERY) => self.news = true,
+                () = sleep(POLL_INTERVAL) => self.recheck = true,
                 _ = stop.changed() => {}
             }
         }
     }
 
-    /// Reads the endpoint as it is set now, and what is due.
-    async fn look(&mut self) -> Result<(), StoreError> {
+    /// Reads the current settings of the endpoint, and what is due.
+    async fn refresh(&mut self) -> Result<(), StoreError> {
         let (account, now) = (self.account, self.webhooks.0.clock.now());
         let limit = (self.known.len() + READ_AT_ONCE) as i64;
         let read = self.webhooks.0.store.snapshot(move |tx| {
@@ -145,7 +146,7 @@ impl Serving {
             Ok::<_, StoreError>((endpoint, due))
         });
         let (endpoint, due) = read.await?;
-        self.news = false;
+        self.recheck = false;
         self.more = due.len() as i64 == limit;
         if endpoint.is_none() {
             self.queue.clear();
@@ -159,7 +160,7 @@ impl Serving {
         Ok(())
     }
 
-    /// Begins what may be begun now.
+    /// Starts the deliveries that may start now.
     fn begin(&mut self) {
         let Some(endpoint) = self.endpoint.clone() else {
             return;
@@ -206,10 +207,10 @@ impl Serving {
         }
     }
 
-    /// Writes down what has ended, while other deliveries go on.
+    /// Records finished deliveries while others continue.
     fn record(&mut self) {
         let Some(endpoint) = self.endpoint.clone() else {
-            // Removed meanwhile, and its deliveries are given up.
+            // The endpoint was removed, and its deliveries were given up.
             self.outcomes.clear();
             return;
         };
@@ -223,10 +224,10 @@ impl Serving {
                 .iter()
                 .map(|outcome| outcome.delivery.event)
                 .collect();
-            let parts = webhooks.0.clone();
+            let inner = webhooks.0.clone();
             let write = webhooks.0.store.write(move |tx| {
-                let now = parts.clock.now();
-                usecases::record_deliveries(tx, &endpoint, &outcomes, &parts.delays, now)
+                let now = inner.clock.now();
+                usecases::record_deliveries(tx, &endpoint, &outcomes, &inner.delays, now)
             });
             write.await?;
             Ok(events)
@@ -251,17 +252,17 @@ impl Serving {
             && self.recording.is_none()
     }
 
-    /// False when something has become due meanwhile.
+    /// Returns false if something has become due.
     async fn release(&mut self) -> Result<bool, UseCaseError> {
-        let (account, parts) = (self.account, self.webhooks.0.clone());
+        let (account, inner) = (self.account, self.webhooks.0.clone());
         let store = &self.webhooks.0.store;
         let release =
-            store.write(move |tx| tx.release_endpoint(account, &parts.process, parts.clock.now()));
+            store.write(move |tx| tx.release_endpoint(account, &inner.process, inner.clock.now()));
         Ok(release.await?)
     }
 }
 
-/// Waits for ever when nothing is being recorded.
+/// Never completes if nothing is being recorded.
 async fn finished_recording(
     recording: &mut Option<JoinHandle<Result<Vec<EventId>, UseCaseError>>>,
 ) -> Result<Vec<EventId>, UseCaseError> {

@@ -1,11 +1,11 @@
-//! Deliveries to developers' endpoints: signed, in order for each task, tried again.
+//! Deliveries to developers' endpoints: signed, in order for each task, with retries.
 //!
-//! An endpoint is served by one process at a time, which claims it, makes what is due and gives it
-//! back. A process says every few seconds that it lives; what a dead one served goes to others. So a
-//! delivery is made at least once, and an endpoint never sees more than a few at a time.
+//! One process at a time serves an endpoint: it claims the endpoint, sends what is due and releases
+//! it. Each process sends a heartbeat. When it stops, other processes take over its endpoints. So
+//! each delivery is made at least once, and an endpoint gets only a few at a time.
 
 mod endpoint;
-mod exchange;
+mod request;
 mod slots;
 
 use std::sync::Arc;
@@ -23,37 +23,37 @@ use crate::domain::{AccountId, Attempt, EventId, EventType};
 use crate::outbound::Outbound;
 use crate::store::{Endpoint, Store, StoreError, Tx};
 
-/// How many endpoints a process serves at the same time.
+/// How many endpoints a process serves at once.
 const ENDPOINTS_AT_ONCE: usize = 4_096;
-/// How often a process looks for what nobody told it of: what other processes wrote, and what is due
-/// again.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Under load every commit rings: not every ring is worth a look of its own.
+/// How often a process polls for deliveries without a wake-up: those of other processes, and
+/// retries.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// Under load every commit sends a wake-up. A pause combines several of them.
 const PAUSE: Duration = Duration::from_millis(5);
-const BEAT_EVERY: Duration = Duration::from_secs(3);
-/// A process that has not said for so long that it lives is dead.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
+/// A process without a heartbeat for this long counts as dead.
 const DEAD_AFTER: Duration = Duration::from_secs(10);
-/// How long exchanges may go on once the service is asked to stop; what is cut off is made again.
+/// How long deliveries may continue after shutdown starts. Those that are aborted are sent again.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Cheap to clone.
 #[derive(Clone)]
-pub struct Webhooks(Arc<Parts>);
+pub struct Webhooks(Arc<Inner>);
 
-struct Parts {
+struct Inner {
     store: Store,
     clock: Clock,
     outbound: Outbound,
-    /// When a failed delivery is tried again.
+    /// The delays between retries.
     delays: Vec<Duration>,
-    /// The name of this process.
+    /// The id of this process.
     process: String,
     slots: Slots,
 }
 
 impl Webhooks {
     pub fn new(store: Store, clock: Clock, outbound: Outbound, delays: Vec<Duration>) -> Self {
-        Self(Arc::new(Parts {
+        Self(Arc::new(Inner {
             store,
             clock,
             outbound,
@@ -67,19 +67,19 @@ impl Webhooks {
     pub async fn run(&self, shutdown: impl Future<Output = ()>) {
         tokio::pin!(shutdown);
         let stop = watch::Sender::new(false);
-        let mut beats = interval(BEAT_EVERY);
-        beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut heartbeats = interval(HEARTBEAT_INTERVAL);
+        heartbeats.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut serving = JoinSet::new();
         loop {
             while serving.try_join_next().is_some() {}
             tokio::select! {
                 () = &mut shutdown => break,
-                _ = beats.tick() => self.beat_or_say().await,
+                _ = heartbeats.tick() => self.heartbeat().await,
                 () = self.0.store.delivery_written() => {}
-                () = sleep(LOOK_EVERY) => {}
+                () = sleep(POLL_INTERVAL) => {}
             }
             let free = ENDPOINTS_AT_ONCE - serving.len();
-            for account in self.claim_or_say(free).await {
+            for account in self.claim_or_log(free).await {
                 let served = endpoint::serve(self.clone(), account, stop.subscribe());
                 serving.spawn(served);
             }
@@ -90,14 +90,15 @@ impl Webhooks {
         if timeout(GRACE, finished).await.is_err() {
             tracing::warn!(
                 left = serving.len(),
-                "deliveries are cut off; they are made again"
+                "deliveries aborted; they will be sent again"
             );
             serving.shutdown().await;
         }
-        self.leave().await;
+        self.deregister().await;
     }
 
-    /// Makes everything that is due, and what becomes due by that; tells how many endpoints it was.
+    /// Sends everything that is due, and what becomes due as a result. Returns how many endpoints
+    /// it served.
     pub async fn drain(&self) -> Result<usize, StoreError> {
         let stop = watch::Sender::new(false);
         let mut served = 0;
@@ -112,8 +113,8 @@ impl Webhooks {
         }
     }
 
-    /// Makes what is due for one account, or waits until whoever serves it has; not beyond the
-    /// deadline.
+    /// Sends what is due for one account, or waits until the process that serves it has. Stops at
+    /// the deadline.
     pub async fn settle(&self, account: AccountId, deadline: Instant) -> Result<(), StoreError> {
         while Instant::now() < deadline {
             let (process, now) = (self.0.process.clone(), self.0.clock.now());
@@ -126,7 +127,8 @@ impl Webhooks {
             }
             let claim = move |tx: &mut Tx<'_>| tx.claim_endpoint(account, &process, now);
             if self.0.store.write(claim).await? {
-                // Goes on where this is given up: whoever has claimed an endpoint must give it back.
+                // A separate task, which continues if this future is dropped: a claimed endpoint
+                // must be released.
                 let webhooks = self.clone();
                 let serving = tokio::spawn(async move {
                     let stop = watch::Sender::new(false);
@@ -140,7 +142,7 @@ impl Webhooks {
         Ok(())
     }
 
-    /// Sends something to an endpoint, now, and tells how that ended.
+    /// Sends one delivery now and returns the outcome.
     pub async fn send(
         &self,
         endpoint: &Endpoint,
@@ -148,21 +150,21 @@ impl Webhooks {
         event_type: EventType,
         data: &str,
     ) -> Attempt {
-        exchange::send(&self.0, endpoint, message, event_type, data).await
+        request::send(&self.0, endpoint, message, event_type, data).await
     }
 
-    async fn claim_or_say(&self, limit: usize) -> Vec<AccountId> {
+    async fn claim_or_log(&self, limit: usize) -> Vec<AccountId> {
         self.claim(limit).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot look for deliveries");
+            tracing::warn!(%error, "cannot poll for deliveries");
             Vec::new()
         })
     }
 
     async fn claim(&self, limit: usize) -> Result<Vec<AccountId>, StoreError> {
         let now = self.0.clock.now();
-        // Mostly there is nothing to do: a look costs less than a transaction.
-        let look = move |tx: &mut Tx<'_>| tx.any_endpoint_due(now);
-        if limit == 0 || !self.0.store.read(look).await? {
+        // Usually nothing is due, and a read is cheaper than a transaction.
+        let due = move |tx: &mut Tx<'_>| tx.any_endpoint_due(now);
+        if limit == 0 || !self.0.store.read(due).await? {
             return Ok(Vec::new());
         }
         let process = self.0.process.clone();
@@ -173,25 +175,25 @@ impl Webhooks {
         claim.await
     }
 
-    async fn beat_or_say(&self) {
+    async fn heartbeat(&self) {
         let (process, now) = (self.0.process.clone(), self.0.clock.now());
         let beat = self
             .0
             .store
             .write(move |tx| tx.beat(&process, now, now.plus(DEAD_AFTER)));
         if let Err(error) = beat.await {
-            tracing::warn!(%error, "cannot say that this process lives");
+            tracing::warn!(%error, "cannot write the heartbeat");
         }
     }
 
-    async fn leave(&self) {
+    async fn deregister(&self) {
         let (process, now) = (self.0.process.clone(), self.0.clock.now());
-        let leave = self
+        let deregister = self
             .0
             .store
             .write(move |tx| tx.forget_process(&process, now));
-        if let Err(error) = leave.await {
-            tracing::warn!(%error, "endpoints of this process wait until it is taken for dead");
+        if let Err(error) = deregister.await {
+            tracing::warn!(%error, "cannot release the endpoints of this process; others take over when its heartbeat expires");
         }
     }
 }

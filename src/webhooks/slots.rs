@@ -1,15 +1,15 @@
-//! How much goes on at once in this process: so that slow endpoints do not hold up the prompt ones.
+//! Limits concurrent deliveries, so that slow endpoints do not hold up fast ones.
 
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-/// Exchanges that are young.
+/// Slots for deliveries that have just started.
 const PROMPT: usize = 256;
-/// Exchanges that take their time.
+/// Slots for slow deliveries.
 const SLOW: usize = 4_096;
-/// How long an exchange counts as young.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// After this time a delivery counts as slow.
+const SLOW_AFTER: Duration = Duration::from_secs(1);
 
 pub struct Slots {
     prompt: Semaphore,
@@ -26,15 +26,15 @@ impl Default for Slots {
 }
 
 impl Slots {
-    /// Waits for a slot and works. Who takes long makes room for others, as long as there are not
-    /// too many who do.
+    /// Waits for a slot and runs the work. Slow work moves to a slow slot, if one is free, and
+    /// makes room for others.
     pub async fn work<T>(&self, work: impl Future<Output = T>) -> T {
         let prompt = self.prompt.acquire().await;
         tokio::pin!(work);
         tokio::select! {
             biased;
             done = &mut work => return done,
-            () = tokio::time::sleep(PATIENCE) => {}
+            () = tokio::time::sleep(SLOW_AFTER) => {}
         }
         let slow = tokio::select! {
             biased;

@@ -184,8 +184,8 @@ async fn a_backup_of_a_serving_database_has_all_that_was_acknowledged() {
         let command = backup(&database, &file);
         let said = tokio::task::spawn_blocking(move || command.succeed());
         let said = said.await.unwrap();
-        assert!(said.contains("bytes, step "), "{said}");
-        assert!(said.contains("photos are not in it. Copy "), "{said}");
+        assert!(said.contains("bytes, schema version "), "{said}");
+        assert!(said.contains("files are not included. Copy "), "{said}");
         let after = writers.acknowledged();
         assert!(after.len() > before.len(), "nobody wrote meanwhile");
         backups.push((file, before));
@@ -208,7 +208,7 @@ async fn expect_restored(file: &Path, acknowledged: &[String], keys: [&str; 2]) 
     let is_kept = |id: &String| kept.binary_search(id).is_ok();
     assert!(acknowledged.iter().all(is_kept));
     let verified = Command::new(&["ledger", "verify"]).on(&database).succeed();
-    assert!(verified.contains("The ledger is right."), "{verified}");
+    assert!(verified.contains("The ledger is correct."), "{verified}");
     let server = Server::start(&database);
     for key in keys {
         let client = server.client(key);

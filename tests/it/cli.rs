@@ -106,7 +106,7 @@ fn account_commands_refuse_what_is_wrong() {
                 "--name",
                 "Ada",
             ][..],
-            "exists already",
+            "already exists",
         ),
         (
             &["account", "create", "--email", "ada", "--name", "Ada"],
@@ -170,7 +170,7 @@ fn doctor_says_whether_it_works() {
     for engine in ENGINES {
         let database = Database::create(engine);
         let report = Command::new(&["doctor"]).on(&database).succeed();
-        assert!(report.contains("All is well."), "{report}");
+        assert!(report.contains("Everything works."), "{report}");
     }
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().to_str().unwrap();

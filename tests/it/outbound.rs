@@ -11,7 +11,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::body::Bytes;
 use axum::http::HeaderMap;
-use legwork::outbound::{Answer, EndpointUrl, Outbound, OutboundError, OutboundSettings, Resolver};
+use legwork::outbound::{
+    EndpointUrl, Outbound, OutboundError, OutboundSettings, Resolver, Response,
+};
 
 use crate::support::Receiver;
 
@@ -51,7 +53,7 @@ impl Resolver for Names {
         let mut asked = self.asked.lock().unwrap();
         asked.push(host.to_owned());
         let answer = self.answers.get(asked.len() - 1).or(self.answers.last());
-        answer.cloned().ok_or("there is no such name".to_owned())
+        answer.cloned().ok_or("the name does not exist".to_owned())
     }
 }
 
@@ -72,7 +74,7 @@ fn endpoint(url: &str) -> EndpointUrl {
     EndpointUrl::RULE.check(url).expect(url)
 }
 
-async fn post(outbound: &Outbound, url: &str) -> Result<Answer, OutboundError> {
+async fn post(outbound: &Outbound, url: &str) -> Result<Response, OutboundError> {
     let body = Bytes::from_static(b"{}");
     outbound
         .post(&endpoint(url), HeaderMap::new(), body, PATIENCE)

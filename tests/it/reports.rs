@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use legwork::domain::admin::report::{Figures, Month, MonthReport};
-use legwork::domain::{Action, Book, Entry, Environment, Status, Step};
+use legwork::domain::{Action, Entry, Environment, LedgerAccount, Status, Step};
 use legwork::store::all_statements;
 use legwork::usecases::month_report;
 use serde_json::Value;
@@ -297,13 +297,15 @@ async fn all_months_together_are_the_balances(app: TestApp) {
             .filter(|(of, ..)| of == environment);
         for (_, book, cents) in books {
             let expected = match book {
-                Book::Processor => {
+                LedgerAccount::Processor => {
                     all.refunds_paid_cents + all.payouts_paid_cents - all.paid_in_cents
                 }
-                Book::Escrow => held,
-                Book::WorkerBalance => all.payouts_booked_cents - all.payouts_paid_cents,
-                Book::PlatformFees => all.fees_cents,
-                Book::DeveloperRefunds => all.refunds_booked_cents - all.refunds_paid_cents,
+                LedgerAccount::Escrow => held,
+                LedgerAccount::WorkerBalance => all.payouts_booked_cents - all.payouts_paid_cents,
+                LedgerAccount::PlatformFees => all.fees_cents,
+                LedgerAccount::DeveloperRefunds => {
+                    all.refunds_booked_cents - all.refunds_paid_cents
+                }
             };
             assert_eq!(*cents, expected, "{book}");
             let live = *environment == Environment::Live;

@@ -1,5 +1,6 @@
-//! Deliveries a second, from a backlog that outlasts the measurement. They are held against the same
-//! client that posts the same bodies to the same receiver, as many at once, without a database.
+//! Deliveries per second, from a backlog that outlasts the measurement. Compared with the same
+//! client that posts the same bodies to the same receiver with the same concurrency, but without a
+//! database.
 
 use std::time::{Duration, Instant};
 
@@ -16,30 +17,35 @@ use super::developers::Developers;
 use super::receiver::Receiver;
 use super::waiting::{self, Waiting};
 use crate::Result;
-use crate::bed::Bed;
 use crate::limit::{Limit, in_turns};
 use crate::load::{Sample, Window};
 use crate::options::{Options, ROUNDS};
 use crate::report::count;
 use crate::report::{Figure, Report};
-use crate::town::Ground;
+use crate::service::TestDatabase;
+use crate::test_bed::TestBed;
 use crate::watch::text;
 
-/// Not measured: hundreds of connections are made, endpoints are claimed.
+/// Not measured: hundreds of connections are opened, endpoints are claimed.
 const WARM_UP: Duration = Duration::from_secs(1);
 const SHORTEST: Duration = Duration::from_secs(1);
-/// What an endpoint gets at the same time, and what a process makes at the same time at most
+/// How many deliveries an endpoint gets at once, and how many a process makes at once at most
 /// (src/webhooks/).
 const AT_ONCE: usize = 8;
 const MOST_AT_ONCE: usize = 256;
 const LEAST_RATIO: f64 = 0.4;
 
-pub fn measure(options: &Options, bed: &Bed, accounts: usize, report: &mut Report) -> Result<()> {
+pub fn measure(
+    options: &Options,
+    bed: &TestBed,
+    accounts: usize,
+    report: &mut Report,
+) -> Result<()> {
     let receiver = Receiver::start()?;
     let runtime = Runtime::new()?;
-    let ground = Ground::new(bed, &format!("backlog_{accounts}"))?;
+    let database = TestDatabase::new(bed, &format!("backlog_{accounts}"))?;
     let urls: Vec<_> = (0..accounts).map(|number| receiver.url(number)).collect();
-    let developers = Developers::settle(&runtime, &ground, &urls, &[])?;
+    let developers = Developers::create(&runtime, &database, &urls, &[])?;
     runtime.block_on(developers.create_task(0))?;
     let events = runtime.block_on(developers.events(0, 2))?;
     let mut plain = Plain {
@@ -48,13 +54,13 @@ pub fn measure(options: &Options, bed: &Bed, accounts: usize, report: &mut Repor
         outbound: receiver.outbound()?,
         calls: calls(&urls, &events)?,
     };
-    // A first round tells how long a backlog has to be.
+    // A first round shows how long the backlog has to be.
     let fastest = plain.round(options.round())?.per_second();
-    let developers = fill(options, bed, developers, &ground, fastest)?;
+    let developers = fill(options, bed, developers, &database, fastest)?;
     let mut backlog = Backlog {
         runtime: &runtime,
         receiver: &receiver,
-        ground: &ground,
+        database: &database,
         webhooks: developers.webhooks(receiver.outbound()?),
         answered: 0,
     };
@@ -65,12 +71,12 @@ pub fn measure(options: &Options, bed: &Bed, accounts: usize, report: &mut Repor
     Ok(())
 }
 
-/// What could not be delivered in all rounds, were it as fast as that.
+/// More than could be delivered in all rounds at this rate.
 fn fill(
     options: &Options,
-    bed: &Bed,
+    bed: &TestBed,
     developers: Developers,
-    ground: &Ground,
+    database: &TestDatabase,
     fastest: f64,
 ) -> Result<Developers> {
     const MORE_THAN_ENOUGH: f64 = 1.5;
@@ -87,20 +93,20 @@ fn fill(
         bed.name(),
         developers.keys.len()
     );
-    developers.away(ground, || waiting.fill(ground))
+    developers.away(database, || waiting.fill(database))
 }
 
 struct Backlog<'s> {
     runtime: &'s Runtime,
     receiver: &'s Receiver,
-    ground: &'s Ground,
+    database: &'s TestDatabase,
     webhooks: Webhooks,
     /// In all rounds so far.
     answered: usize,
 }
 
 impl Backlog<'_> {
-    /// Everything that was begun is brought to its end.
+    /// Finishes everything that was started.
     fn round(&mut self, length: Duration) -> Result<Sample> {
         let before = self.receiver.answered();
         let window = Window::after(WARM_UP, length.max(SHORTEST));
@@ -119,22 +125,24 @@ impl Backlog<'_> {
         Ok(Sample::of_answers(delivered, processor?, window))
     }
 
-    /// Deliveries that were lost, or made twice, have no figures; nor has a backlog that was too
-    /// short.
+    /// A run in which deliveries were lost or duplicated, or the backlog was too short, gives no
+    /// figures.
     fn check(&self) -> Result<()> {
-        let delivered = waiting::count(self.ground, "delivered")?;
+        let delivered = waiting::count(self.database, "delivered")?;
         if delivered != self.answered as i64 {
             let answered = self.answered;
-            return Err(format!("{answered} deliveries came, {delivered} are on record").into());
+            return Err(
+                format!("{answered} deliveries arrived, but {delivered} are recorded").into(),
+            );
         }
-        if waiting::count(self.ground, "pending")? == 0 {
-            return Err("the backlog is used up".into());
+        if waiting::count(self.database, "pending")? == 0 {
+            return Err("the backlog was too short".into());
         }
         Ok(())
     }
 }
 
-/// What is posted to one endpoint, in turns.
+/// What is posted to one endpoint, round-robin.
 #[derive(Clone)]
 struct Call {
     url: EndpointUrl,
@@ -158,7 +166,7 @@ fn calls(urls: &[String], events: &[Event]) -> Result<Vec<Call>> {
     urls.iter().map(call).collect()
 }
 
-/// As long as those of a delivery.
+/// As large as those of a delivery.
 fn headers(event: &Event) -> HeaderMap {
     let id = event.id.to_string();
     let seconds = (event.created_at.as_millis() / 1_000).to_string();
@@ -216,7 +224,7 @@ impl Limit for Plain<'_> {
     }
 }
 
-/// One post after the other until the window closes.
+/// One POST after the other until the window closes.
 async fn post(outbound: Outbound, call: Call, window: Window) -> std::result::Result<(), String> {
     for body in call.bodies.iter().cycle() {
         if Instant::now() >= window.until {
@@ -226,7 +234,7 @@ async fn post(outbound: Outbound, call: Call, window: Window) -> std::result::Re
         let post = outbound.post(&call.url, headers, body.clone(), TIME_LIMIT);
         let answer = post.await.map_err(text)?;
         if answer.status != 200 {
-            return Err(format!("a receiver that answers {}", answer.status));
+            return Err(format!("the receiver responded with {}", answer.status));
         }
     }
     Ok(())

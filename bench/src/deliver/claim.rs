@@ -1,6 +1,6 @@
-//! What it costs to find the one endpoint that has something to do, to claim it and to read what is
-//! due, beside many deliveries that are to be tried again later. It is held against the same beside
-//! few. The commit of the claim is not timed: it takes longer than all of this, and always the same.
+//! The cost of finding the one endpoint that has something due, claiming it and reading what is
+//! due, with many deliveries waiting for a retry. Compared with the same with few. The commit of
+//! the claim is not timed: it takes longer than all of this and is constant.
 
 use std::time::{Duration, Instant};
 
@@ -11,25 +11,25 @@ use tokio::runtime::Runtime;
 use super::developers::Developers;
 use super::waiting::Waiting;
 use crate::Result;
-use crate::bed::Bed;
 use crate::load::{Sample, Window};
 use crate::options::{FEW_TASKS, Options, ROUNDS};
 use crate::report::count;
 use crate::report::{Figure, Report};
-use crate::town::Ground;
+use crate::service::TestDatabase;
+use crate::test_bed::TestBed;
 
 const ACCOUNTS: i64 = 1_000;
-/// As a process of the service asks (src/webhooks/).
+/// As the service asks (src/webhooks/).
 const ENDPOINTS_AT_ONCE: i64 = 4_096;
 const READ_AT_ONCE: i64 = 64;
 const PROCESS: &str = "bench";
 const MOST_TIMES: f64 = 2.0;
 
-pub fn measure(options: &Options, bed: &Bed, report: &mut Report) -> Result<()> {
+pub fn measure(options: &Options, bed: &TestBed, report: &mut Report) -> Result<()> {
     let runtime = Runtime::new()?;
     let (many, few) = (options.tasks.max(ACCOUNTS), FEW_TASKS.max(ACCOUNTS));
-    let large = Scene::open(&runtime, bed, "claim_many", many)?;
-    let small = Scene::open(&runtime, bed, "claim_few", few)?;
+    let large = Setup::open(&runtime, bed, "claim_many", many)?;
+    let small = Setup::open(&runtime, bed, "claim_few", few)?;
     let length = Duration::from_millis(300).max(options.round() / 3);
     let (mut measured, mut less) = (Sample::default(), Sample::default());
     for _ in 0..ROUNDS {
@@ -43,22 +43,22 @@ pub fn measure(options: &Options, bed: &Bed, report: &mut Report) -> Result<()> 
     Ok(())
 }
 
-struct Scene<'r> {
+struct Setup<'r> {
     runtime: &'r Runtime,
-    /// First, so that it closes before its database goes.
+    /// First, so that it closes before its database is dropped.
     developers: Developers,
-    _ground: Ground,
+    _ground: TestDatabase,
 }
 
-impl<'r> Scene<'r> {
-    fn open(runtime: &'r Runtime, bed: &Bed, purpose: &str, deliveries: i64) -> Result<Self> {
+impl<'r> Setup<'r> {
+    fn open(runtime: &'r Runtime, bed: &TestBed, purpose: &str, deliveries: i64) -> Result<Self> {
         eprintln!("bench: {}: filling in {deliveries} deliveries", bed.name());
-        let ground = Ground::new(bed, purpose)?;
-        // Nobody calls them.
+        let database = TestDatabase::new(bed, purpose)?;
+        // They are never called.
         let url = |number| format!("https://developer-{number}.hooks.example/");
         let urls: Vec<_> = (0..ACCOUNTS).map(url).collect();
         let wanted = &[EventType::TaskCreated];
-        let developers = Developers::settle(runtime, &ground, &urls, wanted)?;
+        let developers = Developers::create(runtime, &database, &urls, wanted)?;
         // The one that is due.
         runtime.block_on(developers.create_task(0))?;
         let waiting = Waiting {
@@ -67,11 +67,11 @@ impl<'r> Scene<'r> {
             data: "'{}'",
             due_at: "created_at + 86400000 + number",
         };
-        let developers = developers.away(&ground, || waiting.fill(&ground))?;
+        let developers = developers.away(&database, || waiting.fill(&database))?;
         Ok(Self {
             runtime,
             developers,
-            _ground: ground,
+            _ground: database,
         })
     }
 
@@ -85,7 +85,7 @@ impl<'r> Scene<'r> {
         Ok(Sample::of_micros(micros, window))
     }
 
-    /// Claims the endpoint, reads what is due, and gives it back as it was.
+    /// Claims the endpoint, reads what is due, and releases it as it was.
     async fn claim(&self) -> Result<Duration> {
         let (store, now) = (&self.developers.store, self.developers.clock.now());
         let account = self.developers.keys[0].owner.account;

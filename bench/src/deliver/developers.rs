@@ -18,13 +18,13 @@ use legwork::webhooks::Webhooks;
 use tokio::runtime::Runtime;
 
 use crate::Result;
-use crate::town::{Ground, new_task};
+use crate::service::{TestDatabase, new_task};
 use crate::watch::text;
 
-/// What the server takes when nobody says otherwise.
+/// The server's default.
 const RETRY_SECONDS: [u64; 3] = [60, 480, 3_840];
 
-/// A store that is open, and those who live there.
+/// An open store and its developers.
 #[derive(Clone)]
 pub struct Developers {
     pub store: Store,
@@ -34,15 +34,16 @@ pub struct Developers {
 }
 
 impl Developers {
-    /// One for each URL, whose endpoint wants these events; all, where none is named.
-    pub fn settle(
+    /// One developer for each URL, whose endpoint gets these events. An empty list means all
+    /// events.
+    pub fn create(
         runtime: &Runtime,
-        ground: &Ground,
+        database: &TestDatabase,
         urls: &[String],
         events: &'static [EventType],
     ) -> Result<Self> {
         let mut developers = Self {
-            store: Store::open(&ground.location())?,
+            store: Store::open(&database.location())?,
             clock: Clock::system(),
             keys: Arc::default(),
             task: Arc::new(new_task()),
@@ -89,16 +90,20 @@ impl Developers {
         write.await.map_err(text)
     }
 
-    /// Lets somebody else have the database for a while.
-    pub fn away(self, ground: &Ground, meanwhile: impl FnOnce() -> Result<()>) -> Result<Self> {
+    /// Closes the database while something else uses it.
+    pub fn away(
+        self,
+        database: &TestDatabase,
+        meanwhile: impl FnOnce() -> Result<()>,
+    ) -> Result<Self> {
         let Self { store, .. } = self;
         drop(store);
         meanwhile()?;
-        let store = Store::open(&ground.location())?;
+        let store = Store::open(&database.location())?;
         Ok(Self { store, ..self })
     }
 
-    /// A test task, which is funded at once: two events.
+    /// Creates a test task, which is funded at once: two events.
     pub async fn create_task(&self, developer: usize) -> std::result::Result<TaskId, String> {
         let (by, new) = (self.keys[developer], self.task.clone());
         let now = self.clock.now();
@@ -119,7 +124,7 @@ impl Developers {
         Ok(read.await?)
     }
 
-    /// What delivers to them, as the server has it.
+    /// The deliverer, as the server has it.
     pub fn webhooks(&self, outbound: Outbound) -> Webhooks {
         let delays = RETRY_SECONDS.map(Duration::from_secs).to_vec();
         Webhooks::new(self.store.clone(), self.clock.clone(), outbound, delays)

@@ -1,5 +1,5 @@
-//! How long an event takes from its commit to its endpoint while other endpoints hang: they accept,
-//! and never answer. It is held against the same while they answer, by turns.
+//! How long an event takes from its commit to its endpoint while other endpoints hang: they accept
+//! the connection and never respond. Compared, in turns, with the same while they respond.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,34 +14,34 @@ use tokio::task::JoinSet;
 use super::developers::Developers;
 use super::receiver::{Arrival, Receiver};
 use crate::Result;
-use crate::bed::Bed;
 use crate::load::{Sample, Window};
 use crate::options::{Options, ROUNDS};
 use crate::report::count;
 use crate::report::{Figure, Report};
-use crate::town::Ground;
+use crate::service::TestDatabase;
+use crate::test_bed::TestBed;
 use crate::watch::text;
 
 const ACCOUNTS: usize = 1_000;
 const FEW_ACCOUNTS: usize = 200;
-/// One endpoint in so many hangs.
+/// One endpoint in this many hangs.
 const ONE_HANGS_IN: usize = 10;
-/// Events a second of all accounts together, in turns, whether those before have arrived or not:
-/// far fewer than could be delivered.
+/// Events per second of all accounts together, round-robin, whether earlier ones have arrived or
+/// not. This is far below the possible rate.
 const EVENTS_A_SECOND: usize = 300;
-/// How long a delivery to a prompt endpoint may take.
+/// How long a delivery to a responsive endpoint may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 const MOST_TIMES: f64 = 2.0;
 
-pub fn measure(options: &Options, bed: &Bed, report: &mut Report) -> Result<()> {
+pub fn measure(options: &Options, bed: &TestBed, report: &mut Report) -> Result<()> {
     let accounts = if options.quick {
         FEW_ACCOUNTS
     } else {
         ACCOUNTS
     };
     let runtime = Runtime::new()?;
-    let ground = Ground::new(bed, "hanging")?;
-    let mut scene = Scene::open(&runtime, &ground, accounts)?;
+    let database = TestDatabase::new(bed, "hanging")?;
+    let mut scene = Setup::open(&runtime, &database, accounts)?;
     let (mut prompt, mut hanging) = (Sample::default(), Sample::default());
     for round in 1..=ROUNDS {
         prompt.add(scene.turn(false, options.round())?);
@@ -60,11 +60,11 @@ pub fn measure(options: &Options, bed: &Bed, report: &mut Report) -> Result<()> 
         count((accounts - silent) as i64)
     );
     let figure = Figure::late_latency(bed.name(), &name, &hanging);
-    report.add(figure.at_most_times(MOST_TIMES, "while those answer", &prompt));
+    report.add(figure.at_most_times(MOST_TIMES, "while those respond", &prompt));
     Ok(())
 }
 
-struct Scene<'r> {
+struct Setup<'r> {
     runtime: &'r Runtime,
     receiver: Receiver,
     developers: Developers,
@@ -72,7 +72,7 @@ struct Scene<'r> {
     shutdown: Shutdown,
 }
 
-/// A task that was committed: its event has to arrive.
+/// A committed task, whose event has to arrive.
 struct Committed {
     developer: usize,
     task: String,
@@ -83,8 +83,8 @@ fn hangs(developer: usize) -> bool {
     developer.is_multiple_of(ONE_HANGS_IN)
 }
 
-impl<'r> Scene<'r> {
-    fn open(runtime: &'r Runtime, ground: &Ground, accounts: usize) -> Result<Self> {
+impl<'r> Setup<'r> {
+    fn open(runtime: &'r Runtime, database: &TestDatabase, accounts: usize) -> Result<Self> {
         let receiver = Receiver::start()?;
         let url = |developer| match hangs(developer) {
             true => receiver.hanging_url(developer),
@@ -93,7 +93,7 @@ impl<'r> Scene<'r> {
         let urls: Vec<_> = (0..accounts).map(url).collect();
         // One event for each task.
         let wanted = &[EventType::TaskCreated];
-        let developers = Developers::settle(runtime, ground, &urls, wanted)?;
+        let developers = Developers::create(runtime, database, &urls, wanted)?;
         let webhooks = developers.webhooks(receiver.outbound()?);
         let shutdown = Shutdown::default();
         let mut delivering = JoinSet::new();
@@ -109,7 +109,8 @@ impl<'r> Scene<'r> {
         })
     }
 
-    /// Until every endpoint has had an event, nothing is measured: what hangs has to hang first.
+    /// Waits until every endpoint has had an event: the hanging ones must hang before the
+    /// measurement.
     fn turn(&mut self, hang: bool, length: Duration) -> Result<Sample> {
         self.receiver.hang(hang);
         self.receiver.note_arrivals();
@@ -126,14 +127,14 @@ impl<'r> Scene<'r> {
         measured.retain(|one| one.at >= window.from && !hangs(one.developer));
         let arrived = self.wait_for(&measured)?;
         let micros = measured.iter().map(|one| {
-            // It may arrive before the one who waits for the commit is told.
+            // It may arrive before the commit returns to its caller.
             let took = arrived[&one.task].saturating_duration_since(one.at);
             u32::try_from(took.as_micros()).unwrap_or(u32::MAX)
         });
         Ok(Sample::of_times(micros.collect(), processor?, window))
     }
 
-    /// When each task arrived, once all have.
+    /// When each task arrived, after all have.
     fn wait_for(&self, measured: &[Committed]) -> Result<HashMap<String, Instant>> {
         let asked = Instant::now();
         let mut arrived = HashMap::new();
@@ -167,7 +168,7 @@ impl<'r> Scene<'r> {
     }
 }
 
-/// At a steady rate, whoever waits.
+/// At a steady rate, even if earlier ones are late.
 async fn create_tasks(
     developers: &Developers,
     until: Instant,
@@ -201,5 +202,5 @@ async fn create_tasks(
 fn task_of(arrival: &Arrival) -> Result<String> {
     let body: Value = serde_json::from_slice(&arrival.body)?;
     let id = body["data"]["id"].as_str();
-    Ok(id.ok_or("a delivery without a task")?.to_owned())
+    Ok(id.ok_or("the delivery has no task")?.to_owned())
 }

@@ -1,5 +1,5 @@
-//! The endpoints of all developers: one server that speaks TLS, keeps connections alive and answers
-//! 200, on a runtime of its own. Each endpoint has a name of its own, as if it stood elsewhere.
+//! The endpoints of all developers: one TLS server that keeps connections alive and responds with
+//! 200, on its own runtime. Each endpoint has its own name, as if it were a separate host.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -22,9 +22,9 @@ use tokio_rustls::TlsAcceptor;
 use crate::load::Window;
 use crate::{Result, http};
 
-/// Every name below it leads here.
+/// All subdomains resolve to the receiver.
 const DOMAIN: &str = "hooks.example";
-/// Where requests are not answered while the receiver is told to hang.
+/// Requests to it get no response while the receiver is set to hang.
 const HANGING_PATH: &str = "/hangs";
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 
@@ -48,7 +48,7 @@ struct Arrivals {
     all: Vec<Arrival>,
 }
 
-/// A request that came, whole.
+/// A complete request.
 pub struct Arrival {
     pub at: Instant,
     pub body: Vec<u8>,
@@ -80,13 +80,13 @@ impl Receiver {
         format!("https://developer-{developer}.{DOMAIN}:{}/", self.port)
     }
 
-    /// One that hangs when the receiver is told to.
+    /// An endpoint that hangs when the receiver is set to hang.
     pub fn hanging_url(&self, developer: usize) -> String {
         let port = self.port;
         format!("https://developer-{developer}.{DOMAIN}:{port}{HANGING_PATH}")
     }
 
-    /// The client of the service, as it reaches this receiver; with connections of its own.
+    /// The service's HTTP client, configured for this receiver, with its own connections.
     pub fn outbound(&self) -> Result<Outbound> {
         let settings = OutboundSettings {
             allow: vec!["127.0.0.1/32".parse()?],
@@ -95,7 +95,7 @@ impl Receiver {
         Ok(Outbound::with_resolver(&settings, Arc::new(Here))?)
     }
 
-    /// What hangs is answered as soon as this is false again.
+    /// Hanging requests are answered as soon as this is false again.
     pub fn hang(&self, hangs: bool) {
         self.state.hangs.send_replace(hangs);
     }
@@ -112,7 +112,7 @@ impl Receiver {
         self.answered() - before
     }
 
-    /// Notes what comes from now on.
+    /// Starts recording requests.
     pub fn note_arrivals(&self) {
         *self.state.arrivals() = Arrivals {
             noted: true,
@@ -120,7 +120,7 @@ impl Receiver {
         };
     }
 
-    /// What has come since this was asked the last time.
+    /// The requests since the last call.
     pub fn arrivals(&self) -> Vec<Arrival> {
         std::mem::take(&mut self.state.arrivals().all)
     }
@@ -128,12 +128,12 @@ impl Receiver {
 
 impl State {
     fn arrivals(&self) -> MutexGuard<'_, Arrivals> {
-        // Nothing panics while it is held.
+        // Nothing panics while it is locked.
         self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// All names lead to this machine.
+/// All names resolve to this machine.
 struct Here;
 
 #[async_trait]
@@ -143,7 +143,7 @@ impl Resolver for Here {
     }
 }
 
-/// An authority in PEM, and what the receiver shows.
+/// An authority in PEM, and the receiver's certificate.
 fn identity() -> Result<(String, Arc<ServerConfig>)> {
     let mut wanted = CertificateParams::default();
     wanted.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -164,7 +164,7 @@ fn identity() -> Result<(String, Arc<ServerConfig>)> {
 
 async fn accept(listener: TcpListener, tls: TlsAcceptor, state: Arc<State>) {
     while let Ok((stream, _)) = listener.accept().await {
-        // Who hangs up is gone: what that means is seen on the other side.
+        // A closed connection is noticed on the other side.
         tokio::spawn(serve(stream, tls.clone(), state.clone()));
     }
 }
@@ -193,13 +193,13 @@ async fn serve(stream: TcpStream, tls: TlsAcceptor, state: Arc<State>) -> io::Re
         stream.write_all(ANSWER).await?;
         stream.flush().await?;
         state.answered.fetch_add(1, Ordering::Relaxed);
-        // The next request is sent after the answer.
+        // The next request is sent after the response.
         filled = 0;
     }
 }
 
 impl State {
-    /// Returns when it is time to answer.
+    /// Returns when it is time to respond.
     async fn take(&self, request: &[u8], body_starts: usize) {
         {
             let mut arrivals = self.arrivals();
@@ -224,7 +224,7 @@ mod tests {
 
     use axum::body::Bytes;
     use axum::http::HeaderMap;
-    use legwork::outbound::{Answer, EndpointUrl, OutboundError};
+    use legwork::outbound::{EndpointUrl, OutboundError, Response};
 
     use super::*;
 
@@ -232,7 +232,7 @@ mod tests {
         outbound: &Outbound,
         url: &str,
         patience: Duration,
-    ) -> std::result::Result<Answer, OutboundError> {
+    ) -> std::result::Result<Response, OutboundError> {
         let url = EndpointUrl::RULE.check(url).unwrap();
         let body = Bytes::from_static(b"{}");
         outbound.post(&url, HeaderMap::new(), body, patience).await
@@ -260,7 +260,7 @@ mod tests {
         });
         let bodies = receiver.arrivals().into_iter().map(|arrival| arrival.body);
         assert_eq!(bodies.collect::<Vec<_>>(), [b"{}", b"{}"]);
-        // The answer is there before it is counted.
+        // The response is sent before it is counted.
         while receiver.answered() < 2 {
             std::thread::yield_now();
         }

@@ -1,30 +1,30 @@
-//! Deliveries that wait, filled in by the database itself: by tasks it would take minutes.
+//! Waiting deliveries, inserted by the database itself: creating tasks would take minutes.
 
 use legwork::domain::AccountId;
 use rusqlite::Connection;
 
 use crate::Result;
-use crate::town::Ground;
+use crate::service::TestDatabase;
 
 const EVENT_IDS: &str = "0190dddd00007000";
 const TASK_IDS: &str = "0190eeee00007000";
 
-/// Fills in deliveries for every endpoint, in turns like the two events of the first task, which
-/// the account that is the pattern has created; so every two are of one task.
+/// Inserts deliveries for every endpoint, alternating like the two events of the first task, which
+/// the template account created. So every two belong to one task.
 pub struct Waiting {
     pub pattern: AccountId,
     /// How many each endpoint gets.
     pub each: i64,
-    /// What their events carry, and when they are due: SQL over the event.
+    /// The data of their events, and when they are due: SQL over the event.
     pub data: &'static str,
     pub due_at: &'static str,
 }
 
 impl Waiting {
-    /// Nobody has the database open.
-    pub fn fill(&self, ground: &Ground) -> Result<()> {
-        match ground {
-            Ground::Sqlite(file) => {
+    /// No one may have the database open.
+    pub fn fill(&self, database: &TestDatabase) -> Result<()> {
+        match database {
+            TestDatabase::Sqlite(file) => {
                 let connection = Connection::open(file)?;
                 connection
                     .execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -500000")?;
@@ -33,12 +33,12 @@ impl Waiting {
                     connection.execute_batch(&statement)?;
                 }
             }
-            Ground::Postgres(database) => {
+            TestDatabase::Postgres(database) => {
                 let hex = |number: &str| format!("lpad(to_hex({number}), 16, '0')");
                 for statement in self.statements(hex) {
                     database.run(&statement)?;
                 }
-                // What autovacuum would do soon, at a moment that disturbs no measurement.
+                // What autovacuum would do soon, done now so that it disturbs no measurement.
                 database.run("VACUUM ANALYZE")?;
                 database.run("CHECKPOINT")?;
             }
@@ -77,11 +77,13 @@ impl Waiting {
     }
 }
 
-/// How many deliveries have that status.
-pub fn count(ground: &Ground, status: &str) -> Result<i64> {
+/// How many deliveries have this status.
+pub fn count(database: &TestDatabase, status: &str) -> Result<i64> {
     let sql = format!("SELECT COUNT(*) FROM deliveries WHERE status = '{status}'");
-    match ground {
-        Ground::Sqlite(file) => Ok(Connection::open(file)?.query_row(&sql, [], |row| row.get(0))?),
-        Ground::Postgres(database) => Ok(database.run(&sql)?.parse()?),
+    match database {
+        TestDatabase::Sqlite(file) => {
+            Ok(Connection::open(file)?.query_row(&sql, [], |row| row.get(0))?)
+        }
+        TestDatabase::Postgres(database) => Ok(database.run(&sql)?.parse()?),
     }
 }

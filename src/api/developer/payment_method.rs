@@ -127,7 +127,7 @@ async fn keep(
         .filter(|method| method.processor == processor.name())
         .and_then(|method| method.method.customer);
     let keeping = async {
-        let kept = processor.keep_method(owner.account, given, customer.as_deref());
+        let kept = processor.attach_method(owner.account, given, customer.as_deref());
         match kept.await {
             Err(ProcessorError::Refused { message, .. }) => Ok(Err(message)),
             kept => kept.map(Ok),

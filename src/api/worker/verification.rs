@@ -13,7 +13,7 @@ use crate::api::response::json::Answer;
 use crate::api::response::workers::with_payout_status;
 use crate::domain::tasks::ProofType;
 use crate::domain::{FieldError, VerificationFile, VerificationFileId};
-use crate::files::{FileKey, Shelf};
+use crate::files::{FileKey, Prefix};
 use crate::views::worker::WorkerBody;
 use crate::{ambient, submission, usecases};
 
@@ -90,7 +90,7 @@ async fn keep_documents(app: &App, form: Form) -> Result<Vec<VerificationFile>, 
     for (name, file) in inspected {
         let content_type = file.inspected.content_type;
         let id = VerificationFileId::new(app.clock.now(), &ambient::random());
-        let key = FileKey::new(Shelf::Proofs, id.as_u128());
+        let key = FileKey::new(Prefix::Proofs, id.as_u128());
         let stored = app.files.keep(file.received, key, content_type).await?;
         files.push(VerificationFile {
             id,

@@ -1,4 +1,4 @@
-//! API keys: how one is made, what of it is kept, and which world it opens.
+//! API keys: how they are generated, what is stored of them, and which environment they belong to.
 
 use sha2::{Digest, Sha256};
 
@@ -20,10 +20,10 @@ impl Environment {
     }
 }
 
-/// How much of a key may be shown after it has been handed out.
+/// How many characters of a key may be shown after it was created.
 const SHOWN_CHARACTERS: usize = 20;
 
-/// A key record: everything of the key except the key.
+/// The record of a key. The key itself is not stored.
 #[derive(Clone, Debug)]
 pub struct ApiKey {
     pub id: ApiKeyId,
@@ -44,7 +44,7 @@ pub struct NewApiKey {
 
 pub const NAME: TextRule = TextRule::plain(1, 200);
 
-/// A secret that is handed out once. It has no `Display` and its `Debug` shows nothing.
+/// A secret that is shown once. It has no `Display`, and its `Debug` prints nothing.
 #[derive(Clone)]
 pub struct Secret(String);
 
@@ -53,7 +53,6 @@ impl Secret {
         Self(format!("{}{}", environment.key_prefix(), hex(random)))
     }
 
-    /// A worker's token.
     pub fn worker_token(random: &[u8; 32]) -> Self {
         Self(format!("svc_worker_{}", hex(random)))
     }
@@ -62,7 +61,7 @@ impl Secret {
         Self(format!("svc_admin_{}", hex(random)))
     }
 
-    /// A secret that somebody shows us.
+    /// A secret that a caller sent.
     pub fn presented(text: &str) -> Self {
         Self(text.to_owned())
     }
@@ -86,7 +85,7 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// What is stored of a key or token: 256 random bits need no salt and no slow hash.
+/// What is stored of a key or token. 256 random bits need no salt and no slow hash.
 pub fn hash(secret: &str) -> String {
     hex(&Sha256::digest(secret))
 }

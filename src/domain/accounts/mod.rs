@@ -1,4 +1,4 @@
-//! A developer's account and what its tier grants.
+//! A developer's account, and what its tier allows.
 
 pub mod api_key;
 
@@ -16,7 +16,7 @@ string_enum!(Tier {
 });
 
 impl Tier {
-    /// Tasks that may be created in a calendar month, for each environment.
+    /// Tasks that may be created in a calendar month, per environment.
     pub const fn tasks_per_month(self) -> i64 {
         match self {
             Self::Free => 100,
@@ -26,7 +26,7 @@ impl Tier {
         }
     }
 
-    /// Requests a minute, all of which may come at once.
+    /// Requests per minute. All of them may come in one burst.
     pub const fn requests_per_minute(self) -> u32 {
         match self {
             Self::Free => 600,
@@ -37,12 +37,12 @@ impl Tier {
     }
 }
 
-/// How long after its deletion the rest of an account is erased.
+/// How long after deletion the remaining data of an account is erased.
 pub const ERASED_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// Stands where something personal was.
+/// Replaces personal data.
 pub const ERASED: &str = "deleted";
 
-/// Takes the place of a deleted account's e-mail address, which is free from then on.
+/// Replaces the e-mail address of a deleted account, so that the address can be used again.
 pub fn freed_email(id: AccountId) -> String {
     format!("deleted-{id}@invalid")
 }
@@ -67,7 +67,7 @@ pub struct Account {
     pub updated_at: Timestamp,
 }
 
-/// What it takes to open an account.
+/// What opening an account needs.
 #[derive(Clone, Debug)]
 pub struct NewAccount {
     pub email: String,

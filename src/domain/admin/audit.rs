@@ -1,5 +1,5 @@
-//! The audit log: who did what, when, to what. Each line is chained to the one before by a hash, so
-//! that no line can be changed, left out or put in without breaking the chain.
+//! The audit log: who did what to which resource, and when. Each line carries a hash that covers
+//! the previous line, so no line can be changed, removed or inserted without breaking the chain.
 
 use serde_json::json;
 
@@ -16,16 +16,16 @@ pub const AUDIT_ACTION: TextRule = TextRule::plain(1, 255);
 pub struct AuditEntry {
     pub at: Timestamp,
     pub by: Actor,
-    /// Such as `worker.verified`.
+    /// For example `worker.verified`.
     pub action: String,
-    /// What kind of thing it was done to, such as `worker`.
+    /// The kind of resource, for example `worker`.
     pub subject: String,
     pub subject_id: String,
-    /// A JSON object, as text: it is hashed as it is stored.
+    /// A JSON object, serialized. The hash covers exactly the stored text.
     pub details: String,
 }
 
-/// An entry in its place in the chain.
+/// An entry with its position in the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditLine {
     pub number: i64,
@@ -34,7 +34,8 @@ pub struct AuditLine {
 }
 
 impl AuditEntry {
-    /// The one text of an entry: an array, so that no two entries share a text.
+    /// The canonical text of an entry. It is a JSON array, so two different entries never have the
+    /// same text.
     fn canonical(&self, number: i64) -> String {
         json!([
             number,
@@ -54,7 +55,7 @@ impl AuditEntry {
     }
 }
 
-/// An end of the chain: the last line that was written, or the last that was looked at.
+/// A position in the chain: the last line written, or the last line checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditHead {
     pub number: i64,
@@ -70,7 +71,7 @@ pub struct BrokenChain {
 }
 
 impl AuditHead {
-    /// The line that comes next.
+    /// The next line of the chain.
     pub fn next(&self, entry: AuditEntry) -> AuditLine {
         let number = self.number + 1;
         AuditLine {
@@ -80,7 +81,7 @@ impl AuditHead {
         }
     }
 
-    /// Goes on to a line, if it is the one that follows.
+    /// Advances to `line` if it is the next one.
     pub fn follow(&mut self, line: &AuditLine) -> Result<(), BrokenChain> {
         let number = self.number + 1;
         if line.number != number {
@@ -88,7 +89,7 @@ impl AuditHead {
             return Err(BrokenChain { number, what });
         }
         if line.hash != line.entry.hash(number, &self.hash) {
-            let what = "was changed, or a line before it";
+            let what = "or a line before it was changed";
             return Err(BrokenChain { number, what });
         }
         self.number = number;
@@ -96,7 +97,7 @@ impl AuditHead {
         Ok(())
     }
 
-    /// Whether the chain that was followed so far ends where it is known to end.
+    /// Checks that the chain followed so far ends at `end`.
     pub fn ends_at(&self, end: &Self) -> Result<(), BrokenChain> {
         if self == end {
             return Ok(());
@@ -104,9 +105,9 @@ impl AuditHead {
         let (number, what) = if self.number < end.number {
             (self.number + 1, "is missing")
         } else if self.number > end.number {
-            (end.number + 1, "stands after the end of the chain")
+            (end.number + 1, "is beyond the end of the chain")
         } else {
-            (end.number, "is not the one that the chain ends with")
+            (end.number, "is not the recorded end of the chain")
         };
         Err(BrokenChain { number, what })
     }
@@ -144,7 +145,7 @@ mod tests {
         head.ends_at(end)
     }
 
-    /// Old logs must be verifiable for ever: this hash never changes.
+    /// Old logs must stay verifiable forever, so this hash never changes.
     #[test]
     fn the_hash_is_fixed() {
         let line = AuditHead::default().next(entry("account.created"));

@@ -1,4 +1,4 @@
-//! Admins: what each may do, and what they have to look at.
+//! Admins: their roles, and the review queue.
 
 pub mod audit;
 pub mod report;
@@ -10,25 +10,25 @@ use crate::domain::string_enum::string_enum;
 use crate::domain::{AdminKeyId, QueueItemId, TaskId, Timestamp, VerificationFileId, WorkerId};
 
 string_enum!(
-    /// What the holder of an admin key may do. Each may do what those before may do.
+    /// What an admin key may do. Each role includes the ones before it.
     AdminRole {
-        /// Reads.
+        /// Reads everything.
         Viewer = "viewer",
-        /// Decides: the queue, verifications, disputes, payouts, jobs, suspensions.
+        /// Decides: review queue, verifications, disputes, payouts, jobs, suspensions.
         Operator = "operator",
-        /// Changes tiers, writes off, deletes.
+        /// Changes tiers, writes off payouts, deletes accounts.
         Owner = "owner",
     }
 );
 
 impl AdminRole {
-    /// Whether this role is enough where the other one is needed.
+    /// Whether this role includes `needed`.
     pub fn may(self, needed: Self) -> bool {
         self as usize >= needed as usize
     }
 }
 
-/// The record of an admin key; the key itself is kept nowhere.
+/// The record of an admin key. The key itself is not stored.
 #[derive(Clone, Debug)]
 pub struct AdminKey {
     pub id: AdminKeyId,
@@ -52,7 +52,7 @@ string_enum!(QueueStatus {
 });
 
 string_enum!(
-    /// Which items an admin asks for.
+    /// Filters the review queue by who claimed an item.
     ClaimedBy {
         Me = "me",
         Nobody = "nobody",
@@ -69,14 +69,14 @@ pub struct QueueItem {
     pub worker: Option<WorkerId>,
     pub status: QueueStatus,
     pub note: Option<String>,
-    /// Who works on it. See `holder`.
+    /// The admin who claimed it. The claim may have expired: see `holder`.
     pub claimed_by: Option<AdminKeyId>,
     pub claimed_until: Option<Timestamp>,
     pub decided_at: Option<Timestamp>,
     pub created_at: Timestamp,
 }
 
-/// How long an item belongs to the admin who has claimed it.
+/// How long a claim lasts.
 pub const CLAIM_TIME: Duration = Duration::from_secs(15 * 60);
 
 impl QueueItem {
@@ -96,14 +96,14 @@ impl QueueItem {
         }
     }
 
-    /// The admin who works on it now; a claim that has run out counts for nothing.
+    /// The admin who has claimed it now. An expired claim does not count.
     pub fn holder(&self, now: Timestamp) -> Option<AdminKeyId> {
         let held = self.claimed_until.is_some_and(|until| until > now);
         self.claimed_by.filter(|_| held)
     }
 }
 
-/// A document that a worker has sent to be verified.
+/// A document that a worker uploaded for verification.
 #[derive(Clone, Debug)]
 pub struct VerificationFile {
     pub id: VerificationFileId,

@@ -1,4 +1,4 @@
-//! A month in figures: the money by day, the tasks by day, and what is held at the end of each.
+//! The monthly report: money and tasks by day, and the escrow at the end of each day.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ pub struct Month {
 }
 
 impl Month {
-    /// Nothing of ours is older.
+    /// The service has no older data.
     const FIRST_YEAR: i16 = 2000;
 
     pub fn rule(text: &str) -> Result<Self, String> {
@@ -39,15 +39,15 @@ impl Month {
         (first.year() >= Self::FIRST_YEAR).then_some(Self { first })
     }
 
-    /// Its first moment.
+    /// The first moment of the month.
     pub fn start(self) -> Timestamp {
         let midnight = self.first.to_datetime(jiff::civil::Time::midnight());
-        // UTC has no gaps, and the years that are allowed lie within jiff's range.
+        // UTC has no gaps, and the allowed years are within jiff's range.
         let moment = TimeZone::UTC.to_timestamp(midnight).unwrap_or_default();
         Timestamp::from_millis(moment.as_millisecond())
     }
 
-    /// The first moment that is not in it.
+    /// The first moment after the month.
     pub fn end(self) -> Timestamp {
         Timestamp::from_millis(self.start().as_millis() + self.days() * DAY_MILLIS)
     }
@@ -56,7 +56,7 @@ impl Month {
         self.first.days_in_month().into()
     }
 
-    /// Its days, as they are written.
+    /// The dates of the month, in order.
     fn dates(self) -> impl Iterator<Item = String> {
         (1..=self.days()).map(move |day| format!("{self}-{day:02}"))
     }
@@ -75,36 +75,35 @@ impl Serialize for Month {
 }
 
 string_enum!(
-    /// How a report is written.
     ReportFormat {
         Json = "json",
         Csv = "csv",
     }
 );
 
-/// The entries of one kind on one day, added up.
+/// The sum of the ledger entries of one kind on one day.
 #[derive(Clone, Copy, Debug)]
 pub struct DayEntries {
-    /// Counted from the first of the month, which is 0.
+    /// 0 for the first day of the month.
     pub day: usize,
     pub step: Step,
     pub sum: Postings,
 }
 
-/// The tasks created on one day.
+/// The number of tasks created on one day.
 #[derive(Clone, Copy, Debug)]
 pub struct DayTasks {
     pub day: usize,
     pub created: i64,
 }
 
-/// What happened in a day or in a month, and what was held when it was over. What is booked is owed
-/// from then on; what is paid has left the processor.
+/// What happened in a day or a month, and the escrow at its end. A booked amount is owed from then
+/// on. A paid amount has left the processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Figures {
     /// Paid by developers.
     pub paid_in_cents: i64,
-    /// Owed back to developers: by settlements, and by payments that came too late.
+    /// Owed to developers, from settlements and from late payments.
     pub refunds_booked_cents: i64,
     /// Refunded to developers by the processor.
     pub refunds_paid_cents: i64,
@@ -114,7 +113,7 @@ pub struct Figures {
     pub payouts_paid_cents: i64,
     /// Earned by the platform.
     pub fees_cents: i64,
-    /// Held for tasks at the end.
+    /// Held for tasks at the end of the period.
     pub escrow_at_end_cents: i64,
     pub tasks_created: i64,
 }
@@ -133,7 +132,7 @@ impl Figures {
             }
             Step::Refund => self.refunds_paid_cents += sum.processor_cents,
             Step::Transfer => self.payouts_paid_cents += sum.processor_cents,
-            // What was booked for the worker is taken back, and is the platform's.
+            // The worker's booking is reversed, and the platform keeps the money.
             Step::WriteOff => {
                 self.payouts_booked_cents += sum.worker_cents;
                 self.fees_cents += sum.fees_cents;
@@ -141,7 +140,7 @@ impl Figures {
         }
     }
 
-    /// Adds what happened; what is held is not a thing that can be added up.
+    /// Adds the amounts of a period. `escrow_at_end_cents` is a balance, so it is not added.
     fn add(&mut self, other: &Self) {
         self.paid_in_cents += other.paid_in_cents;
         self.refunds_booked_cents += other.refunds_booked_cents;
@@ -152,12 +151,12 @@ impl Figures {
         self.tasks_created += other.tasks_created;
     }
 
-    /// What went into escrow less what left it.
+    /// What entered escrow minus what left it.
     fn escrow_change_cents(&self) -> i64 {
         self.paid_in_cents - self.refunds_booked_cents - self.payouts_booked_cents - self.fees_cents
     }
 
-    /// Every figure with its name, in the order in which they are written.
+    /// Every figure with its name, in output order.
     fn named(&self) -> [(&'static str, i64); 8] {
         [
             ("paid_in_cents", self.paid_in_cents),
@@ -174,7 +173,7 @@ impl Figures {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DayFigures {
-    /// Such as `2026-11-15`, in UTC.
+    /// In UTC, for example `2026-11-15`.
     pub date: String,
     #[serde(flatten)]
     pub figures: Figures,
@@ -185,20 +184,20 @@ pub struct MonthReport {
     #[schema(value_type = String)]
     pub month: Month,
     pub environment: Environment,
-    /// Held for tasks when the month began.
+    /// Held for tasks when the month started.
     pub escrow_at_start_cents: i64,
-    /// Every day of the month; of one that is to come, what is held now.
+    /// Every day of the month. Future days repeat the current escrow.
     pub days: Vec<DayFigures>,
     pub total: Figures,
-    /// How many tasks stand in each status now, whenever they were created.
+    /// The current number of tasks in each status, whenever they were created.
     #[serde(serialize_with = "as_map")]
     #[schema(value_type = std::collections::BTreeMap<String, i64>)]
     pub tasks_now: Vec<(Status, i64)>,
 }
 
 impl MonthReport {
-    /// Sorts what was found into days. What was held before each is reckoned back from the end of
-    /// the month.
+    /// Groups entries and tasks by day. The escrow of each day is computed backwards from the end
+    /// of the month.
     pub fn new(
         month: Month,
         environment: Environment,
@@ -239,8 +238,8 @@ impl MonthReport {
         }
     }
 
-    /// A line for each day and one for the total. Nothing in it needs quotes: the columns are dates,
-    /// whole numbers and one word.
+    /// One line per day, and one for the total. Nothing needs quotes: the columns are dates,
+    /// integers and the word `total`.
     pub fn to_csv(&self) -> String {
         let mut csv = String::from("date");
         for (name, _) in self.total.named() {

@@ -1,4 +1,4 @@
-//! What happened, as a developer hears about it.
+//! Events: what happened to tasks, for developers.
 
 pub mod notification;
 
@@ -22,13 +22,13 @@ string_enum!(EventType {
 });
 
 impl EventType {
-    /// Whether the event is about a proof, which it then carries.
+    /// Whether the event carries a proof.
     pub const fn is_about_proof(self) -> bool {
         matches!(self, Self::TaskProofSubmitted | Self::TaskProofRejected)
     }
 }
 
-/// What is to be told. The store gives it its number.
+/// An event to record. The store assigns its number.
 #[derive(Clone, Debug)]
 pub struct NewEvent {
     pub event_type: EventType,

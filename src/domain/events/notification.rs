@@ -1,4 +1,4 @@
-//! What workers and developers are told by e-mail and push.
+//! Notifications to workers and developers, by e-mail and push.
 
 use crate::domain::string_enum::string_enum;
 use crate::domain::tasks::MAX_PROOF_ATTEMPTS;
@@ -19,20 +19,19 @@ string_enum!(NotificationStatus {
     /// To be sent.
     Pending = "pending",
     Sent = "sent",
-    /// There is no mail server: to be read in the database alone.
+    /// No mail server is configured: the notification stays in the database.
     Kept = "kept",
-    /// Refused for good.
+    /// Refused permanently.
     Failed = "failed",
 });
 
-/// Whom to tell.
 #[derive(Clone, Debug)]
 pub enum Recipient {
     Account(AccountId),
     Worker(WorkerId),
 }
 
-/// Something to tell somebody. The occasion names it: the same one is told once.
+/// A notification. It is identified by its occasion, so each is written once.
 #[derive(Clone, Debug)]
 pub struct Notification {
     pub id: NotificationId,
@@ -42,7 +41,7 @@ pub struct Notification {
     pub email: String,
     pub subject: String,
     pub paragraphs: Vec<String>,
-    /// A path of this service to go on from.
+    /// The path on this service that the message links to.
     pub link: Option<String>,
     pub status: NotificationStatus,
     pub error: Option<String>,
@@ -50,16 +49,16 @@ pub struct Notification {
     pub created_at: Timestamp,
 }
 
-/// What is said.
+/// The text of a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Words {
+pub struct NotificationText {
     pub subject: String,
     pub paragraphs: Vec<String>,
     pub link: Option<String>,
 }
 
-fn words(subject: String, paragraphs: impl IntoIterator<Item = String>) -> Words {
-    Words {
+fn text(subject: String, paragraphs: impl IntoIterator<Item = String>) -> NotificationText {
+    NotificationText {
         subject,
         paragraphs: paragraphs.into_iter().collect(),
         link: None,
@@ -79,21 +78,21 @@ fn place(task: &Task) -> String {
     }
 }
 
-pub fn assigned(task: &Task) -> Words {
+pub fn assigned(task: &Task) -> NotificationText {
     let mut paragraphs = vec![
-        format!("You have taken “{}” at {}.", task.title, place(task)),
-        format!("It pays {}.", dollars(task.parts().payout_cents)),
+        format!("You accepted “{}” at {}.", task.title, place(task)),
+        format!("It pays {}.", dollars(task.split().payout_cents)),
     ];
     if let Some(deadline) = task.deadline {
-        paragraphs.push(format!("It must be done by {deadline}."));
+        paragraphs.push(format!("The deadline is {deadline}."));
     }
-    words(format!("Yours to do: {}", task.title), paragraphs)
+    text(format!("Task accepted: {}", task.title), paragraphs)
 }
 
-pub fn rejected(task: &Task, reason: &str) -> Words {
+pub fn rejected(task: &Task, reason: &str) -> NotificationText {
     let left = MAX_PROOF_ATTEMPTS - task.proof_attempts;
     let next = match left {
-        0 => "That was the last attempt: the task is over.".to_owned(),
+        0 => "That was your last attempt. The task is closed.".to_owned(),
         1 => "You have 1 attempt left.".to_owned(),
         left => format!("You have {left} attempts left."),
     };
@@ -101,70 +100,70 @@ pub fn rejected(task: &Task, reason: &str) -> Words {
         "The developer did not accept your proof for “{}”:",
         task.title
     );
-    words(
+    text(
         format!("Proof rejected: {}", task.title),
         [said, reason.to_owned(), next],
     )
 }
 
-pub fn paid(task: &Task, cents: i64) -> Words {
+pub fn paid(task: &Task, cents: i64) -> NotificationText {
     let amount = dollars(cents);
-    words(
+    text(
         format!("{amount} is on its way to you"),
         [format!(
-            "You have earned {amount} with “{}”. It was sent to your payout account.",
+            "You earned {amount} for “{}”. We sent it to your payout account.",
             task.title
         )],
     )
 }
 
-pub fn verified() -> Words {
-    let text = "Your documents were checked: you can take tasks now.";
-    words("You are verified".to_owned(), [text.to_owned()])
+pub fn verified() -> NotificationText {
+    let message = "We checked your documents. You can accept tasks now.";
+    text("You are verified".to_owned(), [message.to_owned()])
 }
 
-pub fn refused() -> Words {
-    let text = "Your documents were not enough to verify you. You may send others.";
-    words(
+pub fn refused() -> NotificationText {
+    let message = "We could not verify you with these documents. You can upload other ones.";
+    text(
         "Your verification was refused".to_owned(),
-        [text.to_owned()],
+        [message.to_owned()],
     )
 }
 
-/// The exact place is told to whoever takes it, and to nobody else.
-pub fn bounty(task: &Task) -> Words {
+/// Leaves out the address: only the worker who accepts the task gets it.
+pub fn bounty(task: &Task) -> NotificationText {
     let location = &task.location;
-    words(
+    text(
         format!("Bounty near you: {}", task.title),
         [
             format!("“{}” in {}, {}.", task.title, location.city, location.state),
             format!(
-                "It pays {}. Whoever is first takes it.",
-                dollars(task.parts().payout_cents)
+                "It pays {}. The first worker to accept gets it.",
+                dollars(task.split().payout_cents)
             ),
         ],
     )
 }
 
-pub fn webhook_disabled(url: &str, because: &str) -> Words {
-    words(
+pub fn webhook_disabled(url: &str, because: &str) -> NotificationText {
+    text(
         "Your webhook is disabled".to_owned(),
         [
             format!("Events are no longer sent to {url}: {because}."),
-            "No event is lost: GET /v1/events has those of the last 30 days. Set the webhook again to enable it.".to_owned(),
+            "No event is lost: GET /v1/events returns the events of the last 30 days. Set the webhook again to enable it.".to_owned(),
         ],
     )
 }
 
-pub fn payment_failed(task: &Task, failure: &PaymentFailure) -> Words {
-    words(
+pub fn payment_failed(task: &Task, failure: &PaymentFailure) -> NotificationText {
+    text(
         format!("Payment failed: {}", task.title),
         [
             format!(
-                "“{}” could not be paid for: {}",
+                "The payment for “{}” failed: {}",
                 task.title, failure.message
             ),
-            "It stays pending until it is paid for in another way, or until its time is over."
+            "The task stays pending until you pay in another way or its payment window ends."
                 .to_owned(),
         ],
     )

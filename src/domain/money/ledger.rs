@@ -1,46 +1,46 @@
-//! The ledger: double entry, in whole cents. What leaves one book enters another.
+//! The ledger: double-entry bookkeeping in whole cents. Every entry adds up to zero.
 //!
-//! A positive balance is money that somebody has a claim to: a task's escrow, a worker, the
-//! platform, a developer who is owed a refund. The processor's book is the other side, what it holds
-//! for all of them, and so it is negative; together the books are always zero.
+//! A positive balance is money owed to someone: the escrow of a task, a worker, the platform, or a
+//! developer who is due a refund. The processor's account is the other side, what it holds for all
+//! of them, so its balance is negative. All accounts together are always zero.
 
 use crate::domain::string_enum::string_enum;
 use crate::domain::tasks::pricing::Settlement;
 use crate::domain::{Owner, Task, TaskId, Timestamp, WorkerId};
 
 string_enum!(
-    /// Where money can be.
-    Book {
-        /// With the payment processor; kept for each developer.
+    /// An account of the ledger.
+    LedgerAccount {
+        /// Held by the payment processor. One per developer.
         Processor = "processor",
         /// Held for a task.
         Escrow = "escrow",
-        /// Earned by a worker, not yet transferred.
+        /// Earned by a worker and not yet transferred.
         WorkerBalance = "worker_balance",
-        /// Earned by the platform; kept for each developer.
+        /// Earned by the platform. One per developer.
         PlatformFees = "platform_fees",
-        /// Owed back to a developer, not yet refunded.
+        /// Owed to a developer and not yet refunded.
         DeveloperRefunds = "developer_refunds",
     }
 );
 
 string_enum!(
-    /// The steps that the money of a task takes, each at most once.
+    /// A step in the money of a task. Each happens at most once.
     Step {
-        /// The developer has paid.
+        /// The developer paid.
         Payment = "payment",
-        /// The escrow is parted between worker, platform and developer.
+        /// The escrow is split between worker, platform and developer.
         Settlement = "settlement",
-        /// The processor has refunded what the developer was owed.
+        /// The processor refunded what the developer was owed.
         Refund = "refund",
-        /// The processor has transferred what the worker was owed.
+        /// The processor transferred what the worker was owed.
         Transfer = "transfer",
-        /// What the worker was owed cannot be transferred, ever: it is the platform's.
+        /// The worker can never be paid, so the platform keeps the money.
         WriteOff = "write_off",
     }
 );
 
-/// What an entry adds to each book.
+/// What an entry adds to each account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Postings {
     pub processor_cents: i64,
@@ -51,18 +51,22 @@ pub struct Postings {
 }
 
 impl Postings {
-    pub const fn by_book(self) -> [(Book, i64); 5] {
+    pub const fn by_account(self) -> [(LedgerAccount, i64); 5] {
         [
-            (Book::Processor, self.processor_cents),
-            (Book::Escrow, self.escrow_cents),
-            (Book::WorkerBalance, self.worker_cents),
-            (Book::PlatformFees, self.fees_cents),
-            (Book::DeveloperRefunds, self.refunds_cents),
+            (LedgerAccount::Processor, self.processor_cents),
+            (LedgerAccount::Escrow, self.escrow_cents),
+            (LedgerAccount::WorkerBalance, self.worker_cents),
+            (LedgerAccount::PlatformFees, self.fees_cents),
+            (LedgerAccount::DeveloperRefunds, self.refunds_cents),
         ]
     }
 
     pub fn are_balanced(self) -> bool {
-        self.by_book().iter().map(|(_, cents)| cents).sum::<i64>() == 0
+        self.by_account()
+            .iter()
+            .map(|(_, cents)| cents)
+            .sum::<i64>()
+            == 0
     }
 }
 
@@ -81,12 +85,12 @@ impl Settlement {
     }
 }
 
-/// One line of the journal. It is written once and never changed.
+/// A ledger entry. It is written once and never changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub task: TaskId,
     pub owner: Owner,
-    /// Whose balance changes, when a worker's does.
+    /// The worker whose balance changes, if any.
     pub worker: Option<WorkerId>,
     pub step: Step,
     pub postings: Postings,
@@ -110,7 +114,7 @@ impl Entry {
         Some(Self::new(task, step, settlement.postings(), now))
     }
 
-    /// A payment for a task that is over already: it goes straight to what the developer is owed.
+    /// A payment for a task that has already ended. All of it is owed to the developer.
     pub fn late_payment(task: &Task, cents: i64, now: Timestamp) -> Self {
         let postings = Postings {
             processor_cents: -cents,
@@ -160,7 +164,7 @@ impl Entry {
     }
 }
 
-/// The whole story of a task's money.
+/// All ledger entries of a task.
 #[derive(Clone, Debug, Default)]
 pub struct TaskLedger {
     entries: Vec<Entry>,
@@ -181,7 +185,7 @@ impl TaskLedger {
         self.entries.iter().find(|entry| entry.step == step)
     }
 
-    /// What the developer was promised back, whether it has been refunded or not.
+    /// What the developer is due back, refunded or not.
     pub fn promised_refund_cents(&self) -> i64 {
         let owed = |entry: &Entry| entry.postings.refunds_cents.max(0);
         self.entries.iter().map(owed).sum()
@@ -192,7 +196,7 @@ impl TaskLedger {
             .map_or(0, |entry| entry.postings.processor_cents)
     }
 
-    /// What the worker earned, whether it has been transferred or not.
+    /// What the worker earned, transferred or not.
     pub fn earned_cents(&self) -> i64 {
         self.entry(Step::Settlement)
             .map_or(0, |entry| entry.postings.worker_cents)

@@ -1,13 +1,13 @@
-//! How a live task is paid for, and how a worker is paid.
+//! How live tasks are paid for, and how workers are paid.
 
 use crate::domain::rules::TextRule;
 use crate::domain::string_enum::string_enum;
 use crate::domain::{AccountId, Status, TaskId, Timestamp, WorkerId};
 
 string_enum!(
-    /// Who moves the money.
+    /// The payment processor.
     ProcessorName {
-        /// Embedded, for trying things out: no money moves.
+        /// Built in, for development: no money moves.
         Sandbox = "sandbox",
         Stripe = "stripe",
     }
@@ -16,31 +16,31 @@ string_enum!(
 string_enum!(PaymentStatus {
     /// The default payment method is being charged.
     Processing = "processing",
-    /// Somebody has to pay, with the client secret.
+    /// Waits for someone to pay with the client secret.
     RequiresPayment = "requires_payment",
     Succeeded = "succeeded",
     Cancelled = "cancelled",
 });
 
-/// Why a payment did not succeed, in the processor's words.
+/// Why a payment failed, as the processor reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaymentFailure {
     pub code: String,
     pub message: String,
 }
 
-/// The one payment of a live task.
+/// The payment of a live task. A task has exactly one.
 #[derive(Clone, Debug)]
 pub struct Payment {
     pub task: TaskId,
     pub account: AccountId,
     pub processor: ProcessorName,
-    /// The processor's own name for it, and the secret with which it can be paid; none before the
-    /// processor has been asked.
+    /// The processor's id and the client secret. `None` until the processor has created the
+    /// payment.
     pub intent: Option<PaymentIntent>,
     pub amount_cents: i64,
     pub status: PaymentStatus,
-    /// What is charged off the request, when the account had a default method.
+    /// The default payment method, which a job charges. `None` if the account had none.
     pub method: Option<ChargedMethod>,
     pub failure: Option<PaymentFailure>,
     pub created_at: Timestamp,
@@ -48,7 +48,7 @@ pub struct Payment {
 }
 
 impl Payment {
-    /// What it takes to pay it, while somebody still has to, through this processor.
+    /// The intent to pay with, if the task still waits for a payment through this processor.
     pub fn payable(self, status: Status, processor: ProcessorName) -> Option<PaymentIntent> {
         let payable = self.status == PaymentStatus::RequiresPayment
             && status == Status::Pending
@@ -57,18 +57,18 @@ impl Payment {
     }
 }
 
-/// A payment as the processor knows it.
+/// The processor's record of a payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaymentIntent {
     pub id: String,
     pub client_secret: String,
 }
 
-/// A payment method as the processor knows it.
+/// The processor's record of a payment method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChargedMethod {
     pub id: String,
-    /// The processor's record of the account, where it keeps one.
+    /// The processor's customer id for the account, if it has one.
     pub customer: Option<String>,
 }
 
@@ -106,12 +106,12 @@ string_enum!(
     }
 );
 
-/// Where a worker is paid.
+/// The account that a worker is paid into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PayoutAccount {
     pub worker: WorkerId,
     pub processor: ProcessorName,
-    /// The processor's own name for it.
+    /// The processor's id of the account.
     pub id: String,
     pub status: PayoutStatus,
 }

@@ -1,4 +1,4 @@
-//! A dispute, as both of its sides see it.
+//! A dispute, as both sides see it.
 
 use crate::domain::rules::TextRule;
 use crate::domain::string_enum::string_enum;
@@ -11,14 +11,14 @@ string_enum!(
         Pay = "pay",
         /// The developer gets the budget back.
         Refund = "refund",
-        /// Each gets a part.
+        /// Each side gets a share.
         Split = "split",
     }
 );
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispute {
-    /// Why the worker contests the rejection.
+    /// The worker's objection to the rejection.
     pub statement: Option<String>,
     pub opened_at: Timestamp,
     /// None while it is open.
@@ -29,13 +29,12 @@ pub struct Dispute {
 pub struct Verdict {
     pub decision: Decision,
     pub decided_at: Timestamp,
-    /// Why it was decided like that.
+    /// The admin's reason.
     pub note: Option<String>,
 }
 
 impl Dispute {
-    /// Read from the moves into and out of the dispute and from what became of the money; none when
-    /// there was no dispute.
+    /// Reads the dispute from the task's history and ledger. `None` if there was no dispute.
     pub fn of(moves: &[HistoryEntry], ledger: &TaskLedger) -> Option<Self> {
         let opened = moves.iter().find(|made| made.to == Status::Disputed)?;
         let closed = moves
@@ -62,7 +61,8 @@ fn decision(to: Status, settlement: Option<&Entry>) -> Decision {
     }
 }
 
-/// The worker's side of a split, fee included: something, but not all of the budget.
+/// The worker's share of a split, including the fee, must be more than nothing and less than the
+/// budget.
 pub fn is_split_of(paid_cents: i64, budget_cents: i64) -> bool {
     (1..budget_cents).contains(&paid_cents)
 }

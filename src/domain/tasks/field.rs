@@ -20,7 +20,7 @@ pub const STATE: TextRule = TextRule {
         if text.len() == 2 && text.bytes().all(|b| b.is_ascii_alphabetic()) {
             Ok(text.to_ascii_uppercase())
         } else {
-            Err("must be a state code of two letters".to_owned())
+            Err("must be a two-letter state code".to_owned())
         }
     },
 };

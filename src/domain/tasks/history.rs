@@ -4,23 +4,22 @@ use crate::domain::string_enum::string_enum;
 use crate::domain::{AdminKeyId, ApiKeyId, Status, Timestamp, WorkerId};
 
 string_enum!(
-    /// What kind of somebody.
     ActorKind {
         Developer = "developer",
         Worker = "worker",
         Admin = "admin",
-        /// The time for something was over.
+        /// A deadline passed.
         Clock = "clock",
-        /// The payment processor, or what stands in for it in test.
+        /// The payment processor, or its simulation in test.
         Processor = "processor",
-        /// Whoever may use the command line.
+        /// An operator on the command line.
         CommandLine = "command_line",
-        /// The service itself: what follows from another move.
+        /// The service itself, as a consequence of another move.
         Service = "service",
     }
 );
 
-/// Who made a move: a developer's key, a worker, an admin's key, or nobody in particular.
+/// Who did something: a developer's key, a worker, an admin's key, or a part of the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
     pub kind: ActorKind,
@@ -28,12 +27,12 @@ pub struct Actor {
 }
 
 impl Actor {
-    pub const CLOCK: Self = Self::nobody(ActorKind::Clock);
-    pub const PROCESSOR: Self = Self::nobody(ActorKind::Processor);
-    pub const COMMAND_LINE: Self = Self::nobody(ActorKind::CommandLine);
-    pub const SERVICE: Self = Self::nobody(ActorKind::Service);
+    pub const CLOCK: Self = Self::without_id(ActorKind::Clock);
+    pub const PROCESSOR: Self = Self::without_id(ActorKind::Processor);
+    pub const COMMAND_LINE: Self = Self::without_id(ActorKind::CommandLine);
+    pub const SERVICE: Self = Self::without_id(ActorKind::Service);
 
-    const fn nobody(kind: ActorKind) -> Self {
+    const fn without_id(kind: ActorKind) -> Self {
         Self { kind, id: None }
     }
 
@@ -60,16 +59,16 @@ impl Actor {
 }
 
 impl std::fmt::Display for Actor {
-    /// The one who did it, or what kind of somebody when nobody in particular.
+    /// The id, or the kind if there is no id.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.id.as_deref().unwrap_or(self.kind.as_str()))
     }
 }
 
-/// One line of the history of a task.
+/// One entry in the history of a task.
 #[derive(Clone, Debug)]
 pub struct HistoryEntry {
-    /// None for its creation.
+    /// `None` for the creation.
     pub from: Option<Status>,
     pub to: Status,
     pub by: Actor,

@@ -12,14 +12,14 @@ use crate::domain::{AccountId, Environment, TaskId, Tier, Timestamp, WorkerId};
 
 pub use pricing::TaskType;
 
-/// How often proof may be sent before the developer gets the money back.
+/// How many attempts a worker has before the developer gets a refund.
 pub const MAX_PROOF_ATTEMPTS: i64 = 3;
 
-/// Metadata is the caller's own; it is kept as given up to this size.
+/// The maximum size of metadata. Its contents are up to the caller.
 pub const MAX_METADATA_BYTES: usize = 16 * 1024;
 
 string_enum!(
-    /// Where a task stands; `moves` has every way from one to another.
+    /// The status of a task. `moves` lists every allowed change.
     Status {
         Pending = "pending",
         Funded = "funded",
@@ -98,7 +98,7 @@ string_enum!(ProofType {
     Signature = "signature",
 });
 
-/// Whose tasks: one account in one environment. Nothing is ever read across two owners.
+/// The owner of tasks: one account in one environment. No read crosses owners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Owner {
     pub account: AccountId,
@@ -114,7 +114,7 @@ pub struct Location {
     pub longitude: f64,
 }
 
-/// What a developer asks for, every rule already checked.
+/// A task to create. Every rule has been checked.
 #[derive(Clone, Debug)]
 pub struct NewTask {
     pub title: String,
@@ -144,13 +144,13 @@ pub struct Task {
     pub location: Location,
     pub budget_cents: i64,
     pub task_type: TaskType,
-    /// The rate at which this task was priced; a later change of tier does not touch it.
+    /// The fee rate at creation. A later change of tier does not affect it.
     pub fee_percent: i64,
-    /// What is held for this task now.
+    /// The amount currently in escrow.
     pub escrow_cents: i64,
     pub priority: Priority,
     pub status: Status,
-    /// When the task came into its status; windows such as the review time start here.
+    /// When the task entered its status. Windows such as the review time start here.
     pub status_since: Timestamp,
     pub worker: Option<WorkerId>,
     pub proof_attempts: i64,
@@ -200,11 +200,11 @@ impl Task {
         }
     }
 
-    pub fn parts(&self) -> pricing::Parts {
-        pricing::part(self.budget_cents, self.fee_percent)
+    pub fn split(&self) -> pricing::Split {
+        pricing::split(self.budget_cents, self.fee_percent)
     }
 
-    /// Only a task that nobody has paid for yet may be reworded.
+    /// A task can be edited until it is paid for.
     pub fn edit(&self, edit: &TaskEdit, now: Timestamp) -> Result<Self, NotAllowed> {
         if self.status != Status::Pending {
             return Err(NotAllowed {
@@ -226,7 +226,7 @@ impl Task {
     }
 }
 
-/// The fields that a PATCH names. For those that may be null, `Some(None)` clears.
+/// The fields named in a PATCH. `Some(None)` clears a nullable field.
 #[derive(Clone, Debug, Default)]
 pub struct TaskEdit {
     pub title: Option<String>,

@@ -1,4 +1,4 @@
-//! Every move a task can make. The table is the whole truth: what is not in it is not allowed.
+//! Every move that a task can make. A move that is not in the table is not allowed.
 
 use Status::{
     Assigned, Cancelled, Completed, Disputed, Expired, Funded, InProgress, Pending, Posted,
@@ -10,26 +10,26 @@ use crate::domain::tasks::NotAllowed;
 use crate::domain::tasks::pricing::{Money, Settlement};
 use crate::domain::{Entry, EventType, Status, Task, Timestamp, WorkerId};
 
-/// What makes a task move.
+/// What moves a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Trigger {
-    /// The payment succeeded, or a test key needs none.
+    /// The payment succeeded. Test tasks need no payment.
     Pay,
-    /// Nobody paid within the time for it.
+    /// Not paid within the payment window.
     LeaveUnpaid,
-    /// Shown to workers.
+    /// Becomes visible to workers.
     Publish,
-    /// A worker takes it.
+    /// A worker accepts the task.
     Accept,
-    /// The worker begins.
+    /// The worker starts work.
     Start,
-    /// The worker gives it back, or the time to start or to send proof is over.
+    /// The worker gives the task back, or the time to start or to submit proof has passed.
     Release,
-    /// The worker sends proof: one more attempt.
+    /// The worker submits proof: one more attempt.
     SubmitProof,
-    /// The developer approves, or the time to review is over.
+    /// The developer approves, or the review time has passed.
     Approve,
-    /// The developer rejects and attempts remain.
+    /// The developer rejects, and attempts remain.
     Reject,
     /// The developer rejects the last attempt.
     RejectLast,
@@ -37,13 +37,13 @@ pub enum Trigger {
     Dispute,
     /// An admin decides for the worker.
     DecidePay,
-    /// An admin decides for the developer, or nobody decided in time.
+    /// An admin decides for the developer, or no one decided in time.
     DecideRefund,
-    /// An admin parts the budget.
+    /// An admin splits the budget.
     DecideSplit,
     /// The deadline passed.
     Overdue,
-    /// The developer calls it off.
+    /// The developer cancels the task.
     Cancel,
 }
 
@@ -71,7 +71,7 @@ const fn row(
     }
 }
 
-/// A split carries its amount in the action; the table only says that there is one.
+/// The action carries the amount of a split. The table only says that it is one.
 const SPLIT: Money = Money::Split { paid_cents: 0 };
 
 #[rustfmt::skip]
@@ -99,7 +99,7 @@ pub const MOVES: &[Move] = &[
     row(&[Assigned],                         Trigger::Cancel,       Cancelled,      Money::RefundHalf, &[EventType::TaskCancelled]),
 ];
 
-/// What somebody wants to do to a task, with what it takes to do it.
+/// A requested action, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Pay,
@@ -141,7 +141,7 @@ impl Action {
         }
     }
 
-    /// Every kind of action, as a simulated worker and the rest of a simulated world would do it.
+    /// Every action, for the simulation in the test environment.
     pub fn simulated(worker: WorkerId) -> [Self; 14] {
         [
             Self::Pay,
@@ -170,7 +170,7 @@ impl Action {
             Self::Accept { .. } => "be accepted",
             Self::Start => "be started",
             Self::Release => "be released",
-            Self::SubmitProof => "take a proof",
+            Self::SubmitProof => "accept a proof",
             Self::Approve => "be approved",
             Self::Reject => "be rejected",
             Self::Dispute => "be disputed",
@@ -180,13 +180,13 @@ impl Action {
     }
 }
 
-/// A move made: the task as it stands now, and all that must be written with it.
+/// The result of a move: the task afterwards, and everything that must be written with it.
 #[derive(Clone, Debug)]
 pub struct Moved {
     pub task: Task,
     pub from: Status,
     pub settlement: Settlement,
-    /// The line of the journal that goes with the move, when money moves.
+    /// The ledger entry of the move, if money moves.
     pub entry: Option<Entry>,
     pub events: &'static [EventType],
 }
@@ -207,10 +207,10 @@ impl Task {
         };
         let settlement = money.settle(self.budget_cents, self.fee_percent);
         if settlement.refund_cents < 0 || settlement.payout_cents < 0 {
-            // A split of more than there is.
+            // The split is larger than the budget.
             return Err(NotAllowed {
                 status: self.status,
-                what: "be split so",
+                what: "be split like that",
             });
         }
         let mut task = self.arrive(row.to, action, now);
@@ -225,7 +225,7 @@ impl Task {
         })
     }
 
-    /// The task in its new status, with the timestamps that belong to it.
+    /// The task in its new status, with the timestamps of the move.
     fn arrive(&self, to: Status, action: Action, now: Timestamp) -> Self {
         let mut task = self.clone();
         task.status = to;

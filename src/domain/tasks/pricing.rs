@@ -1,4 +1,4 @@
-//! Money, in whole cents: what the platform takes and what the worker gets.
+//! Prices in whole cents: the platform's fee and the worker's payout.
 
 use crate::domain::Tier;
 use crate::domain::string_enum::string_enum;
@@ -11,7 +11,7 @@ string_enum!(TaskType {
 pub const MIN_BUDGET_CENTS: i64 = 500;
 pub const MAX_BUDGET_CENTS: i64 = 99_999_999;
 
-/// The platform's part of a budget, in percent.
+/// The platform's share of a budget, in percent.
 pub const fn fee_percent(tier: Tier, task_type: TaskType) -> i64 {
     match (tier, task_type) {
         (Tier::Enterprise, _) => 12,
@@ -20,17 +20,17 @@ pub const fn fee_percent(tier: Tier, task_type: TaskType) -> i64 {
     }
 }
 
-/// An amount parted between the platform and the worker; the two add up to it, always.
+/// An amount split between platform and worker. Fee and payout always add up to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parts {
+pub struct Split {
     pub fee_cents: i64,
     pub payout_cents: i64,
 }
 
-/// The fee is rounded half up to a cent, the worker gets the rest.
-pub const fn part(amount_cents: i64, fee_percent: i64) -> Parts {
+/// Rounds the fee half up to a cent. The worker gets the rest.
+pub const fn split(amount_cents: i64, fee_percent: i64) -> Split {
     let fee_cents = (amount_cents * fee_percent + 50) / 100;
-    Parts {
+    Split {
         fee_cents,
         payout_cents: amount_cents - fee_cents,
     }
@@ -40,21 +40,22 @@ pub const fn part(amount_cents: i64, fee_percent: i64) -> Parts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Money {
     Nothing,
-    /// The budget goes into escrow.
+    /// The budget enters escrow.
     Escrow,
-    /// All of the escrow goes back to the developer.
+    /// The developer gets all of the escrow back.
     Refund,
-    /// The escrow is paid: the worker's payout and the platform's fee.
+    /// The escrow is paid out: the worker's payout and the platform's fee.
     PayOut,
-    /// Half goes back (rounded down), the kept half is paid at the task's own rate.
+    /// The developer gets half back, rounded down. The other half is paid out at the task's fee
+    /// rate.
     RefundHalf,
-    /// An amount is paid at the task's own rate, the rest goes back.
+    /// An amount is paid out at the task's fee rate. The developer gets the rest back.
     Split {
         paid_cents: i64,
     },
 }
 
-/// The cents that a move takes out of escrow, or puts in.
+/// The amounts that a move puts into escrow or takes out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settlement {
     pub escrow_cents: i64,
@@ -66,12 +67,12 @@ pub struct Settlement {
 impl Money {
     pub fn settle(self, budget: i64, fee_percent: i64) -> Settlement {
         let paid = |paid_cents: i64| {
-            let parts = part(paid_cents, fee_percent);
+            let split = split(paid_cents, fee_percent);
             Settlement {
                 escrow_cents: 0,
                 refund_cents: budget - paid_cents,
-                payout_cents: parts.payout_cents,
-                fee_cents: parts.fee_cents,
+                payout_cents: split.payout_cents,
+                fee_cents: split.fee_cents,
             }
         };
         match self {
@@ -116,7 +117,7 @@ mod tests {
             (MAX_BUDGET_CENTS, 16, 16_000_000),
         ] {
             assert_eq!(
-                part(budget, percent).fee_cents,
+                split(budget, percent).fee_cents,
                 fee,
                 "{budget} at {percent} %"
             );
@@ -126,10 +127,10 @@ mod tests {
     proptest! {
         #[test]
         fn fee_and_payout_add_up(budget in MIN_BUDGET_CENTS..=MAX_BUDGET_CENTS, percent in 0i64..=100) {
-            let parts = part(budget, percent);
-            prop_assert_eq!(parts.fee_cents + parts.payout_cents, budget);
-            prop_assert!(parts.fee_cents >= 0 && parts.payout_cents >= 0);
-            prop_assert!((parts.fee_cents * 100 - budget * percent).abs() <= 50);
+            let split = split(budget, percent);
+            prop_assert_eq!(split.fee_cents + split.payout_cents, budget);
+            prop_assert!(split.fee_cents >= 0 && split.payout_cents >= 0);
+            prop_assert!((split.fee_cents * 100 - budget * percent).abs() <= 50);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What happens by the clock alone: how long things may take, and what follows when they take longer.
+//! Time limits: how long each step may take, and what happens when the time has passed.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use crate::domain::{Action, Status, Task, Timestamp};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// How long everybody has. Set by the operator.
+/// How long each step may take. Set by the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
     /// To pay for a task.
     pub unpaid: Duration,
-    /// To start a task that was taken.
+    /// To start an accepted task.
     pub start: Duration,
-    /// To send proof, or new proof after a rejection.
+    /// To submit proof, or new proof after a rejection.
     pub work: Duration,
     /// To review a proof.
     pub review: Duration,
@@ -21,7 +21,7 @@ pub struct Windows {
     pub dispute: Duration,
     /// To decide a dispute.
     pub decide: Duration,
-    /// Until a task without a deadline counts as overdue, from its funding on.
+    /// From funding until a task without a deadline is overdue.
     pub open: Duration,
 }
 
@@ -64,8 +64,8 @@ const CAN_BE_OVERDUE: [Status; 6] = [
 ];
 
 impl Task {
-    /// What the clock does to this task next, and when. Of two at the same moment the deadline wins:
-    /// nobody needs a task back that is over.
+    /// What time does to this task next, and when. If both happen at the same moment, the deadline
+    /// wins: a task that is over need not be released.
     pub fn next_by_clock(&self, windows: &Windows) -> Option<(Timestamp, Action)> {
         let overdue = CAN_BE_OVERDUE
             .contains(&self.status)
@@ -88,7 +88,7 @@ impl Task {
 }
 
 impl Action {
-    /// Why the clock did it, for the history.
+    /// The reason recorded in the history.
     pub const fn why_by_clock(self) -> &'static str {
         match self {
             Self::LeaveUnpaid => "nobody paid in time",
@@ -96,7 +96,7 @@ impl Action {
             Self::Release => "nothing happened in time",
             Self::Approve => "nobody reviewed it in time",
             Self::DecideRefund => "nobody decided in time",
-            _ => "its time had come",
+            _ => "a deadline passed",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Telling an endpoint of an event: when it counts as told, and when it is tried again.
+//! Webhook deliveries: when one has succeeded, and when it is retried.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use serde::Serialize;
 use crate::domain::string_enum::string_enum;
 use crate::domain::{AccountId, Environment, EventId, EventType, TaskId, Timestamp};
 
-/// How long an endpoint may take for one delivery, all of the exchange included.
+/// The time limit for one delivery attempt, from connecting to the end of the response.
 pub const TIME_LIMIT: Duration = Duration::from_secs(30);
-/// An endpoint that has not taken a single delivery for so long is disabled.
+/// An endpoint is disabled when no delivery has succeeded for this long.
 pub const FAILING_LIMIT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
-/// For how long an old secret still signs beside the new one.
+/// How long an old secret still signs deliveries beside the new one.
 pub const OLD_SECRET_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
-/// For how long events and their deliveries are kept.
+/// How long events and their deliveries are kept.
 pub const EVENTS_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// How many attempts are remembered of one delivery; redelivery can go on for ever.
+/// How many attempts are kept per delivery. Redelivery can add attempts without limit.
 const ATTEMPTS_KEPT: usize = 50;
 
 string_enum!(DeliveryStatus {
-    /// Not taken yet; it will be tried.
+    /// Not delivered yet. It will be tried.
     Pending = "pending",
     Delivered = "delivered",
     /// Given up.
@@ -33,22 +33,22 @@ pub struct Attempt {
     pub status_code: Option<u16>,
     pub duration_ms: u64,
     pub error: Option<String>,
-    /// The beginning of what the endpoint answered.
+    /// The start of the endpoint's response.
     pub response_body: Option<String>,
 }
 
 impl Attempt {
-    /// Taken: any 2xx, in time.
+    /// Any 2xx within the time limit.
     pub fn delivered(&self) -> bool {
         self.error.is_none() && matches!(self.status_code, Some(200..=299))
     }
 
-    /// The endpoint says that it wants nothing any more.
+    /// The endpoint asks for no more deliveries.
     pub fn gone(&self) -> bool {
         self.status_code == Some(410)
     }
 
-    /// This attempt after those that are kept as JSON.
+    /// Appends this attempt to a JSON list of attempts.
     pub fn appended_to(&self, kept: &str) -> Result<String, serde_json::Error> {
         let mut attempts: Vec<Box<serde_json::value::RawValue>> = serde_json::from_str(kept)?;
         attempts.push(serde_json::value::to_raw_value(self)?);
@@ -57,22 +57,22 @@ impl Attempt {
     }
 }
 
-/// A delivery that is due, with all that it takes to make it.
+/// A delivery that is due, with everything needed to send it.
 #[derive(Clone, Debug)]
 pub struct DueDelivery {
     pub event: EventId,
     pub event_type: EventType,
     pub environment: Environment,
-    /// Deliveries of one task are made in order.
+    /// Deliveries of one task are sent in order.
     pub task: Option<TaskId>,
     pub data: String,
-    /// How often it was tried since it was asked for.
+    /// Attempts since the delivery was requested.
     pub tries: i64,
     /// All attempts so far, as JSON.
     pub attempts: String,
 }
 
-/// A delivery as its developer sees it.
+/// A delivery as the developer sees it.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     pub event: EventId,
@@ -86,8 +86,8 @@ pub struct Delivery {
     pub updated_at: Timestamp,
 }
 
-/// When a failed delivery is tried again: after the given number of tries, by the delays that the
-/// operator has set, each up to a tenth shorter or longer by chance; none when it is given up.
+/// The delay before the next try, given the number of tries and the operator's delays. It varies by
+/// up to 10 % at random. `None` when there are no more tries.
 pub fn next_try(tries: i64, delays: &[Duration], random: [u8; 2]) -> Option<Duration> {
     let delay = delays.get(usize::try_from(tries.checked_sub(1)?).ok()?)?;
     let chance = f64::from(u16::from_le_bytes(random)) / f64::from(u16::MAX);

@@ -1,4 +1,4 @@
-//! Webhooks: the secret that the receiver shares with us, and what proves that a delivery is ours.
+//! Webhook secrets and signatures.
 
 pub mod delivery;
 
@@ -11,8 +11,8 @@ use crate::domain::accounts::api_key::hex;
 
 const PREFIX: &str = "whsec_";
 
-/// `whsec_` and 32 random bytes in base64. Signing takes the secret itself, so no hash of it will
-/// do, and the text is kept. It has no `Display` and its `Debug` shows nothing.
+/// `whsec_` and 32 random bytes in base64. Signing needs the secret itself, so it is stored as text
+/// and not as a hash. It has no `Display`, and its `Debug` prints nothing.
 #[derive(Clone)]
 pub struct WebhookSecret {
     text: String,
@@ -37,12 +37,12 @@ impl WebhookSecret {
         &self.text
     }
 
-    /// The key is the text as it was handed out.
+    /// The HMAC key is the text of the secret.
     fn service(&self, message: &[u8]) -> String {
         format!("v1={}", hex(mac(self.text.as_bytes(), message).as_ref()))
     }
 
-    /// The key is the bytes that the text stands for.
+    /// The HMAC key is the decoded bytes.
     fn standard(&self, message: &[u8]) -> String {
         format!("v1,{}", BASE64_STANDARD.encode(mac(&self.bytes, message)))
     }
@@ -54,19 +54,19 @@ impl std::fmt::Debug for WebhookSecret {
     }
 }
 
-/// What proves who sent a delivery and when, for both kinds of receivers.
+/// The signature headers of a delivery, in both formats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signed {
     /// Unix seconds: `X-Service-Timestamp` and `webhook-timestamp`.
     pub timestamp: String,
-    /// `X-Service-Signature`: `v1=<hex>`, one for each secret, with commas between.
+    /// `X-Service-Signature`: `v1=<hex>` for each secret, comma-separated.
     pub service: String,
-    /// `webhook-signature`: `v1,<base64>`, one for each secret, with spaces between.
+    /// `webhook-signature`: `v1,<base64>` for each secret, separated by spaces.
     pub standard: String,
 }
 
-/// Signs a delivery with every secret that is in force, the newest first. `message_id` is the
-/// `webhook-id`, which only the second signature covers.
+/// Signs a delivery with every valid secret, the newest first. `message_id` is the `webhook-id`.
+/// Only the standard signature covers it.
 pub fn sign(secrets: &[WebhookSecret], message_id: &str, at: Timestamp, body: &[u8]) -> Signed {
     let timestamp = at.as_millis().div_euclid(1000).to_string();
     let dated = [timestamp.as_bytes(), body].join(&b'.');
@@ -110,7 +110,7 @@ mod tests {
             "whsec_",
             "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
             "WHSEC_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
-            // No padding; bits beyond the last byte; 31 and 33 bytes; the alphabet of URLs.
+            // No padding; bits beyond the last byte; 31 and 33 bytes; the URL-safe alphabet.
             "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8",
             "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh9=",
             "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHg==",

@@ -1,4 +1,4 @@
-//! The cards that the sandbox knows, by number and as stored payment methods.
+//! The sandbox's test cards, by number and as stored payment methods.
 
 use crate::domain::PaymentFailure;
 
@@ -25,7 +25,7 @@ impl Card {
         ("4000000000009995", Self::InsufficientFunds),
     ];
 
-    /// The card of that number, however it is spaced. Nothing keeps the number.
+    /// Finds a card by its number, ignoring spaces. The number is not stored.
     pub fn by_number(number: &str) -> Option<Self> {
         let digits: String = number
             .chars()

@@ -1,4 +1,4 @@
-//! One request to Stripe, and what its answer means.
+//! Sends requests to Stripe and interprets the responses.
 
 use std::time::Duration;
 
@@ -8,32 +8,31 @@ use reqwest::{RequestBuilder, StatusCode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::answers::{Listed, Page};
 use super::error::StripeError;
+use super::responses::{Listed, Page};
 use crate::domain::{PaymentFailure, Secret};
 use crate::payments::ProcessorError;
 use crate::tls;
 
-/// The last version before Stripe began to name its releases. Every field that we read is in it
-/// and has stayed; what an account at Stripe has set as its own version does not matter then.
+/// The last version before Stripe named its releases. It has every field that we read. The default
+/// version of the Stripe account does not matter.
 const VERSION: &str = "2024-06-20";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// A page of a hundred payments with their charges takes about a quarter of it.
-const MAX_ANSWER_BYTES: usize = 4 << 20;
+/// A page of 100 payments with their charges needs about a quarter of this.
+const MAX_RESPONSE_BYTES: usize = 4 << 20;
 const PAGE_SIZE: &str = "100";
 
-/// What an id may hold as it is; the rest is escaped.
+/// The characters of an id that need no escaping.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-');
 
 type Fields<'a> = [(&'a str, &'a str)];
 
-/// Why there is no answer to work with.
+/// Why there is no usable response.
 #[derive(Debug)]
 pub enum ClientError {
-    /// It may have happened.
+    /// The request may have taken effect.
     Unavailable(String),
-    /// Stripe said no.
     Refused(Box<StripeError>),
 }
 
@@ -43,17 +42,17 @@ struct ErrorBody {
 }
 
 impl From<Box<StripeError>> for ProcessorError {
-    fn from(no: Box<StripeError>) -> Self {
-        let PaymentFailure { code, message } = no.failure();
+    fn from(error: Box<StripeError>) -> Self {
+        let PaymentFailure { code, message } = error.failure();
         Self::Refused { code, message }
     }
 }
 
 impl From<ClientError> for ProcessorError {
-    fn from(fault: ClientError) -> Self {
-        match fault {
+    fn from(error: ClientError) -> Self {
+        match error {
             ClientError::Unavailable(reason) => Self::Unavailable(reason),
-            ClientError::Refused(no) => no.into(),
+            ClientError::Refused(error) => error.into(),
         }
     }
 }
@@ -68,13 +67,15 @@ impl Client {
     pub fn new(key: &Secret, base_url: &str) -> Result<Self, String> {
         let encrypted = base_url.starts_with("https://");
         if !encrypted && !base_url.starts_with("http://") {
-            return Err("the URL of Stripe must begin with https://".to_owned());
+            return Err("Stripe's URL must begin with https://".to_owned());
         }
         if !encrypted && key.expose().contains("_live_") {
-            return Err("a live key does not travel without encryption: the URL of Stripe must begin with https://".to_owned());
+            return Err(
+                "a live key needs encryption: Stripe's URL must begin with https://".to_owned(),
+            );
         }
         let mut authorization = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
-            .map_err(|_| "the key of Stripe has characters that no key has".to_owned())?;
+            .map_err(|_| "the Stripe key contains invalid characters".to_owned())?;
         authorization.set_sensitive(true);
         let http = reqwest::Client::builder()
             .tls_backend_preconfigured(trust(encrypted)?)
@@ -84,7 +85,7 @@ impl Client {
             .timeout(TIMEOUT)
             .user_agent(concat!("legwork/", env!("CARGO_PKG_VERSION")))
             .build()
-            .map_err(|e| format!("the client for Stripe cannot be made: {e}"))?;
+            .map_err(|e| format!("the HTTP client for Stripe could not be created: {e}"))?;
         Ok(Self {
             http,
             base_url: base_url.trim_end_matches('/').to_owned(),
@@ -101,7 +102,7 @@ impl Client {
         self.ask(self.http.get(url.trim_end_matches('?'))).await
     }
 
-    /// Sent again with the same key, it happens once.
+    /// A repeated request with the same key takes effect once.
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -151,9 +152,9 @@ impl Client {
             .map_err(unreachable)?;
         let mut body = Vec::new();
         while let Some(piece) = response.chunk().await.map_err(unreachable)? {
-            if body.len() + piece.len() > MAX_ANSWER_BYTES {
+            if body.len() + piece.len() > MAX_RESPONSE_BYTES {
                 return Err(ClientError::Unavailable(
-                    "its answer is too long".to_owned(),
+                    "its response is too large".to_owned(),
                 ));
             }
             body.extend_from_slice(&piece);
@@ -168,15 +169,15 @@ fn encoded(fields: &Fields<'_>) -> String {
         .finish()
 }
 
-/// The path of a thing at Stripe. A part without a letter or digit is no id, and would make it the
-/// path of another thing: of all payments instead of one, or of what is one level up.
+/// The path of an object at Stripe. A part without a letter or digit is not an id. It would change
+/// the meaning of the path: all payments instead of one, or one level up.
 fn joined(parts: &[&str]) -> Result<String, ClientError> {
     let mut path = "/v1".to_owned();
     for part in parts {
         if !part.contains(|c: char| c.is_ascii_alphanumeric()) {
             return Err(ClientError::Refused(Box::new(StripeError {
                 code: Some("resource_missing".to_owned()),
-                message: Some(format!("{part:?} is no id.")),
+                message: Some(format!("{part:?} is not an id.")),
                 ..StripeError::default()
             })));
         }
@@ -186,24 +187,25 @@ fn joined(parts: &[&str]) -> Result<String, ClientError> {
     Ok(path)
 }
 
-/// What an answer means.
+/// Interprets a response.
 fn judge<T: DeserializeOwned>(status: StatusCode, body: &[u8]) -> Result<T, ClientError> {
     if status.is_success() {
-        // The parser's own words would repeat values, and some of them are secrets.
+        // The parser's message could repeat values, and some of them are secrets.
         return serde_json::from_slice(body).map_err(|e| {
             let (line, column) = (e.line(), e.column());
             ClientError::Unavailable(format!(
-                "its answer cannot be read at line {line}, column {column}"
+                "its response cannot be read at line {line}, column {column}"
             ))
         });
     }
     let unavailable = |reason: &str| Err(ClientError::Unavailable(format!("{status}: {reason}")));
-    // The operator has to mend this, and then all goes on. Stripe's message holds a part of the key.
+    // The operator can fix this, and then the request succeeds. Stripe's message contains part of
+    // the key.
     if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-        return unavailable("Stripe does not take our key, or not for this");
+        return unavailable("Stripe refused our key, or the key may not do this");
     }
     let Ok(ErrorBody { error }) = serde_json::from_slice(body) else {
-        return unavailable("an answer that is not Stripe's");
+        return unavailable("the response is not from Stripe");
     };
     let busy = matches!(status, StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS);
     if busy || !status.is_client_error() {
@@ -215,14 +217,14 @@ fn judge<T: DeserializeOwned>(status: StatusCode, body: &[u8]) -> Result<T, Clie
     })))
 }
 
-/// Without the URL: it says nothing new, and in a log nobody needs the ids in it.
+/// Leaves out the URL: it adds nothing, and the ids in it need not be logged.
 fn unreachable(error: reqwest::Error) -> ClientError {
     let what = if error.is_timeout() {
         "it did not answer in time"
     } else if error.is_connect() {
         "it cannot be reached"
     } else {
-        "its answer was lost"
+        "its response was lost"
     };
     let error = error.without_url();
     let mut reason = format!("{what}: {error}");
@@ -234,12 +236,14 @@ fn unreachable(error: reqwest::Error) -> ClientError {
     ClientError::Unavailable(reason)
 }
 
-/// Trusts whom the system trusts. Where that is nobody, no request would ever succeed: better said
-/// at the start.
+/// Trusts the system's authorities. Without any, no request could succeed, so this fails at
+/// startup.
 fn trust(needed: bool) -> Result<rustls::ClientConfig, String> {
     let authorities = tls::authorities(None)?;
     if needed && authorities.is_empty() {
-        return Err("this machine knows no certificate authorities (ca-certificates)".to_owned());
+        return Err(
+            "this machine has no certificate authorities (install ca-certificates)".to_owned(),
+        );
     }
     tls::client(authorities)
 }
@@ -316,12 +320,12 @@ mod tests {
             "message": "Your card has insufficient funds.",
         }));
         let judged = judge::<Value>(StatusCode::PAYMENT_REQUIRED, said.as_bytes());
-        let Err(ClientError::Refused(no)) = judged else {
+        let Err(ClientError::Refused(error)) = judged else {
             panic!("a refusal");
         };
-        assert!(no.is_decline());
-        assert_eq!(no.failure().code, "insufficient_funds");
-        assert_eq!(no.failure().message, "Your card has insufficient funds.");
+        assert!(error.is_decline());
+        assert_eq!(error.failure().code, "insufficient_funds");
+        assert_eq!(error.failure().message, "Your card has insufficient funds.");
     }
 
     #[test]

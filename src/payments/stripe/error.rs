@@ -5,7 +5,6 @@ use serde::Deserialize;
 
 use crate::domain::PaymentFailure;
 
-/// Stripe's error object.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct StripeError {
     #[serde(skip)]
@@ -19,7 +18,7 @@ pub struct StripeError {
 }
 
 impl StripeError {
-    /// The payment method said no, not Stripe.
+    /// The payment method was declined.
     pub fn is_decline(&self) -> bool {
         self.status == StatusCode::PAYMENT_REQUIRED.as_u16()
             || self.kind.as_deref() == Some("card_error")
@@ -29,11 +28,11 @@ impl StripeError {
         self.param.as_deref() == Some(parameter)
     }
 
-    pub fn is_about_the_state(&self) -> bool {
+    pub fn is_about_state(&self) -> bool {
         self.code.as_deref() == Some("payment_intent_unexpected_state")
     }
 
-    /// In the words of the bank where it gave some.
+    /// With the bank's decline code if there is one.
     pub fn failure(&self) -> PaymentFailure {
         let codes = [&self.decline_code, &self.code, &self.kind];
         let code = codes.into_iter().flatten().next();

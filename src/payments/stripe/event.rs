@@ -1,4 +1,4 @@
-//! Notices: whether they are Stripe's, and what they say.
+//! Stripe's events: checks their signature and reads them.
 
 use std::time::Duration;
 
@@ -14,11 +14,10 @@ use crate::domain::accounts::api_key::hex;
 use crate::domain::{PaymentFailure, Secret, Timestamp};
 use crate::payments::{ProcessorEvent, ProcessorEventError, ProcessorEventKind};
 
-/// How far the moment of a signature may be from ours: a notice that somebody recorded is of no use
-/// to them later.
+/// How far the time of a signature may differ from ours. This prevents replays of old events.
 const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
-/// `t=1763200000,v1=5257a8...,v1=...`: the moment, and a signature for each secret in force.
+/// `t=1763200000,v1=5257a8...,v1=...`: the time, and a signature for each valid secret.
 struct Signature<'a> {
     moment: &'a str,
     signatures: Vec<&'a str>,
@@ -41,7 +40,7 @@ impl<'a> Signature<'a> {
         })
     }
 
-    /// Compares all with all: the time it takes tells nothing of what was right.
+    /// Compares all with all, so that the time it takes reveals nothing.
     fn is_by(&self, secrets: &[Secret], body: &[u8]) -> bool {
         let mut right = Choice::from(0);
         for secret in secrets {
@@ -73,7 +72,7 @@ fn sign(secret: &Secret, moment: &str, body: &[u8]) -> Option<String> {
     Some(hex(&mac.finalize().into_bytes()))
 }
 
-/// Whether a notice is from Stripe, and of this moment.
+/// Checks that an event is from Stripe and recent.
 pub fn check(
     header: Option<&str>,
     body: &[u8],
@@ -124,8 +123,8 @@ struct Capabilities {
 }
 
 impl PayoutAccount {
-    /// Stripe takes a transfer when the capability is active. But where payouts are off, the money
-    /// would lie in an account that its worker cannot empty: better it waits with us.
+    /// Stripe accepts a transfer when the capability is active. But if payouts are off, the worker
+    /// could not withdraw the money, so it stays with us.
     fn is_ready(&self) -> bool {
         let capabilities = self.capabilities.as_ref();
         let takes_transfers = capabilities
@@ -134,7 +133,7 @@ impl PayoutAccount {
     }
 }
 
-/// What a notice says.
+/// Reads an event.
 pub fn read(body: &[u8]) -> Result<ProcessorEvent, ProcessorEventError> {
     let event: Event = serde_json::from_slice(body).map_err(|_| ProcessorEventError::Malformed)?;
     let object = event.data.object;
@@ -277,11 +276,11 @@ mod tests {
         }
     }
 
-    fn news(kind: &str, object: Value) -> Result<ProcessorEventKind, ProcessorEventError> {
+    fn event_kind(kind: &str, object: Value) -> Result<ProcessorEventKind, ProcessorEventError> {
         let event = json!({"id": "evt_1", "type": kind, "data": {"object": object}});
-        let notice = read(event.to_string().as_bytes())?;
-        assert_eq!(notice.id, "evt_1");
-        Ok(notice.kind)
+        let event = read(event.to_string().as_bytes())?;
+        assert_eq!(event.id, "evt_1");
+        Ok(event.kind)
     }
 
     #[test]
@@ -292,13 +291,13 @@ mod tests {
             "message": "Your card was declined.",
         }});
         assert_eq!(
-            news("payment_intent.succeeded", json!({"id": "pi_1"})),
+            event_kind("payment_intent.succeeded", json!({"id": "pi_1"})),
             Ok(ProcessorEventKind::PaymentSucceeded {
                 payment: payment.clone()
             })
         );
         assert_eq!(
-            news("payment_intent.canceled", json!({"id": "pi_1"})),
+            event_kind("payment_intent.canceled", json!({"id": "pi_1"})),
             Ok(ProcessorEventKind::PaymentCancelled {
                 payment: payment.clone()
             })
@@ -308,7 +307,7 @@ mod tests {
             message: "Your card was declined.".to_owned(),
         };
         assert_eq!(
-            news("payment_intent.payment_failed", object),
+            event_kind("payment_intent.payment_failed", object),
             Ok(ProcessorEventKind::PaymentFailed { payment, failure })
         );
     }
@@ -337,7 +336,7 @@ mod tests {
             object["id"] = json!("acct_1");
             let payout_account = "acct_1".to_owned();
             assert_eq!(
-                news("account.updated", object),
+                event_kind("account.updated", object),
                 Ok(ProcessorEventKind::PayoutAccountChanged {
                     payout_account,
                     ready
@@ -349,11 +348,11 @@ mod tests {
     #[test]
     fn the_rest_does_not_concern_us() {
         assert_eq!(
-            news("charge.succeeded", json!({"id": "ch_1"})),
+            event_kind("charge.succeeded", json!({"id": "ch_1"})),
             Ok(ProcessorEventKind::Other)
         );
         assert_eq!(
-            news("invented.yesterday", json!([])),
+            event_kind("invented.yesterday", json!([])),
             Ok(ProcessorEventKind::Other)
         );
     }
@@ -367,7 +366,7 @@ mod tests {
                 "{body}"
             );
         }
-        let nameless = news("payment_intent.succeeded", json!({}));
+        let nameless = event_kind("payment_intent.succeeded", json!({}));
         assert_eq!(nameless, Err(ProcessorEventError::Malformed));
     }
 }

@@ -16,7 +16,7 @@ columns! {
         longitude: place.longitude,
         category: task.category,
         required_skills: &task.required_skills,
-        payout_cents: task.parts().payout_cents,
+        payout_cents: task.split().payout_cents,
         posted_at: task.status_since,
     }
     inserted {

@@ -1,4 +1,5 @@
-//! Finds out who holds a key. Asked at every request, so a revoked key dies at once.
+//! Finds the holder of an API key. It runs on every request, so a revoked key stops working at
+//! once.
 
 use crate::domain::{AccountStatus, Secret};
 use crate::store::{KeyHolder, Tx};
@@ -11,7 +12,7 @@ pub fn authenticate(tx: &mut Tx<'_>, key: &Secret) -> Result<KeyHolder, UseCaseE
     match holder.status {
         AccountStatus::Active => Ok(holder),
         AccountStatus::Suspended => Err(UseCaseError::AccountSuspended),
-        // A key made while the account was deleted is as good as revoked.
+        // A key that was created while the account was being deleted counts as revoked.
         AccountStatus::Deleted => Err(UseCaseError::Unauthorized),
     }
 }

@@ -1,4 +1,4 @@
-//! Makes an API key. The key itself is in the answer and nowhere else, ever.
+//! Creates an API key. The key is in the response and is never shown again.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
 
-/// A key record together with the key, which is about to be handed out.
+/// A key record together with the key.
 #[derive(Clone, Debug)]
 pub struct IssuedKey {
     pub record: ApiKey,

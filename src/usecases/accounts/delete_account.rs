@@ -1,4 +1,4 @@
-//! An account is deleted: nothing of it may be open. What is left of it is erased later.
+//! Deletes an account that has nothing open. A job erases the remaining data later.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::usecases::accounts::suspend_account::{held, refuse};
 use crate::usecases::admin::audit;
 use crate::usecases::webhooks::drop_webhook;
 
-/// Its keys are dead and its e-mail address is free at once.
+/// Revokes its keys and frees its e-mail address at once.
 pub fn delete_account(
     tx: &mut Tx<'_>,
     account: AccountId,
@@ -46,7 +46,7 @@ pub fn delete_account(
     Ok(account)
 }
 
-/// The totals are held, so what they say stays true until the account is gone.
+/// The totals are locked, so what they say stays true until the account is deleted.
 fn nothing_open(tx: &mut Tx<'_>, owners: [Owner; 2]) -> Result<(), UseCaseError> {
     let mut open = 0;
     for owner in owners {
@@ -55,7 +55,7 @@ fn nothing_open(tx: &mut Tx<'_>, owners: [Owner; 2]) -> Result<(), UseCaseError>
     if open > 0 {
         return Err(UseCaseError::TasksOpen { open });
     }
-    // Simulated money goes nowhere.
+    // Refunds of test tasks are never paid out, so they do not count.
     for owner in owners {
         if owner.environment == Environment::Live && tx.money_is_owed(owner)? {
             return Err(UseCaseError::MoneyOwed);

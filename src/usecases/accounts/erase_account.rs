@@ -1,5 +1,5 @@
-//! A while after its deletion, what is left of an account is erased: some tasks at a time, then all
-//! else. Each step may be done again, and `erased_at` is set by the last.
+//! Erases the remaining data of a deleted account: first its tasks, a page at a time, then
+//! everything else. Each step may be repeated. The last one sets `erased_at`.
 
 use serde_json::json;
 
@@ -8,18 +8,18 @@ use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
 
-/// How many tasks are erased in one transaction.
+/// Tasks erased in one transaction.
 const TASKS_PAGE: i64 = 50;
-/// How many events, deliveries and such.
+/// Events, deliveries and notifications erased in one transaction.
 const TRACES_PAGE: i64 = 500;
 
-/// What notices say of a task stands in their occasions.
+/// Notifications about a task have these prefixes in their occasion.
 const OCCASIONS_OF_TASK: [&str; 5] = ["assigned", "rejected", "bounty", "payout", "payment_failed"];
 
-/// What a job erases.
+/// What a job erases next.
 pub enum ErasedPage {
     Tasks {
-        /// The keys of the files that belong to these tasks.
+        /// The keys of the files of these tasks.
         files: Vec<String>,
         page: TasksPage,
     },
@@ -33,7 +33,7 @@ pub struct TasksPage {
     tasks: Vec<(TaskId, i64)>,
 }
 
-/// How far the erasure of an account is: up to a task of an environment.
+/// How far the erasure of an account has come: up to a task in an environment.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     owner: Owner,
@@ -41,7 +41,7 @@ struct Place {
 }
 
 impl Place {
-    /// The subject of a job: the account alone at the beginning.
+    /// Parses the subject of a job. At the start it is the account alone.
     fn parse(subject: &str) -> Option<Self> {
         let mut parts = subject.split('/');
         let account = AccountId::parse(parts.next()?)?;
@@ -67,7 +67,7 @@ impl Place {
         format!("{account}/{environment}/{}", self.after)
     }
 
-    /// After all tasks of an environment come those of the other.
+    /// When all tasks of one environment are erased, continues with the other.
     fn next(self, last: Option<i64>) -> Self {
         match last {
             Some(after) => Self { after, ..self },
@@ -82,10 +82,10 @@ impl Place {
     }
 }
 
-/// What is to be erased next.
+/// The next page to erase.
 pub fn page_to_erase(tx: &mut Tx<'_>, subject: &str) -> Result<ErasedPage, UseCaseError> {
-    let place = Place::parse(subject)
-        .ok_or_else(|| StoreError::Failed("the subject is no account and place".into()))?;
+    let place =
+        Place::parse(subject).ok_or_else(|| StoreError::Failed("malformed job subject".into()))?;
     let tasks = tx.tasks_to_erase(place.owner, place.after, TASKS_PAGE)?;
     if tasks.is_empty() && place.owner.environment == Environment::Test {
         return Ok(ErasedPage::Rest(place.owner.account));
@@ -98,7 +98,7 @@ pub fn page_to_erase(tx: &mut Tx<'_>, subject: &str) -> Result<ErasedPage, UseCa
     Ok(ErasedPage::Tasks { files, page })
 }
 
-/// Erases tasks whose files are gone, and leaves a job for the next.
+/// Erases tasks whose files are already deleted, and queues a job for the next page.
 pub fn erase_page(tx: &mut Tx<'_>, page: &TasksPage, now: Timestamp) -> Result<(), UseCaseError> {
     for (task, _) in &page.tasks {
         tx.erase_task(*task)?;
@@ -111,12 +111,13 @@ pub fn erase_page(tx: &mut Tx<'_>, page: &TasksPage, now: Timestamp) -> Result<(
     Ok(tx.add_job(&JobName::new(JobKind::EraseAccount, next.subject()), now)?)
 }
 
-/// Forgets some of what was told to the account; tells whether there may be more.
+/// Erases some of the account's events, deliveries and notifications. Returns whether there may be
+/// more.
 pub fn erase_traces(tx: &mut Tx<'_>, account: AccountId) -> Result<bool, UseCaseError> {
     Ok(tx.drop_traces(account, TRACES_PAGE)?)
 }
 
-/// The end of it.
+/// The last step.
 pub fn erase_account(
     tx: &mut Tx<'_>,
     account: AccountId,

@@ -1,4 +1,4 @@
-//! Revokes an API key, for good. Revoking it again changes nothing.
+//! Revokes an API key permanently. Revoking it again changes nothing.
 
 use serde_json::json;
 

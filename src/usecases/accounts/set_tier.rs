@@ -1,4 +1,4 @@
-//! Changes the tier of an account. Tasks that exist keep the fee they were created with.
+//! Changes the tier of an account. Existing tasks keep their fee.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
 
-/// Tells the account as it was before. Setting the tier it has changes nothing.
+/// Returns the account as it was before. Setting the current tier changes nothing.
 pub fn set_tier(
     tx: &mut Tx<'_>,
     id: AccountId,

@@ -1,5 +1,5 @@
-//! An account is suspended: its keys are refused and its posted tasks hidden, while what workers have
-//! begun goes on. And it is restored.
+//! Suspends and restores accounts. The keys of a suspended account are refused and its posted tasks
+//! are hidden. Workers can finish what they have started.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
 
-/// How many posted tasks are shown or hidden in one transaction.
+/// Posted tasks shown or hidden in one transaction.
 const PAGE: i64 = 200;
 
 pub fn suspend_account(
@@ -47,8 +47,8 @@ pub fn restore_account(
     Ok(account)
 }
 
-/// The account with its totals, which every move of its tasks holds: whoever posts or accepts a task
-/// meanwhile waits, and then sees what the account has become.
+/// Locks the account and its totals. Every move of its tasks locks the totals too, so a concurrent
+/// move waits and then sees the new status of the account.
 pub(in crate::usecases) fn held(
     tx: &mut Tx<'_>,
     account: AccountId,
@@ -82,8 +82,9 @@ fn set(
     tx.set_account_status(&account, status, now)?;
     account.status = status;
     account.updated_at = now;
-    // Each change has a job of its own, which begins after it: one of an earlier change may be half
-    // through the tasks by now. There may be very many tasks, so this transaction does not touch them.
+    // Each change gets its own job, which starts after the change: a job of an earlier change may
+    // be halfway through the tasks. An account can have very many tasks, so this transaction does
+    // not touch them.
     let mark = hex(&ambient::random::<8>());
     let name = JobName::new(JobKind::ShowTasks, subject(account.id, &mark, 0));
     tx.add_job(&name, now)?;
@@ -94,10 +95,11 @@ fn subject(account: AccountId, mark: &str, after: i64) -> String {
     format!("{account}/{mark}/{after}")
 }
 
-/// Shows or hides the next posted tasks of an account, as its status is now; leaves a job for the rest.
+/// Shows or hides the next posted tasks of an account, as its current status requires, and queues a
+/// job for the rest.
 pub fn show_posted_tasks(tx: &mut Tx<'_>, job: &str, now: Timestamp) -> Result<(), UseCaseError> {
-    let (account, mark, after) = parse(job)
-        .ok_or_else(|| StoreError::Failed("the subject is no account, mark and number".into()))?;
+    let (account, mark, after) =
+        parse(job).ok_or_else(|| StoreError::Failed("malformed job subject".into()))?;
     let owner = Owner {
         account,
         environment: Environment::Live,

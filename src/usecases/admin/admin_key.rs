@@ -1,4 +1,4 @@
-//! Keys of those who run the marketplace: made and revoked on the command line.
+//! Admin keys. They are created and revoked on the command line.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
 
-/// A key record together with the key, which is about to be handed out.
+/// A key record together with the key.
 #[derive(Clone, Debug)]
 pub struct IssuedAdminKey {
     pub record: AdminKey,
@@ -46,7 +46,7 @@ pub fn create_admin_key(
     audit(tx, by, "admin_key.created", "admin_key", &id, details, now)
 }
 
-/// Revokes a key, for good. Revoking it again changes nothing.
+/// Revokes a key permanently. Revoking it again changes nothing.
 pub fn revoke_admin_key(
     tx: &mut Tx<'_>,
     id: AdminKeyId,
@@ -70,7 +70,7 @@ pub fn revoke_admin_key(
     Ok(key)
 }
 
-/// Finds out who holds an admin key.
+/// Finds the record of an admin key.
 pub fn authenticate_admin(tx: &mut Tx<'_>, key: &Secret) -> Result<AdminKey, UseCaseError> {
     tx.admin_key_holder(&key.hash())?
         .ok_or(UseCaseError::Unauthorized)

@@ -1,4 +1,4 @@
-//! Who did what, when, to what: a line in the transaction of the deed.
+//! Writes the audit log, in the transaction of the action it records.
 
 use serde_json::Value;
 
@@ -6,8 +6,8 @@ use crate::domain::{Actor, AuditEntry, AuditHead, BrokenChain, Timestamp};
 use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
 
-/// Writes a line. It comes last in a transaction: from here to the commit nobody else can write one.
-/// What goes into `details` is there for ever, so no secrets and nothing about a person.
+/// Appends a line. Call it last in a transaction: until the commit, no other transaction can append
+/// one. `details` is kept forever, so it must hold no secrets and no personal data.
 pub fn audit(
     tx: &mut Tx<'_>,
     by: &Actor,
@@ -29,16 +29,16 @@ pub fn audit(
     Ok(tx.append_audit_line(&line)?)
 }
 
-/// What the audit log looks like from one end to the other.
+/// The result of checking the audit log.
 #[derive(Clone, Debug)]
 pub struct AuditReport {
-    /// Where the chain ends.
+    /// The end of the chain.
     pub head: AuditHead,
-    /// The first line that is not what it was.
+    /// The first line that does not match, if any.
     pub broken: Option<BrokenChain>,
 }
 
-/// Recomputes the whole chain; to be run in a snapshot.
+/// Recomputes the whole chain. Run it in a snapshot.
 pub fn verify_audit(tx: &mut Tx<'_>) -> Result<AuditReport, StoreError> {
     const AT_ONCE: i64 = 1_000;
     let end = tx.audit_head()?;

@@ -1,4 +1,4 @@
-//! Disputes: an admin decides, and both sides can read how and why.
+//! Disputes: an admin decides, and both sides can read the decision and its reason.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::usecases::UseCaseError;
 use crate::usecases::admin::{audit, review_queue};
 use crate::usecases::tasks::transition::{self, Cause};
 
-/// Decides a dispute: the action is one of the three decisions.
+/// Decides a dispute. The action is one of the three decisions.
 pub fn decide_dispute(
     tx: &mut Tx<'_>,
     id: TaskId,
@@ -49,9 +49,9 @@ pub fn decide_dispute(
     Ok(decided)
 }
 
-/// The dispute about a task. Whether the caller may see the task is the caller's to check.
+/// The dispute about a task. The caller checks who may see the task.
 pub fn dispute_of(tx: &mut Tx<'_>, task: &Task) -> Result<Dispute, UseCaseError> {
-    // Into a dispute and out of it: nothing leads back.
+    // One move into a dispute and one out of it. A task is disputed at most once.
     const MOVES: i64 = 2;
     let moves = tx.moves_around(task.id, Status::Disputed, MOVES)?;
     Dispute::of(&moves, &tx.ledger_of_task(task.id)?).ok_or(UseCaseError::DisputeNotFound)

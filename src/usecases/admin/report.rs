@@ -1,10 +1,10 @@
-//! A month in figures, from the journal, the tasks and the totals that are kept.
+//! The monthly report, from the ledger, the tasks and the totals.
 
 use crate::domain::Environment;
 use crate::domain::admin::report::{Month, MonthReport};
 use crate::store::{StoreError, Tx};
 
-/// To be run in a snapshot: all of its figures are of one moment.
+/// Run it in a snapshot, so that all figures are from the same moment.
 pub fn month_report(
     tx: &mut Tx<'_>,
     month: Month,

@@ -1,4 +1,4 @@
-//! Work that was given up: tried once more, or, for a payout, never again.
+//! Jobs that were given up: retried, or, for a payout, written off.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::store::{ListedJob, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::{audit, review_queue};
 
-/// Makes a dead job due again. A payout leaves the queue with it.
+/// Makes a dead job due again. For a payout, this also closes its review queue item.
 pub fn retry_job(
     tx: &mut Tx<'_>,
     name: &JobName,
@@ -34,7 +34,7 @@ pub fn retry_job(
     Ok(job)
 }
 
-/// A transfer that was given up is tried once more.
+/// Retries a transfer that was given up.
 pub fn retry_payout(
     tx: &mut Tx<'_>,
     id: TaskId,
@@ -51,8 +51,8 @@ pub fn retry_payout(
     }
 }
 
-/// A transfer that was given up will never be made: what is owed becomes the platform's. Only a dead
-/// job is dropped: one that lives may be about to move the money.
+/// Writes off a transfer that was given up: the platform keeps what is owed. Only a dead job may be
+/// dropped, because a live one may be about to move the money.
 pub fn write_off_payout(
     tx: &mut Tx<'_>,
     id: TaskId,

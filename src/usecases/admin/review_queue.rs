@@ -1,4 +1,4 @@
-//! Admins share a queue: who works on an item has it to themselves for a while.
+//! The review queue that admins share. An admin claims an item for a while to work on it alone.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
 
-/// Claims an item, or claims it for longer. Of several who try, one gets it.
+/// Claims an item, or extends the claim. If several admins try, one succeeds.
 pub fn claim_item(
     tx: &mut Tx<'_>,
     id: QueueItemId,
@@ -27,7 +27,7 @@ pub fn claim_item(
     Ok(item)
 }
 
-/// Gives an item back. One that this admin does not have stays as it is.
+/// Releases an item. Does nothing if this admin has not claimed it.
 pub fn release_item(
     tx: &mut Tx<'_>,
     id: QueueItemId,
@@ -60,7 +60,7 @@ pub fn note_item(
     Ok(item)
 }
 
-/// A flagged proof has been looked at. Clearing it again changes nothing.
+/// Marks a flagged proof as checked. Clearing it again changes nothing.
 pub fn clear_item(
     tx: &mut Tx<'_>,
     id: QueueItemId,
@@ -69,7 +69,7 @@ pub fn clear_item(
     now: Timestamp,
 ) -> Result<QueueItem, UseCaseError> {
     let found = item(tx, id)?;
-    // Everything else is decided, not cleared.
+    // All other kinds are closed by a decision.
     if found.kind != QueueKind::FlaggedProof {
         return Err(UseCaseError::ItemNotFound);
     }
@@ -83,7 +83,7 @@ pub fn clear_item(
     Ok(item)
 }
 
-/// The open item about a subject, if there is one and nobody else works on it.
+/// The open item about a subject, if there is one. Fails if another admin has claimed it.
 pub(in crate::usecases) fn decidable_item(
     tx: &mut Tx<'_>,
     kind: QueueKind,
@@ -110,7 +110,7 @@ fn decidable(
     Ok(Some(item))
 }
 
-/// Closes an item that was found to be decidable.
+/// Closes an item that `decidable_item` returned.
 pub(in crate::usecases) fn close(
     tx: &mut Tx<'_>,
     item: &QueueItem,

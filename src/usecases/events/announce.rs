@@ -1,4 +1,5 @@
-//! News that concern many: a bounty for the workers around, a worker for the developers who wait.
+//! Announcements to many recipients: bounties to nearby workers, verified workers to developers who
+//! have a matching task.
 
 use crate::domain::events::notification;
 use crate::domain::geo::Point;
@@ -12,14 +13,14 @@ use crate::usecases::UseCaseError;
 use crate::usecases::events::notify;
 use crate::views::event;
 
-/// How many workers are looked at in one transaction.
+/// Workers examined in one transaction.
 pub const BOUNTY_PAGE: i64 = 200;
-/// How many accounts are told in one transaction.
+/// Accounts notified in one transaction.
 const ACCOUNTS_PAGE: i64 = 100;
 const KM_PER_DEGREE: f64 = 111.2;
 
-/// Tells the next workers around of a bounty, from south to north; answers where to go on, or none
-/// when all have been told. Nobody is told twice, however often it is run.
+/// Notifies the next workers near a bounty, from south to north. Returns where to continue, or
+/// `None` when it is done. Repeating it notifies no one twice.
 pub fn announce_bounty(
     tx: &mut Tx<'_>,
     id: TaskId,
@@ -73,7 +74,7 @@ fn may_accept(
     Ok(worker.may_accept(task, payout, open).is_ok())
 }
 
-/// The subject of the job that tells developers of a worker, from an account on.
+/// The subject of the job that announces a worker to developers, starting after an account.
 pub(in crate::usecases) fn announcement(worker: WorkerId, after: Option<AccountId>) -> String {
     match after {
         None => worker.to_string(),
@@ -81,8 +82,8 @@ pub(in crate::usecases) fn announcement(worker: WorkerId, after: Option<AccountI
     }
 }
 
-/// Tells the accounts that have a posted task for which this worker has the skills, some at a time:
-/// leaves a job for the rest.
+/// Announces a worker to the accounts that have a posted task which matches the worker's skills.
+/// Handles a page at a time and queues a job for the rest.
 pub fn announce_worker(tx: &mut Tx<'_>, subject: &str, now: Timestamp) -> Result<(), UseCaseError> {
     let (worker, after) = subject.split_once('/').unwrap_or((subject, ""));
     let worker = WorkerId::parse(worker).ok_or(UseCaseError::WorkerNotFound)?;

@@ -1,4 +1,4 @@
-//! Who is told of what: developers through events, people through notifications.
+//! Events for developers, and notifications for people.
 
 pub(super) mod announce;
 pub(super) mod notify;

@@ -1,7 +1,7 @@
-//! People are told: what is to be said is written with what happened, and sent later.
+//! Writes notifications in the transaction of what they are about. A job sends them later.
 
 use crate::ambient;
-use crate::domain::events::notification::{self, Words};
+use crate::domain::events::notification::{self, NotificationText};
 use crate::domain::tasks::TaskType;
 use crate::domain::{
     AccountId, JobKind, JobName, Moved, Notification, NotificationId, NotificationKind,
@@ -10,7 +10,7 @@ use crate::domain::{
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 
-/// What workers hear of a move of a live task.
+/// Notifies workers of a move of a live task.
 pub(in crate::usecases) fn of_move(
     tx: &mut Tx<'_>,
     moved: &Moved,
@@ -22,27 +22,27 @@ pub(in crate::usecases) fn of_move(
         && matches!(task.status, Status::ProofRejected | Status::Refunded);
     match task.worker {
         Some(worker_id) if task.status == Status::Assigned => {
-            // A task can be given back and taken again: each time is an occasion.
+            // A task can be released and accepted again. Each acceptance is an occasion of its own.
             let occasion = format!("assigned:{}:{}", task.id, now.as_millis());
-            let words = notification::assigned(task);
+            let text = notification::assigned(task);
             worker(
                 tx,
                 worker_id,
                 NotificationKind::TaskAssigned,
                 occasion,
-                words,
+                text,
                 now,
             )?;
         }
         Some(worker_id) if rejected => {
             let occasion = format!("rejected:{}:{}", task.id, task.proof_attempts);
-            let words = notification::rejected(task, reason.unwrap_or_default());
+            let text = notification::rejected(task, reason.unwrap_or_default());
             worker(
                 tx,
                 worker_id,
                 NotificationKind::ProofRejected,
                 occasion,
-                words,
+                text,
                 now,
             )?;
         }
@@ -54,14 +54,14 @@ pub(in crate::usecases) fn of_move(
     Ok(())
 }
 
-/// Tells a worker, by e-mail and in every browser that has subscribed. Simulated workers have no row,
-/// and hear nothing.
+/// Notifies a worker by e-mail and in every subscribed browser. Simulated workers have no row and
+/// get nothing.
 pub fn worker(
     tx: &mut Tx<'_>,
     id: WorkerId,
     kind: NotificationKind,
     occasion: String,
-    words: Words,
+    text: NotificationText,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
     let Some(worker) = tx.worker(id)? else {
@@ -72,10 +72,10 @@ pub fn worker(
         Recipient::Worker(id),
         occasion,
         worker.email,
-        words,
+        text,
         now,
     );
-    if !tell(tx, &notification, now)? {
+    if !add(tx, &notification, now)? {
         return Ok(());
     }
     for subscription in tx.push_subscriptions(id)? {
@@ -85,20 +85,20 @@ pub fn worker(
     Ok(())
 }
 
-/// Tells the holder of an account, by e-mail.
+/// Notifies the owner of an account by e-mail.
 pub fn developer(
     tx: &mut Tx<'_>,
     id: AccountId,
     kind: NotificationKind,
     occasion: String,
-    words: Words,
+    text: NotificationText,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
     if let Some(account) = tx.account(id)? {
         let to = Recipient::Account(id);
-        tell(
+        add(
             tx,
-            &notification(kind, to, occasion, account.email, words, now),
+            &notification(kind, to, occasion, account.email, text, now),
             now,
         )?;
     }
@@ -110,7 +110,7 @@ fn notification(
     to: Recipient,
     occasion: String,
     email: String,
-    words: Words,
+    text: NotificationText,
     now: Timestamp,
 ) -> Notification {
     Notification {
@@ -119,9 +119,9 @@ fn notification(
         kind,
         to,
         email,
-        subject: words.subject,
-        paragraphs: words.paragraphs,
-        link: words.link,
+        subject: text.subject,
+        paragraphs: text.paragraphs,
+        link: text.link,
         status: NotificationStatus::Pending,
         error: None,
         sent_at: None,
@@ -129,12 +129,8 @@ fn notification(
     }
 }
 
-/// False when the occasion has been told of already.
-fn tell(
-    tx: &mut Tx<'_>,
-    notification: &Notification,
-    now: Timestamp,
-) -> Result<bool, UseCaseError> {
+/// Returns false if a notification for the occasion already exists.
+fn add(tx: &mut Tx<'_>, notification: &Notification, now: Timestamp) -> Result<bool, UseCaseError> {
     let new = tx.add_notification(notification)?;
     if new {
         tx.add_job(&JobName::new(JobKind::Mail, notification.id), now)?;

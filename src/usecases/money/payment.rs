@@ -1,5 +1,5 @@
-//! What becomes of the payment of a live task. Each of these may be told any number of times, in any
-//! order: the first one counts.
+//! Records what happened to the payment of a live task. Each function may be called any number of
+//! times and in any order: the first call counts.
 
 use crate::ambient;
 use crate::domain::events::notification;
@@ -12,7 +12,8 @@ use crate::usecases::UseCaseError;
 use crate::usecases::events::notify;
 use crate::usecases::tasks::transition;
 
-/// The money is there. The task is posted at once; one that is over already gets its money back.
+/// The payment succeeded. The task is posted at once. If it has already ended, the money is
+/// refunded.
 pub fn payment_succeeded(tx: &mut Tx<'_>, id: TaskId, now: Timestamp) -> Result<(), UseCaseError> {
     let (task, payment) = held(tx, id)?;
     if payment.status == PaymentStatus::Succeeded {
@@ -29,7 +30,7 @@ pub fn payment_succeeded(tx: &mut Tx<'_>, id: TaskId, now: Timestamp) -> Result<
     Ok(())
 }
 
-/// The charge was declined: somebody has to pay in another way.
+/// The charge was declined. The developer has to pay in another way.
 pub fn payment_failed(
     tx: &mut Tx<'_>,
     id: TaskId,
@@ -43,7 +44,8 @@ pub fn payment_failed(
     }
     let status = PaymentStatus::RequiresPayment;
     tx.set_payment_status(&payment, status, Some(failure), now)?;
-    // Whoever pays by hand sees it on the page; a default method fails behind the developer's back.
+    // A person who pays sees the failure on the page. The developer would not notice that a charge
+    // of the default method failed.
     if payment.method.is_some() && payment.status == PaymentStatus::Processing {
         let occasion = format!("payment_failed:{id}");
         let words = notification::payment_failed(&task, failure);
@@ -53,7 +55,7 @@ pub fn payment_failed(
     Ok(())
 }
 
-/// Nobody can pay any more.
+/// The payment can no longer be made.
 pub fn payment_cancelled(tx: &mut Tx<'_>, id: TaskId, now: Timestamp) -> Result<(), UseCaseError> {
     let (_, payment) = held(tx, id)?;
     if payment.status != PaymentStatus::Succeeded && payment.status != PaymentStatus::Cancelled {
@@ -63,7 +65,7 @@ pub fn payment_cancelled(tx: &mut Tx<'_>, id: TaskId, now: Timestamp) -> Result<
     Ok(())
 }
 
-/// The processor has refunded what the developer was owed.
+/// The processor refunded what the developer was owed.
 pub fn refunded(
     tx: &mut Tx<'_>,
     id: TaskId,
@@ -77,7 +79,7 @@ pub fn refunded(
     Ok(())
 }
 
-/// The processor has transferred what the worker was owed.
+/// The processor transferred what the worker was owed.
 pub fn transferred(
     tx: &mut Tx<'_>,
     id: TaskId,
@@ -106,7 +108,7 @@ pub fn transferred(
     Ok(())
 }
 
-/// A transfer was given up: the money stays on the worker's balance, and somebody has to look.
+/// A transfer was given up. The money stays on the worker's balance, and an admin has to check.
 pub fn payout_failed(
     tx: &mut Tx<'_>,
     id: TaskId,

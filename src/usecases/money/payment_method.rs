@@ -1,4 +1,4 @@
-//! What an account's live tasks are charged to.
+//! The default payment method for an account's live tasks.
 
 use serde_json::json;
 
@@ -18,7 +18,7 @@ pub fn put_payment_method(
     record(tx, owner, by, "payment_method.set", now)
 }
 
-/// Removing what is not there changes nothing.
+/// Removing a method that does not exist changes nothing.
 pub fn remove_payment_method(
     tx: &mut Tx<'_>,
     owner: Owner,

@@ -1,4 +1,4 @@
-//! The processor tells something. Each notice is handled once, and in any order.
+//! Handles events of the payment processor, each once and in any order.
 
 use crate::domain::{JobKind, JobName, ProcessorName, TaskId, Timestamp};
 use crate::payments::{ProcessorEvent, ProcessorEventKind, sandbox};
@@ -10,17 +10,17 @@ use crate::usecases::workers::payout_account::payout_account_changed;
 pub fn receive_processor_event(
     tx: &mut Tx<'_>,
     from: ProcessorName,
-    notice: &ProcessorEvent,
+    event: &ProcessorEvent,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    if !tx.record_processor_event(from, &notice.id, now)? {
+    if !tx.record_processor_event(from, &event.id, now)? {
         return Ok(());
     }
-    // A payment that we do not know is somebody else's: the processor may serve others as well.
+    // Unknown payments are ignored: the processor account may serve other systems too.
     let mut task = |payment: &str| -> Result<Option<TaskId>, UseCaseError> {
         Ok(tx.task_of_payment(from, payment)?)
     };
-    match &notice.kind {
+    match &event.kind {
         ProcessorEventKind::PaymentSucceeded { payment } => match task(payment)? {
             Some(task) => payment_succeeded(tx, task, now),
             None => Ok(()),
@@ -41,14 +41,19 @@ pub fn receive_processor_event(
     }
 }
 
-/// Takes a notice that the embedded processor has left for us, and the job to take it.
+/// Handles an event of the sandbox processor, and removes its job.
 pub fn receive_sandbox_event(
     tx: &mut Tx<'_>,
     id: &str,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    if let Some(notice) = tx.sandbox_event(id)? {
-        receive_processor_event(tx, ProcessorName::Sandbox, &sandbox::news(&notice), now)?;
+    if let Some(event) = tx.sandbox_event(id)? {
+        receive_processor_event(
+            tx,
+            ProcessorName::Sandbox,
+            &sandbox::to_processor_event(&event),
+            now,
+        )?;
         tx.drop_sandbox_event(id)?;
     }
     Ok(tx.drop_job(&JobName::new(JobKind::SandboxEvent, id))?)

@@ -1,34 +1,35 @@
-//! Recomputes everything from the journal and compares: balances, tasks, payments, the processor.
+//! Recomputes everything from the ledger entries and compares it with balances, tasks, payments and
+//! the processor.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::domain::{
-    Book, Entry, Environment, JobKind, JobName, Owner, Payment, PaymentStatus, Postings,
+    Entry, Environment, JobKind, JobName, LedgerAccount, Owner, Payment, PaymentStatus, Postings,
     ProcessorName, Status, Step, TaskId, TaskLedger, Timestamp, WorkerId,
 };
 use crate::payments::{Movement, Processor, ProcessorError};
 use crate::store::{Store, StoreError, TaskMoney, Tx};
 
 const AT_ONCE: i64 = 1_000;
-/// More than this many differences are counted, not told.
-const MAX_TOLD: usize = 1_000;
-/// How long the notice of a payment may take before its absence is a difference.
+/// Differences beyond this number are counted but not listed.
+const MAX_LISTED: usize = 1_000;
+/// How long a processor event may take before its absence counts as a difference.
 const NOTICE_GRACE: Duration = Duration::from_secs(15 * 60);
 
 #[derive(Clone, Debug, Default)]
 pub struct LedgerReport {
     pub tasks: u64,
     pub entries: u64,
-    /// The balance of each book, by environment.
-    pub balances: Vec<(Environment, Book, i64)>,
-    /// Movements that the processor has made and a job or a notice is about to record.
+    /// The balance of each ledger account, by environment.
+    pub balances: Vec<(Environment, LedgerAccount, i64)>,
+    /// Movements that the processor made and that a job or an event is about to record.
     pub in_flight: u64,
-    /// What the ledger still owes: refunds and transfers whose jobs are not done.
+    /// Refunds and transfers whose jobs are not done.
     pub owed: u64,
     pub differences: Vec<String>,
-    /// Differences beyond those told.
-    pub untold: u64,
+    /// Differences that are not listed.
+    pub unlisted: u64,
 }
 
 impl LedgerReport {
@@ -37,15 +38,15 @@ impl LedgerReport {
     }
 
     fn differ(&mut self, what: String) {
-        if self.differences.len() < MAX_TOLD {
+        if self.differences.len() < MAX_LISTED {
             self.differences.push(what);
         } else {
-            self.untold += 1;
+            self.unlisted += 1;
         }
     }
 }
 
-/// The ledger could not be compared.
+/// The ledger could not be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     #[error(transparent)]
@@ -54,8 +55,8 @@ pub enum VerifyError {
     Processor(#[from] ProcessorError),
 }
 
-/// Reads one moment of the whole database. The processor is asked before and after: whatever it had
-/// done before must be in the ledger, and whatever is in the ledger it must have done after.
+/// Reads the whole database at one moment. The processor is asked before and after: what it did
+/// before must be in the ledger, and what is in the ledger it must have done after.
 pub async fn verify_ledger(
     store: &Store,
     processor: &dyn Processor,
@@ -82,7 +83,7 @@ pub async fn verify_ledger(
         let made = made.get(&(task, step)).copied().unwrap_or(0);
         if made != cents {
             report.differ(format!(
-                "task {task} has a {step} of {cents}, the processor made one of {made}"
+                "task {task} has a {step} of {cents}, but the processor made one of {made}"
             ));
         }
     }
@@ -92,11 +93,11 @@ pub async fn verify_ledger(
 struct Check {
     processor: ProcessorName,
     now: Timestamp,
-    /// What the ledger says the processor has done.
+    /// What the ledger says the processor did.
     recorded: HashMap<(TaskId, Step), i64>,
     developers: HashMap<Owner, Postings>,
     workers: HashMap<(WorkerId, Environment), i64>,
-    sums: HashMap<(Environment, Book), i64>,
+    sums: HashMap<(Environment, LedgerAccount), i64>,
     report: LedgerReport,
 }
 
@@ -113,7 +114,7 @@ impl Check {
         }
     }
 
-    /// Goes through tasks, entries and payments side by side, in the order of the task's id.
+    /// Walks tasks, entries and payments in parallel, ordered by task id.
     fn tasks(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         let mut entries = Entries::default();
         let mut payments = Payments::default();
@@ -177,7 +178,7 @@ impl Check {
         if entry.owner != task.owner {
             self.differ(task.id, format!("has a {} of another owner", entry.step));
         }
-        for (book, cents) in entry.postings.by_book() {
+        for (book, cents) in entry.postings.by_account() {
             let sum = (entry.owner.environment, book);
             *self.sums.entry(sum).or_default() += cents;
         }
@@ -191,7 +192,7 @@ impl Check {
         }
     }
 
-    /// The escrow of a task against its entries and its status.
+    /// Compares the escrow of a task with its entries and its status.
     fn escrow(&mut self, task: &TaskMoney, ledger: &TaskLedger) {
         let escrowed = |entry: &Entry| entry.postings.escrow_cents;
         let sum: i64 = ledger.entries().iter().map(escrowed).sum();
@@ -199,7 +200,7 @@ impl Check {
             let kept = task.escrow_cents;
             self.differ(
                 task.id,
-                format!("keeps an escrow of {kept}, its entries say {sum}"),
+                format!("has {kept} in escrow, but its entries add up to {sum}"),
             );
         }
         let open = task.status != Status::Pending && !task.status.is_final();
@@ -208,7 +209,7 @@ impl Check {
             let status = task.status;
             self.differ(
                 task.id,
-                format!("is {status} with {sum} in escrow, not {expected}"),
+                format!("is {status} with {sum} in escrow; expected {expected}"),
             );
         }
         let paid_in = ledger
@@ -229,7 +230,7 @@ impl Check {
         }
     }
 
-    /// What is owed must have a job that will see to it, alive or dead.
+    /// An owed amount must have a job that will pay it, alive or dead.
     fn owed(
         &mut self,
         tx: &mut Tx<'_>,
@@ -241,14 +242,14 @@ impl Check {
             (ledger.owed_payout_cents(), JobKind::Transfer),
         ] {
             if owed < 0 {
-                self.differ(task.id, format!("has had a {kind} of {} too much", -owed));
+                self.differ(task.id, format!("got {} too much by {kind}", -owed));
             }
             if owed > 0 {
                 self.report.owed += 1;
                 if !tx.job_exists(&JobName::new(kind, task.id))? {
                     self.differ(
                         task.id,
-                        format!("owes a {kind} of {owed} that nobody will make"),
+                        format!("owes a {kind} of {owed} but has no job for it"),
                     );
                 }
             }
@@ -256,7 +257,7 @@ impl Check {
         Ok(())
     }
 
-    /// The entries of a live task against our record of its payment and against the processor's.
+    /// Compares the entries of a live task with our record of its payment and with the processor's.
     fn payment(&mut self, task: &TaskMoney, ledger: &TaskLedger, payment: Option<&Payment>) {
         let Some(payment) = payment else {
             if !ledger.entries().is_empty() {
@@ -269,11 +270,11 @@ impl Check {
             let status = payment.status;
             self.differ(
                 task.id,
-                format!("has a payment that is {status}, the ledger disagrees"),
+                format!("has a payment that is {status}, but the ledger disagrees"),
             );
         }
         if payment.amount_cents != task.budget_cents {
-            self.differ(task.id, "has a payment of another amount than its budget");
+            self.differ(task.id, "has a payment that differs from its budget");
         }
         if payment.processor != self.processor {
             return;
@@ -288,7 +289,7 @@ impl Check {
         }
     }
 
-    /// What the processor had done before must be recorded, or about to be.
+    /// What the processor did before must be recorded, or a job must be about to record it.
     fn unrecorded(&mut self, tx: &mut Tx<'_>, before: &[Movement]) -> Result<(), StoreError> {
         for movement in before {
             if self.recorded.contains_key(&(movement.task, movement.step)) {
@@ -301,11 +302,15 @@ impl Check {
             };
             let young =
                 movement.step == Step::Payment && movement.at > self.now.minus(NOTICE_GRACE);
-            if movement.untold || young || tx.job_exists(&JobName::new(kind, movement.task))? {
+            if movement.event_pending
+                || young
+                || tx.job_exists(&JobName::new(kind, movement.task))?
+            {
                 self.report.in_flight += 1;
             } else {
                 let Movement { step, cents, .. } = movement;
-                let text = format!("has a {step} of {cents} at the processor and none here");
+                let text =
+                    format!("has a {step} of {cents} at the processor but none in the ledger");
                 self.differ(movement.task, text);
             }
         }
@@ -325,17 +330,25 @@ impl Check {
                     environment,
                 } = kept.owner;
                 for (book, kept, sum) in [
-                    (Book::Processor, kept.processor_cents, sums.processor_cents),
-                    (Book::PlatformFees, kept.fees_cents, sums.fees_cents),
                     (
-                        Book::DeveloperRefunds,
+                        LedgerAccount::Processor,
+                        kept.processor_cents,
+                        sums.processor_cents,
+                    ),
+                    (
+                        LedgerAccount::PlatformFees,
+                        kept.fees_cents,
+                        sums.fees_cents,
+                    ),
+                    (
+                        LedgerAccount::DeveloperRefunds,
                         kept.refunds_cents,
                         sums.refunds_cents,
                     ),
                 ] {
                     if kept != sum {
                         self.report.differ(format!(
-                            "account {account} ({environment}) keeps {kept} in {book}, its entries say {sum}"
+                            "account {account} ({environment}) has {kept} in {book}, but its entries add up to {sum}"
                         ));
                     }
                 }
@@ -365,7 +378,7 @@ impl Check {
                 let kept = kept.balance_cents;
                 if kept != sum {
                     self.report.differ(format!(
-                        "worker {worker} ({environment}) keeps a balance of {kept}, the entries say {sum}"
+                        "worker {worker} ({environment}) has a balance of {kept}, but the entries add up to {sum}"
                     ));
                 }
             }
@@ -381,7 +394,7 @@ impl Check {
     fn totals(&mut self) {
         for environment in Environment::ALL {
             let mut total = 0;
-            for book in Book::ALL {
+            for book in LedgerAccount::ALL {
                 let sum = self.sums.get(&(*environment, *book)).copied();
                 let sum = sum.unwrap_or(0);
                 total += sum;
@@ -389,7 +402,7 @@ impl Check {
             }
             if total != 0 {
                 self.report.differ(format!(
-                    "the books of {environment} add up to {total}, not to zero"
+                    "the accounts of {environment} add up to {total}, not to zero"
                 ));
             }
         }
@@ -400,7 +413,7 @@ impl Check {
     }
 }
 
-/// The journal, entry by entry.
+/// Iterates over all ledger entries.
 #[derive(Default)]
 struct Entries {
     page: VecDeque<Entry>,
@@ -443,7 +456,7 @@ impl Entries {
     }
 }
 
-/// Our records of payments, task by task.
+/// Iterates over our payment records, by task.
 #[derive(Default)]
 struct Payments {
     page: VecDeque<Payment>,

@@ -1,4 +1,4 @@
-//! What speaks for a proof and what against it.
+//! The evidence for and against a proof.
 
 use std::time::Duration;
 
@@ -8,23 +8,23 @@ use crate::domain::{Proof, ProofId, Task, TaskId, Timestamp};
 use crate::media::hash_distance;
 use crate::store::{StoreError, Tx};
 
-/// Two photos whose hashes differ in so few bits show the same.
+/// Two photos count as the same if their hashes differ in at most this many bits.
 const SAME_PHOTO_BITS: u32 = 3;
-/// Of the proofs that share a part of the hash, the newest are compared.
+/// How many of the proofs that share a part of the hash are compared, newest first.
 const COMPARED: i64 = 50;
-/// A position that may be off by more than this says little.
+/// A position with a larger error says little.
 const POOR_ACCURACY_METERS: f64 = 100.0;
 const LONG_DELAY: Duration = Duration::from_secs(60 * 60);
-/// How far a clock somewhere on Earth can be from UTC.
+/// The largest possible difference between a local clock and UTC.
 const ANY_TIME_ZONE: Duration = Duration::from_secs(14 * 60 * 60);
 
-/// A fact, with its reason in plain words.
+/// A fact about a proof, with an explanation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     pub code: &'static str,
     pub measure: Option<(f64, &'static str)>,
     pub reason: String,
-    /// The task and the proof that it is about, when they are the same owner's.
+    /// The other task and proof, if they belong to the same owner.
     pub other: Option<(TaskId, ProofId)>,
 }
 
@@ -60,41 +60,40 @@ fn place(task: &Task, proof: &Proof, findings: &mut Vec<Finding>) {
     let mut far = |code, from: Point, to: Point, what: &str| {
         let meters = from.distance_meters(to);
         if meters > VALID_METERS {
-            let reason = format!("{what} lies {meters:.0} m away");
+            let reason = format!("the camera recorded a place {meters:.0} m from {what}");
             findings.push(found(code, Some((meters, "m")), reason));
         }
     };
-    if let Some(exif) = proof.embedded.place {
-        let what = "the place that the camera recorded, from the task,";
-        far("exif_gps_far", exif, task.place(), what);
+    if let Some(exif) = proof.metadata.place {
+        far("exif_gps_far", exif, task.place(), "the task");
         if let Some(sent) = proof.gps {
-            let what = "the place that the camera recorded, from the position that was sent,";
-            far("exif_gps_differs", exif, sent, what);
+            far("exif_gps_differs", exif, sent, "the position that was sent");
         }
     } else {
         let reason = "the file does not say where it was taken";
         findings.push(found("exif_gps_missing", None, reason));
     }
     if let (Some(meters), false) = (proof.distance_meters, proof.geo_valid) {
-        let reason = format!("the position that was sent lies {meters:.0} m from the task");
+        let reason = format!("the position that was sent is {meters:.0} m from the task");
         findings.push(found("gps_far", Some((meters, "m")), reason));
     }
     if let Some(accuracy) = proof.accuracy_meters
         && accuracy > POOR_ACCURACY_METERS
     {
-        let reason = format!("the device says that its position may be off by {accuracy:.0} m");
+        let reason = format!("the device reports that its position may be off by {accuracy:.0} m");
         findings.push(found("gps_inaccurate", Some((accuracy, "m")), reason));
     }
 }
 
 fn time(task: &Task, proof: &Proof, findings: &mut Vec<Finding>) {
-    let Some(taken) = proof.embedded.taken_at else {
+    let Some(taken) = proof.metadata.taken_at else {
         let reason = "the file does not say when it was taken";
         findings.push(found("exif_time_missing", None, reason));
         return;
     };
-    // A clock that does not say where it is may be hours off: what that can explain is no finding.
-    let doubt = match proof.embedded.taken_at_is_local {
+    // A clock without a UTC offset may be hours off. What such an offset can explain is not a
+    // finding.
+    let doubt = match proof.metadata.taken_at_is_local {
         true => ANY_TIME_ZONE.as_secs_f64(),
         false => 0.0,
     };
@@ -125,12 +124,12 @@ fn same_photo(
     proof: &Proof,
     findings: &mut Vec<Finding>,
 ) -> Result<(), StoreError> {
-    let Some(hash) = proof.embedded.perceptual_hash else {
+    let Some(hash) = proof.metadata.perceptual_hash else {
         return Ok(());
     };
     for other in tx.proofs_like(hash, COMPARED)? {
         let Some(its) = other
-            .embedded
+            .metadata
             .perceptual_hash
             .filter(|_| other.id != proof.id)
         else {
@@ -145,7 +144,7 @@ fn same_photo(
         let reason = match (other.task == task.id, owned) {
             (true, _) => format!("the same photo was sent with attempt {attempt} of this task"),
             (false, true) => "the same photo was sent for another task of yours".to_owned(),
-            (false, false) => "the same photo was sent for a task of somebody else".to_owned(),
+            (false, false) => "the same photo was sent for another developer's task".to_owned(),
         };
         findings.push(Finding {
             other: owned.then_some((other.task, other.id)),

@@ -1,4 +1,4 @@
-//! Proofs: submitted, reviewed, looked into.
+//! Proofs: submission, review, evidence.
 
 pub(super) mod evidence;
 pub(super) mod review_proof;

@@ -1,4 +1,4 @@
-//! A developer approves or rejects an attempt: all of its proofs together.
+//! A developer approves or rejects an attempt, with all of its proofs.
 
 use crate::domain::tasks::MAX_PROOF_ATTEMPTS;
 use crate::domain::{Action, Actor, Proof, ProofId, ProofStatus, Task, TaskId, Timestamp};
@@ -6,7 +6,7 @@ use crate::store::{KeyHolder, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::tasks::transition::{self, Cause};
 
-/// A review made: the proof that was named, and the task as it stands now.
+/// A review: the proof that was named, and the task afterwards.
 #[derive(Clone, Debug)]
 pub struct Reviewed {
     pub proof: Proof,
@@ -19,7 +19,7 @@ impl Reviewed {
     }
 }
 
-/// A malformed proof id is none: it is not found, after the task was.
+/// A malformed proof id counts as not found, but only after the task was found.
 pub fn approve_proof(
     tx: &mut Tx<'_>,
     by: &KeyHolder,
@@ -62,7 +62,7 @@ fn review(
         None => (Action::Approve, ProofStatus::Approved),
         Some(_) => (Action::Reject, ProofStatus::Rejected),
     };
-    // The state of the task is looked at first: it says more than that of the proof.
+    // Check the task first: its status says more than the proof's.
     let moved = task.act(action, now)?;
     if proof.status != ProofStatus::Pending || proof.attempt_number != task.proof_attempts {
         return Err(UseCaseError::ProofReviewed);
@@ -82,7 +82,7 @@ fn review(
     Ok(Reviewed { proof, task })
 }
 
-/// Approves what nobody has reviewed.
+/// Approves the proofs of an attempt that was not reviewed in time.
 pub(in crate::usecases) fn approve_unreviewed(
     tx: &mut Tx<'_>,
     task: &Task,

@@ -1,4 +1,4 @@
-//! A worker sends proof: one attempt, with one file for each type that the task asks for.
+//! A worker submits proof: one attempt, with one file for each proof type of the task.
 
 use crate::ambient;
 use crate::domain::{
@@ -9,8 +9,9 @@ use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::tasks::transition::{self, Cause};
 
-/// Records a submission to a task that this transaction holds; one that was recorded before, under
-/// the sender's own name for it, is answered again. Tells whether the files are needed.
+/// Records a submission for a task that this transaction has locked. A submission with a known
+/// `submission_id` returns the proofs recorded before. Also returns whether the new files are
+/// needed.
 pub fn submit_proof(
     tx: &mut Tx<'_>,
     task: &Task,
@@ -43,8 +44,8 @@ pub fn submit_proof(
     Ok((proofs, true))
 }
 
-/// Whether a submission of this name has been made before; refuses a new one to a task that takes no
-/// proof now. Asked before files are inspected, which may take a while.
+/// Whether a submission with this id was already recorded. Refuses a new one if the task accepts no
+/// proof now. Call it before inspecting files, which may take a while.
 pub fn submission_was_made(
     tx: &mut Tx<'_>,
     task: &Task,

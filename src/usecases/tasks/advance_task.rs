@@ -1,4 +1,4 @@
-//! A test task is walked through its life: the same moves as in live, made by nobody in particular.
+//! Advances a test task: the same moves as in live, made by the test helper.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::usecases::UseCaseError;
 use crate::usecases::proofs::submit_proof;
 use crate::usecases::tasks::transition::{self, Cause};
 
-/// The next status of the happy path, until the developer has to decide.
+/// The next status of the happy path, up to the developer's review.
 fn next(status: Status) -> Option<Status> {
     match status {
         Status::Pending => Some(Status::Funded),
@@ -22,11 +22,11 @@ fn next(status: Status) -> Option<Status> {
     }
 }
 
-/// The shortest way from where a task is to a status, by the table of moves.
+/// The shortest path from the task's status to another, by the table of moves.
 pub fn way(task: &Task, to: Option<Status>) -> Result<Vec<Action>, UseCaseError> {
     let unreachable = NotAllowed {
         status: task.status,
-        what: "be advanced there",
+        what: "be advanced to that status",
     };
     let to = to.or_else(|| next(task.status)).ok_or(unreachable)?;
     if to == task.status {
@@ -55,7 +55,7 @@ pub fn way(task: &Task, to: Option<Status>) -> Result<Vec<Action>, UseCaseError>
     Err(unreachable.into())
 }
 
-/// Walks the way for the developer who asks for it. Each submission on it takes one of those given.
+/// Makes the moves for the developer. Each submission on the path uses one of the given ones.
 pub fn advance_task(
     tx: &mut Tx<'_>,
     mut task: Task,
@@ -74,10 +74,10 @@ pub fn advance_task(
         task = match action {
             Action::SubmitProof => {
                 let Some(submission) = submissions.next() else {
-                    // The task has moved since its files were made.
+                    // The task has moved since its files were prepared.
                     return Err(NotAllowed {
                         status: task.status,
-                        what: "be advanced there any more",
+                        what: "be advanced to that status any more",
                     }
                     .into());
                 };

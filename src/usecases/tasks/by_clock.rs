@@ -1,4 +1,4 @@
-//! What nobody did in time is done by the clock: the same moves, through the same table.
+//! Moves tasks whose deadline has passed, through the same table of moves.
 
 use crate::domain::{Action, Actor, QueueKind, TaskId, Timestamp, Windows};
 use crate::store::Tx;
@@ -6,7 +6,7 @@ use crate::usecases::UseCaseError;
 use crate::usecases::proofs::review_proof;
 use crate::usecases::tasks::transition::{self, Cause};
 
-/// Does to a task what its time has come for; false when there is nothing to do, or not any more.
+/// Makes the move that is due for a task. Returns false if none is due, or no longer.
 pub fn transition_by_clock(
     tx: &mut Tx<'_>,
     id: TaskId,

@@ -1,4 +1,4 @@
-//! A developer calls a task off.
+//! A developer cancels a task.
 
 use crate::domain::{Action, Actor, Task, TaskId, Timestamp};
 use crate::store::{KeyHolder, Tx};

@@ -1,4 +1,4 @@
-//! A developer creates a task. With a test key it is funded at once, without a charge.
+//! A developer creates a task. A test task is funded at once, without a charge.
 
 use crate::domain::{
     Action, Actor, ChargedMethod, EventType, HistoryEntry, JobKind, JobName, NewEvent, NewTask,
@@ -8,14 +8,14 @@ use crate::store::{KeyHolder, Tx};
 use crate::usecases::UseCaseError;
 use crate::views::event;
 
-/// How a new task is going to be paid for.
+/// How a new task is paid for.
 #[derive(Clone, Debug)]
 pub enum Funding {
-    /// A test task: at once, and by nobody.
+    /// A test task: funded at once, without a payment.
     Simulated,
-    /// Somebody pays with the secret of this payment.
+    /// Someone pays with the client secret of this payment.
     ByHand(ProcessorName, PaymentIntent),
-    /// The account's default method is charged right after.
+    /// A job charges the account's default payment method.
     ByMethod(ProcessorName, ChargedMethod),
 }
 
@@ -56,12 +56,12 @@ pub fn create_task(
     } else if tx.account_is_active(by.owner.account)? {
         Err(UseCaseError::TaskLimitExceeded { limit })
     } else {
-        // Deleted since the key was looked at.
+        // The account was deleted after the key was checked.
         Err(UseCaseError::Unauthorized)
     }
 }
 
-/// A move that a task makes before it is stored, and what is told of it.
+/// A move that a task makes before it is stored, and its event.
 fn creation_event(
     task: &Task,
     from: Option<Status>,

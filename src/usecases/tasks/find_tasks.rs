@@ -1,8 +1,8 @@
-//! A worker looks for tasks near a place: bounties first, then by distance, payout or age.
+//! A worker searches for tasks near a place: bounties first, then by distance, payout or age.
 //!
-//! The cost follows the page, not the number of tasks. Actor distance, the circle is searched from its
-//! middle outwards until the page is full. Actor payout or age, every square of the map keeps its tasks
-//! in that order, and the squares around the place are merged until the page is full.
+//! The cost depends on the page, not on the number of tasks. By distance, the search grows a circle
+//! outwards until the page is full. By payout or age, every square of the map keeps its tasks in
+//! that order, and the squares around the place are merged until the page is full.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -12,11 +12,11 @@ use crate::domain::tasks::{Category, Skill};
 use crate::domain::{SearchOrder, Task, TaskId};
 use crate::store::{PostedOrder, PostedTask, StoreError, Tx};
 
-/// Where the search by distance begins.
+/// The first radius of a search by distance.
 const FIRST_METERS: f64 = 60.0;
-/// A circle that holds no more than this is read as a whole.
+/// A circle with at most this many tasks is read as a whole.
 const FEW: usize = 256;
-/// How much of a square is read at a time.
+/// How many tasks of a square are read at a time.
 const AT_ONCE: i64 = 8;
 /// Up to this radius districts are merged, beyond it regions.
 const DISTRICT_METERS: f64 = 40_000.0;
@@ -26,14 +26,14 @@ pub struct Search {
     pub center: Point,
     pub radius_meters: f64,
     pub category: Option<Category>,
-    /// The skills that the worker has.
+    /// The worker's skills.
     pub skills: Vec<Skill>,
     pub order: SearchOrder,
     pub after: Option<FoundCursor>,
     pub limit: usize,
 }
 
-/// A place in the order of what is found.
+/// A position in the results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundCursor {
     pub bounty: bool,
@@ -48,7 +48,7 @@ pub struct Found {
     pub cursor: FoundCursor,
 }
 
-/// A candidate with its place in the order.
+/// A candidate with its position in the results.
 #[derive(Clone, Debug)]
 struct Candidate {
     id: TaskId,
@@ -90,7 +90,7 @@ pub fn find_tasks(tx: &mut Tx<'_>, search: &Search) -> Result<(Vec<Found>, bool)
 }
 
 impl Search {
-    /// The candidate that a posted task is, if it fits and comes after the cursor.
+    /// Turns a posted task into a candidate if it matches and comes after the cursor.
     fn candidate(&self, posted: &PostedTask) -> Option<Candidate> {
         let distance_meters = self.center.distance_meters(posted.place);
         let fits = distance_meters <= self.radius_meters
@@ -120,7 +120,7 @@ impl Search {
         (fits && follows).then_some(candidate)
     }
 
-    /// The order of what is found: the near before the far, the large before the small.
+    /// The order of the results: near before far, large before small.
     fn compare(&self, a: &FoundCursor, b: &FoundCursor) -> Ordering {
         let by_key = match self.order {
             SearchOrder::Distance => a.key.total_cmp(&b.key),
@@ -133,8 +133,8 @@ impl Search {
     }
 }
 
-/// The nearest tasks. Where there are few, all are read; where there are many, an ever larger circle,
-/// until what it holds fills the page.
+/// The nearest tasks. If there are few, all are read. If there are many, the circle grows until its
+/// tasks fill the page.
 fn nearest(
     tx: &mut Tx<'_>,
     search: &Search,
@@ -158,7 +158,7 @@ fn nearest(
     }
 }
 
-/// What a circle holds; none when that is more than so many.
+/// The tasks in a circle, or `None` if there are more than the limit.
 fn within(
     tx: &mut Tx<'_>,
     search: &Search,
@@ -177,7 +177,7 @@ fn within(
         }
         found.extend(posted.iter().filter_map(|task| search.candidate(task)));
     }
-    // What lies beyond the circle may have nearer neighbours that were not read.
+    // Tasks outside the circle may have nearer neighbours that were not read.
     found.retain(|candidate| candidate.distance_meters <= radius_meters);
     Ok(Some(found))
 }
@@ -188,7 +188,7 @@ fn first(search: &Search, mut found: Vec<Candidate>, wanted: usize) -> Vec<Candi
     found
 }
 
-/// A square that is read in order, a little at a time.
+/// A square that is read in order, a few tasks at a time.
 struct Reading {
     square: (Square, i64),
     after: (i64, String),
@@ -215,7 +215,7 @@ impl Reading {
     }
 }
 
-/// The squares around the place, merged in their common order.
+/// Merges the squares around the place in their common order.
 fn merged(
     tx: &mut Tx<'_>,
     search: &Search,

@@ -1,4 +1,4 @@
-//! Tasks: every way in which one comes about and moves.
+//! Tasks: creation, search and every move.
 
 pub(super) mod advance_task;
 pub(super) mod by_clock;

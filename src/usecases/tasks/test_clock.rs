@@ -1,4 +1,4 @@
-//! The clock of a test environment, which can be wound forward.
+//! The clock of a test environment, which can be advanced.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ fn test(account: AccountId) -> Owner {
     }
 }
 
-/// Moves the clock of a test environment to a moment, never back. What waits to be delivered there
-/// comes nearer by as much.
+/// Advances the clock of a test environment, never back. Pending deliveries of the environment come
+/// closer by the same amount.
 pub fn move_test_clock(
     tx: &mut Tx<'_>,
     account: AccountId,
@@ -30,9 +30,9 @@ pub fn move_test_clock(
     Ok(())
 }
 
-/// Moves the clock to the moment at which something happens to a task, and lets it happen; tells when
-/// the next thing would. A moment may have passed while nobody wound the clock: nothing happens to a
-/// task before what happened to it last.
+/// Advances the clock to the moment at which something is due for a task, and makes that move.
+/// Returns when the next move is due. A due moment may already have passed because the clock was
+/// not advanced: no move is dated before the previous move of the task.
 pub fn transition_in_test(
     tx: &mut Tx<'_>,
     account: AccountId,
@@ -49,7 +49,7 @@ pub fn transition_in_test(
     Ok(task.and_then(|task| Some(task.next_by_clock(windows)?.0)))
 }
 
-/// When something will happen to each open task of a test environment.
+/// When the next move of each open task of a test environment is due.
 pub fn due_in_test(
     tx: &mut Tx<'_>,
     account: AccountId,
@@ -62,7 +62,7 @@ pub fn due_in_test(
     Ok(next.collect())
 }
 
-/// Back to real time, which only works where nothing would have happened in the future.
+/// Resets the clock to real time. This is allowed only if nothing happened in the future.
 pub fn reset_test_clock(tx: &mut Tx<'_>, account: AccountId) -> Result<(), UseCaseError> {
     tx.test_clock_to_change(account)?;
     let open = tx.task_counts(test(account))?.open();

@@ -1,4 +1,4 @@
-//! Somebody moves a task: the one way in which a task, its money and what follows from it change.
+//! Moves a task. Every change of a task, its money and what follows from it goes through here.
 
 use crate::domain::{
     Action, Actor, Environment, HistoryEntry, JobKind, JobName, Moved, Owner, Proof, Status, Task,
@@ -9,7 +9,7 @@ use crate::usecases::UseCaseError;
 use crate::usecases::events::notify;
 use crate::views::event;
 
-/// Who moves a task and why, and the proof that the move is about.
+/// Who moves a task and why, and which proof the move is about.
 #[derive(Clone, Debug)]
 pub struct Cause<'a> {
     pub by: Actor,
@@ -42,7 +42,7 @@ pub fn transition(
     make(tx, &task, action, &by.into(), now)
 }
 
-/// Moves a task that this transaction holds.
+/// Moves a task that this transaction has locked.
 pub(in crate::usecases) fn make(
     tx: &mut Tx<'_>,
     task: &Task,
@@ -55,8 +55,7 @@ pub(in crate::usecases) fn make(
     Ok(moved.task)
 }
 
-/// Writes a move: the task, its money, its history, what is told of it, and the jobs that ask others
-/// for their part.
+/// Writes a move: the task, its money, its history, its events, and the jobs that follow.
 pub(in crate::usecases) fn write(
     tx: &mut Tx<'_>,
     moved: &Moved,
@@ -84,7 +83,7 @@ pub(in crate::usecases) fn write(
     notify::of_move(tx, moved, cause.reason, now)
 }
 
-/// What others have to do after a move of a live task.
+/// The jobs that follow a move of a live task.
 fn jobs_after(moved: &Moved) -> impl Iterator<Item = JobKind> {
     let given_up = moved.from == Status::Pending && moved.task.status.is_final();
     [

@@ -1,4 +1,4 @@
-//! A developer rewords a task that nobody has paid for yet.
+//! A developer edits a task that is not paid for yet.
 
 use crate::domain::{Task, TaskEdit, TaskId, Timestamp};
 use crate::store::{KeyHolder, Tx};

@@ -1,4 +1,4 @@
-//! What a worker does with a task: takes it, begins, gives it back, contests a rejection.
+//! What a worker does with a task: accept, start, release, dispute.
 
 use crate::ambient;
 use crate::domain::{
@@ -10,7 +10,7 @@ use crate::usecases::UseCaseError;
 use crate::usecases::tasks::transition::{self, Cause};
 use crate::usecases::workers::payout_status;
 
-/// Takes a posted task. Of several who try, one gets it.
+/// Accepts a posted task. If several workers try, one succeeds.
 pub fn accept_task(
     tx: &mut Tx<'_>,
     worker: WorkerId,
@@ -18,7 +18,7 @@ pub fn accept_task(
     processor: ProcessorName,
     now: Timestamp,
 ) -> Result<Task, UseCaseError> {
-    // Held first, so that two accepts of one worker cannot both be the fifth.
+    // The worker is locked first, so that two concurrent accepts cannot both become the fifth task.
     let holder = tx
         .worker_to_change(worker)?
         .ok_or(UseCaseError::Unauthorized)?;
@@ -31,14 +31,15 @@ pub fn accept_task(
     holder.may_accept(&task, payout, tx.count_open_tasks(worker)?)?;
     let cause = Actor::worker(worker).into();
     let accepted = transition::make(tx, &task, Action::Accept { worker }, &cause, now)?;
-    // Asked after the move, which holds the totals: nobody suspends the account until it is kept.
+    // Checked after the move, which locks the totals: the account cannot be suspended until the
+    // commit.
     if !tx.account_is_active(task.owner.account)? {
         return Err(UseCaseError::TaskNotFound);
     }
     Ok(accepted)
 }
 
-/// A task that somebody else has is as good as gone; the state says why it cannot be taken.
+/// A task that workers cannot see is not found. For any other, the status explains the refusal.
 fn not_posted(task: &Task, worker: WorkerId) -> Result<Task, UseCaseError> {
     let hidden = matches!(task.status, Status::Pending | Status::Funded);
     if hidden && task.worker != Some(worker) {
@@ -50,7 +51,7 @@ fn not_posted(task: &Task, worker: WorkerId) -> Result<Task, UseCaseError> {
     }))
 }
 
-/// The task that this worker has; anybody else's is not found.
+/// The task if it is assigned to this worker. Any other task is not found.
 fn held_by(task: Option<Task>, worker: WorkerId) -> Result<Task, UseCaseError> {
     let task = task.filter(|task| task.is_held_by(worker));
     task.ok_or(UseCaseError::TaskNotFound)
@@ -65,7 +66,7 @@ fn own_task_to_change(tx: &mut Tx<'_>, worker: WorkerId, id: TaskId) -> Result<T
     held_by(tx.any_task_to_change(id)?, worker)
 }
 
-/// The task that this worker wants to prove; one who was suspended meanwhile may not try again.
+/// The task for which this worker wants to submit proof. A suspended worker may not try again.
 pub fn own_task_to_prove(
     tx: &mut Tx<'_>,
     worker: WorkerId,
@@ -78,7 +79,7 @@ pub fn own_task_to_prove(
     own_task_to_change(tx, worker, id)
 }
 
-/// Begins a task, or gives it back.
+/// Starts or releases a task.
 pub fn transition_own_task(
     tx: &mut Tx<'_>,
     worker: WorkerId,
@@ -90,7 +91,7 @@ pub fn transition_own_task(
     transition::make(tx, &task, action, &Actor::worker(worker).into(), now)
 }
 
-/// Contests a rejection; an admin decides.
+/// Disputes a rejection. An admin decides.
 pub fn dispute_task(
     tx: &mut Tx<'_>,
     worker: WorkerId,

@@ -1,4 +1,4 @@
-//! A worker's account with the payment processor.
+//! A worker's payout account at the payment processor.
 
 use crate::domain::{PayoutAccount, PayoutStatus, ProcessorName, Timestamp, WorkerId};
 use crate::store::{StoreError, Tx};
@@ -14,7 +14,7 @@ pub fn payout_status(
     Ok(account.map_or(PayoutStatus::None, |account| account.status))
 }
 
-/// Notes the account that the processor opened for a worker.
+/// Records the account that the processor opened for a worker.
 pub fn payout_account_opened(
     tx: &mut Tx<'_>,
     worker: WorkerId,
@@ -31,7 +31,7 @@ pub fn payout_account_opened(
     Ok(tx.add_payout_account(&account, now)?)
 }
 
-/// The account can be paid to, or cannot any more. What waited for it goes out now.
+/// Records whether the account can receive payouts. Transfers that waited for it are made due.
 pub fn payout_account_changed(
     tx: &mut Tx<'_>,
     processor: ProcessorName,
@@ -54,7 +54,7 @@ pub fn payout_account_changed(
     Ok(())
 }
 
-/// What a transfer waits for that has nowhere to go yet.
+/// The key under which a transfer waits for a payout account.
 pub fn waits_for_payout_account(worker: WorkerId) -> String {
     format!("payout_account:{worker}")
 }

@@ -1,4 +1,4 @@
-//! Workers come in: sign-up, tokens, and who holds one.
+//! Worker sign-up, tokens and authentication.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::domain::{Secret, Timestamp, Worker, WorkerId};
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 
-/// How long a token is good.
+/// How long a token is valid.
 pub const TOKEN_LIFE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 pub fn sign_up_worker(
@@ -22,7 +22,7 @@ pub fn sign_up_worker(
     issue_token(tx, worker.id, token, now)
 }
 
-/// Makes a token good. Only its hash is kept.
+/// Stores a token. Only its hash is kept.
 pub fn issue_token(
     tx: &mut Tx<'_>,
     worker: WorkerId,
@@ -32,8 +32,9 @@ pub fn issue_token(
     Ok(tx.add_worker_token(&token.hash(), worker, now, now.plus(TOKEN_LIFE))?)
 }
 
-/// Who holds a token. Asked at every request, so a token that was given back dies at once. One who is
-/// suspended still sees what was earned; what they may not do is refused where it is done.
+/// Finds the worker who holds a token. It runs on every request, so a revoked token stops working
+/// at once. A suspended worker can still read earnings. Actions that a suspended worker may not
+/// take are refused where they are taken.
 pub fn authenticate_worker(
     tx: &mut Tx<'_>,
     token: &Secret,

@@ -1,9 +1,9 @@
-//! Workers are verified: their documents go to the admins, who decide.
+//! Worker verification: workers upload documents, admins decide.
 
 use serde_json::json;
 
 use crate::ambient;
-use crate::domain::events::notification::{self, Words};
+use crate::domain::events::notification::{self, NotificationText};
 use crate::domain::{
     Action, Actor, JobKind, JobName, NotificationKind, QueueItem, QueueItemId, QueueKind, Status,
     Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
@@ -15,7 +15,7 @@ use crate::usecases::events::announce::announcement;
 use crate::usecases::events::notify;
 use crate::usecases::tasks::transition::{self, Cause};
 
-/// A worker sends documents. While they are in review, new ones replace them.
+/// A worker uploads documents. New documents replace those in review.
 pub fn send_verification(
     tx: &mut Tx<'_>,
     worker: WorkerId,
@@ -52,7 +52,7 @@ pub fn verify_worker(
     let worker = decided(tx, worker, WorkerStatus::Verified, by, now)?;
     let name = JobName::new(JobKind::AnnounceWorker, announcement(worker.id, None));
     tx.add_job(&name, now)?;
-    tell(
+    notify_worker(
         tx,
         &worker,
         NotificationKind::WorkerVerified,
@@ -62,7 +62,7 @@ pub fn verify_worker(
     audited(tx, by, "worker.verified", worker, json!({}), now)
 }
 
-/// The documents were not enough: the worker may send others.
+/// The documents were not sufficient. The worker may upload others.
 pub fn refuse_worker(
     tx: &mut Tx<'_>,
     worker: WorkerId,
@@ -74,7 +74,7 @@ pub fn refuse_worker(
         return refuse(&worker, "be refused");
     }
     let worker = decided(tx, worker, WorkerStatus::Unverified, by, now)?;
-    tell(
+    notify_worker(
         tx,
         &worker,
         NotificationKind::WorkerRefused,
@@ -94,7 +94,7 @@ pub fn suspend_worker(
     if worker.status == WorkerStatus::Suspended {
         return refuse(&worker, "be suspended");
     }
-    // It does not wait for whoever is looking at the documents.
+    // Closes the item even if an admin has claimed it.
     let (kind, subject) = (QueueKind::WorkerVerification, worker.id.to_string());
     tx.close_queue_items_of(kind, &subject, by.id.as_deref(), now)?;
     let worker = set(tx, worker, WorkerStatus::Suspended, now)?;
@@ -103,8 +103,8 @@ pub fn suspend_worker(
     audited(tx, by, "worker.suspended", worker, details, now)
 }
 
-/// What the worker has not done goes to others. Proof that is being looked at stays: what was earned
-/// is paid.
+/// Releases the tasks that the worker has not finished. Submitted proofs stay in review: what was
+/// earned is paid.
 fn give_tasks_back(
     tx: &mut Tx<'_>,
     worker: WorkerId,
@@ -112,7 +112,7 @@ fn give_tasks_back(
     now: Timestamp,
 ) -> Result<Vec<String>, UseCaseError> {
     let mut tasks = Vec::new();
-    // All tasks are held before the first totals are: that is the order of locks.
+    // Lock order: all tasks before the first totals.
     for id in tx.tasks_in_hand(worker)? {
         let task = tx.any_task_to_change(id)?;
         tasks.extend(task.filter(|task| task.worker == Some(worker) && in_hand(task.status)));
@@ -135,7 +135,7 @@ fn in_hand(status: Status) -> bool {
     )
 }
 
-/// Back to what the worker was: verified, or not yet.
+/// Restores the previous status: verified or unverified.
 pub fn restore_worker(
     tx: &mut Tx<'_>,
     worker: WorkerId,
@@ -154,7 +154,7 @@ pub fn restore_worker(
     audited(tx, by, "worker.restored", worker, json!({}), now)
 }
 
-/// The last thing that is written.
+/// Comes last in the transaction.
 fn audited(
     tx: &mut Tx<'_>,
     by: &Actor,
@@ -176,15 +176,15 @@ fn audited(
 }
 
 /// Each decision is an occasion of its own.
-fn tell(
+fn notify_worker(
     tx: &mut Tx<'_>,
     worker: &Worker,
     kind: NotificationKind,
-    words: Words,
+    text: NotificationText,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
     let occasion = format!("{kind}:{}:{}", worker.id, now.as_millis());
-    notify::worker(tx, worker.id, kind, occasion, words, now)
+    notify::worker(tx, worker.id, kind, occasion, text, now)
 }
 
 fn held(tx: &mut Tx<'_>, worker: WorkerId) -> Result<Worker, UseCaseError> {

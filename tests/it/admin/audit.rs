@@ -169,7 +169,7 @@ async fn everything_that_is_done_is_written_down_once(app: TestApp) {
     let verify = Command::new(&["audit", "verify"])
         .on(&app.database)
         .succeed();
-    assert!(verify.contains("The audit log is right."), "{verify}");
+    assert!(verify.contains("The audit log is correct."), "{verify}");
 }
 
 async fn what_was_refused_or_changed_nothing_is_not_written_down(app: TestApp) {

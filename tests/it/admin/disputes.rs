@@ -1,6 +1,6 @@
 //! An admin decides who is right; the money follows, and both sides read why.
 
-use legwork::domain::Book;
+use legwork::domain::LedgerAccount;
 use serde_json::{Value, json};
 
 use super::{disputed_task, ids};
@@ -59,7 +59,8 @@ async fn a_decision_moves_the_money_and_is_told_to_both_sides(app: TestApp) {
         app.jobs.drain().await.unwrap();
         let after = app.verify().await;
         TestApp::expect_settled(&after);
-        let earned = balance(&after, Book::PlatformFees) - balance(&before, Book::PlatformFees);
+        let earned = balance(&after, LedgerAccount::PlatformFees)
+            - balance(&before, LedgerAccount::PlatformFees);
         assert_eq!(earned, fee_cents);
         let earnings = worker.client.get("/v1/worker/earnings").await.expect(200);
         let of_task = |payout: &&Value| payout["task_id"] == task["id"];

@@ -1,6 +1,6 @@
 //! Transfers that were given up: tried again, or written off, never both.
 
-use legwork::domain::{AdminRole, Book};
+use legwork::domain::{AdminRole, LedgerAccount};
 use serde_json::{Value, json};
 
 use super::ids;
@@ -86,9 +86,9 @@ async fn a_payout_is_written_off(app: TestApp) {
         .expect(200);
     let report = app.verify().await;
     TestApp::expect_settled(&report);
-    assert_eq!(balance(&report, Book::WorkerBalance), 0);
-    assert_eq!(balance(&report, Book::PlatformFees), 2500);
-    assert_eq!(balance(&report, Book::Processor), -2500);
+    assert_eq!(balance(&report, LedgerAccount::WorkerBalance), 0);
+    assert_eq!(balance(&report, LedgerAccount::PlatformFees), 2500);
+    assert_eq!(balance(&report, LedgerAccount::Processor), -2500);
     let ledger = dev
         .live
         .get(&format!("{}/ledger", path(&task)))

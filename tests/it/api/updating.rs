@@ -18,10 +18,10 @@ async fn a_pending_task_can_be_reworded(app: TestApp) {
     let dev = app.developer().await;
     let task = dev.create_live_task().await;
     app.set_time(LATER);
-    let change = json!({"title": "Actor daylight", "deadline": "2026-12-01T08:00:00+01:00"});
+    let change = json!({"title": "By daylight", "deadline": "2026-12-01T08:00:00+01:00"});
     let updated = dev.live.patch(&path(&task), &change).await.expect(200);
     let mut expected = task.clone();
-    expected["title"] = "Actor daylight".into();
+    expected["title"] = "By daylight".into();
     expected["deadline"] = "2026-12-01T07:00:00.000Z".into();
     expected["updated_at"] = LATER.into();
     assert_eq!(updated, expected);

@@ -73,7 +73,7 @@ async fn a_worker_is_told_of_what_concerns_them(app: TestApp) {
         dev.review(&task, &proof, "reject").await.expect(200);
     }
     let notices = app.notices().await;
-    let over = |notice: &&Value| notice.to_string().contains("the last attempt");
+    let over = |notice: &&Value| notice.to_string().contains("your last attempt");
     assert_eq!(notices.iter().filter(over).count(), 1);
     let unverified = app.sign_up(&[]).await;
     let refuse = format!("/v1/admin/workers/{}/refuse", unverified.id);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use legwork::domain::accounts::api_key::hash;
-use legwork::files::{FileKey, FilesError, Shelf, SignatureError, StoredFile};
+use legwork::files::{FileKey, FilesError, Prefix, SignatureError, StoredFile};
 
 use super::place::{NOW, PUBLIC_URL, Place, bytes, in_both_places, key_of, new_key, tell};
 
@@ -203,7 +203,9 @@ async fn what_is_dropped_leaves_nothing(place: Place) {
 async fn only_old_files_are_listed_page_by_page(place: Place) {
     let days = |days: u64| NOW.minus(Duration::from_secs(days * 86_400));
     let list = async |moment, after, limit| {
-        let listed = place.files.kept_before(Shelf::Proofs, moment, after, limit);
+        let listed = place
+            .files
+            .kept_before(Prefix::Proofs, moment, after, limit);
         listed.await.unwrap()
     };
     assert_eq!(list(NOW, None, 10).await, []);
@@ -224,7 +226,7 @@ async fn only_old_files_are_listed_page_by_page(place: Place) {
     assert_eq!(list(NOW, Some(keys[1]), 2).await, keys[2..4]);
     assert_eq!(list(NOW, Some(keys[3]), 10).await, keys[4..]);
     assert_eq!(list(NOW, Some(keys[5]), 10).await, []);
-    let week = FileKey::first_of(Shelf::Proofs, days(7));
+    let week = FileKey::first_of(Prefix::Proofs, days(7));
     assert_eq!(list(NOW, Some(week), 10).await, keys[2..]);
     assert_eq!(list(NOW, None, 0).await, []);
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::TryStreamExt;
 use legwork::ambient;
 use legwork::domain::{TaskId, Timestamp};
-use legwork::files::{FileKey, Files, FilesError, FilesLocation, Received, Shelf, StoredFile};
+use legwork::files::{FileKey, Files, FilesError, FilesLocation, Prefix, Received, StoredFile};
 
 use super::peer;
 use crate::support::Client;
@@ -167,7 +167,7 @@ pub fn new_key() -> FileKey {
 /// The key of a file of this moment.
 pub fn key_of(moment: Timestamp) -> FileKey {
     let id = TaskId::new(moment, &ambient::random());
-    FileKey::new(Shelf::Proofs, id.as_u128())
+    FileKey::new(Prefix::Proofs, id.as_u128())
 }
 
 /// Bytes that differ from place to place.

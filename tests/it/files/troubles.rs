@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use bytes::Bytes;
-use legwork::files::{FileKey, Files, FilesError, FilesLocation, Shelf};
+use legwork::files::{FileKey, Files, FilesError, FilesLocation, Prefix};
 
 use super::peer;
 use super::place::{NOW, PUBLIC_URL, Place, bytes, new_key, tell};
@@ -29,7 +29,7 @@ async fn assert_nothing_works(place: &Place) {
     assert_unavailable(files.size(key).await);
     assert_unavailable(files.read(key, 0..1).await.map(drop));
     assert_unavailable(files.delete(key).await);
-    let listed = files.kept_before(Shelf::Proofs, NOW, None, 1).await;
+    let listed = files.kept_before(Prefix::Proofs, NOW, None, 1).await;
     assert_unavailable(listed);
     place.nothing_is_incoming().await;
 }
@@ -62,7 +62,7 @@ fn a_bucket_that_is_not_there() {
             let kept = place.files.keep(received, new_key(), "image/png").await;
             assert_unavailable(kept);
         }
-        let listed = place.files.kept_before(Shelf::Proofs, NOW, None, 1).await;
+        let listed = place.files.kept_before(Prefix::Proofs, NOW, None, 1).await;
         assert_unavailable(listed);
         place.nothing_is_incoming().await;
     });
@@ -150,7 +150,7 @@ fn a_folder_that_cannot_be_made_is_named_at_the_start() {
 fn files_come_in_on_the_file_system_where_they_stay() {
     let base = tempfile::tempdir().unwrap();
     let reason = open(base.path(), Path::new("/proc")).err().unwrap();
-    assert!(reason.contains("one file system"), "{reason}");
+    assert!(reason.contains("same file system"), "{reason}");
 }
 
 #[test]

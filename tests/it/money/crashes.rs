@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, join_all};
 use futures_util::stream;
 use legwork::ambient::Clock;
-use legwork::domain::{Action, Book, Tier};
+use legwork::domain::{Action, LedgerAccount, Tier};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -129,10 +129,13 @@ fn two_servers_on_one_database_are_exact() {
         let report = app.verify().await;
         TestApp::expect_settled(&report);
         assert_eq!(
-            balance(&report, Book::PlatformFees),
+            balance(&report, LedgerAccount::PlatformFees),
             ENTERPRISE_FEE * completed
         );
-        assert_eq!(balance(&report, Book::Escrow), (tasks - completed) * 2500);
+        assert_eq!(
+            balance(&report, LedgerAccount::Escrow),
+            (tasks - completed) * 2500
+        );
         for server in servers {
             assert_eq!(server.terminate(), Some(0));
         }

@@ -66,7 +66,7 @@ async fn a_live_task_is_paid_on_the_page_and_posted(app: TestApp) {
     assert_eq!(after["payment_client_secret"], Value::Null);
     assert_eq!(after["payment_url"], Value::Null);
     let again = app.client().get(&format!("/pay/{secret}")).await;
-    assert!(again.text.contains("has been paid") && !again.text.contains("<form"));
+    assert!(again.text.contains("You paid") && !again.text.contains("<form"));
     TestApp::expect_settled(&app.verify().await);
 }
 

@@ -216,7 +216,9 @@ impl World {
             return;
         };
         match self.sandbox.pay(&payment, card).await.unwrap() {
-            Paid::Yes { notice } | Paid::Declined { notice, .. } => self.notices.push(notice),
+            Paid::Yes { event: notice } | Paid::Declined { event: notice, .. } => {
+                self.notices.push(notice)
+            }
             Paid::Already | Paid::Cancelled => {}
         }
     }

@@ -75,7 +75,7 @@ async fn the_command_line_verifies_and_exports(app: TestApp) {
     some_history(&app).await;
     let verify = || Command::new(&["ledger", "verify"]).on(&app.database);
     let report = verify().succeed();
-    assert!(report.contains("The ledger is right."), "{report}");
+    assert!(report.contains("The ledger is correct."), "{report}");
     let export = || Command::new(&["ledger", "export", "--csv"]).on(&app.database);
     let csv = export().succeed();
     let mut lines = csv.lines();

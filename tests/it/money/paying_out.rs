@@ -1,6 +1,6 @@
 //! How money goes out: refunds and payouts for every row of the table of moves.
 
-use legwork::domain::{Action, Book, Environment, WorkerId};
+use legwork::domain::{Action, Environment, LedgerAccount, WorkerId};
 use serde_json::{Value, json};
 
 use crate::support::{Developer, InjectedFault, TestApp, balance, on_both_engines, path};
@@ -78,8 +78,8 @@ async fn cancelling_an_assigned_task_refunds_half_and_pays_the_worker(app: TestA
     assert_eq!(postings[2..], [refund, transfer]);
     let report = app.verify().await;
     TestApp::expect_settled(&report);
-    assert_eq!(balance(&report, Book::PlatformFees), 200);
-    assert_eq!(balance(&report, Book::Processor), -200);
+    assert_eq!(balance(&report, LedgerAccount::PlatformFees), 200);
+    assert_eq!(balance(&report, LedgerAccount::Processor), -200);
 }
 
 async fn an_approved_task_pays_the_worker(app: TestApp) {
@@ -103,8 +103,8 @@ async fn an_approved_task_pays_the_worker(app: TestApp) {
     assert_eq!(postings(&dev, &task).await, expected);
     let report = app.verify().await;
     TestApp::expect_settled(&report);
-    assert_eq!(balance(&report, Book::PlatformFees), 400);
-    assert_eq!(balance(&report, Book::WorkerBalance), 0);
+    assert_eq!(balance(&report, LedgerAccount::PlatformFees), 400);
+    assert_eq!(balance(&report, LedgerAccount::WorkerBalance), 0);
 }
 
 async fn the_third_rejection_refunds(app: TestApp) {
@@ -188,13 +188,13 @@ async fn a_transfer_waits_for_the_payout_account(app: TestApp) {
     let report = app.verify().await;
     assert_eq!(report.differences, Vec::<String>::new());
     assert_eq!(report.owed, 3);
-    assert_eq!(balance(&report, Book::WorkerBalance), 3 * 2100);
+    assert_eq!(balance(&report, LedgerAccount::WorkerBalance), 3 * 2100);
     let done = app.client().send("POST", &page, &[], "").await;
     assert_eq!(done.status, 200);
     assert_eq!(app.jobs.drain().await.unwrap(), 3);
     let report = app.verify().await;
     TestApp::expect_settled(&report);
-    assert_eq!(balance(&report, Book::WorkerBalance), 0);
+    assert_eq!(balance(&report, LedgerAccount::WorkerBalance), 0);
 }
 
 async fn the_onboarding_page_completes_an_account_once(app: TestApp) {
@@ -240,7 +240,7 @@ fn a_payout_that_fails_for_good_stays_on_the_balance() {
             assert_eq!(app.jobs.drain().await.unwrap(), 0, "not tried again");
             let report = app.verify().await;
             assert_eq!(report.differences, Vec::<String>::new());
-            assert_eq!(balance(&report, Book::WorkerBalance), 2100);
+            assert_eq!(balance(&report, LedgerAccount::WorkerBalance), 2100);
             let queue = app
                 .admin()
                 .await

@@ -1,7 +1,7 @@
 //! E-mail that arrives.
 
 use legwork::domain::Secret;
-use legwork::mail::{Letter, Link, Mail, Mailer};
+use legwork::mail::{Link, Mail, Mailer, Message};
 use serde_json::Value;
 
 use super::peers::{header, mail_server};
@@ -26,7 +26,7 @@ pub fn mail(to: &str) -> Mail {
     Mail {
         id: ID.to_owned(),
         to: to.to_owned(),
-        letter: Letter {
+        message: Message {
             subject: "Your proof was rejected".to_owned(),
             paragraphs: vec!["Hello Ada,".to_owned(), "It is too dark.".to_owned()],
             link: Some(Link {
@@ -95,14 +95,14 @@ fn every_script_can_be_written() {
     tell(async {
         let to = "ada.scripts@example.com";
         let mut mail = mail(to);
-        mail.letter.subject = "Füße prüfen 🦶 在北京".to_owned();
+        mail.message.subject = "Füße prüfen 🦶 在北京".to_owned();
         // A line of SMTP ends with a dot of its own, and has at most a thousand bytes.
         let paragraphs = [".", "Größe: 足 🦶", &"я".repeat(3_000), &"x".repeat(3_000)];
-        mail.letter.paragraphs = paragraphs.map(str::to_owned).to_vec();
+        mail.message.paragraphs = paragraphs.map(str::to_owned).to_vec();
         plain().send(&mail).await.unwrap();
         let taken = mail_server().mail(to);
         expect_well_formed(&taken);
-        assert_eq!(header(&taken, "Subject"), mail.letter.subject);
+        assert_eq!(header(&taken, "Subject"), mail.message.subject);
         let text = taken["text"].as_str().unwrap();
         assert!(text.starts_with(&paragraphs.join("\n\n")), "{text}");
         for paragraph in paragraphs {
@@ -118,8 +118,8 @@ fn what_strangers_wrote_adds_no_header_and_no_markup() {
         let to = "ada.hostile@example.com";
         let mut mail = mail(to);
         let hostile = "Dark\r\nBcc: eve@evil.example\r\n\r\n<script>alert(1)</script>\0\n.\r\nRSET";
-        mail.letter.subject = hostile.to_owned();
-        mail.letter.paragraphs = vec![hostile.to_owned()];
+        mail.message.subject = hostile.to_owned();
+        mail.message.paragraphs = vec![hostile.to_owned()];
         mail.id = format!("{ID}>\r\nBcc: eve@evil.example\r\nX: <");
         plain().send(&mail).await.unwrap();
 
@@ -158,7 +158,7 @@ fn a_long_subject_stays_one_header() {
             ("ada.spaces@example.com", "x ".repeat(1_000)),
         ] {
             let mut mail = mail(to);
-            mail.letter.subject = word.clone();
+            mail.message.subject = word.clone();
             plain().send(&mail).await.unwrap();
             let taken = mail_server().mail(to);
             expect_well_formed(&taken);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue};
-use legwork::outbound::{Answer, OutboundError};
+use legwork::outbound::{self, OutboundError};
 use tokio::net::TcpListener;
 
 use super::{IMPATIENCE, PATIENCE, endpoint, post, to};
@@ -14,7 +14,10 @@ const OK: &str = "HTTP/1.1 200 OK\r\n";
 const KEPT: usize = 4_096;
 
 /// What becomes of a call that is answered like this.
-async fn answered(response: Response, timeout: Duration) -> Result<Answer, OutboundError> {
+async fn answered(
+    response: Response,
+    timeout: Duration,
+) -> Result<outbound::Response, OutboundError> {
     let receiver = Receiver::start().await;
     receiver.queue([response]);
     let url = endpoint(&receiver.url("/"));
@@ -125,7 +128,7 @@ async fn a_head_without_end_is_lost() {
         (&format!("{OK}x: "), "yyyyyyyyyyyyyyyy"),
     ] {
         let fault = answered(Response::endless(start, piece), PATIENCE).await;
-        let long = OutboundError::Lost("its head was too long".to_owned());
+        let long = OutboundError::Lost("the response headers were too large".to_owned());
         assert_eq!(fault, Err(long), "{start}{piece}");
     }
 }

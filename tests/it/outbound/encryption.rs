@@ -13,7 +13,7 @@ fn unreachable(reason: &str) -> OutboundError {
     OutboundError::Unreachable(reason.to_owned())
 }
 
-const NOT_TRUSTED: &str = "its certificate is not from an authority that we trust";
+const NOT_TRUSTED: &str = "its certificate was not issued by a trusted authority";
 
 #[tokio::test]
 async fn nothing_is_sent_to_whom_a_certificate_does_not_vouch_for() {
@@ -42,7 +42,7 @@ async fn a_certificate_that_is_named_itself_is_taken_for_what_it_says() {
     let own = Receiver::with_certificate(Certificate::ItsOwnAuthority).await;
     let answer = post(&to(&own), &own.url("/")).await.unwrap();
     assert_eq!(answer.status, 200);
-    // Actor somebody else's word, it is nobody.
+    // Under another authority, it is not trusted.
     let other = Receiver::start().await;
     let refused = post(&to(&other), &own.url("/")).await;
     assert!(refused.is_err());
@@ -137,9 +137,9 @@ async fn nothing_is_sent_in_the_clear() {
     for (bytes, reason) in [
         (
             &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..],
-            "it does not speak TLS",
+            "it does not support TLS",
         ),
-        (b"220 mail.example ESMTP\r\n", "it does not speak TLS"),
+        (b"220 mail.example ESMTP\r\n", "it does not support TLS"),
         (b"", "the connection was closed too early"),
     ] {
         let address = in_the_clear(bytes).await;

@@ -77,7 +77,7 @@ async fn a_refusal_does_not_tell_where_a_name_leads() {
     let fault = post(&outbound, "https://wiki.example/secret").await;
     assert_eq!(
         fault.unwrap_err().to_string(),
-        "wiki.example is not called: it leads to an address that is not public."
+        "wiki.example was not called: it resolves to an address that is not public."
     );
 }
 
@@ -150,7 +150,7 @@ async fn a_name_that_does_not_exist_yet_may_be_configured() {
     let fault = post(&outbound, url).await.unwrap_err();
     assert_eq!(
         fault,
-        OutboundError::Unresolved("there is no such name".to_owned())
+        OutboundError::Unresolved("the name does not exist".to_owned())
     );
 }
 

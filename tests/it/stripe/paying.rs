@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use legwork::domain::{Action, Book, Environment, WorkerId};
+use legwork::domain::{Action, Environment, LedgerAccount, WorkerId};
 use legwork::usecases;
 use serde_json::{Value, json};
 
@@ -291,8 +291,8 @@ async fn half_goes_back_and_the_worker_is_paid(app: TestApp) {
     assert_eq!(asked.header("idempotency-key"), Some(key.as_str()));
 
     let report = app.verify().await;
-    assert_eq!(balance(&report, Book::PlatformFees), 200);
-    assert_eq!(balance(&report, Book::Processor), -200);
+    assert_eq!(balance(&report, LedgerAccount::PlatformFees), 200);
+    assert_eq!(balance(&report, LedgerAccount::Processor), -200);
     let owed = app
         .store
         .read(move |tx| tx.worker_balance(worker, Environment::Live))

@@ -65,7 +65,7 @@ async fn a_task_is_paid_for_and_no_log_holds_a_secret(app: TestApp) {
     }
 
     let verified = legwork(&["ledger", "verify"], &app, &stripe).succeed();
-    assert!(verified.contains("The ledger is right."), "{verified}");
+    assert!(verified.contains("The ledger is correct."), "{verified}");
     assert_eq!(server.terminate(), Some(0));
     let log = std::fs::read_to_string(log).unwrap();
     assert!(log.contains("TRACE"), "nothing was logged");

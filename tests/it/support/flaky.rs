@@ -124,13 +124,13 @@ impl Processor for Flaky {
             .await
     }
 
-    async fn keep_method(
+    async fn attach_method(
         &self,
         account: AccountId,
         method: &str,
         customer: Option<&str>,
     ) -> Result<ChargedMethod, ProcessorError> {
-        self.ask(self.inner.keep_method(account, method, customer))
+        self.ask(self.inner.attach_method(account, method, customer))
             .await
     }
 

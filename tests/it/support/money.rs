@@ -91,7 +91,7 @@ impl TestApp {
 }
 
 /// The balance of a book of the live environment.
-pub fn balance(report: &LedgerReport, book: legwork::domain::Book) -> i64 {
+pub fn balance(report: &LedgerReport, book: legwork::domain::LedgerAccount) -> i64 {
     let found = report
         .balances
         .iter()

@@ -49,7 +49,7 @@ fn accounts_are_suspended_restored_and_deleted() {
             let task = client.post("/v1/tasks", &storefront()).await.expect(201);
             let said = refused_to_delete(&database, id);
             assert!(
-                said.contains("1 tasks of the account are not over yet"),
+                said.contains("the account still has 1 open tasks"),
                 "{said}"
             );
             let cancel = format!("/v1/tasks/{}/cancel", task["id"].as_str().unwrap());

@@ -64,7 +64,7 @@ async fn nothing_may_be_open(app: TestApp) {
     let simulated = dev.create_task().await;
     let unpaid = dev.create_live_task().await;
     let refused = confirm(&dev).await.expect_error(409, "TASKS_OPEN");
-    assert!(refused.text.contains("2 tasks"), "{}", refused.text);
+    assert!(refused.text.contains("2 open tasks"), "{}", refused.text);
     let cancel = format!("{}/cancel", path(&simulated));
     dev.test.post(&cancel, &json!({})).await.expect(200);
     confirm(&dev).await.expect_error(409, "TASKS_OPEN");
@@ -80,7 +80,7 @@ async fn no_money_may_be_owed(app: TestApp) {
     let cancel = format!("{}/cancel", path(&cancelled));
     dev.live.post(&cancel, &json!({})).await.expect(200);
     let refused = confirm(&dev).await.expect_error(409, "TASKS_OPEN");
-    assert!(refused.text.contains("on its way"), "{}", refused.text);
+    assert!(refused.text.contains("still pending"), "{}", refused.text);
     app.jobs.drain().await.unwrap();
     let done = dev.create_paid_task().await;
     worker.begin(&done).await;

@@ -1,7 +1,7 @@
 //! Proofs: what is taken, what is refused, and how developers review it.
 
 use legwork::domain::ProofId;
-use legwork::files::{FileKey, Shelf};
+use legwork::files::{FileKey, Prefix};
 use legwork::maintenance::sweep_files;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
@@ -437,7 +437,7 @@ async fn orphans_are_swept_and_nothing_else(app: TestApp) {
     worker.prove(&task, "kept").await;
     let kept = files_in(&app);
     let id = ProofId::new(app.clock.now(), &legwork::ambient::random());
-    let key = FileKey::new(Shelf::Proofs, id.as_u128());
+    let key = FileKey::new(Prefix::Proofs, id.as_u128());
     let put = app
         .app
         .files

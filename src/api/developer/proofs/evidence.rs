@@ -99,13 +99,13 @@ pub async fn get(
             Ok::<_, UseCaseError>(usecases::evidence(tx, &task, proof)?)
         })
         .await?;
-    let place = proof.embedded.place;
+    let place = proof.metadata.place;
     Answer::ok(&EvidenceBody {
         proof_id: proof.id.to_string(),
         task_id: proof.task.to_string(),
         sha256: proof.file.sha256,
         exif: ExifBody {
-            taken_at: proof.embedded.taken_at,
+            taken_at: proof.metadata.taken_at,
             latitude: place.map(|place| place.latitude),
             longitude: place.map(|place| place.longitude),
         },

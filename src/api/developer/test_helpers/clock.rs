@@ -85,7 +85,7 @@ pub async fn advance(
         .moment(caller.holder.time(now))?
         .since(now);
     let wind = async {
-        app.scheduler.wind(account, ahead).await?;
+        app.scheduler.advance(account, ahead).await?;
         Ok(TestClock::read(&app, account).await?)
     };
     let tell = |_: &mut Tx<'_>, _, clock: &TestClock| {

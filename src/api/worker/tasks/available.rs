@@ -58,7 +58,7 @@ impl From<Found> for AvailableTask {
         } = task.place().roughly();
         Self {
             id: task.id.to_string(),
-            worker_payout_cents: task.parts().payout_cents,
+            worker_payout_cents: task.split().payout_cents,
             title: task.title,
             description: task.description,
             category: task.category,

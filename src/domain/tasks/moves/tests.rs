@@ -68,8 +68,8 @@ fn all_actions() -> Vec<Action> {
     ]
 }
 
-/// The moves written once more, in another form, from the decisions page: for each status the
-/// actions that it allows and where they lead. Everything else must be refused.
+/// The moves a second time, in another form: for each status, the actions it allows and where they
+/// lead. Everything else must be refused.
 fn allowed(status: Status, attempts: i64) -> Vec<(&'static str, Status)> {
     match status {
         Pending => vec![
@@ -95,7 +95,7 @@ fn allowed(status: Status, attempts: i64) -> Vec<(&'static str, Status)> {
         ],
         InProgress => vec![
             ("be released", Posted),
-            ("take a proof", ProofSubmitted),
+            ("accept a proof", ProofSubmitted),
             ("expire", Expired),
         ],
         ProofSubmitted if attempts < 3 => {
@@ -104,7 +104,7 @@ fn allowed(status: Status, attempts: i64) -> Vec<(&'static str, Status)> {
         ProofSubmitted => vec![("be approved", Completed), ("be rejected", Refunded)],
         ProofRejected => vec![
             ("be released", Posted),
-            ("take a proof", ProofSubmitted),
+            ("accept a proof", ProofSubmitted),
             ("be disputed", Disputed),
             ("expire", Expired),
         ],
@@ -162,7 +162,7 @@ fn the_money_of_each_move() {
     assert_eq!(cents(Pending, 0, Action::Overdue), (0, 0, 0, 0));
     assert_eq!(cents(Funded, 0, Action::Cancel), (0, 5_001, 0, 0));
     assert_eq!(cents(Posted, 0, Action::Cancel), (0, 5_001, 0, 0));
-    // Half, rounded down, is 25.00; the kept 25.01 is parted at 16 %.
+    // Half, rounded down, is 25.00. The other 25.01 is split at 16 %.
     assert_eq!(cents(Assigned, 0, Action::Cancel), (0, 2_500, 2_101, 400));
     assert_eq!(
         cents(ProofSubmitted, 1, Action::Approve),
@@ -228,7 +228,7 @@ fn a_released_task_forgets_its_worker_but_not_the_attempts() {
 }
 
 fn any_action() -> impl Strategy<Value = Action> {
-    // Weighted so that random walks also reach the far end of the life of a task.
+    // Weighted so that random walks also reach the last statuses.
     prop_oneof![
         4 => Just(Action::Pay),
         4 => Just(Action::Publish),
@@ -318,7 +318,7 @@ proptest! {
                 }
             }
             timestamps_belong_to_the_status(&task)?;
-            prop_assert_eq!(task.parts().fee_cents + task.parts().payout_cents, budget);
+            prop_assert_eq!(task.split().fee_cents + task.split().payout_cents, budget);
             prop_assert!((0..=3).contains(&task.proof_attempts));
             let open = !task.status.is_final() && task.status != Pending;
             prop_assert_eq!(held, if open { budget } else { 0 }, "escrow in {}", task.status);

@@ -3,7 +3,7 @@ use crate::domain::tasks::moves::tests::{START, task_in};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A task that has just come into a status, funded where it must be.
+/// A task that has just entered a status, funded if the status needs it.
 fn fresh(status: Status, deadline: Option<Timestamp>) -> Task {
     Task {
         deadline,

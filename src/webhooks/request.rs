@@ -1,46 +1,46 @@
-//! One delivery: the request with its signatures, and what the answer means.
+//! One delivery attempt: the signed request, and the outcome.
 
 use std::time::Instant;
 
 use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-use super::Parts;
+use super::Inner;
 use crate::domain::webhooks::delivery::TIME_LIMIT;
 use crate::domain::webhooks::{self, WebhookSecret};
 use crate::domain::{Attempt, EventId, EventType, Timestamp};
-use crate::outbound::{Answer, EndpointUrl, OutboundError};
+use crate::outbound::{EndpointUrl, OutboundError, Response};
 use crate::store::Endpoint;
 
 pub async fn send(
-    parts: &Parts,
+    inner: &Inner,
     endpoint: &Endpoint,
     message: EventId,
     event_type: EventType,
     data: &str,
 ) -> Attempt {
     let body = format!(r#"{{"event":"{event_type}","data":{data}}}"#);
-    let (attempted_at, began) = (parts.clock.now(), Instant::now());
-    let answered = match prepare(endpoint, message, attempted_at, &body) {
+    let (attempted_at, started) = (inner.clock.now(), Instant::now());
+    let response = match prepare(endpoint, message, attempted_at, &body) {
         Ok((url, headers)) => {
-            let post = parts
+            let post = inner
                 .outbound
                 .post(&url, headers, Bytes::from(body), TIME_LIMIT);
             post.await
         }
         Err(reason) => Err(OutboundError::Forbidden(reason)),
     };
-    let (status_code, response_body, error) = match answered {
-        Ok(Answer { status, body }) => {
+    let (status_code, response_body, error) = match response {
+        Ok(Response { status, body }) => {
             let text = String::from_utf8_lossy(&body).into_owned();
             (Some(status), Some(text), None)
         }
-        Err(fault) => (None, None, Some(fault.to_string())),
+        Err(error) => (None, None, Some(error.to_string())),
     };
     Attempt {
         attempted_at,
         status_code,
-        duration_ms: began.elapsed().as_millis() as u64,
+        duration_ms: started.elapsed().as_millis() as u64,
         error,
         response_body,
     }
@@ -54,7 +54,7 @@ fn prepare(
 ) -> Result<(EndpointUrl, HeaderMap), String> {
     let url = EndpointUrl::RULE
         .check(&endpoint.url)
-        .map_err(|fault| format!("the URL {fault}"))?;
+        .map_err(|error| format!("the URL {error}"))?;
     let id = message.to_string();
     let signed = webhooks::sign(&secrets(endpoint, at), &id, at, body.as_bytes());
     let mut headers = HeaderMap::new();
@@ -72,7 +72,7 @@ fn prepare(
     Ok((url, headers))
 }
 
-/// The secrets in force, the newest first.
+/// The valid secrets, the newest first.
 fn secrets(endpoint: &Endpoint, at: Timestamp) -> Vec<WebhookSecret> {
     let old = endpoint.old_secret.as_ref().filter(|old| old.until > at);
     let texts = [Some(&endpoint.secret), old.map(|old| &old.secret)];

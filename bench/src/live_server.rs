@@ -1,5 +1,5 @@
-//! A server with a folder and a database of its own, beside those of the test bed: for figures that
-//! need live tasks, and workers with tokens.
+//! A server with its own folder and database, beside those of the test bed, for figures that need
+//! live tasks and signed-in workers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use legwork::domain::{NewTask, TaskId};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use crate::bed::{Bed, Engine};
 use crate::server::{Process, command};
-use crate::town::{Ground, Town};
+use crate::service::{Service, TestDatabase};
+use crate::test_bed::{Engine, TestBed};
 use crate::{Result, http};
 
 /// How long the jobs may take to post a few tasks.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub struct Site {
-    /// First, so that it stops before its database goes.
+pub struct LiveServer {
+    /// First, so that the server stops before its database is dropped.
     server: Option<Process>,
     binary: PathBuf,
     pub folder: PathBuf,
-    pub ground: Ground,
+    pub database: TestDatabase,
     /// The tokens of its workers.
     pub workers: Vec<String>,
     pub tasks: Vec<TaskId>,
 }
 
-impl Site {
-    /// With so many workers who may take tasks, and tasks that they can find: the server that is
-    /// started then charges and posts them.
+impl LiveServer {
+    /// Creates workers who may accept tasks, and tasks that they can find. The server then charges
+    /// and posts the tasks.
     pub fn new(
-        bed: &Bed,
+        bed: &TestBed,
         purpose: &str,
         workers: usize,
         tasks: usize,
@@ -40,40 +40,40 @@ impl Site {
     ) -> Result<Self> {
         let folder = bed.folder.path().join(purpose);
         std::fs::create_dir(&folder)?;
-        let ground = match &bed.engine {
-            Engine::Sqlite => Ground::Sqlite(folder.join("legwork.db")),
-            Engine::Postgres(_) => Ground::new(bed, purpose)?,
+        let database = match &bed.engine {
+            Engine::Sqlite => TestDatabase::Sqlite(folder.join("legwork.db")),
+            Engine::Postgres(_) => TestDatabase::new(bed, purpose)?,
         };
-        let mut site = Self {
+        let mut live_server = Self {
             server: None,
             binary: bed.binary.clone(),
             folder,
-            ground,
+            database,
             workers: Vec::new(),
             tasks: Vec::new(),
         };
         // Closed before the server opens it.
-        let town = Town::open(&site.ground)?;
-        Runtime::new()?.block_on(site.settle(&town, workers, tasks, new))?;
-        drop(town);
-        site.wait_for_posts(new)?;
-        Ok(site)
+        let service = Service::open(&live_server.database)?;
+        Runtime::new()?.block_on(live_server.settle(&service, workers, tasks, new))?;
+        drop(service);
+        live_server.wait_for_posts(new)?;
+        Ok(live_server)
     }
 
     async fn settle(
         &mut self,
-        town: &Town,
+        service: &Service,
         workers: usize,
         tasks: usize,
         new: &NewTask,
     ) -> std::result::Result<(), String> {
-        let developer = town.new_developer(0).await?;
+        let developer = service.new_developer(0).await?;
         for _ in 0..workers {
-            self.workers.push(town.recruit().await?);
+            self.workers.push(service.sign_in_worker().await?);
         }
         let new = Arc::new(new.clone());
         for _ in 0..tasks {
-            self.tasks.push(town.create(developer, &new).await?);
+            self.tasks.push(service.create(developer, &new).await?);
         }
         Ok(())
     }
@@ -98,13 +98,13 @@ impl Site {
         }
     }
 
-    /// The running server; started where it is not.
+    /// The running server, started if necessary.
     pub fn server(&mut self) -> Result<&Process> {
         let server = match self.server.take() {
             Some(server) => server,
             None => {
                 let mut command = command(&self.binary, &self.folder);
-                if let Ground::Postgres(database) = &self.ground {
+                if let TestDatabase::Postgres(database) = &self.database {
                     command.env("LEGWORK_DATABASE_URL", &database.url);
                 }
                 Process::serve(command)?

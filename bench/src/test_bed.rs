@@ -1,4 +1,4 @@
-//! The test bed: a database of its own with accounts in it, and the server that runs on it.
+//! The test bed: a database with accounts, and the server that runs on it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,21 +38,21 @@ pub struct Account {
     pub test_key: String,
 }
 
-pub struct Bed {
-    /// First, so that it stops before its database goes.
+pub struct TestBed {
+    /// First, so that the server stops before its database is dropped.
     server: Option<Process>,
     pub binary: PathBuf,
     pub folder: TempDir,
     pub engine: Engine,
-    /// Those that the load is spread over.
+    /// The accounts that the load is spread over.
     pub accounts: Vec<Account>,
-    /// The one that gets many tasks, and the one that gets few.
+    /// The account that gets many tasks, and the one that gets few.
     pub large: Account,
     pub small: Account,
 }
 
-impl Bed {
-    /// Each account has one task in the end, made by the server: the pattern for all others.
+impl TestBed {
+    /// Gives each account one task, created by the server: the template for all others.
     pub fn new(binary: &Path, engine: Engine) -> Result<Self> {
         eprintln!("bench: {}: opening accounts", engine.name());
         let folder = tempfile::Builder::new()
@@ -83,7 +83,7 @@ impl Bed {
         self.engine.name()
     }
 
-    /// The running server; started where it is not.
+    /// The running server, started if necessary.
     pub fn server(&mut self) -> Result<&Process> {
         let server = match self.server.take() {
             Some(server) => server,
@@ -125,7 +125,7 @@ fn settled(binary: &Path, folder: &Path, engine: &Engine) -> Command {
     command
 }
 
-/// The highest tier: no monthly limit gets in the way.
+/// On the highest tier, so that no monthly limit applies.
 fn open_account(mut command: Command, name: &str) -> Result<Account> {
     let email = format!("{name}@example.com");
     let output = command
@@ -138,11 +138,11 @@ fn open_account(mut command: Command, name: &str) -> Result<Account> {
     let opened: Value = serde_json::from_slice(&output.stdout)?;
     let field = |name: &str| opened[name].as_str().map(str::to_owned);
     let account = field("id").zip(field("test_key"));
-    let (id, test_key) = account.ok_or("an account without id or key")?;
+    let (id, test_key) = account.ok_or("the account has no id or key")?;
     Ok(Account { id, test_key })
 }
 
-/// A request with every field that a task can have.
+/// A request with every field of a task.
 fn creation(account: &Account) -> Vec<u8> {
     let body = json!({
         "title": TITLE,

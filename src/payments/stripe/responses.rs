@@ -1,4 +1,4 @@
-//! What we read of Stripe's answers; they hold much more.
+//! The parts of Stripe's responses that we read.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::domain::TaskId;
 
 pub type Metadata = HashMap<String, String>;
 
-/// The task that something at Stripe belongs to, if it is one of ours.
+/// The task that an object at Stripe belongs to, if it is ours.
 pub fn metadata_task(metadata: &Metadata) -> Option<TaskId> {
     metadata.get("task").and_then(|task| TaskId::parse(task))
 }
@@ -26,11 +26,11 @@ pub struct Intent {
     pub metadata: Metadata,
     pub last_payment_error: Option<StripeError>,
     latest_charge: Option<Reference>,
-    /// Where the charge was before there was `latest_charge`.
+    /// Where the charge was before Stripe added `latest_charge`.
     charges: Option<Page<ChargeObject>>,
 }
 
-/// A thing at Stripe: by its name, or in full where that was asked for.
+/// An object at Stripe: its id, or the object itself if it was expanded.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Reference {
@@ -52,7 +52,7 @@ impl Intent {
         }
     }
 
-    /// When the money came, as far as the answer tells.
+    /// When the money arrived, as far as the response says.
     pub fn paid_at(&self) -> i64 {
         self.charge_object()
             .and_then(|charge| charge.created)
@@ -70,7 +70,7 @@ impl Intent {
 #[derive(Deserialize)]
 pub struct Refund {
     id: String,
-    /// None for the rare method that does not tell.
+    /// `None` for the few payment methods that do not report it.
     status: Option<String>,
     pub failure_reason: Option<String>,
     pub amount: i64,
@@ -80,7 +80,7 @@ pub struct Refund {
 }
 
 impl Refund {
-    /// The money has not gone back and will not.
+    /// The money was not refunded and will not be.
     pub fn is_void(&self) -> bool {
         matches!(self.status.as_deref(), Some("failed" | "canceled"))
     }
@@ -123,7 +123,7 @@ pub struct Page<T> {
     pub has_more: bool,
 }
 
-/// What comes in pages, each of which begins after a thing of this name.
+/// An object in a paginated list. Pages start after an id.
 pub trait Listed {
     fn id(&self) -> &str;
 }

@@ -1,5 +1,5 @@
-//! The service in this process, and the people who use it: developers with a payment method, and
-//! workers who can be paid. What has no endpoint yet goes through the use cases.
+//! The service in this process, and its users: developers with a payment method, and workers who
+//! can be paid.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,25 +18,25 @@ use legwork::store::{KeyHolder, Location, Store, StoreError};
 use legwork::usecases;
 use legwork::usecases::{Funding, OpenedAccount, UseCaseError};
 
-use crate::bed::{Bed, DESCRIPTION, Engine, INSTRUCTIONS, TITLE};
 use crate::options::ACCOUNTS;
 use crate::postgres::Database;
+use crate::test_bed::{DESCRIPTION, Engine, INSTRUCTIONS, TITLE, TestBed};
 use crate::watch::{Watch, text};
 
-/// What the server takes when nobody says otherwise.
+/// The server's default.
 const CONNECTIONS_TO_POSTGRES: usize = 16;
-/// The sandbox's method that is always charged.
+/// The sandbox's payment method that always succeeds.
 const METHOD: &str = "pm_card_visa";
 
-/// A database for a town of its own.
-pub enum Ground {
+/// A separate database.
+pub enum TestDatabase {
     Sqlite(PathBuf),
     Postgres(Database),
 }
 
-impl Ground {
+impl TestDatabase {
     /// On the engine of a test bed, beside its database.
-    pub fn new(bed: &Bed, purpose: &str) -> crate::Result<Self> {
+    pub fn new(bed: &TestBed, purpose: &str) -> crate::Result<Self> {
         Ok(match &bed.engine {
             Engine::Sqlite => Self::Sqlite(bed.folder.path().join(format!("{purpose}.db"))),
             Engine::Postgres(other) => Self::Postgres(other.cluster.new_database(purpose)?),
@@ -54,41 +54,41 @@ impl Ground {
     }
 }
 
-/// What the people of a town do again and again.
+/// What the users do repeatedly.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Deed {
-    /// A live task is created, and that is all.
+pub enum Scenario {
+    /// Creates a live task, and nothing else.
     Create,
-    /// A live task from its creation to the payout.
+    /// A live task from creation to payout.
     Life,
 }
 
 #[derive(Clone)]
-pub struct Town {
+pub struct Service {
     pub store: Store,
     pub clock: Clock,
     pub sandbox: Sandbox,
     pub watch: Arc<Watch>,
-    pub people: Arc<People>,
+    pub users: Arc<Users>,
     task: Arc<NewTask>,
 }
 
-/// They stay when the town is closed and opened again.
+/// They stay when the store is closed and opened again.
 #[derive(Default)]
-pub struct People {
+pub struct Users {
     developers: Vec<KeyHolder>,
     workers: Vec<WorkerId>,
 }
 
-impl Town {
-    pub fn open(ground: &Ground) -> Result<Self, StoreError> {
-        let store = Store::open(&ground.location())?;
+impl Service {
+    pub fn open(database: &TestDatabase) -> Result<Self, StoreError> {
+        let store = Store::open(&database.location())?;
         let clock = Clock::system();
         Ok(Self {
-            // Nobody follows a link here.
+            // Links are not used here.
             sandbox: Sandbox::new(store.clone(), clock.clone(), String::new()),
             watch: Arc::new(Watch::new(store.clone())),
-            people: Arc::default(),
+            users: Arc::default(),
             task: Arc::new(new_task()),
             store,
             clock,
@@ -96,12 +96,12 @@ impl Town {
     }
 
     pub async fn populate(&mut self) -> Result<(), String> {
-        let mut people = People::default();
+        let mut users = Users::default();
         for number in 0..ACCOUNTS {
-            people.developers.push(self.new_developer(number).await?);
-            people.workers.push(self.new_worker().await?);
+            users.developers.push(self.new_developer(number).await?);
+            users.workers.push(self.new_worker().await?);
         }
-        self.people = Arc::new(people);
+        self.users = Arc::new(users);
         Ok(())
     }
 
@@ -124,7 +124,9 @@ impl Town {
             status: AccountStatus::Active,
             ahead: Duration::ZERO,
         };
-        let kept = self.sandbox.keep_method(holder.owner.account, METHOD, None);
+        let kept = self
+            .sandbox
+            .attach_method(holder.owner.account, METHOD, None);
         let method = PaymentMethod {
             processor: self.sandbox.name(),
             method: kept.await.map_err(text)?,
@@ -151,18 +153,18 @@ impl Town {
         let link = sandbox.onboarding_url(&id).await.map_err(text)?;
         let secret = link.rsplit('/').next().unwrap_or_default();
         let account = sandbox.payout_account(secret).await.map_err(text)?;
-        let account = account.ok_or("a payout account that cannot be completed")?;
+        let account = account.ok_or("the payout account cannot be completed")?;
         let completed = sandbox.complete_payout_account(&account);
-        let notice = completed.await.map_err(text)?;
+        let event = completed.await.map_err(text)?;
         let write = self
             .store
-            .write(move |tx| usecases::receive_sandbox_event(tx, &notice, now));
+            .write(move |tx| usecases::receive_sandbox_event(tx, &event, now));
         write.await.map_err(text)?;
         Ok(worker)
     }
 
-    /// A worker who may take tasks, and has signed in: the token.
-    pub async fn recruit(&self) -> Result<String, String> {
+    /// A verified worker who has signed in. Returns the token.
+    pub async fn sign_in_worker(&self) -> Result<String, String> {
         let (id, now) = (self.new_worker().await?, self.clock.now());
         let new = NewWorker {
             email: format!("{id}@example.com"),
@@ -188,31 +190,31 @@ impl Town {
         Ok(token.expose().to_owned())
     }
 
-    /// Different numbers fall to different people.
-    pub async fn perform(&self, deed: Deed, number: usize) -> Result<(), String> {
-        let People {
+    /// Different numbers select different users.
+    pub async fn perform(&self, scenario: Scenario, number: usize) -> Result<(), String> {
+        let Users {
             developers,
             workers,
-        } = &*self.people;
+        } = &*self.users;
         let developer = developers[number % developers.len()];
-        // Not always the same two together.
+        // Not always the same pair.
         let worker = workers[(number + number / developers.len()) % workers.len()];
         let task = self.create(developer, &self.task).await?;
-        match deed {
-            Deed::Create => Ok(()),
-            Deed::Life => self.live(developer.owner, task, worker).await,
+        match scenario {
+            Scenario::Create => Ok(()),
+            Scenario::Life => self.live(developer.owner, task, worker).await,
         }
     }
 
     pub async fn create(&self, by: KeyHolder, new: &Arc<NewTask>) -> Result<TaskId, String> {
         let now = self.clock.now();
-        // What src/api/funding.rs looks up before a live task is created.
+        // What src/api/developer/tasks/funding.rs looks up before a live task is created.
         let look_up = self.store.read(move |tx| {
             tx.task_counts(by.owner)?;
             tx.payment_method(by.owner)
         });
         let found = look_up.await.map_err(text)?;
-        let method = found.ok_or("an account without a payment method")?;
+        let method = found.ok_or("the account has no payment method")?;
         let funding = Funding::ByMethod(method.processor, method.method);
         let id = TaskId::new(now, &ambient::random_for_id());
         let new = Arc::clone(new);
@@ -223,7 +225,7 @@ impl Town {
         Ok(id)
     }
 
-    /// The jobs do their part: the one charges and posts the task, the other pays the worker.
+    /// Waits for the jobs: one charges and posts the task, the other pays the worker.
     async fn live(&self, owner: Owner, task: TaskId, worker: WorkerId) -> Result<(), String> {
         self.watch.done(JobName::new(JobKind::Charge, task)).await?;
         for action in [
@@ -246,7 +248,7 @@ impl Town {
     }
 }
 
-/// With every field that a task can have, as the one that is created over HTTP.
+/// With every field of a task, like the one that is created over HTTP.
 pub fn new_task() -> NewTask {
     NewTask {
         title: TITLE.to_owned(),

@@ -1,10 +1,10 @@
-//! Gives deliveries up whose endpoint is gone, some at a time.
+//! Gives up the deliveries of a removed endpoint, a page at a time.
 
 use super::{Done, Failure, Jobs};
 use crate::store::ClaimedJob;
 use crate::usecases;
 
-pub async fn deliveries(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
+pub async fn give_up(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     loop {
         let subject = job.name.subject.clone();
         let page = jobs

@@ -1,5 +1,5 @@
-//! The whole life of live tasks, from their creation to the payout, through the sandbox. It is held
-//! against plain creations of live tasks: both run in this process, each on a database of its own.
+//! The whole life of live tasks, from creation to payout, through the sandbox. Compared with plain
+//! creations of live tasks. Both run in this process, each on its own database.
 
 use std::error::Error;
 use std::path::Path;
@@ -17,35 +17,40 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use crate::Result;
-use crate::bed::Bed;
 use crate::limit::{Limit, in_turns};
 use crate::load::{Sample, Window};
 use crate::options::{CONNECTIONS, Options};
 use crate::report::{Figure, Report};
-use crate::town::{Deed, Ground, People, Town};
+use crate::service::{Scenario, Service, TestDatabase, Users};
+use crate::test_bed::TestBed;
 use crate::watch::text;
 use crate::writes::{Meter, Writes, metric};
 
-/// A life takes a few hundredths of a second, on a busy machine a few tenths, and all begin at the
-/// same moment: until they are out of step, and in too short a round, the rate is left to chance.
+/// A life takes 20 to 300 ms, and all start at the same moment. In a short round, before they are
+/// out of step, the rate would be random.
 const WARM_UP: Duration = Duration::from_secs(1);
 const SHORTEST: Duration = Duration::from_secs(1);
-/// The entries of a task that lived to the end: payment, settlement, transfer.
+/// The entries of a finished task: payment, settlement, transfer.
 const ENTRIES_OF_A_LIFE: u64 = 3;
 const NAME: &str = "live task from create to payout, sandbox";
 const CREATION: &str = "plain creation of live tasks, in process";
 
-pub fn measure(options: &Options, bed: &mut Bed, report: &mut Report) -> Result<()> {
+pub fn measure(options: &Options, bed: &mut TestBed, report: &mut Report) -> Result<()> {
     bed.stop()?;
-    // Before the stores open: what they count is asked for later.
+    // Before the stores open, because their metrics are read later.
     legwork::telemetry::start_metrics();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    let files = empty_shelves(bed.folder.path())?;
-    let ground = Ground::new(bed, "creations")?;
-    let creations = Scene::new(&runtime, Deed::Create, ground, files.clone())?;
-    let lives = Scene::new(&runtime, Deed::Life, Ground::new(bed, "lives")?, files)?;
+    let files = empty_storage(bed.folder.path())?;
+    let database = TestDatabase::new(bed, "creations")?;
+    let creations = Setup::new(&runtime, Scenario::Create, database, files.clone())?;
+    let lives = Setup::new(
+        &runtime,
+        Scenario::Life,
+        TestDatabase::new(bed, "lives")?,
+        files,
+    )?;
     let failed_before = failed_jobs();
     let (sample, plain) = time(options, &lives, &creations)?;
     let failed = failed_jobs() - failed_before;
@@ -54,17 +59,17 @@ pub fn measure(options: &Options, bed: &mut Bed, report: &mut Report) -> Result<
     let created = creations.count_writes(options.round())?;
     let figure = Figure::throughput(bed.name(), NAME, &sample);
     report.add(figure.beside(CREATION, &plain));
-    tell_writes(bed.name(), &lived, &created, report);
+    report_writes(bed.name(), &lived, &created, report);
     if failed > 0.0 {
         let engine = bed.name();
         report.note(&format!(
-            "{engine}: {failed} jobs of live tasks failed and were tried again."
+            "{engine}: {failed} jobs of live tasks failed and were retried."
         ));
     }
     Ok(())
 }
 
-fn time(options: &Options, lives: &Scene<'_>, creations: &Scene<'_>) -> Result<(Sample, Sample)> {
+fn time(options: &Options, lives: &Setup<'_>, creations: &Setup<'_>) -> Result<(Sample, Sample)> {
     let (mut living, mut creating) = (lives.begin()?, creations.begin()?);
     let round = |length| living.round(length);
     let samples = in_turns(options, NAME, round, &mut creating)?;
@@ -73,19 +78,19 @@ fn time(options: &Options, lives: &Scene<'_>, creations: &Scene<'_>) -> Result<(
     Ok(samples)
 }
 
-fn tell_writes(engine: &'static str, lived: &Writes, created: &Writes, report: &mut Report) {
-    let mut tell = |what: &str, lived: f64, created: f64| {
+fn report_writes(engine: &'static str, lived: &Writes, created: &Writes, report: &mut Report) {
+    let mut add = |what: &str, lived: f64, created: f64| {
         let figure = Figure::per_task(engine, &format!("{what} for one such task"), lived);
         report.add(figure.beside_count("for one plain creation", created));
     };
-    tell("rows written", lived.rows, created.rows);
-    tell(
+    add("rows written", lived.rows, created.rows);
+    add(
         "write transactions",
         lived.transactions,
         created.transactions,
     );
     if let (Some(lived), Some(created)) = (lived.commits, created.commits) {
-        tell("commits", lived, created);
+        add("commits", lived, created);
     }
 }
 
@@ -93,17 +98,17 @@ fn failed_jobs() -> f64 {
     metric("legwork_jobs_total", "result=\"failed\"")
 }
 
-/// One deed on a database of its own, by people who live there.
-struct Scene<'r> {
+/// One activity on its own database, with its own users.
+struct Setup<'r> {
     runtime: &'r Runtime,
-    deed: Deed,
-    ground: Ground,
+    scenario: Scenario,
+    database: TestDatabase,
     files: Files,
-    people: Arc<People>,
+    users: Arc<Users>,
 }
 
-/// Nobody sends files here.
-fn empty_shelves(folder: &Path) -> Result<Files> {
+/// No files are uploaded here.
+fn empty_storage(folder: &Path) -> Result<Files> {
     let location = FilesLocation::Folder(folder.join("files"));
     let incoming = folder.join("incoming");
     Ok(Files::open(
@@ -115,40 +120,45 @@ fn empty_shelves(folder: &Path) -> Result<Files> {
     )?)
 }
 
-impl<'r> Scene<'r> {
-    fn new(runtime: &'r Runtime, deed: Deed, ground: Ground, files: Files) -> Result<Self> {
-        let mut town = Town::open(&ground)?;
-        runtime.block_on(town.populate())?;
+impl<'r> Setup<'r> {
+    fn new(
+        runtime: &'r Runtime,
+        scenario: Scenario,
+        database: TestDatabase,
+        files: Files,
+    ) -> Result<Self> {
+        let mut service = Service::open(&database)?;
+        runtime.block_on(service.populate())?;
         Ok(Self {
-            people: town.people.clone(),
+            users: service.users.clone(),
             runtime,
-            deed,
-            ground,
+            scenario,
+            database,
             files,
         })
     }
 
     fn begin(&self) -> Result<Run<'_>> {
-        let mut town = Town::open(&self.ground)?;
-        town.people = self.people.clone();
+        let mut service = Service::open(&self.database)?;
+        service.users = self.users.clone();
         let mut run = Run {
             scene: self,
-            town,
+            service,
             background: JoinSet::new(),
             shutdown: Shutdown::default(),
             channels: silent()?,
             done: 0,
         };
-        // Where tasks are only created, nobody charges them.
-        if self.deed == Deed::Life {
+        // If tasks are only created, no job charges them.
+        if self.scenario == Scenario::Life {
             run.start_jobs();
         }
         Ok(run)
     }
 
-    /// What one deed writes. Nothing is timed: counting may cost time.
+    /// What one activity writes. Nothing is timed, because counting may be slow.
     fn count_writes(&self, length: Duration) -> Result<Writes> {
-        let meter = Meter::start(&self.ground)?;
+        let meter = Meter::start(&self.database)?;
         let mut run = self.begin()?;
         run.round(length)?;
         let done = run.end()?;
@@ -157,16 +167,16 @@ impl<'r> Scene<'r> {
 }
 
 struct Run<'s> {
-    scene: &'s Scene<'s>,
-    town: Town,
-    /// The jobs, as the server runs them, and the watch for their end.
+    scene: &'s Setup<'s>,
+    service: Service,
+    /// The jobs, as the server runs them, and the watch for their completion.
     background: JoinSet<()>,
     shutdown: Shutdown,
     channels: Channels,
     done: u64,
 }
 
-/// What people are told is kept, and reaches nobody.
+/// Notifications are stored but not sent.
 fn silent() -> std::result::Result<Channels, String> {
     Ok(Channels {
         mailer: None,
@@ -180,14 +190,14 @@ fn silent() -> std::result::Result<Channels, String> {
 impl Run<'_> {
     fn start_jobs(&mut self) {
         let _spawning = self.scene.runtime.enter();
-        let processor = Arc::new(self.town.sandbox.clone());
-        let (store, clock) = (self.town.store.clone(), self.town.clock.clone());
+        let processor = Arc::new(self.service.sandbox.clone());
+        let (store, clock) = (self.service.store.clone(), self.service.clock.clone());
         let (files, channels) = (self.scene.files.clone(), self.channels.clone());
         let jobs = Jobs::new(store, clock, processor, files, channels);
         let shutdown = self.shutdown.clone();
         self.background
             .spawn(async move { jobs.run(shutdown.started()).await });
-        let (watch, shutdown) = (self.town.watch.clone(), self.shutdown.clone());
+        let (watch, shutdown) = (self.service.watch.clone(), self.shutdown.clone());
         self.background.spawn(async move {
             tokio::select! {
                 () = watch.look() => {}
@@ -196,27 +206,30 @@ impl Run<'_> {
         });
     }
 
-    /// Everything that was begun is brought to its end, so that nothing is left for the next round.
+    /// Finishes everything that was started, so that nothing is left for the next round.
     fn round(&mut self, length: Duration) -> Result<Sample> {
         let window = Window::after(WARM_UP, length.max(SHORTEST));
-        let (town, deed) = (&self.town, self.scene.deed);
-        let (hands, processor) = self.scene.runtime.block_on(async {
-            tokio::join!(drive(town, deed, window), window.watch(std::process::id()))
+        let (service, scenario) = (&self.service, self.scene.scenario);
+        let (tally, processor) = self.scene.runtime.block_on(async {
+            tokio::join!(
+                drive(service, scenario, window),
+                window.watch(std::process::id())
+            )
         });
-        let hands = hands?;
-        self.done += hands.done;
-        Ok(Sample::of_times(hands.micros, processor?, window))
+        let tally = tally?;
+        self.done += tally.done;
+        Ok(Sample::of_times(tally.micros, processor?, window))
     }
 
-    /// Tells how many were done, if the ledger is right.
+    /// Returns how many were done, if the ledger is correct.
     fn end(mut self) -> Result<u64> {
         self.shutdown.start();
-        let (town, deed) = (&self.town, self.scene.deed);
+        let (service, scenario) = (&self.service, self.scene.scenario);
         self.scene.runtime.block_on(async {
             while self.background.join_next().await.is_some() {}
-            let now = town.clock.now();
-            let report = usecases::verify_ledger(&town.store, &town.sandbox, now).await?;
-            check(&report, deed, self.done).map_err(Box::<dyn Error>::from)
+            let now = service.clock.now();
+            let report = usecases::verify_ledger(&service.store, &service.sandbox, now).await?;
+            check(&report, scenario, self.done).map_err(Box::<dyn Error>::from)
         })?;
         Ok(self.done)
     }
@@ -232,20 +245,24 @@ impl Limit for Run<'_> {
     }
 }
 
-/// What one or several of those who work at the same time have done.
+/// The work done by one or more concurrent clients.
 #[derive(Default)]
-struct Hands {
+struct Tally {
     done: u64,
-    /// How long each took that ended within the window.
+    /// The duration of each that ended within the window.
     micros: Vec<u32>,
 }
 
-async fn drive(town: &Town, deed: Deed, window: Window) -> std::result::Result<Hands, String> {
+async fn drive(
+    service: &Service,
+    scenario: Scenario,
+    window: Window,
+) -> std::result::Result<Tally, String> {
     let mut working = JoinSet::new();
     for number in 0..CONNECTIONS {
-        working.spawn(work(town.clone(), deed, number, window));
+        working.spawn(work(service.clone(), scenario, number, window));
     }
-    let mut all = Hands::default();
+    let mut all = Tally::default();
     while let Some(finished) = working.join_next().await {
         let one = finished.map_err(text)??;
         all.done += one.done;
@@ -254,39 +271,39 @@ async fn drive(town: &Town, deed: Deed, window: Window) -> std::result::Result<H
     Ok(all)
 }
 
-/// One deed after the other until the window closes.
+/// One activity after the other until the window closes.
 async fn work(
-    town: Town,
-    deed: Deed,
+    service: Service,
+    scenario: Scenario,
     first: usize,
     window: Window,
-) -> std::result::Result<Hands, String> {
-    let mut hands = Hands::default();
+) -> std::result::Result<Tally, String> {
+    let mut tally = Tally::default();
     let mut number = first;
     loop {
         let begun = Instant::now();
         if begun >= window.until {
-            return Ok(hands);
+            return Ok(tally);
         }
-        town.perform(deed, number).await?;
-        hands.done += 1;
+        service.perform(scenario, number).await?;
+        tally.done += 1;
         number += CONNECTIONS;
         let ended = Instant::now();
         if ended >= window.from && ended < window.until {
             let took = (ended - begun).as_micros();
-            hands.micros.push(u32::try_from(took).unwrap_or(u32::MAX));
+            tally.micros.push(u32::try_from(took).unwrap_or(u32::MAX));
         }
     }
 }
 
-/// A run whose ledger is not right, or not complete, has no figures.
-fn check(report: &LedgerReport, deed: Deed, done: u64) -> std::result::Result<(), String> {
+/// A run with an incorrect or incomplete ledger gives no figures.
+fn check(report: &LedgerReport, scenario: Scenario, done: u64) -> std::result::Result<(), String> {
     if let Some(difference) = report.differences.first() {
         return Err(format!("the ledger is wrong: {difference}"));
     }
-    let entries = match deed {
-        Deed::Create => 0,
-        Deed::Life => ENTRIES_OF_A_LIFE * report.tasks,
+    let entries = match scenario {
+        Scenario::Create => 0,
+        Scenario::Life => ENTRIES_OF_A_LIFE * report.tasks,
     };
     let complete = report.entries == entries && report.tasks >= done && done > 0;
     if !complete || report.owed > 0 || report.in_flight > 0 {
@@ -312,7 +329,7 @@ mod tests {
 
     #[test]
     fn only_a_ledger_that_is_right_and_complete_passes() {
-        assert_eq!(check(&settled(), Deed::Life, 2), Ok(()));
+        assert_eq!(check(&settled(), Scenario::Life, 2), Ok(()));
         let broken: [fn(&mut LedgerReport); 5] = [
             |report| report.differences.push("a cent is missing".to_owned()),
             |report| report.owed = 1,
@@ -323,8 +340,8 @@ mod tests {
         for breaks in broken {
             let mut report = settled();
             breaks(&mut report);
-            assert!(check(&report, Deed::Life, 2).is_err(), "{report:?}");
+            assert!(check(&report, Scenario::Life, 2).is_err(), "{report:?}");
         }
-        assert!(check(&settled(), Deed::Create, 2).is_err());
+        assert!(check(&settled(), Scenario::Create, 2).is_err());
     }
 }

@@ -1,17 +1,17 @@
-//! What a mail says: written once, rendered as text and as HTML.
+//! The text of an e-mail, rendered as plain text and as HTML.
 
 use askama::Template;
 
-/// More of a subject is shown nowhere, and a header has its limits.
+/// Mail clients show no more of a subject, and headers have limits.
 const MAX_SUBJECT_CHARACTERS: usize = 200;
 
-/// Subject and paragraphs may hold what strangers wrote, such as the title of a task. Whatever it
-/// is, it stays text on one line.
+/// Subject and paragraphs may contain user input, such as the title of a task. It stays plain text
+/// on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letter {
+pub struct Message {
     pub subject: String,
     pub paragraphs: Vec<String>,
-    /// The only thing that we make clickable, and so never what a stranger wrote.
+    /// The only clickable link, so it never comes from user input.
     pub link: Option<Link>,
 }
 
@@ -36,9 +36,9 @@ struct Html<'a> {
     link: Option<&'a Link>,
 }
 
-impl Letter {
+impl Message {
     pub(super) fn subject_line(&self) -> String {
-        // What looks like an encoded word would be decoded where the mail is read.
+        // Mail clients would decode anything that looks like an encoded word.
         let line = one_line(&self.subject).replace("=?", "= ?");
         match line.char_indices().nth(MAX_SUBJECT_CHARACTERS) {
             Some((end, _)) => format!("{}…", &line[..end]),
@@ -65,8 +65,8 @@ impl Letter {
     }
 }
 
-/// Without line breaks or anything else that is no character of a text, such as marks that turn the
-/// direction of what follows: nobody can make it look as if the letter said something else.
+/// Removes line breaks and other control characters, such as marks that change the text direction,
+/// so that user input cannot make the message look different.
 fn one_line(text: &str) -> String {
     let invisible = |c: char| {
         c.is_control()
@@ -79,8 +79,8 @@ fn one_line(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn letter(subject: &str, paragraph: &str) -> Letter {
-        Letter {
+    fn message(subject: &str, paragraph: &str) -> Message {
+        Message {
             subject: subject.to_owned(),
             paragraphs: vec!["Hello Ada,".to_owned(), paragraph.to_owned()],
             link: Some(Link {
@@ -92,13 +92,13 @@ mod tests {
 
     #[test]
     fn the_text_has_every_paragraph_and_the_link() {
-        let mut letter = letter("", "Your proof was <rejected> & more.");
-        let text = letter.text().unwrap();
+        let mut message = message("", "Your proof was <rejected> & more.");
+        let text = message.text().unwrap();
         let expected = "Hello Ada,\n\nYour proof was <rejected> & more.\n\n\
                         Open the task:\nhttps://legwork.example/tasks/1?a=1&b=\"2\"\n\nLegwork";
         assert_eq!(text, expected);
-        letter.link = None;
-        let text = letter.text().unwrap();
+        message.link = None;
+        let text = message.text().unwrap();
         assert_eq!(
             text,
             "Hello Ada,\n\nYour proof was <rejected> & more.\n\nLegwork"
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn what_strangers_wrote_is_text_in_html() {
         let hostile = "</title></style><script>alert(1)</script><a href='https://evil.example'>\"";
-        let html = letter(hostile, hostile).html().unwrap();
+        let html = message(hostile, hostile).html().unwrap();
         for markup in ["<script", "</title></style>", "<a href='"] {
             assert!(!html.contains(markup), "{html}");
         }
@@ -122,23 +122,26 @@ mod tests {
     fn what_strangers_wrote_stays_on_its_line() {
         let hostile = "one\r\nBcc: eve@evil.example\u{2028}\u{202e}two\u{0}\u{85}\u{7f}";
         let kept = "one  Bcc: eve@evil.example  two";
-        let letter = letter(hostile, hostile);
-        assert_eq!(letter.subject_line(), kept);
-        let text = letter.text().unwrap();
+        let message = message(hostile, hostile);
+        assert_eq!(message.subject_line(), kept);
+        let text = message.text().unwrap();
         assert_eq!(text.lines().nth(2), Some(kept));
         assert_eq!(text.lines().nth(4), Some("Open the task:"));
     }
 
     #[test]
     fn a_subject_is_not_decoded_by_who_reads_it() {
-        let letter = letter("=?utf-8?q?=0D=0A?= or not", "");
-        assert_eq!(letter.subject_line(), "= ?utf-8?q?=0D=0A?= or not");
+        let message = message("=?utf-8?q?=0D=0A?= or not", "");
+        assert_eq!(message.subject_line(), "= ?utf-8?q?=0D=0A?= or not");
     }
 
     #[test]
     fn a_long_subject_is_cut_between_characters() {
-        assert_eq!(letter(&"é".repeat(200), "").subject_line(), "é".repeat(200));
+        assert_eq!(
+            message(&"é".repeat(200), "").subject_line(),
+            "é".repeat(200)
+        );
         let cut = format!("{}…", "é".repeat(200));
-        assert_eq!(letter(&"é".repeat(201), "").subject_line(), cut);
+        assert_eq!(message(&"é".repeat(201), "").subject_line(), cut);
     }
 }
