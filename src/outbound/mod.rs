@@ -16,7 +16,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use guard::Guard;
 use ipnet::IpNet;
-use reqwest::header::HeaderMap;
+use reqwest::header::{CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING};
 use resolver::SystemResolver;
 use rustls::{ClientConfig, RootCertStore};
 
@@ -146,13 +146,24 @@ async fn response(request: reqwest::RequestBuilder) -> Result<Response, Outbound
     let status = response.status().as_u16();
     let mut body = Vec::new();
     while body.len() < MAX_RESPONSE_BYTES {
-        let Some(piece) = response.chunk().await? else {
+        let piece = match response.chunk().await {
+            // Many servers end such a body by closing the connection without a word of TLS.
+            Err(_) if ends_with_the_connection(&response) => break,
+            piece => piece?,
+        };
+        let Some(piece) = piece else {
             break;
         };
         let room = MAX_RESPONSE_BYTES - body.len();
         body.extend_from_slice(&piece[..piece.len().min(room)]);
     }
     Ok(Response { status, body })
+}
+
+/// Whether nothing but the end of the connection says where the body ends.
+fn ends_with_the_connection(response: &reqwest::Response) -> bool {
+    let headers = response.headers();
+    !headers.contains_key(CONTENT_LENGTH) && !headers.contains_key(TRANSFER_ENCODING)
 }
 
 #[cfg(test)]

@@ -39,12 +39,15 @@ impl Scheduler {
                         due.push(Reverse((next, id)));
                     }
                 }
-                (_, Some(at)) if Instant::now() < deadline => self.move_clock(account, at).await?,
+                (_, Some(at)) if Instant::now() < deadline => {
+                    let ahead = at.since(self.clock.now());
+                    self.move_clock(account, ahead).await?;
+                }
                 _ => break,
             }
         }
-        self.move_clock(account, self.clock.now().plus(ahead))
-            .await?;
+        // By exactly as much as was asked for, however long it took to get there.
+        self.move_clock(account, ahead).await?;
         Ok(self.webhooks.settle(account, deadline).await?)
     }
 
@@ -71,11 +74,11 @@ impl Scheduler {
         act.await
     }
 
-    async fn move_clock(&self, account: AccountId, to: Timestamp) -> Result<(), UseCaseError> {
+    async fn move_clock(&self, account: AccountId, ahead: Duration) -> Result<(), UseCaseError> {
         let clock = self.clock.clone();
-        let move_clock = self
+        let advance = self
             .store
-            .write(move |tx| usecases::move_test_clock(tx, account, to, clock.now()));
-        move_clock.await
+            .write(move |tx| usecases::advance_test_clock(tx, account, ahead, clock.now()));
+        advance.await
     }
 }

@@ -13,18 +13,17 @@ fn test(account: AccountId) -> Owner {
     }
 }
 
-/// Advances the clock of a test environment, never back. Pending deliveries of the environment come
-/// closer by the same amount.
-pub fn move_test_clock(
+/// Advances the clock of a test environment until it is this far ahead of real time, never back.
+/// Pending deliveries of the environment come closer by the same amount.
+pub fn advance_test_clock(
     tx: &mut Tx<'_>,
     account: AccountId,
-    to: Timestamp,
+    ahead: Duration,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    let ahead = tx.test_clock_to_change(account)?;
-    let by = to.since(now.plus(ahead));
+    let by = ahead.saturating_sub(tx.test_clock_to_change(account)?);
     if by > Duration::ZERO {
-        tx.set_test_clock(account, ahead + by)?;
+        tx.set_test_clock(account, ahead)?;
         tx.hasten_test_deliveries(account, by, now)?;
     }
     Ok(())
@@ -43,7 +42,7 @@ pub fn transition_in_test(
 ) -> Result<Option<Timestamp>, UseCaseError> {
     let last = tx.task_of(test(account), id)?.map(|task| task.updated_at);
     let at = last.map_or(at, |last| at.max(last));
-    move_test_clock(tx, account, at, now)?;
+    advance_test_clock(tx, account, at.since(now), now)?;
     transition_by_clock(tx, id, windows, at)?;
     let task = tx.task_of(test(account), id)?;
     Ok(task.and_then(|task| Some(task.next_by_clock(windows)?.0)))

@@ -182,6 +182,17 @@ async fn an_answer_that_breaks_off_is_lost() {
 }
 
 #[tokio::test]
+async fn a_body_that_only_the_end_of_the_connection_ends_is_whole() {
+    for body in ["", "abc"] {
+        let text = format!("{OK}\r\n{body}");
+        for response in [Response::close(&text), Response::hang_up(&text)] {
+            let answer = answered(response, PATIENCE).await;
+            assert_eq!(answer.unwrap().body, body.as_bytes());
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_is_not_http_is_lost() {
     for noise in [
         "SSH-2.0-OpenSSH_9.2p1\r\n",

@@ -57,6 +57,8 @@ enum Then {
     /// Not another byte, until the caller hangs up.
     Silence,
     Close,
+    /// Like `Close`, but TLS is not told.
+    HangUp,
     /// The piece again and again, with a pause before each.
     Again(Vec<u8>, Duration),
 }
@@ -98,6 +100,14 @@ impl Response {
         Self {
             bytes: after.into(),
             then: Then::Close,
+        }
+    }
+
+    /// Says no more than this, and drops the connection without ending TLS.
+    pub fn hang_up(after: &str) -> Self {
+        Self {
+            then: Then::HangUp,
+            ..Self::close(after)
         }
     }
 
@@ -303,6 +313,7 @@ async fn serve(mut stream: Stream, connection: usize, state: &State) -> io::Resu
         match response.then {
             Then::Next => {}
             Then::Close => return stream.shutdown().await,
+            Then::HangUp => return Ok(()),
             Then::Silence => {
                 stream.read_u8().await?;
             }
