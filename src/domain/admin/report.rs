@@ -175,6 +175,7 @@ impl Figures {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DayFigures {
     /// Such as `2026-11-15`, in UTC.
+    #[schema(format = Date)]
     pub date: String,
     #[serde(flatten)]
     pub figures: Figures,

@@ -1,6 +1,7 @@
 //! PATCH /v1/tasks/{id}
 
 use axum::extract::{Request, State};
+use serde_json::json;
 
 use crate::api::App;
 use crate::api::error::ApiError;
@@ -8,12 +9,11 @@ use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::path::TaskPath;
-use crate::api::request::{body, json};
+use crate::api::request::{self, body};
 use crate::api::response::json::Answer;
 use crate::domain::tasks::field;
 use crate::domain::{TaskEdit, Timestamp};
 use crate::usecases;
-use crate::views::examples::Example;
 use crate::views::task::TaskBody;
 
 /// Update a task
@@ -33,7 +33,7 @@ pub async fn update(
 ) -> Result<Answer, ApiError> {
     let bytes = body::read(request.into_body(), app.timeouts).await?;
     if bytes.is_empty() {
-        return Err(ApiError::invalid(json::BODY, "is required"));
+        return Err(ApiError::invalid(request::json::BODY, "is required"));
     }
     let UpdateTask(edit) = body::parse(&bytes)?;
     let (holder, id, clock) = (caller.holder, path.id()?, app.clock.clone());
@@ -64,5 +64,8 @@ impl RequestBody for UpdateTask {
 
 request_bodies! {
     /// New values for a pending task. What is left out stays.
-    UpdateTask = Example::UpdateTask.value();
+    UpdateTask = json!({
+        "title": "Photograph a storefront by daylight",
+        "deadline": "2026-11-21T18:00:00Z",
+    });
 }
