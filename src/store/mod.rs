@@ -33,7 +33,7 @@ pub use admin::review_queue::{Claimed, QueueFilter};
 pub use events::EventFilter;
 pub use idempotency::{IdempotencyRecord, IdempotencyScope};
 pub use jobs::{ClaimedJob, ListedJob};
-pub use money::ledger::{DeveloperBalances, PayoutState, TaskMoney, WorkerBalance};
+pub use money::ledger::{DeveloperBalances, Payout, PayoutState, TaskMoney, WorkerBalance};
 pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};
 pub use tasks::posted_tasks::{PostedOrder, PostedTask};
 pub use tasks::totals::TaskCounts;

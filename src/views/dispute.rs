@@ -1,15 +1,16 @@
 //! A dispute about a task.
 
-use crate::views::examples::AdminExample;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::{Decision, Dispute, TaskId, Timestamp};
+use crate::views::{Id, examples};
 
 /// The worker's objection and the decision.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(AdminExample::Dispute.value()))]
+#[schema(as = Dispute, example = json!(DisputeBody::example()))]
 pub struct DisputeBody {
+    #[schema(value_type = Id)]
     task_id: String,
     /// The worker's objection to the rejection.
     #[schema(required)]
@@ -37,5 +38,11 @@ impl DisputeBody {
             decided_at: verdict.as_ref().map(|verdict| verdict.decided_at),
             note: verdict.and_then(|verdict| verdict.note),
         }
+    }
+
+    fn example() -> Option<Self> {
+        let story = examples::decided();
+        let dispute = Dispute::of(&story.history, &story.ledger())?;
+        Some(Self::of(story.task.id, dispute))
     }
 }

@@ -1,7 +1,7 @@
 //! The payloads of events.
 
-use crate::views::examples::WebhookExample;
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -10,12 +10,13 @@ use crate::domain::{Event, EventType, NewEvent, Proof, Task, Timestamp, Worker};
 use crate::store::StoreError;
 use crate::views::proof::ProofBody;
 use crate::views::task::TaskBody;
-use crate::views::to_json;
+use crate::views::{Id, examples, to_json};
 
 /// An event. Webhooks carry the same `event` and `data`.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(WebhookExample::Event.value()))]
+#[schema(as = Event, example = json!(EventBody::example()))]
 pub struct EventBody {
+    #[schema(value_type = Id)]
     id: String,
     /// Events of an account and environment are numbered without gaps.
     number: i64,
@@ -39,6 +40,21 @@ impl EventBody {
             data,
             created_at: event.created_at,
         })
+    }
+
+    fn example() -> Value {
+        let event_type = EventType::TaskFunded;
+        let new = of_task(event_type, &examples::funded().task, None);
+        examples::json(new.and_then(|new| {
+            Self::of(Event {
+                id: examples::event_id(),
+                number: 2,
+                event_type,
+                task: new.task,
+                data: new.data,
+                created_at: examples::PAID,
+            })
+        }))
     }
 }
 

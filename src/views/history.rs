@@ -5,12 +5,11 @@ use utoipa::ToSchema;
 
 use crate::domain::{HistoryEntry, Status, Timestamp};
 use crate::views::actor::ActorBody;
-use crate::views::proof::{LATER, WORKER_ID};
+use crate::views::examples;
 
 /// One move.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!({"from": "posted", "to": "assigned", "by": {"type": "worker",
-    "id": WORKER_ID}, "reason": null, "created_at": LATER}))]
+#[schema(as = HistoryEntry, example = json!(HistoryEntryBody::example()))]
 pub struct HistoryEntryBody {
     /// Null for the creation.
     #[schema(required)]
@@ -21,6 +20,12 @@ pub struct HistoryEntryBody {
     reason: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
+}
+
+impl HistoryEntryBody {
+    fn example() -> Option<Self> {
+        examples::assigned().history.pop().map(Self::from)
+    }
 }
 
 impl From<HistoryEntry> for HistoryEntryBody {

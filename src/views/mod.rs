@@ -6,11 +6,13 @@ pub mod dispute;
 pub mod event;
 pub mod examples;
 pub mod history;
+mod id;
 pub mod payment;
 pub mod proof;
 pub mod task;
 pub mod worker;
 
+pub use id::Id;
 use serde::Serialize;
 
 use crate::store::StoreError;

@@ -7,12 +7,13 @@ use crate::domain::{
     Entry, LedgerAccount, Payment, PaymentFailure, PaymentStatus, ProcessorName, Step, Task,
     TaskLedger, Timestamp,
 };
-use crate::views::examples::Example;
+use crate::views::{Id, examples};
 
 /// How a task is paid for.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(Example::Payment.value()))]
+#[schema(as = Payment, example = json!(PaymentBody::example()))]
 pub struct PaymentBody {
+    #[schema(value_type = Id)]
     task_id: String,
     /// `not_required` for a test task.
     status: PaymentState,
@@ -41,6 +42,7 @@ pub struct PaymentBody {
 }
 
 #[derive(Serialize, ToSchema)]
+#[schema(as = PaymentFailure)]
 struct FailureBody {
     /// The processor's error code.
     code: String,
@@ -49,6 +51,7 @@ struct FailureBody {
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = PaymentStatus)]
 enum PaymentState {
     NotRequired,
     Processing,
@@ -94,12 +97,20 @@ impl PaymentBody {
         self.payment_url = payment_url;
         self
     }
+
+    fn example() -> Self {
+        let (story, payment) = (examples::pending(), examples::declined_payment());
+        let secret = examples::payment_intent().client_secret;
+        let url = format!("http://127.0.0.1:8080/pay/{secret}");
+        Self::of(&story.task, Some(&payment), &story.ledger()).with_secret(secret, Some(url))
+    }
 }
 
 /// A ledger entry: what it adds to each account. The postings add up to zero.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(Example::LedgerEntry.value()))]
+#[schema(as = LedgerEntry, example = json!(EntryBody::example()))]
 pub struct EntryBody {
+    #[schema(value_type = Id)]
     task_id: String,
     #[serde(rename = "type")]
     step: Step,
@@ -109,9 +120,17 @@ pub struct EntryBody {
 }
 
 #[derive(Serialize, ToSchema)]
+#[schema(as = Posting)]
 struct PostingBody {
     account: LedgerAccount,
     amount_cents: i64,
+}
+
+impl EntryBody {
+    fn example() -> Option<Self> {
+        let ledger = examples::completed().ledger();
+        ledger.entry(Step::Settlement).map(Self::from)
+    }
 }
 
 impl From<&Entry> for EntryBody {

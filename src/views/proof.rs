@@ -1,21 +1,24 @@
 //! A proof as JSON.
 
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::domain::tasks::ProofType;
 use crate::domain::{Proof, ProofStatus, Timestamp};
 use crate::store::StoreError;
-use crate::views::task::TASK_ID;
+use crate::views::{Id, examples};
 
 /// A proof of work: one file.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(example()))]
+#[schema(as = Proof, example = json!(ProofBody::example()))]
 pub struct ProofBody {
+    #[schema(value_type = Id)]
     id: String,
+    #[schema(value_type = Id)]
     task_id: String,
+    #[schema(value_type = Id)]
     worker_id: String,
     attempt_number: i64,
     #[serde(rename = "type")]
@@ -77,22 +80,10 @@ impl ProofBody {
             created_at: proof.created_at,
         })
     }
-}
 
-pub const PROOF_ID: &str = "019a85c2aa517d10b2c3d4e5f6071829";
-pub const WORKER_ID: &str = "019a85a1d2c37b44a1b2c3d4e5f60718";
-pub const LATER: &str = "2026-11-15T10:02:41.870Z";
-
-pub fn example() -> Value {
-    json!({
-        "id": PROOF_ID, "task_id": TASK_ID, "worker_id": WORKER_ID, "attempt_number": 1,
-        "type": "photo",
-        "file_url": "http://127.0.0.1:8080/files/proofs/019a85c2aa517d10b2c3d4e5f6071829?expires=1794739361&type=image/jpeg&signature=9f8e7d6c",
-        "content_type": "image/jpeg", "file_size_bytes": 2_418_306,
-        "gps_latitude": 40.7165, "gps_longitude": -73.9597, "geo_valid": true,
-        "distance_from_task_meters": 27.9,
-        "device_info": {"user_agent": "Legwork/1.0", "platform": "android"},
-        "status": "pending", "rejection_reason": null, "reviewed_at": null,
-        "created_at": LATER,
-    })
+    fn example() -> Value {
+        let proof = examples::proof();
+        let file_url = examples::file_url(proof.id);
+        examples::json(Self::of(proof, file_url))
+    }
 }

@@ -1,21 +1,22 @@
 //! A task as JSON.
 
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::domain::tasks::{Category, MAX_PROOF_ATTEMPTS, Priority, ProofType, Skill};
 use crate::domain::{Environment, Status, Task, Timestamp};
 use crate::store::StoreError;
-use crate::views::to_json;
+use crate::views::{Id, examples, to_json};
 
 /// A task.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(example()))]
+#[schema(as = Task, example = json!(TaskBody::example()))]
 pub struct TaskBody<'a> {
-    #[schema(value_type = String, pattern = "^[0-9a-f]{32}$")]
+    #[schema(value_type = Id)]
     id: String,
+    #[schema(value_type = Id)]
     developer_id: String,
     title: &'a str,
     description: &'a str,
@@ -37,7 +38,7 @@ pub struct TaskBody<'a> {
     priority: Priority,
     status: Status,
     environment: Environment,
-    #[schema(required)]
+    #[schema(required, value_type = Option<Id>)]
     worker_id: Option<String>,
     #[schema(required, value_type = Option<String>, format = DateTime)]
     deadline: Option<Timestamp>,
@@ -108,43 +109,8 @@ impl<'a> TaskBody<'a> {
     pub fn json(task: &Task) -> Result<String, StoreError> {
         to_json(&TaskBody::of(task)?)
     }
-}
 
-pub const TASK_ID: &str = "019a8574c1f07c2e9d1b3a5f60718293";
-pub const ACCOUNT_ID: &str = "019a85702b4e7d31a2c4e6f801234567";
-pub const CREATED: &str = "2026-11-15T09:30:00.123Z";
-
-/// All examples use the same storefront in Brooklyn.
-pub fn example() -> Value {
-    json!({
-        "id": TASK_ID,
-        "developer_id": ACCOUNT_ID,
-        "title": "Photograph a storefront",
-        "description": "Front of the shop with the door and the opening hours in view.",
-        "instructions": null,
-        "category": "photography",
-        "required_skills": [],
-        "location_address": "240 Bedford Ave",
-        "location_city": "Brooklyn",
-        "location_state": "NY",
-        "location_latitude": 40.7163,
-        "location_longitude": -73.9595,
-        "budget_cents": 2500,
-        "platform_fee_cents": 400,
-        "worker_payout_cents": 2100,
-        "priority": "normal",
-        "status": "funded",
-        "environment": "test",
-        "worker_id": null,
-        "deadline": "2026-11-20T18:00:00.000Z",
-        "max_proof_attempts": 3,
-        "proof_types": ["photo"],
-        "metadata": {"order": "4711"},
-        "assigned_at": null,
-        "started_at": null,
-        "completed_at": null,
-        "cancelled_at": null,
-        "created_at": CREATED,
-        "updated_at": CREATED,
-    })
+    fn example() -> Value {
+        examples::json(TaskBody::of(&examples::funded().task))
+    }
 }

@@ -1,16 +1,17 @@
 //! A worker, as the worker and admins see it.
 
-use crate::views::examples::WorkerExample;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::tasks::Skill;
 use crate::domain::{PayoutStatus, Timestamp, Worker, WorkerStatus};
+use crate::views::{Id, examples};
 
 /// A worker, as the worker and admins see it.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(WorkerExample::Worker.value()))]
+#[schema(as = Worker, example = json!(WorkerBody::example()))]
 pub struct WorkerBody {
+    #[schema(value_type = Id)]
     id: String,
     email: String,
     name: String,
@@ -35,6 +36,7 @@ pub struct WorkerBody {
 }
 
 #[derive(Serialize, ToSchema)]
+#[schema(as = PayoutAccount)]
 pub struct PayoutAccountBody {
     status: PayoutStatus,
 }
@@ -57,5 +59,9 @@ impl WorkerBody {
             created_at: worker.created_at,
             updated_at: worker.updated_at,
         }
+    }
+
+    fn example() -> Self {
+        Self::of(examples::worker(), PayoutStatus::Ready)
     }
 }

@@ -53,6 +53,59 @@ fn every_operation_is_described_with_its_errors_and_an_example() {
     assert_eq!(operations, 84);
 }
 
+#[test]
+fn every_example_is_of_its_schema() {
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json");
+    let mut check = peer::python("check_examples.py");
+    let output = check.arg(document).output().unwrap();
+    let problem = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{problem}");
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let faults = found["faults"].as_array().unwrap();
+    assert!(faults.is_empty(), "{faults:#?}");
+    // Each request body and each object of the interface has one.
+    assert!(found["checked"].as_u64().unwrap() > 80, "{found}");
+}
+
+#[test]
+fn no_schema_is_named_after_its_rust_type() {
+    let document: Value = serde_json::from_str(COMMITTED).unwrap();
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    let bodies: Vec<_> = schemas
+        .keys()
+        .filter(|name| name.contains("Body"))
+        .collect();
+    assert!(bodies.is_empty(), "{bodies:?}");
+}
+
+#[test]
+fn every_id_has_its_pattern_and_every_time_its_format() {
+    let document: Value = serde_json::from_str(COMMITTED).unwrap();
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        let own = schema["properties"].as_object();
+        let parts = schema["allOf"].as_array().into_iter().flatten();
+        let parts = parts.filter_map(|part| part["properties"].as_object());
+        for (field, described) in own.into_iter().chain(parts).flatten() {
+            let described = described.to_string();
+            let is_id = field == "id" || field.ends_with("_id");
+            if is_id && !FREE_IDS.contains(&(name.as_str(), field.as_str())) {
+                assert!(described.contains("/schemas/Id\""), "{name}.{field}");
+            }
+            if field.ends_with("_at") || field.ends_with("_until") || field.ends_with("_since") {
+                assert!(described.contains("date-time"), "{name}.{field}");
+            }
+        }
+    }
+}
+
+/// Ids of others: the audit log names objects of any kind, and a sender names its requests and its
+/// submissions.
+const FREE_IDS: [(&str, &str); 3] = [
+    ("AuditLine", "subject_id"),
+    ("ErrorContent", "request_id"),
+    ("SubmitProof", "submission_id"),
+];
+
 /// An example of the content itself, of its schema, or of the objects in its list.
 fn has_example(content: &Value, document: &Value) -> bool {
     let schema = resolve(&content["schema"], document);

@@ -21,14 +21,15 @@ use crate::domain::{
 };
 use crate::store::Tx;
 use crate::usecases::{self, UseCaseError};
-use crate::views::examples::AdminExample;
+use crate::views::{Id, examples};
 
 type AdminAccountPage = CursorList<AdminAccount>;
 
 /// An account, as admins see it.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(AdminExample::Account.value()))]
+#[schema(example = json!(AdminAccount::example()))]
 pub struct AdminAccount {
+    #[schema(value_type = Id)]
     id: String,
     email: String,
     name: String,
@@ -40,6 +41,12 @@ pub struct AdminAccount {
     created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
+}
+
+impl AdminAccount {
+    fn example() -> Self {
+        examples::account().into()
+    }
 }
 
 impl From<Account> for AdminAccount {
@@ -75,28 +82,54 @@ impl AccountTotals {
     fn read(tx: &mut Tx<'_>, owner: Owner, now: Timestamp) -> Result<Self, UseCaseError> {
         let counts = tx.task_counts(owner)?;
         let balances = tx.developer_balances(owner)?;
-        let by_status = Status::ALL.iter();
         Ok(Self {
             tasks: counts.total(),
             tasks_this_month: counts.this_month(now),
-            tasks_by_status: by_status
-                .map(|status| (status.to_string(), counts.in_status(*status).into()))
-                .collect::<serde_json::Map<_, _>>()
-                .into(),
+            tasks_by_status: by_status(|status| counts.in_status(status)),
             fees_cents: balances.map_or(0, |kept| kept.fees_cents),
             refunds_owed_cents: balances.map_or(0, |kept| kept.refunds_cents),
         })
     }
+
+    fn example() -> Self {
+        let task = examples::completed().task;
+        Self {
+            tasks: 1,
+            tasks_this_month: 1,
+            tasks_by_status: by_status(|status| i64::from(status == task.status)),
+            fees_cents: task.split().fee_cents,
+            refunds_owed_cents: 0,
+        }
+    }
+}
+
+fn by_status(count: impl Fn(Status) -> i64) -> serde_json::Value {
+    let counts = Status::ALL.iter();
+    counts
+        .map(|status| (status.to_string(), count(*status).into()))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
 }
 
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(AdminExample::AccountWithTotals.value()))]
+#[schema(example = json!(AccountWithTotals::example()))]
 pub struct AccountWithTotals {
     account: AdminAccount,
     /// Number of active keys.
     api_keys_count: i64,
     live: AccountTotals,
     test: AccountTotals,
+}
+
+impl AccountWithTotals {
+    fn example() -> Self {
+        Self {
+            account: AdminAccount::example(),
+            api_keys_count: 2,
+            live: AccountTotals::example(),
+            test: AccountTotals::example(),
+        }
+    }
 }
 
 /// List accounts

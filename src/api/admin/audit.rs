@@ -3,6 +3,7 @@
 use axum::extract::State;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::api::App;
@@ -12,16 +13,16 @@ use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{groups, parameters};
 use crate::api::response::json::Answer;
 use crate::api::response::page::{CursorList, CursorMeta};
-use crate::domain::{AuditLine, Timestamp};
+use crate::domain::{Actor, AuditEntry, AuditHead, AuditLine, Timestamp};
 use crate::store::StoreError;
 use crate::views::actor::ActorBody;
-use crate::views::examples::AdminExample;
+use crate::views::examples;
 
 type AuditLinePage = CursorList<AuditLineBody<'static>>;
 
 /// One line of the audit log.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(AdminExample::AuditLine.value()))]
+#[schema(as = AuditLine, example = json!(AuditLineBody::example()))]
 struct AuditLineBody<'a> {
     number: i64,
     #[schema(value_type = String, format = DateTime)]
@@ -52,6 +53,22 @@ impl<'a> AuditLineBody<'a> {
             details,
             hash: &line.hash,
         })
+    }
+
+    fn example() -> Value {
+        let before = AuditHead {
+            number: 4_710,
+            hash: examples::sha256(),
+        };
+        let line = before.next(AuditEntry {
+            at: examples::REVIEWED,
+            by: Actor::admin(examples::admin_key_id()),
+            action: "dispute.decided".to_owned(),
+            subject: "task".to_owned(),
+            subject_id: examples::task_id().to_string(),
+            details: json!({"decision": "pay"}).to_string(),
+        });
+        examples::json(AuditLineBody::of(&line))
     }
 }
 

@@ -1,6 +1,7 @@
 //! /v1/admin/disputes: decide disputes.
 
 use axum::extract::{Request, State};
+use serde_json::json;
 
 use crate::api::App;
 use crate::api::error::ApiError;
@@ -15,7 +16,6 @@ use crate::domain::tasks::dispute;
 use crate::domain::tasks::pricing::MAX_BUDGET_CENTS;
 use crate::domain::{Action, Decision};
 use crate::usecases::{self, UseCaseError};
-use crate::views::examples::AdminExample;
 use crate::views::task::TaskBody;
 
 /// Decide a dispute
@@ -96,5 +96,8 @@ impl RequestBody for DecideDispute {
 }
 
 request_bodies! {
-    DecideDispute = AdminExample::Decide.value();
+    DecideDispute = json!({
+        "decision": "split", "paid_cents": 1000,
+        "note": "The opening hours can be read when the photo is enlarged.",
+    });
 }

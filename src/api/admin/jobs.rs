@@ -18,13 +18,13 @@ use crate::domain::rules::TextRule;
 use crate::domain::{JobKind, JobName, Timestamp};
 use crate::store::ListedJob;
 use crate::usecases;
-use crate::views::examples::AdminExample;
+use crate::views::examples;
 
 type JobPage = CursorList<JobBody>;
 
 /// A background job.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(AdminExample::Job.value()))]
+#[schema(as = Job, example = json!(JobBody::example()))]
 pub struct JobBody {
     kind: JobKind,
     /// What the job is about, usually a task ID.
@@ -42,6 +42,19 @@ pub struct JobBody {
     last_error: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
+}
+
+impl JobBody {
+    fn example() -> Self {
+        Self::from(ListedJob {
+            name: JobName::new(JobKind::Transfer, examples::task_id()),
+            run_at: None,
+            attempts: 1,
+            waits_for: None,
+            last_error: Some("the payment processor refused: account closed".to_owned()),
+            created_at: examples::REVIEWED,
+        })
+    }
 }
 
 impl From<ListedJob> for JobBody {

@@ -11,23 +11,25 @@ use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{groups, parameters};
 use crate::api::response::json::Answer;
 use crate::api::response::page::{CursorList, CursorMeta};
+use crate::domain::events::notification::{self, NotificationText};
 use crate::domain::{Notification, NotificationKind, NotificationStatus, Recipient, Timestamp};
-use crate::views::examples::AdminExample;
+use crate::views::{Id, examples};
 
 type NotificationPage = CursorList<NotificationBody>;
 
 /// A notification by e-mail.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(AdminExample::Notification.value()))]
+#[schema(as = Notification, example = json!(NotificationBody::example()))]
 pub struct NotificationBody {
+    #[schema(value_type = Id)]
     id: String,
     kind: NotificationKind,
     /// `kept` if no mail server is configured.
     status: NotificationStatus,
     email: String,
-    #[schema(required)]
+    #[schema(required, value_type = Option<Id>)]
     account_id: Option<String>,
-    #[schema(required)]
+    #[schema(required, value_type = Option<Id>)]
     worker_id: Option<String>,
     subject: String,
     paragraphs: Vec<String>,
@@ -38,6 +40,31 @@ pub struct NotificationBody {
     sent_at: Option<Timestamp>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
+}
+
+impl NotificationBody {
+    fn example() -> Self {
+        let (task, worker) = (examples::rejected().task, examples::worker());
+        let NotificationText {
+            subject,
+            paragraphs,
+            link,
+        } = notification::rejected(&task, examples::REASON);
+        Self::from(Notification {
+            id: examples::notification_id(),
+            occasion: "rejected".to_owned(),
+            kind: NotificationKind::ProofRejected,
+            to: Recipient::Worker(worker.id),
+            email: worker.email,
+            subject,
+            paragraphs,
+            link,
+            status: NotificationStatus::Sent,
+            error: None,
+            sent_at: Some(examples::REVIEWED),
+            created_at: examples::REVIEWED,
+        })
+    }
 }
 
 impl From<Notification> for NotificationBody {

@@ -11,9 +11,34 @@ use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{groups, parameters};
 use crate::api::response::json::Answer;
 use crate::domain::Environment;
-use crate::domain::admin::report::{MonthReport, ReportFormat};
+use crate::domain::admin::report::{DayEntries, DayTasks, Month, MonthReport, ReportFormat};
 use crate::usecases::month_report;
-use crate::views::examples::AdminExample;
+use crate::views::examples;
+
+/// The month of the examples, without the days on which nothing happened.
+fn example() -> Option<MonthReport> {
+    let (month, story, day) = (Month::rule("2026-11").ok()?, examples::completed(), 14);
+    let ledger = story.ledger();
+    let entries = ledger.entries().iter().map(|entry| DayEntries {
+        day,
+        step: entry.step,
+        sum: entry.postings,
+    });
+    let entries: Vec<_> = entries.collect();
+    let tasks = [DayTasks { day, created: 1 }];
+    let tasks_now = vec![(story.task.status, 1)];
+    let escrow_cents = story.task.escrow_cents;
+    let mut report = MonthReport::new(
+        month,
+        Environment::Live,
+        &entries,
+        &tasks,
+        escrow_cents,
+        tasks_now,
+    );
+    report.days.retain(|day| day.figures.tasks_created > 0);
+    Some(report)
+}
 
 /// Get a monthly report
 ///
@@ -24,8 +49,8 @@ use crate::views::examples::AdminExample;
         ("environment" = inline(Option<Environment>), Query, description = "`live` when left out"),
         ("format" = inline(Option<ReportFormat>), Query, description = "`json` when left out")),
     responses((status = 200, description = "The report", content(
-            (MonthReport = "application/json", example = json!(AdminExample::Report.value())),
-            (String = "text/csv", example = json!(AdminExample::ReportCsv.value())))),
+            (MonthReport = "application/json", example = json!(example())),
+            (String = "text/csv", example = json!(example().map(|report| report.to_csv()))))),
         groups::Admin, groups::Query)
 )]
 pub async fn get(

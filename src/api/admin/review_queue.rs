@@ -21,27 +21,30 @@ use crate::api::response::proofs::with_file;
 use crate::api::response::workers::payout_status;
 use crate::domain::admin::{self, ClaimedBy};
 use crate::domain::{
-    AdminKeyId, ProofId, QueueItem, QueueItemId, QueueKind, QueueStatus, Timestamp, WorkerId,
+    AdminKeyId, PayoutStatus, ProofId, QueueItem, QueueItemId, QueueKind, QueueStatus, Timestamp,
+    WorkerId,
 };
 use crate::store::Tx;
 use crate::usecases::{self, UseCaseError};
-use crate::views::examples::AdminExample;
 use crate::views::proof::ProofBody;
 use crate::views::worker::WorkerBody;
+use crate::views::{Id, examples};
 
 type ItemPage = CursorList<ItemBody>;
 
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(AdminExample::Item.value()))]
+#[schema(as = ReviewItem, example = json!(ItemBody::example()))]
 pub struct ItemBody {
+    #[schema(value_type = Id)]
     id: String,
     kind: QueueKind,
     status: QueueStatus,
     /// ID of the proof, the worker or the task that the item is about.
+    #[schema(value_type = Id)]
     subject_id: String,
-    #[schema(required)]
+    #[schema(required, value_type = Option<Id>)]
     task_id: Option<String>,
-    #[schema(required)]
+    #[schema(required, value_type = Option<Id>)]
     worker_id: Option<String>,
     #[schema(required)]
     note: Option<String>,
@@ -56,7 +59,7 @@ pub struct ItemBody {
     /// The documents of a verification.
     files: Vec<DocumentBody>,
     /// ID of the admin key that has claimed the item, until `claimed_until`.
-    #[schema(required)]
+    #[schema(required, value_type = Option<Id>)]
     claimed_by: Option<String>,
     #[schema(required, value_type = Option<String>, format = DateTime)]
     claimed_until: Option<Timestamp>,
@@ -67,16 +70,17 @@ pub struct ItemBody {
 }
 
 impl ItemBody {
-    async fn of(app: &App, item: QueueItem) -> Result<Self, ApiError> {
-        let holder = item.holder(app.clock.now());
-        let mut body = Self {
+    /// Without what it is about.
+    fn bare(item: &QueueItem, now: Timestamp) -> Self {
+        let holder = item.holder(now);
+        Self {
             id: item.id.to_string(),
             kind: item.kind,
             status: item.status,
             subject_id: item.subject.clone(),
             task_id: item.task.map(|id| id.to_string()),
             worker_id: item.worker.map(|id| id.to_string()),
-            note: item.note,
+            note: item.note.clone(),
             proof: None,
             worker: None,
             files: Vec::new(),
@@ -84,7 +88,25 @@ impl ItemBody {
             claimed_until: item.claimed_until.filter(|_| holder.is_some()),
             decided_at: item.decided_at,
             created_at: item.created_at,
+        }
+    }
+
+    fn example() -> Self {
+        let worker = examples::applicant();
+        let (id, kind) = (examples::review_item_id(), QueueKind::WorkerVerification);
+        let item = QueueItem {
+            worker: Some(worker.id),
+            ..QueueItem::new(id, kind, worker.id, examples::SIGNED_UP)
         };
+        Self {
+            worker: Some(WorkerBody::of(worker, PayoutStatus::None)),
+            files: vec![DocumentBody::example()],
+            ..Self::bare(&item, examples::SIGNED_UP)
+        }
+    }
+
+    async fn of(app: &App, item: QueueItem) -> Result<Self, ApiError> {
+        let mut body = Self::bare(&item, app.clock.now());
         match item.kind {
             QueueKind::FlaggedProof => {
                 let id = ProofId::parse(&item.subject);

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use serde::Serialize;
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::api::App;
@@ -12,10 +13,10 @@ use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
 use crate::api::response::json::Answer;
 use crate::api::response::page::{CursorList, CursorMeta};
-use crate::domain::Status;
+use crate::domain::{HistoryEntry, Payment, Status, Task, TaskLedger};
 use crate::store::StoreError;
 use crate::usecases::UseCaseError;
-use crate::views::examples::AdminExample;
+use crate::views::examples;
 use crate::views::history::HistoryEntryBody;
 use crate::views::payment::{EntryBody, PaymentBody};
 use crate::views::task::TaskBody;
@@ -56,7 +57,7 @@ pub async fn list(
 
 /// A task with its money and its history.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(AdminExample::Task.value()))]
+#[schema(example = json!(TaskWithHistory::example()))]
 pub struct TaskWithHistory<'a> {
     task: TaskBody<'a>,
     payment: PaymentBody,
@@ -66,6 +67,32 @@ pub struct TaskWithHistory<'a> {
     history: Vec<HistoryEntryBody>,
     /// How many moves there are in all.
     history_total: i64,
+}
+
+impl<'a> TaskWithHistory<'a> {
+    fn of(
+        task: &'a Task,
+        payment: Option<&Payment>,
+        ledger: &TaskLedger,
+        history: Vec<HistoryEntry>,
+        history_total: i64,
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            task: TaskBody::of(task)?,
+            payment: PaymentBody::of(task, payment, ledger),
+            ledger: ledger.entries().iter().map(Into::into).collect(),
+            history: history.into_iter().map(Into::into).collect(),
+            history_total,
+        })
+    }
+
+    fn example() -> Value {
+        let (story, payment) = (examples::completed(), examples::payment());
+        let (ledger, total) = (story.ledger(), story.history.len() as i64);
+        let example =
+            TaskWithHistory::of(&story.task, Some(&payment), &ledger, story.history, total);
+        examples::json(example)
+    }
 }
 
 /// Get any task
@@ -95,12 +122,12 @@ pub async fn get(
             total,
         ))
     });
-    let (task, payment, ledger, history, history_total) = found.await?;
-    Answer::ok(&TaskWithHistory {
-        task: TaskBody::of(&task)?,
-        payment: PaymentBody::of(&task, payment.as_ref(), &ledger),
-        ledger: ledger.entries().iter().map(Into::into).collect(),
-        history: history.into_iter().map(Into::into).collect(),
-        history_total,
-    })
+    let (task, payment, ledger, history, total) = found.await?;
+    Answer::ok(&TaskWithHistory::of(
+        &task,
+        payment.as_ref(),
+        &ledger,
+        history,
+        total,
+    )?)
 }

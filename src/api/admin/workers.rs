@@ -15,23 +15,42 @@ use crate::api::request::path::IdPath;
 use crate::api::response::json::Answer;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::api::response::workers::{payout_status, with_payout_status};
-use crate::domain::{Actor, PayoutStatus, Timestamp, Worker, WorkerId, WorkerStatus};
+use crate::domain::{
+    Actor, PayoutStatus, Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
+};
 use crate::files::FileKey;
 use crate::store::Tx;
 use crate::usecases::{self, UseCaseError};
-use crate::views::examples::AdminExample;
+use crate::views::examples;
 use crate::views::worker::WorkerBody;
 
 type WorkerPage = CursorList<WorkerBody>;
 
 /// A document that a worker has sent.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Document)]
 pub struct DocumentBody {
     /// `identity` or `selfie`.
     kind: String,
     content_type: String,
     /// Signed; good for one hour.
     file_url: String,
+}
+
+impl DocumentBody {
+    fn of(file: VerificationFile, file_url: String) -> Self {
+        Self {
+            kind: file.kind,
+            content_type: file.content_type,
+            file_url,
+        }
+    }
+
+    pub fn example() -> Self {
+        let file = examples::document();
+        let file_url = examples::file_url(file.id);
+        Self::of(file, file_url)
+    }
 }
 
 /// The documents of a worker, each with a signed URL.
@@ -42,11 +61,7 @@ pub async fn documents(app: &App, worker: WorkerId) -> Result<Vec<DocumentBody>,
         if let Some(key) = FileKey::parse(&file.key) {
             let now = app.clock.now();
             let file_url = app.files.signed_url(key, &file.content_type, now).await?;
-            documents.push(DocumentBody {
-                kind: file.kind,
-                content_type: file.content_type,
-                file_url,
-            });
+            documents.push(DocumentBody::of(file, file_url));
         }
     }
     Ok(documents)
@@ -97,13 +112,28 @@ pub async fn list(
 
 /// A worker with the documents that were sent.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(AdminExample::Worker.value()))]
+#[schema(example = json!(WorkerWithDocuments::example()))]
 pub struct WorkerWithDocuments {
     worker: WorkerBody,
     /// When the worker was first verified.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     verified_at: Option<Timestamp>,
     files: Vec<DocumentBody>,
+}
+
+impl WorkerWithDocuments {
+    fn of(worker: Worker, payout: PayoutStatus, files: Vec<DocumentBody>) -> Self {
+        Self {
+            verified_at: worker.verified_at,
+            worker: WorkerBody::of(worker, payout),
+            files,
+        }
+    }
+
+    fn example() -> Self {
+        let files = vec![DocumentBody::example()];
+        Self::of(examples::worker(), PayoutStatus::Ready, files)
+    }
 }
 
 /// Get a worker
@@ -122,11 +152,8 @@ pub async fn get(
     let worker = app.store.read(move |tx| tx.worker(id)).await?;
     let worker = worker.ok_or(UseCaseError::WorkerNotFound)?;
     let payout = payout_status(&app, id).await?;
-    Answer::ok(&WorkerWithDocuments {
-        verified_at: worker.verified_at,
-        worker: WorkerBody::of(worker, payout),
-        files: documents(&app, id).await?,
-    })
+    let files = documents(&app, id).await?;
+    Answer::ok(&WorkerWithDocuments::of(worker, payout, files))
 }
 
 type Decision = fn(&mut Tx<'_>, WorkerId, &Actor, Timestamp) -> Result<Worker, UseCaseError>;

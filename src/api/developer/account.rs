@@ -15,12 +15,13 @@ use crate::api::response::json::Answer;
 use crate::domain::{Account, AccountStatus, Actor, EventType, Tier, Timestamp, accounts};
 use crate::store::StoreError;
 use crate::usecases::{self, UseCaseError};
-use crate::views::examples::Example;
+use crate::views::{Id, examples};
 
 /// The developer's account.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(Example::Account.value()))]
+#[schema(as = Account, example = json!(AccountBody::example()))]
 pub struct AccountBody {
+    #[schema(value_type = Id)]
     id: String,
     email: String,
     name: String,
@@ -40,7 +41,7 @@ pub struct AccountBody {
 }
 
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(Example::Usage.value()))]
+#[schema(example = json!(Usage::example()))]
 pub struct Usage {
     tier: Tier,
     tasks_this_month: i64,
@@ -48,6 +49,21 @@ pub struct Usage {
     tasks_limit: i64,
     /// Keys that are not revoked.
     api_keys_count: i64,
+}
+
+impl Usage {
+    fn of(tier: Tier, tasks_this_month: i64, api_keys_count: i64) -> Self {
+        Self {
+            tier,
+            tasks_this_month,
+            tasks_limit: tier.tasks_per_month(),
+            api_keys_count,
+        }
+    }
+
+    fn example() -> Self {
+        Self::of(examples::account().tier, 1, 2)
+    }
 }
 
 impl AccountBody {
@@ -65,6 +81,10 @@ impl AccountBody {
             created_at: account.created_at,
             updated_at: account.updated_at,
         }
+    }
+
+    fn example() -> Self {
+        Self::of(examples::account(), 1)
     }
 }
 
@@ -157,10 +177,6 @@ pub async fn usage(State(app): State<App>, caller: Caller) -> Result<Answer, Api
         })
         .await?;
     let tier = caller.holder.tier;
-    Answer::ok(&Usage {
-        tier,
-        tasks_this_month: counts.this_month(caller.holder.time(app.clock.now())),
-        tasks_limit: tier.tasks_per_month(),
-        api_keys_count: keys,
-    })
+    let tasks_this_month = counts.this_month(caller.holder.time(app.clock.now()));
+    Answer::ok(&Usage::of(tier, tasks_this_month, keys))
 }

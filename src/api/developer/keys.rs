@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use serde::Serialize;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::ambient;
@@ -17,13 +18,13 @@ use crate::domain::accounts::api_key;
 use crate::domain::{ApiKey, ApiKeyId, Environment, NewApiKey, Timestamp};
 use crate::store::StoreError;
 use crate::usecases::{self, IssuedKey, UseCaseError};
-use crate::views::examples::Example;
-use crate::views::to_json;
+use crate::views::{Id, examples, to_json};
 
 /// A new key. No other response ever has the key itself.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(Example::CreatedKey.value()))]
+#[schema(example = json!(CreatedKey::example()))]
 pub struct CreatedKey<'a> {
+    #[schema(value_type = Id)]
     id: String,
     name: &'a str,
     key: &'a str,
@@ -33,22 +34,42 @@ pub struct CreatedKey<'a> {
     created_at: Timestamp,
 }
 
-impl CreatedKey<'_> {
-    fn json(key: &IssuedKey) -> Result<String, StoreError> {
-        to_json(&CreatedKey {
+impl<'a> CreatedKey<'a> {
+    fn of(key: &'a IssuedKey) -> Self {
+        Self {
             id: key.record.id.to_string(),
             name: &key.record.name,
             key: key.secret.expose(),
             key_prefix: &key.record.key_prefix,
             environment: key.record.environment,
             created_at: key.record.created_at,
-        })
+        }
     }
+
+    fn json(key: &IssuedKey) -> Result<String, StoreError> {
+        to_json(&CreatedKey::of(key))
+    }
+
+    fn example() -> Value {
+        json!(CreatedKey::of(&example()))
+    }
+}
+
+fn example() -> IssuedKey {
+    let new = NewApiKey {
+        name: "Nightly audit".to_owned(),
+        environment: Environment::Test,
+    };
+    let (account, id) = (examples::account_id(), examples::key_id());
+    let random = examples::secret_bytes();
+    IssuedKey::new(account, &new, id, &random, examples::CREATED)
 }
 
 /// A key record, without the key.
 #[derive(Serialize, ToSchema)]
+#[schema(as = ApiKey)]
 pub struct KeyBody {
+    #[schema(value_type = Id)]
     id: String,
     name: String,
     /// The first 20 characters of the key.
@@ -77,18 +98,51 @@ impl From<ApiKey> for KeyBody {
 }
 
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(Example::KeyList.value()))]
+#[schema(as = ApiKeyList, example = json!(KeyList::example()))]
 pub struct KeyList {
     data: Vec<KeyBody>,
 }
 
+impl KeyList {
+    fn of(keys: Vec<ApiKey>) -> Self {
+        Self {
+            data: keys.into_iter().map(Into::into).collect(),
+        }
+    }
+
+    fn example() -> Self {
+        Self::of(vec![ApiKey {
+            last_used_at: Some(examples::REVIEWED),
+            ..example().record
+        }])
+    }
+}
+
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(Example::RevokedKey.value()))]
+#[schema(example = json!(RevokedKey::example()))]
 pub struct RevokedKey {
+    #[schema(value_type = Id)]
     id: String,
     name: String,
     #[schema(required, value_type = String, format = DateTime)]
     revoked_at: Option<Timestamp>,
+}
+
+impl RevokedKey {
+    fn of(key: ApiKey) -> Self {
+        Self {
+            id: key.id.to_string(),
+            name: key.name,
+            revoked_at: key.revoked_at,
+        }
+    }
+
+    fn example() -> Self {
+        Self::of(ApiKey {
+            revoked_at: Some(examples::REVIEWED),
+            ..example().record
+        })
+    }
 }
 
 /// Create an API key
@@ -137,7 +191,7 @@ impl RequestBody for CreateKey {
 }
 
 request_bodies! {
-    CreateKey = Example::CreateKey.value();
+    CreateKey = json!({"name": "Nightly audit", "environment": "test"});
 }
 
 /// List API keys
@@ -157,9 +211,7 @@ pub async fn list(State(app): State<App>, caller: Caller) -> Result<Answer, ApiE
         .store
         .snapshot(move |tx| Ok::<_, UseCaseError>(tx.api_keys(account)?))
         .await?;
-    Answer::ok(&KeyList {
-        data: keys.into_iter().map(Into::into).collect(),
-    })
+    Answer::ok(&KeyList::of(keys))
 }
 
 /// Revoke an API key
@@ -182,9 +234,5 @@ pub async fn revoke(
         .store
         .write(move |tx| usecases::revoke_api_key(tx, account, id, &by, clock.now()))
         .await?;
-    Answer::ok(&RevokedKey {
-        id: key.id.to_string(),
-        name: key.name,
-        revoked_at: key.revoked_at,
-    })
+    Answer::ok(&RevokedKey::of(key))
 }

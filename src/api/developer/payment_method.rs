@@ -2,6 +2,7 @@
 
 use axum::extract::{Request, State};
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::api::App;
@@ -17,7 +18,7 @@ use crate::domain::{ChargedMethod, Environment, Owner, PaymentMethod, ProcessorN
 use crate::payments::ProcessorError;
 use crate::payments::sandbox::Card;
 use crate::usecases::{self, UseCaseError};
-use crate::views::examples::Example;
+use crate::views::examples;
 
 const FIELD: &str = "payment_method";
 
@@ -35,12 +36,12 @@ impl RequestBody for PutPaymentMethod {
 }
 
 request_bodies! {
-    PutPaymentMethod = Example::PutPaymentMethod.value();
+    PutPaymentMethod = json!({"payment_method": "pm_card_visa"});
 }
 
 /// The default payment method; null when there is none.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(Example::PaymentMethod.value()))]
+#[schema(as = PaymentMethod, example = json!(PaymentMethodBody::example()))]
 pub struct PaymentMethodBody {
     #[schema(required)]
     payment_method: Option<String>,
@@ -48,6 +49,12 @@ pub struct PaymentMethodBody {
     processor: Option<ProcessorName>,
     #[schema(required, value_type = Option<String>, format = DateTime)]
     updated_at: Option<Timestamp>,
+}
+
+impl PaymentMethodBody {
+    fn example() -> Self {
+        Some(examples::payment_method()).into()
+    }
 }
 
 impl From<Option<PaymentMethod>> for PaymentMethodBody {

@@ -2,6 +2,7 @@
 
 use axum::http::StatusCode;
 use serde::Serialize;
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::api::App;
@@ -9,12 +10,12 @@ use crate::api::error::ApiError;
 use crate::api::response::json::Answer;
 use crate::api::response::proofs::with_files;
 use crate::domain::{Proof, Status, TaskId};
-use crate::views::examples::ProofExample;
 use crate::views::proof::ProofBody;
+use crate::views::{Id, examples};
 
 /// The proofs of an attempt.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(ProofExample::Submitted.value()))]
+#[schema(as = SubmittedProofs, example = json!(Submitted::example()))]
 pub struct Submitted {
     data: Vec<ProofBody>,
     task: SubmittedTask,
@@ -22,6 +23,7 @@ pub struct Submitted {
 
 #[derive(Serialize, ToSchema)]
 struct SubmittedTask {
+    #[schema(value_type = Id)]
     id: String,
     status: Status,
     attempt_number: i64,
@@ -30,16 +32,26 @@ struct SubmittedTask {
 impl Submitted {
     pub async fn answer(app: &App, task: TaskId, proofs: Vec<Proof>) -> Result<Answer, ApiError> {
         let attempt_number = proofs.first().map_or(0, |proof| proof.attempt_number);
-        Answer::new(
-            StatusCode::CREATED,
-            &Self {
-                data: with_files(app, proofs).await?,
-                task: SubmittedTask {
-                    id: task.to_string(),
-                    status: Status::ProofSubmitted,
-                    attempt_number,
-                },
+        let data = with_files(app, proofs).await?;
+        let submitted = Self::of(task, attempt_number, data);
+        Answer::new(StatusCode::CREATED, &submitted)
+    }
+
+    fn of(task: TaskId, attempt_number: i64, data: Vec<ProofBody>) -> Self {
+        Self {
+            data,
+            task: SubmittedTask {
+                id: task.to_string(),
+                status: Status::ProofSubmitted,
+                attempt_number,
             },
-        )
+        }
+    }
+
+    fn example() -> Value {
+        let (proof, task) = (examples::proof(), examples::submitted().task);
+        let file_url = examples::file_url(proof.id);
+        let proof = ProofBody::of(proof, file_url);
+        examples::json(proof.map(|proof| Self::of(task.id, task.proof_attempts, vec![proof])))
     }
 }

@@ -14,16 +14,25 @@ use crate::api::request::idempotency::Post;
 use crate::api::response::json::Answer;
 use crate::api::response::workers::payout_status;
 use crate::domain::{Environment, PayoutStatus, Timestamp};
-use crate::store::{PayoutState, StoreError};
+use crate::store::{Payout, PayoutState, StoreError};
 use crate::usecases;
-use crate::views::examples::WorkerExample;
+use crate::views::{Id, examples};
 
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(WorkerExample::Onboarding.value()))]
+#[schema(example = json!(Onboarding::example()))]
 pub struct Onboarding {
     status: PayoutStatus,
     /// Where the worker completes the account with the payment processor.
     url: String,
+}
+
+impl Onboarding {
+    fn example() -> Self {
+        Self {
+            status: PayoutStatus::Pending,
+            url: "http://127.0.0.1:8080/onboarding/acct_019a85a1_secret_5f60718".to_owned(),
+        }
+    }
 }
 
 /// Start payout onboarding
@@ -61,7 +70,7 @@ pub async fn open_payout_account(
 
 /// What a worker has earned.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(WorkerExample::Earnings.value()))]
+#[schema(example = json!(Earnings::example()))]
 pub struct Earnings {
     /// Earned and not transferred yet.
     balance_cents: i64,
@@ -72,13 +81,47 @@ pub struct Earnings {
 }
 
 #[derive(Serialize, ToSchema)]
+#[schema(as = Payout)]
 struct PayoutBody {
+    #[schema(value_type = Id)]
     task_id: String,
     amount_cents: i64,
     /// `paid` once it has been transferred, `pending` before; `written_off` when it never will be.
     status: &'static str,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
+}
+
+impl From<Payout> for PayoutBody {
+    fn from(payout: Payout) -> Self {
+        Self {
+            task_id: payout.task.to_string(),
+            amount_cents: payout.cents,
+            status: match payout.state {
+                PayoutState::Pending => "pending",
+                PayoutState::Paid => "paid",
+                PayoutState::WrittenOff => "written_off",
+            },
+            created_at: payout.at,
+        }
+    }
+}
+
+impl Earnings {
+    fn example() -> Self {
+        let (story, ledger) = (examples::completed(), examples::completed().ledger());
+        let payout = Payout {
+            task: story.task.id,
+            cents: ledger.earned_cents(),
+            at: story.task.updated_at,
+            state: PayoutState::Paid,
+        };
+        Self {
+            balance_cents: ledger.owed_payout_cents(),
+            paid_cents: ledger.transferred_cents(),
+            payouts: vec![payout.into()],
+        }
+    }
 }
 
 /// Get your earnings
@@ -96,19 +139,7 @@ pub async fn earnings(State(app): State<App>, caller: WorkerCaller) -> Result<An
             Ok::<_, StoreError>(Earnings {
                 balance_cents: tx.worker_balance(worker, Environment::Live)?,
                 paid_cents: tx.paid_to(worker)?,
-                payouts: payouts
-                    .into_iter()
-                    .map(|payout| PayoutBody {
-                        task_id: payout.task.to_string(),
-                        amount_cents: payout.cents,
-                        status: match payout.state {
-                            PayoutState::Pending => "pending",
-                            PayoutState::Paid => "paid",
-                            PayoutState::WrittenOff => "written_off",
-                        },
-                        created_at: payout.at,
-                    })
-                    .collect(),
+                payouts: payouts.into_iter().map(PayoutBody::from).collect(),
             })
         })
         .await?;

@@ -1,6 +1,7 @@
 //! GET and PATCH /v1/worker
 
 use axum::extract::{Request, State};
+use serde_json::json;
 
 use crate::api::App;
 use crate::api::error::ApiError;
@@ -13,7 +14,6 @@ use crate::api::response::workers::with_payout_status;
 use crate::domain::rules::ListRule;
 use crate::domain::{WorkerEdit, accounts, geo, workers};
 use crate::usecases::UseCaseError;
-use crate::views::examples::WorkerExample;
 use crate::views::worker::WorkerBody;
 
 /// Get your profile
@@ -71,5 +71,5 @@ impl RequestBody for UpdateWorker {
 
 request_bodies! {
     /// New values for the profile. What is left out stays.
-    UpdateWorker = WorkerExample::Update.value();
+    UpdateWorker = json!({"skills": ["photography", "driving", "notary"]});
 }

@@ -18,8 +18,7 @@ use crate::domain::PushSubscriptionId;
 use crate::domain::rules::TextRule;
 use crate::outbound::EndpointUrl;
 use crate::store::{PushSubscription, Tx};
-use crate::views::examples::WorkerExample;
-use crate::views::to_json;
+use crate::views::{Id, examples, to_json};
 
 /// A Web Push subscription, as a browser makes it.
 pub struct Subscribe {
@@ -63,15 +62,33 @@ impl RequestBody for Unsubscribe {
 
 request_bodies! {
     /// A Web Push subscription, as a browser makes it.
-    Subscribe = WorkerExample::Subscribe.value();
+    Subscribe = json!({
+        "endpoint": "https://push.example.net/4711",
+        "keys": {"p256dh": "BNcRdreALRFX", "auth": "tBHItJI5svbpez7KI4CCXg"},
+    });
     Unsubscribe = json!({"endpoint": "https://push.example.net/4711"});
 }
 
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(WorkerExample::Subscribed.value()))]
+#[schema(example = json!(Subscribed::example()))]
 pub struct Subscribed {
+    #[schema(value_type = Id)]
     id: String,
     endpoint: String,
+}
+
+impl Subscribed {
+    fn of(id: PushSubscriptionId, endpoint: String) -> Self {
+        Self {
+            id: id.to_string(),
+            endpoint,
+        }
+    }
+
+    fn example() -> Self {
+        let endpoint = "https://push.example.net/4711".to_owned();
+        Self::of(examples::subscription_id(), endpoint)
+    }
 }
 
 #[derive(Serialize, ToSchema)]
@@ -127,10 +144,7 @@ pub async fn subscribe(
         Ok((id, subscription.endpoint))
     };
     let render = |(id, endpoint): &(PushSubscriptionId, String)| {
-        to_json(&Subscribed {
-            id: id.to_string(),
-            endpoint: endpoint.clone(),
-        })
+        to_json(&Subscribed::of(*id, endpoint.clone()))
     };
     let requester = caller.requester();
     Idempotent::new(&app, requester, post)

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::api::App;
@@ -19,16 +20,30 @@ use crate::domain::workers::{self, DEFAULT_RADIUS_KM};
 use crate::domain::{NewWorker, PayoutStatus, Secret, Worker, WorkerId, accounts};
 use crate::store::StoreError;
 use crate::usecases::{self, UseCaseError};
-use crate::views::examples::WorkerExample;
+use crate::views::examples;
 use crate::views::worker::WorkerBody;
 use crate::{ambient, passwords};
 
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(WorkerExample::SignedIn.value()))]
+#[schema(example = json!(SignedIn::example()))]
 pub struct SignedIn {
     worker: WorkerBody,
     /// Good for 30 days; shown this once.
     token: String,
+}
+
+impl SignedIn {
+    fn of(worker: Worker, payout: PayoutStatus, token: &Secret) -> Self {
+        Self {
+            worker: WorkerBody::of(worker, payout),
+            token: token.expose().to_owned(),
+        }
+    }
+
+    fn example() -> Self {
+        let token = Secret::worker_token(&examples::secret_bytes());
+        Self::of(examples::worker(), PayoutStatus::Ready, &token)
+    }
 }
 
 /// Sign up as a worker
@@ -56,13 +71,8 @@ pub async fn sign_up(
     app.store
         .write(move |tx| usecases::sign_up_worker(tx, &written, &password_hash, &issued, now))
         .await?;
-    Answer::new(
-        StatusCode::CREATED,
-        &SignedIn {
-            worker: WorkerBody::of(worker, PayoutStatus::None),
-            token: token.expose().to_owned(),
-        },
-    )
+    let signed_in = SignedIn::of(worker, PayoutStatus::None, &token);
+    Answer::new(StatusCode::CREATED, &signed_in)
 }
 
 fn failed(error: passwords::HashError) -> StoreError {
@@ -122,8 +132,12 @@ impl RequestBody for SignIn {
 
 request_bodies! {
     /// A new worker.
-    SignUp = WorkerExample::SignUp.value();
-    SignIn = WorkerExample::SignIn.value();
+    SignUp = json!({
+        "email": "grace@example.com", "password": "correct horse battery", "name": "Grace",
+        "phone": "+1 718 555 0100", "skills": ["photography", "driving"],
+        "home_latitude": 40.71, "home_longitude": -73.95, "radius_km": 15,
+    });
+    SignIn = json!({"email": "grace@example.com", "password": "correct horse battery"});
 }
 
 /// Sign in as a worker
@@ -154,13 +168,7 @@ pub async fn sign_in(
         .write(move |tx| usecases::issue_token(tx, id, &issued, clock.now()))
         .await?;
     let payout = payout_status(&app, id).await?;
-    Answer::new(
-        StatusCode::CREATED,
-        &SignedIn {
-            worker: WorkerBody::of(worker, payout),
-            token: token.expose().to_owned(),
-        },
-    )
+    Answer::new(StatusCode::CREATED, &SignedIn::of(worker, payout, &token))
 }
 
 #[derive(Serialize, ToSchema)]

@@ -174,6 +174,7 @@ impl Figures {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DayFigures {
     /// In UTC, for example `2026-11-15`.
+    #[schema(format = Date)]
     pub date: String,
     #[serde(flatten)]
     pub figures: Figures,

@@ -12,12 +12,14 @@ use crate::api::request::path::ProofPath;
 use crate::api::response::json::Answer;
 use crate::domain::Timestamp;
 use crate::usecases::{self, Evidence, Finding, UseCaseError};
-use crate::views::examples::ProofExample;
+use crate::views::{Id, examples};
 
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(ProofExample::Evidence.value()))]
+#[schema(as = Evidence, example = json!(EvidenceBody::example()))]
 pub struct EvidenceBody {
+    #[schema(value_type = Id)]
     proof_id: String,
+    #[schema(value_type = Id)]
     task_id: String,
     /// Hash of the file as the worker sent it.
     sha256: String,
@@ -29,6 +31,7 @@ pub struct EvidenceBody {
 }
 
 #[derive(Serialize, ToSchema)]
+#[schema(as = Exif)]
 struct ExifBody {
     #[schema(required, value_type = Option<String>, format = DateTime)]
     taken_at: Option<Timestamp>,
@@ -39,6 +42,7 @@ struct ExifBody {
 }
 
 #[derive(Serialize, ToSchema)]
+#[schema(as = Finding)]
 struct FindingBody {
     code: &'static str,
     /// In the unit.
@@ -50,10 +54,43 @@ struct FindingBody {
     /// For people.
     reason: String,
     /// The proof with the same photo, if it is one of yours.
-    #[schema(required)]
+    #[schema(required, value_type = Option<Id>)]
     proof_id: Option<String>,
-    #[schema(required)]
+    #[schema(required, value_type = Option<Id>)]
     task_id: Option<String>,
+}
+
+impl EvidenceBody {
+    fn example() -> Self {
+        Self::from(Evidence {
+            proof: examples::proof(),
+            findings: vec![Finding {
+                code: "exif_gps_far",
+                measure: Some((1868.0, "m")),
+                reason: "the place that the camera recorded, from the task, lies 1868 m away"
+                    .to_owned(),
+                other: None,
+            }],
+        })
+    }
+}
+
+impl From<Evidence> for EvidenceBody {
+    fn from(Evidence { proof, findings }: Evidence) -> Self {
+        let place = proof.metadata.place;
+        Self {
+            proof_id: proof.id.to_string(),
+            task_id: proof.task.to_string(),
+            sha256: proof.file.sha256,
+            exif: ExifBody {
+                taken_at: proof.metadata.taken_at,
+                latitude: place.map(|place| place.latitude),
+                longitude: place.map(|place| place.longitude),
+            },
+            received_at: proof.created_at,
+            findings: findings.into_iter().map(Into::into).collect(),
+        }
+    }
 }
 
 impl From<Finding> for FindingBody {
@@ -88,7 +125,7 @@ pub async fn get(
     path: ProofPath,
 ) -> Result<Answer, ApiError> {
     let (owner, (task, proof)) = (caller.owner(), path.ids()?);
-    let Evidence { proof, findings } = app
+    let evidence = app
         .store
         .snapshot(move |tx| {
             let task = tx.task_of(owner, task)?.ok_or(UseCaseError::TaskNotFound)?;
@@ -99,17 +136,5 @@ pub async fn get(
             Ok::<_, UseCaseError>(usecases::evidence(tx, &task, proof)?)
         })
         .await?;
-    let place = proof.metadata.place;
-    Answer::ok(&EvidenceBody {
-        proof_id: proof.id.to_string(),
-        task_id: proof.task.to_string(),
-        sha256: proof.file.sha256,
-        exif: ExifBody {
-            taken_at: proof.metadata.taken_at,
-            latitude: place.map(|place| place.latitude),
-            longitude: place.map(|place| place.longitude),
-        },
-        received_at: proof.created_at,
-        findings: findings.into_iter().map(Into::into).collect(),
-    })
+    Answer::ok(&EvidenceBody::from(evidence))
 }

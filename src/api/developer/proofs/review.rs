@@ -13,14 +13,14 @@ use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::ProofPath;
 use crate::api::response::json::Answer;
-use crate::domain::{ProofStatus, Status, Timestamp, proofs};
+use crate::domain::{Proof, ProofStatus, Status, Timestamp, proofs};
 use crate::usecases::{self, Reviewed};
-use crate::views::examples::ProofExample;
-use crate::views::to_json;
+use crate::views::{Id, examples, to_json};
 
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(ProofExample::Approved.value()))]
+#[schema(example = json!(ApprovedProof::example()))]
 pub struct ApprovedProof {
+    #[schema(value_type = Id)]
     id: String,
     status: ProofStatus,
     #[schema(required, value_type = String, format = DateTime)]
@@ -30,15 +30,43 @@ pub struct ApprovedProof {
 
 #[derive(Serialize, ToSchema)]
 struct CompletedTask {
+    #[schema(value_type = Id)]
     id: String,
     status: Status,
     #[schema(required, value_type = String, format = DateTime)]
     completed_at: Option<Timestamp>,
 }
 
+impl ApprovedProof {
+    fn of(Reviewed { proof, task }: &Reviewed) -> Self {
+        Self {
+            id: proof.id.to_string(),
+            status: proof.status,
+            reviewed_at: proof.reviewed_at,
+            task: CompletedTask {
+                id: task.id.to_string(),
+                status: task.status,
+                completed_at: task.completed_at,
+            },
+        }
+    }
+
+    fn example() -> Self {
+        Self::of(&Reviewed {
+            proof: Proof {
+                status: ProofStatus::Approved,
+                reviewed_at: Some(examples::REVIEWED),
+                ..examples::proof()
+            },
+            task: examples::completed().task,
+        })
+    }
+}
+
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(ProofExample::Rejected.value()))]
+#[schema(example = json!(RejectedProof::example()))]
 pub struct RejectedProof {
+    #[schema(value_type = Id)]
     id: String,
     status: ProofStatus,
     #[schema(required, value_type = String)]
@@ -50,10 +78,40 @@ pub struct RejectedProof {
 
 #[derive(Serialize, ToSchema)]
 struct RejectedTask {
+    #[schema(value_type = Id)]
     id: String,
     /// `proof_rejected`, or `refunded` after the last attempt.
     status: Status,
     attempts_remaining: i64,
+}
+
+impl RejectedProof {
+    fn of(reviewed: &Reviewed) -> Self {
+        let Reviewed { proof, task } = reviewed;
+        Self {
+            id: proof.id.to_string(),
+            status: proof.status,
+            rejection_reason: proof.rejection_reason.clone(),
+            reviewed_at: proof.reviewed_at,
+            task: RejectedTask {
+                id: task.id.to_string(),
+                status: task.status,
+                attempts_remaining: reviewed.attempts_remaining(),
+            },
+        }
+    }
+
+    fn example() -> Self {
+        Self::of(&Reviewed {
+            proof: Proof {
+                status: ProofStatus::Rejected,
+                rejection_reason: Some(examples::REASON.to_owned()),
+                reviewed_at: Some(examples::REVIEWED),
+                ..examples::proof()
+            },
+            task: examples::rejected().task,
+        })
+    }
 }
 
 /// Approve a proof
@@ -76,18 +134,7 @@ pub async fn approve(
 ) -> Result<Answer, ApiError> {
     post.expect_no_fields()?;
     let (holder, (task, proof)) = (caller.holder, path.ids()?);
-    let render = |Reviewed { proof, task }: &Reviewed| {
-        to_json(&ApprovedProof {
-            id: proof.id.to_string(),
-            status: proof.status,
-            reviewed_at: proof.reviewed_at,
-            task: CompletedTask {
-                id: task.id.to_string(),
-                status: task.status,
-                completed_at: task.completed_at,
-            },
-        })
-    };
+    let render = |reviewed: &Reviewed| to_json(&ApprovedProof::of(reviewed));
     Idempotent::new(&app, caller.requester(), post)
         .run(
             move |tx, now| usecases::approve_proof(tx, &holder, task, proof, now),
@@ -135,20 +182,7 @@ pub async fn reject(
 ) -> Result<Answer, ApiError> {
     let RejectProof { reason } = post.read()?;
     let (holder, (task, proof)) = (caller.holder, path.ids()?);
-    let render = |reviewed: &Reviewed| {
-        let Reviewed { proof, task } = reviewed;
-        to_json(&RejectedProof {
-            id: proof.id.to_string(),
-            status: proof.status,
-            rejection_reason: proof.rejection_reason.clone(),
-            reviewed_at: proof.reviewed_at,
-            task: RejectedTask {
-                id: task.id.to_string(),
-                status: task.status,
-                attempts_remaining: reviewed.attempts_remaining(),
-            },
-        })
-    };
+    let render = |reviewed: &Reviewed| to_json(&RejectedProof::of(reviewed));
     Idempotent::new(&app, caller.requester(), post)
         .run(
             move |tx, now| usecases::reject_proof(tx, &holder, task, proof, &reason, now),

@@ -14,12 +14,12 @@ use crate::api::response::json::Answer;
 use crate::domain::{Status, Task, Timestamp};
 use crate::store::StoreError;
 use crate::usecases;
-use crate::views::examples::Example;
-use crate::views::to_json;
+use crate::views::{Id, examples, to_json};
 
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(Example::CancelledTask.value()))]
+#[schema(example = json!(CancelledTask::example()))]
 pub struct CancelledTask {
+    #[schema(value_type = Id)]
     id: String,
     status: Status,
     #[schema(required, value_type = String, format = DateTime)]
@@ -29,13 +29,21 @@ pub struct CancelledTask {
 }
 
 impl CancelledTask {
-    fn json(task: &Task) -> Result<String, StoreError> {
-        to_json(&Self {
+    fn of(task: &Task) -> Self {
+        Self {
             id: task.id.to_string(),
             status: task.status,
             cancelled_at: task.cancelled_at,
             updated_at: task.updated_at,
-        })
+        }
+    }
+
+    fn json(task: &Task) -> Result<String, StoreError> {
+        to_json(&Self::of(task))
+    }
+
+    fn example() -> Self {
+        Self::of(&examples::cancelled().task)
     }
 }
 

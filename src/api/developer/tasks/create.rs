@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use serde::Serialize;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::ambient;
@@ -18,13 +19,12 @@ use crate::domain::tasks::{Location, Priority, ProofType, TaskType, field};
 use crate::domain::{NewTask, Task, TaskId, Timestamp, geo};
 use crate::store::{StoreError, Tx};
 use crate::usecases::{self, Funding};
-use crate::views::examples::Example;
 use crate::views::task::TaskBody;
-use crate::views::to_json;
+use crate::views::{examples, to_json};
 
 /// A new task.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(Example::CreatedTask.value()))]
+#[schema(example = json!(CreatedTask::example()))]
 pub struct CreatedTask<'a> {
     #[serde(flatten)]
     task: TaskBody<'a>,
@@ -34,12 +34,21 @@ pub struct CreatedTask<'a> {
     payment_client_secret: Option<&'a str>,
 }
 
-impl CreatedTask<'_> {
-    fn json((task, client_secret): &(Task, Option<String>)) -> Result<String, StoreError> {
-        to_json(&CreatedTask {
+impl<'a> CreatedTask<'a> {
+    fn of(task: &'a Task, client_secret: Option<&'a str>) -> Result<Self, StoreError> {
+        Ok(Self {
             task: TaskBody::of(task)?,
-            payment_client_secret: client_secret.as_deref(),
+            payment_client_secret: client_secret,
         })
+    }
+
+    fn json((task, client_secret): &(Task, Option<String>)) -> Result<String, StoreError> {
+        to_json(&CreatedTask::of(task, client_secret.as_deref())?)
+    }
+
+    fn example() -> Value {
+        let (story, intent) = (examples::pending(), examples::payment_intent());
+        examples::json(CreatedTask::of(&story.task, Some(&intent.client_secret)))
     }
 }
 
@@ -155,5 +164,15 @@ fn location(fields: &mut Fields<'_>) -> Option<Location> {
 
 request_bodies! {
     /// What to do, where, and for how much.
-    CreateTask = Example::CreateTask.value();
+    CreateTask = json!({
+        "title": "Photograph a storefront",
+        "description": "Front of the shop with the door and the opening hours in view.",
+        "category": "photography",
+        "location": {"address": "240 Bedford Ave", "city": "Brooklyn", "state": "NY",
+            "latitude": 40.7163, "longitude": -73.9595},
+        "budget_cents": 2500,
+        "deadline": "2026-11-20T18:00:00Z",
+        "proof_types": ["photo"],
+        "metadata": {"order": "4711"},
+    });
 }

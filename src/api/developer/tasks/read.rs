@@ -16,15 +16,16 @@ use crate::domain::tasks::{Category, Priority};
 use crate::domain::{Status, Timestamp};
 use crate::store::ListedTask;
 use crate::usecases::UseCaseError;
-use crate::views::examples::Example;
 use crate::views::task::TaskBody;
+use crate::views::{Id, examples};
 
 type TaskListItemList = OffsetList<TaskListItem>;
 
 /// A task in a list.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(Example::TaskListItem.value()))]
+#[schema(as = TaskSummary, example = json!(TaskListItem::example()))]
 pub struct TaskListItem {
+    #[schema(value_type = Id)]
     id: String,
     title: String,
     status: Status,
@@ -33,12 +34,31 @@ pub struct TaskListItem {
     location_city: String,
     location_state: String,
     priority: Priority,
-    #[schema(required)]
+    #[schema(required, value_type = Option<Id>)]
     worker_id: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
+}
+
+impl TaskListItem {
+    fn example() -> Self {
+        let task = examples::funded().task;
+        Self::from(ListedTask {
+            id: task.id,
+            title: task.title,
+            status: task.status,
+            category: task.category,
+            budget_cents: task.budget_cents,
+            location_city: task.location.city,
+            location_state: task.location.state,
+            priority: task.priority,
+            worker: task.worker,
+            created_at: task.created_at,
+            updated_at: task.updated_at,
+        })
+    }
 }
 
 impl From<ListedTask> for TaskListItem {

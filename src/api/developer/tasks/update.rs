@@ -1,6 +1,7 @@
 //! PATCH /v1/tasks/{id}
 
 use axum::extract::{Request, State};
+use serde_json::json;
 
 use crate::api::App;
 use crate::api::error::ApiError;
@@ -13,7 +14,6 @@ use crate::api::response::json::Answer;
 use crate::domain::tasks::field;
 use crate::domain::{TaskEdit, Timestamp};
 use crate::usecases;
-use crate::views::examples::Example;
 use crate::views::task::TaskBody;
 
 /// Update a task
@@ -60,5 +60,8 @@ impl RequestBody for UpdateTask {
 
 request_bodies! {
     /// New values for a pending task. What is left out stays.
-    UpdateTask = Example::UpdateTask.value();
+    UpdateTask = json!({
+        "title": "Photograph a storefront by daylight",
+        "deadline": "2026-11-21T18:00:00Z",
+    });
 }

@@ -19,13 +19,13 @@ use crate::domain::rules::IntegerRule;
 use crate::domain::{AccountId, Timestamp};
 use crate::store::{StoreError, Tx};
 use crate::usecases;
-use crate::views::to_json;
+use crate::views::{examples, to_json};
 
 /// Ten years.
 const MAX_ADVANCE_SECONDS: i64 = 10 * 366 * 24 * 60 * 60;
 
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!({"now": "2026-11-16T09:30:00.000Z", "ahead_seconds": 86400}))]
+#[schema(example = json!(TestClock::example()))]
 pub struct TestClock {
     /// What time it is in the account's test environment.
     #[schema(value_type = String, format = DateTime)]
@@ -48,6 +48,10 @@ impl TestClock {
 
     fn json(clock: &Self) -> Result<String, StoreError> {
         to_json(clock)
+    }
+
+    fn example() -> Self {
+        Self::of(Duration::from_secs(86_400), examples::CREATED)
     }
 }
 

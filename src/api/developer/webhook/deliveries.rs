@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -17,16 +18,16 @@ use crate::api::response::page::OffsetList;
 use crate::domain::{Delivery, DeliveryStatus, EventId, EventType, Timestamp};
 use crate::store::StoreError;
 use crate::usecases::{self, UseCaseError};
-use crate::views::examples::WebhookExample;
-use crate::views::to_json;
+use crate::views::{Id, examples, to_json};
 
 type DeliveryList = OffsetList<DeliveryBody>;
 
 /// The delivery of an event to the webhook.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(WebhookExample::Delivery.value()))]
+#[schema(as = Delivery, example = json!(DeliveryBody::example()))]
 pub struct DeliveryBody {
     /// The ID of the event, and the `webhook-id` of every attempt.
+    #[schema(value_type = Id)]
     id: String,
     event: EventType,
     status: DeliveryStatus,
@@ -49,6 +50,7 @@ pub struct DeliveryBody {
 
 /// One attempt to deliver.
 #[derive(ToSchema)]
+#[schema(as = DeliveryAttempt)]
 #[allow(dead_code, reason = "documents what `Attempt` writes")]
 struct AttemptBody {
     #[schema(value_type = String, format = DateTime)]
@@ -85,6 +87,22 @@ impl DeliveryBody {
 
     fn json(delivery: &Delivery) -> Result<String, StoreError> {
         to_json(&Self::of(delivery.clone(), true)?)
+    }
+
+    fn example() -> Value {
+        let attempt = examples::attempt();
+        let delivery = Delivery {
+            event: examples::event_id(),
+            account: examples::account_id(),
+            event_type: EventType::TaskFunded,
+            status: DeliveryStatus::Delivered,
+            status_code: attempt.status_code.map(i64::from),
+            attempts: attempt.appended_to("[]").unwrap_or_default(),
+            due_at: None,
+            created_at: attempt.attempted_at,
+            updated_at: attempt.attempted_at,
+        };
+        examples::json(Self::of(delivery, true))
     }
 }
 

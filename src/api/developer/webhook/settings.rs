@@ -2,6 +2,7 @@
 
 use axum::extract::{Request, State};
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::api::App;
@@ -16,8 +17,8 @@ use crate::domain::rules::ListRule;
 use crate::domain::{Attempt, EventId, EventType, Owner, Timestamp, WebhookSecret};
 use crate::outbound::EndpointUrl;
 use crate::store::{Endpoint, StoreError, Tx};
-use crate::views::examples::WebhookExample;
-use crate::views::{task, to_json};
+use crate::views::examples::{self, Story};
+use crate::views::{event, to_json};
 use crate::{ambient, usecases};
 
 pub struct PutWebhook {
@@ -51,11 +52,14 @@ const EVENTS: ListRule<EventType> = ListRule {
 };
 
 request_bodies! {
-    PutWebhook = WebhookExample::Put.value();
+    PutWebhook = json!({
+        "url": "https://example.com/hooks/legwork",
+        "events": ["task.completed", "task.proof_submitted"],
+    });
 }
 
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(WebhookExample::Webhook.value()))]
+#[schema(example = json!(WebhookWithSecret::example()))]
 pub struct WebhookWithSecret {
     webhook_url: String,
     /// Empty for all.
@@ -64,8 +68,22 @@ pub struct WebhookWithSecret {
     webhook_secret: String,
 }
 
+impl WebhookWithSecret {
+    fn of(endpoint: &Endpoint) -> Self {
+        Self {
+            webhook_url: endpoint.url.clone(),
+            webhook_events: endpoint.events.clone(),
+            webhook_secret: endpoint.secret.clone(),
+        }
+    }
+
+    fn example() -> Self {
+        Self::of(&examples::endpoint())
+    }
+}
+
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(WebhookExample::State.value()))]
+#[schema(example = json!(WebhookState::example()))]
 pub struct WebhookState {
     #[schema(required)]
     webhook_url: Option<String>,
@@ -79,6 +97,12 @@ pub struct WebhookState {
     disabled_at: Option<Timestamp>,
     #[schema(required)]
     disabled_reason: Option<String>,
+}
+
+impl WebhookState {
+    fn example() -> Self {
+        Some(examples::endpoint()).into()
+    }
 }
 
 impl From<Option<Endpoint>> for WebhookState {
@@ -184,13 +208,7 @@ pub async fn rotate_secret(
     let rotate = move |tx: &mut Tx<'_>, now| {
         usecases::rotate_webhook_secret(tx, account, new.expose(), &by, now)
     };
-    let render = |endpoint: &Endpoint| {
-        to_json(&WebhookWithSecret {
-            webhook_url: endpoint.url.clone(),
-            webhook_events: endpoint.events.clone(),
-            webhook_secret: endpoint.secret.clone(),
-        })
-    };
+    let render = |endpoint: &Endpoint| to_json(&WebhookWithSecret::of(endpoint));
     Idempotent::new(&app, caller.requester(), post)
         .sealed()
         .run(rotate, render)
@@ -199,7 +217,7 @@ pub async fn rotate_secret(
 
 /// The outcome of a sample delivery.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(WebhookExample::Test.value()))]
+#[schema(example = json!(TestDelivery::example()))]
 pub struct TestDelivery {
     event: EventType,
     delivered: bool,
@@ -211,14 +229,22 @@ pub struct TestDelivery {
 }
 
 impl TestDelivery {
-    fn json(attempt: &Attempt) -> Result<String, StoreError> {
-        to_json(&Self {
+    fn of(attempt: &Attempt) -> Self {
+        Self {
             event: EventType::TaskCreated,
             delivered: attempt.delivered(),
             status_code: attempt.status_code,
             duration_ms: attempt.duration_ms,
             error: attempt.error.clone(),
-        })
+        }
+    }
+
+    fn json(attempt: &Attempt) -> Result<String, StoreError> {
+        to_json(&Self::of(attempt))
+    }
+
+    fn example() -> Self {
+        Self::of(&examples::attempt())
     }
 }
 
@@ -240,7 +266,7 @@ pub async fn test(State(app): State<App>, caller: Caller, post: Post) -> Result<
             .read(move |tx| usecases::endpoint_of(tx, owner.account))
             .await?;
         let message = EventId::new(app.clock.now(), &ambient::random());
-        let (event, data) = (EventType::TaskCreated, sample(owner));
+        let (event, data) = (EventType::TaskCreated, sample(owner)?);
         Ok(app.webhooks.send(&endpoint, message, event, &data).await)
     };
     let tell = |_: &mut Tx<'_>, _, attempt: &Attempt| Ok(attempt.clone());
@@ -252,13 +278,7 @@ pub async fn test(State(app): State<App>, caller: Caller, post: Post) -> Result<
 }
 
 /// The task of all examples, as a task of this account.
-fn sample(owner: Owner) -> String {
-    let mut task = task::example();
-    task["developer_id"] = owner.account.to_string().into();
-    task["environment"] = owner.environment.as_str().into();
-    task["status"] = "pending".into();
-    if let Some(fields) = task.as_object_mut() {
-        fields.shift_remove("instructions");
-    }
-    task.to_string()
+fn sample(owner: Owner) -> Result<String, StoreError> {
+    let task = Story::of(owner).task;
+    Ok(event::of_task(EventType::TaskCreated, &task, None)?.data)
 }

@@ -14,16 +14,17 @@ use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::geo::{Point, to_decimeter};
 use crate::domain::tasks::{Category, Priority, ProofType, Skill, TaskType};
 use crate::domain::{SearchOrder, Timestamp};
-use crate::usecases::{self, Found, Search};
-use crate::views::examples::WorkerExample;
+use crate::usecases::{self, Found, FoundCursor, Search};
+use crate::views::{Id, examples};
 
 type AvailableTaskPage = CursorList<AvailableTask>;
 
 /// A task that can be taken. Where exactly it is, and how it is to be done, is told to whoever
 /// takes it.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(WorkerExample::Available.value()))]
+#[schema(example = json!(AvailableTask::example()))]
 pub struct AvailableTask {
+    #[schema(value_type = Id)]
     id: String,
     title: String,
     description: String,
@@ -43,6 +44,23 @@ pub struct AvailableTask {
     proof_types: Vec<ProofType>,
     #[schema(value_type = String, format = DateTime)]
     posted_at: Timestamp,
+}
+
+impl AvailableTask {
+    fn example() -> Self {
+        let task = examples::posted().task;
+        let distance_meters = examples::HOME.distance_meters(task.place());
+        let cursor = FoundCursor {
+            bounty: false,
+            key: distance_meters,
+            id: task.id,
+        };
+        Self::from(Found {
+            task,
+            distance_meters,
+            cursor,
+        })
+    }
 }
 
 impl From<Found> for AvailableTask {

@@ -15,14 +15,15 @@ use crate::api::response::page::OffsetList;
 use crate::domain::tasks::{Category, MAX_PROOF_ATTEMPTS, Priority, ProofType, Skill};
 use crate::domain::{Status, Task, Timestamp};
 use crate::usecases;
-use crate::views::examples::WorkerExample;
+use crate::views::{Id, examples};
 
 type OwnTaskList = OffsetList<OwnTask>;
 
 /// A task that the worker has taken, with all that it takes to do it.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!(WorkerExample::OwnTask.value()))]
+#[schema(example = json!(OwnTask::example()))]
 pub struct OwnTask {
+    #[schema(value_type = Id)]
     id: String,
     title: String,
     description: String,
@@ -52,6 +53,12 @@ pub struct OwnTask {
     completed_at: Option<Timestamp>,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
+}
+
+impl OwnTask {
+    fn example() -> Self {
+        examples::assigned().task.into()
+    }
 }
 
 impl From<Task> for OwnTask {

@@ -1,0 +1,205 @@
+//! Who and what else the story is about.
+
+use crate::domain::accounts::api_key;
+use crate::domain::geo::{Point, to_decimeter};
+use crate::domain::tasks::{ProofType, Skill};
+use crate::domain::{
+    Account, Attempt, ChargedMethod, EventType, FileMetadata, NewAccount, NewWorker, Payment,
+    PaymentFailure, PaymentIntent, PaymentMethod, PaymentStatus, ProcessorName, Proof, ProofFile,
+    ProofStatus, Tier, VerificationFile, WebhookSecret, Worker, WorkerStatus,
+};
+use crate::store::Endpoint;
+use crate::views::examples::ids::{
+    CREATED, PAID, REVIEWED, SIGNED_UP, SUBMITTED, TAKEN, account_id, document_id, proof_id,
+    secret_bytes, task_id, worker_id,
+};
+use crate::views::examples::story::{pending, submitted};
+
+/// A signed URL.
+pub fn file_url(id: impl std::fmt::Display) -> String {
+    format!(
+        "http://127.0.0.1:8080/files/proofs/{id}?expires=1794739361&type=image/jpeg&signature=9f8e7d6c"
+    )
+}
+
+pub fn account() -> Account {
+    let new = NewAccount {
+        email: "ada@example.com".to_owned(),
+        name: "Ada".to_owned(),
+        company: Some("Example Audits".to_owned()),
+        tier: Tier::Growth,
+    };
+    new.open(account_id(), SIGNED_UP)
+}
+
+fn signed_up() -> Worker {
+    let new = NewWorker {
+        email: "grace@example.com".to_owned(),
+        name: "Grace".to_owned(),
+        phone: Some("+1 718 555 0100".to_owned()),
+        skills: vec![Skill::Photography, Skill::Driving],
+        home: Some(HOME),
+        radius_km: 15.0,
+    };
+    Worker::sign_up(&new, worker_id(), SIGNED_UP)
+}
+
+/// The worker whose documents are in.
+pub fn applicant() -> Worker {
+    Worker {
+        status: WorkerStatus::InReview,
+        ..signed_up()
+    }
+}
+
+pub fn worker() -> Worker {
+    Worker {
+        status: WorkerStatus::Verified,
+        verified_at: Some(SIGNED_UP),
+        completed_tasks: 1,
+        approved_attempts: 1,
+        reviewed_attempts: 1,
+        updated_at: REVIEWED,
+        ..signed_up()
+    }
+}
+
+/// Where the worker lives.
+pub const HOME: Point = Point {
+    latitude: 40.71,
+    longitude: -73.95,
+};
+
+/// Where the worker stood.
+const STOOD: Point = Point {
+    latitude: 40.7165,
+    longitude: -73.9597,
+};
+
+/// Where the camera says it was.
+const CAMERA: Point = Point {
+    latitude: 40.7331,
+    longitude: -73.9597,
+};
+
+/// The proof that was submitted, not reviewed yet.
+pub fn proof() -> Proof {
+    let task = submitted().task;
+    let file = ProofFile {
+        key: format!("proofs/{}", proof_id()),
+        original_key: format!("originals/{}", proof_id()),
+        content_type: "image/jpeg".to_owned(),
+        size_bytes: 2_418_306,
+        sha256: sha256(),
+    };
+    let metadata = FileMetadata {
+        taken_at: Some(TAKEN),
+        place: Some(CAMERA),
+        ..FileMetadata::default()
+    };
+    Proof {
+        id: proof_id(),
+        task: task.id,
+        worker: worker_id(),
+        attempt_number: task.proof_attempts,
+        proof_type: ProofType::Photo,
+        file,
+        metadata,
+        gps: Some(STOOD),
+        accuracy_meters: None,
+        distance_meters: Some(to_decimeter(STOOD.distance_meters(task.place()))),
+        geo_valid: true,
+        device_info: r#"{"user_agent":"Legwork/1.0","platform":"android"}"#.to_owned(),
+        status: ProofStatus::Pending,
+        rejection_reason: None,
+        reviewed_at: None,
+        created_at: SUBMITTED,
+    }
+}
+
+pub fn sha256() -> String {
+    api_key::hash("abc")
+}
+
+pub fn document() -> VerificationFile {
+    VerificationFile {
+        id: document_id(),
+        kind: "identity".to_owned(),
+        key: format!("proofs/{}", document_id()),
+        content_type: "image/jpeg".to_owned(),
+        sha256: sha256(),
+    }
+}
+
+const PAYMENT_METHOD: &str = "pm_card_visa";
+
+pub fn payment_method() -> PaymentMethod {
+    PaymentMethod {
+        processor: ProcessorName::Sandbox,
+        method: ChargedMethod {
+            id: PAYMENT_METHOD.to_owned(),
+            customer: None,
+        },
+        updated_at: CREATED,
+    }
+}
+
+pub fn payment_intent() -> PaymentIntent {
+    let id = format!("pay_{}", task_id());
+    PaymentIntent {
+        client_secret: format!("{id}_secret_8d1f0c62b7a94e35"),
+        id,
+    }
+}
+
+/// The payment of the task after a card was declined.
+pub fn declined_payment() -> Payment {
+    let task = pending().task;
+    Payment {
+        task: task.id,
+        account: task.owner.account,
+        processor: ProcessorName::Sandbox,
+        intent: Some(payment_intent()),
+        amount_cents: task.budget_cents,
+        status: PaymentStatus::RequiresPayment,
+        method: None,
+        failure: Some(PaymentFailure {
+            code: "card_declined".to_owned(),
+            message: "The card was declined.".to_owned(),
+        }),
+        created_at: CREATED,
+        updated_at: PAID,
+    }
+}
+
+pub fn payment() -> Payment {
+    Payment {
+        status: PaymentStatus::Succeeded,
+        failure: None,
+        ..declined_payment()
+    }
+}
+
+/// Where the developer gets events.
+pub fn endpoint() -> Endpoint {
+    Endpoint {
+        account: account_id(),
+        url: "https://example.com/hooks/legwork".to_owned(),
+        events: vec![EventType::TaskProofSubmitted, EventType::TaskCompleted],
+        secret: WebhookSecret::new(&secret_bytes()).expose().to_owned(),
+        old_secret: None,
+        failing_since: None,
+        disabled: None,
+    }
+}
+
+/// An attempt to deliver an event.
+pub fn attempt() -> Attempt {
+    Attempt {
+        attempted_at: PAID,
+        status_code: Some(200),
+        duration_ms: 41,
+        error: None,
+        response_body: Some("ok".to_owned()),
+    }
+}
