@@ -68,7 +68,7 @@ pub struct Parts {
 }
 
 /// What an app is made of.
-pub struct Wiring {
+pub struct Dependencies {
     pub store: Store,
     pub clock: Clock,
     pub payments: Payments,
@@ -86,25 +86,29 @@ pub struct Wiring {
 }
 
 impl App {
-    pub fn new(wiring: Wiring) -> Self {
-        let (store, files, clock) = (&wiring.store, &wiring.files, &wiring.clock);
+    pub fn new(dependencies: Dependencies) -> Self {
+        let (store, files, clock) = (
+            &dependencies.store,
+            &dependencies.files,
+            &dependencies.clock,
+        );
         Self(Arc::new(Parts {
             submissions: Submissions::new(store.clone(), files.clone(), clock.clone()),
-            store: wiring.store,
-            clock: wiring.clock,
-            payments: wiring.payments,
-            files: wiring.files,
-            webhooks: wiring.webhooks,
-            scheduler: wiring.scheduler,
-            outbound: wiring.outbound,
-            push_key: wiring.push_key,
-            shutdown: wiring.shutdown,
+            store: dependencies.store,
+            clock: dependencies.clock,
+            payments: dependencies.payments,
+            files: dependencies.files,
+            webhooks: dependencies.webhooks,
+            scheduler: dependencies.scheduler,
+            outbound: dependencies.outbound,
+            push_key: dependencies.push_key,
+            shutdown: dependencies.shutdown,
             streams: StreamLimits::default(),
-            metrics: wiring.metrics,
+            metrics: dependencies.metrics,
             key_use: Arc::default(),
-            timeouts: wiring.timeouts,
-            tracer: wiring.tracer,
-            rate_limits: wiring.rate_limited.then(RateLimits::default),
+            timeouts: dependencies.timeouts,
+            tracer: dependencies.tracer,
+            rate_limits: dependencies.rate_limited.then(RateLimits::default),
             sign_in_limits: SignInLimits::default(),
             in_flight: InFlight::default(),
         }))

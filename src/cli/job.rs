@@ -23,13 +23,13 @@ pub fn command() -> Command {
                     Arg::new("dead")
                         .long("dead")
                         .action(ArgAction::SetTrue)
-                        .help("Only jobs that were given up"),
+                        .help("Only dead jobs"),
                 )
                 .args(database_flags()),
         )
         .subcommand(
             Command::new("retry")
-                .about("Retry a job that was given up")
+                .about("Retry a dead job")
                 .arg(Arg::new("job").required(true).value_name("JOB").help(
                     "Name as printed by list, such as refund:019a8574c1f07c2e9d1b3a5f60718293",
                 ))

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Failure, open_store, payments};
 use crate::ambient::{self, Clock};
-use crate::api::{self, App, Timeouts, Wiring};
+use crate::api::{self, App, Dependencies, Timeouts};
 use crate::domain::accounts::api_key::hex;
 use crate::domain::{Actor, NewAccount, Tier};
 use crate::files::Files;
@@ -48,7 +48,7 @@ pub fn run(settings: &Settings) -> Result<(), Failure> {
         let (outbound, delays) = (channels.outbound.clone(), settings.webhook_delays.clone());
         let webhooks = Webhooks::new(store.clone(), clock.clone(), outbound.clone(), delays);
         let (kept, windows) = (clock.clone(), settings.windows);
-        let app = App::new(Wiring {
+        let app = App::new(Dependencies {
             payments: payments::open(&settings.payments, &store, &clock, &url)?,
             files: open_files(&store, settings, &url).await?,
             scheduler: Scheduler::new(store.clone(), kept, windows, webhooks.clone()),

@@ -103,10 +103,7 @@ impl Worker {
         worker.radius_km = edit.radius_km.unwrap_or(worker.radius_km);
         let latitude = edit.home_latitude.or(self.home.map(|home| home.latitude));
         let longitude = edit.home_longitude.or(self.home.map(|home| home.longitude));
-        worker.home = latitude.zip(longitude).map(|(latitude, longitude)| Point {
-            latitude,
-            longitude,
-        });
+        worker.home = Point::from_pair(latitude, longitude);
         worker.updated_at = now;
         worker
     }

@@ -1,4 +1,4 @@
-//! Background jobs. A job is claimed with a lease, run and recorded, then retried or given up if it
+//! Background jobs. A job is claimed with a lease, run and recorded, then retried or declared dead if it
 //! failed.
 //!
 //! Any number of processes share the jobs. When a process dies, its leases expire and other
@@ -86,7 +86,7 @@ enum Failure {
     Unavailable(String),
     /// An unexpected error. The job is retried a limited number of times.
     Unexpected(String),
-    /// A permanent error. The job is given up at once.
+    /// A permanent error. The job is dead at once.
     Permanent(String),
     /// Another process has the job now. The result of this one was not recorded.
     LeaseLost,

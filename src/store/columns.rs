@@ -1,7 +1,6 @@
 //! One list for each table: the SELECT list, the placeholders, the values and the reader all come
 //! from it, so they cannot disagree.
 
-use crate::domain::geo::Point;
 use crate::domain::tasks::{Category, Priority, ProofType, Skill, TaskType};
 use crate::domain::{
     AccountId, AccountStatus, ActorKind, AdminKeyId, AdminRole, ApiKeyId, DeliveryStatus,
@@ -293,15 +292,6 @@ impl Column for Vec<String> {
     fn read(cell: Cell<'_>) -> Option<Self> {
         serde_json::from_str(cell.text()?).ok()
     }
-}
-
-/// A point that is stored in two columns, if it is stored.
-pub(in crate::store) fn point(latitude: Option<f64>, longitude: Option<f64>) -> Option<Point> {
-    let (latitude, longitude) = latitude.zip(longitude)?;
-    Some(Point {
-        latitude,
-        longitude,
-    })
 }
 
 /// Reads a JSON array of enum strings; none when one is not known. Such strings need no escapes, so

@@ -1,7 +1,7 @@
 //! Proofs, and the index that finds similar pictures.
 
+use crate::domain::geo::Point;
 use crate::domain::{FileMetadata, Proof, ProofFile, ProofId, ProofStatus, TaskId, Timestamp};
-use crate::store::columns::point;
 use crate::store::{StoreError, Tx, columns};
 
 columns! {
@@ -48,7 +48,7 @@ columns! {
             size_bytes: file_size_bytes,
             sha256,
         },
-        gps: point(gps_latitude, gps_longitude),
+        gps: Point::from_pair(gps_latitude, gps_longitude),
         accuracy_meters,
         distance_meters,
         geo_valid,
@@ -56,7 +56,7 @@ columns! {
         metadata: FileMetadata {
             taken_at,
             taken_at_is_local,
-            place: point(exif_latitude, exif_longitude),
+            place: Point::from_pair(exif_latitude, exif_longitude),
             perceptual_hash,
         },
         status,

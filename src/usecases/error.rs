@@ -40,9 +40,9 @@ pub enum UseCaseError {
     DisputeNotFound,
     #[error("a split must leave part of the budget of {budget_cents} cents to each side")]
     NoSplit { budget_cents: i64 },
-    #[error("no such job was given up")]
+    #[error("no such dead job")]
     JobNotFound,
-    #[error("no payout for this task was given up")]
+    #[error("no payout for this task has failed permanently")]
     PayoutNotFailed,
     #[error("no such delivery")]
     DeliveryNotFound,

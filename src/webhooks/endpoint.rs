@@ -210,7 +210,7 @@ impl Serving {
     /// Records finished deliveries while others continue.
     fn record(&mut self) {
         let Some(endpoint) = self.endpoint.clone() else {
-            // The endpoint was removed, and its deliveries were given up.
+            // The endpoint was removed, and its deliveries were dropped.
             self.outcomes.clear();
             return;
         };

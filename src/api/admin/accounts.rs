@@ -14,7 +14,7 @@ use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::path::IdPath;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::{
     Account, AccountId, AccountStatus, Actor, Environment, Owner, Status, Tier, Timestamp,
@@ -148,7 +148,7 @@ pub async fn list(
     State(app): State<App>,
     _: AdminCaller,
     query: AccountsQuery,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let AccountsQuery {
         filter,
         cursor,
@@ -159,7 +159,7 @@ pub async fn list(
         .snapshot(move |tx| tx.accounts_before(&filter, cursor, limit + 1));
     let mut accounts = read.await?;
     let meta = CursorMeta::cut(&mut accounts, limit, |account| account.id.to_string());
-    Answer::ok(&meta.list(accounts.into_iter().map(AdminAccount::from).collect()))
+    JsonResponse::ok(&meta.list(accounts.into_iter().map(AdminAccount::from).collect()))
 }
 
 /// Get an account
@@ -175,7 +175,7 @@ pub async fn get(
     State(app): State<App>,
     _: AdminCaller,
     IdPath(id): IdPath<AccountId>,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let (id, now) = (id.ok_or(UseCaseError::AccountNotFound)?, app.clock.now());
     let found = app.store.snapshot(move |tx| {
         let account = tx.account(id)?.ok_or(UseCaseError::AccountNotFound)?;
@@ -190,7 +190,7 @@ pub async fn get(
             test: AccountTotals::read(tx, owner(Environment::Test), now)?,
         })
     });
-    Answer::ok(&found.await?)
+    JsonResponse::ok(&found.await?)
 }
 
 pub struct SetTier {
@@ -222,7 +222,7 @@ pub async fn tier(
     admin: AdminCaller,
     IdPath(id): IdPath<AccountId>,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let SetTier { tier } = body::json(request, app.timeouts).await?;
     change(&app, admin, id, move |tx, id, by, now| {
         usecases::set_tier(tx, id, tier, by, now)?;
@@ -245,7 +245,7 @@ pub async fn suspend(
     admin: AdminCaller,
     IdPath(id): IdPath<AccountId>,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     expect_no_fields(&app, request).await?;
     change(&app, admin, id, usecases::suspend_account).await
 }
@@ -262,7 +262,7 @@ pub async fn restore(
     admin: AdminCaller,
     IdPath(id): IdPath<AccountId>,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     expect_no_fields(&app, request).await?;
     change(&app, admin, id, usecases::restore_account).await
 }
@@ -275,9 +275,9 @@ async fn change(
     mut change: impl FnMut(&mut Tx<'_>, AccountId, &Actor, Timestamp) -> Result<Account, UseCaseError>
     + Send
     + 'static,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let (id, clock) = (id.ok_or(UseCaseError::AccountNotFound)?, app.clock.clone());
     let by = admin.by();
     let changed = app.store.write(move |tx| change(tx, id, &by, clock.now()));
-    Answer::ok(&AdminAccount::from(changed.await?))
+    JsonResponse::ok(&AdminAccount::from(changed.await?))
 }

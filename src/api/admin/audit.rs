@@ -11,7 +11,7 @@ use crate::api::admin::query::AuditQuery;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{groups, parameters};
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::{Actor, AuditEntry, AuditHead, AuditLine, Timestamp};
 use crate::store::StoreError;
@@ -88,7 +88,7 @@ pub async fn list(
     State(app): State<App>,
     _: AdminCaller,
     query: AuditQuery,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let AuditQuery {
         filter,
         cursor,
@@ -101,5 +101,5 @@ pub async fn list(
     let meta = CursorMeta::cut(&mut lines, limit, |line| line.number.to_string());
     let data = lines.iter().map(AuditLineBody::of);
     let data = data.collect::<Result<_, StoreError>>()?;
-    Answer::ok(&meta.list(data))
+    JsonResponse::ok(&meta.list(data))
 }

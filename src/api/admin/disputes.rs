@@ -10,7 +10,7 @@ use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::body;
 use crate::api::request::fields::{Alternative, Fields, RequestBody, request_bodies};
 use crate::api::request::path::TaskPath;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::rules::IntegerRule;
 use crate::domain::tasks::dispute;
 use crate::domain::tasks::pricing::MAX_BUDGET_CENTS;
@@ -32,7 +32,7 @@ pub async fn decide(
     admin: AdminCaller,
     path: TaskPath,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let DecideDispute { action, note } = body::json(request, app.timeouts).await?;
     let (id, by, clock) = (path.id()?, admin.by(), app.clock.clone());
     let decided = app.store.write(move |tx| {
@@ -45,7 +45,7 @@ pub async fn decide(
         ),
         refusal => refusal.into(),
     })?;
-    Answer::ok(&TaskBody::of(&task)?)
+    JsonResponse::ok(&TaskBody::of(&task)?)
 }
 
 pub struct DecideDispute {

@@ -12,7 +12,7 @@ use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::rules::TextRule;
 use crate::domain::{JobKind, JobName, Timestamp};
@@ -77,7 +77,7 @@ impl From<ListedJob> for JobBody {
 /// Sorted by kind and subject.
 #[utoipa::path(
     get, path = "/v1/admin/jobs", tag = "Admin", operation_id = "listJobs",
-    params(("dead" = Option<bool>, Query, description = "`true`: only what was given up"),
+    params(("dead" = Option<bool>, Query, description = "`true` lists only dead jobs"),
         ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
         ("cursor" = inline(Option<parameters::JobCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of jobs", body = JobPage),
@@ -87,7 +87,7 @@ pub async fn list(
     State(app): State<App>,
     _: AdminCaller,
     query: JobsQuery,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let JobsQuery {
         filter: OnlyDead(only_dead),
         cursor,
@@ -98,7 +98,7 @@ pub async fn list(
         .snapshot(move |tx| tx.jobs_after(only_dead, cursor.as_ref(), limit + 1));
     let mut jobs = read.await?;
     let meta = CursorMeta::cut(&mut jobs, limit, |job| job.name.to_string());
-    Answer::ok(&meta.list(jobs.into_iter().map(JobBody::from).collect()))
+    JsonResponse::ok(&meta.list(jobs.into_iter().map(JobBody::from).collect()))
 }
 
 pub struct RetryJob(JobName);
@@ -130,11 +130,11 @@ pub async fn retry(
     State(app): State<App>,
     admin: AdminCaller,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let RetryJob(name) = body::json(request, app.timeouts).await?;
     let (by, clock) = (admin.by(), app.clock.clone());
     let retried = app
         .store
         .write(move |tx| usecases::retry_job(tx, &name, &by, clock.now()));
-    Answer::ok(&JobBody::from(retried.await?))
+    JsonResponse::ok(&JobBody::from(retried.await?))
 }

@@ -9,7 +9,7 @@ use crate::api::admin::query::NotificationsQuery;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{groups, parameters};
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::events::notification::{self, NotificationText};
 use crate::domain::{Notification, NotificationKind, NotificationStatus, Recipient, Timestamp};
@@ -103,12 +103,12 @@ pub async fn list(
     State(app): State<App>,
     _: AdminCaller,
     query: NotificationsQuery,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let NotificationsQuery { cursor, limit, .. } = query;
     let read = app
         .store
         .snapshot(move |tx| tx.notifications_before(cursor, limit + 1));
     let mut notices = read.await?;
     let meta = CursorMeta::cut(&mut notices, limit, |notice| notice.id.to_string());
-    Answer::ok(&meta.list(notices.into_iter().map(NotificationBody::from).collect()))
+    JsonResponse::ok(&meta.list(notices.into_iter().map(NotificationBody::from).collect()))
 }

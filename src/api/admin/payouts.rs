@@ -8,7 +8,7 @@ use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::{Actor, Task, TaskId, Timestamp};
 use crate::store::Tx;
 use crate::usecases::{self, UseCaseError};
@@ -22,13 +22,13 @@ async fn decide(
     path: TaskPath,
     request: Request,
     decision: Decision,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     expect_no_fields(app, request).await?;
     let (id, by, clock) = (path.id()?, admin.by(), app.clock.clone());
     let decided = app
         .store
         .write(move |tx| decision(tx, id, &by, clock.now()));
-    Answer::ok(&TaskBody::of(&decided.await?)?)
+    JsonResponse::ok(&TaskBody::of(&decided.await?)?)
 }
 
 /// Retry a failed payout
@@ -43,7 +43,7 @@ pub async fn retry(
     admin: AdminCaller,
     path: TaskPath,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     decide(&app, admin, path, request, usecases::retry_payout).await
 }
 
@@ -62,6 +62,6 @@ pub async fn write_off(
     admin: AdminCaller,
     path: TaskPath,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     decide(&app, admin, path, request, usecases::write_off_payout).await
 }

@@ -9,7 +9,7 @@ use crate::api::admin::query::ReportQuery;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{groups, parameters};
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::Environment;
 use crate::domain::admin::report::{DayEntries, DayTasks, Month, MonthReport, ReportFormat};
 use crate::usecases::month_report;
@@ -68,7 +68,7 @@ pub async fn get(
         .snapshot(move |tx| month_report(tx, month, environment))
         .await?;
     match format {
-        ReportFormat::Json => Ok(Answer::ok(&report)?.into_response()),
+        ReportFormat::Json => Ok(JsonResponse::ok(&report)?.into_response()),
         ReportFormat::Csv => {
             let name = format!("attachment; filename=\"legwork-{environment}-{month}.csv\"");
             let headers = [

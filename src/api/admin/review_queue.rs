@@ -15,7 +15,7 @@ use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::path::IdPath;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::api::response::proofs::with_file;
 use crate::api::response::workers::payout_status;
@@ -157,7 +157,7 @@ pub async fn list(
     State(app): State<App>,
     _: AdminCaller,
     query: QueueQuery,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let QueueQuery {
         filter,
         cursor,
@@ -173,7 +173,7 @@ pub async fn list(
     for item in items {
         data.push(ItemBody::of(&app, item).await?);
     }
-    Answer::ok(&meta.list(data))
+    JsonResponse::ok(&meta.list(data))
 }
 
 /// Get an item of the review queue
@@ -187,10 +187,10 @@ pub async fn item(
     State(app): State<App>,
     _: AdminCaller,
     IdPath(id): IdPath<QueueItemId>,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let id = id.ok_or(UseCaseError::ItemNotFound)?;
     let item = app.store.read(move |tx| tx.queue_item(id)).await?;
-    Answer::ok(&ItemBody::of(&app, item.ok_or(UseCaseError::ItemNotFound)?).await?)
+    JsonResponse::ok(&ItemBody::of(&app, item.ok_or(UseCaseError::ItemNotFound)?).await?)
 }
 
 /// Changes an item and answers with its new state.
@@ -200,10 +200,10 @@ async fn change(
     mut change: impl FnMut(&mut Tx<'_>, QueueItemId, Timestamp) -> Result<QueueItem, UseCaseError>
     + Send
     + 'static,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let (id, clock) = (id.ok_or(UseCaseError::ItemNotFound)?, app.clock.clone());
     let changed = app.store.write(move |tx| change(tx, id, clock.now()));
-    Answer::ok(&ItemBody::of(app, changed.await?).await?)
+    JsonResponse::ok(&ItemBody::of(app, changed.await?).await?)
 }
 
 /// A required note.
@@ -234,7 +234,7 @@ pub async fn note(
     AdminCaller(admin): AdminCaller,
     IdPath(id): IdPath<QueueItemId>,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let AddNote { note } = body::json(request, app.timeouts).await?;
     change(&app, id, move |tx, id, now| {
         usecases::note_item(tx, id, &note, admin, now)
@@ -256,7 +256,7 @@ pub async fn clear(
     AdminCaller(admin): AdminCaller,
     IdPath(id): IdPath<QueueItemId>,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let ItemNote { note } = body::json(request, app.timeouts).await?;
     change(&app, id, move |tx, id, now| {
         usecases::clear_item(tx, id, note.as_deref(), admin, now)
@@ -273,7 +273,7 @@ async fn claim_or_release(
     id: Option<QueueItemId>,
     request: Request,
     claiming: Claiming,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     expect_no_fields(app, request).await?;
     change(app, id, move |tx, id, now| claiming(tx, id, admin, now)).await
 }
@@ -292,7 +292,7 @@ pub async fn claim(
     admin: AdminCaller,
     IdPath(id): IdPath<QueueItemId>,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     claim_or_release(&app, admin, id, request, usecases::claim_item).await
 }
 
@@ -310,6 +310,6 @@ pub async fn release(
     admin: AdminCaller,
     IdPath(id): IdPath<QueueItemId>,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     claim_or_release(&app, admin, id, request, usecases::release_item).await
 }

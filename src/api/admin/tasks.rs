@@ -11,7 +11,7 @@ use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::{HistoryEntry, Payment, Status, Task, TaskLedger};
 use crate::store::StoreError;
@@ -39,7 +39,7 @@ pub async fn list(
     State(app): State<App>,
     _: AdminCaller,
     query: TasksQuery,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let TasksQuery {
         filter,
         cursor,
@@ -52,7 +52,7 @@ pub async fn list(
     let meta = CursorMeta::cut(&mut tasks, limit, |task| task.id.to_string());
     let data = tasks.iter().map(TaskBody::of);
     let data = data.collect::<Result<_, StoreError>>()?;
-    Answer::ok(&meta.list(data))
+    JsonResponse::ok(&meta.list(data))
 }
 
 /// A task with its money and its history.
@@ -108,7 +108,7 @@ pub async fn get(
     State(app): State<App>,
     _: AdminCaller,
     path: TaskPath,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     const MOVES: i64 = 1_000;
     let id = path.id()?;
     let found = app.store.snapshot(move |tx| {
@@ -123,7 +123,7 @@ pub async fn get(
         ))
     });
     let (task, payment, ledger, history, total) = found.await?;
-    Answer::ok(&TaskWithHistory::of(
+    JsonResponse::ok(&TaskWithHistory::of(
         &task,
         payment.as_ref(),
         &ledger,

@@ -12,7 +12,7 @@ use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::body;
 use crate::api::request::path::IdPath;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::api::response::workers::{payout_status, with_payout_status};
 use crate::domain::{
@@ -83,7 +83,7 @@ pub async fn list(
     State(app): State<App>,
     _: AdminCaller,
     query: WorkersQuery,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let WorkersQuery {
         filter,
         cursor,
@@ -102,7 +102,7 @@ pub async fn list(
     let mut workers = read.await?;
     let meta = CursorMeta::cut(&mut workers, limit, |(worker, _)| worker.id.to_string());
     let data = workers.into_iter();
-    Answer::ok(
+    JsonResponse::ok(
         &meta.list(
             data.map(|(worker, payout)| WorkerBody::of(worker, payout))
                 .collect(),
@@ -147,13 +147,13 @@ pub async fn get(
     State(app): State<App>,
     _: AdminCaller,
     IdPath(id): IdPath<WorkerId>,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let id = id.ok_or(UseCaseError::WorkerNotFound)?;
     let worker = app.store.read(move |tx| tx.worker(id)).await?;
     let worker = worker.ok_or(UseCaseError::WorkerNotFound)?;
     let payout = payout_status(&app, id).await?;
     let files = documents(&app, id).await?;
-    Answer::ok(&WorkerWithDocuments::of(worker, payout, files))
+    JsonResponse::ok(&WorkerWithDocuments::of(worker, payout, files))
 }
 
 type Decision = fn(&mut Tx<'_>, WorkerId, &Actor, Timestamp) -> Result<Worker, UseCaseError>;
@@ -164,14 +164,14 @@ async fn decide(
     id: Option<WorkerId>,
     request: Request,
     decision: Decision,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let ItemNote { .. } = body::json(request, app.timeouts).await?;
     let (id, clock) = (id.ok_or(UseCaseError::WorkerNotFound)?, app.clock.clone());
     let worker = app
         .store
         .write(move |tx| decision(tx, id, &Actor::admin(admin), clock.now()))
         .await?;
-    Answer::ok(&with_payout_status(app, worker).await?)
+    JsonResponse::ok(&with_payout_status(app, worker).await?)
 }
 
 /// Verify a worker
@@ -186,7 +186,7 @@ pub async fn verify(
     admin: AdminCaller,
     IdPath(id): IdPath<WorkerId>,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     decide(&app, admin, id, request, usecases::verify_worker).await
 }
 
@@ -202,7 +202,7 @@ pub async fn refuse(
     admin: AdminCaller,
     IdPath(id): IdPath<WorkerId>,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     decide(&app, admin, id, request, usecases::refuse_worker).await
 }
 
@@ -218,7 +218,7 @@ pub async fn suspend(
     admin: AdminCaller,
     IdPath(id): IdPath<WorkerId>,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     decide(&app, admin, id, request, usecases::suspend_worker).await
 }
 
@@ -236,6 +236,6 @@ pub async fn restore(
     admin: AdminCaller,
     IdPath(id): IdPath<WorkerId>,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     decide(&app, admin, id, request, usecases::restore_worker).await
 }

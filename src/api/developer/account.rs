@@ -11,7 +11,7 @@ use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{errors, groups};
 use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::{Account, AccountStatus, Actor, EventType, Tier, Timestamp, accounts};
 use crate::store::StoreError;
 use crate::usecases::{self, UseCaseError};
@@ -112,7 +112,7 @@ request_bodies! {
     get, path = "/v1/account", tag = "Account", operation_id = "getAccount",
     responses((status = 200, description = "The account", body = AccountBody), groups::Developer)
 )]
-pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
+pub async fn get(State(app): State<App>, caller: Caller) -> Result<JsonResponse, ApiError> {
     let owner = caller.owner();
     let (account, counts) = app
         .store
@@ -124,7 +124,7 @@ pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiEr
         })
         .await?;
     let tasks_this_month = counts.this_month(caller.holder.time(app.clock.now()));
-    Answer::ok(&AccountBody::of(account, tasks_this_month))
+    JsonResponse::ok(&AccountBody::of(account, tasks_this_month))
 }
 
 /// Delete the account
@@ -142,7 +142,7 @@ pub async fn delete(
     State(app): State<App>,
     caller: Caller,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let DeleteAccount { confirm } = body::json(request, app.timeouts).await?;
     let (holder, clock) = (caller.holder, app.clock.clone());
     let id = holder.owner.account;
@@ -157,7 +157,7 @@ pub async fn delete(
             usecases::delete_account(tx, id, &Actor::developer(holder.key), clock.now())
         })
         .await?;
-    Answer::ok(&AccountBody::of(deleted, 0))
+    JsonResponse::ok(&AccountBody::of(deleted, 0))
 }
 
 /// Get usage
@@ -167,7 +167,7 @@ pub async fn delete(
     get, path = "/v1/account/usage", tag = "Account", operation_id = "getUsage",
     responses((status = 200, description = "The usage", body = Usage), groups::Developer)
 )]
-pub async fn usage(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
+pub async fn usage(State(app): State<App>, caller: Caller) -> Result<JsonResponse, ApiError> {
     let owner = caller.owner();
     let (counts, keys) = app
         .store
@@ -178,5 +178,5 @@ pub async fn usage(State(app): State<App>, caller: Caller) -> Result<Answer, Api
         .await?;
     let tier = caller.holder.tier;
     let tasks_this_month = counts.this_month(caller.holder.time(app.clock.now()));
-    Answer::ok(&Usage::of(tier, tasks_this_month, keys))
+    JsonResponse::ok(&Usage::of(tier, tasks_this_month, keys))
 }

@@ -13,7 +13,7 @@ use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::KeyPath;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::accounts::api_key;
 use crate::domain::{ApiKey, ApiKeyId, Environment, NewApiKey, Timestamp};
 use crate::store::StoreError;
@@ -159,7 +159,7 @@ pub async fn create(
     State(app): State<App>,
     caller: Caller,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let CreateKey(new) = post.read()?;
     let (account, by) = (caller.owner().account, caller.by());
     let (id, random) = (ambient::random_for_id(), ambient::random());
@@ -201,7 +201,7 @@ request_bodies! {
     get, path = "/v1/account/keys", tag = "Account", operation_id = "listKeys",
     responses((status = 200, description = "The keys", body = KeyList), groups::Developer)
 )]
-pub async fn list(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
+pub async fn list(State(app): State<App>, caller: Caller) -> Result<JsonResponse, ApiError> {
     if let Err(error) = app.key_use.flush(&app.store).await {
         // Without it, the list is a second old; better than no list on a full disk.
         tracing::warn!(%error, "cannot write when keys were used");
@@ -211,7 +211,7 @@ pub async fn list(State(app): State<App>, caller: Caller) -> Result<Answer, ApiE
         .store
         .snapshot(move |tx| Ok::<_, UseCaseError>(tx.api_keys(account)?))
         .await?;
-    Answer::ok(&KeyList::of(keys))
+    JsonResponse::ok(&KeyList::of(keys))
 }
 
 /// Revoke an API key
@@ -227,12 +227,12 @@ pub async fn revoke(
     State(app): State<App>,
     caller: Caller,
     path: KeyPath,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let (account, id, clock) = (caller.owner().account, path.id()?, app.clock.clone());
     let by = caller.by();
     let key = app
         .store
         .write(move |tx| usecases::revoke_api_key(tx, account, id, &by, clock.now()))
         .await?;
-    Answer::ok(&RevokedKey::of(key))
+    JsonResponse::ok(&RevokedKey::of(key))
 }

@@ -12,7 +12,7 @@ use crate::api::openapi::{errors, groups};
 use crate::api::processor::with_timeout;
 use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::money::payment::PAYMENT_METHOD;
 use crate::domain::{ChargedMethod, Environment, Owner, PaymentMethod, ProcessorName, Timestamp};
 use crate::payments::ProcessorError;
@@ -73,8 +73,8 @@ impl From<Option<PaymentMethod>> for PaymentMethodBody {
     responses((status = 200, description = "The default payment method", body = PaymentMethodBody),
         groups::Developer)
 )]
-pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
-    Answer::ok(&PaymentMethodBody::from(
+pub async fn get(State(app): State<App>, caller: Caller) -> Result<JsonResponse, ApiError> {
+    JsonResponse::ok(&PaymentMethodBody::from(
         stored(&app, caller.owner()).await?,
     ))
 }
@@ -93,7 +93,7 @@ pub async fn put(
     State(app): State<App>,
     caller: Caller,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let PutPaymentMethod { given } = body::json(request, app.timeouts).await?;
     let owner = caller.owner();
     let (processor, method) = keep(&app, owner, &given).await?;
@@ -106,7 +106,7 @@ pub async fn put(
     app.store
         .write(move |tx| usecases::put_payment_method(tx, owner, &kept, &by, kept.updated_at))
         .await?;
-    Answer::ok(&PaymentMethodBody::from(Some(method)))
+    JsonResponse::ok(&PaymentMethodBody::from(Some(method)))
 }
 
 /// Lets the processor store a method. With a test key, the sandbox does.
@@ -158,12 +158,12 @@ async fn keep(
     responses((status = 200, description = "The payment method is removed", body = PaymentMethodBody),
         groups::Developer)
 )]
-pub async fn delete(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
+pub async fn delete(State(app): State<App>, caller: Caller) -> Result<JsonResponse, ApiError> {
     let (owner, by, clock) = (caller.owner(), caller.by(), app.clock.clone());
     app.store
         .write(move |tx| usecases::remove_payment_method(tx, owner, &by, clock.now()))
         .await?;
-    Answer::ok(&PaymentMethodBody::from(None))
+    JsonResponse::ok(&PaymentMethodBody::from(None))
 }
 
 async fn stored(app: &App, owner: Owner) -> Result<Option<PaymentMethod>, UseCaseError> {

@@ -8,7 +8,7 @@ use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
 use crate::api::request::query::PageQuery;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
 use crate::usecases::UseCaseError;
 use crate::views::payment::{EntryBody, PaymentBody};
@@ -26,7 +26,7 @@ pub async fn get(
     State(app): State<App>,
     caller: Caller,
     path: TaskPath,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let (owner, id) = (caller.owner(), path.id()?);
     let (task, payment, ledger) = app
         .store
@@ -42,7 +42,7 @@ pub async fn get(
         let url = processor.payment_url(&intent.client_secret);
         body = body.with_secret(intent.client_secret, url);
     }
-    Answer::ok(&body)
+    JsonResponse::ok(&body)
 }
 
 /// Get the ledger of a task
@@ -62,7 +62,7 @@ pub async fn ledger(
     caller: Caller,
     path: TaskPath,
     PageQuery(page): PageQuery,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let (owner, id) = (caller.owner(), path.id()?);
     let read = app.store.read(move |tx| {
         tx.task_of(owner, id)?.ok_or(UseCaseError::TaskNotFound)?;
@@ -73,5 +73,5 @@ pub async fn ledger(
     let offset = usize::try_from(page.offset).unwrap_or(usize::MAX);
     let wanted = entries.iter().skip(offset).take(page.limit as usize);
     let data = wanted.map(EntryBody::from).collect();
-    Answer::ok(&page.list(data, entries.len() as i64))
+    JsonResponse::ok(&page.list(data, entries.len() as i64))
 }

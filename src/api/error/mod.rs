@@ -85,7 +85,7 @@ impl ApiError {
         }
     }
 
-    /// What a log may say of a failure that the caller is not told about.
+    /// The cause of a failure, for the log alone.
     pub fn cause(&self) -> Option<String> {
         match self {
             Self::UseCase(UseCaseError::Store(error)) => Some(error.to_string()),

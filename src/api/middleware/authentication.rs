@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::api::App;
 use crate::api::error::ApiError;
-use crate::api::middleware::rate_limits::Standing;
+use crate::api::middleware::rate_limits::RateLimitStatus;
 use crate::api::request::body;
 use crate::api::request::idempotency::Requester;
 use crate::domain::{AccountId, Actor, AdminKeyId, AdminRole, Environment, Owner, Secret, Worker};
@@ -131,17 +131,17 @@ pub async fn require_key(State(app): State<App>, mut request: Request, next: Nex
     };
     let holder = caller.holder;
     app.key_use.note(holder.key, app.clock.now());
-    let standing = match &app.rate_limits {
+    let status = match &app.rate_limits {
         None => None,
         Some(limits) => match limits.count(holder.owner.account, holder.tier) {
-            (standing, Ok(())) => Some(standing),
-            (standing, Err(error)) => {
-                return with_standing(refuse(error, request).await, Some(standing));
+            (status, Ok(())) => Some(status),
+            (status, Err(error)) => {
+                return with_status(refuse(error, request).await, Some(status));
             }
         },
     };
     request.extensions_mut().insert(caller);
-    with_standing(next.run(request).await, standing)
+    with_status(next.run(request).await, status)
 }
 
 async fn identify(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
@@ -173,9 +173,9 @@ async fn refuse(error: ApiError, request: Request<Body>) -> Response {
     error.into_response()
 }
 
-fn with_standing(mut response: Response, standing: Option<Standing>) -> Response {
-    if let Some(standing) = standing {
-        standing.write(response.headers_mut());
+fn with_status(mut response: Response, status: Option<RateLimitStatus>) -> Response {
+    if let Some(status) = status {
+        status.write(response.headers_mut());
     }
     response
 }

@@ -23,7 +23,7 @@ pub struct RateLimits {
 
 /// The state of an account's limit after a request.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing {
+pub struct RateLimitStatus {
     quota: u32,
     remaining: u32,
 }
@@ -47,11 +47,11 @@ impl Default for RateLimits {
 
 impl RateLimits {
     /// Counts a request. The error says how long to wait.
-    pub fn count(&self, account: AccountId, tier: Tier) -> (Standing, Result<(), ApiError>) {
+    pub fn count(&self, account: AccountId, tier: Tier) -> (RateLimitStatus, Result<(), ApiError>) {
         let quota = tier.requests_per_minute();
         let Some((_, limiter)) = self.by_tier.iter().find(|(of, _)| *of == tier) else {
             return (
-                Standing {
+                RateLimitStatus {
                     quota,
                     remaining: quota,
                 },
@@ -61,7 +61,7 @@ impl RateLimits {
         match limiter.check_key(&account) {
             Ok(state) => {
                 let remaining = state.remaining_burst_capacity();
-                (Standing { quota, remaining }, Ok(()))
+                (RateLimitStatus { quota, remaining }, Ok(()))
             }
             Err(until) => {
                 let wait = until.wait_time_from(self.clock.now());
@@ -69,7 +69,7 @@ impl RateLimits {
                     retry_after_seconds: wait.as_secs() + 1,
                 };
                 (
-                    Standing {
+                    RateLimitStatus {
                         quota,
                         remaining: 0,
                     },
@@ -87,15 +87,15 @@ impl RateLimits {
     }
 }
 
-impl Standing {
+impl RateLimitStatus {
     /// `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers.
     pub fn write(self, headers: &mut HeaderMap) {
         let Self { quota, remaining } = self;
         let used = u64::from(quota - remaining.min(quota));
         let full_again = (used * WINDOW_SECONDS).div_ceil(u64::from(quota));
         let policy = format!("\"default\";q={quota};w={WINDOW_SECONDS}");
-        let standing = format!("\"default\";r={remaining};t={full_again}");
-        for (name, value) in [(POLICY, policy), (STANDING, standing)] {
+        let status = format!("\"default\";r={remaining};t={full_again}");
+        for (name, value) in [(POLICY, policy), (STATUS, status)] {
             if let Ok(value) = HeaderValue::try_from(value) {
                 headers.insert(name, value);
             }
@@ -104,7 +104,7 @@ impl Standing {
 }
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
-const STANDING: HeaderName = HeaderName::from_static("ratelimit");
+const STATUS: HeaderName = HeaderName::from_static("ratelimit");
 
 #[cfg(test)]
 mod tests {
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn the_headers_tell_the_policy_and_what_is_left() {
         let mut headers = HeaderMap::new();
-        Standing {
+        RateLimitStatus {
             quota: 600,
             remaining: 595,
         }

@@ -1,4 +1,4 @@
-//! How often somebody may try to sign in or up: by account, so that one password cannot be guessed
+//! Limits for sign-in and sign-up attempts: by account, so that one password cannot be guessed
 //! from many addresses, and by address, so that many cannot be tried from one.
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -71,16 +71,16 @@ fn refuse(
 /// The address that a request came from: the peer's, or, when the peer is a proxy on this machine,
 /// the last one that the proxy saw.
 #[derive(Clone, Copy, Debug)]
-pub struct Origin(pub IpAddr);
+pub struct ClientAddress(pub IpAddr);
 
-impl<S: Send + Sync> FromRequestParts<S> for Origin {
+impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let peer = parts.extensions.get::<Peer>();
         let peer = peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.0.ip());
-        let told = peer.is_loopback().then(|| forwarded(&parts.headers));
-        Ok(Self(told.flatten().unwrap_or(peer)))
+        let forwarded_for = peer.is_loopback().then(|| forwarded(&parts.headers));
+        Ok(Self(forwarded_for.flatten().unwrap_or(peer)))
     }
 }
 

@@ -6,6 +6,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 use crate::domain::admin::audit::{AUDIT_ACTION, SUBJECT_ID};
 use crate::domain::rules::{NumberRule, TextRule};
 use crate::domain::{accounts, geo, workers};
+use crate::views::Id;
 
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
@@ -23,10 +24,7 @@ pub struct IdempotencyKeyHeader {
 }
 
 fn id() -> RefOr<Schema> {
-    ObjectBuilder::new()
-        .schema_type(Type::String)
-        .pattern(Some("^[0-9a-f]{32}$"))
-        .into()
+    Id::schema()
 }
 
 /// A whole number of any size: what is larger than we can count is as good as the largest.

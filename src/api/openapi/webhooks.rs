@@ -1,17 +1,18 @@
 //! The `webhooks` section: what is sent to a developer's URL, for every event type.
 
-use utoipa::PartialSchema;
 use utoipa::openapi::path::{
     Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
 };
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{AllOfBuilder, SchemaFormat};
 use utoipa::openapi::{
-    ArrayBuilder, Content, ContentBuilder, HttpMethod, Object, ObjectBuilder, OpenApi, Paths, Ref,
-    RefOr, Required, ResponseBuilder, Schema, Type,
+    ArrayBuilder, Content, ContentBuilder, HttpMethod, ObjectBuilder, OpenApi, Paths, Ref, RefOr,
+    Required, ResponseBuilder, Schema, Type,
 };
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::domain::{EventType, Skill};
+use crate::views::Id;
 use crate::views::proof::ProofBody;
 use crate::views::task::TaskBody;
 
@@ -94,9 +95,9 @@ fn without(schema: RefOr<Schema>, field: &str) -> RefOr<Schema> {
 
 fn worker() -> RefOr<Schema> {
     let date_time = SchemaFormat::Custom("date-time".to_owned());
-    let skill = <Skill as utoipa::ToSchema>::name();
+    let skill = Skill::name();
     ObjectBuilder::new()
-        .property("id", id())
+        .property("id", Ref::from_schema_name(Id::name()))
         .required("id")
         .property(
             "skills",
@@ -111,13 +112,6 @@ fn worker() -> RefOr<Schema> {
         )
         .required("verified_at")
         .into()
-}
-
-fn id() -> Object {
-    ObjectBuilder::new()
-        .schema_type(Type::String)
-        .pattern(Some("^[0-9a-f]{32}$"))
-        .build()
 }
 
 /// The headers of a delivery: the name of their description, their own name, what they hold.

@@ -1,4 +1,4 @@
-//! /files/...: kept files, for whoever has a signed URL.
+//! /files/...: stored files, by signed URL.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -49,9 +49,9 @@ pub async fn get(State(app): State<App>, request: Request) -> Result<Response<Bo
         HeaderValue::from_static("private, max-age=3600"),
     );
     if range.is_some() {
-        let told = format!("bytes {start}-{}/{size}", end - 1);
-        if let Ok(told) = HeaderValue::try_from(told) {
-            headers.insert(header::CONTENT_RANGE, told);
+        let value = format!("bytes {start}-{}/{size}", end - 1);
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.insert(header::CONTENT_RANGE, value);
         }
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
     }
@@ -61,8 +61,8 @@ pub async fn get(State(app): State<App>, request: Request) -> Result<Response<Bo
 fn unsatisfiable(size: u64) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
-    if let Ok(told) = HeaderValue::try_from(format!("bytes */{size}")) {
-        response.headers_mut().insert(header::CONTENT_RANGE, told);
+    if let Ok(value) = HeaderValue::try_from(format!("bytes */{size}")) {
+        response.headers_mut().insert(header::CONTENT_RANGE, value);
     }
     response
 }

@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::request::body;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::ProcessorName;
 use crate::payments::ProcessorEventError;
 use crate::usecases;
@@ -18,7 +18,7 @@ pub async fn stripe(
     State(app): State<App>,
     headers: HeaderMap,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let processor = app.payments.processor.clone();
     if processor.name() != ProcessorName::Stripe {
         return Err(ApiError::NotFound);
@@ -34,7 +34,7 @@ pub async fn stripe(
             usecases::receive_processor_event(tx, ProcessorName::Stripe, &notice, clock.now())
         })
         .await?;
-    Answer::ok(&serde_json::json!({"received": true}))
+    JsonResponse::ok(&serde_json::json!({"received": true}))
 }
 
 fn refuse(error: ProcessorEventError) -> ApiError {

@@ -14,7 +14,7 @@ use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::request::fields::{self, NoFields, RequestBody};
 use crate::api::request::{body, json};
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::accounts::api_key;
 use crate::domain::{IDEMPOTENCY_KEPT, Owner, Secret, Timestamp};
 use crate::seal;
@@ -108,7 +108,7 @@ enum Outcome {
 }
 
 /// A POST whose effect happens once for each Idempotency-Key. Answers 200 and keeps the response
-/// readable unless told otherwise.
+/// readable by default.
 pub struct Idempotent<'a> {
     app: &'a App,
     requester: Requester,
@@ -149,7 +149,7 @@ impl<'a> Idempotent<'a> {
     }
 
     /// Runs the effect in one transaction and renders the response from what it returns.
-    pub async fn run<F, T>(self, mut effect: F, render: Render<T>) -> Result<Answer, ApiError>
+    pub async fn run<F, T>(self, mut effect: F, render: Render<T>) -> Result<JsonResponse, ApiError>
     where
         F: FnMut(&mut Tx<'_>, Timestamp) -> Result<T, UseCaseError> + Send + 'static,
         T: Send + 'static,
@@ -172,7 +172,7 @@ where
     F: Future<Output = Result<P, ApiError>>,
     P: Send + 'static,
 {
-    pub async fn run<E, T>(self, mut effect: E, render: Render<T>) -> Result<Answer, ApiError>
+    pub async fn run<E, T>(self, mut effect: E, render: Render<T>) -> Result<JsonResponse, ApiError>
     where
         E: FnMut(&mut Tx<'_>, Timestamp, &P) -> Result<T, UseCaseError> + Send + 'static,
         T: Send + 'static,
@@ -246,8 +246,8 @@ fn remembered(
     Ok(record.filter(|record| record.created_at > now.minus(IDEMPOTENCY_KEPT)))
 }
 
-fn answer(status: StatusCode, body: String, replayed: bool) -> Answer {
-    Answer {
+fn answer(status: StatusCode, body: String, replayed: bool) -> JsonResponse {
+    JsonResponse {
         status,
         body,
         replayed,
@@ -274,7 +274,11 @@ fn record(
     })
 }
 
-fn replay(record: IdempotencyRecord, fingerprint: &str, key: &Secret) -> Result<Answer, ApiError> {
+fn replay(
+    record: IdempotencyRecord,
+    fingerprint: &str,
+    key: &Secret,
+) -> Result<JsonResponse, ApiError> {
     if record.fingerprint != fingerprint {
         return Err(ApiError::IdempotencyMismatch);
     }

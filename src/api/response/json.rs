@@ -14,13 +14,13 @@ const HEADERS: usize = 10;
 
 /// A successful answer whose body is already JSON text.
 #[derive(Debug)]
-pub struct Answer {
+pub struct JsonResponse {
     pub status: StatusCode,
     pub body: String,
     pub replayed: bool,
 }
 
-impl Answer {
+impl JsonResponse {
     pub fn ok<B: Serialize>(body: &B) -> Result<Self, ApiError> {
         Self::new(StatusCode::OK, body)
     }
@@ -34,7 +34,7 @@ impl Answer {
     }
 }
 
-impl IntoResponse for Answer {
+impl IntoResponse for JsonResponse {
     fn into_response(self) -> Response<Body> {
         let mut response = Response::new(Body::from(self.body));
         *response.status_mut() = self.status;

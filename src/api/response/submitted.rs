@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::error::ApiError;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::proofs::with_files;
 use crate::domain::{Proof, Status, TaskId};
 use crate::views::proof::ProofBody;
@@ -30,11 +30,15 @@ struct SubmittedTask {
 }
 
 impl Submitted {
-    pub async fn answer(app: &App, task: TaskId, proofs: Vec<Proof>) -> Result<Answer, ApiError> {
+    pub async fn answer(
+        app: &App,
+        task: TaskId,
+        proofs: Vec<Proof>,
+    ) -> Result<JsonResponse, ApiError> {
         let attempt_number = proofs.first().map_or(0, |proof| proof.attempt_number);
         let data = with_files(app, proofs).await?;
         let submitted = Self::of(task, attempt_number, data);
-        Answer::new(StatusCode::CREATED, &submitted)
+        JsonResponse::new(StatusCode::CREATED, &submitted)
     }
 
     fn of(task: TaskId, attempt_number: i64, data: Vec<ProofBody>) -> Self {

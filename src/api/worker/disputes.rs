@@ -7,7 +7,7 @@ use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
 use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::usecases;
 use crate::views::dispute::DisputeBody;
 
@@ -22,11 +22,11 @@ pub async fn get(
     State(app): State<App>,
     caller: WorkerCaller,
     path: TaskPath,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let (worker, id) = (caller.worker.id, path.id()?);
     let dispute = app.store.read(move |tx| {
         let task = usecases::own_task(tx, worker, id)?;
         usecases::dispute_of(tx, &task)
     });
-    Answer::ok(&DisputeBody::of(id, dispute.await?))
+    JsonResponse::ok(&DisputeBody::of(id, dispute.await?))
 }

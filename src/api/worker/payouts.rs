@@ -11,7 +11,7 @@ use crate::api::middleware::authentication::WorkerCaller;
 use crate::api::openapi::{errors, groups};
 use crate::api::processor::with_timeout;
 use crate::api::request::idempotency::Post;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::workers::payout_status;
 use crate::domain::{Environment, PayoutStatus, Timestamp};
 use crate::store::{Payout, PayoutState, StoreError};
@@ -47,7 +47,7 @@ pub async fn open_payout_account(
     State(app): State<App>,
     caller: WorkerCaller,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
     let processor = app.payments.processor.clone();
     let (worker, name) = (caller.worker.id, processor.name());
@@ -65,7 +65,7 @@ pub async fn open_payout_account(
         .await?;
     let url = with_timeout(&app, processor.onboarding_url(&id)).await?;
     let status = payout_status(&app, worker).await?;
-    Answer::new(StatusCode::CREATED, &Onboarding { status, url })
+    JsonResponse::new(StatusCode::CREATED, &Onboarding { status, url })
 }
 
 /// What a worker has earned.
@@ -129,7 +129,10 @@ impl Earnings {
     get, path = "/v1/worker/earnings", tag = "Workers", operation_id = "getEarnings",
     responses((status = 200, description = "The earnings", body = Earnings), groups::Worker)
 )]
-pub async fn earnings(State(app): State<App>, caller: WorkerCaller) -> Result<Answer, ApiError> {
+pub async fn earnings(
+    State(app): State<App>,
+    caller: WorkerCaller,
+) -> Result<JsonResponse, ApiError> {
     const LATEST: i64 = 100;
     let worker = caller.worker.id;
     let earnings = app
@@ -143,5 +146,5 @@ pub async fn earnings(State(app): State<App>, caller: WorkerCaller) -> Result<An
             })
         })
         .await?;
-    Answer::ok(&earnings)
+    JsonResponse::ok(&earnings)
 }

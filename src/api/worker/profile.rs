@@ -9,7 +9,7 @@ use crate::api::middleware::authentication::WorkerCaller;
 use crate::api::openapi::groups;
 use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::workers::with_payout_status;
 use crate::domain::rules::ListRule;
 use crate::domain::{WorkerEdit, accounts, geo, workers};
@@ -21,8 +21,8 @@ use crate::views::worker::WorkerBody;
     get, path = "/v1/worker", tag = "Workers", operation_id = "getWorker",
     responses((status = 200, description = "The worker", body = WorkerBody), groups::Worker)
 )]
-pub async fn get(State(app): State<App>, caller: WorkerCaller) -> Result<Answer, ApiError> {
-    Answer::ok(&with_payout_status(&app, caller.worker).await?)
+pub async fn get(State(app): State<App>, caller: WorkerCaller) -> Result<JsonResponse, ApiError> {
+    JsonResponse::ok(&with_payout_status(&app, caller.worker).await?)
 }
 
 /// Update your profile
@@ -36,7 +36,7 @@ pub async fn update(
     State(app): State<App>,
     caller: WorkerCaller,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let UpdateWorker(edit) = body::required_json(request, app.timeouts).await?;
     let (id, clock) = (caller.worker.id, app.clock.clone());
     let worker = app
@@ -48,7 +48,7 @@ pub async fn update(
             Ok::<_, UseCaseError>(worker)
         })
         .await?;
-    Answer::ok(&with_payout_status(&app, worker).await?)
+    JsonResponse::ok(&with_payout_status(&app, worker).await?)
 }
 
 /// New values for the profile. What is left out stays.

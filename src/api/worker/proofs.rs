@@ -10,7 +10,7 @@ use crate::api::request::idempotency::idempotency_key;
 use crate::api::request::multipart;
 use crate::api::request::path::TaskPath;
 use crate::api::request::submission::{self, SubmitProof};
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::submitted::Submitted;
 use crate::domain::Submission;
 use crate::store::Tx;
@@ -36,7 +36,7 @@ pub async fn submit(
     caller: WorkerCaller,
     path: TaskPath,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let key = idempotency_key(request.headers())?;
     let user_agent = submission::user_agent(request.headers());
     let form = multipart::read::<SubmitProof>(&app, request).await?;

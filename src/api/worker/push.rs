@@ -13,7 +13,7 @@ use crate::api::openapi::{IdempotencyKeyHeader, groups};
 use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::PushSubscriptionId;
 use crate::domain::rules::TextRule;
 use crate::outbound::EndpointUrl;
@@ -103,8 +103,8 @@ pub struct PushKey {
     get, path = "/v1/worker/push_key", tag = "Workers", operation_id = "getPushKey",
     responses((status = 200, description = "The key", body = PushKey), groups::Worker)
 )]
-pub async fn key(State(app): State<App>, _: WorkerCaller) -> Result<Answer, ApiError> {
-    Answer::ok(&PushKey {
+pub async fn key(State(app): State<App>, _: WorkerCaller) -> Result<JsonResponse, ApiError> {
+    JsonResponse::ok(&PushKey {
         public_key: app.push_key.clone(),
     })
 }
@@ -120,7 +120,7 @@ pub async fn subscribe(
     State(app): State<App>,
     caller: WorkerCaller,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let Subscribe {
         endpoint,
         p256dh,
@@ -129,7 +129,7 @@ pub async fn subscribe(
     app.outbound
         .check(&endpoint)
         .await
-        .map_err(|fault| ApiError::invalid("endpoint", &fault))?;
+        .map_err(|message| ApiError::invalid("endpoint", &message))?;
     let endpoint = endpoint.as_str().to_owned();
     let (worker, random) = (caller.worker.id, ambient::random());
     let subscribe = move |tx: &mut Tx<'_>, now| {
@@ -172,12 +172,12 @@ pub async fn unsubscribe(
     State(app): State<App>,
     caller: WorkerCaller,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let Unsubscribe { endpoint } = body::json(request, app.timeouts).await?;
     let (worker, gone) = (caller.worker.id, endpoint.clone());
     let removed = app
         .store
         .write(move |tx| tx.unsubscribe(worker, &gone))
         .await?;
-    Answer::ok(&Unsubscribed { endpoint, removed })
+    JsonResponse::ok(&Unsubscribed { endpoint, removed })
 }

@@ -9,11 +9,11 @@ use utoipa::ToSchema;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::middleware::sign_in_limits::Origin;
+use crate::api::middleware::sign_in_limits::ClientAddress;
 use crate::api::openapi::{errors, groups};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::Post;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::workers::payout_status;
 use crate::domain::rules::{ListRule, TextRule};
 use crate::domain::workers::{self, DEFAULT_RADIUS_KM};
@@ -55,9 +55,9 @@ impl SignedIn {
 )]
 pub async fn sign_up(
     State(app): State<App>,
-    Origin(address): Origin,
+    ClientAddress(address): ClientAddress,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let SignUp {
         worker: new,
         password,
@@ -72,7 +72,7 @@ pub async fn sign_up(
         .write(move |tx| usecases::sign_up_worker(tx, &written, &password_hash, &issued, now))
         .await?;
     let signed_in = SignedIn::of(worker, PayoutStatus::None, &token);
-    Answer::new(StatusCode::CREATED, &signed_in)
+    JsonResponse::new(StatusCode::CREATED, &signed_in)
 }
 
 fn failed(error: passwords::HashError) -> StoreError {
@@ -151,9 +151,9 @@ request_bodies! {
 )]
 pub async fn sign_in(
     State(app): State<App>,
-    Origin(address): Origin,
+    ClientAddress(address): ClientAddress,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let SignIn { email, password } = post.read()?;
     app.sign_in_limits.count(&email, address)?;
     let known = app.store.read(move |tx| tx.worker_by_email(&email)).await?;
@@ -168,7 +168,7 @@ pub async fn sign_in(
         .write(move |tx| usecases::issue_token(tx, id, &issued, clock.now()))
         .await?;
     let payout = payout_status(&app, id).await?;
-    Answer::new(StatusCode::CREATED, &SignedIn::of(worker, payout, &token))
+    JsonResponse::new(StatusCode::CREATED, &SignedIn::of(worker, payout, &token))
 }
 
 #[derive(Serialize, ToSchema)]
@@ -185,10 +185,13 @@ pub struct SignedOut {
     responses((status = 200, description = "The token is revoked", body = SignedOut),
         groups::Worker)
 )]
-pub async fn sign_out(State(app): State<App>, caller: WorkerCaller) -> Result<Answer, ApiError> {
+pub async fn sign_out(
+    State(app): State<App>,
+    caller: WorkerCaller,
+) -> Result<JsonResponse, ApiError> {
     let hash = caller.token.hash();
     app.store
         .write(move |tx| tx.revoke_worker_token(&hash))
         .await?;
-    Answer::ok(&SignedOut { signed_out: true })
+    JsonResponse::ok(&SignedOut { signed_out: true })
 }

@@ -9,7 +9,7 @@ use crate::api::middleware::authentication::WorkerCaller;
 use crate::api::openapi::{errors, groups};
 use crate::api::request::fields::NoFields;
 use crate::api::request::multipart::{self, FilePart, Form, FormBody, form_bodies};
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::workers::with_payout_status;
 use crate::domain::tasks::ProofType;
 use crate::domain::{FieldError, VerificationFile, VerificationFileId};
@@ -53,7 +53,7 @@ pub async fn verification(
     State(app): State<App>,
     caller: WorkerCaller,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let form = multipart::read::<SendDocuments>(&app, request).await?;
     let files = keep_documents(&app, form).await?;
     let (worker, clock, written) = (caller.worker.id, app.clock.clone(), files.clone());
@@ -71,7 +71,7 @@ pub async fn verification(
         }
     };
     let worker = with_payout_status(&app, worker).await?;
-    Answer::new(StatusCode::CREATED, &worker)
+    JsonResponse::new(StatusCode::CREATED, &worker)
 }
 
 async fn keep_documents(app: &App, form: Form) -> Result<Vec<VerificationFile>, ApiError> {

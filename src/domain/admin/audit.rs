@@ -11,7 +11,7 @@ use crate::domain::{Actor, Timestamp};
 pub const SUBJECT_ID: TextRule = TextRule::plain(1, 255);
 pub const AUDIT_ACTION: TextRule = TextRule::plain(1, 255);
 
-/// Something that somebody did.
+/// Something that was done, and by whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
     pub at: Timestamp,

@@ -2,8 +2,8 @@
 
 pub(super) mod payout_accounts;
 
+use crate::domain::geo::Point;
 use crate::domain::{PushSubscriptionId, TaskId, Timestamp, Worker, WorkerId, WorkerStatus};
-use crate::store::columns::point;
 use crate::store::{StoreError, Tx, columns};
 
 columns! {
@@ -34,7 +34,7 @@ columns! {
         name,
         phone,
         skills,
-        home: point(home_latitude, home_longitude),
+        home: Point::from_pair(home_latitude, home_longitude),
         radius_km,
         status,
         verified_at,

@@ -1,4 +1,4 @@
-//! Jobs that were given up: retried, or, for a payout, written off.
+//! Dead jobs: retried, or, for a payout, written off.
 
 use serde_json::json;
 
@@ -34,7 +34,7 @@ pub fn retry_job(
     Ok(job)
 }
 
-/// Retries a transfer that was given up.
+/// Retries a transfer that failed permanently.
 pub fn retry_payout(
     tx: &mut Tx<'_>,
     id: TaskId,
@@ -51,7 +51,7 @@ pub fn retry_payout(
     }
 }
 
-/// Writes off a transfer that was given up: the platform keeps what is owed. Only a dead job may be
+/// Writes off a transfer that failed permanently: the platform keeps what is owed. Only a dead job may be
 /// dropped, because a live one may be about to move the money.
 pub fn write_off_payout(
     tx: &mut Tx<'_>,

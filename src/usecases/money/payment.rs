@@ -108,7 +108,7 @@ pub fn transferred(
     Ok(())
 }
 
-/// A transfer was given up. The money stays on the worker's balance, and an admin has to check.
+/// A transfer failed permanently. The money stays on the worker's balance, and an admin has to check.
 pub fn payout_failed(
     tx: &mut Tx<'_>,
     id: TaskId,

@@ -1,5 +1,6 @@
 //! Events: written with what happened, read, streamed, delivered; and what people are told.
 
+mod concurrency;
 mod crashes;
 mod delivering;
 mod notices;
@@ -10,7 +11,7 @@ mod streaming;
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, Developer, Receiver};
+use crate::support::{Client, Developer, Received, Receiver};
 
 /// All events of a key's environment, oldest first.
 async fn all_events(client: &Client) -> Vec<Value> {
@@ -61,4 +62,9 @@ impl Developer {
         let set = self.test.send("PUT", path, &[], body).await.expect(200);
         set["webhook_secret"].as_str().unwrap().to_owned()
     }
+}
+
+/// What a delivery carried.
+fn body(received: &Received) -> Value {
+    serde_json::from_slice(&received.body).unwrap()
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use legwork::ambient::Clock;
 use legwork::api;
-use legwork::api::{App, Timeouts, Wiring};
+use legwork::api::{App, Dependencies, Timeouts};
 use legwork::domain::{AccountId, Actor, NewAccount, Tier, Timestamp, Windows};
 use legwork::files::{Files, FilesLocation};
 use legwork::jobs::{Channels, Jobs};
@@ -137,7 +137,7 @@ impl TestApp {
         let shutdown = Shutdown::default();
         let webhooks = Webhooks::new(store.clone(), clock.clone(), outbound.clone(), delays);
         let windows = Windows::default();
-        let app = App::new(Wiring {
+        let app = App::new(Dependencies {
             scheduler: Scheduler::new(store.clone(), clock.clone(), windows, webhooks.clone()),
             webhooks,
             outbound,

@@ -73,6 +73,6 @@ fn the_task_and_the_proof_that_it_shows_have_all_their_fields() {
         .remove("proof")
         .unwrap();
     let (task, proof): (BTreeSet<_>, BTreeSet<_>) = (names(&shown["data"]), names(&proof));
-    assert_eq!(task, documented("TaskBody", "instructions"));
-    assert_eq!(proof, documented("ProofBody", "file_url"));
+    assert_eq!(task, documented("Task", "instructions"));
+    assert_eq!(proof, documented("Proof", "file_url"));
 }

@@ -7,7 +7,7 @@ use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{groups, parameters};
 use crate::api::request::query::EventsQuery;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::EventType;
 use crate::views::event::EventBody;
@@ -33,7 +33,7 @@ pub async fn list(
     State(app): State<App>,
     caller: Caller,
     query: EventsQuery,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let EventsQuery {
         filter,
         cursor,
@@ -51,5 +51,5 @@ pub async fn list(
     let mut events = read.await?;
     let meta = CursorMeta::cut(&mut events, limit, |event| event.id.to_string());
     let data = events.into_iter().map(EventBody::of);
-    Answer::ok(&meta.list(data.collect::<Result<_, _>>()?))
+    JsonResponse::ok(&meta.list(data.collect::<Result<_, _>>()?))
 }

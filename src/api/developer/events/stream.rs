@@ -56,7 +56,7 @@ pub async fn stream(
     let owner = caller.owner();
     let last_seen = last_seen(&headers)?;
     let permit = app.streams.acquire(owner.account)?;
-    let bell = app.store.event_wakeup(owner);
+    let wakeup = app.store.event_wakeup(owner);
     let read = app.store.read(move |tx| match last_seen {
         None => tx.last_event_number(owner),
         Some(id) => match tx.event_number(owner, id)? {
@@ -74,7 +74,7 @@ pub async fn stream(
         owner,
         key: caller.key,
         filter,
-        bell,
+        wakeup,
         _permit: permit,
     };
     let body = Body::from_stream(stream::unfold(listener, Listener::next));
@@ -104,7 +104,7 @@ struct Listener {
     owner: Owner,
     key: Secret,
     filter: EventFilter,
-    bell: EventWakeup,
+    wakeup: EventWakeup,
     /// The number of the last event that was sent.
     after: i64,
     ready: VecDeque<Bytes>,
@@ -138,7 +138,7 @@ impl Listener {
             }
             self.checked_at = Instant::now();
         }
-        let rung = self.bell.next();
+        let woken = self.wakeup.next();
         let (owner, after) = (self.owner, self.after);
         let read = self
             .app
@@ -146,11 +146,11 @@ impl Listener {
             .snapshot(move |tx| tx.events_after(owner, after, READ_AT_ONCE));
         let events = read.await?;
         if !events.is_empty() {
-            drop(rung);
+            drop(woken);
             return self.take(events).map(|()| true);
         }
         tokio::select! {
-            () = rung => {}
+            () = woken => {}
             () = sleep(LOOK_EVERY) => {}
             () = sleep_until(self.heard_at + self.app.timeouts.heartbeat) => {
                 self.ready.push_back(Bytes::from_static(b":\n\n"));

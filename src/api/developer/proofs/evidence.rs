@@ -9,7 +9,7 @@ use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::ProofPath;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::Timestamp;
 use crate::usecases::{self, Evidence, Finding, UseCaseError};
 use crate::views::{Id, examples};
@@ -123,7 +123,7 @@ pub async fn get(
     State(app): State<App>,
     caller: Caller,
     path: ProofPath,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let (owner, (task, proof)) = (caller.owner(), path.ids()?);
     let evidence = app
         .store
@@ -136,5 +136,5 @@ pub async fn get(
             Ok::<_, UseCaseError>(usecases::evidence(tx, &task, proof)?)
         })
         .await?;
-    Answer::ok(&EvidenceBody::from(evidence))
+    JsonResponse::ok(&EvidenceBody::from(evidence))
 }

@@ -8,7 +8,7 @@ use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
 use crate::api::request::query::PageQuery;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
 use crate::api::response::proofs::with_files;
 use crate::usecases::UseCaseError;
@@ -30,7 +30,7 @@ pub async fn list(
     caller: Caller,
     path: TaskPath,
     PageQuery(page): PageQuery,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let (owner, id) = (caller.owner(), path.id()?);
     let (proofs, total) = app
         .store
@@ -39,5 +39,5 @@ pub async fn list(
             Ok::<_, UseCaseError>(tx.proofs_of(id, page.limit, page.offset)?)
         })
         .await?;
-    Answer::ok(&page.list(with_files(&app, proofs).await?, total))
+    JsonResponse::ok(&page.list(with_files(&app, proofs).await?, total))
 }

@@ -12,7 +12,7 @@ use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::ProofPath;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::{Proof, ProofStatus, Status, Timestamp, proofs};
 use crate::usecases::{self, Reviewed};
 use crate::views::{Id, examples, to_json};
@@ -131,7 +131,7 @@ pub async fn approve(
     caller: Caller,
     path: ProofPath,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
     let (holder, (task, proof)) = (caller.holder, path.ids()?);
     let render = |reviewed: &Reviewed| to_json(&ApprovedProof::of(reviewed));
@@ -179,7 +179,7 @@ pub async fn reject(
     caller: Caller,
     path: ProofPath,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let RejectProof { reason } = post.read()?;
     let (holder, (task, proof)) = (caller.holder, path.ids()?);
     let render = |reviewed: &Reviewed| to_json(&RejectedProof::of(reviewed));

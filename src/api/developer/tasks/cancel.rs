@@ -10,7 +10,7 @@ use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::TaskPath;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::{Status, Task, Timestamp};
 use crate::store::StoreError;
 use crate::usecases;
@@ -63,7 +63,7 @@ pub async fn cancel(
     caller: Caller,
     path: TaskPath,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
     let (holder, id) = (caller.holder, path.id()?);
     Idempotent::new(&app, caller.requester(), post)

@@ -13,7 +13,7 @@ use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::rules::ListRule;
 use crate::domain::tasks::{Location, Priority, ProofType, TaskType, field};
 use crate::domain::{NewTask, Task, TaskId, Timestamp, geo};
@@ -77,7 +77,7 @@ pub async fn create(
     State(app): State<App>,
     caller: Caller,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let CreateTask(new) = post.read()?;
     let holder = caller.holder;
     let id = TaskId::new(holder.time(app.clock.now()), &ambient::random_for_id());

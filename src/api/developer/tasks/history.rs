@@ -8,7 +8,7 @@ use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
 use crate::api::request::query::PageQuery;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
 use crate::usecases::UseCaseError;
 use crate::views::history::HistoryEntryBody;
@@ -32,7 +32,7 @@ pub async fn get(
     caller: Caller,
     path: TaskPath,
     PageQuery(page): PageQuery,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let (owner, id) = (caller.owner(), path.id()?);
     let (moves, total) = app
         .store
@@ -41,7 +41,7 @@ pub async fn get(
             Ok::<_, UseCaseError>(tx.history(id, page.limit, page.offset)?)
         })
         .await?;
-    Answer::ok(&page.list(
+    JsonResponse::ok(&page.list(
         moves.into_iter().map(HistoryEntryBody::from).collect(),
         total,
     ))

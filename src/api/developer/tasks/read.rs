@@ -10,7 +10,7 @@ use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
 use crate::api::request::query::TaskListQuery;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
 use crate::domain::tasks::{Category, Priority};
 use crate::domain::{Status, Timestamp};
@@ -97,14 +97,14 @@ pub async fn list(
     State(app): State<App>,
     caller: Caller,
     query: TaskListQuery,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let TaskListQuery { status, page } = query;
     let owner = caller.owner();
     let found = app
         .store
         .snapshot(move |tx| tx.tasks_of(owner, status, page.limit, page.offset))
         .await?;
-    Answer::ok(&page.list(
+    JsonResponse::ok(&page.list(
         found.tasks.into_iter().map(TaskListItem::from).collect(),
         found.total,
     ))
@@ -121,12 +121,12 @@ pub async fn get(
     State(app): State<App>,
     caller: Caller,
     path: TaskPath,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let (owner, id) = (caller.owner(), path.id()?);
     let task = app
         .store
         .read(move |tx| Ok::<_, UseCaseError>(tx.task_of(owner, id)?))
         .await?
         .ok_or(UseCaseError::TaskNotFound)?;
-    Answer::ok(&TaskBody::of(&task)?)
+    JsonResponse::ok(&TaskBody::of(&task)?)
 }

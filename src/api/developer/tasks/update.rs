@@ -10,7 +10,7 @@ use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::path::TaskPath;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::tasks::field;
 use crate::domain::{TaskEdit, Timestamp};
 use crate::usecases;
@@ -30,14 +30,14 @@ pub async fn update(
     caller: Caller,
     path: TaskPath,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let UpdateTask(edit) = body::required_json(request, app.timeouts).await?;
     let (holder, id, clock) = (caller.holder, path.id()?, app.clock.clone());
     let task = app
         .store
         .write(move |tx| usecases::update_task(tx, &holder, id, &edit, clock.now()))
         .await?;
-    Answer::ok(&TaskBody::of(&task)?)
+    JsonResponse::ok(&TaskBody::of(&task)?)
 }
 
 /// New values for a pending task. What is left out stays.

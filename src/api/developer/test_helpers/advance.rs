@@ -12,7 +12,7 @@ use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::TaskPath;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::{Action, Status, Submission, Task};
 use crate::store::Tx;
 use crate::submission::StoredFiles;
@@ -55,7 +55,7 @@ pub async fn advance(
     caller: Caller,
     path: TaskPath,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let owner = only_in_test(&caller)?;
     let holder = caller.holder;
     let Advance { to } = post.read()?;

@@ -14,7 +14,7 @@ use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups};
 use crate::api::request::fields::{Alternative, Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::rules::IntegerRule;
 use crate::domain::{AccountId, Timestamp};
 use crate::store::{StoreError, Tx};
@@ -61,9 +61,9 @@ impl TestClock {
     responses((status = 200, description = "The clock", body = TestClock),
         groups::Developer, errors::TestModeOnly)
 )]
-pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
+pub async fn get(State(app): State<App>, caller: Caller) -> Result<JsonResponse, ApiError> {
     let owner = only_in_test(&caller)?;
-    Answer::ok(&TestClock::read(&app, owner.account).await?)
+    JsonResponse::ok(&TestClock::read(&app, owner.account).await?)
 }
 
 /// Advance the test clock
@@ -81,14 +81,14 @@ pub async fn advance(
     State(app): State<App>,
     caller: Caller,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let account = only_in_test(&caller)?.account;
     let now = app.clock.now();
     let ahead = post
         .read::<AdvanceClock>()?
         .moment(caller.holder.time(now))?
         .since(now);
-    let wind = async {
+    let advance = async {
         app.scheduler.advance(account, ahead).await?;
         Ok(TestClock::read(&app, account).await?)
     };
@@ -100,7 +100,7 @@ pub async fn advance(
     };
     let json = TestClock::json;
     Idempotent::new(&app, caller.requester(), post)
-        .prepare(wind)
+        .prepare(advance)
         .run(tell, json)
         .await
 }
@@ -171,10 +171,10 @@ impl AdvanceClock {
     responses((status = 200, description = "The clock", body = TestClock),
         groups::Developer, errors::TestModeOnly, errors::TasksOpen)
 )]
-pub async fn reset(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
+pub async fn reset(State(app): State<App>, caller: Caller) -> Result<JsonResponse, ApiError> {
     let account = only_in_test(&caller)?.account;
     app.store
         .write(move |tx| usecases::reset_test_clock(tx, account))
         .await?;
-    Answer::ok(&TestClock::read(&app, account).await?)
+    JsonResponse::ok(&TestClock::read(&app, account).await?)
 }

@@ -14,7 +14,7 @@ use crate::api::request::idempotency::idempotency_key;
 use crate::api::request::path::TaskPath;
 use crate::api::request::submission::{self, SubmitProof};
 use crate::api::request::{body, multipart};
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::submitted::Submitted;
 use crate::domain::geo::Point;
 use crate::domain::rules::{self, ListRule};
@@ -59,7 +59,7 @@ pub async fn submit(
     caller: Caller,
     path: TaskPath,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let owner = only_in_test(&caller)?;
     let key = idempotency_key(request.headers())?;
     let (mut details, files) = if multipart::is_multipart(&request) {

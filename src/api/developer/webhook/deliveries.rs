@@ -13,7 +13,7 @@ use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::IdPath;
 use crate::api::request::query::DeliveriesQuery;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
 use crate::domain::{Delivery, DeliveryStatus, EventId, EventType, Timestamp};
 use crate::store::StoreError;
@@ -126,7 +126,7 @@ pub async fn list(
     State(app): State<App>,
     caller: Caller,
     query: DeliveriesQuery,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let DeliveriesQuery { filter, page } = query;
     let owner = caller.owner();
     let (found, total) = app
@@ -136,7 +136,7 @@ pub async fn list(
     let data = found
         .into_iter()
         .map(|found| DeliveryBody::of(found, false));
-    Answer::ok(&page.list(data.collect::<Result<_, _>>()?, total))
+    JsonResponse::ok(&page.list(data.collect::<Result<_, _>>()?, total))
 }
 
 /// Get a delivery
@@ -153,11 +153,11 @@ pub async fn get(
     State(app): State<App>,
     caller: Caller,
     IdPath(id): IdPath<EventId>,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let (owner, id) = (caller.owner(), id.ok_or(UseCaseError::DeliveryNotFound)?);
     let delivery = app.store.read(move |tx| tx.delivery(owner, id)).await?;
     let delivery = delivery.ok_or(UseCaseError::DeliveryNotFound)?;
-    Answer::ok(&DeliveryBody::of(delivery, true)?)
+    JsonResponse::ok(&DeliveryBody::of(delivery, true)?)
 }
 
 /// Redeliver an event
@@ -178,7 +178,7 @@ pub async fn redeliver(
     caller: Caller,
     IdPath(id): IdPath<EventId>,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
     let owner = caller.owner();
     Idempotent::new(&app, caller.requester(), post)

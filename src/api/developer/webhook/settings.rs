@@ -12,7 +12,7 @@ use crate::api::openapi::{IdempotencyKeyHeader, errors, groups};
 use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::domain::rules::ListRule;
 use crate::domain::{Attempt, EventId, EventType, Owner, Timestamp, WebhookSecret};
 use crate::outbound::EndpointUrl;
@@ -130,10 +130,10 @@ impl From<Option<Endpoint>> for WebhookState {
     responses((status = 200, description = "The webhook", body = WebhookState),
         groups::Developer)
 )]
-pub async fn get(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
+pub async fn get(State(app): State<App>, caller: Caller) -> Result<JsonResponse, ApiError> {
     let account = caller.owner().account;
     let endpoint = app.store.read(move |tx| tx.endpoint(account)).await?;
-    Answer::ok(&WebhookState::from(endpoint))
+    JsonResponse::ok(&WebhookState::from(endpoint))
 }
 
 /// Set the webhook
@@ -150,7 +150,7 @@ pub async fn put(
     State(app): State<App>,
     caller: Caller,
     request: Request,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let PutWebhook { url, events } = body::json(request, app.timeouts).await?;
     app.outbound
         .check(&url)
@@ -164,7 +164,7 @@ pub async fn put(
         let (secret, now) = (new.expose(), clock.now());
         usecases::put_webhook(tx, account, &set_url, &set_events, secret, &by, now)
     });
-    Answer::ok(&WebhookWithSecret {
+    JsonResponse::ok(&WebhookWithSecret {
         webhook_secret: set.await?,
         webhook_url: url,
         webhook_events: events,
@@ -179,13 +179,13 @@ pub async fn put(
     responses((status = 200, description = "The webhook is removed", body = WebhookState),
         groups::Developer)
 )]
-pub async fn delete(State(app): State<App>, caller: Caller) -> Result<Answer, ApiError> {
+pub async fn delete(State(app): State<App>, caller: Caller) -> Result<JsonResponse, ApiError> {
     let (account, clock) = (caller.owner().account, app.clock.clone());
     let by = caller.by();
     app.store
         .write(move |tx| usecases::remove_webhook(tx, account, &by, clock.now()))
         .await?;
-    Answer::ok(&WebhookState::from(None))
+    JsonResponse::ok(&WebhookState::from(None))
 }
 
 /// Rotate the webhook secret
@@ -201,7 +201,7 @@ pub async fn rotate_secret(
     State(app): State<App>,
     caller: Caller,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
     let (account, by) = (caller.owner().account, caller.by());
     let new = WebhookSecret::new(&ambient::random());
@@ -257,7 +257,11 @@ impl TestDelivery {
     responses((status = 200, description = "The outcome", body = TestDelivery),
         groups::Developer, groups::Body, groups::Idempotency, errors::WebhookNotConfigured)
 )]
-pub async fn test(State(app): State<App>, caller: Caller, post: Post) -> Result<Answer, ApiError> {
+pub async fn test(
+    State(app): State<App>,
+    caller: Caller,
+    post: Post,
+) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
     let owner = caller.owner();
     let send = async {

@@ -10,7 +10,7 @@ use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::TaskPath;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::worker::tasks::own::OwnTask;
 use crate::domain::tasks::dispute;
 use crate::domain::{Action, Task, TaskId, Timestamp};
@@ -24,7 +24,7 @@ async fn make(
     caller: &WorkerCaller,
     post: Post,
     mut act: impl FnMut(&mut Tx<'_>, Timestamp) -> Result<Task, UseCaseError> + Send + 'static,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let requester = caller.requester();
     let work = move |tx: &mut Tx<'_>, now| act(tx, now).map(OwnTask::from);
     let render = |task: &OwnTask| -> Result<String, StoreError> { to_json(task) };
@@ -49,7 +49,7 @@ pub async fn accept(
     caller: WorkerCaller,
     path: TaskPath,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
     let (worker, id): (_, TaskId) = (caller.worker.id, path.id()?);
     let processor = app.payments.processor.name();
@@ -72,7 +72,7 @@ pub async fn start(
     caller: WorkerCaller,
     path: TaskPath,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
     let (worker, id) = (caller.worker.id, path.id()?);
     make(&app, &caller, post, move |tx, now| {
@@ -96,7 +96,7 @@ pub async fn release(
     caller: WorkerCaller,
     path: TaskPath,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
     let (worker, id) = (caller.worker.id, path.id()?);
     make(&app, &caller, post, move |tx, now| {
@@ -140,7 +140,7 @@ pub async fn contest(
     caller: WorkerCaller,
     path: TaskPath,
     post: Post,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let DisputeTask { statement } = post.read()?;
     let (worker, id) = (caller.worker.id, path.id()?);
     let windows = *app.scheduler.windows();

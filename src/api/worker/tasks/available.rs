@@ -9,7 +9,7 @@ use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
 use crate::api::openapi::{groups, parameters};
 use crate::api::request::query::AvailableQuery;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::geo::{Point, to_decimeter};
 use crate::domain::tasks::{Category, Priority, ProofType, Skill, TaskType};
@@ -19,8 +19,7 @@ use crate::views::{Id, examples};
 
 type AvailableTaskPage = CursorList<AvailableTask>;
 
-/// A task that can be taken. Where exactly it is, and how it is to be done, is told to whoever
-/// takes it.
+/// A task that can be accepted. Its exact place and its instructions are shown once it is accepted.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!(AvailableTask::example()))]
 pub struct AvailableTask {
@@ -117,7 +116,7 @@ pub async fn available(
     State(app): State<App>,
     caller: WorkerCaller,
     query: AvailableQuery,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let worker = caller.worker;
     let Some(center) = query.center.or(worker.home) else {
         let message = "is required: the worker has no home yet";
@@ -140,5 +139,5 @@ pub async fn available(
     let last = found.last().filter(|_| more);
     let next_cursor = last.map(|found| AvailableQuery::cursor_text(&found.cursor));
     let data: Vec<AvailableTask> = found.into_iter().map(Into::into).collect();
-    Answer::ok(&CursorMeta::new(limit, next_cursor).list(data))
+    JsonResponse::ok(&CursorMeta::new(limit, next_cursor).list(data))
 }

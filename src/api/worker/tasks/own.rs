@@ -10,7 +10,7 @@ use crate::api::middleware::authentication::WorkerCaller;
 use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
 use crate::api::request::query::PageQuery;
-use crate::api::response::json::Answer;
+use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
 use crate::domain::tasks::{Category, MAX_PROOF_ATTEMPTS, Priority, ProofType, Skill};
 use crate::domain::{Status, Task, Timestamp};
@@ -104,13 +104,13 @@ pub async fn list(
     State(app): State<App>,
     caller: WorkerCaller,
     PageQuery(page): PageQuery,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let worker = caller.worker.id;
     let (tasks, total) = app
         .store
         .snapshot(move |tx| tx.tasks_of_worker(worker, page.limit, page.offset))
         .await?;
-    Answer::ok(&page.list(tasks.into_iter().map(OwnTask::from).collect(), total))
+    JsonResponse::ok(&page.list(tasks.into_iter().map(OwnTask::from).collect(), total))
 }
 
 /// Get one of your tasks
@@ -126,11 +126,11 @@ pub async fn get(
     State(app): State<App>,
     caller: WorkerCaller,
     path: TaskPath,
-) -> Result<Answer, ApiError> {
+) -> Result<JsonResponse, ApiError> {
     let (worker, id) = (caller.worker.id, path.id()?);
     let task = app
         .store
         .read(move |tx| usecases::own_task(tx, worker, id))
         .await?;
-    Answer::ok(&OwnTask::from(task))
+    JsonResponse::ok(&OwnTask::from(task))
 }

@@ -1,0 +1,151 @@
+//! Every setting, once.
+
+/// A setting. Its flag, its environment variable and its line in the file have the same name.
+pub struct Setting {
+    /// As in the file: `database_url` is LEGWORK_DATABASE_URL and --database-url.
+    pub name: &'static str,
+    pub value_name: &'static str,
+    pub help: &'static str,
+}
+
+const fn setting(name: &'static str, value_name: &'static str, help: &'static str) -> Setting {
+    Setting {
+        name,
+        value_name,
+        help,
+    }
+}
+
+/// All settings.
+pub const SETTINGS: &[Setting] = &[
+    setting(
+        "listen",
+        "ADDRESS",
+        "Address to listen on [default: 127.0.0.1:8080]. A loopback address enables local mode",
+    ),
+    setting(
+        "data",
+        "FOLDER",
+        "Folder for the SQLite database and stored files [default: ./legwork-data]",
+    ),
+    setting(
+        "database_url",
+        "URL",
+        "PostgreSQL URL (postgres://...) [default: SQLite in the data folder]",
+    ),
+    setting(
+        "database_connections",
+        "NUMBER",
+        "Number of PostgreSQL connections [default: 16]",
+    ),
+    setting(
+        "files_url",
+        "URL",
+        "Where files are stored: file: (in the data folder) or s3://bucket/prefix [default: file:]",
+    ),
+    setting(
+        "public_url",
+        "URL",
+        "Public URL of the service [default: http://<listen>]",
+    ),
+    setting(
+        "metrics_listen",
+        "ADDRESS",
+        "Address for Prometheus metrics at /metrics [default: none; in local mode the main address]",
+    ),
+    setting(
+        "webhook_retry_seconds",
+        "SECONDS,...",
+        "Delays between the attempts of a webhook delivery, comma-separated [default: 60,480,3840]",
+    ),
+    setting(
+        "webhook_allow_nets",
+        "NET,...",
+        "Private networks that webhooks may reach, comma-separated, such as 10.1.0.0/16 [default: none; loopback in local mode]",
+    ),
+    setting(
+        "webhook_ca_file",
+        "FILE",
+        "PEM file with certificate authorities that webhooks trust in addition to the system's [default: none]",
+    ),
+    setting(
+        "smtp_url",
+        "URL",
+        "Mail server: smtp://user:password@host:587 or smtps://... [default: none; notifications stay in the database]",
+    ),
+    setting(
+        "mail_from",
+        "ADDRESS",
+        "Sender of e-mails, required with a mail server: Legwork <notices@example.com>",
+    ),
+    setting(
+        "unpaid_hours",
+        "HOURS",
+        "Time to pay for a task [default: 24]",
+    ),
+    setting(
+        "start_hours",
+        "HOURS",
+        "Time for a worker to start an accepted task [default: 24]",
+    ),
+    setting(
+        "work_hours",
+        "HOURS",
+        "Time for a worker to submit proof, or new proof after a rejection [default: 72]",
+    ),
+    setting(
+        "review_days",
+        "DAYS",
+        "Time for a developer to review proof, after which it counts as approved [default: 7]",
+    ),
+    setting(
+        "dispute_hours",
+        "HOURS",
+        "Time for a worker to dispute a rejection [default: 72]",
+    ),
+    setting(
+        "decide_days",
+        "DAYS",
+        "Time for admins to decide a dispute, after which the developer is refunded [default: 30]",
+    ),
+    setting(
+        "open_days",
+        "DAYS",
+        "Time until a task without a deadline expires, from its funding [default: 30]",
+    ),
+    setting(
+        "payments",
+        "sandbox|stripe",
+        "Payment processor: the built-in sandbox, which moves no money, or Stripe [default: sandbox]",
+    ),
+    setting(
+        "stripe_key",
+        "KEY",
+        "Secret key of the Stripe account (sk_...)",
+    ),
+    setting(
+        "stripe_webhook_secret",
+        "SECRET",
+        "Secrets of the Stripe webhook endpoints at <public URL>/hooks/stripe (whsec_...), comma-separated",
+    ),
+    setting(
+        "stripe_url",
+        "URL",
+        "URL of Stripe's API [default: https://api.stripe.com]",
+    ),
+    setting(
+        "rate_limits",
+        "on|off",
+        "Rate limits by account tier [default: on]",
+    ),
+    setting(
+        "log",
+        "FILTER",
+        "Log level (error, warn, info, debug) or a filter such as legwork=debug [default: info]",
+    ),
+    setting(
+        "log_format",
+        "text|json",
+        "Log format [default: text on a terminal, json otherwise]",
+    ),
+];
