@@ -54,7 +54,7 @@ pub struct Parts {
     pub webhooks: Webhooks,
     pub scheduler: Scheduler,
     pub outbound: Outbound,
-    /// With which browsers subscribe to notices.
+    /// The VAPID public key that browsers subscribe with.
     pub push_key: String,
     pub shutdown: Shutdown,
     pub metrics: PrometheusHandle,

@@ -118,7 +118,7 @@ pub fn decide(settings: &Settings, command: &str, arguments: &ArgMatches) -> Res
             Ok(())
         }
         Err(UseCaseError::AccountNotFound) => Err(Failure(format!("there is no account {which}"))),
-        Err(refusal) => Err(refusal.into()),
+        Err(error) => Err(error.into()),
     }
 }
 

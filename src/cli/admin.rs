@@ -123,6 +123,6 @@ pub fn revoke_key(settings: &Settings, arguments: &ArgMatches) -> Result<(), Fai
             Ok(())
         }
         Err(UseCaseError::KeyNotFound) => Err(no_such()),
-        Err(refusal) => Err(refusal.into()),
+        Err(error) => Err(error.into()),
     }
 }

@@ -84,6 +84,6 @@ pub fn retry(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure>
             Ok(())
         }
         Err(UseCaseError::JobNotFound) => Err(no_such()),
-        Err(refusal) => Err(refusal.into()),
+        Err(error) => Err(error.into()),
     }
 }

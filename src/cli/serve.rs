@@ -238,7 +238,7 @@ async fn open_first_account(store: &Store, url: &str) -> Result<(), Failure> {
         Ok(()) => introduce(&opened, url),
         // Another server on the same empty database was faster, and printed its keys.
         Err(UseCaseError::EmailTaken) => {}
-        Err(refusal) => return Err(refusal.into()),
+        Err(error) => return Err(error.into()),
     }
     Ok(())
 }

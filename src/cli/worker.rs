@@ -136,7 +136,7 @@ fn decide(settings: &Settings, arguments: &ArgMatches, decision: Decision) -> Re
             Ok(())
         }
         Err(UseCaseError::WorkerNotFound) => Err(Failure(format!("there is no worker {which}"))),
-        Err(refusal) => Err(refusal.into()),
+        Err(error) => Err(error.into()),
     }
 }
 

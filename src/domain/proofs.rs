@@ -4,7 +4,7 @@ use crate::domain::geo::{Point, to_decimeter};
 use crate::domain::rules::{NumberRule, TextRule};
 use crate::domain::string_enum::string_enum;
 use crate::domain::tasks::{ProofType, Task};
-use crate::domain::{Environment, FieldError, ProofId, TaskId, Timestamp, WorkerId};
+use crate::domain::{FieldError, ProofId, TaskId, Timestamp, WorkerId};
 
 /// The maximum distance between a proof and its task.
 pub const VALID_METERS: f64 = 500.0;
@@ -130,24 +130,6 @@ impl Proof {
     /// Whether a reviewer should check where it was taken. A signature needs no position.
     pub fn is_suspect(&self) -> bool {
         !self.geo_valid && (self.proof_type.needs_gps() || self.gps.is_some())
-    }
-}
-
-impl Task {
-    pub fn is_live(&self) -> bool {
-        self.owner.environment == Environment::Live
-    }
-
-    /// Whether the task is assigned to this worker.
-    pub fn is_held_by(&self, worker: WorkerId) -> bool {
-        self.is_live() && self.worker == Some(worker)
-    }
-
-    pub fn place(&self) -> Point {
-        Point {
-            latitude: self.location.latitude,
-            longitude: self.location.longitude,
-        }
     }
 }
 

@@ -288,3 +288,10 @@ proptest! {
         let _ = look(&bytes, KINDS[kind]);
     }
 }
+
+/// How many damaged files a fuzz target tries: LEGWORK_TEST_CASES asks for more.
+pub fn cases(otherwise: u32) -> ProptestConfig {
+    let asked = std::env::var("LEGWORK_TEST_CASES").ok();
+    let asked = asked.and_then(|cases| cases.parse().ok());
+    ProptestConfig::with_cases(asked.unwrap_or(otherwise))
+}

@@ -15,7 +15,7 @@ mod events;
 mod files;
 mod model;
 mod money;
-mod notices;
+mod notifications;
 mod openapi;
 mod outbound;
 mod pictures;

@@ -3,9 +3,9 @@
 mod adapter;
 mod connect;
 mod documentation;
-mod notices;
 mod paying;
 mod peers;
+mod processor_events;
 mod program;
 
 use std::time::{Duration, Instant};

@@ -38,12 +38,12 @@ pub async fn decide(
     let decided = app.store.write(move |tx| {
         usecases::decide_dispute(tx, id, action, note.as_deref(), &by, clock.now())
     });
-    let task = decided.await.map_err(|refusal| match refusal {
+    let task = decided.await.map_err(|error| match error {
         UseCaseError::NoSplit { budget_cents } => ApiError::invalid(
             "paid_cents",
             &format!("must be less than the budget of {budget_cents}"),
         ),
-        refusal => refusal.into(),
+        error => error.into(),
     })?;
     JsonResponse::ok(&TaskBody::of(&task)?)
 }

@@ -68,23 +68,23 @@ impl NotificationBody {
 }
 
 impl From<Notification> for NotificationBody {
-    fn from(notice: Notification) -> Self {
-        let (account_id, worker_id) = match notice.to {
+    fn from(notification: Notification) -> Self {
+        let (account_id, worker_id) = match notification.to {
             Recipient::Account(account) => (Some(account.to_string()), None),
             Recipient::Worker(worker) => (None, Some(worker.to_string())),
         };
         Self {
-            id: notice.id.to_string(),
-            kind: notice.kind,
-            status: notice.status,
-            email: notice.email,
+            id: notification.id.to_string(),
+            kind: notification.kind,
+            status: notification.status,
+            email: notification.email,
             account_id,
             worker_id,
-            subject: notice.subject,
-            paragraphs: notice.paragraphs,
-            error: notice.error,
-            sent_at: notice.sent_at,
-            created_at: notice.created_at,
+            subject: notification.subject,
+            paragraphs: notification.paragraphs,
+            error: notification.error,
+            sent_at: notification.sent_at,
+            created_at: notification.created_at,
         }
     }
 }
@@ -108,7 +108,16 @@ pub async fn list(
     let read = app
         .store
         .snapshot(move |tx| tx.notifications_before(cursor, limit + 1));
-    let mut notices = read.await?;
-    let meta = CursorMeta::cut(&mut notices, limit, |notice| notice.id.to_string());
-    JsonResponse::ok(&meta.list(notices.into_iter().map(NotificationBody::from).collect()))
+    let mut notifications = read.await?;
+    let meta = CursorMeta::cut(&mut notifications, limit, |notification| {
+        notification.id.to_string()
+    });
+    JsonResponse::ok(
+        &meta.list(
+            notifications
+                .into_iter()
+                .map(NotificationBody::from)
+                .collect(),
+        ),
+    )
 }

@@ -147,7 +147,7 @@ impl ItemBody {
     params(("status" = inline(Option<QueueStatus>), Query, description = "`open` when left out"),
         ("kind" = inline(Option<QueueKind>), Query, description = "Only this kind"),
         ("claimed" = inline(Option<ClaimedBy>), Query,
-            description = "Only what the caller has claimed, or what nobody has"),
+            description = "`me`: only items that you have claimed. `nobody`: only unclaimed items"),
         ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
         ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of the review queue", body = ItemPage),

@@ -204,7 +204,7 @@ request_bodies! {
 pub async fn list(State(app): State<App>, caller: Caller) -> Result<JsonResponse, ApiError> {
     if let Err(error) = app.key_use.flush(&app.store).await {
         // Without it, the list is a second old; better than no list on a full disk.
-        tracing::warn!(%error, "cannot write when keys were used");
+        tracing::warn!(%error, "cannot record when keys were last used");
     }
     let account = caller.owner().account;
     let keys = app

@@ -72,7 +72,7 @@ error_codes! {
     TaskLimitExceeded "TASK_LIMIT_EXCEEDED" 403 "The monthly task limit of the tier is reached.";
     TestModeOnly "TEST_MODE_ONLY" 403 "This works with a test key only.";
     UrlExpired "URL_EXPIRED" 403 "The signed URL has expired. List the proofs again to get a fresh one.";
-    UrlInvalid "URL_INVALID" 403 "The signed URL was altered.";
+    UrlInvalid "URL_INVALID" 403 "The signed URL was altered, or was not issued by this service.";
     WorkerNotEligible "WORKER_NOT_ELIGIBLE" 403 "The worker may not accept this task. The message says why.";
     AccountNotFound "ACCOUNT_NOT_FOUND" 404 "There is no such account.";
     DeliveryNotFound "DELIVERY_NOT_FOUND" 404 "There is no such webhook delivery.";

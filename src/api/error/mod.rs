@@ -29,7 +29,7 @@ pub enum ApiError {
     },
     IdempotencyMismatch,
     IdempotencyInFlight,
-    /// Asked with a live key what only the world of test can do.
+    /// A live key was used for a test helper.
     TestModeOnly,
     FileTooLarge {
         limit: u64,
@@ -79,7 +79,7 @@ impl ApiError {
             Self::RateLimited {
                 retry_after_seconds,
             } => format!("too many requests: retry in {retry_after_seconds} s"),
-            Self::UseCase(error) if !is_internal(self.code()) => error.to_string(),
+            Self::UseCase(error) if says_more_than_its_code(error) => error.to_string(),
             // The table says all there is to say, and nothing of what went wrong inside.
             _ => self.code().meaning().to_owned(),
         }
@@ -134,9 +134,23 @@ impl ApiError {
     }
 }
 
-/// What went wrong inside is for the log alone.
-fn is_internal(code: ErrorCode) -> bool {
-    matches!(code, ErrorCode::Internal | ErrorCode::Unavailable)
+/// Whether the error says more than the table does: which status, which limit, which reason.
+fn says_more_than_its_code(error: &UseCaseError) -> bool {
+    matches!(
+        error,
+        UseCaseError::InvalidAccountState { .. }
+            | UseCaseError::InvalidWorkerState { .. }
+            | UseCaseError::NotAllowed(_)
+            | UseCaseError::NotEligible(_)
+            | UseCaseError::TasksOpen { .. }
+            | UseCaseError::TaskLimitExceeded { .. }
+            | UseCaseError::NoSplit { .. }
+            | UseCaseError::MoneyOwed
+            | UseCaseError::ProofReviewed
+            | UseCaseError::TooLateToDispute
+            | UseCaseError::EmailTaken
+            | UseCaseError::WorkerEmailTaken
+    )
 }
 
 fn use_case_code(error: &UseCaseError) -> ErrorCode {
@@ -181,8 +195,8 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
 }
 
 impl<R: Into<UseCaseError>> From<R> for ApiError {
-    fn from(refusal: R) -> Self {
-        Self::UseCase(refusal.into())
+    fn from(error: R) -> Self {
+        Self::UseCase(error.into())
     }
 }
 
@@ -227,7 +241,7 @@ pub struct ErrorContent {
     /// What went wrong, for programs.
     pub code: ErrorCode,
     /// What went wrong, for people.
-    #[schema(example = "no such task")]
+    #[schema(example = "There is no such task, or it belongs to another account.")]
     pub message: String,
     /// With VALIDATION_ERROR only: every field error, up to 100.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -32,7 +32,7 @@ impl StreamLimits {
     }
 }
 
-/// Held by an open stream; dropping it makes way for another.
+/// Held by an open stream; dropping it frees its place.
 pub struct StreamPermit {
     limits: StreamLimits,
     account: AccountId,

@@ -54,6 +54,8 @@ fn delivery(event: EventType) -> Operation {
         .build();
     let headers = HEADERS.map(|(name, _, _)| RefOr::Ref(Ref::new(parameter_path(name))));
     operation.parameters = Some(headers.into());
+    // The signature says who sent it.
+    operation.security = Some(Vec::new());
     operation
 }
 
@@ -165,6 +167,6 @@ fn accepted() -> utoipa::openapi::Response {
 
 fn gone() -> utoipa::openapi::Response {
     ResponseBuilder::new()
-        .description("Nobody is there any more: the webhook is disabled.")
+        .description("The endpoint is gone: the webhook is disabled.")
         .build()
 }

@@ -1,4 +1,4 @@
-//! /hooks/stripe: notices of the payment processor.
+//! /hooks/stripe: events of the payment processor.
 
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
@@ -13,7 +13,7 @@ use crate::usecases;
 
 const SIGNATURE: &str = "stripe-signature";
 
-/// Handles a notice once, however often it comes. An error makes the processor send it again.
+/// Handles an event once, however often it is sent. An error makes the processor resend it.
 pub async fn stripe(
     State(app): State<App>,
     headers: HeaderMap,
@@ -25,13 +25,13 @@ pub async fn stripe(
     }
     let bytes = body::read(request.into_body(), app.timeouts).await?;
     let signature = headers.get(SIGNATURE).and_then(|value| value.to_str().ok());
-    let notice = processor
+    let event = processor
         .read_event(signature, &bytes, app.clock.now())
         .map_err(refuse)?;
     let clock = app.clock.clone();
     app.store
         .write(move |tx| {
-            usecases::receive_processor_event(tx, ProcessorName::Stripe, &notice, clock.now())
+            usecases::receive_processor_event(tx, ProcessorName::Stripe, &event, clock.now())
         })
         .await?;
     JsonResponse::ok(&serde_json::json!({"received": true}))

@@ -30,7 +30,7 @@ pub async fn json<B: RequestBody>(request: Request, timeouts: Timeouts) -> Resul
     parse(&read(request.into_body(), timeouts).await?)
 }
 
-/// The same for a PATCH: without a body, it would change nothing, which nobody means.
+/// The same for a PATCH, which needs a body: without one it would change nothing.
 pub async fn required_json<B: RequestBody>(
     request: Request,
     timeouts: Timeouts,

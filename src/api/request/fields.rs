@@ -11,6 +11,7 @@ use utoipa::openapi::{Object, RefOr, Schema};
 use crate::api::error::ApiError;
 use crate::api::request::json::{self, join};
 use crate::api::request::schema::{self, Narrowed};
+use crate::domain::geo::{self, Point};
 use crate::domain::rules::{self, IntegerRule, ListRule, NumberRule, TextRule};
 use crate::domain::{FieldErrors, StringEnum};
 
@@ -62,23 +63,26 @@ pub struct Description {
     pub referenced: Vec<(String, RefOr<Schema>)>,
 }
 
+impl Default for Description {
+    fn default() -> Self {
+        Self {
+            object: schema::closed_object(),
+            referenced: Vec::new(),
+        }
+    }
+}
+
 /// What a body asks for.
 pub fn describe<B: RequestBody>() -> Description {
-    let mut fields = Fields::new(Source::Description(Box::new(Description {
-        object: schema::closed_object(),
-        referenced: Vec::new(),
-    })));
-    B::read(&mut fields);
-    match fields.source {
-        Source::Description(description) => *description,
-        Source::Body(_) | Source::Form(_) => unreachable!("it was made a line above"),
-    }
+    let mut description = Description::default();
+    B::read(&mut Fields::new(Source::Description(&mut description)));
+    description
 }
 
 enum Source<'a> {
     Body(&'a Map<String, Value>),
     Form(&'a Map<String, Value>),
-    Description(Box<Description>),
+    Description(&'a mut Description),
 }
 
 /// Whether a field must be there, and what null means.
@@ -262,14 +266,16 @@ impl<'a> Fields<'a> {
         &mut self,
         latitude: &'static str,
         longitude: &'static str,
-    ) -> Option<crate::domain::geo::Point> {
+    ) -> Option<Point> {
         let errors_before = self.errors.count();
-        let north = self.optional_number(latitude, &crate::domain::geo::LATITUDE);
-        let east = self.optional_number(longitude, &crate::domain::geo::LONGITUDE);
+        let doc = self.doc;
+        let north = self.optional_number(latitude, &geo::LATITUDE);
+        self.doc = doc;
+        let east = self.optional_number(longitude, &geo::LONGITUDE);
         if north.is_some() != east.is_some() && self.errors.count() == errors_before {
             self.refuse(longitude, format!("must be given together with {latitude}"));
         }
-        crate::domain::geo::Point::from_pair(north, east)
+        Point::from_pair(north, east)
     }
 
     /// An object that is read field by field.
@@ -298,16 +304,13 @@ impl<'a> Fields<'a> {
         name: &'static str,
         read: impl FnOnce(&mut Fields<'_>) -> Option<T>,
     ) -> Option<T> {
-        let mut inner = Fields::new(Source::Description(Box::new(Description {
-            object: schema::closed_object(),
-            referenced: Vec::new(),
-        })));
-        read(&mut inner);
-        if let (Source::Description(outer), Source::Description(inner)) =
-            (&mut self.source, inner.source)
-        {
+        let doc = self.doc.take();
+        let mut inner = Description::default();
+        read(&mut Fields::new(Source::Description(&mut inner)));
+        if let Source::Description(outer) = &mut self.source {
             outer.referenced.extend(inner.referenced);
             outer.object.required.push(name.to_owned());
+            inner.object.description = doc.map(str::to_owned);
             let described = RefOr::T(Schema::Object(inner.object));
             outer.object.properties.insert(name.to_owned(), described);
         }
@@ -375,7 +378,7 @@ impl<'a> Fields<'a> {
 
     /// What the body has under this name.
     fn given(&self, name: &str) -> Option<&'a Value> {
-        match self.source {
+        match &self.source {
             Source::Body(object) | Source::Form(object) => object.get(name),
             Source::Description(_) => None,
         }
@@ -409,7 +412,7 @@ impl<'a> Fields<'a> {
     }
 
     fn refuse_unknown(&mut self) {
-        let (Source::Body(object) | Source::Form(object)) = self.source else {
+        let (Source::Body(object) | Source::Form(object)) = &self.source else {
             return;
         };
         for name in object.keys() {

@@ -43,7 +43,9 @@ const DEVICE_INFO: TextRule = TextRule {
 
 impl RequestBody for SubmissionTexts {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let gps = fields.optional_point("gps_latitude", "gps_longitude");
+        let gps = fields
+            .doc("Required unless the task asks for a signature only.")
+            .optional_point("gps_latitude", "gps_longitude");
         let accuracy_meters = fields
             .doc("How exact the device says its position is.")
             .optional_number("gps_accuracy_meters", &proofs::ACCURACY_METERS);

@@ -1,4 +1,4 @@
-//! /v1/worker/push_subscriptions: where a worker's browsers take notices.
+//! /v1/worker/push_subscriptions: where a worker's browsers take notifications.
 
 use axum::extract::{Request, State};
 use serde::Serialize;

@@ -63,11 +63,11 @@ pub async fn verification(
         .await;
     let worker = match sent {
         Ok(worker) => worker,
-        Err(refusal) => {
+        Err(error) => {
             for key in files.iter().filter_map(|file| FileKey::parse(&file.key)) {
                 let _ = app.files.delete(key).await;
             }
-            return Err(refusal.into());
+            return Err(error.into());
         }
     };
     let worker = with_payout_status(&app, worker).await?;

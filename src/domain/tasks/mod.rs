@@ -7,6 +7,7 @@ pub mod moves;
 pub mod pricing;
 pub mod windows;
 
+use crate::domain::geo::Point;
 use crate::domain::string_enum::string_enum;
 use crate::domain::{AccountId, Environment, TaskId, Tier, Timestamp, WorkerId};
 
@@ -167,6 +168,22 @@ pub struct Task {
 }
 
 impl Task {
+    pub fn is_live(&self) -> bool {
+        self.owner.environment == Environment::Live
+    }
+
+    /// Whether the task is assigned to this worker.
+    pub fn is_held_by(&self, worker: WorkerId) -> bool {
+        self.is_live() && self.worker == Some(worker)
+    }
+
+    pub fn place(&self) -> Point {
+        Point {
+            latitude: self.location.latitude,
+            longitude: self.location.longitude,
+        }
+    }
+
     pub fn create(id: TaskId, owner: Owner, tier: Tier, new: &NewTask, now: Timestamp) -> Self {
         let new = new.clone();
         Self {

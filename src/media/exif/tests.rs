@@ -1,3 +1,4 @@
+use super::super::tests::cases;
 use std::time::Instant;
 
 use proptest::prelude::*;
@@ -251,6 +252,8 @@ fn directories_that_point_to_each_other_many_times_cost_nothing() {
 }
 
 proptest! {
+    #![proptest_config(cases(1_000))]
+
     #[test]
     fn any_bytes_are_read_without_panic(
         little: bool,

@@ -4,7 +4,7 @@ use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
 
 use super::super::exif::tests::full;
 use super::super::sample::encode;
-use super::super::tests::{contains, look, stripped, why};
+use super::super::tests::{cases, contains, look, stripped, why};
 use super::super::{JPEG, hash_distance, sample};
 use super::*;
 use crate::domain::tasks::ProofType;
@@ -27,7 +27,7 @@ fn with_junk(bytes: &[u8], marker: u8, junk: &[u8]) -> Vec<u8> {
     [&bytes[..place], junk, &bytes[place..]].concat()
 }
 
-fn refusal(bytes: &[u8]) -> String {
+fn error(bytes: &[u8]) -> String {
     why(bytes, ProofType::Photo)
 }
 
@@ -159,7 +159,7 @@ fn a_bomb_is_refused_by_its_header() {
         bytes[frame + 5..frame + 7].copy_from_slice(&height.to_be_bytes());
         bytes[frame + 7..frame + 9].copy_from_slice(&width.to_be_bytes());
         // Nothing follows the header, so the header alone decides.
-        refusal(&bytes[..frame + 19])
+        error(&bytes[..frame + 19])
     };
     let sentence = "has 400,000,000 pixels; the limit is 50,000,000";
     assert_eq!(claim(20_000, 20_000), sentence);
@@ -192,7 +192,7 @@ fn many_scans(scans: u8) -> Vec<u8> {
 #[test]
 fn scans_are_counted() {
     assert!(look(&many_scans(100), ProofType::Photo).is_ok());
-    assert_eq!(refusal(&many_scans(101)), "has too many scans");
+    assert_eq!(error(&many_scans(101)), "has too many scans");
 }
 
 /// Written by libjpeg: 83 x 75 pixels, halved colours, ten scans with successive approximation.
@@ -212,7 +212,7 @@ fn progressive_pictures_are_read_to_the_last_bit() {
     assert_eq!(places.len(), 10);
     let first = &PROGRESSIVE[places[0]..places[1]];
     let twice = [&PROGRESSIVE[..places[1]], first, &PROGRESSIVE[places[1]..]].concat();
-    assert_eq!(refusal(&twice), "is damaged");
+    assert_eq!(error(&twice), "is damaged");
 }
 
 #[test]
@@ -228,11 +228,7 @@ fn a_scan_needs_tables_before_it() {
                 .windows(2)
                 .position(|w| w == [0xff, 0xc0] || w == [0xff, 0xc2]);
             bytes[frame.unwrap() + 1] = start_of_frame;
-            assert_eq!(
-                refusal(&bytes),
-                "is damaged",
-                "{marker:x} {start_of_frame:x}"
-            );
+            assert_eq!(error(&bytes), "is damaged", "{marker:x} {start_of_frame:x}");
         }
     }
 }
@@ -241,11 +237,11 @@ fn a_scan_needs_tables_before_it() {
 fn a_picture_must_have_an_end_and_a_scan() {
     let whole = photo();
     let end = whole.len() - 2;
-    assert_eq!(refusal(&whole[..end]), "is truncated");
+    assert_eq!(error(&whole[..end]), "is truncated");
     let scan = whole.windows(2).position(|w| w == [0xff, SOS]).unwrap();
     let empty = [&whole[..scan], &[0xff, EOI]].concat();
-    assert_eq!(refusal(&empty), "is truncated");
-    assert_eq!(refusal(&[0xff, SOI, 0xff, EOI]), "is damaged");
+    assert_eq!(error(&empty), "is truncated");
+    assert_eq!(error(&[0xff, SOI, 0xff, EOI]), "is damaged");
 }
 
 #[test]
@@ -257,11 +253,11 @@ fn rare_kinds_are_refused() {
     for marker in [0xc3, 0xc5, 0xc9, 0xca, 0xcf] {
         let mut bytes = whole.clone();
         bytes[frame + 1] = marker;
-        assert_eq!(refusal(&bytes), sentence, "{marker:x}");
+        assert_eq!(error(&bytes), sentence, "{marker:x}");
     }
     let mut bytes = whole.clone();
     bytes[frame + 4] = 12;
-    assert_eq!(refusal(&bytes), sentence);
+    assert_eq!(error(&bytes), sentence);
 }
 
 /// Browsers show all of these.
@@ -369,7 +365,7 @@ fn what_follows_the_end_must_be_padding_or_what_phones_append() {
     ];
     for rest in refused {
         let file = [photo.as_slice(), &rest.concat()].concat();
-        assert_eq!(refusal(&file), "has other data after the end of the image");
+        assert_eq!(error(&file), "has other data after the end of the image");
     }
     let many = photo.repeat(40);
     assert!(look(&many, ProofType::Photo).is_err());
@@ -443,7 +439,7 @@ fn a_progressive_picture_with_a_changed_byte_is_no_panic() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(cases(2_000))]
 
     /// Several changes at once, in the headers as often as in the codes.
     #[test]

@@ -6,7 +6,7 @@ use super::super::{MP4, sample};
 use super::*;
 use crate::domain::tasks::ProofType;
 
-fn refusal(bytes: &[u8]) -> String {
+fn error(bytes: &[u8]) -> String {
     why(bytes, ProofType::Video)
 }
 
@@ -55,7 +55,7 @@ fn the_order_of_description_and_film_does_not_matter() {
         assert_eq!((inspected.width, inspected.height), (Some(100), Some(80)));
         assert_eq!(inspected.perceptual_hash, None);
     }
-    assert!(refusal(&[movie, film, kind].concat()).starts_with("must be an MP4 video"));
+    assert!(error(&[movie, film, kind].concat()).starts_with("must be an MP4 video"));
 }
 
 #[test]
@@ -75,16 +75,13 @@ fn brands_decide_what_is_mp4() {
         assert!(look(&with(brands), ProofType::Video).is_ok(), "{brands:?}");
     }
     for brands in [b"qt  ".as_slice(), b"qt  qt  isom"] {
-        assert_eq!(
-            refusal(&with(brands)),
-            "must be an MP4 video, not QuickTime"
-        );
+        assert_eq!(error(&with(brands)), "must be an MP4 video, not QuickTime");
     }
     for brands in [b"heicmif1".as_slice(), b"XXXX", b"XXXXYYYYqt  "] {
-        assert_eq!(refusal(&with(brands)), "must be an MP4 video");
+        assert_eq!(error(&with(brands)), "must be an MP4 video");
     }
     let no_brand = [write(b"ftyp", &[b"is"]), movie.clone(), film.clone()].concat();
-    assert_eq!(refusal(&no_brand), "is damaged");
+    assert_eq!(error(&no_brand), "is damaged");
 }
 
 #[test]
@@ -107,10 +104,10 @@ fn every_part_must_be_there() {
         ([&kind, &headless, &film], "has no video track"),
     ] {
         let bytes = parts.map(Vec::as_slice).concat();
-        assert_eq!(refusal(&bytes), sentence);
+        assert_eq!(error(&bytes), sentence);
     }
     let twice = [kind, description.clone(), description, film].concat();
-    assert_eq!(refusal(&twice), "is damaged");
+    assert_eq!(error(&twice), "is damaged");
 }
 
 #[test]
@@ -141,7 +138,7 @@ fn boxes_must_fit_into_each_other_and_into_the_file() {
         (long(u64::MAX), "is truncated"),
         (long(15), "is damaged"),
     ] {
-        assert_eq!(refusal(&with_last(&last)), sentence, "{last:?}");
+        assert_eq!(error(&with_last(&last)), sentence, "{last:?}");
     }
     for inner in [
         b"\0\0\0\x20trak".as_slice(),
@@ -151,11 +148,11 @@ fn boxes_must_fit_into_each_other_and_into_the_file() {
     ] {
         let movie = super::tests::movie(&[&track(b"vide"), inner]);
         let bytes = [&kind, &movie, &film].map(Vec::as_slice).concat();
-        assert_eq!(refusal(&bytes), "is damaged", "{inner:?}");
+        assert_eq!(error(&bytes), "is damaged", "{inner:?}");
     }
     // A film that claims to reach up to the end swallows what follows.
     let swallowed = [&kind, b"\0\0\0\0mdat".as_slice(), &movie].concat();
-    assert!(refusal(&swallowed).contains("moov"));
+    assert!(error(&swallowed).contains("moov"));
 }
 
 #[test]
@@ -163,7 +160,7 @@ fn boxes_are_counted() {
     let [kind, movie, film] = plain();
     let many = b"\0\0\0\x08free".repeat(50_000);
     let bytes = [kind, movie, film, many].concat();
-    assert_eq!(refusal(&bytes), "has too many boxes");
+    assert_eq!(error(&bytes), "has too many boxes");
 }
 
 #[test]

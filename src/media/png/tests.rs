@@ -5,7 +5,7 @@ use super::super::{hash_distance, sample};
 use super::*;
 use crate::domain::tasks::ProofType;
 
-fn refusal(bytes: &[u8]) -> String {
+fn error(bytes: &[u8]) -> String {
     why(bytes, ProofType::Photo)
 }
 
@@ -115,7 +115,7 @@ fn narrow_interlaced_pictures_skip_passes() {
             [8, 0, 1],
             &[write_chunk(*b"IDAT", &stored(&[0]))],
         );
-        assert_eq!(refusal(&cut), "is damaged");
+        assert_eq!(error(&cut), "is damaged");
     }
 }
 
@@ -133,7 +133,7 @@ fn any_changed_byte_is_found() {
 
 #[test]
 fn a_bomb_is_refused_by_its_header() {
-    let claim = |width, height| refusal(&picture(width, height, [8, 2, 0], &[]));
+    let claim = |width, height| error(&picture(width, height, [8, 2, 0], &[]));
     assert_eq!(
         claim(20_000, 20_000),
         "has 400,000,000 pixels; the limit is 50,000,000"
@@ -154,7 +154,7 @@ fn too_few_rows_are_refused_and_too_many_not_read() {
         let data = write_chunk(*b"IDAT", &stored(rows));
         picture(100, 90, [8, 0, 0], &[data])
     };
-    assert_eq!(refusal(&of(&all[..all.len() - 1])), "is damaged");
+    assert_eq!(error(&of(&all[..all.len() - 1])), "is damaged");
     let more = [all, vec![0; 50_000]].concat();
     assert!(look(&of(&more), ProofType::Photo).is_ok());
 }
@@ -171,7 +171,7 @@ fn what_follows_the_end_must_be_padding() {
     let jpeg = sample(ProofType::Photo, b"x").0;
     for rest in [html, &jpeg, &[[0; 100].as_slice(), html].concat(), &whole] {
         let file = [&whole, rest].concat();
-        assert_eq!(refusal(&file), "has other data after the end of the image");
+        assert_eq!(error(&file), "has other data after the end of the image");
     }
 }
 
@@ -180,9 +180,9 @@ fn chunks_that_nobody_may_ignore_are_refused() {
     let data = write_chunk(*b"IDAT", &stored(&rows(|shade| vec![shade])));
     let unknown = write_chunk(*b"EVIL", b"must be understood");
     let bytes = picture(100, 90, [8, 0, 0], &[unknown, data.clone()]);
-    assert_eq!(refusal(&bytes), "is damaged");
+    assert_eq!(error(&bytes), "is damaged");
     let header_later = [SIGNATURE.to_vec(), data].concat();
-    assert_eq!(refusal(&header_later), "is damaged");
+    assert_eq!(error(&header_later), "is damaged");
 }
 
 /// Metadata of all sorts, an animation, a compressed text that would be a bomb.

@@ -308,7 +308,7 @@ mod tests {
         }
         let nameless = error(json!({"type": "invalid_request_error", "message": "Bad request"}));
         let Err(ProcessorError::Refused { code, .. }) = judged(400, &nameless) else {
-            panic!("a refusal");
+            panic!("a error");
         };
         assert_eq!(code, "invalid_request_error");
     }
@@ -321,7 +321,7 @@ mod tests {
         }));
         let judged = judge::<Value>(StatusCode::PAYMENT_REQUIRED, said.as_bytes());
         let Err(ClientError::Refused(error)) = judged else {
-            panic!("a refusal");
+            panic!("a error");
         };
         assert!(error.is_decline());
         assert_eq!(error.failure().code, "insufficient_funds");

@@ -46,7 +46,7 @@ pub fn retry_payout(
         .ok_or(UseCaseError::TaskNotFound)?;
     match retry_job(tx, &transfer(id), by, now) {
         Err(UseCaseError::JobNotFound) => Err(UseCaseError::PayoutNotFailed),
-        Err(refusal) => Err(refusal),
+        Err(error) => Err(error),
         Ok(_) => Ok(task),
     }
 }

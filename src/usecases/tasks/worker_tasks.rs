@@ -39,7 +39,7 @@ pub fn accept_task(
     Ok(accepted)
 }
 
-/// A task that workers cannot see is not found. For any other, the status explains the refusal.
+/// A task that workers cannot see is not found. For any other, the status explains the error.
 fn not_posted(task: &Task, worker: WorkerId) -> Result<Task, UseCaseError> {
     let hidden = matches!(task.status, Status::Pending | Status::Funded);
     if hidden && task.worker != Some(worker) {

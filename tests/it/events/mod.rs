@@ -3,7 +3,7 @@
 mod concurrency;
 mod crashes;
 mod delivering;
-mod notices;
+mod notifications;
 mod reading;
 mod recording;
 mod settings;

@@ -7,7 +7,7 @@ use legwork::usecases;
 use serde_json::{Value, json};
 
 use super::adapter::Adapter;
-use super::notices::account_updated;
+use super::processor_events::account_updated;
 use super::{
     cancel, expect_all_well, intent_of, paid_task, payment, start, status, until_it_is, untold,
 };

@@ -40,7 +40,7 @@ const GREETING: &str = "retry: 1000\n\n";
     params(
         ("type" = inline(Option<EventType>), Query, description = "Only of this type"),
         ("task_id" = inline(Option<parameters::TaskId>), Query, description = "Only of this task"),
-        ("Last-Event-ID" = inline(Option<parameters::LastEventId>), Header, description = "Goes on after this event"),
+        ("Last-Event-ID" = inline(Option<parameters::LastEventId>), Header, description = "Continue after this event"),
     ),
     responses((status = 200, description = "Events", body = String,
             content_type = "text/event-stream",
@@ -184,7 +184,7 @@ impl Listener {
         match look.await {
             Ok(_) => true,
             // A database that is unavailable for a moment has not revoked anything.
-            Err(refusal) => matches!(refusal, UseCaseError::Store(_)),
+            Err(error) => matches!(error, UseCaseError::Store(_)),
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::views::{examples, to_json};
 /// Ten years.
 const MAX_ADVANCE_SECONDS: i64 = 10 * 366 * 24 * 60 * 60;
 
-#[derive(Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 #[schema(example = json!(TestClock::example()))]
 pub struct TestClock {
     /// What time it is in the account's test environment.
@@ -92,12 +92,7 @@ pub async fn advance(
         app.scheduler.advance(account, ahead).await?;
         Ok(TestClock::read(&app, account).await?)
     };
-    let tell = |_: &mut Tx<'_>, _, clock: &TestClock| {
-        Ok(TestClock {
-            now: clock.now,
-            ahead_seconds: clock.ahead_seconds,
-        })
-    };
+    let tell = |_: &mut Tx<'_>, _, clock: &TestClock| Ok(clock.clone());
     let json = TestClock::json;
     Idempotent::new(&app, caller.requester(), post)
         .prepare(advance)

@@ -8,7 +8,7 @@ use crate::api::App;
 use crate::api::developer::test_helpers::only_in_test;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::openapi::{errors, groups, parameters};
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::idempotency_key;
 use crate::api::request::path::TaskPath;
@@ -44,7 +44,7 @@ pub async fn sample(app: &App, proof_type: ProofType) -> Result<Received, ApiErr
 #[utoipa::path(
     post, path = "/v1/test_helpers/tasks/{id}/proofs", tag = "Test helpers",
     operation_id = "simulateProof",
-    params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
     request_body(content((SimulateProof = "application/json"), (SubmitProof = "multipart/form-data"))),
     responses((status = 201, description = "The proofs", body = Submitted,
             links(("approve" = (operation_id = "approveProof", parameters(("id" = "$request.path.id"),
@@ -146,7 +146,9 @@ const TYPES: ListRule<ProofType> = ListRule {
 
 impl RequestBody for SimulateProof {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let gps = fields.optional_point("gps_latitude", "gps_longitude");
+        let gps = fields
+            .doc("Required unless the task asks for a signature only.")
+            .optional_point("gps_latitude", "gps_longitude");
         let types = fields
             .doc("All that the task asks for when left out.")
             .optional_choices("types", &TYPES);
@@ -155,8 +157,7 @@ impl RequestBody for SimulateProof {
 }
 
 request_bodies! {
-    /// Where the simulated worker says it was, and what it sends. The position is required unless
-    /// the task asks for a signature only.
+    /// Where the simulated worker says it was, and what it sends.
     SimulateProof = json!({"gps_latitude": 40.7163, "gps_longitude": -73.9595});
 }
 

@@ -133,11 +133,11 @@ fn every_status_allows_exactly_the_decided_actions() {
 
 #[test]
 fn a_refusal_says_what_cannot_be_done_and_why() {
-    let refusal = task_in(InProgress, 0)
+    let error = task_in(InProgress, 0)
         .act(Action::Cancel, START)
         .unwrap_err();
     assert_eq!(
-        refusal.to_string(),
+        error.to_string(),
         "a task that is in_progress cannot be cancelled"
     );
 }

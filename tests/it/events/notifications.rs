@@ -6,7 +6,7 @@ use legwork::ambient::Clock;
 use legwork::domain::{JobKind, JobName};
 use serde_json::{Value, json};
 
-use crate::notices::peers::{header, mail_server};
+use crate::notifications::peers::{header, mail_server};
 use crate::support::{Command, GOOD_CARD, Response, Server, TestApp, on_both_engines, storefront};
 
 on_both_engines!(
