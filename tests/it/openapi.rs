@@ -133,9 +133,7 @@ fn the_description_passes_a_linter() {
         .env("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true")
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&linted.stderr);
-    assert!(
-        linted.status.success() && !told.contains("warning"),
-        "{told}"
-    );
+    let output = String::from_utf8_lossy(&linted.stderr);
+    let clean = linted.status.success() && !output.contains("You have ");
+    assert!(clean, "{output}");
 }
