@@ -1,21 +1,27 @@
 //! Settings from defaults, `legwork.toml`, the environment and flags. The last one wins.
 
 mod list;
+mod values;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ipnet::IpNet;
 
-use crate::domain::{ProcessorName, Secret, Windows};
+use crate::domain::{ProcessorName, Secret, Tier, Windows};
 use crate::files::FilesLocation;
 use crate::outbound::OutboundSettings;
 use crate::store::Location;
 
 pub use list::{SETTINGS, Setting};
+use values::{
+    address, connections, database, delays, domains, folder, gigabytes, hours, https_url,
+    is_loopback, log_filter, log_format, master_key, networks, on_or_off, optional, public_url,
+    seconds, secret, span, stripe_url,
+};
 
 /// Variables with our prefix that are not settings: the test suite's.
 const FOREIGN_PREFIX: &str = "LEGWORK_TEST_";
@@ -179,6 +185,39 @@ pub struct MailSettings {
     pub from: String,
 }
 
+/// What every connection and request has to keep to.
+#[derive(Clone, Debug)]
+pub struct EdgeSettings {
+    pub max_connections: usize,
+    /// How long a request may take, waiting included.
+    pub request: Duration,
+    /// How long `/readyz` says no before the listener closes.
+    pub drain: Duration,
+    /// Who may say for whom a request was forwarded.
+    pub trusted_proxies: Vec<IpNet>,
+}
+
+#[derive(Clone, Debug)]
+pub struct HttpsSettings {
+    pub files: Option<CertificateFiles>,
+    pub acme: Option<AcmeSettings>,
+    /// Where plain HTTP is answered with a redirect.
+    pub redirect_listen: Option<SocketAddr>,
+}
+
+#[derive(Clone, Debug)]
+pub struct CertificateFiles {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+}
+
+#[derive(Clone, Debug)]
+pub struct AcmeSettings {
+    pub domains: Vec<String>,
+    pub email: String,
+    pub directory: String,
+}
+
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub listen: SocketAddr,
@@ -192,6 +231,16 @@ pub struct Settings {
     pub mail: Option<MailSettings>,
     pub windows: Windows,
     pub payments: PaymentSettings,
+    /// The sandbox may be the processor of a service that the public reaches.
+    pub allow_sandbox: bool,
+    /// How long a payout waits before the money is sent.
+    pub payout_hold: Duration,
+    /// `None`: a file in the data folder holds it.
+    pub master_key: Option<Secret>,
+    /// Bytes of stored proofs for each account, in the order of the tiers.
+    pub storage_quota: [u64; Tier::ALL.len()],
+    pub edge: EdgeSettings,
+    pub https: HttpsSettings,
     pub rate_limits: bool,
     pub log: String,
     pub log_format: Option<LogFormat>,
@@ -205,17 +254,24 @@ impl Settings {
             database(url, &data, connections)
         })?;
         let listen = given.read("listen", "127.0.0.1:8080", address)?;
+        let public_url = given.read("public_url", "", public_url)?;
         Ok(Self {
             listen,
             database,
             files: given.read("files_url", "file:", |url| FilesLocation::rule(url, &data))?,
-            public_url: given.read("public_url", "", public_url)?,
+            public_url: public_url.clone(),
             metrics_listen: given.read("metrics_listen", "", optional(address))?,
             webhook_delays: given.read("webhook_retry_seconds", "60,480,3840", delays)?,
-            outbound: outbound(given, listen.ip().is_loopback())?,
+            outbound: outbound(given, local_mode(listen, public_url.as_deref()))?,
             mail: mail(given)?,
             windows: windows(given)?,
             payments: payments(given)?,
+            allow_sandbox: given.read("allow_sandbox", "off", on_or_off)?,
+            payout_hold: given.read("payout_hold_hours", "0", hours)?,
+            master_key: given.read("master_key", "", optional(master_key))?,
+            storage_quota: given.read("storage_gigabytes", "5,50,500,5000", gigabytes)?,
+            edge: edge(given)?,
+            https: https(given)?,
             rate_limits: given.read("rate_limits", "on", on_or_off)?,
             log: given.read("log", "info", log_filter)?,
             log_format: given.read("log_format", "", log_format)?,
@@ -223,86 +279,16 @@ impl Settings {
         })
     }
 
-    /// Local mode: on a loopback address, the developer is assumed to be the only user.
+    /// In local mode the developer is assumed to be the only user.
     pub fn is_local(&self) -> bool {
-        self.listen.ip().is_loopback()
+        local_mode(self.listen, self.public_url.as_deref())
     }
 }
 
-fn folder(text: &str) -> Result<PathBuf, String> {
-    if text.trim().is_empty() {
-        return Err("must be the path of a folder".to_owned());
-    }
-    Ok(PathBuf::from(text))
-}
-
-fn address(text: &str) -> Result<SocketAddr, String> {
-    let malformed = || format!("{text:?} is not an address such as 127.0.0.1:8080");
-    if let Ok(address) = text.parse() {
-        return Ok(address);
-    }
-    let mut found = text.to_socket_addrs().map_err(|_| malformed())?;
-    // A name may have several addresses. IPv4 comes first, for old clients.
-    let (v4, v6): (Vec<_>, Vec<_>) = found
-        .by_ref()
-        .partition(|address| matches!(address.ip(), IpAddr::V4(_)));
-    v4.into_iter().chain(v6).next().ok_or_else(malformed)
-}
-
-fn optional<T>(
-    parse: impl Fn(&str) -> Result<T, String>,
-) -> impl Fn(&str) -> Result<Option<T>, String> {
-    move |text| match text {
-        "" => Ok(None),
-        text => parse(text).map(Some),
-    }
-}
-
-fn connections(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number @ 1..=1_000) => Ok(number),
-        _ => Err("must be a whole number from 1 to 1000".to_owned()),
-    }
-}
-
-fn database(url: &str, data: &Path, connections: usize) -> Result<Location, String> {
-    if url == "sqlite" {
-        let file = data.join("legwork.db");
-        return Ok(Location::Sqlite { file });
-    }
-    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        let url = url.to_owned();
-        return Ok(Location::Postgres { url, connections });
-    }
-    // The URL may contain a password, so it is not repeated. An empty value is refused too: a
-    // secret that is missing must not lead to an empty database.
-    Err("must begin with postgres:// (leave it out for SQLite in the data folder)".to_owned())
-}
-
-fn public_url(text: &str) -> Result<Option<String>, String> {
-    let well_formed = text.starts_with("http://") || text.starts_with("https://");
-    match text {
-        "" => Ok(None),
-        text if well_formed => Ok(Some(text.trim_end_matches('/').to_owned())),
-        text => Err(format!("{text:?} must begin with http:// or https://")),
-    }
-}
-
-/// In the order of the attempts.
-fn delays(text: &str) -> Result<Vec<Duration>, String> {
-    const MAX_DELAYS: usize = 20;
-    const WEEK: f64 = 7.0 * 24.0 * 60.0 * 60.0;
-    let delay = |text: &str| {
-        let seconds = text.trim().parse::<f64>().ok();
-        let seconds = seconds.filter(|seconds| (0.0..=WEEK).contains(seconds));
-        seconds.map(Duration::from_secs_f64)
-    };
-    let delays: Option<Vec<_>> = text.split(',').map(delay).collect();
-    delays
-        .filter(|delays| delays.len() <= MAX_DELAYS)
-        .ok_or_else(|| {
-            format!("{text:?} must be a comma-separated list of seconds, such as 60,480,3840")
-        })
+/// The service listens on a loopback address, and no public URL says that others reach it through a
+/// proxy.
+fn local_mode(listen: SocketAddr, public_url: Option<&str>) -> bool {
+    listen.ip().is_loopback() && public_url.is_none_or(is_loopback)
 }
 
 fn outbound(given: &Given, local: bool) -> Result<OutboundSettings, SettingsError> {
@@ -312,17 +298,6 @@ fn outbound(given: &Given, local: bool) -> Result<OutboundSettings, SettingsErro
     }
     let authority = given.read("webhook_ca_file", "", optional(folder))?;
     Ok(OutboundSettings { allow, authority })
-}
-
-fn networks(text: &str) -> Result<Vec<IpNet>, String> {
-    let network = |text: &str| {
-        let text = text.trim();
-        let address = |address: IpAddr| IpNet::from(address);
-        let net = text.parse::<IpNet>().or_else(|_| text.parse().map(address));
-        net.map_err(|_| format!("{text:?} is not a network such as 10.1.0.0/16"))
-    };
-    let parts = text.split(',').filter(|part| !part.trim().is_empty());
-    parts.map(network).collect()
 }
 
 fn windows(given: &Given) -> Result<Windows, SettingsError> {
@@ -337,17 +312,6 @@ fn windows(given: &Given) -> Result<Windows, SettingsError> {
         decide: given.read("decide_days", "30", |text| span(text, DAY))?,
         open: given.read("open_days", "30", |text| span(text, DAY))?,
     })
-}
-
-/// A whole number of hours or days, at most ten years.
-fn span(text: &str, unit_seconds: u64) -> Result<Duration, String> {
-    const MAX_SECONDS: u64 = 10 * 366 * 24 * 60 * 60;
-    let seconds = text.parse::<u64>().ok();
-    let seconds = seconds.and_then(|number| number.checked_mul(unit_seconds));
-    let seconds = seconds.filter(|seconds| (1..=MAX_SECONDS).contains(seconds));
-    seconds
-        .map(Duration::from_secs)
-        .ok_or_else(|| format!("{text:?} must be a whole number, at least 1"))
 }
 
 fn mail(given: &Given) -> Result<Option<MailSettings>, SettingsError> {
@@ -375,45 +339,51 @@ fn payments(given: &Given) -> Result<PaymentSettings, SettingsError> {
     )
 }
 
-/// An external secret. It is only checked to be present, and never repeated.
-fn secret(prefix: &'static str) -> impl Fn(&str) -> Result<Secret, String> {
-    move |text| {
-        let plain = text.chars().all(|c| c.is_ascii_graphic());
-        if text.is_empty() || !plain {
-            return Err(format!(
-                "is required when payments is stripe; it begins with {prefix}"
-            ));
-        }
-        Ok(Secret::presented(text))
+/// What every connection and request has to keep to.
+fn edge(given: &Given) -> Result<EdgeSettings, SettingsError> {
+    Ok(EdgeSettings {
+        max_connections: given.read("max_connections", "10000", values::max_connections)?,
+        request: given.read("request_seconds", "10", seconds(1..=300))?,
+        drain: given.read("drain_seconds", "0", seconds(0..=300))?,
+        trusted_proxies: given.read("trusted_proxies", "", networks)?,
+    })
+}
+
+fn https(given: &Given) -> Result<HttpsSettings, SettingsError> {
+    let certificate = given.read("tls_cert", "", optional(folder))?;
+    let missing =
+        |what: &'static str| move |_: &str| Err::<(), _>(format!("is required with {what}"));
+    let key = given.read("tls_key", "", optional(folder))?;
+    let files = match (certificate, key) {
+        (Some(certificate), Some(key)) => Some(CertificateFiles { certificate, key }),
+        (None, None) => None,
+        (None, Some(_)) => given
+            .read("tls_cert", "", missing("LEGWORK_TLS_KEY"))
+            .map(|()| None)?,
+        (Some(_), None) => given
+            .read("tls_key", "", missing("LEGWORK_TLS_CERT"))
+            .map(|()| None)?,
+    };
+    let domains = given.read("acme_domains", "", domains)?;
+    let acme = AcmeSettings {
+        email: given.read("acme_email", "", |text| Ok(text.to_owned()))?,
+        directory: given.read("acme_directory", LETS_ENCRYPT, https_url)?,
+        domains,
+    };
+    if files.is_some() && !acme.domains.is_empty() {
+        given.read("acme_domains", "", |_| {
+            Err::<(), _>("cannot be combined with LEGWORK_TLS_CERT".to_owned())
+        })?;
     }
+    Ok(HttpsSettings {
+        files,
+        acme: Some(acme).filter(|acme| !acme.domains.is_empty()),
+        redirect_listen: given.read("redirect_listen", "", optional(address))?,
+    })
 }
 
-fn stripe_url(text: &str) -> Result<String, String> {
-    public_url(text)?.ok_or_else(|| "must begin with http:// or https://".to_owned())
-}
-
-fn on_or_off(text: &str) -> Result<bool, String> {
-    match text {
-        "on" => Ok(true),
-        "off" => Ok(false),
-        text => Err(format!("{text:?} must be on or off")),
-    }
-}
-
-fn log_filter(text: &str) -> Result<String, String> {
-    tracing_subscriber::EnvFilter::try_new(text)
-        .map(|_| text.to_owned())
-        .map_err(|e| format!("{text:?} is not a log filter: {e}"))
-}
-
-fn log_format(text: &str) -> Result<Option<LogFormat>, String> {
-    match text {
-        "" => Ok(None),
-        "text" => Ok(Some(LogFormat::Text)),
-        "json" => Ok(Some(LogFormat::Json)),
-        text => Err(format!("{text:?} must be text or json")),
-    }
-}
+/// The directory of the certificate authority that is asked unless another is named.
+const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 
 #[cfg(test)]
 mod tests;

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use ipnet::IpNet;
+
 use super::{make_data_folder, print_line};
 use crate::files::FilesLocation;
-use crate::outbound::OutboundSettings;
 use crate::settings::{Given, LogFormat, PaymentSettings, Settings, variable};
 use crate::store::{Location, Store};
 
@@ -23,7 +24,7 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         ("public_url", shown(settings.public_url.as_deref())),
         ("metrics_listen", shown(settings.metrics_listen)),
         ("webhook_retry_seconds", delays(&settings.webhook_delays)),
-        ("webhook_allow_nets", networks(&settings.outbound)),
+        ("webhook_allow_nets", networks(&settings.outbound.allow)),
         ("webhook_ca_file", shown(authority)),
         ("smtp_url", mail(settings)),
         ("unpaid_hours", hours(windows.unpaid)),
@@ -34,6 +35,20 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         ("decide_days", days(windows.decide)),
         ("open_days", days(windows.open)),
         ("payments", payments(&settings.payments)),
+        ("allow_sandbox", on_or_off(settings.allow_sandbox)),
+        ("payout_hold_hours", hours(settings.payout_hold)),
+        ("master_key", master_key(settings)),
+        ("storage_gigabytes", gigabytes(&settings.storage_quota)),
+        ("tls_cert", tls_cert(settings)),
+        ("acme_domains", acme(settings)),
+        ("redirect_listen", shown(settings.https.redirect_listen)),
+        ("trusted_proxies", networks(&settings.edge.trusted_proxies)),
+        ("max_connections", settings.edge.max_connections.to_string()),
+        (
+            "request_seconds",
+            settings.edge.request.as_secs().to_string(),
+        ),
+        ("drain_seconds", settings.edge.drain.as_secs().to_string()),
         ("rate_limits", on_or_off(settings.rate_limits)),
         ("log", settings.log.clone()),
         ("log_format", shown(settings.log_format.map(log_format))),
@@ -137,8 +152,8 @@ fn days(span: Duration) -> String {
     (span.as_secs() / 86_400).to_string()
 }
 
-fn networks(outbound: &OutboundSettings) -> String {
-    let nets: Vec<_> = outbound.allow.iter().map(ToString::to_string).collect();
+fn networks(nets: &[IpNet]) -> String {
+    let nets: Vec<_> = nets.iter().map(ToString::to_string).collect();
     match nets.as_slice() {
         [] => "none".to_owned(),
         nets => nets.join(","),
@@ -151,6 +166,30 @@ fn mail(settings: &Settings) -> String {
         None => "none, notifications stay in the database".to_owned(),
         Some(mail) => format!("set, sender {}", mail.from),
     }
+}
+
+fn master_key(settings: &Settings) -> String {
+    match settings.master_key {
+        Some(_) => "set".to_owned(),
+        None => "the file master.key in the data folder".to_owned(),
+    }
+}
+
+fn gigabytes(quotas: &[u64]) -> String {
+    let gigabytes = quotas
+        .iter()
+        .map(|bytes| (bytes / 1_000_000_000).to_string());
+    gigabytes.collect::<Vec<_>>().join(",")
+}
+
+fn tls_cert(settings: &Settings) -> String {
+    let files = settings.https.files.as_ref();
+    shown(files.map(|files| files.certificate.display()))
+}
+
+fn acme(settings: &Settings) -> String {
+    let acme = settings.https.acme.as_ref();
+    shown(acme.map(|acme| format!("{} from {}", acme.domains.join(","), acme.directory)))
 }
 
 /// The keys are not shown.

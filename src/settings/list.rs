@@ -134,6 +134,76 @@ pub const SETTINGS: &[Setting] = &[
         "URL of Stripe's API [default: https://api.stripe.com]",
     ),
     setting(
+        "allow_sandbox",
+        "on|off",
+        "Start with the sandbox as payment processor on a public URL [default: off]",
+    ),
+    setting(
+        "payout_hold_hours",
+        "HOURS",
+        "Time between an approval and the payout [default: 0]",
+    ),
+    setting(
+        "master_key",
+        "KEY",
+        "Key that seals secrets in the database, 32 bytes in base64 [default: the file master.key in the data folder]",
+    ),
+    setting(
+        "storage_gigabytes",
+        "NUMBER,...",
+        "Gigabytes of stored proofs for an account of each tier: free, growth, pro, enterprise [default: 5,50,500,5000]",
+    ),
+    setting(
+        "tls_cert",
+        "FILE",
+        "PEM file with the certificate chain for HTTPS, read again when it changes [default: none; plain HTTP]",
+    ),
+    setting(
+        "tls_key",
+        "FILE",
+        "PEM file with the private key of the certificate",
+    ),
+    setting(
+        "acme_domains",
+        "NAME,...",
+        "Host names to get certificates for, comma-separated [default: none]",
+    ),
+    setting(
+        "acme_email",
+        "ADDRESS",
+        "Address that the certificate authority may write to [default: none]",
+    ),
+    setting(
+        "acme_directory",
+        "URL",
+        "Directory of the certificate authority [default: Let's Encrypt]",
+    ),
+    setting(
+        "redirect_listen",
+        "ADDRESS",
+        "Address that answers plain HTTP with a redirect to HTTPS [default: none]",
+    ),
+    setting(
+        "trusted_proxies",
+        "NET,...",
+        "Networks of proxies whose X-Forwarded-For and Forwarded headers are believed, comma-separated [default: none]",
+    ),
+    setting(
+        "max_connections",
+        "NUMBER",
+        "Connections that may be open at once [default: 10000]",
+    ),
+    setting(
+        "request_seconds",
+        "SECONDS",
+        "Time for a request, waiting for the database included [default: 10]",
+    ),
+    setting(
+        "drain_seconds",
+        "SECONDS",
+        "Time for which /readyz answers 503 before the server stops accepting connections [default: 0]",
+    ),
+    setting(
         "rate_limits",
         "on|off",
         "Rate limits by account tier [default: on]",

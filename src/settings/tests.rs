@@ -1,3 +1,5 @@
+use std::net::IpAddr;
+
 use super::*;
 
 fn given(
@@ -149,6 +151,84 @@ fn every_error_names_the_setting_and_its_origin() {
         ),
         (
             &[],
+            &[("LEGWORK_ALLOW_SANDBOX", "yes")],
+            None,
+            "LEGWORK_ALLOW_SANDBOX",
+        ),
+        (
+            &[],
+            &[("LEGWORK_PAYOUT_HOLD_HOURS", "-1")],
+            None,
+            "LEGWORK_PAYOUT_HOLD_HOURS",
+        ),
+        (
+            &[],
+            &[("LEGWORK_MASTER_KEY", "c2hvcnQ=")],
+            None,
+            "LEGWORK_MASTER_KEY",
+        ),
+        (
+            &[],
+            &[("LEGWORK_STORAGE_GIGABYTES", "1,2,3")],
+            None,
+            "LEGWORK_STORAGE_GIGABYTES",
+        ),
+        (
+            &[],
+            &[("LEGWORK_ACME_DOMAINS", "*.example.com")],
+            None,
+            "LEGWORK_ACME_DOMAINS",
+        ),
+        (
+            &[],
+            &[("LEGWORK_ACME_DIRECTORY", "http://acme.example")],
+            None,
+            "LEGWORK_ACME_DIRECTORY",
+        ),
+        (
+            &[],
+            &[("LEGWORK_REDIRECT_LISTEN", "80")],
+            None,
+            "LEGWORK_REDIRECT_LISTEN",
+        ),
+        (
+            &[],
+            &[("LEGWORK_TRUSTED_PROXIES", "proxy")],
+            None,
+            "LEGWORK_TRUSTED_PROXIES",
+        ),
+        (
+            &[],
+            &[("LEGWORK_MAX_CONNECTIONS", "1")],
+            None,
+            "LEGWORK_MAX_CONNECTIONS",
+        ),
+        (
+            &[],
+            &[("LEGWORK_REQUEST_SECONDS", "0")],
+            None,
+            "LEGWORK_REQUEST_SECONDS",
+        ),
+        (
+            &[],
+            &[("LEGWORK_DRAIN_SECONDS", "1.5")],
+            None,
+            "LEGWORK_DRAIN_SECONDS",
+        ),
+        (
+            &[],
+            &[("LEGWORK_TLS_CERT", "cert.pem")],
+            None,
+            "LEGWORK_TLS_KEY",
+        ),
+        (
+            &[],
+            &[("LEGWORK_TLS_KEY", "key.pem")],
+            None,
+            "LEGWORK_TLS_CERT",
+        ),
+        (
+            &[],
             &[("LEGWORK_LISTN", "x")],
             None,
             "LEGWORK_LISTN (from environment) is not a setting",
@@ -194,6 +274,20 @@ fn local_mode_is_a_loopback_address() {
     assert!(local("localhost:8080"));
     assert!(!local("0.0.0.0:8080"));
     assert!(!local("[::]:8080"));
+}
+
+#[test]
+fn local_mode_ends_where_a_public_url_begins() {
+    let local = |url| {
+        let settings = given(&[("public_url", url)], &[], None);
+        settings.unwrap().is_local()
+    };
+    assert!(local("http://127.0.0.1:9000"));
+    assert!(local("http://[::1]:9000"));
+    assert!(local("http://localhost:9000"));
+    assert!(!local("https://legwork.example.com"));
+    assert!(!local("https://localhost.example.com"));
+    assert!(!local("http://192.168.1.7:8080"));
 }
 
 #[test]
