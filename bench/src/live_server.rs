@@ -9,9 +9,9 @@ use legwork::domain::{NewTask, TaskId};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use crate::server::{Process, command};
+use crate::server::Process;
 use crate::service::{Service, TestDatabase};
-use crate::test_bed::{Engine, TestBed};
+use crate::test_bed::{Engine, TestBed, settled};
 use crate::{Result, http};
 
 /// How long the jobs may take to post a few tasks.
@@ -21,6 +21,8 @@ pub struct LiveServer {
     /// First, so that the server stops before its database is dropped.
     server: Option<Process>,
     binary: PathBuf,
+    /// Whether the server that starts next has its rate limits on.
+    pub limited: bool,
     pub folder: PathBuf,
     pub database: TestDatabase,
     /// The tokens of its workers.
@@ -46,6 +48,7 @@ impl LiveServer {
         };
         let mut live_server = Self {
             server: None,
+            limited: false,
             binary: bed.binary.clone(),
             folder,
             database,
@@ -103,9 +106,9 @@ impl LiveServer {
         let server = match self.server.take() {
             Some(server) => server,
             None => {
-                let mut command = command(&self.binary, &self.folder);
-                if let TestDatabase::Postgres(database) = &self.database {
-                    command.env("LEGWORK_DATABASE_URL", &database.url);
+                let mut command = settled(&self.binary, &self.folder, self.database.server());
+                if self.limited {
+                    command.env("LEGWORK_RATE_LIMITS", "on");
                 }
                 Process::serve(command)?
             }

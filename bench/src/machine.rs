@@ -29,7 +29,7 @@ pub fn open_files(needed: u64) -> Result<()> {
     let too_few = soft.and_then(|soft| soft.parse::<u64>().ok());
     match too_few.filter(|soft| *soft < needed) {
         Some(soft) => Err(format!(
-            "deliveries need {needed} open files, but only {soft} are allowed: run ulimit -n {needed} first"
+            "this run needs {needed} open files, but only {soft} are allowed: run ulimit -n {needed} first"
         )
         .into()),
         None => Ok(()),

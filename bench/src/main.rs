@@ -11,6 +11,7 @@ mod deliver;
 mod figures;
 mod fill;
 mod find;
+mod hostile;
 mod http;
 mod lifecycle;
 mod limit;
@@ -66,8 +67,8 @@ fn run() -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let binary = server::binary(&options)?;
-    if options.wants("deliver") {
-        machine::open_files(deliver::OPEN_FILES)?;
+    if options.wants_any(&["deliver", "hostile"]) {
+        machine::open_files(deliver::OPEN_FILES.max(hostile::OPEN_FILES))?;
     }
     let _alone = machine::alone()?;
     let mut report = Report::default();
@@ -116,6 +117,9 @@ fn measure(options: &Options, mut bed: TestBed, report: &mut Report) -> Result<(
     // The database hardly matters for the file of a proof, so one engine is enough.
     if options.wants("upload") && matches!(bed.engine, Engine::Sqlite) {
         upload::measure(options, &mut bed, report)?;
+    }
+    if options.wants("hostile") {
+        hostile::measure(options, &mut bed, report)?;
     }
     bed.stop()
 }

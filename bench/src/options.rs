@@ -15,7 +15,7 @@ Usage: [scripts/with-postgres] cargo run --release -p bench -- [OPTIONS]
   --tasks N        Tasks of the large account, posted tasks, and waiting deliveries
                    [default: 1000000]
   --only NAME      Only this engine (sqlite, postgres) or figure (create, get, life, list,
-                   start, grow, memory, find, deliver, upload); repeatable
+                   start, grow, memory, find, deliver, upload, hostile); repeatable
   --json FILE      Also write the figures to a file
   --server FILE    Measure this binary [default: build legwork and use it]
 ";
@@ -23,6 +23,7 @@ Usage: [scripts/with-postgres] cargo run --release -p bench -- [OPTIONS]
 const ENGINES: &[&str] = &["sqlite", "postgres"];
 const FIGURES: &[&str] = &[
     "create", "get", "life", "list", "start", "grow", "memory", "find", "deliver", "upload",
+    "hostile",
 ];
 
 #[derive(Debug)]

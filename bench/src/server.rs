@@ -95,14 +95,7 @@ impl Process {
 
     /// The memory in use, and its peak, in bytes.
     pub fn memory(&self) -> Result<(u64, u64)> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let field = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name));
-            let kilobytes = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-            kilobytes.map(|kilobytes: u64| kilobytes * 1024)
-        };
-        let read = field("VmRSS:").zip(field("VmHWM:"));
-        read.ok_or_else(|| "no memory figures in /proc".into())
+        memory(self.pid()).ok_or_else(|| "no memory figures in /proc".into())
     }
 
     /// Resets the peak.
@@ -134,6 +127,22 @@ impl Process {
         }
         Ok(())
     }
+}
+
+/// The memory that a process has in use, and its peak, in bytes.
+pub fn memory(pid: u32) -> Option<(u64, u64)> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let kilobytes = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+        kilobytes.map(|kilobytes: u64| kilobytes * 1024)
+    };
+    field("VmRSS:").zip(field("VmHWM:"))
+}
+
+pub fn kill(pid: u32) -> io::Result<()> {
+    let killed = format!("kill -KILL {pid}");
+    Command::new("sh").args(["-c", &killed]).status().map(drop)
 }
 
 /// The processor time of a process so far, user and kernel.

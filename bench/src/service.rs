@@ -43,6 +43,14 @@ impl TestDatabase {
         })
     }
 
+    /// `None` for SQLite.
+    pub fn server(&self) -> Option<&Database> {
+        match self {
+            Self::Sqlite(_) => None,
+            Self::Postgres(database) => Some(database),
+        }
+    }
+
     pub fn location(&self) -> Location {
         match self {
             Self::Sqlite(file) => Location::Sqlite { file: file.clone() },

@@ -30,6 +30,13 @@ impl Engine {
             Self::Postgres(_) => "PostgreSQL",
         }
     }
+
+    pub fn database(&self) -> Option<&Database> {
+        match self {
+            Self::Sqlite => None,
+            Self::Postgres(database) => Some(database),
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -58,7 +65,8 @@ impl TestBed {
         let folder = tempfile::Builder::new()
             .prefix("legwork-bench-")
             .tempdir()?;
-        let open = |name: &str| open_account(settled(binary, folder.path(), &engine), name);
+        let open =
+            |name: &str| open_account(settled(binary, folder.path(), engine.database()), name);
         let accounts = (0..ACCOUNTS)
             .map(|number| open(&format!("account-{number}")))
             .collect::<Result<Vec<_>>>()?;
@@ -74,7 +82,7 @@ impl TestBed {
         };
         let address = bed.server()?.address;
         for account in bed.accounts.iter().chain([&bed.large, &bed.small]) {
-            http::fetch_json(address, &creation(account), 201)?;
+            http::fetch_json(address, &creation(&account.test_key), 201)?;
         }
         Ok(bed)
     }
@@ -87,7 +95,11 @@ impl TestBed {
     pub fn server(&mut self) -> Result<&Process> {
         let server = match self.server.take() {
             Some(server) => server,
-            None => Process::serve(settled(&self.binary, self.folder.path(), &self.engine))?,
+            None => Process::serve(settled(
+                &self.binary,
+                self.folder.path(),
+                self.engine.database(),
+            ))?,
         };
         Ok(self.server.insert(server))
     }
@@ -108,7 +120,8 @@ impl TestBed {
     }
 
     pub fn creations(&mut self) -> Result<Load> {
-        let requests = self.accounts.iter().map(creation).collect();
+        let keys = self.accounts.iter().map(|account| &account.test_key);
+        let requests = keys.map(|key| creation(key)).collect();
         self.load(requests, 201)
     }
 
@@ -117,16 +130,17 @@ impl TestBed {
     }
 }
 
-fn settled(binary: &Path, folder: &Path, engine: &Engine) -> Command {
+/// A command of the server on a database: SQLite in the folder unless there is a URL.
+pub fn settled(binary: &Path, folder: &Path, database: Option<&Database>) -> Command {
     let mut command = command(binary, folder);
-    if let Engine::Postgres(database) = engine {
+    if let Some(database) = database {
         command.env("LEGWORK_DATABASE_URL", &database.url);
     }
     command
 }
 
 /// On the highest tier, so that no monthly limit applies.
-fn open_account(mut command: Command, name: &str) -> Result<Account> {
+pub fn open_account(mut command: Command, name: &str) -> Result<Account> {
     let email = format!("{name}@example.com");
     let output = command
         .args(["account", "create", "--tier", "enterprise", "--json"])
@@ -143,7 +157,7 @@ fn open_account(mut command: Command, name: &str) -> Result<Account> {
 }
 
 /// A request with every field of a task.
-fn creation(account: &Account) -> Vec<u8> {
+pub fn creation(key: &str) -> Vec<u8> {
     let body = json!({
         "title": TITLE,
         "description": DESCRIPTION,
@@ -160,5 +174,5 @@ fn creation(account: &Account) -> Vec<u8> {
         "proof_types": ["photo", "video"],
         "metadata": {"order": "A-10293", "campaign": "autumn", "attempt": 1},
     });
-    http::post("/v1/tasks", &account.test_key, &body.to_string())
+    http::post("/v1/tasks", key, &body.to_string())
 }
