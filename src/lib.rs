@@ -19,7 +19,7 @@ mod passwords;
 pub mod payments;
 pub mod push;
 pub mod scheduler;
-mod seal;
+pub mod seal;
 pub mod settings;
 pub mod shutdown;
 pub mod store;

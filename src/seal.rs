@@ -1,6 +1,9 @@
 //! Encrypts texts before they are stored: under a secret that we keep only as a hash, or under the
 //! master key, which is not in the database.
 
+mod key_file;
+mod keyring;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
@@ -8,6 +11,10 @@ use sha2::{Digest, Sha256};
 
 use crate::ambient;
 use crate::domain::Secret;
+use crate::domain::accounts::api_key::hex;
+
+pub use key_file::{KEY_FILE, KeyError, KeySource};
+pub use keyring::{Keyring, SEALED, SealError, is_sealed};
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unsealable;
@@ -31,14 +38,34 @@ fn key_of(secret: &Secret) -> [u8; 32] {
 
 /// The key that seals secrets in the database. It comes from a setting or a file, so a copy of the
 /// database alone opens nothing.
-#[allow(dead_code)]
 #[derive(Clone)]
 pub struct MasterKey([u8; 32]);
 
-#[allow(dead_code)]
 impl MasterKey {
     pub fn new(key: [u8; 32]) -> Self {
         Self(key)
+    }
+
+    pub fn generate() -> Self {
+        Self(ambient::random())
+    }
+
+    /// Reads 32 bytes in base64.
+    pub fn from_base64(text: &str) -> Option<Self> {
+        let bytes = STANDARD.decode(text.trim()).ok()?;
+        Some(Self(bytes.try_into().ok()?))
+    }
+
+    pub fn to_base64(&self) -> String {
+        STANDARD.encode(self.0)
+    }
+
+    /// A name for the key that tells nothing about it.
+    pub fn id(&self) -> String {
+        let hash = Sha256::new_with_prefix(b"legwork key id v1\0")
+            .chain_update(self.0)
+            .finalize();
+        hex(&hash[..8])
     }
 
     /// `context` names the place of the value, such as `webhook_secret:acc_1`. A sealed value that

@@ -7,6 +7,7 @@ mod backup;
 mod doctor;
 mod job;
 mod ledger;
+mod master_key;
 mod payments;
 mod report;
 mod sandbox;
@@ -287,8 +288,14 @@ fn print_line(line: impl std::fmt::Display) {
     }
 }
 
-/// Opens the database for a command, and creates the data folder if it is missing.
+/// Opens the database for a command, with the master key. Creates the data folder and the key if they
+/// are missing.
 fn open_store(settings: &Settings) -> Result<Store, Failure> {
+    master_key::unlock(open_locked_store(settings)?, settings)
+}
+
+/// Opens the database without the master key, for commands that need none.
+fn open_locked_store(settings: &Settings) -> Result<Store, Failure> {
     make_data_folder(&settings.data)?;
     Store::open(&settings.database).map_err(|error| {
         let setting = match &settings.database {
@@ -310,7 +317,7 @@ fn make_data_folder(folder: &Path) -> Result<(), Failure> {
 }
 
 fn migrate(settings: &Settings) -> Result<(), Failure> {
-    open_store(settings)?;
+    open_locked_store(settings)?;
     print_line("The database is up to date.");
     Ok(())
 }

@@ -10,7 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Failure, open_store, payments};
+use super::{Failure, master_key, open_store, payments};
 use crate::ambient::{self, Clock};
 use crate::api::{self, App, Dependencies, Timeouts};
 use crate::domain::accounts::api_key::hex;
@@ -87,6 +87,8 @@ async fn serve(
         tokio::spawn(api::serve(listener, router, shutdown.clone(), app.timeouts));
     }
     let maintenance = tokio::spawn(maintenance(&app).run(shutdown.clone()));
+    let keys = master_key::follow(app.store.clone(), app.clock.clone(), shutdown.clone());
+    let keys = tokio::spawn(keys);
     let background = background(&app, channels);
     greet(&app.store, settings, url, listener.local_addr()?).await?;
     let router = api::router(&app, settings.is_local());
@@ -95,6 +97,7 @@ async fn serve(
     let deadline = Instant::now() + STOP_WITHIN;
     let _ = serving.await;
     let _ = maintenance.await;
+    let _ = keys.await;
     if timeout_at(deadline, background).await.is_err() {
         tracing::warn!("jobs in flight were left to other processes");
     }

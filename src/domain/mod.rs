@@ -19,7 +19,7 @@ pub mod workers;
 
 pub use accounts::api_key::{ApiKey, Environment, NewApiKey, Secret};
 pub use accounts::{Account, AccountStatus, NewAccount, Tier};
-pub use admin::audit::{AuditEntry, AuditHead, AuditLine, BrokenChain};
+pub use admin::audit::{AuditEntry, AuditHead, AuditKeys, AuditLine, BrokenChain};
 pub use admin::{AdminKey, AdminRole, QueueItem, QueueKind, QueueStatus, VerificationFile};
 pub use events::notification::{Notification, NotificationKind, NotificationStatus, Recipient};
 pub use events::{Event, EventType, NewEvent};

@@ -200,12 +200,14 @@ pub fn gigabytes(text: &str) -> Result<[u64; Tier::ALL.len()], String> {
     })
 }
 
-/// A key of 32 bytes in base64, such as `openssl rand -base64 32` prints. It is never repeated.
+/// Keys of 32 bytes in base64, such as `openssl rand -base64 32` prints, separated by commas. They
+/// are never repeated.
 pub fn master_key(text: &str) -> Result<Secret, String> {
-    let decoded = STANDARD.decode(text.trim());
-    match decoded {
-        Ok(key) if key.len() == 32 => Ok(Secret::presented(text.trim())),
-        _ => Err("must be 32 bytes in base64, as `openssl rand -base64 32` prints".to_owned()),
+    let is_key = |key: &str| matches!(STANDARD.decode(key.trim()), Ok(key) if key.len() == 32);
+    if text.split(',').all(is_key) {
+        Ok(Secret::presented(text))
+    } else {
+        Err("must be 32 bytes in base64, as `openssl rand -base64 32` prints".to_owned())
     }
 }
 

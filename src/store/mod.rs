@@ -11,7 +11,9 @@ mod idempotency;
 mod jobs;
 mod money;
 mod proofs;
+mod secrets;
 mod tasks;
+mod unlock;
 mod webhooks;
 mod workers;
 
@@ -23,6 +25,7 @@ use engine::{Engine, FromRow, Migration, Row, Statement};
 use wakeups::Wakeups;
 
 use crate::domain::{Lane, Owner};
+use crate::seal::Keyring;
 
 pub use engine::{Backup, BackupError, Location, StoreError, Tx, Value};
 
@@ -35,9 +38,11 @@ pub use idempotency::{IdempotencyRecord, IdempotencyScope};
 pub use jobs::{ClaimedJob, ListedJob};
 pub use money::ledger::{DeveloperBalances, Payout, PayoutState, TaskMoney, WorkerBalance};
 pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};
+pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn};
 pub use tasks::posted_tasks::{PostedOrder, PostedTask};
 pub use tasks::totals::TaskCounts;
 pub use tasks::{ListedTask, TaskFilter, TaskPage};
+pub use unlock::UnlockError;
 pub use wakeups::EventWakeup;
 pub use webhooks::deliveries::{DeliveryFilter, RecordedDelivery};
 pub use webhooks::{Disabled, Endpoint, OldSecret};
@@ -80,6 +85,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "administration",
         sql: include_str!("migrations/0005_administration.sql"),
     },
+    Migration {
+        version: 9,
+        name: "sealed_secrets",
+        sql: include_str!("migrations/0009_sealed_secrets.sql"),
+    },
 ];
 
 /// The database. Cheap to clone; it is closed when the last clone is dropped.
@@ -87,16 +97,19 @@ const MIGRATIONS: &[Migration] = &[
 pub struct Store {
     engine: Arc<Engine>,
     wakeups: Arc<Wakeups>,
+    keyring: Option<Arc<Keyring>>,
 }
 
 impl Store {
-    /// Opens the database and migrates it. Creates it if it is SQLite and does not exist.
+    /// Opens the database and migrates it. Creates it if it is SQLite and does not exist. It has no
+    /// master key until it is unlocked.
     /// Blocks: call it before serving, or on a thread that may block.
     pub fn open(location: &Location) -> Result<Self, StoreError> {
         let engine = Engine::open(location, MIGRATIONS)?;
         Ok(Self {
             engine: Arc::new(engine),
             wakeups: Arc::default(),
+            keyring: None,
         })
     }
 
@@ -124,6 +137,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        let work = keyed(self.keyring.clone(), work);
         self.engine.write(work, &self.wakeups).await
     }
 
@@ -134,6 +148,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        let work = keyed(self.keyring.clone(), work);
         self.engine.read(work).await
     }
 
@@ -144,6 +159,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        let work = keyed(self.keyring.clone(), work);
         self.engine.snapshot(work).await
     }
 
@@ -166,6 +182,17 @@ impl Store {
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.read(|tx| tx.optional::<i64>(PING, &[]).map(drop))
             .await
+    }
+}
+
+/// Gives the transaction the keys that open sealed texts.
+fn keyed<T, E>(
+    keyring: Option<Arc<Keyring>>,
+    mut work: impl FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+) -> impl FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static {
+    move |tx: &mut Tx<'_>| {
+        tx.keyring.clone_from(&keyring);
+        work(tx)
     }
 }
 
@@ -199,6 +226,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         admin::review_queue::ALL,
         admin::reports::ALL,
         money::sandbox::ALL,
+        secrets::ALL,
         tasks::ALL,
         tasks::totals::ALL,
         webhooks::ALL,

@@ -6,6 +6,7 @@ mod error;
 mod events;
 mod money;
 mod proofs;
+mod secrets;
 mod tasks;
 mod webhooks;
 mod workers;
@@ -16,6 +17,7 @@ pub use error::UseCaseError;
 pub use events::*;
 pub use money::*;
 pub use proofs::*;
+pub use secrets::seal_plain_texts;
 pub use tasks::*;
 pub use webhooks::{
     DeliveryOutcome, endpoint_of, give_up_deliveries, put_webhook, record_deliveries, redeliver,

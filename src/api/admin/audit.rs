@@ -13,7 +13,7 @@ use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{groups, parameters};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
-use crate::domain::{Actor, AuditEntry, AuditHead, AuditLine, Timestamp};
+use crate::domain::{Actor, AuditEntry, AuditLine, Timestamp};
 use crate::store::StoreError;
 use crate::views::actor::ActorBody;
 use crate::views::examples;
@@ -35,7 +35,8 @@ struct AuditLineBody<'a> {
     subject_id: &'a str,
     #[schema(value_type = Object)]
     details: &'a RawValue,
-    /// SHA-256 over the previous line and this one.
+    /// HMAC-SHA-256 over the previous line and this one. Lines from before the chain was keyed have a
+    /// SHA-256 instead.
     hash: &'a str,
 }
 
@@ -56,18 +57,18 @@ impl<'a> AuditLineBody<'a> {
     }
 
     fn example() -> Value {
-        let before = AuditHead {
-            number: 4_710,
+        let line = AuditLine {
+            number: 4_711,
+            entry: AuditEntry {
+                at: examples::REVIEWED,
+                by: Actor::admin(examples::admin_key_id()),
+                action: "dispute.decided".to_owned(),
+                subject: "task".to_owned(),
+                subject_id: examples::task_id().to_string(),
+                details: json!({"decision": "pay"}).to_string(),
+            },
             hash: examples::sha256(),
         };
-        let line = before.next(AuditEntry {
-            at: examples::REVIEWED,
-            by: Actor::admin(examples::admin_key_id()),
-            action: "dispute.decided".to_owned(),
-            subject: "task".to_owned(),
-            subject_id: examples::task_id().to_string(),
-            details: json!({"decision": "pay"}).to_string(),
-        });
         examples::json(AuditLineBody::of(&line))
     }
 }

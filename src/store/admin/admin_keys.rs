@@ -45,9 +45,6 @@ crate::store::statements! {
     DROP_FILES = "DELETE FROM verification_files WHERE worker_id = ?1";
     FILES = concat!("SELECT ", document!(columns), " FROM verification_files
         WHERE worker_id = ?1 ORDER BY kind");
-    SECRET = "SELECT secret FROM service_secrets WHERE name = ?1";
-    ADD_SECRET = "INSERT INTO service_secrets (name, secret) VALUES (?1, ?2)
-        ON CONFLICT (name) DO NOTHING";
 }
 
 impl Tx<'_> {
@@ -93,12 +90,5 @@ impl Tx<'_> {
         worker: WorkerId,
     ) -> Result<Vec<VerificationFile>, StoreError> {
         self.all(FILES, &[worker.into()])
-    }
-
-    /// A secret of the service: the stored one, or else the given one, which is stored.
-    pub fn service_secret(&mut self, name: &str, new: &str) -> Result<String, StoreError> {
-        self.defer(ADD_SECRET, &[name.into(), new.into()])?;
-        let stored = self.optional(SECRET, &[name.into()])?;
-        stored.ok_or_else(|| StoreError::Failed("the secret was not stored".into()))
     }
 }

@@ -1,6 +1,6 @@
 //! The audit log and the head of its hash chain. No statement changes a line.
 
-use crate::domain::{Actor, AuditEntry, AuditHead, AuditLine};
+use crate::domain::{Actor, AuditEntry, AuditHead, AuditKeys, AuditLine};
 use crate::store::{StoreError, Tx, columns};
 
 columns! {
@@ -39,7 +39,8 @@ columns! {
 }
 
 crate::store::statements! {
-    HEAD = concat!("SELECT ", head!(columns), " FROM audit_head WHERE id = 1");
+    HEAD = concat!("SELECT ", head!(columns), ", chain_keys FROM audit_head WHERE id = 1");
+    SET_KEYS = "UPDATE audit_head SET chain_keys = ?1 WHERE id = 1";
     MOVE_HEAD = "UPDATE audit_head SET number = ?1, hash = ?2 WHERE id = 1";
     ADD = logged!(insert);
     BEFORE = concat!("SELECT ", logged!(columns), " FROM audit_log
@@ -51,6 +52,9 @@ crate::store::statements! {
         ORDER BY number LIMIT ?2");
 }
 
+/// The place of the sealed keys of the chain.
+pub(in crate::store) const KEYS_CONTEXT: &str = "audit_keys";
+
 /// Which lines to list.
 #[derive(Clone, Debug, Default)]
 pub struct AuditFilter {
@@ -59,15 +63,49 @@ pub struct AuditFilter {
 }
 
 impl Tx<'_> {
-    pub fn audit_head(&mut self) -> Result<AuditHead, StoreError> {
+    pub fn audit_head(&mut self) -> Result<(AuditHead, AuditKeys), StoreError> {
         let head = self.optional(HEAD, &[])?;
-        head.ok_or_else(no_head)
+        self.with_opened_keys(head)
     }
 
     /// The head of the chain, locked until this transaction ends: nobody else can append meanwhile.
-    pub fn audit_head_to_change(&mut self) -> Result<AuditHead, StoreError> {
+    pub fn audit_head_to_change(&mut self) -> Result<(AuditHead, AuditKeys), StoreError> {
         let head = self.optional_locked(HEAD, &[])?;
-        head.ok_or_else(no_head)
+        self.with_opened_keys(head)
+    }
+
+    /// Whoever could replace the keys could write the chain anew, so they must be sealed, and once
+    /// there are keys they must be there.
+    fn with_opened_keys(
+        &self,
+        head: Option<(AuditHead, Option<String>)>,
+    ) -> Result<(AuditHead, AuditKeys), StoreError> {
+        let no_head = || StoreError::Failed("the audit log has no head".into());
+        let (head, sealed) = head.ok_or_else(no_head)?;
+        let keys = match sealed {
+            Some(sealed) => AuditKeys::parse(&self.open_sealed(KEYS_CONTEXT, &sealed)?),
+            None if self.is_sealing() => None,
+            None => Some(AuditKeys::default()),
+        };
+        let keys = keys.ok_or_else(|| {
+            let lost = "the keys of the audit log are missing: somebody has changed the database";
+            StoreError::Failed(lost.into())
+        })?;
+        Ok((head, keys))
+    }
+
+    /// The head and its keys as they are stored, locked until this transaction ends.
+    pub(in crate::store) fn stored_audit_keys(
+        &mut self,
+    ) -> Result<(AuditHead, Option<String>), StoreError> {
+        let head = self.optional_locked(HEAD, &[])?;
+        head.ok_or_else(|| StoreError::Failed("the audit log has no head".into()))
+    }
+
+    /// Replaces the keys in the head, which this transaction has locked. `sealed` is under the
+    /// master key.
+    pub(in crate::store) fn set_audit_keys(&mut self, sealed: &str) -> Result<(), StoreError> {
+        self.execute_one(SET_KEYS, &[sealed.into()])
     }
 
     /// Appends a line after the head, which this transaction has locked.
@@ -103,8 +141,4 @@ impl Tx<'_> {
     ) -> Result<Vec<AuditLine>, StoreError> {
         self.all(AFTER, &[after.into(), limit.into()])
     }
-}
-
-fn no_head() -> StoreError {
-    StoreError::Failed("the audit log has no head".into())
 }

@@ -16,6 +16,7 @@ use postgres::Lock;
 use tokio::sync::oneshot;
 use work::Closure;
 
+use crate::seal::Keyring;
 use crate::store::wakeups::{ToWake, Wakeups};
 
 pub use migrate::Migration;
@@ -171,6 +172,8 @@ pub struct Tx<'a> {
     inner: Inner<'a>,
     /// Whom to wake after the commit.
     pub(in crate::store) to_wake: ToWake,
+    /// What seals secrets. A store that was not unlocked has none.
+    pub(in crate::store) keyring: Option<Arc<Keyring>>,
 }
 
 enum Inner<'a> {
@@ -191,6 +194,7 @@ impl<'a> Tx<'a> {
         Self {
             inner,
             to_wake: ToWake::default(),
+            keyring: None,
         }
     }
 

@@ -4,6 +4,7 @@ use crate::domain::{
     ChargedMethod, Payment, PaymentFailure, PaymentIntent, PaymentStatus, ProcessorName, TaskId,
     Timestamp,
 };
+use crate::store::secrets::SecretPlace;
 use crate::store::{StoreError, Tx, columns};
 
 columns! {
@@ -91,12 +92,35 @@ crate::store::statements! {
 
 impl Tx<'_> {
     pub fn insert_payment(&mut self, payment: &Payment) -> Result<(), StoreError> {
-        self.defer(INSERT, &payment_values(payment))
+        let mut sealed = payment.clone();
+        if let Some(intent) = &mut sealed.intent {
+            intent.client_secret = self.seal_client_secret(payment.task, intent)?;
+        }
+        self.defer(INSERT, &payment_values(&sealed))
+    }
+
+    fn seal_client_secret(
+        &self,
+        task: TaskId,
+        intent: &PaymentIntent,
+    ) -> Result<String, StoreError> {
+        self.seal(&SecretPlace::Payment.context(task), &intent.client_secret)
+    }
+
+    fn with_opened_secret(&self, mut payment: Payment) -> Result<Payment, StoreError> {
+        if let Some(intent) = &mut payment.intent {
+            let context = SecretPlace::Payment.context(payment.task);
+            intent.client_secret = self.open(&context, &intent.client_secret)?;
+        }
+        Ok(payment)
     }
 
     /// The payment of a task. The caller checks that it may see the task.
     pub fn payment(&mut self, task: TaskId) -> Result<Option<Payment>, StoreError> {
-        self.optional(OF_TASK, &[task.into()])
+        let payment = self.optional(OF_TASK, &[task.into()])?;
+        payment
+            .map(|payment| self.with_opened_secret(payment))
+            .transpose()
     }
 
     /// The task of a payment, by the processor's id for the payment.
@@ -115,7 +139,11 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<Payment>, StoreError> {
         let after = after.map(|id| id.to_string()).unwrap_or_default();
-        self.all(PAGE, &[after.into(), limit.into()])
+        let page: Vec<Payment> = self.all(PAGE, &[after.into(), limit.into()])?;
+        let opened = page.into_iter();
+        opened
+            .map(|payment| self.with_opened_secret(payment))
+            .collect()
     }
 
     /// Stores the processor's id of a payment, unless there is one already.
@@ -127,7 +155,11 @@ impl Tx<'_> {
         status: PaymentStatus,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let values = created_values(task, processor, intent, status, now);
+        let sealed = PaymentIntent {
+            id: intent.id.clone(),
+            client_secret: self.seal_client_secret(task, intent)?,
+        };
+        let values = created_values(task, processor, &sealed, status, now);
         self.execute(SET_INTENT, &values).map(drop)
     }
 

@@ -3,6 +3,7 @@
 
 use crate::domain::{PaymentFailure, PaymentStatus, Step, TaskId, Timestamp};
 use crate::store::money::payments::failure;
+use crate::store::secrets::SecretPlace;
 use crate::store::{StoreError, Tx, columns};
 
 columns! {
@@ -190,18 +191,37 @@ impl Tx<'_> {
         payment: &SandboxPayment,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.defer(ADD_PAYMENT, &payment_values(payment, now))
+        let context = SecretPlace::SandboxPayment.context(&payment.id);
+        let sealed = SandboxPayment {
+            client_secret: self.seal(&context, &payment.client_secret)?,
+            ..payment.clone()
+        };
+        self.defer(ADD_PAYMENT, &payment_values(&sealed, now))
     }
 
     pub fn sandbox_payment(&mut self, id: &str) -> Result<Option<SandboxPayment>, StoreError> {
-        self.optional(PAYMENT, &[id.into()])
+        let payment = self.optional(PAYMENT, &[id.into()])?;
+        self.with_opened_client_secret(payment)
+    }
+
+    fn with_opened_client_secret(
+        &self,
+        payment: Option<SandboxPayment>,
+    ) -> Result<Option<SandboxPayment>, StoreError> {
+        let Some(mut payment) = payment else {
+            return Ok(None);
+        };
+        let context = SecretPlace::SandboxPayment.context(&payment.id);
+        payment.client_secret = self.open(&context, &payment.client_secret)?;
+        Ok(Some(payment))
     }
 
     pub fn sandbox_payment_to_change(
         &mut self,
         id: &str,
     ) -> Result<Option<SandboxPayment>, StoreError> {
-        self.optional_locked(PAYMENT, &[id.into()])
+        let payment = self.optional_locked(PAYMENT, &[id.into()])?;
+        self.with_opened_client_secret(payment)
     }
 
     pub fn set_sandbox_payment_status(
@@ -271,14 +291,25 @@ impl Tx<'_> {
         account: &SandboxPayoutAccount,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.defer(ADD_PAYOUT_ACCOUNT, &payout_account_values(account, now))
+        let context = SecretPlace::SandboxPayoutAccount.context(&account.id);
+        let sealed = SandboxPayoutAccount {
+            link_secret: self.seal(&context, &account.link_secret)?,
+            ..account.clone()
+        };
+        self.defer(ADD_PAYOUT_ACCOUNT, &payout_account_values(&sealed, now))
     }
 
     pub fn sandbox_payout_account(
         &mut self,
         id: &str,
     ) -> Result<Option<SandboxPayoutAccount>, StoreError> {
-        self.optional(PAYOUT_ACCOUNT, &[id.into()])
+        let account: Option<SandboxPayoutAccount> = self.optional(PAYOUT_ACCOUNT, &[id.into()])?;
+        let Some(mut account) = account else {
+            return Ok(None);
+        };
+        let context = SecretPlace::SandboxPayoutAccount.context(&account.id);
+        account.link_secret = self.open(&context, &account.link_secret)?;
+        Ok(Some(account))
     }
 
     pub fn set_sandbox_payout_account_ready(&mut self, id: &str) -> Result<(), StoreError> {

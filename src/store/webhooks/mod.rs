@@ -3,6 +3,7 @@
 pub(super) mod deliveries;
 
 use crate::domain::{AccountId, Environment, EventType, Owner, Timestamp};
+use crate::store::secrets::SecretPlace;
 use crate::store::{StoreError, Tx, columns, owned_by};
 
 columns! {
@@ -69,7 +70,7 @@ crate::store::statements! {
         ORDER BY due_at LIMIT 1";
     RELEASE = "UPDATE webhook_endpoints SET claim = NULL, due_at = ?3
         WHERE account_id = ?1 AND claim = ?2";
-    HEARTBEAT = "INSERT INTO processes (id, alive_until) VALUES (?1, ?2)
+    HEARTBEAT = "INSERT INTO processes (id, alive_until, reads_sealed) VALUES (?1, ?2, 1)
         ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until";
     DEAD = "SELECT id FROM processes WHERE alive_until < ?1 ORDER BY alive_until LIMIT 10";
     RELEASE_ALL = "UPDATE webhook_endpoints SET claim = NULL, due_at = ?2 WHERE claim = ?1";
@@ -126,10 +127,14 @@ impl Tx<'_> {
         new_secret: &str,
         now: Timestamp,
     ) -> Result<String, StoreError> {
+        let context = SecretPlace::Webhook.context(account);
+        let new_secret = self.seal(&context, new_secret)?;
         let values = [account.into(), url.into(), events.into(), now.into()];
         self.defer(SET_ACCOUNT, &values)?;
         let secret = self.optional(PUT, &[account.into(), new_secret.into(), now.into()])?;
-        secret.ok_or_else(|| StoreError::Failed("the endpoint was not stored".into()))
+        let stored = || StoreError::Failed("the endpoint was not stored".into());
+        let secret: String = secret.ok_or_else(stored)?;
+        self.open(&context, &secret)
     }
 
     /// False when there is none.
@@ -147,7 +152,23 @@ impl Tx<'_> {
     }
 
     pub fn endpoint(&mut self, account: AccountId) -> Result<Option<Endpoint>, StoreError> {
-        self.optional(ONE, &[account.into()])
+        let endpoint = self.optional(ONE, &[account.into()])?;
+        self.with_opened_secrets(endpoint)
+    }
+
+    fn with_opened_secrets(
+        &self,
+        endpoint: Option<Endpoint>,
+    ) -> Result<Option<Endpoint>, StoreError> {
+        let Some(mut endpoint) = endpoint else {
+            return Ok(None);
+        };
+        let context = SecretPlace::Webhook.context(endpoint.account);
+        endpoint.secret = self.open(&context, &endpoint.secret)?;
+        if let Some(old) = &mut endpoint.old_secret {
+            old.secret = self.open(&context, &old.secret)?;
+        }
+        Ok(Some(endpoint))
     }
 
     /// The endpoint, locked until this transaction ends.
@@ -155,7 +176,8 @@ impl Tx<'_> {
         &mut self,
         account: AccountId,
     ) -> Result<Option<Endpoint>, StoreError> {
-        self.optional_locked(ONE, &[account.into()])
+        let endpoint = self.optional_locked(ONE, &[account.into()])?;
+        self.with_opened_secrets(endpoint)
     }
 
     pub fn rotate_webhook_secret(
@@ -165,6 +187,7 @@ impl Tx<'_> {
         old_until: Timestamp,
         now: Timestamp,
     ) -> Result<(), StoreError> {
+        let secret = self.seal(&SecretPlace::Webhook.context(account), secret)?;
         let values = [account.into(), secret.into(), old_until.into(), now.into()];
         self.execute_one(ROTATE, &values)
     }

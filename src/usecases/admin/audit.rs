@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::domain::{Actor, AuditEntry, AuditHead, BrokenChain, Timestamp};
+use crate::domain::{Actor, AuditEntry, AuditHead, AuditKeys, BrokenChain, Timestamp};
 use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
 
@@ -17,15 +17,17 @@ pub fn audit(
     details: Value,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    let head = tx.audit_head_to_change()?;
-    let line = head.next(AuditEntry {
+    let (head, keys) = tx.audit_head_to_change()?;
+    let entry = AuditEntry {
         at: now,
         by: by.clone(),
         action: action.to_owned(),
         subject: subject.to_owned(),
         subject_id: subject_id.to_owned(),
         details: details.to_string(),
-    });
+    };
+    let line = head.next(entry, &keys);
+    let line = line.ok_or_else(|| StoreError::Failed("the audit log has no key".into()))?;
     Ok(tx.append_audit_line(&line)?)
 }
 
@@ -36,22 +38,37 @@ pub struct AuditReport {
     pub head: AuditHead,
     /// The first line that does not match, if any.
     pub broken: Option<BrokenChain>,
+    pub keys: AuditKeys,
 }
 
 /// Recomputes the whole chain. Run it in a snapshot.
 pub fn verify_audit(tx: &mut Tx<'_>) -> Result<AuditReport, StoreError> {
+    verify_audit_against(tx, None)
+}
+
+/// The same, and compares one line with what somebody has kept of it elsewhere.
+pub fn verify_audit_against(
+    tx: &mut Tx<'_>,
+    kept: Option<&AuditHead>,
+) -> Result<AuditReport, StoreError> {
     const AT_ONCE: i64 = 1_000;
-    let end = tx.audit_head()?;
+    let (head, keys) = tx.audit_head()?;
     let mut seen = AuditHead::default();
-    loop {
+    let broken = loop {
         let lines = tx.audit_lines_after(seen.number, AT_ONCE)?;
-        let followed = lines.iter().try_for_each(|line| seen.follow(line));
+        let followed = lines.iter().try_for_each(|line| {
+            seen.follow(line, &keys)?;
+            kept.map_or(Ok(()), |kept| seen.agrees_with(kept))
+        });
         let done = (lines.len() as i64) < AT_ONCE;
-        let broken = match followed {
-            Err(broken) => Some(broken),
-            Ok(()) if done => seen.ends_at(&end).err(),
-            Ok(()) => continue,
-        };
-        return Ok(AuditReport { head: end, broken });
-    }
+        match followed {
+            Err(broken) => break Some(broken),
+            Ok(()) if done => {
+                let reached = kept.map_or(Ok(()), |kept| seen.reaches(kept));
+                break reached.and_then(|()| seen.ends_at(&head)).err();
+            }
+            Ok(()) => {}
+        }
+    };
+    Ok(AuditReport { head, broken, keys })
 }

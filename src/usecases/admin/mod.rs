@@ -8,7 +8,7 @@ pub(super) mod retry_job;
 pub(super) mod review_queue;
 
 pub use admin_key::{IssuedAdminKey, authenticate_admin, create_admin_key, revoke_admin_key};
-pub use audit::{AuditReport, audit, verify_audit};
+pub use audit::{AuditReport, audit, verify_audit, verify_audit_against};
 pub use decide_dispute::{decide_dispute, dispute_of};
 pub use report::month_report;
 pub use retry_job::{retry_job, retry_payout, write_off_payout};

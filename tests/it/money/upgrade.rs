@@ -36,6 +36,7 @@ async fn take_back(database: &Database) {
         "admin_keys",
         "queue_items",
         "service_secrets",
+        "master_keys",
         "ledger_entries",
         "worker_balances",
         "payments",

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use legwork::ambient;
+use legwork::ambient::{self, Clock};
+use legwork::seal::KeySource;
 use legwork::store::{Location, Store};
 use tokio_postgres::NoTls;
 
@@ -79,12 +80,17 @@ impl Database {
         }
     }
 
+    /// With the master key in the folder, as the program does it.
     pub async fn open(&self) -> Store {
         let location = self.location();
-        tokio::task::spawn_blocking(move || Store::open(&location))
-            .await
-            .unwrap()
-            .unwrap()
+        let opening = tokio::task::spawn_blocking(move || Store::open(&location));
+        let store = opening.await.unwrap().unwrap();
+        let (source, now) = (self.key_source(), Clock::system().now());
+        store.unlock(source, now).await.unwrap()
+    }
+
+    pub fn key_source(&self) -> KeySource {
+        KeySource::new(None, self.folder.path())
     }
 
     /// Does to the database what the service has no command for.

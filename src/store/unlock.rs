@@ -1,0 +1,154 @@
+//! Gives a store its master keys. A server whose keys are not those of the database does not start.
+
+use std::sync::Arc;
+
+use crate::ambient;
+use crate::domain::{AuditKeys, Timestamp};
+use crate::seal::{KeyError, KeySource, Keyring, SealError};
+use crate::store::admin::audit::KEYS_CONTEXT;
+use crate::store::{MasterKeyRow, Store, StoreError, Tx};
+
+/// The place and the text of the check value.
+const CHECK: (&str, &str) = ("master_key_check", "legwork");
+
+/// Why a store cannot be unlocked, as a message for the operator.
+#[derive(Debug, thiserror::Error)]
+pub enum UnlockError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the master key: {0}")]
+    Key(#[from] KeyError),
+    #[error(
+        "the secrets in this database are sealed under the master key {id}, which {place} does not \
+         hold. Copy master.key from another server or from where you keep it, or set \
+         LEGWORK_MASTER_KEY. If the key is lost for good, see `legwork secrets reset --help`"
+    )]
+    WrongKey { id: String, place: String },
+}
+
+impl Store {
+    /// Gives the store its master keys, and makes a first one if the database knows of none. Refuses
+    /// keys that are not those of the database.
+    pub async fn unlock(self, source: KeySource, now: Timestamp) -> Result<Self, UnlockError> {
+        let known = self.snapshot(|tx| tx.master_keys()).await?;
+        let mut keys = source.load()?;
+        if keys.is_empty() {
+            // A new key would not open anything, and would hide that the right one is missing.
+            if let Some(current) = known.into_iter().find(|key| key.is_current) {
+                return Err(wrong_key(current.id, &source));
+            }
+            keys = source.create()?;
+        }
+        let unlocked = Self {
+            keyring: Some(Arc::new(Keyring::new(source, keys))),
+            ..self
+        };
+        unlocked.refresh_keys(now).await?;
+        Ok(unlocked)
+    }
+
+    /// Learns which key seals. Another process may have rotated it, and texts are sealed only once no
+    /// older program runs.
+    pub async fn refresh_keys(&self, now: Timestamp) -> Result<(), UnlockError> {
+        let Some(keyring) = self.keyring.clone() else {
+            return Ok(());
+        };
+        keyring.reload()?;
+        let known: Vec<MasterKeyRow> = self.snapshot(|tx| tx.master_keys()).await?;
+        let current = known.into_iter().find(|key| key.is_current);
+        let sealing = match current {
+            Some(current) if current.seals_since.is_some() => {
+                check(&keyring, &current)?;
+                Some(current.id)
+            }
+            _ => {
+                let adopting = keyring.clone();
+                self.write(move |tx| adopt(tx, &adopting, now)).await?
+            }
+        };
+        keyring.seal_under(sealing);
+        Ok(())
+    }
+
+    /// The master keys of an unlocked store.
+    pub fn keyring(&self) -> Option<&Arc<Keyring>> {
+        self.keyring.as_ref()
+    }
+}
+
+/// Returns the id of the key that seals, if one does.
+fn adopt(
+    tx: &mut Tx<'_>,
+    keyring: &Keyring,
+    now: Timestamp,
+) -> Result<Option<String>, UnlockError> {
+    let mut current = current_key(tx)?;
+    if current.is_none()
+        && let Some(first) = keyring.keys().first()
+    {
+        tx.add_master_key(&checked(keyring, first.id(), None)?, now)?;
+        current = current_key(tx)?;
+    }
+    let none = || StoreError::Failed("no master key was stored".into());
+    let current = current.ok_or_else(none)?;
+    check(keyring, &current)?;
+    if current.seals_since.is_some() {
+        return Ok(Some(current.id));
+    }
+    if tx.older_program_runs(now)? {
+        return Ok(None);
+    }
+    if tx.begin_sealing(&current.id, now)? {
+        key_audit_chain(tx, keyring, &current.id)?;
+    }
+    Ok(Some(current.id))
+}
+
+fn current_key(tx: &mut Tx<'_>) -> Result<Option<MasterKeyRow>, StoreError> {
+    let known = tx.master_keys()?;
+    Ok(known.into_iter().find(|key| key.is_current))
+}
+
+/// A row for a key of the keyring.
+fn checked(
+    keyring: &Keyring,
+    id: String,
+    seals_since: Option<Timestamp>,
+) -> Result<MasterKeyRow, UnlockError> {
+    let (context, text) = CHECK;
+    let sealed = keyring.seal_with(&id, context, text);
+    Ok(MasterKeyRow {
+        check_value: sealed.map_err(|_| wrong_key(id.clone(), keyring.source()))?,
+        id,
+        is_current: true,
+        seals_since,
+    })
+}
+
+fn check(keyring: &Keyring, key: &MasterKeyRow) -> Result<(), UnlockError> {
+    let (context, text) = CHECK;
+    match keyring.open_sealed(context, &key.check_value) {
+        Ok(opened) if opened == text => Ok(()),
+        _ => Err(wrong_key(key.id.clone(), keyring.source())),
+    }
+}
+
+fn wrong_key(id: String, source: &KeySource) -> UnlockError {
+    let place = source.name();
+    UnlockError::WrongKey { id, place }
+}
+
+/// Lines that are appended from now on have keyed hashes.
+fn key_audit_chain(tx: &mut Tx<'_>, keyring: &Keyring, id: &str) -> Result<(), StoreError> {
+    let (head, stored) = tx.stored_audit_keys()?;
+    if stored.is_some() {
+        return Ok(());
+    }
+    let keys = AuditKeys::default().from_line(head.number + 1, &ambient::random());
+    let sealed = keyring.seal_with(id, KEYS_CONTEXT, &keys.to_text());
+    tx.set_audit_keys(&sealed.map_err(failed)?)
+}
+
+fn failed(error: SealError) -> StoreError {
+    StoreError::Failed(error.to_string())
+}
