@@ -80,6 +80,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "administration",
         sql: include_str!("migrations/0005_administration.sql"),
     },
+    Migration {
+        version: 11,
+        name: "active_keys",
+        sql: include_str!("migrations/0011_active_keys.sql"),
+    },
 ];
 
 /// The database. Cheap to clone; it is closed when the last clone is dropped.
