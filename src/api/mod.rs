@@ -16,9 +16,11 @@ mod worker;
 use std::sync::Arc;
 
 use axum::http::HeaderValue;
+use ipnet::IpNet;
 use metrics_exporter_prometheus::PrometheusHandle;
 use middleware::rate_limits::RateLimits;
 use middleware::sign_in_limits::SignInLimits;
+use middleware::strangers::StrangerLimit;
 use middleware::stream_limits::StreamLimits;
 use opentelemetry_sdk::trace::SdkTracer;
 use request::idempotency::InFlight;
@@ -27,6 +29,7 @@ use crate::ambient::Clock;
 use crate::files::Files;
 use crate::maintenance::KeyUse;
 use crate::outbound::Outbound;
+use crate::passwords::Passwords;
 use crate::payments::Payments;
 use crate::scheduler::Scheduler;
 use crate::shutdown::Shutdown;
@@ -60,8 +63,11 @@ pub struct Parts {
     pub metrics: PrometheusHandle,
     pub key_use: Arc<KeyUse>,
     pub timeouts: Timeouts,
+    pub passwords: Passwords,
     tracer: Option<SdkTracer>,
+    trusted_proxies: Vec<IpNet>,
     rate_limits: Option<RateLimits>,
+    strangers: Option<StrangerLimit>,
     sign_in_limits: SignInLimits,
     in_flight: InFlight,
     streams: StreamLimits,
@@ -80,6 +86,8 @@ pub struct Dependencies {
     pub shutdown: Shutdown,
     pub metrics: PrometheusHandle,
     pub rate_limited: bool,
+    /// Who may say for whom a request was forwarded.
+    pub trusted_proxies: Vec<IpNet>,
     pub timeouts: Timeouts,
     /// Where the spans of requests go, when traces are on.
     pub tracer: Option<SdkTracer>,
@@ -108,7 +116,10 @@ impl App {
             key_use: Arc::default(),
             timeouts: dependencies.timeouts,
             tracer: dependencies.tracer,
+            passwords: Passwords::default(),
+            trusted_proxies: dependencies.trusted_proxies,
             rate_limits: dependencies.rate_limited.then(RateLimits::default),
+            strangers: dependencies.rate_limited.then(StrangerLimit::default),
             sign_in_limits: SignInLimits::default(),
             in_flight: InFlight::default(),
         }))
@@ -120,6 +131,9 @@ impl App {
     pub fn forget_idle_callers(&self) {
         if let Some(limits) = &self.rate_limits {
             limits.forget_idle();
+        }
+        if let Some(limit) = &self.strangers {
+            limit.forget_idle();
         }
         self.sign_in_limits.forget_idle();
     }

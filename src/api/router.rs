@@ -1,6 +1,7 @@
 //! Every route, on one page.
 
 use axum::Router;
+use axum::extract::State;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
@@ -13,7 +14,9 @@ use utoipa_swagger_ui::SwaggerUi;
 use crate::api::developer::{self, tasks, test_helpers, webhook};
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::{require_admin, require_key, require_worker};
+use crate::api::middleware::client_address::ClientAddress;
 use crate::api::middleware::edge::edge;
+use crate::api::middleware::strangers::{self, limit_strangers, limit_unsigned};
 use crate::api::openapi::{Description, Security, finish as finish_description, secure};
 use crate::api::public::{files, health, stripe_webhook};
 use crate::api::{App, admin, worker};
@@ -179,25 +182,39 @@ fn without_token() -> OpenApiRouter<App> {
 /// Everything that the main address serves. Metrics only in local mode.
 pub fn router(app: &App, with_metrics: bool) -> Router {
     let (described, openapi) = described(Some(app));
-    let mut router = described.merge(open(openapi)).merge(pages::router(Pages {
+    let pages = pages::router(Pages {
         store: app.store.clone(),
         clock: app.clock.clone(),
         payments: app.payments.clone(),
-    }));
+    });
+    let strangers = from_fn_with_state(app.clone(), limit_strangers);
+    let mut router = described
+        .merge(pages.route_layer(strangers.clone()))
+        .merge(documentation(openapi).route_layer(strangers))
+        .merge(signed().route_layer(from_fn_with_state(app.clone(), limit_unsigned)))
+        .merge(health());
     if with_metrics {
         router = router.route("/metrics", get(health::metrics));
     }
     finish(router, app)
 }
 
-/// Routes that need no key.
-fn open(openapi: OpenApi) -> Router<App> {
+/// Routes that nothing limits: a load balancer asks them all the time.
+fn health() -> Router<App> {
     Router::new()
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
+}
+
+/// Routes that check a signature.
+fn signed() -> Router<App> {
+    Router::new()
         .route("/hooks/stripe", post(stripe_webhook::stripe))
         .route("/files/{*key}", get(files::get))
-        .merge(SwaggerUi::new("/docs").url("/openapi.json", openapi))
+}
+
+fn documentation(openapi: OpenApi) -> Router<App> {
+    SwaggerUi::new("/docs").url("/openapi.json", openapi).into()
 }
 
 /// What the metrics address serves.
@@ -207,10 +224,16 @@ pub fn metrics_router(app: &App) -> Router {
 
 fn finish(router: Router<App>, app: &App) -> Router {
     router
-        .fallback(async || ApiError::NotFound)
+        .fallback(nothing_here)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .layer(from_fn_with_state(app.clone(), edge))
         .with_state(app.clone())
+}
+
+async fn nothing_here(State(app): State<App>, client: ClientAddress) -> ApiError {
+    strangers::count(&app, client)
+        .err()
+        .unwrap_or(ApiError::NotFound)
 }
 
 /// The description of the routes, as committed in `openapi.json`.
@@ -225,13 +248,14 @@ pub fn openapi_document() -> String {
 fn described(app: Option<&App>) -> (Router<App>, OpenApi) {
     let (mut keys, mut openapi) = with_key().split_for_parts();
     let (mut workers, mut of_workers) = with_worker_token().split_for_parts();
-    let (open, mut of_open) = without_token().split_for_parts();
+    let (mut open, mut of_open) = without_token().split_for_parts();
     secure(&mut openapi, Some(Security::DeveloperKey));
     secure(&mut of_workers, Some(Security::WorkerToken));
     secure(&mut of_open, None);
     if let Some(app) = app {
         keys = keys.route_layer(from_fn_with_state(app.clone(), require_key));
         workers = workers.route_layer(from_fn_with_state(app.clone(), require_worker));
+        open = open.route_layer(from_fn_with_state(app.clone(), limit_strangers));
     }
     openapi.merge(of_workers);
     openapi.merge(of_open);

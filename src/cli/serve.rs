@@ -60,6 +60,7 @@ pub fn run(settings: &Settings) -> Result<(), Failure> {
             clock,
             metrics: telemetry::start_metrics(),
             rate_limited: settings.rate_limits,
+            trusted_proxies: settings.edge.trusted_proxies.clone(),
             timeouts: Timeouts::default(),
             tracer: traces.as_ref().map(Traces::tracer),
         });

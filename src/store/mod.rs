@@ -90,6 +90,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "sealed_secrets",
         sql: include_str!("migrations/0009_sealed_secrets.sql"),
     },
+    Migration {
+        version: 11,
+        name: "active_keys",
+        sql: include_str!("migrations/0011_active_keys.sql"),
+    },
 ];
 
 /// The database. Cheap to clone; it is closed when the last clone is dropped.

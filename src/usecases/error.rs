@@ -52,6 +52,8 @@ pub enum UseCaseError {
     WebhookDisabled,
     #[error("no such API key")]
     KeyNotFound,
+    #[error("an account can have {limit} active API keys; revoke one first")]
+    TooManyKeys { limit: i64 },
     #[error("the e-mail address or the password is wrong")]
     WrongPassword,
     #[error("a worker with this e-mail address already exists")]

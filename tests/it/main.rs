@@ -9,6 +9,7 @@ mod admin;
 mod api;
 mod architecture;
 mod backup;
+mod callers;
 mod cli;
 mod docs;
 mod events;

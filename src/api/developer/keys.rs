@@ -147,13 +147,14 @@ impl RevokedKey {
 
 /// Create an API key
 ///
-/// The response is the only one that ever has the key itself.
+/// The response is the only one that ever has the key itself. An account can have 100 active keys,
+/// live and test together.
 #[utoipa::path(
     post, path = "/v1/account/keys", tag = "Account", operation_id = "createKey",
     params(IdempotencyKeyHeader), request_body = CreateKey,
     responses((status = 201, description = "The new key", body = CreatedKey,
             links(("revoke" = (operation_id = "revokeKey", parameters(("id" = "$response.body#/id")))))),
-        groups::Developer, groups::Body, groups::Idempotency)
+        groups::Developer, groups::Body, groups::Idempotency, errors::TooManyKeys)
 )]
 pub async fn create(
     State(app): State<App>,
@@ -196,7 +197,7 @@ request_bodies! {
 
 /// List API keys
 ///
-/// All keys of the account, live and test, including revoked ones. Newest first.
+/// All active keys of the account, live and test, and the last 100 revoked ones. Newest first.
 #[utoipa::path(
     get, path = "/v1/account/keys", tag = "Account", operation_id = "listKeys",
     responses((status = 200, description = "The keys", body = KeyList), groups::Developer)
@@ -209,7 +210,7 @@ pub async fn list(State(app): State<App>, caller: Caller) -> Result<JsonResponse
     let account = caller.owner().account;
     let keys = app
         .store
-        .snapshot(move |tx| Ok::<_, UseCaseError>(tx.api_keys(account)?))
+        .snapshot(move |tx| Ok::<_, UseCaseError>(tx.api_keys(account, api_key::REVOKED_SHOWN)?))
         .await?;
     JsonResponse::ok(&KeyList::of(keys))
 }

@@ -95,6 +95,7 @@ error_codes! {
     ItemClosed "ITEM_CLOSED" 409 "The item was decided already.";
     PayoutNotFailed "PAYOUT_NOT_FAILED" 409 "No payout for this task has failed permanently.";
     TasksOpen "TASKS_OPEN" 409 "The account still has open tasks, or money is still moving.";
+    TooManyKeys "TOO_MANY_KEYS" 409 "The account has as many active API keys as it may have. Revoke one first.";
     WebhookDisabled "WEBHOOK_DISABLED" 409 "The webhook is disabled. Set it again to enable it.";
     WebhookNotConfigured "WEBHOOK_NOT_CONFIGURED" 409 "The account has no webhook.";
     FileTooLarge "FILE_TOO_LARGE" 413 "The file is larger than its type allows.";

@@ -36,6 +36,8 @@ pub enum ApiError {
     },
     UrlExpired,
     UrlInvalid,
+    /// Too many wait for this already.
+    Busy,
     UseCase(UseCaseError),
     Panicked,
 }
@@ -63,6 +65,7 @@ impl ApiError {
             Self::FileTooLarge { .. } => ErrorCode::FileTooLarge,
             Self::UrlExpired => ErrorCode::UrlExpired,
             Self::UrlInvalid => ErrorCode::UrlInvalid,
+            Self::Busy => ErrorCode::Unavailable,
             Self::UseCase(error) => use_case_code(error),
             Self::Panicked => ErrorCode::Internal,
         }
@@ -144,6 +147,7 @@ fn says_more_than_its_code(error: &UseCaseError) -> bool {
             | UseCaseError::NotEligible(_)
             | UseCaseError::TasksOpen { .. }
             | UseCaseError::TaskLimitExceeded { .. }
+            | UseCaseError::TooManyKeys { .. }
             | UseCaseError::NoSplit { .. }
             | UseCaseError::MoneyOwed
             | UseCaseError::ProofReviewed
@@ -182,6 +186,7 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::WebhookNotConfigured => ErrorCode::WebhookNotConfigured,
         UseCaseError::WebhookDisabled => ErrorCode::WebhookDisabled,
         UseCaseError::KeyNotFound => ErrorCode::KeyNotFound,
+        UseCaseError::TooManyKeys { .. } => ErrorCode::TooManyKeys,
         UseCaseError::TaskLimitExceeded { .. } => ErrorCode::TaskLimitExceeded,
         UseCaseError::EmailTaken | UseCaseError::WorkerEmailTaken => ErrorCode::EmailTaken,
         UseCaseError::PaymentUnavailable(_) => ErrorCode::PaymentUnavailable,

@@ -1,16 +1,16 @@
 //! Authentication: from the Authorization header to the caller.
 
-use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 
 use crate::api::App;
 use crate::api::error::ApiError;
+use crate::api::middleware::client_address::ClientAddress;
 use crate::api::middleware::rate_limits::RateLimitStatus;
-use crate::api::request::body;
+use crate::api::middleware::strangers::{count, refuse};
 use crate::api::request::idempotency::Requester;
 use crate::domain::{AccountId, Actor, AdminKeyId, AdminRole, Environment, Owner, Secret, Worker};
 use crate::store::KeyHolder;
@@ -78,7 +78,7 @@ pub async fn require_worker(State(app): State<App>, mut request: Request, next: 
             request.extensions_mut().insert(caller);
             next.run(request).await
         }
-        Err(error) => refuse(error, request).await,
+        Err(error) => turn_away(&app, error, request).await,
     }
 }
 
@@ -103,7 +103,7 @@ pub async fn require_admin(
             request.extensions_mut().insert(caller);
             next.run(request).await
         }
-        Err(error) => refuse(error, request).await,
+        Err(error) => turn_away(&app, error, request).await,
     }
 }
 
@@ -127,7 +127,7 @@ async fn identify_admin(
 pub async fn require_key(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let caller = match identify(&app, request.headers()).await {
         Ok(caller) => caller,
-        Err(error) => return refuse(error, request).await,
+        Err(error) => return turn_away(&app, error, request).await,
     };
     let holder = caller.holder;
     app.key_use.note(holder.key, app.clock.now());
@@ -164,13 +164,15 @@ fn bearer_token(headers: &HeaderMap) -> Option<Secret> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| Secret::presented(token))
 }
 
-/// Answers without using the body, but reads it: a sender that is cut off while it still writes
-/// would never read the response.
-async fn refuse(error: ApiError, request: Request<Body>) -> Response {
-    if body::is_being_sent(request.headers()) {
-        body::drain(request.into_body()).await;
-    }
-    error.into_response()
+/// Answers whoever has no key for this. A wrong one counts as a request of a stranger.
+async fn turn_away(app: &App, error: ApiError, request: Request) -> Response {
+    let is_stranger = matches!(error, ApiError::UseCase(UseCaseError::Unauthorized));
+    let client = request.extensions().get::<ClientAddress>().copied();
+    let error = match client.filter(|_| is_stranger) {
+        Some(client) => count(app, client).err().unwrap_or(error),
+        None => error,
+    };
+    refuse(error, request).await
 }
 
 fn with_status(mut response: Response, status: Option<RateLimitStatus>) -> Response {

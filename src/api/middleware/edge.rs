@@ -15,6 +15,7 @@ use metrics::{Counter, Histogram, counter, histogram};
 use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
+use crate::api::middleware::client_address::ClientAddress;
 use crate::api::middleware::span;
 use crate::domain::RequestId;
 
@@ -23,9 +24,11 @@ const MAX_REQUEST_ID_BYTES: usize = 200;
 /// Operators filter the log by it, so it stays when this file moves.
 const LOG_TARGET: &str = "legwork::api::edge";
 
-/// Gives the request its ID, renders errors and panics, counts and logs.
-pub async fn edge(State(app): State<App>, request: Request, next: Next) -> Response {
+/// Gives the request its ID and its client's address, renders errors and panics, counts and logs.
+pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
+    let client = ClientAddress::of(&request, &app.trusted_proxies);
+    request.extensions_mut().insert(client);
     let request_id = request_id(request.headers(), &app);
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();

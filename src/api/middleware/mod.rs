@@ -1,8 +1,11 @@
 //! What runs before and after handlers.
 
 pub mod authentication;
+pub mod client_address;
 pub mod edge;
+pub mod limiter;
 pub mod rate_limits;
 pub mod sign_in_limits;
 pub mod span;
+pub mod strangers;
 pub mod stream_limits;

@@ -1,119 +1,214 @@
-//! Limits for sign-in and sign-up attempts: by account, so that one password cannot be guessed
-//! from many addresses, and by address, so that many cannot be tried from one.
+//! Limits for sign-in attempts. Only wrong passwords count.
+//!
+//! By account and address together, so that a stranger who knows an e-mail address cannot lock out
+//! its owner. By address, so that one stranger cannot try many accounts. By account, so that many
+//! strangers cannot try one; this limit spares addresses from which the account was signed in to
+//! lately, since it could lock out the owner otherwise.
 
-use std::net::{IpAddr, Ipv4Addr};
-use std::num::NonZeroU32;
-use std::time::Duration;
-
-use axum::extract::FromRequestParts;
-use axum::http::HeaderMap;
-use axum::http::request::Parts;
-use governor::clock::{Clock as _, DefaultClock};
-use governor::state::keyed::DashMapStateStore;
-use governor::{Quota, RateLimiter};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::api::error::ApiError;
-use crate::api::server::Peer;
-
-type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock>;
+use crate::api::middleware::client_address::{ClientAddress, Network};
+use crate::api::middleware::limiter::{Key, Limiter};
 
 const WINDOW: Duration = Duration::from_secs(15 * 60);
-const FOR_AN_ACCOUNT: u32 = 10;
+const FOR_BOTH: u32 = 10;
 const FOR_AN_ADDRESS: u32 = 100;
+const FOR_AN_ACCOUNT: u32 = 100;
+/// As long as a token is good: whoever is signed in is known.
+const KNOWN_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const MAX_KNOWN: usize = 50_000;
+
+/// The hash of an e-mail address, whether or not there is such an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Account(u64);
+
+impl Key for Account {
+    type Group = u64;
+
+    fn group(&self) -> u64 {
+        self.0
+    }
+}
+
+type Pair = (Account, Network);
+
+impl Key for Pair {
+    type Group = <Network as Key>::Group;
+
+    fn group(&self) -> Self::Group {
+        self.1.group()
+    }
+}
 
 pub struct SignInLimits {
-    by_account: Limiter<String>,
-    by_address: Limiter<IpAddr>,
+    by_both: Limiter<Pair>,
+    by_address: Limiter<Network>,
+    by_account: Limiter<Account>,
+    /// When an account was last signed in to from an address. It is kept in memory only: after a
+    /// restart, everybody is a stranger until the next sign-in.
+    known: Mutex<HashMap<Pair, Instant>>,
+    hasher: RandomState,
 }
 
 impl Default for SignInLimits {
     fn default() -> Self {
         Self {
-            by_account: RateLimiter::dashmap(quota(FOR_AN_ACCOUNT)),
-            by_address: RateLimiter::dashmap(quota(FOR_AN_ADDRESS)),
+            by_both: Limiter::new(FOR_BOTH, WINDOW),
+            by_address: Limiter::new(FOR_AN_ADDRESS, WINDOW),
+            by_account: Limiter::new(FOR_AN_ACCOUNT, WINDOW),
+            known: Mutex::default(),
+            hasher: RandomState::new(),
         }
     }
 }
 
-/// So many in a window, all of which may come at once.
-fn quota(attempts: u32) -> Quota {
-    let attempts = NonZeroU32::new(attempts).unwrap_or(NonZeroU32::MIN);
-    let quota = Quota::with_period(WINDOW / attempts.get());
-    quota
-        .unwrap_or(Quota::per_second(NonZeroU32::MIN))
-        .allow_burst(attempts)
+/// An attempt that has been counted, since many may be under way at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt {
+    account: Account,
+    network: Network,
+    by_stranger: bool,
 }
 
 impl SignInLimits {
-    /// Counts an attempt; what is counted does not depend on whether there is such an account.
-    pub fn count(&self, account: &str, address: IpAddr) -> Result<(), ApiError> {
-        refuse(self.by_address.check_key(&address))?;
-        refuse(self.by_account.check_key(&account.to_owned()))
+    /// Counts an attempt. What is counted does not depend on whether there is such an account.
+    pub fn begin(&self, email: &str, client: ClientAddress) -> Result<Attempt, ApiError> {
+        let (account, network) = (Account(self.hasher.hash_one(email)), client.network());
+        let now = Instant::now();
+        let attempt = Attempt {
+            account,
+            network,
+            by_stranger: !self.is_known((account, network), now),
+        };
+        self.by_address.count(network, now)?;
+        if let Err(error) = self.by_both.count((account, network), now) {
+            self.by_address.give_back(network, now);
+            return Err(error);
+        }
+        if attempt.by_stranger
+            && let Err(error) = self.by_account.count(account, now)
+        {
+            self.by_address.give_back(network, now);
+            self.by_both.give_back((account, network), now);
+            return Err(error);
+        }
+        Ok(attempt)
+    }
+
+    /// The password was right: the attempt does not count, and the address is known.
+    pub fn succeeded(&self, attempt: Attempt) {
+        self.give_back(attempt);
+        let (pair, now) = ((attempt.account, attempt.network), Instant::now());
+        let mut known = self.known();
+        if known.len() >= MAX_KNOWN && !known.contains_key(&pair) {
+            let oldest = known.iter().min_by_key(|(_, at)| **at);
+            if let Some(oldest) = oldest.map(|(pair, _)| *pair) {
+                known.remove(&oldest);
+            }
+        }
+        known.insert(pair, now);
+    }
+
+    /// The password was not looked at, or was right.
+    pub fn give_back(&self, attempt: Attempt) {
+        let Attempt {
+            account, network, ..
+        } = attempt;
+        let now = Instant::now();
+        self.by_address.give_back(network, now);
+        self.by_both.give_back((account, network), now);
+        if attempt.by_stranger {
+            self.by_account.give_back(account, now);
+        }
+    }
+
+    /// Counts a sign-up.
+    pub fn count_sign_up(&self, client: ClientAddress) -> Result<(), ApiError> {
+        self.by_address.count(client.network(), Instant::now())
     }
 
     pub fn forget_idle(&self) {
-        self.by_account.retain_recent();
-        self.by_address.retain_recent();
+        let now = Instant::now();
+        self.by_both.forget_idle(now);
+        self.by_address.forget_idle(now);
+        self.by_account.forget_idle(now);
+        self.known().retain(|_, at| is_recent(*at, now));
+    }
+
+    fn is_known(&self, pair: Pair, now: Instant) -> bool {
+        self.known()
+            .get(&pair)
+            .is_some_and(|at| is_recent(*at, now))
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<Pair, Instant>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn refuse(
-    checked: Result<(), governor::NotUntil<<DefaultClock as governor::clock::Clock>::Instant>>,
-) -> Result<(), ApiError> {
-    checked.map_err(|until| ApiError::RateLimited {
-        retry_after_seconds: until
-            .wait_time_from(DefaultClock::default().now())
-            .as_secs()
-            + 1,
-    })
-}
-
-/// The address that a request came from: the peer's, or, when the peer is a proxy on this machine,
-/// the last one that the proxy saw.
-#[derive(Clone, Copy, Debug)]
-pub struct ClientAddress(pub IpAddr);
-
-impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let peer = parts.extensions.get::<Peer>();
-        let peer = peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.0.ip());
-        let forwarded_for = peer.is_loopback().then(|| forwarded(&parts.headers));
-        Ok(Self(forwarded_for.flatten().unwrap_or(peer)))
-    }
-}
-
-fn forwarded(headers: &HeaderMap) -> Option<IpAddr> {
-    let value = headers.get_all("x-forwarded-for").iter().next_back()?;
-    value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok()
+fn is_recent(at: Instant, now: Instant) -> bool {
+    now.saturating_duration_since(at) < KNOWN_FOR
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::{IpAddr, Ipv4Addr};
 
-    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
-    const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2));
+    fn client(number: u32) -> ClientAddress {
+        ClientAddress::from(IpAddr::V4(Ipv4Addr::from_bits(0xc000_0200 + number)))
+    }
+
+    fn wrong_tries(limits: &SignInLimits, email: &str, from: u32) -> u32 {
+        let tries = (0..1_000).take_while(|_| limits.begin(email, client(from)).is_ok());
+        tries.count() as u32
+    }
 
     #[test]
-    fn one_account_is_limited_from_all_addresses_together() {
+    fn a_stranger_does_not_lock_the_owner_out() {
         let limits = SignInLimits::default();
-        for attempt in 0..FOR_AN_ACCOUNT {
-            let address = if attempt % 2 == 0 { HERE } else { THERE };
-            assert!(limits.count("grace", address).is_ok());
-        }
-        assert!(limits.count("grace", HERE).is_err());
-        assert!(limits.count("ada", HERE).is_ok());
+        assert_eq!(wrong_tries(&limits, "grace", 1), FOR_BOTH);
+        assert_eq!(wrong_tries(&limits, "ada", 1), FOR_BOTH);
+        assert_eq!(wrong_tries(&limits, "grace", 2), FOR_BOTH);
+    }
+
+    #[test]
+    fn many_strangers_share_the_tries_of_an_account_and_leave_its_owner_alone() {
+        let limits = SignInLimits::default();
+        let owner = limits.begin("grace", client(0)).unwrap();
+        limits.succeeded(owner);
+        let tried: u32 = (1..100)
+            .map(|from| wrong_tries(&limits, "grace", from))
+            .sum();
+        assert_eq!(tried, FOR_AN_ACCOUNT);
+        assert_eq!(wrong_tries(&limits, "grace", 0), FOR_BOTH);
+        assert_eq!(wrong_tries(&limits, "ada", 50), FOR_BOTH);
     }
 
     #[test]
     fn one_address_is_limited_for_all_accounts_together() {
         let limits = SignInLimits::default();
         for attempt in 0..FOR_AN_ADDRESS {
-            assert!(limits.count(&attempt.to_string(), HERE).is_ok());
+            assert!(limits.begin(&attempt.to_string(), client(1)).is_ok());
         }
-        assert!(limits.count("one more", HERE).is_err());
-        assert!(limits.count("one more", THERE).is_ok());
+        assert!(limits.begin("one more", client(1)).is_err());
+        assert!(limits.count_sign_up(client(1)).is_err());
+        assert!(limits.begin("one more", client(2)).is_ok());
+    }
+
+    #[test]
+    fn a_right_password_uses_up_nothing() {
+        let limits = SignInLimits::default();
+        for _ in 0..1_000 {
+            let attempt = limits.begin("grace", client(1)).unwrap();
+            limits.succeeded(attempt);
+        }
+        assert_eq!(wrong_tries(&limits, "grace", 1), FOR_BOTH);
+        // What was refused used up nothing either.
+        assert_eq!(wrong_tries(&limits, "ada", 1), FOR_BOTH);
     }
 }

@@ -6,10 +6,11 @@ use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
+use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::middleware::sign_in_limits::ClientAddress;
+use crate::api::middleware::client_address::ClientAddress;
 use crate::api::openapi::{errors, groups};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::Post;
@@ -18,11 +19,11 @@ use crate::api::response::workers::payout_status;
 use crate::domain::rules::{ListRule, TextRule};
 use crate::domain::workers::{self, DEFAULT_RADIUS_KM};
 use crate::domain::{NewWorker, PayoutStatus, Secret, Worker, WorkerId, accounts};
+use crate::passwords::HashError;
 use crate::store::StoreError;
 use crate::usecases::{self, UseCaseError};
 use crate::views::examples;
 use crate::views::worker::WorkerBody;
-use crate::{ambient, passwords};
 
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!(SignedIn::example()))]
@@ -55,15 +56,15 @@ impl SignedIn {
 )]
 pub async fn sign_up(
     State(app): State<App>,
-    ClientAddress(address): ClientAddress,
+    client: ClientAddress,
     post: Post,
 ) -> Result<JsonResponse, ApiError> {
     let SignUp {
         worker: new,
         password,
     } = post.read()?;
-    app.sign_in_limits.count(&new.email, address)?;
-    let password_hash = passwords::hash(password).await.map_err(failed)?;
+    app.sign_in_limits.count_sign_up(client)?;
+    let password_hash = app.passwords.hash(password).await.map_err(unhashed)?;
     let now = app.clock.now();
     let worker = Worker::sign_up(&new, WorkerId::new(now, &ambient::random()), now);
     let token = Secret::worker_token(&ambient::random());
@@ -75,8 +76,11 @@ pub async fn sign_up(
     JsonResponse::new(StatusCode::CREATED, &signed_in)
 }
 
-fn failed(error: passwords::HashError) -> StoreError {
-    StoreError::Failed(error.to_string())
+fn unhashed(error: HashError) -> ApiError {
+    match error {
+        HashError::Busy => ApiError::Busy,
+        HashError::Failed(reason) => StoreError::Failed(reason).into(),
+    }
 }
 
 /// A new worker.
@@ -151,17 +155,20 @@ request_bodies! {
 )]
 pub async fn sign_in(
     State(app): State<App>,
-    ClientAddress(address): ClientAddress,
+    client: ClientAddress,
     post: Post,
 ) -> Result<JsonResponse, ApiError> {
     let SignIn { email, password } = post.read()?;
-    app.sign_in_limits.count(&email, address)?;
-    let known = app.store.read(move |tx| tx.worker_by_email(&email)).await?;
-    let (worker, stored) = known.unzip();
-    let right = passwords::verify(password, stored).await.map_err(failed)?;
-    let worker = worker
-        .filter(|_| right)
-        .ok_or(UseCaseError::WrongPassword)?;
+    let attempt = app.sign_in_limits.begin(&email, client)?;
+    let worker = match signed_in(&app, email, password).await {
+        Ok(Some(worker)) => worker,
+        Ok(None) => return Err(UseCaseError::WrongPassword.into()),
+        Err(error) => {
+            app.sign_in_limits.give_back(attempt);
+            return Err(error);
+        }
+    };
+    app.sign_in_limits.succeeded(attempt);
     let token = Secret::worker_token(&ambient::random());
     let (issued, id, clock) = (token.clone(), worker.id, app.clock.clone());
     app.store
@@ -169,6 +176,15 @@ pub async fn sign_in(
         .await?;
     let payout = payout_status(&app, id).await?;
     JsonResponse::new(StatusCode::CREATED, &SignedIn::of(worker, payout, &token))
+}
+
+/// The worker with this e-mail address and this password.
+async fn signed_in(app: &App, email: String, password: String) -> Result<Option<Worker>, ApiError> {
+    let known = app.store.read(move |tx| tx.worker_by_email(&email)).await?;
+    let (worker, stored) = known.unzip();
+    let right = app.passwords.verify(password, stored).await;
+    let right = right.map_err(unhashed)?;
+    Ok(worker.filter(|_| right))
 }
 
 #[derive(Serialize, ToSchema)]
@@ -194,4 +210,16 @@ pub async fn sign_out(
         .write(move |tx| tx.revoke_worker_token(&hash))
         .await?;
     JsonResponse::ok(&SignedOut { signed_out: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_passwords_at_once_are_no_failure_of_ours() {
+        assert_eq!(unhashed(HashError::Busy).status(), 503);
+        let broken = HashError::Failed("broken".to_owned());
+        assert_eq!(unhashed(broken).status(), 500);
+    }
 }

@@ -44,6 +44,11 @@ pub struct NewApiKey {
 
 pub const NAME: TextRule = TextRule::plain(1, 200);
 
+/// How many active keys an account can have, live and test together.
+pub const MAX_ACTIVE: i64 = 100;
+/// How many revoked keys a list shows, so that it stays one page.
+pub const REVOKED_SHOWN: i64 = 100;
+
 /// A secret that is shown once. It has no `Display`, and its `Debug` prints nothing.
 #[derive(Clone)]
 pub struct Secret(String);

@@ -53,7 +53,10 @@ columns! {
 
 crate::store::statements! {
     INSERT = key!(insert);
-    OF_ACCOUNT = concat!("SELECT ", key!(columns), " FROM api_keys WHERE account_id = ?1 ORDER BY id DESC");
+    ACTIVE = concat!("SELECT ", key!(columns), " FROM api_keys
+        WHERE account_id = ?1 AND revoked_at IS NULL ORDER BY id DESC");
+    REVOKED = concat!("SELECT ", key!(columns), " FROM api_keys
+        WHERE account_id = ?1 AND revoked_at IS NOT NULL ORDER BY id DESC LIMIT ?2");
     ONE = concat!("SELECT ", key!(columns), " FROM api_keys WHERE account_id = ?1 AND id = ?2");
     /// A revoked key keeps the time at which it was first revoked.
     REVOKE = "UPDATE api_keys SET revoked_at = ?3
@@ -90,9 +93,16 @@ impl Tx<'_> {
         self.defer(INSERT, &key_values(key, key_hash))
     }
 
-    /// All keys of an account, newest first, revoked ones included.
-    pub fn api_keys(&mut self, account: AccountId) -> Result<Vec<ApiKey>, StoreError> {
-        self.all(OF_ACCOUNT, &[account.into()])
+    /// All active keys of an account and its last revoked ones, newest first.
+    pub fn api_keys(
+        &mut self,
+        account: AccountId,
+        revoked: i64,
+    ) -> Result<Vec<ApiKey>, StoreError> {
+        let mut keys: Vec<ApiKey> = self.all(ACTIVE, &[account.into()])?;
+        keys.extend(self.all::<ApiKey>(REVOKED, &[account.into(), revoked.into()])?);
+        keys.sort_by_key(|key| std::cmp::Reverse(key.id));
+        Ok(keys)
     }
 
     pub fn api_key(

@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use crate::domain::{AccountId, Actor, ApiKey, ApiKeyId, NewApiKey, Secret, Timestamp};
+use crate::domain::accounts::api_key::MAX_ACTIVE;
+use crate::domain::{
+    AccountId, AccountStatus, Actor, ApiKey, ApiKeyId, NewApiKey, Secret, Timestamp,
+};
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
@@ -37,8 +40,17 @@ impl IssuedKey {
     }
 }
 
+/// An account has a bounded number of active keys. Its row is locked, so that two requests at once
+/// cannot both make the last one.
 pub fn create_api_key(tx: &mut Tx<'_>, key: &IssuedKey, by: &Actor) -> Result<(), UseCaseError> {
     let record = &key.record;
+    let account = tx.account_to_change(record.account)?;
+    if account.is_none_or(|account| account.status == AccountStatus::Deleted) {
+        return Err(UseCaseError::Unauthorized);
+    }
+    if tx.count_active_api_keys(record.account)? >= MAX_ACTIVE {
+        return Err(UseCaseError::TooManyKeys { limit: MAX_ACTIVE });
+    }
     tx.insert_api_key(record, &key.secret.hash())?;
     let details = json!({
         "account_id": record.account.to_string(),

@@ -149,6 +149,7 @@ impl TestApp {
             files: files(database, &format!("http://{address}")),
             metrics: telemetry::start_metrics(),
             rate_limited: true,
+            trusted_proxies: Vec::new(),
             timeouts,
             tracer: None,
         });

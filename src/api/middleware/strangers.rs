@@ -1,0 +1,83 @@
+//! Requests a minute for callers without a key, by address. Requests with a wrong key count as well:
+//! otherwise keys could be guessed without limit. Requests with a right key never count, so that
+//! nobody is locked out by a stranger who shares the address.
+
+use std::time::{Duration, Instant};
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::client_address::{ClientAddress, Network};
+use crate::api::middleware::limiter::Limiter;
+use crate::api::request::body;
+
+const REQUESTS: u32 = 600;
+const WINDOW: Duration = Duration::from_secs(60);
+
+pub struct StrangerLimit(Limiter<Network>);
+
+impl Default for StrangerLimit {
+    fn default() -> Self {
+        Self(Limiter::new(REQUESTS, WINDOW))
+    }
+}
+
+impl StrangerLimit {
+    pub fn count(&self, client: ClientAddress) -> Result<(), ApiError> {
+        self.0.count(client.network(), Instant::now())
+    }
+
+    pub fn forget_idle(&self) {
+        self.0.forget_idle(Instant::now());
+    }
+}
+
+/// Runs before every handler that needs no key.
+pub async fn limit_strangers(
+    State(app): State<App>,
+    client: ClientAddress,
+    request: Request,
+    next: Next,
+) -> Response {
+    match count(&app, client) {
+        Ok(()) => next.run(request).await,
+        Err(error) => refuse(error, request).await,
+    }
+}
+
+/// Runs around handlers that check a signature: it is as good as a key, and a wrong one counts.
+pub async fn limit_unsigned(
+    State(app): State<App>,
+    client: ClientAddress,
+    request: Request,
+    next: Next,
+) -> Response {
+    let response = next.run(request).await;
+    if !response.status().is_client_error() {
+        return response;
+    }
+    match count(&app, client) {
+        Ok(()) => response,
+        Err(error) => error.into_response(),
+    }
+}
+
+/// Counts a request of a stranger, unless limits are off.
+pub fn count(app: &App, client: ClientAddress) -> Result<(), ApiError> {
+    match &app.strangers {
+        Some(limit) => limit.count(client),
+        None => Ok(()),
+    }
+}
+
+/// Answers without using the body, but reads it: a sender that is cut off while it still writes
+/// would never read the response.
+pub async fn refuse(error: ApiError, request: Request) -> Response {
+    if body::is_being_sent(request.headers()) {
+        body::drain(request.into_body()).await;
+    }
+    error.into_response()
+}

@@ -1,0 +1,5 @@
+//! Who is asking: addresses, limits for strangers, keys and what they open.
+
+mod addresses;
+mod keys;
+mod strangers;
