@@ -20,7 +20,7 @@ pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     if cents == 0 {
         return jobs.finish(job).await;
     }
-    let refund = outgoing(jobs, job, &payment, cents)?;
+    let refund = outgoing(jobs, job, &payment, cents, ledger.refunded_cents())?;
     jobs.processor.refund(&refund).await?;
     jobs.record(job, move |tx, now| usecases::refunded(tx, id, cents, now))
         .await
@@ -43,7 +43,7 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
             recheck_after: RECHECK_AFTER,
         });
     };
-    let transfer = outgoing(jobs, job, &payment, cents)?;
+    let transfer = outgoing(jobs, job, &payment, cents, ledger.transferred_cents())?;
     jobs.processor.transfer(&transfer, &account.id).await?;
     jobs.record(job, move |tx, now| {
         usecases::transferred(tx, id, cents, now)
@@ -56,6 +56,7 @@ fn outgoing(
     job: &ClaimedJob,
     payment: &Payment,
     cents: i64,
+    already_cents: i64,
 ) -> Result<Outgoing, Failure> {
     made_here(jobs, payment)?;
     let intent = payment.intent.as_ref();
@@ -65,7 +66,8 @@ fn outgoing(
         task: payment.task,
         payment: intent.id.clone(),
         cents,
-        is_retry: job.attempts > 1,
+        already_cents,
+        is_retry: job.started_before,
     })
 }
 

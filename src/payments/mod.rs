@@ -64,9 +64,47 @@ pub struct Outgoing {
     /// The processor's id of the payment that the money came from.
     pub payment: String,
     pub cents: i64,
-    /// Whether this is a retry. Processors forget idempotency keys after about a day, so a retry
-    /// first checks whether the first request took effect.
+    /// What the ledger knows to have been moved by this step before, and not to have come back.
+    pub already_cents: i64,
+    /// Whether this may have been requested before, however long ago. Processors forget idempotency
+    /// keys after about a day, so a retry first checks what took effect.
     pub is_retry: bool,
+}
+
+/// What a processor has done of an outgoing movement, by its own records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Look {
+    /// It was made. This is its id.
+    Made(String),
+    /// It was not made. So many earlier requests of this step did not move the money or were
+    /// reversed.
+    NotMade { earlier: usize },
+}
+
+impl Outgoing {
+    /// Compares with what the processor says it moved by this step of this task, newest first: ids, and
+    /// the cents that did not come back.
+    fn look(&self, found: &[(String, i64)]) -> Result<Look, ProcessorError> {
+        let moved: i64 = found.iter().map(|(_, cents)| cents).sum();
+        if moved == self.already_cents {
+            return Ok(Look::NotMade {
+                earlier: found.len(),
+            });
+        }
+        let made = found.iter().find(|(_, cents)| *cents == self.cents);
+        match made {
+            Some((id, _)) if moved == self.already_cents + self.cents => {
+                Ok(Look::Made(id.clone()))
+            }
+            _ => Err(ProcessorError::Refused {
+                code: "amount_mismatch".to_owned(),
+                message: format!(
+                    "The processor has moved {moved} cents, but the ledger knows of {} and {} are owed.",
+                    self.already_cents, self.cents
+                ),
+            }),
+        }
+    }
 }
 
 /// An event that a processor reports.
@@ -143,13 +181,15 @@ pub trait Processor: Send + Sync {
         payment: &str,
     ) -> Result<Cancellation, ProcessorError>;
 
-    async fn refund(&self, refund: &Outgoing) -> Result<(), ProcessorError>;
+    /// Returns the processor's id of the refund.
+    async fn refund(&self, refund: &Outgoing) -> Result<String, ProcessorError>;
 
+    /// Returns the processor's id of the transfer.
     async fn transfer(
         &self,
         transfer: &Outgoing,
         payout_account: &str,
-    ) -> Result<(), ProcessorError>;
+    ) -> Result<String, ProcessorError>;
 
     /// Saves a payment method for off-session charges.
     async fn attach_method(
@@ -207,4 +247,70 @@ impl Payments {
 /// The idempotency key of a step of a task.
 fn key(task: TaskId, step: &str) -> String {
     format!("{task}-{step}")
+}
+
+/// The idempotency key of a step that is requested anew after earlier requests came to nothing.
+fn key_after(task: TaskId, step: &str, earlier: usize) -> String {
+    match earlier {
+        0 => key(task, step),
+        earlier => format!("{task}-{step}-{}", earlier + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outgoing(cents: i64, already_cents: i64) -> Outgoing {
+        Outgoing {
+            task: TaskId::new(Timestamp::from_millis(1), &[1; 10]),
+            payment: "pi_1".to_owned(),
+            cents,
+            already_cents,
+            is_retry: true,
+        }
+    }
+
+    fn look(cents: i64, already: i64, found: &[(&str, i64)]) -> Result<Look, String> {
+        let found: Vec<_> = found
+            .iter()
+            .map(|(id, cents)| ((*id).to_owned(), *cents))
+            .collect();
+        let looked = outgoing(cents, already).look(&found);
+        looked.map_err(|error| match error {
+            ProcessorError::Refused { code, .. } => code,
+            ProcessorError::Unavailable(_) => "unavailable".to_owned(),
+        })
+    }
+
+    #[test]
+    fn a_look_tells_what_was_made_by_its_amount() {
+        let made = |id: &str| Ok(Look::Made(id.to_owned()));
+        let not_made = |earlier| Ok(Look::NotMade { earlier });
+        let mismatch = || Err("amount_mismatch".to_owned());
+        for (cents, already, found, expected) in [
+            (1250, 0, vec![], not_made(0)),
+            (1250, 0, vec![("re_1", 1250)], made("re_1")),
+            // The first one failed; the second one was made or was not.
+            (1250, 0, vec![("re_1", 0)], not_made(1)),
+            (1250, 0, vec![("re_2", 1250), ("re_1", 0)], made("re_2")),
+            // A part of a transfer was reversed and is owed again.
+            (500, 1600, vec![("tr_1", 1600)], not_made(1)),
+            (500, 1600, vec![("tr_2", 500), ("tr_1", 1600)], made("tr_2")),
+            // Neither: somebody has to look.
+            (1250, 0, vec![("re_1", 2500)], mismatch()),
+            (1250, 0, vec![("re_2", 1250), ("re_1", 1250)], mismatch()),
+            (2100, 0, vec![("tr_1", 1600)], mismatch()),
+            (500, 1600, vec![("tr_1", 2100)], mismatch()),
+        ] {
+            assert_eq!(look(cents, already, &found), expected, "{cents} {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_request_has_a_new_key() {
+        let task = outgoing(1, 0).task;
+        assert_eq!(key_after(task, "refund", 0), format!("{task}-refund"));
+        assert_eq!(key_after(task, "refund", 1), format!("{task}-refund-2"));
+    }
 }

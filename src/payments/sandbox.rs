@@ -260,8 +260,10 @@ impl From<StoreError> for ProcessorError {
 }
 
 impl Sandbox {
-    /// Takes money out of a payment, once for each key.
-    async fn take(&self, movement: SandboxMovement) -> Result<(), ProcessorError> {
+    /// Takes money out of a payment, once for each key, which it never forgets. Nothing that it has
+    /// moved comes back.
+    async fn take(&self, movement: SandboxMovement) -> Result<String, ProcessorError> {
+        let id = movement.idempotency_key.clone();
         self.operate(move |tx, now| {
             let payment = payment_to_change(tx, &movement.payment)?;
             if let Some(done) = tx.sandbox_movement(&movement.idempotency_key)? {
@@ -290,7 +292,8 @@ impl Sandbox {
             })?;
             Ok(())
         })
-        .await
+        .await?;
+        Ok(id)
     }
 
     fn movement(&self, step: Step, outgoing: &Outgoing) -> SandboxMovement {
@@ -380,7 +383,7 @@ impl Processor for Sandbox {
         .await
     }
 
-    async fn refund(&self, refund: &Outgoing) -> Result<(), ProcessorError> {
+    async fn refund(&self, refund: &Outgoing) -> Result<String, ProcessorError> {
         self.take(self.movement(Step::Refund, refund)).await
     }
 
@@ -388,7 +391,7 @@ impl Processor for Sandbox {
         &self,
         transfer: &Outgoing,
         payout_account: &str,
-    ) -> Result<(), ProcessorError> {
+    ) -> Result<String, ProcessorError> {
         let account = payout_account.to_owned();
         let ready = self
             .operate(move |tx, _| Ok(tx.sandbox_payout_account(&account)?))

@@ -13,8 +13,8 @@ mod responses;
 use async_trait::async_trait;
 
 use super::{
-    Cancellation, Charge, Movement, NewPayment, Outgoing, Processor, ProcessorError,
-    ProcessorEvent, ProcessorEventError, key,
+    Cancellation, Charge, Look, Movement, NewPayment, Outgoing, Processor, ProcessorError,
+    ProcessorEvent, ProcessorEventError, key, key_after,
 };
 use crate::ambient;
 use crate::domain::accounts::api_key::hex;
@@ -83,20 +83,35 @@ impl Stripe {
         Ok(customer.id)
     }
 
-    async fn has_refunded(&self, refund: &Outgoing) -> Result<bool, ClientError> {
+    /// Looks for the refund of this step. A refund that somebody made by hand names no step and is not
+    /// it.
+    async fn look_for_refund(&self, refund: &Outgoing) -> Result<Look, ProcessorError> {
+        if !refund.is_retry {
+            return Ok(Look::NotMade { earlier: 0 });
+        }
         let of_payment = [("payment_intent", refund.payment.as_str())];
         let made: Vec<Refund> = self.client.all(&["refunds"], &of_payment).await?;
-        let this =
-            |made: &Refund| !made.is_void() && metadata_task(&made.metadata) == Some(refund.task);
-        Ok(made.iter().any(this))
+        let found: Vec<_> = made
+            .iter()
+            .filter(|made| made.is_of(refund.task))
+            .map(|made| (made.id.clone(), made.moved_cents()))
+            .collect();
+        refund.look(&found)
     }
 
-    async fn has_transferred(&self, transfer: &Outgoing) -> Result<bool, ClientError> {
+    async fn look_for_transfer(&self, transfer: &Outgoing) -> Result<Look, ProcessorError> {
+        if !transfer.is_retry {
+            return Ok(Look::NotMade { earlier: 0 });
+        }
         let task = transfer.task.to_string();
         let of_task = [("transfer_group", task.as_str())];
         let made: Vec<Transfer> = self.client.all(&["transfers"], &of_task).await?;
-        let this = |made: &Transfer| metadata_task(&made.metadata) == Some(transfer.task);
-        Ok(made.iter().any(this))
+        let found: Vec<_> = made
+            .iter()
+            .filter(|made| metadata_task(&made.metadata) == Some(transfer.task))
+            .map(|made| (made.id.clone(), made.moved_cents()))
+            .collect();
+        transfer.look(&found)
     }
 
     async fn payments(&self) -> Result<Vec<Movement>, ClientError> {
@@ -122,8 +137,12 @@ impl Stripe {
     async fn transfers(&self) -> Result<Vec<Movement>, ClientError> {
         let transfers: Vec<Transfer> = self.client.all(&["transfers"], &[]).await?;
         let movement = |made: &Transfer| {
-            let cents = made.amount - made.amount_reversed;
-            movement(&made.metadata, Step::Transfer, cents, made.created)
+            movement(
+                &made.metadata,
+                Step::Transfer,
+                made.moved_cents(),
+                made.created,
+            )
         };
         Ok(transfers.iter().filter_map(movement).collect())
     }
@@ -272,10 +291,11 @@ impl Processor for Stripe {
         }
     }
 
-    async fn refund(&self, refund: &Outgoing) -> Result<(), ProcessorError> {
-        if refund.is_retry && self.has_refunded(refund).await? {
-            return Ok(());
-        }
+    async fn refund(&self, refund: &Outgoing) -> Result<String, ProcessorError> {
+        let earlier = match self.look_for_refund(refund).await? {
+            Look::Made(id) => return Ok(id),
+            Look::NotMade { earlier } => earlier,
+        };
         let (task, amount) = (refund.task.to_string(), refund.cents.to_string());
         let form = [
             ("payment_intent", refund.payment.as_str()),
@@ -283,7 +303,7 @@ impl Processor for Stripe {
             ("metadata[task]", &task),
             ("metadata[step]", Step::Refund.as_str()),
         ];
-        let key = key(refund.task, "refund");
+        let key = key_after(refund.task, "refund", earlier);
         let made: Refund = self.client.post(&["refunds"], &key, &form).await?;
         if made.is_void() {
             let reason = made.failure_reason.as_deref().unwrap_or("unknown");
@@ -292,17 +312,18 @@ impl Processor for Stripe {
                 &format!("The refund failed: {reason}."),
             ));
         }
-        Ok(())
+        Ok(made.id)
     }
 
     async fn transfer(
         &self,
         transfer: &Outgoing,
         payout_account: &str,
-    ) -> Result<(), ProcessorError> {
-        if transfer.is_retry && self.has_transferred(transfer).await? {
-            return Ok(());
-        }
+    ) -> Result<String, ProcessorError> {
+        let earlier = match self.look_for_transfer(transfer).await? {
+            Look::Made(id) => return Ok(id),
+            Look::NotMade { earlier } => earlier,
+        };
         let intent = self.intent(&transfer.payment).await?;
         let charge = intent
             .charge_id()
@@ -317,9 +338,9 @@ impl Processor for Stripe {
             ("transfer_group", &task),
             ("metadata[task]", &task),
         ];
-        let key = key(transfer.task, "transfer");
-        let _: Transfer = self.client.post(&["transfers"], &key, &form).await?;
-        Ok(())
+        let key = key_after(transfer.task, "transfer", earlier);
+        let made: Transfer = self.client.post(&["transfers"], &key, &form).await?;
+        Ok(made.id)
     }
 
     async fn attach_method(

@@ -18,8 +18,13 @@ columns! {
 
 columns! {
     macro due;
-    columns { kind, subject, attempts }
-    row DueJob = DueJob { name: JobName { kind, subject }, attempts };
+    columns {
+        kind,
+        subject,
+        attempts,
+        failed = "CAST(CASE WHEN last_error IS NULL THEN 0 ELSE 1 END AS BIGINT)",
+    }
+    row DueJob = DueJob { name: JobName { kind, subject }, attempts, failed };
 }
 
 crate::store::statements! {
@@ -61,8 +66,10 @@ crate::store::statements! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimedJob {
     pub name: JobName,
-    /// How often it was started, this time included.
+    /// How often it was started since it was added or retried by hand, this time included.
     pub attempts: i64,
+    /// Whether it was ever started before, also before it was retried by hand.
+    pub started_before: bool,
     claim: String,
 }
 
@@ -70,6 +77,8 @@ pub struct ClaimedJob {
 struct DueJob {
     name: JobName,
     attempts: i64,
+    /// Whether it has ever failed. A retry by hand starts to count attempts anew, but keeps this.
+    failed: bool,
 }
 
 /// A job as operators see it.
@@ -125,9 +134,10 @@ impl Tx<'_> {
         let values = [now.into(), lane_value(lane), limit.into()];
         let due = self.all_unclaimed(DUE, &values)?.into_iter();
         let jobs: Vec<_> = due
-            .map(|DueJob { name, attempts }| ClaimedJob {
-                name,
-                attempts: attempts + 1,
+            .map(|due: DueJob| ClaimedJob {
+                name: due.name,
+                attempts: due.attempts + 1,
+                started_before: due.attempts > 0 || due.failed,
                 claim: claim.to_owned(),
             })
             .collect();

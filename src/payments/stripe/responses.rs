@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::error::StripeError;
-use crate::domain::TaskId;
+use crate::domain::{Step, TaskId};
 
 pub type Metadata = HashMap<String, String>;
 
@@ -69,7 +69,7 @@ impl Intent {
 
 #[derive(Deserialize)]
 pub struct Refund {
-    id: String,
+    pub id: String,
     /// `None` for the few payment methods that do not report it.
     status: Option<String>,
     pub failure_reason: Option<String>,
@@ -84,17 +84,33 @@ impl Refund {
     pub fn is_void(&self) -> bool {
         matches!(self.status.as_deref(), Some("failed" | "canceled"))
     }
+
+    /// Whether we requested it for this task.
+    pub fn is_of(&self, task: TaskId) -> bool {
+        let step = self.metadata.get("step").map(String::as_str);
+        step == Some(Step::Refund.as_str()) && metadata_task(&self.metadata) == Some(task)
+    }
+
+    pub fn moved_cents(&self) -> i64 {
+        if self.is_void() { 0 } else { self.amount }
+    }
 }
 
 #[derive(Deserialize)]
 pub struct Transfer {
-    id: String,
+    pub id: String,
     pub amount: i64,
     #[serde(default)]
     pub amount_reversed: i64,
     pub created: i64,
     #[serde(default)]
     pub metadata: Metadata,
+}
+
+impl Transfer {
+    pub fn moved_cents(&self) -> i64 {
+        self.amount - self.amount_reversed
+    }
 }
 
 #[derive(Deserialize)]

@@ -123,6 +123,7 @@ struct State {
     made: HashSet<String>,
     connect: Connect,
     down: bool,
+    refusing: bool,
     loses: Option<String>,
 }
 
@@ -173,6 +174,11 @@ impl Adapter {
     /// Whether it is there at all.
     pub fn set_down(&self, down: bool) {
         self.state().down = down;
+    }
+
+    /// Whether it refuses everything, for good.
+    pub fn set_refusing(&self, refusing: bool) {
+        self.state().refusing = refusing;
     }
 
     /// The next request to a path that ends so is done, but nobody hears of it.
@@ -258,7 +264,11 @@ impl Adapter {
             return Err(Lost);
         }
         let asked = read(request).await;
-        let answer = self.answer_once(&asked).await;
+        let refusing = self.state().refusing;
+        let answer = match refusing {
+            true => Answer::error(400, "account_closed", "The account was closed."),
+            false => self.answer_once(&asked).await,
+        };
         let mut state = self.state();
         state.exchanges.push((asked.clone(), answer.clone()));
         if state

@@ -24,6 +24,7 @@ on_both_engines!(
     a_payment_that_won_against_cancelling_is_refunded,
     a_refund_whose_answer_is_lost_is_made_once,
     half_goes_back_and_the_worker_is_paid,
+    what_was_given_up_is_looked_for_before_it_is_asked_again,
     a_transfer_whose_answer_is_lost_is_made_once,
     when_stripe_is_down_there_is_no_task,
     everything_is_found_again_on_many_pages,
@@ -299,6 +300,46 @@ async fn half_goes_back_and_the_worker_is_paid(app: TestApp) {
         .await
         .unwrap();
     assert_eq!(owed, 0);
+    expect_all_well(&app, &stripe).await;
+}
+
+/// Refunded and transferred, with both answers lost, then given up, and retried when Stripe has long
+/// forgotten the keys. Without a look, a second half would be refunded.
+async fn what_was_given_up_is_looked_for_before_it_is_asked_again(app: TestApp) {
+    let (app, stripe) = start(&app).await;
+    let (dev, admin) = (app.developer().await, app.admin().await);
+    let (worker, account) = worker_with_account(&app).await;
+    account_updated(&app, &stripe, &account).await;
+    let task = cancelled_after_acceptance(&app, &stripe, &dev, worker).await;
+    // One after the other, so that each answer can be lost.
+    app.database
+        .execute("UPDATE jobs SET run_at = run_at + 3600000 WHERE kind = 'transfer'")
+        .await;
+    stripe.lose_answer("/v1/refunds");
+    assert_eq!(app.jobs.drain().await.unwrap(), 1);
+    app.database
+        .execute("UPDATE jobs SET run_at = run_at + 86400000 WHERE kind = 'refund'")
+        .await;
+    stripe.lose_answer("/v1/transfers");
+    app.advance(Duration::from_secs(3600));
+    assert_eq!(app.jobs.drain().await.unwrap(), 1);
+    assert_eq!(stripe.transfers().len(), 1);
+
+    stripe.set_refusing(true);
+    app.advance(2 * LATER);
+    app.jobs.drain().await.unwrap();
+    let dead = admin.get("/v1/admin/jobs?dead=true").await.expect(200);
+    assert_eq!(dead["data"].as_array().unwrap().len(), 2, "{dead}");
+    stripe.set_refusing(false);
+    stripe.forget_keys();
+    for kind in ["refund", "transfer"] {
+        let job = json!({"kind": kind, "subject": id(&task)});
+        admin.post("/v1/admin/jobs/retry", &job).await.expect(200);
+    }
+    app.jobs.drain().await.unwrap();
+    assert_eq!(stripe.asked("POST", "/v1/refunds").len(), 1);
+    assert_eq!(stripe.asked("POST", "/v1/transfers").len(), 1);
+    assert_eq!(payment(&dev, &task).await["refunded_cents"], 1250);
     expect_all_well(&app, &stripe).await;
 }
 

@@ -111,7 +111,7 @@ impl Processor for Flaky {
         self.ask(self.inner.cancel_payment(task, payment)).await
     }
 
-    async fn refund(&self, refund: &Outgoing) -> Result<(), ProcessorError> {
+    async fn refund(&self, refund: &Outgoing) -> Result<String, ProcessorError> {
         self.ask(self.inner.refund(refund)).await
     }
 
@@ -119,7 +119,7 @@ impl Processor for Flaky {
         &self,
         transfer: &Outgoing,
         payout_account: &str,
-    ) -> Result<(), ProcessorError> {
+    ) -> Result<String, ProcessorError> {
         self.ask(self.inner.transfer(transfer, payout_account))
             .await
     }
