@@ -169,7 +169,7 @@ fn io_error(file: &Path, error: io::Error) -> KeyError {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
