@@ -13,6 +13,7 @@ pub mod jobs;
 pub mod mail;
 pub mod maintenance;
 pub mod media;
+pub mod monitoring;
 pub mod outbound;
 pub mod pages;
 mod passwords;

@@ -13,6 +13,7 @@ mod router;
 mod server;
 mod worker;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::http::HeaderValue;
@@ -28,6 +29,7 @@ use request::idempotency::InFlight;
 use crate::ambient::Clock;
 use crate::files::Files;
 use crate::maintenance::KeyUse;
+use crate::monitoring::Monitoring;
 use crate::outbound::Outbound;
 use crate::passwords::Passwords;
 use crate::payments::Payments;
@@ -61,6 +63,7 @@ pub struct Parts {
     pub push_key: String,
     pub shutdown: Shutdown,
     pub metrics: PrometheusHandle,
+    pub monitoring: Monitoring,
     pub key_use: Arc<KeyUse>,
     pub timeouts: Timeouts,
     pub passwords: Passwords,
@@ -85,6 +88,8 @@ pub struct Dependencies {
     pub push_key: String,
     pub shutdown: Shutdown,
     pub metrics: PrometheusHandle,
+    /// The data folder, whose disk is watched.
+    pub data: PathBuf,
     pub rate_limited: bool,
     /// Who may say for whom a request was forwarded.
     pub trusted_proxies: Vec<IpNet>,
@@ -100,7 +105,11 @@ impl App {
             &dependencies.files,
             &dependencies.clock,
         );
+        let (recorder, data) = (dependencies.metrics.clone(), dependencies.data);
+        let monitoring =
+            Monitoring::new(recorder, store.clone(), files.clone(), clock.clone(), data);
         Self(Arc::new(Parts {
+            monitoring,
             submissions: Submissions::new(store.clone(), files.clone(), clock.clone()),
             store: dependencies.store,
             clock: dependencies.clock,

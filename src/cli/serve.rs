@@ -35,6 +35,7 @@ const STOP_WITHIN: Duration = Duration::from_secs(28);
 
 pub fn run(settings: &Settings) -> Result<(), Failure> {
     telemetry::start_logging(settings);
+    let metrics = telemetry::start_metrics();
     let store = open_store(settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -58,7 +59,8 @@ pub fn run(settings: &Settings) -> Result<(), Failure> {
             shutdown: Shutdown::default(),
             store,
             clock,
-            metrics: telemetry::start_metrics(),
+            metrics,
+            data: settings.data.clone(),
             rate_limited: settings.rate_limits,
             trusted_proxies: settings.edge.trusted_proxies.clone(),
             timeouts: Timeouts::default(),

@@ -50,6 +50,13 @@ pub enum Lane {
 
 impl Lane {
     pub const ALL: [Self; 2] = [Self::Rest, Self::Notifications];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Notifications => "notifications",
+            Self::Rest => "rest",
+        }
+    }
 }
 
 /// Identifies a job by kind and subject, so the same job cannot be queued twice.

@@ -59,6 +59,16 @@ impl Folder {
         sync_folder(&subfolder)
     }
 
+    /// Whether the folders are there and can be written to.
+    pub fn check(&self, incoming: &Path) -> io::Result<()> {
+        use rustix::fs::{Access, access};
+        let needed = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
+        for folder in [self.root.as_path(), incoming] {
+            access(folder, needed)?;
+        }
+        Ok(())
+    }
+
     pub fn delete(&self, key: FileKey) -> io::Result<()> {
         let removed = std::fs::remove_file(self.path(key));
         removed.or_else(|e| self.absent(e))

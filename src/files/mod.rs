@@ -199,6 +199,17 @@ impl Files {
         }
     }
 
+    /// Whether files can be stored and read, as far as this shows without writing one.
+    pub async fn check_place(&self) -> Result<(), FilesError> {
+        match &self.place {
+            Place::Folder(folder) => {
+                let (folder, incoming) = (folder.clone(), self.incoming.clone());
+                blocking(move || folder.check(&incoming)).await
+            }
+            Place::S3(s3) => s3.check().await,
+        }
+    }
+
     /// Checks a signed URL of the folder. Takes the path after `/files/` and the query, both
     /// undecoded.
     pub fn check(

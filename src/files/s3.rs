@@ -119,6 +119,15 @@ impl S3 {
         }
     }
 
+    /// Whether the bucket answers: there is no file of this name, and it must say so.
+    pub async fn check(&self) -> Result<(), FilesError> {
+        let nothing = Path::from(self.below_prefix("check"));
+        match self.bucket.head(&nothing).await {
+            Ok(_) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+
     pub async fn read(
         &self,
         key: FileKey,

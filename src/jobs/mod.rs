@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use metrics::{counter, gauge};
+use metrics::counter;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -277,23 +277,15 @@ impl Jobs {
             Some(_) => tracing::warn!(job = %job.name, reason, "job failed; it will be retried"),
             None => tracing::error!(job = %job.name, reason, "job failed; giving up"),
         }
-        let dead = self
-            .store
+        self.store
             .write(move |tx| {
                 tx.put_off_job(&job, run_at, &reason)?;
-                if run_at.is_some() {
-                    return Ok(None);
-                }
-                if job.name.kind == JobKind::Transfer {
+                if run_at.is_none() && job.name.kind == JobKind::Transfer {
                     usecases::payout_failed(tx, task_id(&job)?, &reason, now)?;
                 }
-                Ok::<_, Failure>(Some(tx.count_dead_jobs()?))
+                Ok::<_, Failure>(())
             })
-            .await?;
-        if let Some(dead) = dead {
-            gauge!("legwork_jobs_dead").set(dead as f64);
-        }
-        Ok(())
+            .await
     }
 
     /// Records the result of a job and deletes it, in one transaction.

@@ -2,7 +2,8 @@
 
 mod test_clock;
 
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, stream};
 
@@ -25,6 +26,8 @@ pub struct Scheduler {
     clock: Clock,
     windows: Windows,
     webhooks: Webhooks,
+    /// When it last had made every move that was due; at first, when it was made.
+    caught_up_at: Arc<Mutex<Instant>>,
 }
 
 impl Scheduler {
@@ -34,11 +37,23 @@ impl Scheduler {
             clock,
             windows,
             webhooks,
+            caught_up_at: Arc::new(Mutex::new(Instant::now())),
         }
     }
 
     pub fn windows(&self) -> &Windows {
         &self.windows
+    }
+
+    /// How long ago it last had made every move that was due. No move is later than this.
+    pub fn lag(&self) -> Duration {
+        self.caught_up_at().elapsed()
+    }
+
+    fn caught_up_at(&self) -> std::sync::MutexGuard<'_, Instant> {
+        self.caught_up_at
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs until shutdown. Any number of processes may run it: each move is made once.
@@ -72,6 +87,7 @@ impl Scheduler {
             let moves: Vec<_> = moves.buffer_unordered(MOVED_AT_ONCE).collect().await;
             let made = moves.into_iter().filter(|made| *made).count();
             if made == 0 {
+                *self.caught_up_at() = Instant::now();
                 return Ok(moved);
             }
             moved += made;

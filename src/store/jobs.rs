@@ -59,7 +59,6 @@ crate::store::statements! {
     ONE = concat!("SELECT ", listed!(columns), " FROM jobs
         WHERE kind = ?1 AND subject = ?2");
     DROP_DEAD = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2 AND run_at IS NULL";
-    COUNT_DEAD = "SELECT COUNT(*) FROM jobs WHERE run_at IS NULL";
 }
 
 /// A job that this process may work on until its lease ends.
@@ -228,11 +227,6 @@ impl Tx<'_> {
     pub fn drop_dead_job(&mut self, name: &JobName) -> Result<bool, StoreError> {
         let values = [name.kind.into(), (&name.subject).into()];
         Ok(self.execute(DROP_DEAD, &values)? == 1)
-    }
-
-    pub fn count_dead_jobs(&mut self) -> Result<i64, StoreError> {
-        let count = self.optional(COUNT_DEAD, &[])?;
-        Ok(count.unwrap_or(0))
     }
 }
 

@@ -6,6 +6,7 @@ mod wakeups;
 
 mod accounts;
 mod admin;
+mod backlog;
 mod events;
 mod idempotency;
 mod jobs;
@@ -33,6 +34,7 @@ pub use accounts::AccountFilter;
 pub use accounts::api_keys::KeyHolder;
 pub use admin::audit::AuditFilter;
 pub use admin::review_queue::{Claimed, QueueFilter};
+pub use backlog::{Backlog, DueJobs};
 pub use events::EventFilter;
 pub use idempotency::{IdempotencyRecord, IdempotencyScope};
 pub use jobs::{ClaimedJob, ListedJob};
@@ -213,6 +215,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         admin::admin_keys::ALL,
         accounts::api_keys::ALL,
         admin::audit::ALL,
+        backlog::ALL,
         webhooks::deliveries::ALL,
         tasks::due_tasks::ALL,
         accounts::erasure::ALL,

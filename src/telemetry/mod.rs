@@ -1,5 +1,6 @@
 //! Logs, metrics and traces.
 
+mod one_line;
 mod traces;
 
 use std::io::IsTerminal;
@@ -8,8 +9,11 @@ use std::sync::OnceLock;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
 
+use one_line::OneLine;
+
 pub use traces::Traces;
 
+use crate::monitoring::{Kind, METRICS};
 use crate::settings::{LogFormat, Settings};
 
 /// Starts logging to standard error.
@@ -25,7 +29,10 @@ pub fn start_logging(settings: &Settings) {
         .with_writer(std::io::stderr);
     // An error means that a logger already exists, for example in a test. That one is used.
     let _ = match format {
-        LogFormat::Text => logger.with_ansi(terminal).try_init(),
+        LogFormat::Text => logger
+            .with_ansi(terminal)
+            .with_writer(|| OneLine(std::io::stderr()))
+            .try_init(),
         LogFormat::Json => logger.json().flatten_event(true).try_init(),
     };
 }
@@ -35,7 +42,8 @@ const SECONDS: &[f64] = &[
 ];
 const BATCH_SIZES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
-/// Starts collecting metrics, once per process. The handle renders them.
+/// Starts collecting metrics, once per process. The handle renders them. Call it before anything
+/// that records: what is recorded earlier is lost.
 pub fn start_metrics() -> PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
     let start = || {
@@ -58,30 +66,11 @@ pub fn start_metrics() -> PrometheusHandle {
 
 fn describe() {
     use metrics::{describe_counter, describe_gauge, describe_histogram};
-    describe_counter!(
-        "legwork_requests_total",
-        "Requests by method, route and status"
-    );
-    describe_histogram!(
-        "legwork_request_seconds",
-        "Response time, by method and route"
-    );
-    describe_gauge!(
-        "legwork_writer_queue",
-        "Transactions waiting for the SQLite writer"
-    );
-    describe_histogram!(
-        "legwork_writer_batch_size",
-        "Transactions in one SQLite commit"
-    );
-    describe_gauge!("legwork_pool_connections", "Connections to PostgreSQL");
-    describe_gauge!("legwork_pool_busy", "Connections to PostgreSQL in use");
-    describe_gauge!(
-        "legwork_pool_queue",
-        "Transactions waiting for a connection"
-    );
-    describe_counter!(
-        "legwork_pool_retries_total",
-        "PostgreSQL transactions that were retried"
-    );
+    for metric in METRICS {
+        match metric.kind {
+            Kind::Counter => describe_counter!(metric.name, metric.help()),
+            Kind::Gauge => describe_gauge!(metric.name, metric.help()),
+            Kind::Histogram => describe_histogram!(metric.name, metric.help()),
+        }
+    }
 }

@@ -20,7 +20,7 @@ pub use proofs::*;
 pub use secrets::seal_plain_texts;
 pub use tasks::*;
 pub use webhooks::{
-    DeliveryOutcome, endpoint_of, give_up_deliveries, put_webhook, record_deliveries, redeliver,
-    remove_webhook, rotate_webhook_secret,
+    DeliveryOutcome, EndpointHealth, endpoint_of, give_up_deliveries, put_webhook,
+    record_deliveries, redeliver, remove_webhook, rotate_webhook_secret,
 };
 pub use workers::*;

@@ -116,6 +116,14 @@ pub struct DeliveryOutcome {
     pub attempt: Attempt,
 }
 
+/// How an endpoint stands after an outcome was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointHealth {
+    Works,
+    FailingSince(Timestamp),
+    Disabled,
+}
+
 /// Records the outcome of deliveries to one endpoint, schedules retries, and disables the endpoint
 /// if it has failed for too long.
 pub fn record_deliveries(
@@ -124,7 +132,7 @@ pub fn record_deliveries(
     outcomes: &[DeliveryOutcome],
     delays: &[Duration],
     now: Timestamp,
-) -> Result<(), UseCaseError> {
+) -> Result<EndpointHealth, UseCaseError> {
     for DeliveryOutcome { delivery, attempt } in outcomes {
         let again = next_try(delivery.tries + 1, delays, ambient::random());
         let (status, due_at) = match (attempt.delivered(), again) {
@@ -158,24 +166,29 @@ fn judge(
     endpoint: &Endpoint,
     outcomes: &[DeliveryOutcome],
     now: Timestamp,
-) -> Result<(), UseCaseError> {
+) -> Result<EndpointHealth, UseCaseError> {
     let account = endpoint.account;
     if outcomes.iter().any(|outcome| outcome.attempt.gone()) {
-        return disable(tx, endpoint, "it answered 410 Gone", now);
+        disable(tx, endpoint, "it answered 410 Gone", now)?;
+        return Ok(EndpointHealth::Disabled);
     }
     if outcomes.iter().any(|outcome| outcome.attempt.delivered()) {
         if endpoint.failing_since.is_some() {
             tx.set_failing(account, None)?;
         }
-        return Ok(());
+        return Ok(EndpointHealth::Works);
     }
     match endpoint.failing_since {
-        None if outcomes.is_empty() => Ok(()),
-        None => Ok(tx.set_failing(account, Some(now))?),
-        Some(since) if since.plus(FAILING_LIMIT) <= now => {
-            disable(tx, endpoint, "no delivery succeeded for three days", now)
+        None if outcomes.is_empty() => Ok(EndpointHealth::Works),
+        None => {
+            tx.set_failing(account, Some(now))?;
+            Ok(EndpointHealth::FailingSince(now))
         }
-        Some(_) => Ok(()),
+        Some(since) if since.plus(FAILING_LIMIT) <= now => {
+            disable(tx, endpoint, "no delivery succeeded for three days", now)?;
+            Ok(EndpointHealth::Disabled)
+        }
+        Some(since) => Ok(EndpointHealth::FailingSince(since)),
     }
 }
 

@@ -11,9 +11,11 @@ use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio::time::sleep;
 
 use super::{POLL_INTERVAL, Webhooks};
-use crate::domain::{AccountId, DueDelivery, Environment, EventId, Owner, TaskId};
+use crate::domain::{
+    AccountId, Attempt, DueDelivery, Environment, EventId, Owner, TaskId, Timestamp,
+};
 use crate::store::{Endpoint, EventWakeup, StoreError};
-use crate::usecases::{self, DeliveryOutcome, UseCaseError};
+use crate::usecases::{self, DeliveryOutcome, EndpointHealth, UseCaseError};
 
 /// How many deliveries to an endpoint are in flight at once.
 const AT_ONCE: usize = 8;
@@ -87,7 +89,7 @@ struct Serving {
     width: usize,
     in_flight: JoinSet<DeliveryOutcome>,
     outcomes: Vec<DeliveryOutcome>,
-    recording: Option<JoinHandle<Result<Vec<EventId>, UseCaseError>>>,
+    recording: Option<JoinHandle<Result<Recorded, UseCaseError>>>,
     /// Something may have become due since the last read.
     recheck: bool,
     /// The last read did not return everything.
@@ -220,27 +222,39 @@ impl Serving {
         let outcomes = std::mem::take(&mut self.outcomes);
         let webhooks = self.webhooks.clone();
         self.recording = Some(tokio::spawn(async move {
-            let events = outcomes
-                .iter()
-                .map(|outcome| outcome.delivery.event)
-                .collect();
+            let events = outcomes.iter().map(|outcome| outcome.delivery.event);
+            let events = events.collect();
+            let failed = |outcome: &&DeliveryOutcome| !outcome.attempt.delivered();
+            let failure = outcomes.iter().find(failed).map(|o| o.attempt.clone());
+            let failing_before = endpoint.failing_since;
             let inner = webhooks.0.clone();
             let write = webhooks.0.store.write(move |tx| {
                 let now = inner.clock.now();
                 usecases::record_deliveries(tx, &endpoint, &outcomes, &inner.delays, now)
             });
-            write.await?;
-            Ok(events)
+            Ok(Recorded {
+                events,
+                failure,
+                failing_before,
+                health: write.await?,
+            })
         }));
     }
 
-    fn recorded(
-        &mut self,
-        recorded: Result<Vec<EventId>, UseCaseError>,
-    ) -> Result<(), UseCaseError> {
+    fn recorded(&mut self, recorded: Result<Recorded, UseCaseError>) -> Result<(), UseCaseError> {
         self.recording = None;
-        for event in recorded? {
-            self.known.remove(&event);
+        let recorded = recorded?;
+        recorded.log(self.account);
+        // A disabled endpoint gets nothing more: the next look finds that out.
+        self.recheck |= recorded.health == EndpointHealth::Disabled;
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.failing_since = match recorded.health {
+                EndpointHealth::FailingSince(since) => Some(since),
+                EndpointHealth::Works | EndpointHealth::Disabled => None,
+            };
+        }
+        for event in &recorded.events {
+            self.known.remove(event);
         }
         Ok(())
     }
@@ -262,10 +276,46 @@ impl Serving {
     }
 }
 
+/// Outcomes that were recorded together, and what they made of the endpoint.
+struct Recorded {
+    events: Vec<EventId>,
+    /// One that failed, if any did.
+    failure: Option<Attempt>,
+    failing_before: Option<Timestamp>,
+    health: EndpointHealth,
+}
+
+impl Recorded {
+    /// One line when the endpoint begins to fail, and one when that is over. The URL may contain a
+    /// secret of the developer's, so it is not logged.
+    fn log(&self, account: AccountId) {
+        let status = self
+            .failure
+            .as_ref()
+            .and_then(|failure| failure.status_code);
+        let error = self
+            .failure
+            .as_ref()
+            .and_then(|failure| failure.error.as_deref());
+        match (self.failing_before, self.health) {
+            (None, EndpointHealth::FailingSince(_)) => {
+                tracing::warn!(%account, status, error, "webhook endpoint begins to fail");
+            }
+            (Some(since), EndpointHealth::Works) => {
+                tracing::warn!(%account, %since, "webhook endpoint works again");
+            }
+            (_, EndpointHealth::Disabled) => {
+                tracing::warn!(%account, status, error, "webhook endpoint disabled");
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Never completes if nothing is being recorded.
 async fn finished_recording(
-    recording: &mut Option<JoinHandle<Result<Vec<EventId>, UseCaseError>>>,
-) -> Result<Vec<EventId>, UseCaseError> {
+    recording: &mut Option<JoinHandle<Result<Recorded, UseCaseError>>>,
+) -> Result<Recorded, UseCaseError> {
     match recording {
         None => std::future::pending().await,
         Some(recording) => recording.await.unwrap_or_else(|panicked| {

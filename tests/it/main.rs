@@ -18,6 +18,7 @@ mod model;
 mod money;
 mod notifications;
 mod openapi;
+mod operators;
 mod outbound;
 mod pictures;
 mod reports;

@@ -9,10 +9,13 @@ use axum::response::Response;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::client_address::ClientAddress;
+use crate::api::middleware::notes::{Who, note_asker};
 use crate::api::middleware::rate_limits::RateLimitStatus;
 use crate::api::middleware::strangers::{count, refuse};
 use crate::api::request::idempotency::Requester;
-use crate::domain::{AccountId, Actor, AdminKeyId, AdminRole, Environment, Owner, Secret, Worker};
+use crate::domain::{
+    AccountId, Actor, AdminKey, AdminKeyId, AdminRole, Environment, Owner, Secret, Worker,
+};
 use crate::store::KeyHolder;
 use crate::usecases::{self, UseCaseError};
 
@@ -75,6 +78,7 @@ impl AdminCaller {
 pub async fn require_worker(State(app): State<App>, mut request: Request, next: Next) -> Response {
     match identify_worker(&app, request.headers()).await {
         Ok(caller) => {
+            note_asker(&request, Who::Worker(caller.worker.id), &caller.token);
             request.extensions_mut().insert(caller);
             next.run(request).await
         }
@@ -98,29 +102,26 @@ pub async fn require_admin(
     mut request: Request,
     next: Next,
 ) -> Response {
-    match identify_admin(&app, request.headers(), needed).await {
-        Ok(caller) => {
-            request.extensions_mut().insert(caller);
-            next.run(request).await
-        }
-        Err(error) => turn_away(&app, error, request).await,
+    let (admin, key) = match identify_admin(&app, request.headers()).await {
+        Ok(found) => found,
+        Err(error) => return turn_away(&app, error, request).await,
+    };
+    note_asker(&request, Who::Admin(admin.id), &key);
+    if !admin.role.may(needed) {
+        return refuse(UseCaseError::Forbidden.into(), request).await;
     }
+    request.extensions_mut().insert(AdminCaller(admin.id));
+    next.run(request).await
 }
 
-async fn identify_admin(
-    app: &App,
-    headers: &HeaderMap,
-    needed: AdminRole,
-) -> Result<AdminCaller, ApiError> {
+async fn identify_admin(app: &App, headers: &HeaderMap) -> Result<(AdminKey, Secret), ApiError> {
     let key = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
+    let looked_up = key.clone();
     let admin = app
         .store
-        .read(move |tx| usecases::authenticate_admin(tx, &key))
+        .read(move |tx| usecases::authenticate_admin(tx, &looked_up))
         .await?;
-    if !admin.role.may(needed) {
-        return Err(UseCaseError::Forbidden.into());
-    }
-    Ok(AdminCaller(admin.id))
+    Ok((admin, key))
 }
 
 /// Runs before every handler that needs a key: first the key, then the rate limit.
@@ -130,6 +131,7 @@ pub async fn require_key(State(app): State<App>, mut request: Request, next: Nex
         Err(error) => return turn_away(&app, error, request).await,
     };
     let holder = caller.holder;
+    note_asker(&request, Who::Account(holder.owner.account), &caller.key);
     app.key_use.note(holder.key, app.clock.now());
     let status = match &app.rate_limits {
         None => None,

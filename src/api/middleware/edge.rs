@@ -5,19 +5,22 @@ use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
+use axum::body::HttpBody;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use metrics::{Counter, Histogram, counter, histogram};
+use tracing::field::display;
 
 use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::client_address::ClientAddress;
+use crate::api::middleware::notes::{Asker, Notes, Who};
 use crate::api::middleware::span;
-use crate::domain::RequestId;
+use crate::domain::{AccountId, AdminKeyId, RequestId, WorkerId};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID_BYTES: usize = 200;
@@ -37,6 +40,7 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         .tracer
         .as_ref()
         .map(|to| span::begin(to, &request, route));
+    let (notes, request) = Notes::begin(request);
     let mut response = AssertUnwindSafe(next.run(request))
         .catch_unwind()
         .await
@@ -58,14 +62,23 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         let request_id = request_id.to_str().unwrap_or_default();
         span::end(span, response.status(), request_id);
     }
-    account_for(
-        &method,
+    let exchange = Exchange {
+        request_id: request_id.to_str().unwrap_or_default(),
+        method: &method,
         route,
-        response.status(),
-        started,
-        &request_id,
-        cause,
+        status: response.status(),
+        elapsed: started.elapsed(),
+        client,
+        notes: &notes,
+        sent_bytes: response.body().size_hint().exact(),
+    };
+    count(
+        known_method(&method),
+        route,
+        exchange.status,
+        exchange.elapsed,
     );
+    exchange.log(cause);
     response
 }
 
@@ -94,25 +107,66 @@ fn rendered(error: &ApiError, unrendered: Response, request_id: &HeaderValue) ->
     response
 }
 
-fn account_for(
-    method: &Method,
-    route: &str,
+/// A request and its answer, for the log.
+struct Exchange<'a> {
+    request_id: &'a str,
+    method: &'a Method,
+    route: &'a str,
     status: StatusCode,
-    started: Instant,
-    request_id: &HeaderValue,
-    cause: Option<String>,
-) {
-    let elapsed = started.elapsed();
-    count(known_method(method), route, status, elapsed);
-    let request_id = request_id.to_str().unwrap_or_default();
-    let (status, micros) = (status.as_u16(), elapsed.as_micros() as u64);
-    match cause {
-        Some(cause) => {
-            tracing::error!(target: LOG_TARGET, request_id, %method, route, status, micros, cause, "request failed");
+    elapsed: Duration,
+    client: ClientAddress,
+    notes: &'a Notes,
+    /// Not known of a stream, which has only begun.
+    sent_bytes: Option<u64>,
+}
+
+impl Exchange<'_> {
+    fn log(&self, cause: Option<String>) {
+        let Self {
+            request_id,
+            method,
+            route,
+            ..
+        } = *self;
+        let (status, micros) = (self.status.as_u16(), self.elapsed.as_micros() as u64);
+        let client = display(self.client);
+        let asker = self.notes.asker();
+        let account = asker.and_then(account).map(display);
+        let worker = asker.and_then(worker).map(display);
+        let admin = asker.and_then(admin).map(display);
+        let key = asker.map(|asker| asker.key_prefix.as_str());
+        let (bytes_in, bytes_out) = (self.notes.received_bytes(), self.sent_bytes);
+        match cause {
+            Some(cause) => {
+                tracing::error!(target: LOG_TARGET, request_id, %method, route, status, micros, client,
+                    account, worker, admin, key, bytes_in, bytes_out, cause, "request failed");
+            }
+            None => {
+                tracing::info!(target: LOG_TARGET, request_id, %method, route, status, micros, client,
+                    account, worker, admin, key, bytes_in, bytes_out, "request");
+            }
         }
-        None => {
-            tracing::info!(target: LOG_TARGET, request_id, %method, route, status, micros, "request")
-        }
+    }
+}
+
+fn account(asker: &Asker) -> Option<AccountId> {
+    match asker.who {
+        Who::Account(id) => Some(id),
+        _ => None,
+    }
+}
+
+fn worker(asker: &Asker) -> Option<WorkerId> {
+    match asker.who {
+        Who::Worker(id) => Some(id),
+        _ => None,
+    }
+}
+
+fn admin(asker: &Asker) -> Option<AdminKeyId> {
+    match asker.who {
+        Who::Admin(id) => Some(id),
+        _ => None,
     }
 }
 

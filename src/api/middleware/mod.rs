@@ -4,6 +4,7 @@ pub mod authentication;
 pub mod client_address;
 pub mod edge;
 pub mod limiter;
+pub mod notes;
 pub mod rate_limits;
 pub mod sign_in_limits;
 pub mod span;

@@ -11,22 +11,20 @@ pub async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Requests can be served: the database answers.
+/// Requests can be served: the database and file storage answer. Says what does not.
 pub async fn readyz(State(app): State<App>) -> impl IntoResponse {
-    match app.store.ping().await {
-        Ok(()) => (StatusCode::OK, "ready\n"),
-        Err(error) => {
-            tracing::warn!(%error, "not ready");
-            let message = "the database does not answer\n";
-            (StatusCode::SERVICE_UNAVAILABLE, message)
-        }
+    let troubles = app.monitoring.troubles().await;
+    if troubles.is_empty() {
+        return (StatusCode::OK, "ready\n".to_owned());
     }
+    let lines = troubles.join("\n") + "\n";
+    (StatusCode::SERVICE_UNAVAILABLE, lines)
 }
 
 pub async fn metrics(State(app): State<App>) -> impl IntoResponse {
     let prometheus_text = "text/plain; version=0.0.4";
     (
         [(header::CONTENT_TYPE, prometheus_text)],
-        app.metrics.render(),
+        app.monitoring.scrape(app.scheduler.lag()).await,
     )
 }

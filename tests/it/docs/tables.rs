@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
+use legwork::monitoring::METRICS;
 use legwork::settings::{SETTINGS, flag, variable};
 use serde_json::Value;
 
@@ -82,11 +83,26 @@ fn settings() {
 }
 
 #[test]
-fn metrics() {
+fn the_table_of_metrics_is_the_one_of_the_code() {
+    let page = read("docs/reference/metrics.md");
+    let (_, rest) = page.split_once("<!-- metrics: generated -->\n\n").unwrap();
+    let (listed, _) = rest.split_once("\n<!-- /metrics -->").unwrap();
+    let known = legwork::monitoring::markdown_table();
+    assert!(
+        listed == known,
+        "docs/reference/metrics.md must have:\n{known}"
+    );
+}
+
+#[test]
+fn every_metric_that_is_recorded_is_in_the_table() {
     let text = sources(&root().join("src"));
-    let known = literals(&text).filter(|word| word.starts_with("legwork_"));
-    let known: BTreeSet<_> = known.map(str::to_owned).collect();
-    assert_eq!(named("docs/reference/metrics.md", "metrics"), known);
+    let table = read("src/monitoring/table.rs");
+    let rest = text.replace(&table, "");
+    let is_metric = |word: &&str| word.starts_with("legwork_") || word.starts_with("process_");
+    let recorded: BTreeSet<_> = literals(&rest).filter(is_metric).collect();
+    let known: BTreeSet<_> = METRICS.iter().map(|metric| metric.name).collect();
+    assert_eq!(recorded, known);
 }
 
 #[test]

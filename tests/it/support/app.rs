@@ -148,6 +148,7 @@ impl TestApp {
             payments: payments.clone(),
             files: files(database, &format!("http://{address}")),
             metrics: telemetry::start_metrics(),
+            data: database.folder.path().to_owned(),
             rate_limited: true,
             trusted_proxies: Vec::new(),
             timeouts,

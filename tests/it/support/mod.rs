@@ -14,7 +14,7 @@ mod templates;
 mod worker;
 
 pub use app::TestApp;
-pub use database::{Database, Engine};
+pub use database::{Database, Engine, server_url};
 pub use developer::{Developer, GOOD_CARD, path, storefront};
 pub use flaky::{Flaky, InjectedFault};
 pub use http::{Client, Reply, exchange};

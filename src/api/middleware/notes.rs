@@ -1,0 +1,103 @@
+//! What is learned about a request on its way, for its log line.
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::Request;
+use hyper::body::{Frame, SizeHint};
+
+use crate::domain::{AccountId, AdminKeyId, Secret, WorkerId};
+
+/// Travels with the request, and stays with the outermost layer.
+#[derive(Clone, Default)]
+pub struct Notes(Arc<Noted>);
+
+#[derive(Default)]
+struct Noted {
+    asker: OnceLock<Asker>,
+    received_bytes: AtomicU64,
+}
+
+/// Who sent a request, once that is known.
+#[derive(Clone, Debug)]
+pub struct Asker {
+    pub who: Who,
+    /// The part of the key that may be shown. Only a key that is ours has one: another could be a
+    /// secret of somebody else.
+    pub key_prefix: String,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Who {
+    Account(AccountId),
+    Worker(WorkerId),
+    Admin(AdminKeyId),
+}
+
+impl Notes {
+    /// Begins to take notes about a request.
+    pub fn begin(request: Request) -> (Self, Request) {
+        let notes = Self::default();
+        let mut request = if request.body().is_end_stream() {
+            request
+        } else {
+            let notes = notes.clone();
+            request.map(|body| Body::new(Counted { body, notes }))
+        };
+        request.extensions_mut().insert(notes.clone());
+        (notes, request)
+    }
+
+    pub fn asker(&self) -> Option<&Asker> {
+        self.0.asker.get()
+    }
+
+    /// How much of the body was read.
+    pub fn received_bytes(&self) -> u64 {
+        self.0.received_bytes.load(Ordering::Relaxed)
+    }
+}
+
+/// Notes who sent a request, with a key that was found to be theirs.
+pub fn note_asker(request: &Request, who: Who, key: &Secret) {
+    if let Some(notes) = request.extensions().get::<Notes>() {
+        let key_prefix = key.shown_prefix().to_owned();
+        let _ = notes.0.asker.set(Asker { who, key_prefix });
+    }
+}
+
+/// A body whose bytes are counted as they are read.
+struct Counted {
+    body: Body,
+    notes: Notes,
+}
+
+impl HttpBody for Counted {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &polled
+            && let Some(data) = frame.data_ref()
+        {
+            let counter = &self.notes.0.received_bytes;
+            counter.fetch_add(data.len() as u64, Ordering::Relaxed);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,206 @@
+//! The log of the program: who asked, from where and how much, and what is wrong with endpoints.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use legwork::domain::AdminRole;
+use serde_json::{Value, json};
+
+use crate::support::{
+    Client, Command, Database, Engine, Receiver, Response, Server, TestApp, storefront,
+};
+
+/// A server that logs JSON into a file.
+struct Logged {
+    server: Server,
+    file: PathBuf,
+}
+
+impl Logged {
+    fn start(database: &Database, more: &[(&str, &str)]) -> Self {
+        let file = database.folder.path().join("log");
+        let arguments = ["--listen", "127.0.0.1:0", "--log-format", "json"];
+        let mut command = Command::new(&arguments).on(database);
+        for (variable, value) in more {
+            command = command.env(variable, value);
+        }
+        command.0.stderr(File::create(&file).unwrap());
+        let server = Server::spawn(command);
+        Self { server, file }
+    }
+
+    fn lines(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(&self.file).unwrap();
+        // The last line may be half written.
+        let lines = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        lines.collect()
+    }
+
+    fn of_request(&self, id: &str) -> Value {
+        let lines = self.lines().into_iter();
+        let mut found: Vec<_> = lines.filter(|line| line["request_id"] == id).collect();
+        assert_eq!(found.len(), 1, "{id}");
+        found.remove(0)
+    }
+
+    fn client(&self, of: &Client) -> Client {
+        self.server.client(of.key())
+    }
+}
+
+fn in_a_runtime<F: Future<Output = ()>>(story: F) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(story);
+}
+
+#[test]
+fn a_request_is_logged_with_who_sent_it() {
+    in_a_runtime(async {
+        let database = Arc::new(Database::migrated(Engine::Sqlite));
+        let app = TestApp::start(&database).await;
+        let (dev, worker) = (app.developer().await, app.sign_up(&[]).await);
+        let viewer = app.admin_with(AdminRole::Viewer).await;
+        let logged = Logged::start(&database, &[]);
+
+        let body = storefront().to_string();
+        let id = |id| [("x-request-id", id)];
+        let developer = logged.client(&dev.test);
+        let by_developer = id("by-developer");
+        let sent = developer.send("POST", "/v1/tasks", &by_developer, body.clone());
+        let answer = sent.await;
+        let line = logged.of_request("by-developer");
+        assert_eq!(line["account"], dev.account_id);
+        assert_eq!(line["key"], dev.test_key[..20]);
+        assert_eq!(line["client"], "127.0.0.1");
+        assert_eq!(line["bytes_in"], body.len());
+        assert_eq!(line["bytes_out"], answer.text.len());
+        assert_eq!(line["target"], "legwork::api::edge");
+        assert!(line.get("worker").is_none() && line.get("admin").is_none());
+
+        let client = logged.client(&worker.client);
+        client
+            .send("GET", "/v1/worker", &id("by-worker"), "")
+            .await
+            .expect(200);
+        let line = logged.of_request("by-worker");
+        assert_eq!(line["worker"], worker.id);
+        assert_eq!(line["key"], worker.client.key()[..20]);
+        assert_eq!(line["bytes_in"], 0);
+
+        // Known even if the role is too low.
+        let client = logged.client(&viewer);
+        let path = "/v1/admin/queue/00000000000000000000000000000000/claim";
+        let refused = client.send("POST", path, &id("by-admin"), "").await;
+        assert_eq!(refused.status, 403);
+        let line = logged.of_request("by-admin");
+        assert_eq!(line["admin"].as_str().unwrap().len(), 32);
+        assert_eq!(line["key"], viewer.key()[..20]);
+    });
+}
+
+/// A key that is not one of ours may be somebody else's secret.
+#[test]
+fn no_key_reaches_the_log() {
+    in_a_runtime(async {
+        let database = Arc::new(Database::migrated(Engine::Sqlite));
+        let app = TestApp::start(&database).await;
+        let (dev, worker) = (app.developer().await, app.sign_up(&[]).await);
+        let logged = Logged::start(&database, &[]);
+        let foreign = "sk_live_0123456789abcdef0123456789";
+        let id = [("x-request-id", "by-a-stranger")];
+        let stranger = logged.server.client(foreign);
+        assert_eq!(stranger.send("GET", "/v1/tasks", &id, "").await.status, 401);
+        logged.client(&dev.test).get("/v1/tasks").await.expect(200);
+        logged
+            .client(&worker.client)
+            .get("/v1/worker")
+            .await
+            .expect(200);
+        let line = logged.of_request("by-a-stranger");
+        assert!(line.get("key").is_none() && line.get("account").is_none());
+        let log = std::fs::read_to_string(&logged.file).unwrap();
+        for secret in [foreign, &dev.test_key, worker.client.key()] {
+            assert!(!log.contains(&secret[..21]), "{log}");
+        }
+    });
+}
+
+#[test]
+fn an_endpoint_is_in_the_log_when_it_begins_to_fail_and_when_it_recovers() {
+    in_a_runtime(async {
+        let database = Arc::new(Database::migrated(Engine::Sqlite));
+        let app = TestApp::start(&database).await;
+        let dev = app.developer().await;
+        let receiver = Receiver::start().await;
+        receiver.answer(|_| Response::status(500));
+        let authority = receiver.ca_file.to_str().unwrap();
+        let logged = Logged::start(
+            &database,
+            &[
+                ("LEGWORK_WEBHOOK_CA_FILE", authority),
+                (
+                    "LEGWORK_WEBHOOK_RETRY_SECONDS",
+                    "0.05,0.05,0.05,0.05,0.05,0.05",
+                ),
+            ],
+        );
+        let client = logged.client(&dev.test);
+        let hook = json!({"url": receiver.url("/hook?secret=hidden")}).to_string();
+        let set = client.send("PUT", "/v1/account/webhook", &[], hook).await;
+        set.expect(200);
+        for healthy in [false, true, false, true] {
+            let status = if healthy { 200 } else { 500 };
+            receiver.answer(move |_| Response::status(status));
+            client.post("/v1/tasks", &storefront()).await.expect(201);
+            if healthy {
+                let recovered = || {
+                    told(&logged)
+                        .last()
+                        .is_some_and(|line| line.contains("again"))
+                };
+                until(recovered).await;
+            } else {
+                // More attempts than one: only the first of them is told.
+                receiver.until(receiver.received().len() + 4).await;
+            }
+        }
+        let lines = told(&logged);
+        let begins = "WARN webhook endpoint begins to fail 500";
+        let again = "WARN webhook endpoint works again null";
+        assert_eq!(lines, [begins, again, begins, again]);
+        let log = std::fs::read_to_string(&logged.file).unwrap();
+        assert!(log.contains(&dev.account_id) && !log.contains("hidden"));
+    });
+}
+
+/// What the log says about endpoints.
+fn told(logged: &Logged) -> Vec<String> {
+    let lines = logged.lines().into_iter();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let about = lines.filter(|line| text(&line["message"]).contains("endpoint"));
+    about
+        .map(|line| {
+            let (level, message) = (text(&line["level"]), text(&line["message"]));
+            format!("{level} {message} {}", line["status"])
+        })
+        .collect()
+}
+
+async fn until(condition: impl Fn() -> bool) {
+    let waiting = async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), waiting)
+        .await
+        .unwrap();
+}

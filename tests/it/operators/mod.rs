@@ -1,0 +1,5 @@
+//! What operators see: metrics, logs, readiness.
+
+mod logs;
+mod metrics;
+mod readiness;
