@@ -1,23 +1,16 @@
-//! Renders templates, with headers that prevent framing and caching of a page.
+//! Renders templates. The outermost layer of the API adds the headers that every page has.
 
 use askama::Template;
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 
 use crate::payments::ProcessorError;
-
-const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 pub fn page(status: StatusCode, template: &impl Template) -> Response {
     let Ok(text) = template.render() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
-    let headers = [
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::REFERRER_POLICY, "no-referrer"),
-        (header::CACHE_CONTROL, "no-store"),
-    ];
-    (status, headers, Html(text)).into_response()
+    (status, Html(text)).into_response()
 }
 
 #[derive(Template)]

@@ -18,6 +18,7 @@ use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::client_address::ClientAddress;
+use crate::api::middleware::headers;
 use crate::api::middleware::notes::{Asker, Notes, Who};
 use crate::api::middleware::span;
 use crate::domain::{AccountId, AdminKeyId, RequestId, WorkerId};
@@ -52,12 +53,10 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         }
         None => None,
     };
-    let headers = response.headers_mut();
-    headers.insert(
-        header::X_CONTENT_TYPE_OPTIONS,
-        HeaderValue::from_static("nosniff"),
-    );
-    headers.insert(REQUEST_ID, request_id.clone());
+    headers::set(route, response.headers_mut());
+    response
+        .headers_mut()
+        .insert(REQUEST_ID, request_id.clone());
     if let Some(span) = span {
         let request_id = request_id.to_str().unwrap_or_default();
         span::end(span, response.status(), request_id);

@@ -1,0 +1,58 @@
+//! Headers that tell browsers what they may do with an answer.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+
+/// Each is set unless the handler has set it.
+type Headers = [(&'static str, &'static str)];
+
+/// On every answer.
+const ALWAYS: &Headers = &[("x-content-type-options", "nosniff")];
+
+/// On every page.
+const PAGE: &Headers = &[
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    (
+        "permissions-policy",
+        "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+    ),
+];
+
+/// A page may load nothing but our own styles, send forms only to us, and be in no frame.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Swagger UI is made of scripts. They are files of ours; what is written into a page does not run.
+/// Its style sheet contains pictures. The forms that it draws send requests by script.
+const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
+
+pub fn set(route: &str, headers: &mut HeaderMap) {
+    let docs = is_docs(route);
+    // Nothing else may be kept: answers are of one caller, and change.
+    let cached = if docs { "no-cache" } else { "no-store" };
+    add(headers, ALWAYS);
+    add(headers, &[("cache-control", cached)]);
+    if is_page(headers) {
+        let policy = if docs { DOCS_POLICY } else { PAGE_POLICY };
+        add(headers, PAGE);
+        add(headers, &[("content-security-policy", policy)]);
+    }
+}
+
+/// The description of the API and its page, which are the same for everybody.
+fn is_docs(route: &str) -> bool {
+    route == "/openapi.json" || route == "/docs" || route.starts_with("/docs/")
+}
+
+fn is_page(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(header::CONTENT_TYPE);
+    content_type.is_some_and(|value| value.as_bytes().starts_with(b"text/html"))
+}
+
+fn add(headers: &mut HeaderMap, wanted: &Headers) {
+    for (name, value) in wanted {
+        headers
+            .entry(*name)
+            .or_insert(HeaderValue::from_static(value));
+    }
+}
