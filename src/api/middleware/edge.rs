@@ -18,6 +18,7 @@ use crate::api::error::ApiError;
 use crate::api::middleware::client_address::ClientAddress;
 use crate::api::middleware::span;
 use crate::domain::RequestId;
+use crate::store;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID_BYTES: usize = 200;
@@ -37,7 +38,8 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         .tracer
         .as_ref()
         .map(|to| span::begin(to, &request, route));
-    let mut response = AssertUnwindSafe(next.run(request))
+    let served = store::within(app.timeouts.request, next.run(request));
+    let mut response = AssertUnwindSafe(served)
         .catch_unwind()
         .await
         .unwrap_or_else(|_| ApiError::Panicked.into_response());
