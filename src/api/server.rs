@@ -26,6 +26,8 @@ pub struct Timeouts {
     pub head: Duration,
     /// All of a JSON body must have arrived by then.
     pub body: Duration,
+    /// How long a request waits for the database, all its transactions together.
+    pub request: Duration,
     /// How long a request waits for the payment processor.
     pub processor: Duration,
     /// How often a stream of events sends something even when nothing happens, since proxies close
@@ -40,9 +42,10 @@ impl Default for Timeouts {
         Self {
             head: Duration::from_secs(15),
             body: Duration::from_secs(20),
+            request: Duration::from_secs(10),
             processor: Duration::from_secs(10),
             heartbeat: Duration::from_secs(15),
-            grace: Duration::from_secs(25),
+            grace: Duration::from_secs(18),
         }
     }
 }

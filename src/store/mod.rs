@@ -28,7 +28,7 @@ use wakeups::Wakeups;
 use crate::domain::{Lane, Owner};
 use crate::seal::Keyring;
 
-pub use engine::{Backup, BackupError, Location, StoreError, Tx, Value};
+pub use engine::{Backup, BackupError, Location, StoreError, Tx, Value, within};
 
 pub use accounts::AccountFilter;
 pub use accounts::api_keys::KeyHolder;
@@ -187,8 +187,12 @@ impl Store {
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.read(|tx| tx.optional::<i64>(PING, &[]).map(drop))
-            .await
+        self.engine.ping(PING).await
+    }
+
+    /// Sets the gauges that tell how busy the database is. Cheap: call it when they are read.
+    pub fn record_load(&self) {
+        self.engine.record_load();
     }
 }
 

@@ -22,6 +22,7 @@ use crate::api::middleware::headers;
 use crate::api::middleware::notes::{Asker, Notes, Who};
 use crate::api::middleware::span;
 use crate::domain::{AccountId, AdminKeyId, RequestId, WorkerId};
+use crate::store;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID_BYTES: usize = 200;
@@ -42,7 +43,8 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         .as_ref()
         .map(|to| span::begin(to, &request, route));
     let (notes, request) = Notes::begin(request);
-    let mut response = AssertUnwindSafe(next.run(request))
+    let served = store::within(app.timeouts.request, next.run(request));
+    let mut response = AssertUnwindSafe(served)
         .catch_unwind()
         .await
         .unwrap_or_else(|_| ApiError::Panicked.into_response());

@@ -22,6 +22,7 @@ pub async fn readyz(State(app): State<App>) -> impl IntoResponse {
 }
 
 pub async fn metrics(State(app): State<App>) -> impl IntoResponse {
+    app.store.record_load();
     let prometheus_text = "text/plain; version=0.0.4";
     (
         [(header::CONTENT_TYPE, prometheus_text)],

@@ -3,6 +3,7 @@
 //! A transaction is a plain function over `&mut Tx`. SQLite runs it on the writer thread, with others
 //! in one commit. PostgreSQL runs it on a thread that owns a connection. Both run the same SQL text.
 
+mod deadline;
 mod migrate;
 mod postgres;
 mod sqlite;
@@ -12,13 +13,15 @@ mod work;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use deadline::Waiting;
+use metrics::gauge;
 use postgres::Lock;
-use tokio::sync::oneshot;
-use work::Closure;
+use work::{Closure, Queued};
 
 use crate::seal::Keyring;
 use crate::store::wakeups::{ToWake, Wakeups};
 
+pub use deadline::within;
 pub use migrate::Migration;
 pub use sqlite::{Backup, BackupError};
 pub use value::{Cell, Column, FromRow, Row, Value};
@@ -116,13 +119,14 @@ impl Engine {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        let waiting = Waiting::begin();
         let (work, answer) = Closure::boxed(work, Some(wakeups.clone()));
-        let sent = match &**self {
-            Self::Sqlite(engine) => engine.write(work),
-            Self::Postgres(engine) => engine.run(work, postgres::Mode::Write),
-        };
-        sent?;
-        await_answer(answer).await
+        let queued = Queued::new(work, &waiting);
+        match &**self {
+            Self::Sqlite(engine) => engine.write(queued),
+            Self::Postgres(engine) => engine.run(queued, postgres::Mode::Write),
+        }?;
+        waiting.for_answer(answer).await
     }
 
     pub async fn read<T, E, F>(self: &Arc<Self>, mut work: F) -> Result<T, E>
@@ -131,17 +135,20 @@ impl Engine {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        match &**self {
-            // A point read takes a few microseconds: less than sending it to another thread.
-            Self::Sqlite(engine) => {
-                engine.with_reader(|connection| work(&mut Tx::sqlite(connection)))?
-            }
-            Self::Postgres(engine) => {
-                let (work, answer) = Closure::boxed(work, None);
-                engine.run(work, postgres::Mode::Read)?;
-                await_answer(answer).await
-            }
+        // A point read takes a few microseconds: less than sending it to another thread.
+        if let Self::Sqlite(engine) = &**self
+            && let Some(_turn) = engine.inline_turn()
+        {
+            return engine.with_reader(|connection| work(&mut Tx::sqlite(connection)))?;
         }
+        let waiting = Waiting::begin();
+        let (work, answer) = Closure::boxed(work, None);
+        let queued = Queued::new(work, &waiting);
+        match &**self {
+            Self::Sqlite(engine) => engine.snapshot(queued),
+            Self::Postgres(engine) => engine.run(queued, postgres::Mode::Read),
+        }?;
+        waiting.for_answer(answer).await
     }
 
     pub async fn snapshot<T, E, F>(self: &Arc<Self>, work: F) -> Result<T, E>
@@ -150,21 +157,48 @@ impl Engine {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        let waiting = Waiting::begin();
         let (work, answer) = Closure::boxed(work, None);
+        let queued = Queued::new(work, &waiting);
         match &**self {
-            Self::Sqlite(engine) => engine.snapshot(work)?,
-            Self::Postgres(engine) => engine.run(work, postgres::Mode::Snapshot)?,
+            Self::Sqlite(engine) => engine.snapshot(queued),
+            Self::Postgres(engine) => engine.run(queued, postgres::Mode::Snapshot),
+        }?;
+        waiting.for_answer(answer).await
+    }
+
+    /// Asks the thread that matters most: on SQLite the writer, on PostgreSQL any.
+    pub async fn ping(self: &Arc<Self>, statement: Statement) -> Result<(), StoreError> {
+        let ask = move |tx: &mut Tx<'_>| tx.optional::<i64>(statement, &[]).map(drop);
+        match &**self {
+            Self::Sqlite(_) => self.write(ask, &Arc::default()).await,
+            Self::Postgres(_) => self.read(ask).await,
         }
-        await_answer(answer).await
+    }
+
+    /// Sets the gauges of the engine. Called when somebody reads them.
+    pub fn record_load(&self) {
+        match self {
+            Self::Sqlite(engine) => gauge!("legwork_writer_queue").set(engine.load().queued as f64),
+            Self::Postgres(engine) => {
+                let load = engine.load();
+                gauge!("legwork_pool_connections").set(load.connections as f64);
+                gauge!("legwork_pool_busy").set(load.busy as f64);
+                gauge!("legwork_pool_queue").set(load.queued as f64);
+            }
+        }
     }
 }
 
-async fn await_answer<T, E: From<StoreError>>(
-    answer: oneshot::Receiver<Result<T, E>>,
-) -> Result<T, E> {
-    answer.await.unwrap_or_else(|_| {
-        Err(StoreError::Unavailable("the store is shutting down".into()).into())
-    })
+/// How much there is to do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Load {
+    /// Connections that are open.
+    pub connections: usize,
+    /// Connections on which a transaction runs.
+    pub busy: usize,
+    /// Transactions that wait.
+    pub queued: usize,
 }
 
 /// An open transaction, or a read.

@@ -9,18 +9,17 @@ mod readers;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
-use metrics::{gauge, histogram};
-use readers::Readers;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use metrics::histogram;
+use readers::{Readers, Turn};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::store::engine::migrate::{self, Migration};
-use crate::store::engine::work::{Outcome, Work};
-use crate::store::engine::{FromRow, Row, Statement, StoreError, Tx, Value};
+use crate::store::engine::work::{Outcome, Queued, Work};
+use crate::store::engine::{FromRow, Load, Row, Statement, StoreError, Tx, Value};
 
 pub use backup::{Backup, BackupError, back_up, restore};
 
@@ -32,13 +31,17 @@ const BATCH: usize = 512;
 const SNAPSHOT_THREADS: usize = 2;
 /// How long to wait for another process (the command line, a backup) to finish its write.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// When the store is closed, threads that wait for a disk that hangs are left behind after this time.
+const STOP_WITHIN: Duration = Duration::from_secs(3);
 
 pub struct Engine {
     file: PathBuf,
-    writer: Option<Sender<Box<dyn Work>>>,
-    snapshots: Option<Sender<Box<dyn Work>>>,
+    writer: Option<Sender<Queued>>,
+    snapshots: Option<Sender<Queued>>,
     readers: Arc<Readers>,
-    threads: Vec<JoinHandle<()>>,
+    /// Each thread holds a clone. Disconnected once all have ended.
+    alive: Option<Sender<()>>,
+    ended: Receiver<()>,
 }
 
 impl Engine {
@@ -47,12 +50,14 @@ impl Engine {
         let connection = connect(file)?;
         prepare_database(&connection)?;
         migrate_under_lock(&connection, migrations)?;
+        let (alive, ended) = bounded(0);
         let mut engine = Self {
             file: file.to_owned(),
             writer: None,
             snapshots: None,
             readers: Arc::default(),
-            threads: Vec::new(),
+            alive: Some(alive),
+            ended,
         };
         let (writer, queue) = bounded(QUEUE);
         engine.writer = Some(writer);
@@ -70,25 +75,39 @@ impl Engine {
         Ok(engine)
     }
 
-    fn spawn(
-        &mut self,
-        name: &str,
-        body: impl FnOnce() + Send + 'static,
-    ) -> Result<(), StoreError> {
+    fn spawn(&self, name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
+        let alive = self.alive.clone();
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
-            .spawn(body);
-        self.threads
-            .push(thread.map_err(|e| StoreError::Unavailable(e.to_string()))?);
-        Ok(())
+            .spawn(move || {
+                let _alive = alive;
+                body();
+            });
+        thread
+            .map(drop)
+            .map_err(|e| StoreError::Unavailable(e.to_string()))
     }
 
-    pub fn write(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
-        send(self.writer.as_ref(), work)
+    pub fn write(&self, queued: Queued) -> Result<(), StoreError> {
+        send(self.writer.as_ref(), queued)
     }
 
-    pub fn snapshot(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
-        send(self.snapshots.as_ref(), work)
+    pub fn snapshot(&self, queued: Queued) -> Result<(), StoreError> {
+        send(self.snapshots.as_ref(), queued)
+    }
+
+    /// The right to read on the calling thread, unless too many threads do so already.
+    pub fn inline_turn(&self) -> Option<Turn<'_>> {
+        self.readers.turn()
+    }
+
+    pub fn load(&self) -> Load {
+        let waiting = |queue: &Option<Sender<Queued>>| queue.as_ref().map_or(0, Sender::len);
+        Load {
+            connections: 1,
+            busy: 0,
+            queued: waiting(&self.writer),
+        }
     }
 
     /// Runs a read on the calling thread, on a pooled connection.
@@ -98,21 +117,22 @@ impl Engine {
 }
 
 impl Drop for Engine {
-    /// Waits until the writer has finished its queue.
+    /// Waits until the writer has finished its queue, unless the disk hangs.
     fn drop(&mut self) {
         self.writer = None;
         self.snapshots = None;
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
+        self.alive = None;
+        if self.ended.recv_timeout(STOP_WITHIN) == Err(RecvTimeoutError::Timeout) {
+            tracing::warn!("the disk does not answer; what was not acknowledged may be lost");
         }
     }
 }
 
-fn send(queue: Option<&Sender<Box<dyn Work>>>, work: Box<dyn Work>) -> Result<(), StoreError> {
+fn send(queue: Option<&Sender<Queued>>, queued: Queued) -> Result<(), StoreError> {
     let Some(queue) = queue else {
         return Err(StoreError::Unavailable("the store is shutting down".into()));
     };
-    queue.try_send(work).map_err(|refused| match refused {
+    queue.try_send(queued).map_err(|refused| match refused {
         TrySendError::Full(_) => {
             StoreError::Unavailable("too many transactions are waiting".into())
         }
@@ -213,25 +233,24 @@ impl migrate::Schema for SqliteSchema<'_> {
     }
 }
 
-fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Work>>, readers: &Readers) {
+fn write_loop(connection: &Connection, queue: &Receiver<Queued>, readers: &Readers) {
     while let Ok(first) = queue.recv() {
-        let mut batch = VecDeque::from([first]);
-        batch.extend(queue.try_iter().take(BATCH - 1));
-        gauge!("legwork_writer_queue").set(queue.len() as f64);
+        let taken = std::iter::once(first).chain(queue.try_iter().take(BATCH - 1));
+        let mut batch = taken.filter_map(Queued::taken).collect::<VecDeque<_>>();
+        if batch.is_empty() {
+            continue;
+        }
         histogram!("legwork_writer_batch_size").record(batch.len() as f64);
         let committed = write_batch(connection, &mut batch);
         readers.committed();
-        for work in batch {
-            work.answer(committed.clone());
+        for queued in batch {
+            queued.work.answer(committed.clone());
         }
     }
 }
 
 /// Runs a batch in one database transaction and commits it: all of it is kept, or nothing.
-fn write_batch(
-    connection: &Connection,
-    batch: &mut VecDeque<Box<dyn Work>>,
-) -> Result<(), StoreError> {
+fn write_batch(connection: &Connection, batch: &mut VecDeque<Queued>) -> Result<(), StoreError> {
     let written = execute_cached(connection, "BEGIN IMMEDIATE")
         .and_then(|()| run_batch(connection, batch))
         .and_then(|()| execute_cached(connection, "COMMIT"));
@@ -244,20 +263,17 @@ fn write_batch(
 /// A transaction of a batch that fails is rolled back alone. Nearly always it has written nothing, so
 /// the batch runs without savepoints, for which SQLite copies every page it touches. If one fails
 /// after a write, the batch is run again with a savepoint around each.
-fn run_batch(
-    connection: &Connection,
-    batch: &mut VecDeque<Box<dyn Work>>,
-) -> Result<(), StoreError> {
-    for work in batch.iter_mut() {
+fn run_batch(connection: &Connection, batch: &mut VecDeque<Queued>) -> Result<(), StoreError> {
+    for queued in batch.iter_mut() {
         let before = connection.total_changes();
-        let outcome = work.run(&mut Tx::sqlite(connection));
+        let outcome = queued.work.run(&mut Tx::sqlite(connection));
         still_open(connection)?;
         if outcome == Outcome::RollBack && connection.total_changes() != before {
             execute_cached(connection, "ROLLBACK")?;
             execute_cached(connection, "BEGIN IMMEDIATE")?;
             return batch
                 .iter_mut()
-                .try_for_each(|work| under_savepoint(connection, work.as_mut()));
+                .try_for_each(|queued| under_savepoint(connection, queued.work.as_mut()));
         }
     }
     Ok(())
@@ -282,14 +298,17 @@ fn still_open(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn snapshot_loop(connection: &Connection, queue: &Receiver<Box<dyn Work>>) {
-    while let Ok(mut work) = queue.recv() {
+fn snapshot_loop(connection: &Connection, queue: &Receiver<Queued>) {
+    while let Ok(queued) = queue.recv() {
+        let Some(mut queued) = queued.taken() else {
+            continue;
+        };
         let begun = execute_cached(connection, "BEGIN");
         if begun.is_ok() {
-            work.run(&mut Tx::sqlite(connection));
+            queued.work.run(&mut Tx::sqlite(connection));
             let _ = execute_cached(connection, "COMMIT");
         }
-        work.answer(begun);
+        queued.work.answer(begun);
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
+use metrics::histogram;
 use tokio::sync::oneshot;
 
+use crate::store::engine::deadline::{Waiting, too_late};
 use crate::store::engine::{StoreError, ToWake, Tx, Wakeups};
 
 /// Whether the writes of the function are to be committed.
@@ -20,6 +23,43 @@ pub trait Work: Send {
 
     /// Sends the answer. `committed` is the result of the commit.
     fn answer(self: Box<Self>, committed: Result<(), StoreError>);
+}
+
+/// A transaction in a queue.
+pub struct Queued {
+    pub work: Box<dyn Work>,
+    /// After it, nobody waits for the transaction any more.
+    pub deadline: Option<Instant>,
+    pub since: Instant,
+    /// A thread took it and gave it back because its connection was lost.
+    pub returned: bool,
+}
+
+impl Queued {
+    pub fn new(work: Box<dyn Work>, waiting: &Waiting) -> Self {
+        Self {
+            work,
+            deadline: waiting.deadline,
+            since: waiting.begun,
+            returned: false,
+        }
+    }
+
+    /// Takes it out of the queue, unless its caller has been told already that it was too late.
+    pub fn taken(self) -> Option<Self> {
+        let now = Instant::now();
+        histogram!("legwork_transaction_wait_seconds").record(now - self.since);
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            self.refuse(too_late());
+            return None;
+        }
+        Some(self)
+    }
+
+    /// Answers it without running it.
+    pub fn refuse(self, error: StoreError) {
+        self.work.answer(Err(error));
+    }
 }
 
 pub struct Closure<F, T, E> {

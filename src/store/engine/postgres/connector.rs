@@ -1,21 +1,100 @@
-//! Connects to PostgreSQL, with TLS if the URL asks for it.
+//! Finds a server that works among those of the URL, and connects to it.
+//!
+//! Threads connect as they need to while all is well. In trouble they take turns, so that at most one
+//! connection exists beyond those that are configured: to try a server, to ask whether it still
+//! answers, or to cancel a statement.
 
-use std::path::Path;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use tokio_postgres::{Client, Config, NoTls};
+use futures_util::future::join_all;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_postgres::{CancelToken, Client, Config, NoTls, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::store::engine::StoreError;
+use crate::store::engine::postgres::backend::{Backend, Lost};
 use crate::store::engine::postgres::describe;
-use crate::tls;
+use crate::store::engine::postgres::hosts::Host;
+use crate::store::engine::postgres::tls_options::{encryption, tls_options};
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a host may take for the whole handshake: TCP, TLS, authentication, is it writable.
+const HANDSHAKE: Duration = Duration::from_secs(2);
+/// For so long, a host that did not answer is tried after all others.
+const AVOIDED: Duration = Duration::from_secs(10);
+/// What one thread has found out about a host is good for all threads for this long.
+const KNOWN: Duration = Duration::from_secs(1);
+
+/// What we set on every connection, unless the URL sets it. A server may not know one of them, or only
+/// speak PostgreSQL's protocol: then it goes without.
+///
+/// Every statement has an index. On a table that is not analyzed yet the planner may still choose a
+/// scan, and a prepared statement keeps that plan while the table grows. The others make the server
+/// end what nobody waits for any more; they are shorter than our own patience, so that it says so.
+const SETTINGS: [(&str, &str); 5] = [
+    ("enable_seqscan", "off"),
+    ("statement_timeout", "9s"),
+    ("lock_timeout", "8s"),
+    ("idle_in_transaction_session_timeout", "20s"),
+    ("client_connection_check_interval", "2s"),
+];
 
 #[derive(Clone)]
-pub struct Connector {
-    config: Config,
+pub struct Connector(Arc<Shared>);
+
+struct Shared {
+    hosts: Vec<Host>,
     tls: Option<MakeRustlsConnect>,
+    handshake: Duration,
+    settings: Vec<String>,
+    /// How many connections the threads have.
+    connected: AtomicUsize,
+    /// Held by whoever has a connection that the configuration does not count.
+    extra: tokio::sync::Mutex<()>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The last attempt, if it failed, and when it began.
+    failure: Option<(Instant, StoreError)>,
+    /// When each host last answered, or last failed to.
+    answered: Vec<Option<Instant>>,
+    silent: Vec<Option<Instant>>,
+}
+
+/// An open connection.
+pub struct Link {
+    pub client: Client,
+    pub driver: Driver,
+    pub host: Host,
+    pub backend: Option<Backend>,
+}
+
+impl Link {
+    /// Says good-bye and waits until the server has closed the connection.
+    async fn close(mut self) {
+        drop(self.client);
+        let _ = timeout(HANDSHAKE, &mut self.driver.0).await;
+    }
+}
+
+/// The task that drives a connection. By itself it would wait for answers that nobody wants any more;
+/// so when this is dropped, the connection is closed.
+pub struct Driver(JoinHandle<()>);
+
+impl Driver {
+    fn start(connection: impl Future + Send + 'static) -> Self {
+        Self(tokio::spawn(async { drop(connection.await) }))
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl Connector {
@@ -26,10 +105,6 @@ impl Connector {
         let mut config: Config = url.parse().map_err(|e| {
             StoreError::Incompatible(format!("not a PostgreSQL URL: {}", describe(&e)))
         })?;
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT_TIMEOUT);
-        }
-        config.application_name("legwork");
         let tls = options
             .encrypt
             .then(|| encryption(options.ca_file.as_deref()))
@@ -38,86 +113,229 @@ impl Connector {
             Some(_) => tokio_postgres::config::SslMode::Require,
             None => tokio_postgres::config::SslMode::Disable,
         });
-        Ok(Self { config, tls })
-    }
-
-    /// Connects on the current runtime, which drives the connection from then on.
-    pub async fn connect(&self) -> Result<Client, StoreError> {
-        let unavailable = |e: tokio_postgres::Error| StoreError::Unavailable(describe(&e));
-        let attempt = async {
-            match &self.tls {
-                Some(tls) => {
-                    let (client, connection) = self
-                        .config
-                        .connect(tls.clone())
-                        .await
-                        .map_err(unavailable)?;
-                    tokio::spawn(connection);
-                    Ok(client)
-                }
-                None => {
-                    let (client, connection) =
-                        self.config.connect(NoTls).await.map_err(unavailable)?;
-                    tokio::spawn(connection);
-                    Ok(client)
-                }
-            }
+        let hosts = Host::all(&config);
+        let state = State {
+            failure: None,
+            answered: vec![None; hosts.len()],
+            silent: vec![None; hosts.len()],
         };
-        tokio::time::timeout(CONNECT_TIMEOUT * 2, attempt)
-            .await
-            .unwrap_or_else(|_| {
-                Err(StoreError::Unavailable(
-                    "PostgreSQL did not answer in time".into(),
-                ))
-            })
+        Ok(Self(Arc::new(Shared {
+            hosts,
+            tls,
+            handshake: *config.get_connect_timeout().unwrap_or(&HANDSHAKE),
+            settings: settings(config.get_options().unwrap_or_default()),
+            connected: AtomicUsize::new(0),
+            extra: tokio::sync::Mutex::default(),
+            state: Mutex::new(state),
+        })))
     }
-}
 
-#[derive(Default, Debug, PartialEq)]
-struct TlsOptions {
-    encrypt: bool,
-    ca_file: Option<String>,
-}
+    pub fn connected(&self) -> usize {
+        self.0.connected.load(Ordering::Relaxed)
+    }
 
-/// Takes the TLS parameters out of the URL; the driver knows only some of them.
-fn tls_options(url: &str) -> Result<(String, TlsOptions), StoreError> {
-    let Some((base, query)) = url.split_once('?') else {
-        return Ok((url.to_owned(), TlsOptions::default()));
-    };
-    let mut options = TlsOptions::default();
-    let mut rest = Vec::new();
-    for pair in query.split('&') {
-        match pair.split_once('=') {
-            Some(("sslmode", "disable" | "allow" | "prefer")) => options.encrypt = false,
-            Some(("sslmode", "require" | "verify-ca" | "verify-full")) => options.encrypt = true,
-            Some(("sslmode", other)) => {
-                // A typing error must not lead to an unencrypted connection.
-                let unknown = format!("sslmode={other} is unknown");
-                return Err(StoreError::Incompatible(unknown));
-            }
-            Some(("sslrootcert", file)) => options.ca_file = Some(percent_decoded(file)),
-            _ => rest.push(pair),
+    pub fn count(&self, gained: bool) {
+        if gained {
+            self.0.connected.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.0.connected.fetch_sub(1, Ordering::Relaxed);
         }
     }
-    let url = if rest.is_empty() {
-        base.to_owned()
-    } else {
-        format!("{base}?{}", rest.join("&"))
-    };
-    Ok((url, options))
+
+    /// Connects on the current runtime, which drives the connection from then on. `lost` is the
+    /// connection that the thread had before: there is no new one to the same server while the old
+    /// one is still there.
+    pub async fn connect(&self, lost: Option<&Lost>) -> Result<Link, StoreError> {
+        let asked = Instant::now();
+        if lost.is_none() && self.state().failure.is_none() {
+            return self.attempt(lost).await;
+        }
+        let _turn = self.0.extra.lock().await;
+        // Another thread has tried since this one wanted to.
+        match self.last_failure() {
+            Some((begun, error)) if begun >= asked => Err(error),
+            _ => self.attempt(lost).await,
+        }
+    }
+
+    /// The last attempt, if it failed, and when it began.
+    pub fn last_failure(&self) -> Option<(Instant, StoreError)> {
+        self.state().failure.clone()
+    }
+
+    async fn attempt(&self, lost: Option<&Lost>) -> Result<Link, StoreError> {
+        let begun = Instant::now();
+        let mut reasons = Vec::new();
+        for host in self.in_order(begun) {
+            let label = host.label();
+            let link = match self.try_host(&host).await {
+                Ok(link) => link,
+                Err(reason) => {
+                    reasons.push(format!("{label}: {reason}"));
+                    continue;
+                }
+            };
+            self.state().failure = None;
+            let Some(lost) = lost.filter(|lost| lost.host == link.host.index) else {
+                return Ok(link);
+            };
+            if lost.is_gone(&link.client).await {
+                return Ok(link);
+            }
+            link.close().await;
+            let reason = "the statement that was given up is still running";
+            return Err(StoreError::Unavailable(reason.into()));
+        }
+        let error = StoreError::Unavailable(reasons.join("; "));
+        self.state().failure = Some((begun, error.clone()));
+        Err(error)
+    }
+
+    /// In the order of the URL, but those that did not answer a moment ago come last.
+    fn in_order(&self, now: Instant) -> Vec<Host> {
+        let mut hosts = self.0.hosts.clone();
+        let state = self.state();
+        hosts.sort_by_key(|host| {
+            state.silent[host.index].is_some_and(|at| now.duration_since(at) < AVOIDED)
+        });
+        hosts
+    }
+
+    async fn try_host(&self, host: &Host) -> Result<Link, String> {
+        let found = timeout(self.0.handshake, host.addresses()).await;
+        let addresses = match found {
+            Ok(Ok(addresses)) => addresses,
+            Ok(Err(error)) => return Err(error.to_string()),
+            Err(_) => return Err("its address could not be found in time".to_owned()),
+        };
+        let mut last = "it has no address".to_owned();
+        for host in addresses {
+            match self.shake_hands(host).await {
+                Ok(link) => return Ok(link),
+                Err(Refusal { reason, .. }) => last = reason,
+            }
+        }
+        Err(last)
+    }
+
+    /// Connects to one address, in the time that the whole handshake may take.
+    async fn shake_hands(&self, host: Host) -> Result<Link, Refusal> {
+        let index = host.index;
+        let result = timeout(self.0.handshake, self.open(host)).await;
+        let result = result.unwrap_or_else(|_| {
+            Err(Refusal {
+                reason: "it did not answer in time".to_owned(),
+                answered: false,
+            })
+        });
+        let mut state = self.state();
+        let now = Some(Instant::now());
+        match &result {
+            Ok(_) | Err(Refusal { answered: true, .. }) => {
+                state.answered[index] = now;
+                state.silent[index] = None;
+            }
+            Err(_) => state.silent[index] = now,
+        }
+        result
+    }
+
+    async fn open(&self, host: Host) -> Result<Link, Refusal> {
+        let (client, driver) = match &self.0.tls {
+            Some(tls) => {
+                let (client, connection) = host.config.connect(tls.clone()).await?;
+                (client, Driver::start(connection))
+            }
+            None => {
+                let (client, connection) = host.config.connect(NoTls).await?;
+                (client, Driver::start(connection))
+            }
+        };
+        let settings = self.0.settings.iter();
+        let set = join_all(settings.map(|set| client.batch_execute(set)));
+        let (_, rows) = tokio::join!(set, client.simple_query(Backend::QUERY));
+        let row = rows
+            .into_iter()
+            .flatten()
+            .find_map(|message| match message {
+                SimpleQueryMessage::Row(row) => Some(row),
+                _ => None,
+            });
+        Ok(Link {
+            backend: row.as_ref().and_then(Backend::read),
+            client,
+            driver,
+            host,
+        })
+    }
+
+    /// Whether the server at the other end of a connection still takes new ones. While a statement
+    /// takes long, this tells a busy server from one that hangs.
+    pub async fn answers(&self, host: &Host) -> bool {
+        let _turn = self.0.extra.lock().await;
+        if let Some(known) = self.known(host.index) {
+            return known;
+        }
+        match self.shake_hands(host.clone()).await {
+            Ok(link) => {
+                link.close().await;
+                true
+            }
+            Err(refusal) => refusal.answered,
+        }
+    }
+
+    fn known(&self, host: usize) -> Option<bool> {
+        let state = self.state();
+        let recent = |at: Option<Instant>| at.is_some_and(|at| at.elapsed() < KNOWN);
+        if recent(state.silent[host]) {
+            return Some(false);
+        }
+        recent(state.answered[host]).then_some(true)
+    }
+
+    /// Asks the server to end the statement that runs on a connection.
+    pub async fn cancel(&self, token: CancelToken) {
+        let ask = async {
+            let _turn = self.0.extra.lock().await;
+            match &self.0.tls {
+                Some(tls) => token.cancel_query(tls.clone()).await,
+                None => token.cancel_query(NoTls).await,
+            }
+        };
+        let _ = timeout(KNOWN, ask).await;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-fn percent_decoded(text: &str) -> String {
-    percent_encoding::percent_decode_str(text)
-        .decode_utf8_lossy()
-        .into_owned()
+/// Why a host could not be used, and whether there is a server at all.
+struct Refusal {
+    reason: String,
+    answered: bool,
 }
 
-fn encryption(ca_file: Option<&str>) -> Result<MakeRustlsConnect, StoreError> {
-    let authorities = tls::authorities(ca_file.map(Path::new))
-        .map_err(|e| StoreError::Incompatible(format!("sslrootcert {e}")))?;
-    let config = tls::client(authorities).map_err(StoreError::Incompatible)?;
-    Ok(MakeRustlsConnect::new(config))
+impl From<tokio_postgres::Error> for Refusal {
+    fn from(error: tokio_postgres::Error) -> Self {
+        // A standby that takes no writes shows as an error of the socket, but it has answered.
+        let source = std::error::Error::source(&error);
+        let read_only = source
+            .and_then(|cause| cause.downcast_ref::<std::io::Error>())
+            .is_some_and(|cause| cause.kind() == std::io::ErrorKind::PermissionDenied);
+        Self {
+            answered: error.as_db_error().is_some() || read_only,
+            reason: describe(&error),
+        }
+    }
+}
+
+/// `options` is what the URL sets.
+fn settings(options: &str) -> Vec<String> {
+    let ours = SETTINGS.iter().filter(|(name, _)| !options.contains(name));
+    ours.map(|(name, value)| format!("SET {name} = '{value}'"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -125,22 +343,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tls_is_used_where_the_url_asks_for_it() {
-        let options = |url: &str| tls_options(url).unwrap().1.encrypt;
-        assert!(!options("postgres://db/legwork"));
-        assert!(!options("postgres://db/legwork?sslmode=disable"));
-        assert!(!options("postgres://db/legwork?sslmode=prefer"));
-        assert!(options("postgres://db/legwork?sslmode=require"));
-        assert!(options("postgres://db/legwork?x=y&sslmode=verify-full"));
-        assert!(tls_options("postgres://db/legwork?sslmode=verify_full").is_err());
+    fn what_the_url_sets_stays() {
+        assert_eq!(settings("").len(), SETTINGS.len());
+        let ours = settings("-c lock_timeout=1min");
+        assert_eq!(ours.len(), SETTINGS.len() - 1);
+        assert!(!ours.iter().any(|set| set.contains("lock_timeout")));
     }
 
     #[test]
-    fn the_other_parameters_stay_in_the_url() {
-        let url = "postgres://a,b/legwork?target_session_attrs=read-write";
-        let (rest, options) =
-            tls_options(&format!("{url}&sslmode=require&sslrootcert=%2Fca.pem")).unwrap();
-        assert_eq!(rest, url);
-        assert_eq!(options.ca_file.as_deref(), Some("/ca.pem"));
+    fn a_host_that_did_not_answer_is_tried_last() {
+        let connector = Connector::new("postgres://a,b,c/legwork").unwrap();
+        let order = |now| {
+            let hosts = connector.in_order(now);
+            hosts.iter().map(Host::label).collect::<Vec<_>>().join("")
+        };
+        let now = Instant::now();
+        assert_eq!(order(now), "abc");
+        connector.state().silent[0] = Some(now);
+        assert_eq!(order(now), "bca");
+        assert_eq!(order(now + AVOIDED), "abc");
     }
 }

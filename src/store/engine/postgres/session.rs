@@ -1,7 +1,7 @@
 //! One connection to PostgreSQL with its runtime, its prepared statements and its transaction.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::{FutureExt, LocalBoxFuture, join_all};
 use tokio::runtime::Runtime;
@@ -9,24 +9,30 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement as Prepared};
 
-use crate::store::engine::postgres::Mode;
-use crate::store::engine::postgres::connector::Connector;
-use crate::store::engine::postgres::describe;
+use crate::store::engine::deadline::{GRACE, too_late};
+use crate::store::engine::postgres::backend::Lost;
+use crate::store::engine::postgres::connector::{Connector, Link};
+use crate::store::engine::postgres::patience::{Patience, RoundTrip};
+use crate::store::engine::postgres::{Mode, describe};
 use crate::store::engine::{FromRow, Row, Statement, StoreError, Value};
 
-/// After this time a round trip fails, and the connection is closed.
-const ROUND_TRIP_TIMEOUT: Duration = Duration::from_secs(10);
-/// Every statement has an index. On a table that is not analyzed yet the planner may still choose a
-/// scan, and a prepared statement keeps that plan while the table grows. Databases that only speak
-/// PostgreSQL's protocol may refuse the setting; that is fine.
-const PLANNING: &str = "SET enable_seqscan = off";
+/// After this time a round trip fails, even if nobody has a deadline.
+const ROUND_TRIP: Duration = Duration::from_secs(10);
+/// A migration may change every row of a table.
+const MIGRATION_ROUND_TRIP: Duration = Duration::from_secs(3_600);
 /// How many deferred writes are kept back; then they are sent.
 const MAX_DEFERRED: usize = 24;
 
 pub struct Session {
     connector: Connector,
-    runtime: Runtime,
+    /// None once the session is dropped.
+    runtime: Option<Runtime>,
     connection: Option<Connection>,
+    /// The connection before this one, if it was not closed in good order.
+    lost: Option<Lost>,
+    round_trip: Duration,
+    /// The transaction is given up when it passes.
+    deadline: Option<Instant>,
     /// Sent before the next statement: `BEGIN`.
     opening: Option<&'static str>,
     in_transaction: bool,
@@ -37,7 +43,7 @@ pub struct Session {
 }
 
 struct Connection {
-    client: Client,
+    link: Link,
     prepared: HashMap<(Statement, Lock), Prepared>,
 }
 
@@ -81,8 +87,11 @@ impl Session {
             .map_err(|e| StoreError::Unavailable(e.to_string()))?;
         Ok(Self {
             connector,
-            runtime,
+            runtime: Some(runtime),
             connection: None,
+            lost: None,
+            round_trip: ROUND_TRIP,
+            deadline: None,
             opening: None,
             in_transaction: false,
             deferred: Vec::new(),
@@ -92,27 +101,74 @@ impl Session {
     }
 
     /// Prepares for a transaction; connects if there is no connection.
-    pub fn open(&mut self, mode: Mode) -> Result<(), StoreError> {
+    pub fn open(&mut self, mode: Mode, deadline: Option<Instant>) -> Result<(), StoreError> {
         self.failure = None;
         self.commit_sent = false;
         self.in_transaction = false;
         self.deferred.clear();
+        self.deadline = deadline;
         self.opening = match mode {
             Mode::Write => Some("BEGIN"),
             Mode::Read => None,
             Mode::Snapshot => Some("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
         };
-        let closed = |c: &Connection| c.client.is_closed();
-        if self.connection.as_ref().is_none_or(closed) {
-            self.connection = None;
-            let client = self.runtime.block_on(self.connector.connect())?;
-            let _ = self.runtime.block_on(client.batch_execute(PLANNING));
-            self.connection = Some(Connection {
-                client,
-                prepared: HashMap::new(),
-            });
+        if self.is_connected() {
+            return Ok(());
         }
+        self.connect()
+    }
+
+    /// Lets statements run as long as a migration may take.
+    pub fn be_patient(&mut self, patient: bool) {
+        self.round_trip = if patient {
+            MIGRATION_ROUND_TRIP
+        } else {
+            ROUND_TRIP
+        };
+    }
+
+    /// Whether there is a connection, as far as is known.
+    pub fn is_connected(&mut self) -> bool {
+        let closed = |c: &Connection| c.link.client.is_closed();
+        if self.connection.as_ref().is_some_and(closed) {
+            self.lose();
+        }
+        self.connection.is_some()
+    }
+
+    pub fn connect(&mut self) -> Result<(), StoreError> {
+        let Some(runtime) = &self.runtime else {
+            return Err(no_connection());
+        };
+        let link = runtime.block_on(self.connector.connect(self.lost.as_ref()));
+        // Tasks of connections that were not used end here, and so do these connections.
+        runtime.block_on(tokio::task::yield_now());
+        self.connection = Some(Connection {
+            link: link?,
+            prepared: HashMap::new(),
+        });
+        self.lost = None;
+        self.connector.count(true);
         Ok(())
+    }
+
+    /// Closes the connection at once. The server may still be busy with what was sent.
+    fn lose(&mut self) {
+        self.in_transaction = false;
+        let Some(connection) = self.connection.take() else {
+            return;
+        };
+        self.connector.count(false);
+        self.lost = Some(Lost {
+            host: connection.link.host.index,
+            backend: connection.link.backend.clone(),
+            at: Instant::now(),
+            committing: self.commit_sent,
+        });
+        drop(connection);
+        if let Some(runtime) = &self.runtime {
+            runtime.block_on(tokio::task::yield_now());
+        }
     }
 
     pub fn must_retry(&mut self, collision: StoreError) {
@@ -170,6 +226,10 @@ impl Session {
 
     pub fn commit(&mut self) -> Result<(), StoreError> {
         if self.in_transaction || !self.deferred.is_empty() {
+            if self.is_too_late() {
+                self.roll_back();
+                return Err(too_late());
+            }
             self.commit_sent = true;
             let committed = self.batch("COMMIT");
             self.failure = None;
@@ -181,8 +241,8 @@ impl Session {
 
     pub fn roll_back(&mut self) {
         self.deferred.clear();
-        if self.in_transaction && self.batch("ROLLBACK").is_err() {
-            self.connection = None;
+        if self.in_transaction && self.exchange(Last::Text("ROLLBACK")).is_err() {
+            self.lose();
         }
         self.in_transaction = false;
     }
@@ -193,35 +253,43 @@ impl Session {
     }
 
     fn prepare(&mut self, statement: Statement, lock: Lock) -> Result<Prepared, StoreError> {
-        let Some(connection) = &mut self.connection else {
+        let Some(connection) = &self.connection else {
             return Err(no_connection());
         };
         if let Some(prepared) = connection.prepared.get(&(statement, lock)) {
             return Ok(prepared.clone());
         }
+        if self.is_too_late() {
+            return Err(self.fail_with(too_late(), false));
+        }
         let text = numbered_with_dollar(statement.sql()) + lock.suffix();
-        let preparing = connection.client.prepare(&text);
-        let prepared = self
-            .runtime
-            .block_on(async { tokio::time::timeout(ROUND_TRIP_TIMEOUT, preparing).await });
-        match prepared {
+        let preparing = connection.link.client.prepare(&text);
+        match self.wait(preparing) {
             Ok(Ok(prepared)) => {
-                connection
-                    .prepared
-                    .insert((statement, lock), prepared.clone());
+                if let Some(connection) = &mut self.connection {
+                    let kept = prepared.clone();
+                    connection.prepared.insert((statement, lock), kept);
+                }
                 Ok(prepared)
             }
             Ok(Err(error)) => Err(self.fail(&error)),
-            Err(_) => Err(self.time_out()),
+            Err(given_up) => Err(self.fail_with(given_up, true)),
         }
     }
 
     /// Sends the deferred writes and then the last statement in one go, and awaits every answer.
     fn send(&mut self, last: Last<'_>) -> Result<Answer, StoreError> {
+        if self.is_too_late() && !self.commit_sent {
+            return Err(self.fail_with(too_late(), false));
+        }
+        self.exchange(last)
+    }
+
+    fn exchange(&mut self, last: Last<'_>) -> Result<Answer, StoreError> {
         let Some(connection) = &self.connection else {
             return Err(no_connection());
         };
-        let client = &connection.client;
+        let client = &connection.link.client;
         let opening = self.opening.take();
         self.in_transaction |= opening.is_some();
         let deferred = std::mem::take(&mut self.deferred);
@@ -236,11 +304,9 @@ impl Session {
             .chain([last])
             .map(|step| step.run(client))
             .collect::<Vec<_>>();
-        let answers = self
-            .runtime
-            .block_on(async { tokio::time::timeout(ROUND_TRIP_TIMEOUT, join_all(steps)).await });
-        let Ok(answers) = answers else {
-            return Err(self.time_out());
+        let answers = match self.wait(join_all(steps)) {
+            Ok(answers) => answers,
+            Err(given_up) => return Err(self.fail_with(given_up, true)),
         };
         // The first error is the cause. Those after it only say that the transaction has failed.
         match answers.into_iter().collect::<Result<Vec<_>, _>>() {
@@ -249,21 +315,43 @@ impl Session {
         }
     }
 
+    /// Awaits a round trip. On an error the connection must be given up: the server has not answered.
+    fn wait<T>(&self, round_trip: impl Future<Output = T>) -> Result<T, StoreError> {
+        let (Some(runtime), Some(connection)) = (&self.runtime, &self.connection) else {
+            return Err(no_connection());
+        };
+        let now = Instant::now();
+        let limit = now + self.round_trip;
+        // A transaction that is too late is still rolled back, and a commit still gets its answer.
+        let limit = self
+            .deadline
+            .map_or(limit, |at| limit.min(at.max(now + GRACE)));
+        let patience = Patience {
+            connector: &self.connector,
+            link: &connection.link,
+            limit,
+            kind: if self.commit_sent {
+                RoundTrip::Commit
+            } else {
+                RoundTrip::Statement
+            },
+        };
+        runtime.block_on(patience.wait(round_trip))
+    }
+
+    fn is_too_late(&self) -> bool {
+        self.deadline.is_some_and(|at| at <= Instant::now())
+    }
+
     /// Marks the transaction as failed, and drops the connection if that is lost.
     fn fail(&mut self, error: &tokio_postgres::Error) -> StoreError {
         let (error, connection_lost) = classify(error);
         self.fail_with(error, connection_lost)
     }
 
-    fn time_out(&mut self) -> StoreError {
-        let error = StoreError::Unavailable("PostgreSQL did not answer in time".into());
-        self.fail_with(error, true)
-    }
-
     fn fail_with(&mut self, error: StoreError, connection_lost: bool) -> StoreError {
         if connection_lost {
-            self.connection = None;
-            self.in_transaction = false;
+            self.lose();
         }
         self.failure.get_or_insert_with(|| error.clone());
         error
@@ -280,6 +368,18 @@ impl Session {
         let mut columns = self.query::<String>(COLUMNS, &[], Lock::None)?;
         columns.sort();
         Ok(columns)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.connection.take().is_some() {
+            self.connector.count(false);
+        }
+        // Looking up a name may block a thread of the runtime. Nobody waits for it.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
     }
 }
 
@@ -337,9 +437,15 @@ fn classify(error: &tokio_postgres::Error) -> (StoreError, bool) {
     if *state == SqlState::T_R_SERIALIZATION_FAILURE || *state == SqlState::T_R_DEADLOCK_DETECTED {
         return (StoreError::Collision(text), false);
     }
+    // The server ended the statement: we cancelled it, or it took longer than we let it.
+    if *state == SqlState::QUERY_CANCELED || *state == SqlState::LOCK_NOT_AVAILABLE {
+        return (StoreError::Unavailable(text), false);
+    }
     // 0A000: the schema changed under a prepared statement. A new connection prepares it again.
+    // 25006: the server has become a standby. A new connection looks for the primary.
     let unavailable = *state == SqlState::FEATURE_NOT_SUPPORTED
         || *state == SqlState::READ_ONLY_SQL_TRANSACTION
+        || *state == SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
         || ["08", "53", "57P", "58"]
             .iter()
             .any(|class| state.code().starts_with(class));

@@ -3,9 +3,14 @@
 //! To begin and end a read, SQLite takes two file locks under a lock of the whole process. That costs
 //! more than the read itself. So a reader keeps its snapshot until the writer of this process commits,
 //! or until it is a few milliseconds old, because another process may have committed.
+//!
+//! A read that waits for the disk stalls the thread it runs on. One thread that serves requests must
+//! never do that, or a disk that hangs would stop everything: the health checks, and the clock that
+//! tells the others that they have waited long enough. So all of them but one may read at a time;
+//! what comes beyond that is read on a thread of the store.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -20,6 +25,18 @@ const MAX_AGE: Duration = Duration::from_millis(5);
 pub struct Readers {
     idle: Mutex<Vec<Reader>>,
     commits: AtomicU64,
+    /// How many threads that serve requests read right now, and how many may.
+    reading: AtomicUsize,
+    most: OnceLock<usize>,
+}
+
+/// The right to read on a thread that serves requests.
+pub struct Turn<'a>(&'a AtomicUsize);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 struct Reader {
@@ -33,6 +50,13 @@ struct Snapshot {
 }
 
 impl Readers {
+    pub fn turn(&self) -> Option<Turn<'_>> {
+        let most = *self.most.get_or_init(all_but_one);
+        let turn = Turn(&self.reading);
+        let already = self.reading.fetch_add(1, Ordering::Relaxed);
+        (already < most).then_some(turn)
+    }
+
     /// Runs a read on the calling thread, on a pooled connection.
     pub fn with<R>(
         &self,
@@ -65,6 +89,13 @@ impl Readers {
     fn lock(&self) -> MutexGuard<'_, Vec<Reader>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Of the threads of the runtime that asks first. The command line has one, and nobody else to serve.
+fn all_but_one() -> usize {
+    let threads =
+        tokio::runtime::Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers());
+    (threads - 1).max(1)
 }
 
 impl Reader {

@@ -1,0 +1,112 @@
+//! How long a caller waits for the database.
+//!
+//! A request has a number of seconds for all its transactions together. Only waiting for the database
+//! uses them up: a slow upload or a slow payment processor has limits of its own. Whatever runs outside
+//! of a request has no such limit; there, each round trip to the database is bounded.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use crate::store::engine::StoreError;
+
+/// The thread that runs a transaction knows best how it ended, so its caller waits a little longer
+/// than the thread does.
+pub const GRACE: Duration = Duration::from_millis(500);
+
+tokio::task_local! {
+    /// How much longer the current request may wait.
+    static LEFT: Cell<Duration>;
+}
+
+/// Runs a future whose transactions wait for the database for this long altogether. One that would
+/// wait longer fails as unavailable.
+pub async fn within<F: Future>(limit: Duration, work: F) -> F::Output {
+    LEFT.scope(Cell::new(limit), work).await
+}
+
+/// A caller that waits for one transaction.
+pub struct Waiting {
+    pub begun: Instant,
+    pub deadline: Option<Instant>,
+}
+
+impl Waiting {
+    pub fn begin() -> Self {
+        let begun = Instant::now();
+        let left = LEFT.try_with(Cell::get).ok();
+        Self {
+            begun,
+            deadline: left.map(|left| begun + left),
+        }
+    }
+
+    /// Waits for the answer, but not beyond the deadline. After that nobody knows whether the
+    /// transaction will be committed, unless it was still queued: then it will not run.
+    pub async fn for_answer<T, E: From<StoreError>>(
+        self,
+        answer: oneshot::Receiver<Result<T, E>>,
+    ) -> Result<T, E> {
+        let answered = match self.deadline {
+            Some(deadline) => tokio::time::timeout_at((deadline + GRACE).into(), answer).await,
+            None => Ok(answer.await),
+        };
+        let waited = self.begun.elapsed();
+        let _ = LEFT.try_with(|left| left.set(left.get().saturating_sub(waited)));
+        match answered {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(StoreError::Unavailable("the store is shutting down".into()).into()),
+            Err(_) => Err(too_late().into()),
+        }
+    }
+}
+
+pub fn too_late() -> StoreError {
+    StoreError::Unavailable("the database did not answer in time".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left() -> Option<Duration> {
+        LEFT.try_with(Cell::get).ok()
+    }
+
+    #[tokio::test]
+    async fn only_requests_have_a_deadline() {
+        assert!(Waiting::begin().deadline.is_none());
+        let limit = Duration::from_secs(60);
+        within(limit, async {
+            let waiting = Waiting::begin();
+            assert_eq!(waiting.deadline, Some(waiting.begun + limit));
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn waiting_uses_up_what_a_request_has() {
+        let limit = Duration::from_secs(60);
+        within(limit, async {
+            let (reply, answer) = oneshot::channel::<Result<(), StoreError>>();
+            let mut waiting = Waiting::begin();
+            waiting.begun -= Duration::from_secs(20);
+            reply.send(Ok(())).unwrap();
+            waiting.for_answer(answer).await.unwrap();
+            assert!(left().unwrap() <= Duration::from_secs(40));
+            assert!(left().unwrap() > Duration::from_secs(1));
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_beyond_the_deadline() {
+        within(Duration::ZERO, async {
+            let (_reply, answer) = oneshot::channel::<Result<(), StoreError>>();
+            let late = Waiting::begin().for_answer(answer).await;
+            assert!(matches!(late, Err(StoreError::Unavailable(_))));
+        })
+        .await;
+    }
+}
