@@ -2,27 +2,28 @@
 
 use std::io::{self, Write};
 
-/// Some values come from outside: a line break in one of them could fake a line of the log. Each
-/// event arrives in one write that ends with a line break.
+/// Some values come from outside: a line break in one of them could fake a line of the log, and a
+/// control sequence could rewrite the terminal of whoever reads it. Each event arrives in one write
+/// that ends with a line break.
 pub struct OneLine<W>(pub W);
 
 impl<W: Write> Write for OneLine<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let (event, end) = match bytes.split_last() {
+        let (mut event, end) = match bytes.split_last() {
             Some((b'\n', event)) => (event, "\n"),
             _ => (bytes, ""),
         };
-        if !event.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
-            self.0.write_all(bytes)?;
-            return Ok(bytes.len());
-        }
         let mut line = Vec::with_capacity(bytes.len() + 16);
-        for byte in event {
+        while let Some((byte, rest)) = event.split_first() {
+            let color = color_length(event);
             match byte {
+                0x1b if color > 0 => line.extend_from_slice(&event[..color]),
                 b'\n' => line.extend_from_slice(b"\\n"),
                 b'\r' => line.extend_from_slice(b"\\r"),
-                byte => line.push(*byte),
+                b'\t' | 0x20..=0x7e | 0x80.. => line.push(*byte),
+                byte => write!(line, "\\x{byte:02x}")?,
             }
+            event = if color > 0 { &event[color..] } else { rest };
         }
         line.extend_from_slice(end.as_bytes());
         self.0.write_all(&line)?;
@@ -31,6 +32,20 @@ impl<W: Write> Write for OneLine<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
+    }
+}
+
+/// The length of the sequence at the beginning that changes color or weight and nothing else: on a
+/// terminal the log itself is colored. 0 if there is none.
+fn color_length(bytes: &[u8]) -> usize {
+    let Some(parameters) = bytes.strip_prefix(b"\x1b[") else {
+        return 0;
+    };
+    let numbers = |byte: &u8| byte.is_ascii_digit() || *byte == b';';
+    let length = parameters.iter().take_while(|byte| numbers(byte)).count();
+    match parameters.get(length) {
+        Some(b'm') => length + 3,
+        _ => 0,
     }
 }
 
@@ -51,6 +66,13 @@ mod tests {
         assert_eq!(written("one\ntwo\r\nthree\n"), "one\\ntwo\\r\\nthree\n");
         assert_eq!(written("\n"), "\n");
         assert_eq!(written(""), "");
+        assert_eq!(written("tab\t, umlaut ü\n"), "tab\t, umlaut ü\n");
+    }
+
+    #[test]
+    fn colors_stay_and_other_control_sequences_do_not() {
+        assert_eq!(written("\x1b[1;31mred\x1b[0m\n"), "\x1b[1;31mred\x1b[0m\n");
+        assert_eq!(written("\x1b[2J\x07\x1b\n"), "\\x1b[2J\\x07\\x1b\n");
     }
 
     #[derive(Clone, Default)]
