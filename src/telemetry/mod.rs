@@ -66,6 +66,10 @@ fn describe() {
         "legwork_request_seconds",
         "Response time, by method and route"
     );
+    describe_histogram!(
+        "legwork_transaction_wait_seconds",
+        "How long transactions wait for the database"
+    );
     describe_gauge!(
         "legwork_writer_queue",
         "Transactions waiting for the SQLite writer"
