@@ -189,7 +189,7 @@ pub struct MailSettings {
 #[derive(Clone, Debug)]
 pub struct EdgeSettings {
     pub max_connections: usize,
-    /// How long a request may take, waiting included.
+    /// How long a request may wait for the database, with all its transactions.
     pub request: Duration,
     /// How long `/readyz` says no before the listener closes.
     pub drain: Duration,

@@ -87,7 +87,7 @@ impl TestApp {
         (app, made.unwrap())
     }
 
-    async fn start_with(store: Store, database: &Arc<Database>, timeouts: Timeouts) -> Self {
+    pub async fn start_with(store: Store, database: &Arc<Database>, timeouts: Timeouts) -> Self {
         Self::start_paid_by(store, database, timeouts, sandbox).await
     }
 

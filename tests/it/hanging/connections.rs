@@ -1,0 +1,114 @@
+//! How many connections there are, and what the server does when it cannot have them all.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use futures_util::future::join_all;
+use tokio_postgres::NoTls;
+
+use super::cluster::ask;
+use super::{NEVER, eventually, in_time, is_unavailable, runtime, serve};
+use crate::support::{Database, Engine, key_in, storefront};
+
+const CONNECTIONS: u32 = 4;
+
+#[test]
+fn statements_that_are_given_up_end_in_the_server_too() {
+    let database = Database::migrated(Engine::Postgres);
+    let url = database.url().unwrap();
+    let server = serve(&database, &url, CONNECTIONS, 1);
+    runtime().block_on(async {
+        let client = server.client(&key_in(&server.greeting, "svc_test_"));
+        client.post("/v1/tasks", &storefront()).await.expect(201);
+        let (locker, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let lock = "BEGIN; LOCK TABLE tasks IN ACCESS EXCLUSIVE MODE";
+        locker.batch_execute(lock).await.unwrap();
+        let watched = Watched::start(&url);
+        for _ in 0..4 {
+            let task = storefront();
+            let asked = (0..6).map(|_| client.post("/v1/tasks", &task));
+            for reply in in_time(NEVER, join_all(asked)).await {
+                is_unavailable(&reply);
+            }
+        }
+        let stuck = "SELECT count(*) FROM pg_stat_activity
+            WHERE application_name = 'legwork' AND datname = current_database()
+              AND wait_event_type = 'Lock'";
+        let ended = async || ask(&url, stuck).await == "0";
+        eventually("nothing waits in the server any more", ended).await;
+        locker.batch_execute("COMMIT").await.unwrap();
+        in_time(NEVER, client.post("/v1/tasks", &storefront()))
+            .await
+            .expect(201);
+        // One more than configured may exist for a moment, to see whether the server answers.
+        let most = watched.stop().await;
+        assert!(most <= CONNECTIONS + 1, "{most} connections");
+    });
+}
+
+/// Counts the connections of the program all the time.
+struct Watched {
+    most: Arc<AtomicU32>,
+    stop: Arc<AtomicBool>,
+    watching: tokio::task::JoinHandle<()>,
+}
+
+impl Watched {
+    fn start(url: &str) -> Self {
+        let (most, stop) = (Arc::<AtomicU32>::default(), Arc::<AtomicBool>::default());
+        let (url, seen, stopped) = (url.to_owned(), most.clone(), stop.clone());
+        let watching = tokio::spawn(async move {
+            let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+            tokio::spawn(connection);
+            let count = "SELECT count(*) FROM pg_stat_activity
+                WHERE application_name = 'legwork' AND datname = current_database()";
+            let count = client.prepare(count).await.unwrap();
+            while !stopped.load(Ordering::Relaxed) {
+                let row = client.query_one(&count, &[]).await.unwrap();
+                seen.fetch_max(row.get::<_, i64>(0) as u32, Ordering::Relaxed);
+                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            }
+        });
+        Self {
+            most,
+            stop,
+            watching,
+        }
+    }
+
+    async fn stop(self) -> u32 {
+        self.stop.store(true, Ordering::Relaxed);
+        self.watching.await.unwrap();
+        self.most.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn requests_are_served_by_the_connections_there_are() {
+    let database = Database::migrated(Engine::Postgres);
+    let url = database.url().unwrap();
+    let random = u64::from_be_bytes(legwork::ambient::random());
+    let role = format!("limited_{random:016x}");
+    runtime().block_on(async {
+        let made = format!(
+            "CREATE ROLE {role} LOGIN CONNECTION LIMIT 3;
+             GRANT ALL ON ALL TABLES IN SCHEMA public TO {role};
+             GRANT ALL ON SCHEMA public TO {role}"
+        );
+        database.execute(&made).await;
+        let (_, rest) = url.split_once('@').unwrap();
+        let server = serve(&database, &format!("postgres://{role}@{rest}"), 12, 10);
+        let client = server.client(&key_in(&server.greeting, "svc_test_"));
+        for _ in 0..10 {
+            let task = storefront();
+            let asked = (0..30).map(|_| client.post("/v1/tasks", &task));
+            for reply in in_time(NEVER, join_all(asked)).await {
+                reply.expect(201);
+            }
+        }
+        assert_eq!(server.terminate(), Some(0));
+        let gone = format!("DROP OWNED BY {role}; DROP ROLE {role}");
+        database.execute(&gone).await;
+    });
+}

@@ -1,0 +1,66 @@
+//! A database that hangs instead of dying.
+
+mod cluster;
+mod commits;
+mod connections;
+mod disk;
+mod failover;
+mod frozen;
+
+use std::time::Duration;
+
+use crate::support::{Command, Database, Reply, Server};
+
+/// Fires only when something hangs that must not.
+const NEVER: Duration = Duration::from_secs(60);
+
+/// What must end by itself.
+async fn in_time<T>(limit: Duration, work: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(limit, work).await;
+    done.unwrap_or_else(|_| panic!("this took more than {limit:?}"))
+}
+
+/// Asks again and again until the answer is the right one.
+async fn eventually<F: Future<Output = bool>>(what: &str, mut ask: impl FnMut() -> F) {
+    let asked = async {
+        while !ask().await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let done = tokio::time::timeout(NEVER, asked).await;
+    assert!(done.is_ok(), "{what}: never");
+}
+
+fn is_unavailable(reply: &Reply) {
+    let reply = reply.clone().expect_error(503, "UNAVAILABLE");
+    assert_eq!(reply.header("retry-after"), "1");
+}
+
+/// The program on a database that is not one of the suite's own.
+fn serve(folder: &Database, url: &str, connections: u32, seconds: u32) -> Server {
+    let (connections, seconds) = (connections.to_string(), seconds.to_string());
+    let command = Command::new(&["--listen", "127.0.0.1:0", "--log", "off"])
+        .env("LEGWORK_DATA", folder.folder.path().to_str().unwrap())
+        .env("LEGWORK_DATABASE_URL", url)
+        .env("LEGWORK_DATABASE_CONNECTIONS", &connections)
+        .env("LEGWORK_REQUEST_SECONDS", &seconds)
+        .env("LEGWORK_RATE_LIMITS", "off");
+    Server::spawn(command)
+}
+
+/// The program on SQLite in a folder.
+fn serve_sqlite(folder: &std::path::Path, seconds: u32) -> Server {
+    let command = Command::new(&["--listen", "127.0.0.1:0", "--log", "off"])
+        .env("LEGWORK_DATA", folder.to_str().unwrap())
+        .env("LEGWORK_REQUEST_SECONDS", &seconds.to_string())
+        .env("LEGWORK_RATE_LIMITS", "off");
+    Server::spawn(command)
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
+}
