@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::{make_data_folder, print_line};
+use super::{checks, make_data_folder, print_line};
 use crate::files::FilesLocation;
 use crate::settings::{Given, LogFormat, PaymentSettings, Settings, variable};
 use crate::store::{Location, Store};
@@ -57,11 +57,20 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         print_line(format_args!("  {:28} {value}  ({origin})", variable(name)));
     }
     print_line("Checks");
-    let checks = [
+    let mut checks = vec![
         check("data folder", data_folder(&settings.data)),
         check("address", address_is_free(settings)),
         check("database", database_works(&settings.database)),
+        check("files", checks::files(settings)),
+        check("mail", checks::mail(settings)),
+        check("payments", checks::payments(settings)),
     ];
+    for (what, found) in checks::database_server(settings).into_iter().flatten() {
+        checks.push(check(what, found));
+    }
+    if let Some(hint) = checks::proxies(settings) {
+        print_line(format_args!("  hint {hint}."));
+    }
     if checks.iter().all(|good| *good) {
         print_line("Everything works.");
         ExitCode::SUCCESS

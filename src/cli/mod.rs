@@ -4,6 +4,7 @@ mod account;
 mod admin;
 mod audit;
 mod backup;
+mod checks;
 mod doctor;
 mod job;
 mod ledger;

@@ -79,6 +79,14 @@ impl Mailer {
         Self { time_limit, ..self }
     }
 
+    /// Connects to the server and signs in. Sends nothing.
+    pub async fn check(&self) -> Result<(), MailError> {
+        let connecting = timeout(self.time_limit, self.server.connect());
+        let mut connection = connecting.await.map_err(|_| too_late())??;
+        let _ = timeout(QUIT_LIMIT, connection.abort()).await;
+        Ok(())
+    }
+
     pub async fn send(&self, mail: &Mail) -> Result<(), MailError> {
         let to = recipient(&mail.to)?;
         let message = self.compose(mail, &to)?;

@@ -71,6 +71,13 @@ impl Stripe {
         })
     }
 
+    /// Whether Stripe answers and takes the key.
+    pub async fn check(&self) -> Result<(), ProcessorError> {
+        let listed = self.client.get(&["payment_intents"], &[("limit", "1")]);
+        let _: serde::de::IgnoredAny = listed.await?;
+        Ok(())
+    }
+
     async fn intent(&self, id: &str) -> Result<Intent, ClientError> {
         self.client.get(&["payment_intents", id], &[]).await
     }

@@ -25,10 +25,10 @@ use columns::columns;
 use engine::{Engine, FromRow, Migration, Row, Statement};
 use wakeups::Wakeups;
 
-use crate::domain::{Lane, Owner};
+use crate::domain::{Lane, Owner, Timestamp};
 use crate::seal::Keyring;
 
-pub use engine::{Backup, BackupError, Location, StoreError, Tx, Value, within};
+pub use engine::{Backup, BackupError, DatabaseServer, Location, StoreError, Tx, Value, within};
 
 pub use accounts::AccountFilter;
 pub use accounts::api_keys::KeyHolder;
@@ -123,6 +123,14 @@ impl Store {
     /// How many migrations are still to be applied to that database. Changes nothing.
     pub fn lacking_migrations(location: &Location) -> Result<usize, StoreError> {
         Engine::pending_migrations(location, MIGRATIONS)
+    }
+
+    /// How the database server stands. None for SQLite, which has no server. Changes nothing.
+    pub fn database_server(
+        location: &Location,
+        now: Timestamp,
+    ) -> Result<Option<DatabaseServer>, StoreError> {
+        Engine::server(location, now)
     }
 
     /// Copies a snapshot of the database into a new file, while others write. Only for SQLite.

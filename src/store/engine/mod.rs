@@ -18,11 +18,13 @@ use metrics::gauge;
 use postgres::Lock;
 use work::{Closure, Queued};
 
+use crate::domain::Timestamp;
 use crate::seal::Keyring;
 use crate::store::wakeups::{ToWake, Wakeups};
 
 pub use deadline::within;
 pub use migrate::Migration;
+pub use postgres::DatabaseServer;
 pub use sqlite::{Backup, BackupError};
 pub use value::{Cell, Column, FromRow, Row, Value};
 
@@ -87,6 +89,18 @@ impl Engine {
         match location {
             Location::Sqlite { file } => sqlite::pending_migrations(file, migrations),
             Location::Postgres { url, .. } => postgres::pending_migrations(url, migrations),
+        }
+    }
+
+    pub fn server(
+        location: &Location,
+        now: Timestamp,
+    ) -> Result<Option<DatabaseServer>, StoreError> {
+        match location {
+            Location::Sqlite { .. } => Ok(None),
+            Location::Postgres { url, connections } => {
+                DatabaseServer::at(url, *connections, now).map(Some)
+            }
         }
     }
 

@@ -9,6 +9,7 @@ mod connector;
 mod hosts;
 mod patience;
 mod pool;
+mod server;
 mod session;
 mod tls_options;
 
@@ -22,6 +23,7 @@ use crate::store::engine::work::{Outcome, Queued, Work};
 use crate::store::engine::{StoreError, Tx};
 
 pub use pool::Engine;
+pub use server::DatabaseServer;
 pub use session::{Lock, Session};
 
 /// How often a transaction that collides with others is tried.

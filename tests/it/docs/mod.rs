@@ -3,7 +3,7 @@
 
 mod answers;
 mod links;
-mod markdown;
+pub mod markdown;
 mod running;
 mod shell;
 mod tables;

@@ -1,5 +1,7 @@
-//! What operators see: metrics, logs, readiness.
+//! What operators see: metrics, logs, readiness, what `doctor` finds, headers.
 
+mod doctor;
+mod headers;
 mod logs;
 mod metrics;
 mod readiness;

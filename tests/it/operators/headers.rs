@@ -1,0 +1,151 @@
+//! What browsers may do with what they get.
+
+use std::collections::BTreeSet;
+
+use crate::docs::markdown::read;
+use crate::support::{Client, Engine, GOOD_CARD, Reply, TestApp, tell};
+
+/// Every path that the program routes, with something in place of its parameters.
+fn paths() -> BTreeSet<String> {
+    let mut paths = BTreeSet::new();
+    for source in ["src/pages/mod.rs", "src/api/router.rs"] {
+        let text = read(source);
+        for rest in text.split(".route(").skip(1) {
+            let path = rest.trim_start().strip_prefix('"');
+            let path = path.and_then(|rest| rest.split('"').next());
+            paths.insert(filled(
+                path.unwrap_or_else(|| panic!("{source}: {rest:.60}")),
+            ));
+        }
+    }
+    let description: serde_json::Value = serde_json::from_str(&read("openapi.json")).unwrap();
+    let described = description["paths"].as_object().unwrap().keys();
+    paths.extend(described.map(|path| filled(path)));
+    for path in [
+        "/docs",
+        "/docs/",
+        "/docs/index.html",
+        "/openapi.json",
+        "/none",
+    ] {
+        paths.insert(path.to_owned());
+    }
+    paths
+}
+
+fn filled(path: &str) -> String {
+    let parts = path.split('/');
+    let parts = parts.map(|part| if part.starts_with('{') { "x" } else { part });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+fn is_page(reply: &Reply) -> bool {
+    let content_type = reply.headers.get("content-type");
+    content_type.is_some_and(|value| value.to_str().unwrap().starts_with("text/html"))
+}
+
+/// The sources that a policy allows for a kind of thing, or by default.
+fn allowed<'a>(policy: &'a str, kind: &str) -> Vec<&'a str> {
+    let directives = policy.split(';').map(str::trim);
+    let find = |name: &str| {
+        let mut directives = directives.clone();
+        directives.find_map(|one| one.strip_prefix(name)?.strip_prefix(' '))
+    };
+    let found = find(kind).or_else(|| find("default-src"));
+    found
+        .map(|list| list.split(' ').collect())
+        .unwrap_or_default()
+}
+
+#[track_caller]
+fn check_page(path: &str, reply: &Reply) {
+    let policy = reply.header("content-security-policy");
+    for kind in [
+        "script-src",
+        "style-src",
+        "img-src",
+        "connect-src",
+        "font-src",
+        "object-src",
+    ] {
+        for source in allowed(policy, kind) {
+            let fine = ["'none'", "'self'"].contains(&source);
+            let picture = kind == "img-src" && source == "data:";
+            assert!(fine || picture, "{path}: {kind} {source}");
+        }
+        assert!(!allowed(policy, kind).is_empty(), "{path}: {kind}");
+    }
+    assert_eq!(allowed(policy, "frame-ancestors"), ["'none'"], "{path}");
+    assert_eq!(allowed(policy, "base-uri"), ["'none'"], "{path}");
+    assert!(policy.contains("form-action"), "{path}");
+    assert_eq!(reply.header("x-frame-options"), "DENY", "{path}");
+    assert_eq!(reply.header("referrer-policy"), "no-referrer", "{path}");
+    assert_eq!(reply.header("cross-origin-opener-policy"), "same-origin");
+    assert!(reply.header("permissions-policy").contains("camera=()"));
+    let inline = reply.text.contains("<script>") || reply.text.contains("onclick=");
+    assert!(
+        !inline,
+        "{path}: what is written into the page does not run"
+    );
+}
+
+async fn walk(client: &Client, method: &str) -> BTreeSet<String> {
+    let mut pages = BTreeSet::new();
+    for path in paths() {
+        let reply = client.send(method, &path, &[], "").await;
+        assert_eq!(reply.header("x-content-type-options"), "nosniff", "{path}");
+        let kept = reply.header("cache-control");
+        let same_for_all = path.starts_with("/docs") || path == "/openapi.json";
+        let known = same_for_all || path == "/assets/legwork.css";
+        assert!(kept == "no-store" || known, "{path}: {kept}");
+        if is_page(&reply) {
+            check_page(&path, &reply);
+            pages.insert(path);
+        }
+    }
+    pages
+}
+
+#[test]
+fn every_page_says_what_a_browser_may_do_with_it() {
+    tell(Engine::Sqlite, async |app: TestApp| {
+        let pages = walk(&app.client(), "GET").await;
+        for path in [
+            "/pay/x",
+            "/onboarding/x",
+            "/onboarding/done",
+            "/docs/",
+            "/docs/index.html",
+        ] {
+            assert!(pages.contains(path), "{path}: {pages:?}");
+        }
+        let pages = walk(&app.client(), "POST").await;
+        assert!(pages.contains("/pay/x") && pages.contains("/onboarding/x"));
+        // With a form in it, and with thanks.
+        let (_, secret) = app.developer().await.create_payable_task().await;
+        let path = format!("/pay/{secret}");
+        check_page(&path, &app.client().get(&path).await);
+        check_page(&path, &app.client().pay(&secret, "1").await);
+        check_page(&path, &app.client().pay(&secret, GOOD_CARD).await);
+    });
+}
+
+/// The page of the API's description has its scripts and styles in files of its own.
+#[test]
+fn the_page_of_the_description_needs_nothing_else() {
+    tell(Engine::Sqlite, async |app: TestApp| {
+        let page = app.client().get("/docs/").await.text;
+        let mut found = 0;
+        for attribute in ["src=\"", "href=\""] {
+            for rest in page.split(attribute).skip(1) {
+                let name = rest.split('"').next().unwrap().trim_start_matches("./");
+                assert!(!name.contains(':') && !name.starts_with("//"), "{name}");
+                let reply = app.client().get(&format!("/docs/{name}")).await;
+                assert_eq!(reply.status, 200, "{name}");
+                found += 1;
+            }
+        }
+        assert!(found >= 5, "{page}");
+        assert!(!page.contains("<style") && !page.contains("style="));
+    });
+}
