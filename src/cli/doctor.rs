@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::{make_data_folder, print_line};
+use super::{https, make_data_folder, print_line};
 use crate::files::FilesLocation;
 use crate::settings::{Given, LogFormat, PaymentSettings, Settings, variable};
 use crate::store::{Location, Store};
@@ -61,6 +61,7 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         check("data folder", data_folder(&settings.data)),
         check("address", address_is_free(settings)),
         check("database", database_works(&settings.database)),
+        check("HTTPS", https::check(settings)),
     ];
     if checks.iter().all(|good| *good) {
         print_line("Everything works.");

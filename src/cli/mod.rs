@@ -5,6 +5,7 @@ mod admin;
 mod audit;
 mod backup;
 mod doctor;
+mod https;
 mod job;
 mod ledger;
 mod master_key;

@@ -14,6 +14,7 @@ mod cli;
 mod docs;
 mod events;
 mod files;
+mod https;
 mod model;
 mod money;
 mod notifications;
