@@ -8,13 +8,16 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose};
+use rcgen::{CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, KeyPair};
 
 use super::pair::Pair;
 use super::{Certificates, Origin};
 use crate::domain::Timestamp;
 
-const FILE: &str = "self-signed.pem";
+/// What a phone may get.
+const CERTIFICATE: &str = "self-signed.pem";
+/// What nobody else may get.
+const KEY: &str = "self-signed.key";
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Phones refuse certificates that are valid for much more than a year.
 const VALID_DAYS: u32 = 365;
@@ -29,15 +32,10 @@ pub struct SelfSigned {
 /// The certificate in the data folder, or a new one if it is missing, ends soon, or lacks a name.
 pub fn self_signed(folder: &Path, listen: IpAddr, now: Timestamp) -> Result<SelfSigned, String> {
     let names = names(listen);
-    let file = folder.join(FILE);
-    let failed = |error: String| format!("{}: {error}", file.display());
-    let pair = match kept(&file, &names, now) {
+    let pair = match kept(folder, &names, now) {
         Some(pair) => pair,
-        None => {
-            let text = make(&names, now).map_err(|e| failed(e.to_string()))?;
-            write(&file, &text).map_err(|e| failed(e.to_string()))?;
-            Pair::from_pem(text.as_bytes(), text.as_bytes()).map_err(|e| failed(e.to_string()))?
-        }
+        None => create(folder, &names, now)
+            .map_err(|reason| format!("{}: {reason}", folder.join(CERTIFICATE).display()))?,
     };
     let fingerprint = pair.fingerprint();
     let certificates = Certificates::none_yet(Origin::OurOwn);
@@ -48,22 +46,32 @@ pub fn self_signed(folder: &Path, listen: IpAddr, now: Timestamp) -> Result<Self
     })
 }
 
-fn kept(file: &Path, names: &[String], now: Timestamp) -> Option<Pair> {
-    let text = fs::read(file).ok()?;
-    let pair = Pair::from_pem(&text, &text).ok()?;
+fn kept(folder: &Path, names: &[String], now: Timestamp) -> Option<Pair> {
+    let read = |name| fs::read(folder.join(name)).ok();
+    let pair = Pair::from_pem(&read(CERTIFICATE)?, &read(KEY)?).ok()?;
     let complete = names.iter().all(|name| pair.names.contains(name));
     let valid = pair.not_before <= now && pair.days_left(now) >= RENEW_DAYS;
     (complete && valid).then_some(pair)
 }
 
-/// The certificate and its key, in one text.
-fn make(names: &[String], now: Timestamp) -> Result<String, rcgen::Error> {
+/// The key is written first. If we are stopped in between, the two do not fit and are made anew.
+fn create(folder: &Path, names: &[String], now: Timestamp) -> Result<Pair, String> {
+    let (certificate, key) = make(names, now).map_err(|error| error.to_string())?;
+    for (name, text) in [(KEY, &key), (CERTIFICATE, &certificate)] {
+        write(&folder.join(name), text).map_err(|error| error.to_string())?;
+    }
+    let pair = Pair::from_pem(certificate.as_bytes(), key.as_bytes());
+    pair.map_err(|error| error.to_string())
+}
+
+/// A certificate and its key, as PEM.
+fn make(names: &[String], now: Timestamp) -> Result<(String, String), rcgen::Error> {
     let mut params = CertificateParams::new(names)?;
-    params.distinguished_name = rcgen::DistinguishedName::new();
+    params.distinguished_name = DistinguishedName::new();
     params
         .distinguished_name
         .push(DnType::CommonName, "Legwork, self-signed");
-    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    // Phones ask for this.
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     let now = Duration::from_millis(u64::try_from(now.as_millis()).unwrap_or(0));
     let epoch = rcgen::date_time_ymd(1970, 1, 1);
@@ -72,12 +80,12 @@ fn make(names: &[String], now: Timestamp) -> Result<String, rcgen::Error> {
     params.not_after = epoch + now + DAY * VALID_DAYS;
     let key = KeyPair::generate()?;
     let certificate = params.self_signed(&key)?;
-    Ok(certificate.pem() + &key.serialize_pem())
+    Ok((certificate.pem(), key.serialize_pem()))
 }
 
 /// Only the owner can read it. It gets its name once it is complete.
 fn write(file: &Path, text: &str) -> io::Result<()> {
-    let unfinished = file.with_extension("pem.new");
+    let unfinished = file.with_added_extension("new");
     let _ = fs::remove_file(&unfinished);
     let mut new = OpenOptions::new()
         .write(true)
@@ -167,14 +175,14 @@ mod tests {
         let fingerprint = |now| self_signed(folder.path(), LOCAL, now).unwrap().fingerprint;
         let first = fingerprint(NOW);
         assert_eq!(first.len(), 32 * 3 - 1);
-        let mode = fs::metadata(folder.path().join(FILE))
-            .unwrap()
-            .permissions();
-        assert_eq!(mode.mode() & 0o777, 0o600);
+        for name in [CERTIFICATE, KEY] {
+            let file = fs::metadata(folder.path().join(name)).unwrap();
+            assert_eq!(file.permissions().mode() & 0o777, 0o600);
+        }
         assert_eq!(fingerprint(NOW.plus(DAY * 334)), first);
         let second = fingerprint(NOW.plus(DAY * 336));
         assert_ne!(second, first);
-        fs::write(folder.path().join(FILE), "nonsense").unwrap();
+        fs::write(folder.path().join(KEY), "nonsense").unwrap();
         assert_ne!(fingerprint(NOW.plus(DAY * 336)), second);
     }
 

@@ -264,7 +264,7 @@ async fn one_of_two_servers_orders(app: TestApp) {
     let first = site.server(&app.store).await;
     let second = site.server(&app.database.open().await).await;
     let _door = Door::open(&first.certificates(), place.door()).await;
-    // The one that does not order has told the other by its poll, if that is the one that does.
+    // The authority reaches the first server, which follows the database in case the second orders.
     let shutdown = Shutdown::default();
     let both = async { tokio::join!(first.order_if_due(), second.order_if_due()) };
     let (a, b) = tokio::select! {

@@ -107,11 +107,15 @@ async fn a_self_signed_certificate_serves_every_name() {
     let now = Clock::system().now();
     let made = self_signed(folder.path(), "127.0.0.1".parse().unwrap(), now).unwrap();
     let door = Door::open(&made.certificates, "127.0.0.1:0".parse().unwrap()).await;
-    let file = folder.path().join("self-signed.pem");
-    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    let text = std::fs::read_to_string(file).unwrap();
-    let (certificate, _) = text.split_once("-----BEGIN PRIVATE KEY").unwrap();
-    let visitor = Visitor::trusting(certificate);
+    let file = |name| folder.path().join(name);
+    let mode = file("self-signed.key")
+        .metadata()
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let certificate = std::fs::read_to_string(file("self-signed.pem")).unwrap();
+    let visitor = Visitor::trusting(&certificate);
     visitor.visit(door.address, "localhost").await.unwrap();
     visitor.visit(door.address, "127.0.0.1").await.unwrap();
     // The handshake goes on; it is the client that does not find the name.
