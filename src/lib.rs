@@ -9,6 +9,7 @@ pub mod api;
 pub mod cli;
 pub mod domain;
 pub mod files;
+pub mod https;
 pub mod jobs;
 pub mod mail;
 pub mod maintenance;

@@ -1,4 +1,4 @@
-//! TLS for clients: trusted authorities and cryptography.
+//! TLS: trusted authorities for clients, and the cryptography for both sides.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ pub fn client_trusting(file: &Path) -> Result<ClientConfig, String> {
     Ok(config)
 }
 
-fn provider() -> Arc<CryptoProvider> {
+pub fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 

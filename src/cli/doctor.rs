@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::{checks, make_data_folder, print_line};
+use super::{checks, https, make_data_folder, print_line};
 use crate::files::FilesLocation;
 use crate::settings::{Given, LogFormat, PaymentSettings, Settings, variable};
 use crate::store::{Location, Store};
@@ -64,6 +64,7 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         check("files", checks::files(settings)),
         check("mail", checks::mail(settings)),
         check("payments", checks::payments(settings)),
+        check("HTTPS", https::check(settings)),
     ];
     for (what, found) in checks::database_server(settings).into_iter().flatten() {
         checks.push(check(what, found));

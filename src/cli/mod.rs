@@ -6,6 +6,7 @@ mod audit;
 mod backup;
 mod checks;
 mod doctor;
+mod https;
 mod job;
 mod ledger;
 mod master_key;

@@ -7,6 +7,7 @@ mod wakeups;
 mod accounts;
 mod admin;
 mod backlog;
+mod certificates;
 mod events;
 mod idempotency;
 mod jobs;
@@ -35,6 +36,7 @@ pub use accounts::api_keys::KeyHolder;
 pub use admin::audit::AuditFilter;
 pub use admin::review_queue::{Claimed, QueueFilter};
 pub use backlog::{Backlog, DueJobs};
+pub use certificates::{AcmeAccount, AcmeCertificate, AcmeChallenge, IssuedCertificate};
 pub use events::EventFilter;
 pub use idempotency::{IdempotencyRecord, IdempotencyScope};
 pub use jobs::{ClaimedJob, ListedJob};
@@ -91,6 +93,11 @@ const MIGRATIONS: &[Migration] = &[
         version: 9,
         name: "sealed_secrets",
         sql: include_str!("migrations/0009_sealed_secrets.sql"),
+    },
+    Migration {
+        version: 10,
+        name: "certificates",
+        sql: include_str!("migrations/0010_certificates.sql"),
     },
     Migration {
         version: 11,
@@ -228,6 +235,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         accounts::api_keys::ALL,
         admin::audit::ALL,
         backlog::ALL,
+        certificates::ALL,
         webhooks::deliveries::ALL,
         tasks::due_tasks::ALL,
         accounts::erasure::ALL,

@@ -14,6 +14,9 @@ pub enum SecretPlace {
     SandboxPayment,
     SandboxPayoutAccount,
     Service,
+    AcmeAccount,
+    AcmeKey,
+    AcmeChallenge,
 }
 
 impl SecretPlace {
@@ -24,6 +27,9 @@ impl SecretPlace {
             Self::SandboxPayment => "sandbox_payment",
             Self::SandboxPayoutAccount => "sandbox_payout_account",
             Self::Service => "service",
+            Self::AcmeAccount => "acme_account",
+            Self::AcmeKey => "acme_key",
+            Self::AcmeChallenge => "acme_challenge",
         };
         format!("{place}:{id}")
     }
@@ -141,6 +147,15 @@ crate::store::statements! {
     SERVICE_PLAIN = plain!("service_secrets", "name", "secret");
     SERVICE_PAGE = page!("service_secrets", "name", "secret");
     SERVICE_REPLACE = replace!("service_secrets", "name", "secret");
+    ACME_ACCOUNT_PLAIN = plain!("acme_accounts", "directory", "credentials");
+    ACME_ACCOUNT_PAGE = page!("acme_accounts", "directory", "credentials");
+    ACME_ACCOUNT_REPLACE = replace!("acme_accounts", "directory", "credentials");
+    ACME_KEY_PLAIN = plain!("acme_certificates", "id", "private_key");
+    ACME_KEY_PAGE = page!("acme_certificates", "id", "private_key");
+    ACME_KEY_REPLACE = replace!("acme_certificates", "id", "private_key");
+    ACME_CHALLENGE_PLAIN = plain!("acme_challenges", "id", "answer");
+    ACME_CHALLENGE_PAGE = page!("acme_challenges", "id", "answer");
+    ACME_CHALLENGE_REPLACE = replace!("acme_challenges", "id", "answer");
 }
 
 /// A column with sealed texts. A new one needs a line in `SEALED_COLUMNS`: otherwise a rotation
@@ -171,6 +186,9 @@ sealed_columns! {
     SandboxPayment: SANDBOX_PAYMENT_PLAIN, SANDBOX_PAYMENT_PAGE, SANDBOX_PAYMENT_REPLACE;
     SandboxPayoutAccount: SANDBOX_ACCOUNT_PLAIN, SANDBOX_ACCOUNT_PAGE, SANDBOX_ACCOUNT_REPLACE;
     Service: SERVICE_PLAIN, SERVICE_PAGE, SERVICE_REPLACE;
+    AcmeAccount: ACME_ACCOUNT_PLAIN, ACME_ACCOUNT_PAGE, ACME_ACCOUNT_REPLACE;
+    AcmeKey: ACME_KEY_PLAIN, ACME_KEY_PAGE, ACME_KEY_REPLACE;
+    AcmeChallenge: ACME_CHALLENGE_PLAIN, ACME_CHALLENGE_PAGE, ACME_CHALLENGE_REPLACE;
 }
 
 impl Tx<'_> {

@@ -15,6 +15,7 @@ mod docs;
 mod events;
 mod files;
 mod hanging;
+mod https;
 mod model;
 mod money;
 mod notifications;

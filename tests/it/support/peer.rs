@@ -47,6 +47,17 @@ impl Peer {
     }
 }
 
+/// A program that does not mind its standard input: a shell ends it when that closes. What it prints
+/// goes to a file.
+pub fn ended_by_shell(program: &str, arguments: &[&str], log: &Path) -> Command {
+    let script = "log=$1; shift; \"$@\" >>\"$log\" 2>&1 </dev/null & child=$!
+        read -r _; kill -KILL $child; wait $child 2>/dev/null";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, "sh"]).arg(log);
+    command.arg(program).args(arguments);
+    command
+}
+
 /// What `scripts/with-peers` found or installed.
 pub fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| {

@@ -1,0 +1,157 @@
+//! HTTPS by ourselves: certificates from files, from an authority, and our own.
+
+mod acme;
+mod files;
+mod pebble;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use legwork::https::{CHALLENGE_PROTOCOL, Certificates};
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ProtocolVersion, RootCertStore};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+/// Far beyond what anything here takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server that does nothing but handshakes. It closes after a challenge, as the real one does.
+struct Door {
+    address: SocketAddr,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Door {
+    async fn open(certificates: &Certificates, address: SocketAddr) -> Self {
+        let listener = TcpListener::bind(address).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let acceptor = TlsAcceptor::from(certificates.server_config().unwrap());
+        let task = tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let acceptor = acceptor.clone();
+                tokio::spawn(async move {
+                    let Ok(mut stream) = acceptor.accept(stream).await else {
+                        return;
+                    };
+                    if stream.get_ref().1.alpn_protocol() != Some(CHALLENGE_PROTOCOL) {
+                        let _ = stream.write_all(b"hello").await;
+                        let _ = stream.shutdown().await;
+                    }
+                });
+            }
+        });
+        Self { address, task }
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// What a handshake ended with.
+#[derive(Debug)]
+struct Visit {
+    certificate: CertificateDer<'static>,
+    protocol: Option<Vec<u8>>,
+    version: ProtocolVersion,
+}
+
+/// A client that trusts these authorities alone.
+#[derive(Clone)]
+struct Visitor {
+    roots: Arc<RootCertStore>,
+    protocols: Vec<Vec<u8>>,
+    versions: &'static [&'static rustls::SupportedProtocolVersion],
+}
+
+impl Visitor {
+    fn trusting(pem: &str) -> Self {
+        use rustls::pki_types::pem::PemObject;
+        let mut roots = RootCertStore::empty();
+        for root in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+            roots.add(root.unwrap()).unwrap();
+        }
+        Self {
+            roots: Arc::new(roots),
+            protocols: vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+            versions: rustls::DEFAULT_VERSIONS,
+        }
+    }
+
+    fn offering(&self, protocols: &[&[u8]]) -> Self {
+        let protocols = protocols.iter().map(|name| name.to_vec()).collect();
+        Self {
+            protocols,
+            ..self.clone()
+        }
+    }
+
+    fn speaking(&self, version: &'static [&'static rustls::SupportedProtocolVersion]) -> Self {
+        Self {
+            versions: version,
+            ..self.clone()
+        }
+    }
+
+    fn config(&self) -> ClientConfig {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(self.versions)
+            .unwrap()
+            .with_root_certificates(self.roots.clone())
+            .with_no_client_auth();
+        config.alpn_protocols = self.protocols.clone();
+        config
+    }
+
+    /// Calls a host by its name, or by an address, which is not sent.
+    async fn visit(&self, address: SocketAddr, name: &str) -> Result<Visit, String> {
+        let visit = tokio::time::timeout(PATIENCE, self.try_visit(address, name));
+        visit.await.expect("a handshake ends quickly")
+    }
+
+    async fn try_visit(&self, address: SocketAddr, name: &str) -> Result<Visit, String> {
+        let stream = TcpStream::connect(address)
+            .await
+            .map_err(|e| e.to_string())?;
+        let name = ServerName::try_from(name.to_owned()).unwrap();
+        let connector = TlsConnector::from(Arc::new(self.config()));
+        let mut stream = connector
+            .connect(name, stream)
+            .await
+            .map_err(|e| e.to_string())?;
+        let session = stream.get_ref().1;
+        let visit = Visit {
+            certificate: session.peer_certificates().unwrap()[0].clone(),
+            protocol: session.alpn_protocol().map(<[u8]>::to_vec),
+            version: session.protocol_version().unwrap(),
+        };
+        let mut greeting = String::new();
+        stream
+            .read_to_string(&mut greeting)
+            .await
+            .map_err(|e| e.to_string())?;
+        assert_eq!(greeting, "hello");
+        Ok(visit)
+    }
+}
+
+/// Waits until it is so; fails the test if it never is.
+async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
+    let found = async {
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let found = tokio::time::timeout(PATIENCE, found).await;
+    found.unwrap_or_else(|_| panic!("never happened: {what}"))
+}
