@@ -5,6 +5,7 @@ mod admin;
 mod audit;
 mod backup;
 mod doctor;
+mod file_limit;
 mod job;
 mod ledger;
 mod master_key;

@@ -93,9 +93,7 @@ impl Outgoing {
         }
         let made = found.iter().find(|(_, cents)| *cents == self.cents);
         match made {
-            Some((id, _)) if moved == self.already_cents + self.cents => {
-                Ok(Look::Made(id.clone()))
-            }
+            Some((id, _)) if moved == self.already_cents + self.cents => Ok(Look::Made(id.clone())),
             _ => Err(ProcessorError::Refused {
                 code: "amount_mismatch".to_owned(),
                 message: format!(

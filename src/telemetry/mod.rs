@@ -67,6 +67,15 @@ fn describe() {
         "Response time, by method and route"
     );
     describe_gauge!(
+        "legwork_connections_open",
+        "Connections that are open, by transport"
+    );
+    describe_counter!(
+        "legwork_connections_refused_total",
+        "Connections that were refused because too many were open, by reason"
+    );
+    describe_gauge!("legwork_streams_open", "Streams of events that are open");
+    describe_gauge!(
         "legwork_writer_queue",
         "Transactions waiting for the SQLite writer"
     );

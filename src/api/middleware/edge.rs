@@ -16,11 +16,13 @@ use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::client_address::ClientAddress;
-use crate::api::middleware::span;
+use crate::api::middleware::{host, span};
 use crate::domain::RequestId;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID_BYTES: usize = 200;
+/// For a year, browsers use nothing but HTTPS.
+const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
 /// Operators filter the log by it, so it stays when this file moves.
 const LOG_TARGET: &str = "legwork::api::edge";
 
@@ -37,10 +39,13 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         .tracer
         .as_ref()
         .map(|to| span::begin(to, &request, route));
-    let mut response = AssertUnwindSafe(next.run(request))
-        .catch_unwind()
-        .await
-        .unwrap_or_else(|_| ApiError::Panicked.into_response());
+    let mut response = match host::check(&request) {
+        Ok(()) => AssertUnwindSafe(next.run(request))
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|_| ApiError::Panicked.into_response()),
+        Err(error) => error.into_response(),
+    };
     let cause = match response.extensions_mut().remove::<ApiError>() {
         Some(error) => {
             response = rendered(&error, response, &request_id);
@@ -53,6 +58,9 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         header::X_CONTENT_TYPE_OPTIONS,
         HeaderValue::from_static("nosniff"),
     );
+    if app.hsts {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
+    }
     headers.insert(REQUEST_ID, request_id.clone());
     if let Some(span) = span {
         let request_id = request_id.to_str().unwrap_or_default();

@@ -3,6 +3,7 @@
 pub mod authentication;
 pub mod client_address;
 pub mod edge;
+pub mod host;
 pub mod limiter;
 pub mod rate_limits;
 pub mod sign_in_limits;

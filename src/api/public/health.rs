@@ -11,8 +11,12 @@ pub async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Requests can be served: the database answers.
+/// Requests can be served: the database answers, and the server is not about to stop.
 pub async fn readyz(State(app): State<App>) -> impl IntoResponse {
+    if app.shutdown.is_draining() {
+        let message = "the server is about to stop\n";
+        return (StatusCode::SERVICE_UNAVAILABLE, message);
+    }
     match app.store.ping().await {
         Ok(()) => (StatusCode::OK, "ready\n"),
         Err(error) => {
