@@ -41,7 +41,7 @@ use crate::webhooks::Webhooks;
 
 pub use error::codes::markdown_table as error_table;
 pub use router::{AdminRoute, admin_routes, metrics_router, openapi_document, router};
-pub use server::{Timeouts, serve};
+pub use server::{ConnectionLimits, Serving, Timeouts, listen, redirect_router, serve};
 
 /// The content type of all that the API answers, files and pages aside.
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -67,6 +67,7 @@ pub struct Parts {
     pub key_use: Arc<KeyUse>,
     pub timeouts: Timeouts,
     pub passwords: Passwords,
+    hsts: bool,
     tracer: Option<SdkTracer>,
     trusted_proxies: Vec<IpNet>,
     rate_limits: Option<RateLimits>,
@@ -94,6 +95,8 @@ pub struct Dependencies {
     /// Who may say for whom a request was forwarded.
     pub trusted_proxies: Vec<IpNet>,
     pub timeouts: Timeouts,
+    /// Browsers are told to use nothing but HTTPS.
+    pub hsts: bool,
     /// Where the spans of requests go, when traces are on.
     pub tracer: Option<SdkTracer>,
 }
@@ -124,6 +127,7 @@ impl App {
             metrics: dependencies.metrics,
             key_use: Arc::default(),
             timeouts: dependencies.timeouts,
+            hsts: dependencies.hsts,
             tracer: dependencies.tracer,
             passwords: Passwords::default(),
             trusted_proxies: dependencies.trusted_proxies,

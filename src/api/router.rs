@@ -2,14 +2,15 @@
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::Method;
+use axum::http::{Method, header};
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
+use bytes::Bytes;
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use utoipa_swagger_ui::SwaggerUi;
+use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::api::developer::{self, tasks, test_helpers, webhook};
 use crate::api::error::ApiError;
@@ -19,7 +20,7 @@ use crate::api::middleware::edge::edge;
 use crate::api::middleware::strangers::{self, limit_strangers, limit_unsigned};
 use crate::api::openapi::{Description, Security, finish as finish_description, secure};
 use crate::api::public::{files, health, stripe_webhook};
-use crate::api::{App, admin, worker};
+use crate::api::{App, JSON, admin, worker};
 use crate::domain::AdminRole;
 use crate::pages::{self, Pages};
 
@@ -190,7 +191,7 @@ pub fn router(app: &App, with_metrics: bool) -> Router {
     let strangers = from_fn_with_state(app.clone(), limit_strangers);
     let mut router = described
         .merge(pages.route_layer(strangers.clone()))
-        .merge(documentation(openapi).route_layer(strangers))
+        .merge(documentation(&openapi).route_layer(strangers))
         .merge(signed().route_layer(from_fn_with_state(app.clone(), limit_unsigned)))
         .merge(health());
     if with_metrics {
@@ -213,8 +214,19 @@ fn signed() -> Router<App> {
         .route("/files/{*key}", get(files::get))
 }
 
-fn documentation(openapi: OpenApi) -> Router<App> {
-    SwaggerUi::new("/docs").url("/openapi.json", openapi).into()
+/// The description of the API, and pages that show it.
+fn documentation(openapi: &OpenApi) -> Router<App> {
+    let pages = SwaggerUi::new("/docs").config(Config::from("/openapi.json"));
+    Router::from(pages).route("/openapi.json", description(openapi))
+}
+
+/// All responses share the same bytes, however many are being sent.
+fn description(openapi: &OpenApi) -> MethodRouter<App> {
+    let text = Bytes::from(openapi.to_json().unwrap_or_default());
+    get(move || {
+        let text = text.clone();
+        async move { ([(header::CONTENT_TYPE, JSON)], text) }
+    })
 }
 
 /// What the metrics address serves.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::{checks, https, make_data_folder, print_line};
+use super::{checks, file_limit, https, make_data_folder, print_line};
 use crate::files::FilesLocation;
 use crate::settings::{Given, LogFormat, PaymentSettings, Settings, variable};
 use crate::store::{Location, Store};
@@ -65,6 +65,7 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         check("mail", checks::mail(settings)),
         check("payments", checks::payments(settings)),
         check("HTTPS", https::check(settings)),
+        check("open files", enough_open_files(settings)),
     ];
     for (what, found) in checks::database_server(settings).into_iter().flatten() {
         checks.push(check(what, found));
@@ -118,6 +119,22 @@ fn database_works(location: &Location) -> Result<String, String> {
         )),
         Err(error) => Err(error.to_string()),
     }
+}
+
+fn enough_open_files(settings: &Settings) -> Result<String, String> {
+    let limit = file_limit::raise_limit();
+    let wanted = settings.edge.max_connections;
+    let needed = file_limit::needed(wanted);
+    if limit >= needed {
+        return Ok(format!(
+            "up to {limit}, enough for {wanted} connections (LEGWORK_MAX_CONNECTIONS)"
+        ));
+    }
+    let possible = file_limit::connections_within(limit, wanted);
+    Err(format!(
+        "up to {limit}, enough for {possible} connections, not for {wanted} \
+         (LEGWORK_MAX_CONNECTIONS); set LimitNOFILE of the service to {needed} or more"
+    ))
 }
 
 fn listen(settings: &Settings) -> String {

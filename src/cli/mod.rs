@@ -6,6 +6,7 @@ mod audit;
 mod backup;
 mod checks;
 mod doctor;
+mod file_limit;
 mod https;
 mod job;
 mod ledger;

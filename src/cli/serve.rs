@@ -11,9 +11,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{Failure, master_key, open_store, payments};
+use super::{Failure, file_limit, master_key, open_store, payments};
 use crate::ambient::{self, Clock};
-use crate::api::{self, App, Dependencies, Timeouts};
+use crate::api::{self, App, ConnectionLimits, Dependencies, Serving, Timeouts};
 use crate::domain::accounts::api_key::hex;
 use crate::domain::{Actor, NewAccount, Tier};
 use crate::files::Files;
@@ -39,6 +39,9 @@ const TRACES_WITHIN: Duration = Duration::from_secs(2);
 /// How long threads that wait for a file, a name or a password are waited for.
 const THREADS_WITHIN: Duration = Duration::from_secs(1);
 
+/// Those who read metrics are few.
+const MAX_METRICS_CONNECTIONS: usize = 128;
+
 pub fn run(settings: &Settings) -> Result<(), Failure> {
     telemetry::start_logging(settings);
     let metrics = telemetry::start_metrics();
@@ -52,7 +55,7 @@ pub fn run(settings: &Settings) -> Result<(), Failure> {
         .build()?;
     let served = runtime.block_on(async {
         let traces = Traces::start().map_err(Failure)?;
-        let listener = bind("LEGWORK_LISTEN", settings.listen).await?;
+        let listener = bind("LEGWORK_LISTEN", settings.listen)?;
         let url = public_url(settings, listener.local_addr()?);
         let clock = Clock::system();
         let channels = open_channels(&store, settings, &url).await?;
@@ -77,6 +80,7 @@ pub fn run(settings: &Settings) -> Result<(), Failure> {
                 request: settings.edge.request,
                 ..Timeouts::default()
             },
+            hsts: url.starts_with("https://"),
             tracer: traces.as_ref().map(Traces::tracer),
         });
         let served = serve(app, channels, listener, &url, settings).await;
@@ -99,11 +103,24 @@ async fn serve(
     settings: &Settings,
 ) -> Result<(), Failure> {
     let shutdown = app.shutdown.clone();
-    tokio::spawn(stop_on_signal(shutdown.clone()));
+    tokio::spawn(stop_on_signal(shutdown.clone(), settings.edge.drain));
+    let serving = Serving {
+        shutdown: shutdown.clone(),
+        timeouts: app.timeouts,
+        limits: connection_limits(settings),
+        tls: None,
+    };
     if let Some(listen) = settings.metrics_listen {
-        let listener = bind("LEGWORK_METRICS_LISTEN", listen).await?;
-        let router = api::metrics_router(&app);
-        tokio::spawn(api::serve(listener, router, shutdown.clone(), app.timeouts));
+        let listener = bind("LEGWORK_METRICS_LISTEN", listen)?;
+        let serving = Serving {
+            limits: ConnectionLimits::new(MAX_METRICS_CONNECTIONS, Vec::new()),
+            tls: None,
+            ..serving.clone()
+        };
+        tokio::spawn(api::serve(listener, api::metrics_router(&app), serving));
+    }
+    if let Some(listen) = settings.https.redirect_listen {
+        redirect_plain_http(listen, url, settings, serving.clone())?;
     }
     let maintenance = tokio::spawn(maintenance(&app).run(shutdown.clone()));
     let keys = master_key::follow(app.store.clone(), app.clock.clone(), shutdown.clone());
@@ -111,7 +128,7 @@ async fn serve(
     let background = background(&app, channels);
     greet(&app.store, settings, url, listener.local_addr()?).await?;
     let router = api::router(&app, settings.is_local());
-    let serving = tokio::spawn(api::serve(listener, router, shutdown.clone(), app.timeouts));
+    let serving = tokio::spawn(api::serve(listener, router, serving));
     shutdown.started().await;
     let deadline = Instant::now() + STOP_WITHIN;
     let _ = timeout_at(deadline, serving).await;
@@ -203,14 +220,57 @@ fn public_url(settings: &Settings, address: SocketAddr) -> String {
     }
 }
 
-async fn bind(setting: &str, address: SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address)
-        .await
+/// Sends whoever comes by plain HTTP to the public URL. The connections count with all others.
+fn redirect_plain_http(
+    listen: SocketAddr,
+    url: &str,
+    settings: &Settings,
+    serving: Serving,
+) -> Result<(), Failure> {
+    const SETTING: &str = "LEGWORK_REDIRECT_LISTEN";
+    let acme = settings.https.acme.as_ref();
+    let names = acme.map_or(&[][..], |acme| &acme.domains);
+    let router = api::redirect_router(url, names).ok_or_else(|| {
+        Failure(format!(
+            "{SETTING} needs a LEGWORK_PUBLIC_URL that begins with https://"
+        ))
+    })?;
+    let plain = Serving {
+        tls: None,
+        ..serving
+    };
+    let listener = bind(SETTING, listen)?;
+    let address = listener.local_addr()?;
+    announce(format_args!(
+        "Plain HTTP on {address} is redirected to {url}"
+    ));
+    tokio::spawn(api::serve(listener, router, plain));
+    Ok(())
+}
+
+/// As many as the settings say, and as the system lets this process open.
+fn connection_limits(settings: &Settings) -> ConnectionLimits {
+    let wanted = settings.edge.max_connections;
+    let limit = file_limit::raise_limit();
+    let possible = file_limit::connections_within(limit, wanted);
+    if possible < wanted {
+        tracing::warn!(
+            open_files = limit,
+            max_connections = possible,
+            "the limit of open files is too low for LEGWORK_MAX_CONNECTIONS"
+        );
+    }
+    ConnectionLimits::new(possible, settings.edge.trusted_proxies.clone())
+}
+
+fn bind(setting: &str, address: SocketAddr) -> Result<TcpListener, Failure> {
+    api::listen(address)
         .map_err(|error| Failure(format!("{setting}: cannot listen on {address}: {error}")))
 }
 
-/// SIGTERM or SIGINT lets requests finish. A second Ctrl-C exits at once.
-async fn stop_on_signal(shutdown: Shutdown) {
+/// SIGTERM or SIGINT lets requests finish, after a time in which others learn that this server is
+/// about to stop. A second signal ends that time; a further Ctrl-C exits at once.
+async fn stop_on_signal(shutdown: Shutdown, drain: Duration) {
     let (Ok(mut terminate), Ok(mut interrupt)) = (
         signal(SignalKind::terminate()),
         signal(SignalKind::interrupt()),
@@ -221,6 +281,15 @@ async fn stop_on_signal(shutdown: Shutdown) {
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
+    }
+    if !drain.is_zero() {
+        tracing::info!(seconds = drain.as_secs(), "draining: /readyz answers 503");
+        shutdown.drain();
+        tokio::select! {
+            () = tokio::time::sleep(drain) => {}
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
     }
     tracing::info!("stopping");
     shutdown.start();

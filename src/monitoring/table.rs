@@ -76,6 +76,9 @@ const fn metric(
 pub const METRICS: &[Metric] = &[
     counter("legwork_requests_total", &["method", "route", "status"], "requests answered"),
     histogram("legwork_request_seconds", &["method", "route"], "time to answer"),
+    gauge("legwork_connections_open", &["transport"], "connections that are open, with `tls` or `plain`"),
+    counter("legwork_connections_refused_total", &["reason"], "connections refused because too many were open: `total`, or `address` for one address alone"),
+    gauge("legwork_streams_open", &[], "streams of events that are open"),
     gauge("legwork_database_up", &[], "1 if the database answered this scrape in time, 0 otherwise; then the metrics that say \"database\" are left out"),
     histogram("legwork_transaction_wait_seconds", &[], "how long transactions wait until the database takes them"),
     gauge("legwork_writer_queue", &[], "SQLite: transactions that wait for the writer"),

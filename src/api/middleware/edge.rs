@@ -18,14 +18,15 @@ use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::client_address::ClientAddress;
-use crate::api::middleware::headers;
 use crate::api::middleware::notes::{Asker, Notes, Who};
-use crate::api::middleware::span;
+use crate::api::middleware::{headers, host, span};
 use crate::domain::{AccountId, AdminKeyId, RequestId, WorkerId};
 use crate::store;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID_BYTES: usize = 200;
+/// For a year, browsers use nothing but HTTPS.
+const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
 /// Operators filter the log by it, so it stays when this file moves.
 const LOG_TARGET: &str = "legwork::api::edge";
 
@@ -43,11 +44,13 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         .as_ref()
         .map(|to| span::begin(to, &request, route));
     let (notes, request) = Notes::begin(request);
-    let served = store::within(app.timeouts.request, next.run(request));
-    let mut response = AssertUnwindSafe(served)
-        .catch_unwind()
-        .await
-        .unwrap_or_else(|_| ApiError::Panicked.into_response());
+    let mut response = match host::check(&request) {
+        Ok(()) => AssertUnwindSafe(store::within(app.timeouts.request, next.run(request)))
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|_| ApiError::Panicked.into_response()),
+        Err(error) => error.into_response(),
+    };
     let cause = match response.extensions_mut().remove::<ApiError>() {
         Some(error) => {
             response = rendered(&error, response, &request_id);
@@ -55,10 +58,12 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         }
         None => None,
     };
-    headers::set(route, response.headers_mut());
-    response
-        .headers_mut()
-        .insert(REQUEST_ID, request_id.clone());
+    let headers = response.headers_mut();
+    headers::set(route, headers);
+    if app.hsts {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
+    }
+    headers.insert(REQUEST_ID, request_id.clone());
     if let Some(span) = span {
         let request_id = request_id.to_str().unwrap_or_default();
         span::end(span, response.status(), request_id);

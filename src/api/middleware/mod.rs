@@ -4,6 +4,7 @@ pub mod authentication;
 pub mod client_address;
 pub mod edge;
 pub mod headers;
+pub mod host;
 pub mod limiter;
 pub mod notes;
 pub mod rate_limits;

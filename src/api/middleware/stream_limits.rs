@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use metrics::gauge;
+
 use crate::api::error::ApiError;
 use crate::domain::AccountId;
 
@@ -21,6 +23,7 @@ impl StreamLimits {
             });
         }
         *count += 1;
+        gauge!("legwork_streams_open").increment(1);
         Ok(StreamPermit {
             limits: self.clone(),
             account,
@@ -40,6 +43,7 @@ pub struct StreamPermit {
 
 impl Drop for StreamPermit {
     fn drop(&mut self) {
+        gauge!("legwork_streams_open").decrement(1);
         let mut open = self.limits.lock();
         if let Some(count) = open.get_mut(&self.account) {
             *count -= 1;

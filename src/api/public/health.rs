@@ -11,9 +11,13 @@ pub async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Requests can be served: the database and file storage answer. Says what does not.
+/// Requests can be served: the database and file storage answer, and the server is not about to
+/// stop. Says what is wrong.
 pub async fn readyz(State(app): State<App>) -> impl IntoResponse {
-    let troubles = app.monitoring.troubles().await;
+    let troubles = match app.shutdown.is_draining() {
+        true => vec!["the server is about to stop"],
+        false => app.monitoring.troubles().await,
+    };
     if troubles.is_empty() {
         return (StatusCode::OK, "ready\n".to_owned());
     }

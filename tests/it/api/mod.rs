@@ -1,11 +1,14 @@
 mod account;
 mod authentication;
 mod cancelling;
+mod connections;
 mod creating;
 mod database_loss;
 mod hostile_input;
 mod http;
+mod http2;
 mod idempotency;
 mod limits;
 mod listing;
+mod stopping;
 mod updating;

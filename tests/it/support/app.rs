@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use legwork::ambient::Clock;
 use legwork::api;
-use legwork::api::{App, Dependencies, Timeouts};
+use legwork::api::{App, ConnectionLimits, Dependencies, Serving, Timeouts};
 use legwork::domain::{AccountId, Actor, NewAccount, Tier, Timestamp, Windows};
 use legwork::files::{Files, FilesLocation};
 use legwork::jobs::{Channels, Jobs};
@@ -152,10 +152,17 @@ impl TestApp {
             rate_limited: true,
             trusted_proxies: Vec::new(),
             timeouts,
+            hsts: false,
             tracer: None,
         });
         let router = api::router(&app, true);
-        tokio::spawn(api::serve(listener, router, shutdown.clone(), timeouts));
+        let serving = Serving {
+            shutdown: shutdown.clone(),
+            timeouts,
+            limits: ConnectionLimits::new(10_000, Vec::new()),
+            tls: None,
+        };
+        tokio::spawn(api::serve(listener, router, serving));
         let processor = payments.processor.clone();
         Self {
             address,

@@ -3,6 +3,7 @@
 mod app;
 mod database;
 mod developer;
+mod edge;
 mod flaky;
 mod http;
 mod money;
@@ -11,17 +12,20 @@ mod process;
 mod proxy;
 mod receiver;
 mod templates;
+mod tls;
 mod worker;
 
 pub use app::TestApp;
 pub use database::{Database, Engine, server_url};
 pub use developer::{Developer, GOOD_CARD, path, storefront};
+pub use edge::{Edge, SOON, endless, in_time};
 pub use flaky::{Flaky, InjectedFault};
 pub use http::{Client, Reply, exchange};
 pub use money::balance;
 pub use process::{Command, Server, key_in};
 pub use proxy::Proxy;
 pub use receiver::{Certificate, Received, Receiver, Response};
+pub use tls::Tls;
 pub use worker::{PASSWORD, Worker, photo, signature};
 
 use std::sync::Arc;

@@ -1,0 +1,38 @@
+//! The router as hyper wants it.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::Pin;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::service::Service;
+use tower_service::Service as _;
+
+/// Who is at the other end of the connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
+
+/// Serves the requests of one connection. Its futures are boxed so that the connection can be polled
+/// by hand.
+pub struct Handler {
+    pub router: Router,
+    pub peer: SocketAddr,
+}
+
+pub type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+impl Service<Request<Incoming>> for Handler {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Answer;
+
+    fn call(&self, request: Request<Incoming>) -> Answer {
+        let mut router = self.router.clone();
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(Peer(self.peer));
+        Box::pin(async move { router.call(request).await })
+    }
+}

@@ -1,0 +1,77 @@
+//! Connections: accepted, bounded in number and time, and finished properly when the service stops.
+
+mod connection;
+mod handler;
+mod http1;
+mod http2;
+mod limits;
+mod listen;
+mod redirect;
+mod refusal;
+mod timeouts;
+mod write_timeout;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use rustls::ServerConfig;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::shutdown::Shutdown;
+
+pub use handler::Peer;
+pub use limits::ConnectionLimits;
+pub use listen::listen;
+pub use redirect::redirect_router;
+pub use timeouts::Timeouts;
+
+use handler::Handler;
+
+/// How a listener's connections are served.
+#[derive(Clone)]
+pub struct Serving {
+    pub shutdown: Shutdown,
+    pub timeouts: Timeouts,
+    pub limits: ConnectionLimits,
+    /// Without it, the connections are plain.
+    pub tls: Option<Arc<ServerConfig>>,
+}
+
+/// Serves until shutdown, then waits for the requests in flight.
+pub async fn serve(listener: TcpListener, router: Router, serving: Serving) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) => {
+                    let tls = serving.tls.clone();
+                    let Ok(permit) = serving.limits.admit(peer.ip(), tls.is_some()) else {
+                        refusal::refuse(stream, &serving.limits, tls.is_some());
+                        continue;
+                    };
+                    let handler = Handler { router: router.clone(), peer };
+                    let (shutdown, timeouts) = (serving.shutdown.clone(), serving.timeouts);
+                    connections.spawn(async move {
+                        connection::serve(stream, handler, tls, &shutdown, timeouts).await;
+                        drop(permit);
+                    });
+                }
+                Err(error) => {
+                    // Out of file descriptors, mostly: give the open connections time to end.
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            },
+            Some(_) = connections.join_next() => {}
+            () = serving.shutdown.started() => break,
+        }
+    }
+    drop(listener);
+    let finished = async { while connections.join_next().await.is_some() {} };
+    let grace = serving.timeouts.grace;
+    if tokio::time::timeout(grace, finished).await.is_err() {
+        tracing::warn!(left = connections.len(), "gave up waiting for requests");
+    }
+}
