@@ -37,6 +37,7 @@ impl Edge {
                 head: LATE,
                 body: LATE,
                 write: LATE,
+                request: Duration::from_secs(10),
                 processor: LATE,
                 heartbeat: LATE,
                 grace: LATE,
