@@ -57,7 +57,7 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let given = given(matches)?;
     let settings = Settings::read(&given)?;
     match matches.subcommand() {
-        None | Some(("serve", _)) => serve::run(&settings)?,
+        None | Some(("serve", _)) => serve::run(&settings, self_signed(matches))?,
         Some(("migrate", _)) => migrate(&settings)?,
         Some(("backup", _)) => backup::back_up(&settings, innermost)?,
         Some(("restore", _)) => backup::restore(&settings, innermost)?,
@@ -116,6 +116,7 @@ fn command() -> Command {
         )
         .args(setting_flags(|_| true))
         .arg(config_flag())
+        .arg(self_signed_flag())
         .subcommand(serve_command())
         .subcommand(account_command())
         .subcommand(worker::command())
@@ -150,6 +151,7 @@ fn serve_command() -> Command {
         .about("Start the server (the default command)")
         .args(setting_flags(|_| true))
         .arg(config_flag())
+        .arg(self_signed_flag())
 }
 
 fn account_command() -> Command {
@@ -236,6 +238,24 @@ fn config_flag() -> Arg {
         .help("Settings file [default: legwork.toml, if it exists]")
         .help_heading("Settings")
 }
+
+fn self_signed_flag() -> Arg {
+    Arg::new(SELF_SIGNED)
+        .long(SELF_SIGNED)
+        .action(clap::ArgAction::SetTrue)
+        .help("Serve HTTPS with a certificate of its own, for phones on the same network")
+}
+
+/// The flag may come before or after the command.
+fn self_signed(matches: &ArgMatches) -> bool {
+    let given = |matches: &ArgMatches| {
+        let flag = matches.try_get_one::<bool>(SELF_SIGNED);
+        matches!(flag, Ok(Some(true)))
+    };
+    given(matches) || given(innermost(matches))
+}
+
+const SELF_SIGNED: &str = "self-signed";
 
 fn innermost(matches: &ArgMatches) -> &ArgMatches {
     match matches.subcommand() {

@@ -11,6 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::https::Https;
 use super::{Failure, file_limit, master_key, open_store, payments};
 use crate::ambient::{self, Clock};
 use crate::api::{self, App, ConnectionLimits, Dependencies, Serving, Timeouts};
@@ -42,7 +43,14 @@ const THREADS_WITHIN: Duration = Duration::from_secs(1);
 /// Those who read metrics are few.
 const MAX_METRICS_CONNECTIONS: usize = 128;
 
-pub fn run(settings: &Settings) -> Result<(), Failure> {
+/// Where the server is reached.
+struct Front {
+    listener: TcpListener,
+    url: String,
+    https: Option<Https>,
+}
+
+pub fn run(settings: &Settings, self_signed: bool) -> Result<(), Failure> {
     telemetry::start_logging(settings);
     let metrics = telemetry::start_metrics();
     let store = open_store(settings)?;
@@ -56,8 +64,10 @@ pub fn run(settings: &Settings) -> Result<(), Failure> {
     let served = runtime.block_on(async {
         let traces = Traces::start().map_err(Failure)?;
         let listener = bind("LEGWORK_LISTEN", settings.listen)?;
-        let url = public_url(settings, listener.local_addr()?);
+        let address = listener.local_addr()?;
         let clock = Clock::system();
+        let https = Https::open(settings, self_signed, address, &store, &clock).await?;
+        let url = public_url(settings, https.as_ref(), address);
         let channels = open_channels(&store, settings, &url).await?;
         let (outbound, delays) = (channels.outbound.clone(), settings.webhook_delays.clone());
         let webhooks = Webhooks::new(store.clone(), clock.clone(), outbound.clone(), delays);
@@ -80,10 +90,16 @@ pub fn run(settings: &Settings) -> Result<(), Failure> {
                 request: settings.edge.request,
                 ..Timeouts::default()
             },
-            hsts: url.starts_with("https://"),
+            // A browser that remembers it for localhost would refuse everything else there.
+            hsts: url.starts_with("https://") && !self_signed && !settings.is_local(),
             tracer: traces.as_ref().map(Traces::tracer),
         });
-        let served = serve(app, channels, listener, &url, settings).await;
+        let front = Front {
+            listener,
+            url,
+            https,
+        };
+        let served = serve(app, channels, front, settings).await;
         if let Some(traces) = traces {
             let stopping = tokio::task::spawn_blocking(move || traces.stop());
             let _ = timeout(TRACES_WITHIN, stopping).await;
@@ -98,8 +114,7 @@ pub fn run(settings: &Settings) -> Result<(), Failure> {
 async fn serve(
     app: App,
     channels: Channels,
-    listener: TcpListener,
-    url: &str,
+    front: Front,
     settings: &Settings,
 ) -> Result<(), Failure> {
     let shutdown = app.shutdown.clone();
@@ -108,7 +123,7 @@ async fn serve(
         shutdown: shutdown.clone(),
         timeouts: app.timeouts,
         limits: connection_limits(settings),
-        tls: None,
+        tls: front.https.as_ref().map(Https::config).transpose()?,
     };
     if let Some(listen) = settings.metrics_listen {
         let listener = bind("LEGWORK_METRICS_LISTEN", listen)?;
@@ -120,13 +135,17 @@ async fn serve(
         tokio::spawn(api::serve(listener, api::metrics_router(&app), serving));
     }
     if let Some(listen) = settings.https.redirect_listen {
-        redirect_plain_http(listen, url, settings, serving.clone())?;
+        redirect_plain_http(listen, &front.url, settings, serving.clone())?;
     }
     let maintenance = tokio::spawn(maintenance(&app).run(shutdown.clone()));
     let keys = master_key::follow(app.store.clone(), app.clock.clone(), shutdown.clone());
     let keys = tokio::spawn(keys);
     let background = background(&app, channels);
-    greet(&app.store, settings, url, listener.local_addr()?).await?;
+    greet(&app.store, settings, &front).await?;
+    let Front {
+        listener, https, ..
+    } = front;
+    let certificates = https.map(|https| https.keep(app.clock.clone(), shutdown.clone()));
     let router = api::router(&app, settings.is_local());
     let serving = tokio::spawn(api::serve(listener, router, serving));
     shutdown.started().await;
@@ -134,6 +153,9 @@ async fn serve(
     let _ = timeout_at(deadline, serving).await;
     let _ = timeout_at(deadline, maintenance).await;
     let _ = timeout_at(deadline, keys).await;
+    if let Some(certificates) = certificates {
+        let _ = timeout_at(deadline, certificates).await;
+    }
     if timeout_at(deadline, background).await.is_err() {
         tracing::warn!("jobs in flight were left to other processes");
     }
@@ -213,10 +235,11 @@ fn background(app: &App, channels: Channels) -> JoinHandle<()> {
     })
 }
 
-fn public_url(settings: &Settings, address: SocketAddr) -> String {
-    match &settings.public_url {
-        Some(url) => url.clone(),
-        None => format!("http://{address}"),
+fn public_url(settings: &Settings, https: Option<&Https>, address: SocketAddr) -> String {
+    match (&settings.public_url, https) {
+        (Some(url), _) => url.clone(),
+        (None, Some(https)) => https.default_url(settings, address),
+        (None, None) => format!("http://{address}"),
     }
 }
 
@@ -298,12 +321,8 @@ async fn stop_on_signal(shutdown: Shutdown, drain: Duration) {
 }
 
 /// On the first local start, prints how to use the service. Always prints the address last.
-async fn greet(
-    store: &Store,
-    settings: &Settings,
-    url: &str,
-    address: SocketAddr,
-) -> Result<(), Failure> {
+async fn greet(store: &Store, settings: &Settings, front: &Front) -> Result<(), Failure> {
+    let (url, address) = (&front.url, front.listener.local_addr()?);
     let empty = store
         .snapshot(|tx| Ok::<_, UseCaseError>(tx.accounts_after(None, 1)?.is_empty()))
         .await?;
@@ -313,7 +332,18 @@ async fn greet(
         announce("There is no account yet. Create one: legwork account create --help");
     }
     announce(format_args!("API reference: {url}/docs"));
-    announce(format_args!("Legwork listens on http://{address}"));
+    let fingerprint = front.https.as_ref().and_then(Https::fingerprint);
+    if let Some(fingerprint) = fingerprint {
+        announce(format_args!(
+            "The certificate is self-signed. Compare its SHA-256 fingerprint before you trust it:\n  {fingerprint}"
+        ));
+    }
+    let scheme = if front.https.is_some() {
+        "https"
+    } else {
+        "http"
+    };
+    announce(format_args!("Legwork listens on {scheme}://{address}"));
     Ok(())
 }
 

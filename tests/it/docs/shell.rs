@@ -19,7 +19,12 @@ use super::answers::json_values;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The addresses that documents name; each document under test gets ports of its own for them.
-const ADDRESSES: [&str; 2] = ["127.0.0.1:8080", "localhost:8443"];
+const ADDRESSES: [&str; 4] = [
+    "127.0.0.1:8080",
+    "localhost:8443",
+    "127.0.0.1:8443",
+    "127.0.0.1:8444",
+];
 
 /// A command that fails ends the shell. `watch` copies what a program in the background prints, and
 /// says when it listens.

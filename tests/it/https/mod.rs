@@ -3,6 +3,7 @@
 mod acme;
 mod files;
 mod pebble;
+mod program;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ProtocolVersion, RootCertStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::client::TlsStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 /// Far beyond what anything here takes.
@@ -117,29 +119,56 @@ impl Visitor {
     }
 
     async fn try_visit(&self, address: SocketAddr, name: &str) -> Result<Visit, String> {
-        let stream = TcpStream::connect(address)
-            .await
-            .map_err(|e| e.to_string())?;
-        let name = ServerName::try_from(name.to_owned()).unwrap();
-        let connector = TlsConnector::from(Arc::new(self.config()));
-        let mut stream = connector
-            .connect(name, stream)
-            .await
-            .map_err(|e| e.to_string())?;
+        let mut stream = self.connect(address, name).await?;
         let session = stream.get_ref().1;
         let visit = Visit {
             certificate: session.peer_certificates().unwrap()[0].clone(),
             protocol: session.alpn_protocol().map(<[u8]>::to_vec),
             version: session.protocol_version().unwrap(),
         };
-        let mut greeting = String::new();
-        stream
-            .read_to_string(&mut greeting)
-            .await
-            .map_err(|e| e.to_string())?;
-        assert_eq!(greeting, "hello");
+        assert_eq!(read_to_end(&mut stream).await?, "hello");
         Ok(visit)
     }
+
+    async fn connect(
+        &self,
+        address: SocketAddr,
+        name: &str,
+    ) -> Result<TlsStream<TcpStream>, String> {
+        let stream = TcpStream::connect(address).await.map_err(text)?;
+        let name = ServerName::try_from(name.to_owned()).unwrap();
+        let connector = TlsConnector::from(Arc::new(self.config()));
+        connector.connect(name, stream).await.map_err(text)
+    }
+
+    /// The certificate of a real server, and its response to a request for its health.
+    async fn ask_health(
+        &self,
+        address: SocketAddr,
+        name: &str,
+    ) -> Result<(Vec<u8>, String), String> {
+        let visitor = self.offering(&[b"http/1.1"]);
+        let asked = async {
+            let mut stream = visitor.connect(address, name).await?;
+            let certificate = stream.get_ref().1.peer_certificates().unwrap()[0].to_vec();
+            let request =
+                format!("GET /healthz HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n");
+            stream.write_all(request.as_bytes()).await.map_err(text)?;
+            Ok((certificate, read_to_end(&mut stream).await?))
+        };
+        let asked = tokio::time::timeout(PATIENCE, asked).await;
+        asked.expect("the server answers")
+    }
+}
+
+async fn read_to_end(stream: &mut TlsStream<TcpStream>) -> Result<String, String> {
+    let mut read = String::new();
+    stream.read_to_string(&mut read).await.map_err(text)?;
+    Ok(read)
+}
+
+fn text(error: std::io::Error) -> String {
+    error.to_string()
 }
 
 /// Waits until it is so; fails the test if it never is.

@@ -97,8 +97,9 @@ impl Server {
             let mut line = String::new();
             let read = output.read_line(&mut line).unwrap();
             assert!(read > 0, "the server did not start: {greeting}");
-            if let Some(address) = line.strip_prefix("Legwork listens on http://") {
-                break address.trim().parse().unwrap();
+            if let Some(url) = line.strip_prefix("Legwork listens on ") {
+                let (_, address) = url.trim().split_once("://").unwrap();
+                break address.parse().unwrap();
             }
             greeting.push_str(&line);
         };
