@@ -97,6 +97,7 @@ fn rotate(settings: &Settings, push_keys: bool) -> Result<(), Failure> {
     let store = open_store(settings)?;
     let now = Clock::system().now();
     let keyring = store.keyring().cloned().ok_or_else(no_keyring)?;
+    keyring.sealing().ok_or_else(older_program)?;
     let new = next_key(&store, &keyring)?;
     let (id, vapid) = (new.id(), Vapid::generate().map_err(Failure)?.to_secret());
     block_on(async {
@@ -177,9 +178,7 @@ fn prune(settings: &Settings) -> Result<(), Failure> {
     let known = block_on(store.snapshot(|tx| tx.master_keys()))??;
     let current = known.into_iter().find(|key| key.is_current);
     let current = current.ok_or_else(no_keyring)?;
-    let since = current.seals_since.ok_or_else(|| {
-        Failure("a server of an older version is running; replace it first".to_owned())
-    })?;
+    let since = current.seals_since.ok_or_else(older_program)?;
     if now < since.plus(SERVERS_LEARN_WITHIN) {
         let wait = "the key was changed less than a minute ago, and servers may not know it yet; try again later";
         return Err(Failure(wait.to_owned()));
@@ -243,6 +242,11 @@ async fn replace_lost(store: &Store) -> Result<Vec<SecretPlace>, UseCaseError> {
         }
     }
     Ok(lost)
+}
+
+/// It cannot read what is sealed.
+fn older_program() -> Failure {
+    Failure("a server of an older version is running; replace it first".to_owned())
 }
 
 fn no_keyring() -> Failure {

@@ -54,7 +54,7 @@ async fn live_a_rich_life(app: &TestApp, secrets: &mut Vec<String>) {
         .send("POST", "/v1/account/webhook/rotate_secret", &once, "")
         .await;
     secrets.push(text(&rotated.expect(200)["webhook_secret"]));
-    let named = json!({"name": "Nightly"});
+    let named = json!({"name": "Nightly", "environment": "live"});
     let key = dev
         .live
         .post_with("/v1/account/keys", &once_more(), &named)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use legwork::ambient::{self, Clock};
-use legwork::seal::KeySource;
+use legwork::seal::{KEY_FILE, KeySource};
 use legwork::store::{Location, Store};
 use tokio_postgres::NoTls;
 
@@ -87,6 +87,12 @@ impl Database {
         let store = opening.await.unwrap().unwrap();
         let (source, now) = (self.key_source(), Clock::system().now());
         store.unlock(source, now).await.unwrap()
+    }
+
+    /// Copies the master key to another one, as an operator does beside the backup.
+    pub fn give_key_to(&self, other: &Self) {
+        let [from, to] = [self, other].map(|of| of.folder.path().join(KEY_FILE));
+        std::fs::copy(from, to).unwrap();
     }
 
     pub fn key_source(&self) -> KeySource {
