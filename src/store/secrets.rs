@@ -130,6 +130,9 @@ crate::store::statements! {
     ADD_SERVICE_SECRET = "INSERT INTO service_secrets (name, secret) VALUES (?1, ?2)
         ON CONFLICT (name) DO NOTHING";
     DROP_SERVICE_SECRET = "DELETE FROM service_secrets WHERE name = ?1";
+    DROP_ACME_ACCOUNT = "DELETE FROM acme_accounts WHERE directory = ?1";
+    DROP_ACME_CERTIFICATE = "DELETE FROM acme_certificates WHERE id = ?1";
+    DROP_ACME_CHALLENGE = "DELETE FROM acme_challenges WHERE id = ?1";
     PUT_SERVICE_SECRET = "INSERT INTO service_secrets (name, secret) VALUES (?1, ?2)
         ON CONFLICT (name) DO UPDATE SET secret = excluded.secret";
     WEBHOOK_PLAIN = plain!("webhook_endpoints", "account_id", "secret");
@@ -287,8 +290,19 @@ impl Tx<'_> {
             .transpose()
     }
 
-    pub fn drop_service_secret(&mut self, name: &str) -> Result<(), StoreError> {
-        self.defer(DROP_SERVICE_SECRET, &[name.into()])
+    /// Deletes a row that the service makes anew. Rows of other places stay.
+    pub fn drop_secret(&mut self, place: SecretPlace, id: &str) -> Result<(), StoreError> {
+        let statement = match place {
+            SecretPlace::Service => DROP_SERVICE_SECRET,
+            SecretPlace::AcmeAccount => DROP_ACME_ACCOUNT,
+            SecretPlace::AcmeKey => DROP_ACME_CERTIFICATE,
+            SecretPlace::AcmeChallenge => DROP_ACME_CHALLENGE,
+            SecretPlace::Webhook
+            | SecretPlace::Payment
+            | SecretPlace::SandboxPayment
+            | SecretPlace::SandboxPayoutAccount => return Ok(()),
+        };
+        self.defer(statement, &[id.into()])
     }
 
     pub fn put_service_secret(&mut self, name: &str, secret: &str) -> Result<(), StoreError> {

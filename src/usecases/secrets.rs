@@ -78,7 +78,7 @@ pub fn replace_lost_page(
         }
         match replacement(column.place, id) {
             Some(new) => tx.replace_secret(column, id, stored, &new)?,
-            None => tx.drop_service_secret(id)?,
+            None => tx.drop_secret(column.place, id)?,
         }
         replaced += 1;
     }
@@ -97,7 +97,10 @@ fn replacement(place: SecretPlace, id: &str) -> Option<String> {
         SecretPlace::SandboxPayoutAccount => {
             Some(format!("{id}_secret_{}", hex(&ambient::random::<24>())))
         }
-        SecretPlace::Service => None,
+        SecretPlace::Service
+        | SecretPlace::AcmeAccount
+        | SecretPlace::AcmeKey
+        | SecretPlace::AcmeChallenge => None,
     }
 }
 

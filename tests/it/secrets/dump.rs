@@ -67,6 +67,12 @@ async fn live_a_rich_life(app: &TestApp, secrets: &mut Vec<String>) {
             .post_with("/v1/tasks", &header, &storefront())
             .await;
         let secret = text(&task.expect(201)["payment_client_secret"]);
+        // The stored answer is sealed too, and the key that asked gets it again.
+        let again = dev
+            .live
+            .post_with("/v1/tasks", &header, &storefront())
+            .await;
+        assert_eq!(text(&again.expect(201)["payment_client_secret"]), secret);
         assert_eq!(dev.live.pay(&secret, GOOD_CARD).await.status, 200);
         secrets.push(secret);
     }

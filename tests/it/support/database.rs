@@ -82,7 +82,11 @@ impl Database {
 
     /// With the master key in the folder, as the program does it.
     pub async fn open(&self) -> Store {
-        let location = self.location();
+        self.open_at(self.location()).await
+    }
+
+    /// By another way to the same database.
+    pub async fn open_at(&self, location: Location) -> Store {
         let opening = tokio::task::spawn_blocking(move || Store::open(&location));
         let store = opening.await.unwrap().unwrap();
         let (source, now) = (self.key_source(), Clock::system().now());
