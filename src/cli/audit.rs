@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
-use clap::Command;
+use clap::{Arg, ArgMatches, Command};
 
-use super::{Failure, block_on, database_flags, open_store, print_line};
+use super::{Failure, argument, block_on, database_flags, open_store, print_line};
+use crate::domain::AuditHead;
 use crate::settings::Settings;
-use crate::usecases::verify_audit;
+use crate::usecases::verify_audit_against;
 
 pub fn command() -> Command {
     Command::new("audit")
@@ -19,27 +20,49 @@ pub fn command() -> Command {
                 .long_about(
                     "Recomputes the hash of every line of the audit log and compares the end of \
                      the chain with the recorded one. If a line does not match, prints the first such line \
-                     and exits with 1.",
+                     and exits with 1. Prints the number and the hash of the last line: keep them \
+                     elsewhere, and give them to a later run with --expect.",
+                )
+                .arg(
+                    Arg::new("expect")
+                        .long("expect")
+                        .value_name("NUMBER:HASH")
+                        .help("A line that an earlier run printed; exit with 1 if it is missing or different"),
                 )
                 .args(database_flags()),
         )
 }
 
-pub fn verify(settings: &Settings) -> Result<ExitCode, Failure> {
+pub fn verify(settings: &Settings, arguments: &ArgMatches) -> Result<ExitCode, Failure> {
+    let kept = match arguments.contains_id("expect") {
+        true => Some(argument(arguments, "expect", |text| {
+            AuditHead::parse(text)
+                .ok_or_else(|| "must be NUMBER:HASH, as an earlier run printed".to_owned())
+        })?),
+        false => None,
+    };
     let store = open_store(settings)?;
-    let report = block_on(store.snapshot(verify_audit))??;
+    let report = block_on(store.snapshot(move |tx| verify_audit_against(tx, kept.as_ref())))??;
     print_line(format_args!("{} lines", report.head.number));
-    match report.broken {
-        None => {
-            // If the operator keeps this hash elsewhere, it shows later that no line was removed at
-            // the end.
-            print_line(format_args!("The chain ends with {}", report.head.hash));
-            print_line("The audit log is correct.");
-            Ok(ExitCode::SUCCESS)
-        }
-        Some(broken) => {
-            print_line(format_args!("DIFFERENCE: {broken}"));
-            Ok(ExitCode::FAILURE)
-        }
+    if let Some(broken) = report.broken {
+        print_line(format_args!("DIFFERENCE: {broken}"));
+        return Ok(ExitCode::FAILURE);
     }
+    let AuditHead { number, hash } = &report.head;
+    if let Some(first) = report.keys.first_keyed().filter(|first| *first > 1) {
+        let before = first - 1;
+        print_line(match report.keys.any_lost() {
+            true => format!(
+                "The keys of lines 1 to {before} are lost: only their numbers were checked."
+            ),
+            false => format!("Lines 1 to {before} have plain hashes, later lines have keyed ones."),
+        });
+    }
+    if *number > 0 {
+        // Whoever can write to the database can also take the last lines away. This shows it.
+        print_line(format_args!("The chain ends with {number}:{hash}"));
+        print_line("Keep this line elsewhere, and give it to a later run with --expect.");
+    }
+    print_line("The audit log is correct.");
+    Ok(ExitCode::SUCCESS)
 }

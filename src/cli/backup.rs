@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 
-use super::{Failure, block_on, database_flags, make_data_folder, open_store, print_line};
+use super::{
+    Failure, block_on, database_flags, make_data_folder, master_key, open_locked_store, print_line,
+};
 use crate::files::FilesLocation;
+use crate::seal::KeySource;
 use crate::settings::Settings;
 use crate::store::Store;
 
@@ -14,7 +17,8 @@ pub fn backup_command() -> Command {
         .about("Back up the database to a file while the server runs")
         .long_about(
             "Copies a consistent snapshot of the SQLite database to a new file while the server runs, \
-             and checks it. Photos and other files are not in the database: copy them afterwards.",
+             and checks it. Photos and other files are not in the database: copy them afterwards. \
+             The master key is not in it either: keep a copy of it elsewhere.",
         )
         .arg(file("The file to create; it must not exist"))
         .args(database_flags())
@@ -58,6 +62,13 @@ pub fn back_up(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failur
             format!("Photos and other files are not included: they are in s3://{bucket}/{prefix}")
         }
     });
+    print_line(match master_key::source(settings) {
+        KeySource::File(file) => format!(
+            "The master key is not included. Keep a copy of {} elsewhere: without it, nobody can open the secrets in the backup.",
+            file.display()
+        ),
+        KeySource::Given(_) => "The master key is not included. Keep LEGWORK_MASTER_KEY elsewhere: without it, nobody can open the secrets in the backup.".to_owned(),
+    });
     Ok(())
 }
 
@@ -65,12 +76,16 @@ pub fn restore(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failur
     let from = given_file(arguments);
     make_data_folder(&settings.data)?;
     Store::restore(from, &settings.database)?;
-    let store = open_store(settings)?;
+    let store = open_locked_store(settings)?;
     let (accounts, tasks) = block_on(store.snapshot(|tx| tx.accounts_and_tasks()))??;
     print_line(format_args!(
         "Restored {}: {accounts} accounts, {tasks} tasks.",
         from.display()
     ));
+    let source = master_key::source(settings);
+    if let Err(error) = block_on(store.check_keys(&source))? {
+        print_line(format_args!("The server will not start yet: {error}."));
+    }
     print_line("Restore the files too. Before you start the server, run: legwork ledger verify");
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::{checks, file_limit, https, make_data_folder, print_line};
+use super::{checks, file_limit, https, make_data_folder, master_key, print_line};
 use crate::files::FilesLocation;
 use crate::settings::{Given, LogFormat, PaymentSettings, Settings, variable};
 use crate::store::{Location, Store};
@@ -37,7 +37,7 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         ("payments", payments(&settings.payments)),
         ("allow_sandbox", on_or_off(settings.allow_sandbox)),
         ("payout_hold_hours", hours(settings.payout_hold)),
-        ("master_key", master_key(settings)),
+        ("master_key", key_setting(settings)),
         ("storage_gigabytes", gigabytes(&settings.storage_quota)),
         ("tls_cert", tls_cert(settings)),
         ("acme_domains", acme(settings)),
@@ -61,6 +61,7 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         check("data folder", data_folder(&settings.data)),
         check("address", address_is_free(settings)),
         check("database", database_works(&settings.database)),
+        check("master key", master_key::check(settings)),
         check("files", checks::files(settings)),
         check("mail", checks::mail(settings)),
         check("payments", checks::payments(settings)),
@@ -195,7 +196,7 @@ fn mail(settings: &Settings) -> String {
     }
 }
 
-fn master_key(settings: &Settings) -> String {
+fn key_setting(settings: &Settings) -> String {
     match settings.master_key {
         Some(_) => "set".to_owned(),
         None => "the file master.key in the data folder".to_owned(),

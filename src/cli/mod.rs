@@ -14,6 +14,7 @@ mod master_key;
 mod payments;
 mod report;
 mod sandbox;
+mod secrets;
 mod serve;
 mod worker;
 
@@ -79,7 +80,7 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             Some(("revoke-key", _)) => admin::revoke_key(&settings, innermost)?,
             _ => unreachable!("clap requires one of the above"),
         },
-        Some(("audit", _)) => return audit::verify(&settings),
+        Some(("audit", _)) => return audit::verify(&settings, innermost),
         Some(("ledger", ledger)) => match ledger.subcommand() {
             Some(("verify", _)) => return ledger::verify(&settings),
             Some(("export", _)) => ledger::export(&settings)?,
@@ -90,6 +91,10 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             Some(("list", _)) => job::list(&settings, innermost)?,
             Some(("retry", _)) => job::retry(&settings, innermost)?,
             _ => unreachable!("clap requires one of the above"),
+        },
+        Some(("secrets", secrets)) => match secrets.subcommand() {
+            Some((command, _)) => secrets::run(&settings, command, innermost)?,
+            None => unreachable!("clap requires one"),
         },
         Some(("sandbox", sandbox)) => match sandbox.subcommand() {
             Some((condition, _)) => sandbox::set(&settings, condition, innermost)?,
@@ -125,6 +130,7 @@ fn command() -> Command {
         .subcommand(ledger::command())
         .subcommand(report::command())
         .subcommand(job::command())
+        .subcommand(secrets::command())
         .subcommand(sandbox::command())
         .subcommand(
             Command::new("migrate")

@@ -5,7 +5,6 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
@@ -17,7 +16,7 @@ use crate::ambient::{self, Clock};
 use crate::api::{self, App, ConnectionLimits, Dependencies, Serving, Timeouts};
 use crate::domain::accounts::api_key::hex;
 use crate::domain::{Actor, NewAccount, Tier};
-use crate::files::Files;
+use crate::files::{Files, SigningKeys};
 use crate::jobs::{Channels, Jobs};
 use crate::mail::Mailer;
 use crate::maintenance::Maintenance;
@@ -138,8 +137,8 @@ async fn serve(
         redirect_plain_http(listen, &front.url, settings, serving.clone())?;
     }
     let maintenance = tokio::spawn(maintenance(&app).run(shutdown.clone()));
-    let keys = master_key::follow(app.store.clone(), app.clock.clone(), shutdown.clone());
-    let keys = tokio::spawn(keys);
+    let (store, files, clock) = (app.store.clone(), app.files.clone(), app.clock.clone());
+    let keys = tokio::spawn(master_key::follow(store, files, clock, shutdown.clone()));
     let background = background(&app, channels);
     greet(&app.store, settings, &front).await?;
     let Front {
@@ -179,17 +178,17 @@ fn maintenance(app: &App) -> Maintenance {
     }
 }
 
-/// Opens the file storage. All servers on a database sign with the same secret.
+/// Opens the file storage. All servers on a database sign with the same keys.
 async fn open_files(store: &Store, settings: &Settings, url: &str) -> Result<Files, Failure> {
     let new = hex(&ambient::random::<32>());
     let secret = store
-        .write(move |tx| tx.service_secret("file_urls", &new))
+        .write(move |tx| tx.service_secret(master_key::SIGNING_KEYS, &new))
         .await?;
-    let key = Sha256::digest(secret).into();
+    let keys = SigningKeys::parse(&secret);
     let incoming = settings.data.join("incoming");
     let environment = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    Files::open(&settings.files, &incoming, url, key, environment)
+    Files::open(&settings.files, &incoming, url, keys, environment)
         .map_err(|reason| Failure(format!("LEGWORK_FILES_URL: {reason}")))
 }
 
@@ -197,7 +196,7 @@ async fn open_files(store: &Store, settings: &Settings, url: &str) -> Result<Fil
 async fn open_channels(store: &Store, settings: &Settings, url: &str) -> Result<Channels, Failure> {
     let new = Vapid::generate().map_err(Failure)?.to_secret();
     let secret = store
-        .write(move |tx| tx.service_secret("vapid", &new))
+        .write(move |tx| tx.service_secret(master_key::PUSH_KEY, &new))
         .await?;
     let mailer = settings.mail.as_ref().map(|mail| {
         Mailer::open(&mail.smtp_url, &mail.from)

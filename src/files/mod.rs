@@ -30,7 +30,7 @@ use crate::domain::accounts::api_key::hex;
 pub use incoming::{Incoming, Received};
 pub use key::{FileKey, Prefix};
 pub use location::FilesLocation;
-pub use signature::{SignatureError, SignedFile};
+pub use signature::{SignatureError, SignedFile, SigningKeys};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilesError {
@@ -82,7 +82,7 @@ impl Files {
         location: &FilesLocation,
         incoming: &Path,
         public_url: &str,
-        signing_key: [u8; 32],
+        signing_keys: impl Into<SigningKeys>,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, String> {
         folder::make_folder(incoming).map_err(|e| format!("{}: {e}", incoming.display()))?;
@@ -95,8 +95,13 @@ impl Files {
         Ok(Self {
             place,
             incoming: Arc::new(incoming.to_owned()),
-            signatures: Arc::new(Signatures::new(public_url, signing_key)),
+            signatures: Arc::new(Signatures::new(public_url, signing_keys)),
         })
+    }
+
+    /// Replaces the keys that sign URLs.
+    pub fn set_signing_keys(&self, keys: SigningKeys) {
+        self.signatures.set_keys(keys);
     }
 
     /// Starts to receive a file of at most `limit` bytes.

@@ -1,9 +1,11 @@
 //! URLs that give access to one file for an hour. Used for the folder; S3 has its own.
 
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use ring::hmac;
+use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::FileKey;
@@ -36,17 +38,73 @@ pub enum SignatureError {
     Altered,
 }
 
-#[derive(Clone)]
+/// The keys that sign URLs, the newest first, each with the time from which it signs.
+#[derive(Clone, Debug)]
+pub struct SigningKeys(Vec<(Timestamp, hmac::Key)>);
+
+impl SigningKeys {
+    /// Reads `secret` or `secret@milliseconds`, separated by commas, the newest first.
+    pub fn parse(text: &str) -> Self {
+        let key = |part: &str| {
+            let (secret, from) = part.split_once('@').unwrap_or((part, "0"));
+            let from = Timestamp::from_millis(from.parse().unwrap_or(0));
+            let key: [u8; 32] = Sha256::digest(secret).into();
+            (from, hmac::Key::new(hmac::HMAC_SHA256, &key))
+        };
+        Self(text.split(',').map(key).collect())
+    }
+
+    /// The text with a new secret that signs from then on. The last one stays, because its URLs are
+    /// valid for an hour more. If keys are changed more often than that, older URLs end early.
+    pub fn rotated(text: &str, new_secret: &str, from: Timestamp) -> String {
+        let last = text.split(',').next().unwrap_or_default();
+        format!("{new_secret}@{},{last}", from.as_millis())
+    }
+
+    fn signing(&self, now: Timestamp) -> Option<&hmac::Key> {
+        let begun = self.0.iter().find(|(from, _)| *from <= now);
+        begun.or(self.0.last()).map(|(_, key)| key)
+    }
+
+    /// The keys whose URLs may still be valid. Servers may learn of a new key at different times, so
+    /// it counts before it signs.
+    fn valid(&self, now: Timestamp) -> impl Iterator<Item = &hmac::Key> {
+        let newer = std::iter::once(None).chain(self.0.iter().map(|(from, _)| Some(*from)));
+        let keys = self.0.iter().zip(newer);
+        keys.filter(move |(_, replaced)| replaced.is_none_or(|at| now < at.plus(GOOD_FOR + MARGIN)))
+            .map(|((_, key), _)| key)
+    }
+}
+
+impl From<[u8; 32]> for SigningKeys {
+    fn from(key: [u8; 32]) -> Self {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
+        Self(vec![(Timestamp::from_millis(0), key)])
+    }
+}
+
+/// For clocks that differ, and the time that servers take to learn of a new key.
+const MARGIN: Duration = Duration::from_secs(60);
+
 pub struct Signatures {
     public_url: String,
-    key: hmac::Key,
+    keys: RwLock<SigningKeys>,
 }
 
 impl Signatures {
-    pub fn new(public_url: &str, key: [u8; 32]) -> Self {
-        let public_url = public_url.trim_end_matches('/').to_owned();
-        let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
-        Self { public_url, key }
+    pub fn new(public_url: &str, keys: impl Into<SigningKeys>) -> Self {
+        Self {
+            public_url: public_url.trim_end_matches('/').to_owned(),
+            keys: RwLock::new(keys.into()),
+        }
+    }
+
+    pub fn set_keys(&self, keys: SigningKeys) {
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
+    }
+
+    fn keys(&self) -> RwLockReadGuard<'_, SigningKeys> {
+        self.keys.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn url(&self, key: FileKey, content_type: &str, now: Timestamp) -> String {
@@ -54,7 +112,9 @@ impl Signatures {
         let expires = (now.plus(GOOD_FOR).as_millis() + 999).div_euclid(1000);
         let content_type = utf8_percent_encode(content_type, PLAIN);
         let query = format!("expires={expires}&type={content_type}");
-        let signature = self.signature(key, &query);
+        let keys = self.keys();
+        let signature = keys.signing(now).map(|by| signature(by, key, &query));
+        let signature = signature.unwrap_or_default();
         format!(
             "{}/files/{key}?{query}&signature={signature}",
             self.public_url
@@ -69,11 +129,14 @@ impl Signatures {
         now: Timestamp,
     ) -> Result<SignedFile, SignatureError> {
         let key = FileKey::parse(key).ok_or(SignatureError::Altered)?;
-        let (query, signature) = query
+        let (query, given) = query
             .rsplit_once("&signature=")
             .ok_or(SignatureError::Altered)?;
-        let expected = self.signature(key, query);
-        if !bool::from(expected.as_bytes().ct_eq(signature.as_bytes())) {
+        let is_by = |by: &hmac::Key| {
+            let expected = signature(by, key, query);
+            bool::from(expected.as_bytes().ct_eq(given.as_bytes()))
+        };
+        if !self.keys().valid(now).any(is_by) {
             return Err(SignatureError::Altered);
         }
         let (expires, content_type) = parts(query).ok_or(SignatureError::Altered)?;
@@ -82,11 +145,11 @@ impl Signatures {
         }
         Ok(SignedFile { key, content_type })
     }
+}
 
-    fn signature(&self, key: FileKey, query: &str) -> String {
-        let text = format!("/files/{key}?{query}");
-        hex(hmac::sign(&self.key, text.as_bytes()).as_ref())
-    }
+fn signature(by: &hmac::Key, key: FileKey, query: &str) -> String {
+    let text = format!("/files/{key}?{query}");
+    hex(hmac::sign(by, text.as_bytes()).as_ref())
 }
 
 fn parts(query: &str) -> Option<(i64, String)> {
@@ -188,5 +251,38 @@ mod tests {
             signatures().check(&path, &query, NOW),
             Err(SignatureError::Altered)
         );
+    }
+
+    #[test]
+    fn urls_of_a_replaced_key_end_with_their_hour() {
+        let changed = NOW.plus(Duration::from_secs(60));
+        let text = SigningKeys::rotated("old", "new", changed);
+        let both = Signatures::new("https://legwork.example", SigningKeys::parse(&text));
+        let [old, new] = ["old", "new"]
+            .map(|secret| Signatures::new("https://legwork.example", SigningKeys::parse(secret)));
+        let checked = |by: &Signatures, url: &str, now| {
+            let (path, query) = seen(url);
+            by.check(&path, &query, now).is_ok()
+        };
+        // Until the change the old key signs. Who knows only that one can check it.
+        let before = both.url(key(1), "image/png", NOW);
+        assert!(checked(&old, &before, NOW) && checked(&both, &before, NOW));
+        // A server that already signs with the new key is understood.
+        assert!(checked(&both, &new.url(key(1), "image/png", NOW), NOW));
+        let after = both.url(key(1), "image/png", changed);
+        assert!(checked(&new, &after, changed) && !checked(&old, &after, changed));
+        // The last URL of the old key is valid for its hour. Then nothing of the old key is.
+        let last = old.url(key(1), "image/png", changed);
+        assert!(checked(&both, &last, changed.plus(GOOD_FOR)));
+        let later = changed.plus(GOOD_FOR + MARGIN);
+        assert!(!checked(&both, &old.url(key(1), "image/png", later), later));
+        assert!(checked(&both, &both.url(key(1), "image/png", later), later));
+    }
+
+    #[test]
+    fn a_second_change_keeps_the_last_key() {
+        let text = SigningKeys::rotated("old", "new", NOW);
+        let text = SigningKeys::rotated(&text, "newest", NOW);
+        assert_eq!(text, format!("newest@{at},new@{at}", at = NOW.as_millis()));
     }
 }

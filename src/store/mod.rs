@@ -42,7 +42,7 @@ pub use idempotency::{IdempotencyRecord, IdempotencyScope};
 pub use jobs::{ClaimedJob, ListedJob};
 pub use money::ledger::{DeveloperBalances, Payout, PayoutState, TaskMoney, WorkerBalance};
 pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};
-pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn};
+pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn, SecretPlace};
 pub use tasks::posted_tasks::{PostedOrder, PostedTask};
 pub use tasks::totals::TaskCounts;
 pub use tasks::{ListedTask, TaskFilter, TaskPage};

@@ -119,14 +119,20 @@ macro_rules! replace {
 crate::store::statements! {
     KEYS = concat!("SELECT ", key!(columns), " FROM master_keys ORDER BY created_at, id");
     ADD_KEY = concat!(key!(insert), " ON CONFLICT DO NOTHING");
+    PUT_KEY = concat!(key!(insert), " ON CONFLICT (id) DO UPDATE SET
+        is_current = excluded.is_current, seals_since = excluded.seals_since");
     RETIRE_KEYS = "UPDATE master_keys SET is_current = 0 WHERE is_current = 1";
     SEAL_SINCE = "UPDATE master_keys SET seals_since = ?2
         WHERE id = ?1 AND is_current = 1 AND seals_since IS NULL";
-    FORGET_KEY = "DELETE FROM master_keys WHERE id = ?1 AND is_current = 0";
+    FORGET_OLD_KEYS = "DELETE FROM master_keys WHERE is_current = 0";
     READS_PLAIN_ONLY = "SELECT id FROM processes WHERE reads_sealed = 0 AND alive_until >= ?1 LIMIT 1";
     SERVICE_SECRET = "SELECT secret FROM service_secrets WHERE name = ?1";
     ADD_SERVICE_SECRET = "INSERT INTO service_secrets (name, secret) VALUES (?1, ?2)
         ON CONFLICT (name) DO NOTHING";
+    DROP_SERVICE_SECRET = "DELETE FROM service_secrets WHERE name = ?1";
+    DROP_ACME_ACCOUNT = "DELETE FROM acme_accounts WHERE directory = ?1";
+    DROP_ACME_CERTIFICATE = "DELETE FROM acme_certificates WHERE id = ?1";
+    DROP_ACME_CHALLENGE = "DELETE FROM acme_challenges WHERE id = ?1";
     PUT_SERVICE_SECRET = "INSERT INTO service_secrets (name, secret) VALUES (?1, ?2)
         ON CONFLICT (name) DO UPDATE SET secret = excluded.secret";
     WEBHOOK_PLAIN = plain!("webhook_endpoints", "account_id", "secret");
@@ -243,9 +249,14 @@ impl Tx<'_> {
         self.defer(ADD_KEY, &key_values(key, now))
     }
 
-    /// Leaves no key current.
-    pub fn retire_master_keys(&mut self) -> Result<(), StoreError> {
-        self.execute(RETIRE_KEYS, &[]).map(drop)
+    /// Makes this key the current one.
+    pub(in crate::store) fn put_current_master_key(
+        &mut self,
+        key: &MasterKeyRow,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.execute(RETIRE_KEYS, &[])?;
+        self.defer(PUT_KEY, &key_values(key, now))
     }
 
     /// From now on texts are sealed. False if they are already.
@@ -253,8 +264,8 @@ impl Tx<'_> {
         Ok(self.execute(SEAL_SINCE, &[key.into(), now.into()])? == 1)
     }
 
-    pub fn forget_master_key(&mut self, id: &str) -> Result<(), StoreError> {
-        self.defer(FORGET_KEY, &[id.into()])
+    pub fn forget_old_master_keys(&mut self) -> Result<(), StoreError> {
+        self.defer(FORGET_OLD_KEYS, &[])
     }
 
     /// Whether a server is running that cannot read sealed texts.
@@ -277,6 +288,21 @@ impl Tx<'_> {
         stored
             .map(|stored| self.open(&context, &stored))
             .transpose()
+    }
+
+    /// Deletes a row that the service makes anew. Rows of other places stay.
+    pub fn drop_secret(&mut self, place: SecretPlace, id: &str) -> Result<(), StoreError> {
+        let statement = match place {
+            SecretPlace::Service => DROP_SERVICE_SECRET,
+            SecretPlace::AcmeAccount => DROP_ACME_ACCOUNT,
+            SecretPlace::AcmeKey => DROP_ACME_CERTIFICATE,
+            SecretPlace::AcmeChallenge => DROP_ACME_CHALLENGE,
+            SecretPlace::Webhook
+            | SecretPlace::Payment
+            | SecretPlace::SandboxPayment
+            | SecretPlace::SandboxPayoutAccount => return Ok(()),
+        };
+        self.defer(statement, &[id.into()])
     }
 
     pub fn put_service_secret(&mut self, name: &str, secret: &str) -> Result<(), StoreError> {
@@ -303,15 +329,22 @@ impl Tx<'_> {
         self.all(column.page, &[after.into(), limit.into()])
     }
 
-    /// Replaces a text, unless somebody else has changed it since it was read.
-    pub fn replace_text(
+    /// Whether a stored text can be opened.
+    pub fn opens(&self, column: SealedColumn, id: &str, stored: &str) -> bool {
+        self.open(&column.place.context(id), stored).is_ok()
+    }
+
+    /// Replaces a stored text by another, which is sealed, unless somebody else has changed it since it
+    /// was read.
+    pub fn replace_secret(
         &mut self,
         column: SealedColumn,
         id: &str,
-        from: &str,
-        to: &str,
+        stored: &str,
+        text: &str,
     ) -> Result<(), StoreError> {
-        let values = [id.into(), from.into(), to.into()];
+        let sealed = self.seal(&column.place.context(id), text)?;
+        let values = [id.into(), stored.into(), sealed.into()];
         self.execute(column.replace, &values).map(drop)
     }
 
@@ -330,10 +363,8 @@ impl Tx<'_> {
         if Keyring::is_under(&sealing, stored) {
             return Ok(false);
         }
-        let context = column.place.context(id);
-        let text = self.open(&context, stored)?;
-        let sealed = self.seal(&context, &text)?;
-        self.replace_text(column, id, stored, &sealed)?;
+        let text = self.open(&column.place.context(id), stored)?;
+        self.replace_secret(column, id, stored, &text)?;
         Ok(true)
     }
 }

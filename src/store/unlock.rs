@@ -70,6 +70,40 @@ impl Store {
         Ok(())
     }
 
+    /// The id of the current key, if there is one and the source has it. Changes nothing.
+    pub async fn check_keys(&self, source: &KeySource) -> Result<Option<String>, UnlockError> {
+        let keyring = Keyring::new(source.clone(), source.load()?);
+        let known: Vec<MasterKeyRow> = self.snapshot(|tx| tx.master_keys()).await?;
+        let Some(current) = known.into_iter().find(|key| key.is_current) else {
+            return Ok(None);
+        };
+        check(&keyring, &current)?;
+        Ok(Some(current.id))
+    }
+
+    /// Unlocks a store. If its master key is lost, with another one, which is created if there is none:
+    /// then the caller has to replace what this key does not open. Returns whether the key is another.
+    pub async fn reset_keys(
+        self,
+        source: KeySource,
+        now: Timestamp,
+    ) -> Result<(Self, bool), UnlockError> {
+        match self.check_keys(&source).await {
+            Ok(_) => return Ok((self.unlock(source, now).await?, false)),
+            Err(UnlockError::WrongKey { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let keyring = Arc::new(Keyring::new(source.clone(), source.create()?));
+        let changed = keyring.clone();
+        let id = self.write(move |tx| replace_lost_key(tx, &changed, now));
+        keyring.seal_under(Some(id.await?));
+        let store = Self {
+            keyring: Some(keyring),
+            ..self
+        };
+        Ok((store, true))
+    }
+
     /// The master keys of an unlocked store.
     pub fn keyring(&self) -> Option<&Arc<Keyring>> {
         self.keyring.as_ref()
@@ -136,6 +170,41 @@ fn check(keyring: &Keyring, key: &MasterKeyRow) -> Result<(), UnlockError> {
 fn wrong_key(id: String, source: &KeySource) -> UnlockError {
     let place = source.name();
     UnlockError::WrongKey { id, place }
+}
+
+impl Tx<'_> {
+    /// Makes another key of the keyring the one that seals. The caller seals everything again.
+    pub fn change_master_key(&mut self, id: &str, now: Timestamp) -> Result<(), StoreError> {
+        let none = || StoreError::Failed("the store is locked".into());
+        let keyring = self.keyring.clone().ok_or_else(none)?;
+        let row = checked(&keyring, id.to_owned(), Some(now));
+        let row = row.map_err(|error| StoreError::Failed(error.to_string()))?;
+        self.put_current_master_key(&row, now)?;
+        let (_, stored) = self.stored_audit_keys()?;
+        let Some(stored) = stored else {
+            return key_audit_chain(self, &keyring, id);
+        };
+        let keys = self.open_sealed(KEYS_CONTEXT, &stored)?;
+        let sealed = keyring.seal_with(id, KEYS_CONTEXT, &keys);
+        self.set_audit_keys(&sealed.map_err(failed)?)
+    }
+}
+
+/// Makes the first key of the keyring current. Returns its id.
+fn replace_lost_key(
+    tx: &mut Tx<'_>,
+    keyring: &Keyring,
+    now: Timestamp,
+) -> Result<String, UnlockError> {
+    let keys = keyring.keys();
+    let first = keys.first().map(crate::seal::MasterKey::id);
+    let id = first.ok_or_else(|| StoreError::Failed("there is no master key".into()))?;
+    tx.put_current_master_key(&checked(keyring, id.clone(), Some(now))?, now)?;
+    let (head, _) = tx.stored_audit_keys()?;
+    let chain = AuditKeys::lost().from_line(head.number + 1, &ambient::random());
+    let sealed = keyring.seal_with(&id, KEYS_CONTEXT, &chain.to_text());
+    tx.set_audit_keys(&sealed.map_err(failed)?)?;
+    Ok(id)
 }
 
 /// Lines that are appended from now on have keyed hashes.

@@ -17,7 +17,10 @@ pub use error::UseCaseError;
 pub use events::*;
 pub use money::*;
 pub use proofs::*;
-pub use secrets::seal_plain_texts;
+pub use secrets::{
+    change_master_key, forget_old_master_keys, record_reset, replace_lost_page, reseal_page,
+    seal_plain_texts,
+};
 pub use tasks::*;
 pub use webhooks::{
     DeliveryOutcome, EndpointHealth, endpoint_of, give_up_deliveries, put_webhook,

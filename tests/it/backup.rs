@@ -193,13 +193,19 @@ async fn a_backup_of_a_serving_database_has_all_that_was_acknowledged() {
     writers.stop().await;
     drop(server);
     for (file, acknowledged) in &backups {
-        expect_restored(file, acknowledged, keys).await;
+        expect_restored(&database, file, acknowledged, keys).await;
     }
 }
 
 /// A database made of that file has these tasks, its ledger is right, and a server goes on with it.
-async fn expect_restored(file: &Path, acknowledged: &[String], keys: [&str; 2]) {
+async fn expect_restored(
+    original: &Database,
+    file: &Path,
+    acknowledged: &[String],
+    keys: [&str; 2],
+) {
     let database = Database::create(Engine::Sqlite);
+    original.give_key_to(&database);
     let said = restore(file, &database).succeed();
     let kept = database.column("SELECT id FROM tasks ORDER BY id").await;
     let counted = format!("2 accounts, {} tasks", kept.len());

@@ -24,6 +24,7 @@ mod operators;
 mod outbound;
 mod pictures;
 mod reports;
+mod secrets;
 mod store;
 mod stripe;
 mod suspension;

@@ -134,8 +134,13 @@ impl<'a> Idempotent<'a> {
     }
 
     /// The response hands out a secret: it is stored so that only the requester's own key opens it.
-    pub fn sealed(mut self) -> Self {
-        self.sealed = true;
+    pub fn sealed(self) -> Self {
+        self.sealed_if(true)
+    }
+
+    /// The same for a response that hands out a secret only sometimes.
+    pub fn sealed_if(mut self, sealed: bool) -> Self {
+        self.sealed = sealed;
         self
     }
 

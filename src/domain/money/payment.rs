@@ -53,7 +53,9 @@ impl Payment {
         let payable = self.status == PaymentStatus::RequiresPayment
             && status == Status::Pending
             && self.processor == processor;
-        self.intent.filter(|_| payable)
+        // The secret is empty if it was lost with the master key.
+        let intent = self.intent.filter(|_| payable);
+        intent.filter(|intent| !intent.client_secret.is_empty())
     }
 }
 

@@ -111,6 +111,7 @@ crate::store::statements! {
         WHERE worker_id = ?1 ORDER BY id DESC LIMIT ?2");
     SUBSCRIPTION = concat!("SELECT ", subscription!(columns), " FROM push_subscriptions
         WHERE id = ?1");
+    DROP_ALL_SUBSCRIPTIONS = "DELETE FROM push_subscriptions";
     DROP_SUBSCRIPTION = "DELETE FROM push_subscriptions WHERE id = ?1";
     /// Within a band of latitudes. The caller checks the distance.
     IN_BAND = concat!("SELECT ", worker!(columns), " FROM workers
@@ -278,6 +279,11 @@ impl Tx<'_> {
     }
 
     /// The newest subscriptions of a worker, up to `MAX_SUBSCRIPTIONS`.
+    /// For when the key that browsers have subscribed to is gone.
+    pub fn drop_all_push_subscriptions(&mut self) -> Result<(), StoreError> {
+        self.defer(DROP_ALL_SUBSCRIPTIONS, &[])
+    }
+
     pub fn push_subscriptions(
         &mut self,
         worker: WorkerId,

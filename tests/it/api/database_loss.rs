@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use legwork::store::{Location, Store};
+use legwork::store::Location;
 
 use crate::support::{Command, Database, Engine, Proxy, Server, TestApp, key_in, storefront, tell};
 
@@ -21,8 +21,8 @@ fn a_lost_postgres_is_a_503_and_comes_back_by_itself() {
             url: format!("postgres://{user}@{}/{name}", proxy.address),
             connections: 4,
         };
-        let store = tokio::task::spawn_blocking(move || Store::open(&cuttable));
-        let app = TestApp::start_on(store.await.unwrap().unwrap(), &app.database).await;
+        let store = app.database.open_at(cuttable).await;
+        let app = TestApp::start_on(store, &app.database).await;
         loses_and_finds_its_database(&app, &proxy).await;
     });
 }

@@ -34,6 +34,7 @@ fn every_row_of_every_table_comes_back() {
         let restored = Database::create(Engine::Sqlite);
         restore(&file, &restored).succeed();
         assert_eq!(rows(&restored.file()), original);
+        app.database.give_key_to(&restored);
         let report = Command::new(&["doctor"]).on(&restored).succeed();
         assert!(report.contains("is reachable and up to date"), "{report}");
         assert_eq!(rows(&file), original, "the backup itself is not touched");

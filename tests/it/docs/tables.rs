@@ -134,6 +134,7 @@ fn audit_actions() {
         "payment_method",
         "payout",
         "queue_item",
+        "secrets",
         "webhook",
         "worker",
     ]

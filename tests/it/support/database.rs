@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use legwork::ambient::{self, Clock};
-use legwork::seal::KeySource;
+use legwork::seal::{KEY_FILE, KeySource};
 use legwork::store::{Location, Store};
 use tokio_postgres::NoTls;
 
@@ -82,11 +82,21 @@ impl Database {
 
     /// With the master key in the folder, as the program does it.
     pub async fn open(&self) -> Store {
-        let location = self.location();
+        self.open_at(self.location()).await
+    }
+
+    /// By another way to the same database.
+    pub async fn open_at(&self, location: Location) -> Store {
         let opening = tokio::task::spawn_blocking(move || Store::open(&location));
         let store = opening.await.unwrap().unwrap();
         let (source, now) = (self.key_source(), Clock::system().now());
         store.unlock(source, now).await.unwrap()
+    }
+
+    /// Copies the master key to another one, as an operator does beside the backup.
+    pub fn give_key_to(&self, other: &Self) {
+        let [from, to] = [self, other].map(|of| of.folder.path().join(KEY_FILE));
+        std::fs::copy(from, to).unwrap();
     }
 
     pub fn key_source(&self) -> KeySource {

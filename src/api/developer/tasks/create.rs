@@ -16,7 +16,7 @@ use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::response::json::JsonResponse;
 use crate::domain::rules::ListRule;
 use crate::domain::tasks::{Location, Priority, ProofType, TaskType, field};
-use crate::domain::{NewTask, Task, TaskId, Timestamp, geo};
+use crate::domain::{Environment, NewTask, Task, TaskId, Timestamp, geo};
 use crate::store::{StoreError, Tx};
 use crate::usecases::{self, Funding};
 use crate::views::task::TaskBody;
@@ -90,8 +90,11 @@ pub async fn create(
         };
         Ok((task, client_secret))
     };
+    // A live task may have a client secret.
+    let is_live = holder.owner.environment == Environment::Live;
     Idempotent::new(&app, caller.requester(), post)
         .created()
+        .sealed_if(is_live)
         .prepare(prepare)
         .run(create, CreatedTask::json)
         .await

@@ -1,0 +1,187 @@
+//! `legwork secrets rotate` and `prune`, while the service runs.
+
+use legwork::seal::{KeySource, MasterKey};
+use legwork::store::StoreError;
+use legwork::usecases::{change_master_key, verify_audit};
+use serde_json::json;
+
+use super::{text, webhook_secret};
+use crate::support::{Command, Database, Engine, Server, TestApp, key_in, on_both_engines};
+
+const ENGINES: [Engine; 2] = [Engine::Sqlite, Engine::Postgres];
+
+on_both_engines!(
+    an_interrupted_rotation_loses_nothing,
+    a_key_from_a_setting_is_rotated_with_both,
+);
+
+fn command(database: &Database, words: &[&str]) -> Command {
+    Command::new(words).on(database)
+}
+
+/// The ids of the keys that secrets are sealed under.
+async fn sealed_under(database: &Database) -> Vec<String> {
+    let mut ids = Vec::new();
+    for column in [
+        "SELECT secret FROM webhook_endpoints",
+        "SELECT client_secret FROM payments WHERE client_secret IS NOT NULL",
+        "SELECT client_secret FROM sandbox_payments",
+        "SELECT secret FROM service_secrets",
+        "SELECT chain_keys FROM audit_head",
+    ] {
+        let sealed = database.column(column).await;
+        ids.extend(
+            sealed
+                .iter()
+                .map(|text| text.split(':').nth(2).unwrap().to_owned()),
+        );
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// As if the last rotation was an hour ago.
+async fn let_an_hour_pass(database: &Database) {
+    let earlier = "UPDATE master_keys SET seals_since = seals_since - 3600000";
+    database.execute(earlier).await;
+}
+
+#[test]
+fn a_running_server_goes_on_over_a_rotation() {
+    for engine in ENGINES {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let database = Database::create(engine);
+        let server = Server::start(&database);
+        let [live, test] = ["svc_live_", "svc_test_"]
+            .map(|prefix| server.client(&key_in(&server.greeting, prefix)));
+        let push_key = "SELECT secret FROM service_secrets WHERE name = 'vapid'";
+        runtime.block_on(async {
+            let task = crate::support::storefront();
+            let secret = webhook_secret(&live).await;
+            let paid = live.post("/v1/tasks", &task).await.expect(201);
+            let client_secret = text(&paid["payment_client_secret"]);
+            let proved = test.post("/v1/tasks", &task).await.expect(201);
+            let path = format!("/v1/test_helpers/tasks/{}/advance", text(&proved["id"]));
+            let to = json!({"to": "proof_submitted"});
+            test.post(&path, &to).await.expect(200);
+            let proofs = format!("/v1/tasks/{}/proofs", text(&proved["id"]));
+            let proofs = test.get(&proofs).await.expect(200);
+            let url = text(&proofs["data"][0]["file_url"]);
+            let (_, file) = url.split_once("/files/").unwrap();
+            let file = format!("/files/{file}");
+            let [old] = sealed_under(&database).await.try_into().unwrap();
+            let told = command(&database, &["secrets", "rotate"]).succeed();
+            assert!(told.contains("legwork secrets prune"), "{told}");
+            // The running server reads what is sealed under a key that it has never seen.
+            let [new] = sealed_under(&database).await.try_into().unwrap();
+            assert_ne!(new, old);
+            assert_eq!(webhook_secret(&live).await, secret);
+            let page = live.get(&format!("/pay/{client_secret}")).await;
+            assert_eq!(page.status, 200);
+            assert_eq!(test.get(&file).await.status, 200);
+            assert_eq!(database.key_source().load().unwrap().len(), 2);
+            let too_early = command(&database, &["secrets", "prune"]).fail();
+            assert!(too_early.contains("less than a minute ago"), "{too_early}");
+            let_an_hour_pass(&database).await;
+            command(&database, &["secrets", "prune"]).succeed();
+            let held = database.key_source().load().unwrap();
+            assert_eq!(held.iter().map(MasterKey::id).collect::<Vec<_>>(), [new]);
+            assert_eq!(webhook_secret(&live).await, secret);
+            command(&database, &["audit", "verify"]).succeed();
+        });
+        assert_eq!(server.terminate(), Some(0));
+        drop(Server::start(&database));
+        // Browsers have subscribed to the push key, so it is replaced only if that is wanted.
+        runtime.block_on(async {
+            let store = database.open().await;
+            let vapid = || async {
+                let found = store.read(|tx| tx.find_service_secret("vapid"));
+                found
+                    .await
+                    .map_err(|error: StoreError| error.to_string())
+                    .unwrap()
+                    .unwrap()
+            };
+            let before = vapid().await;
+            command(&database, &["secrets", "rotate"]).succeed();
+            assert_eq!(vapid().await, before);
+            let told = command(&database, &["secrets", "rotate", "--push-keys"]).succeed();
+            assert!(told.contains("Restart all servers"), "{told}");
+            assert_ne!(vapid().await, before);
+            assert!(database.column(push_key).await[0].starts_with("sealed:v1:"));
+        });
+    }
+}
+
+async fn an_interrupted_rotation_loses_nothing(app: TestApp) {
+    let dev = app.developer().await;
+    let secret = webhook_secret(&dev.live).await;
+    let task = dev.create_live_task().await;
+    let signing = app
+        .store
+        .write(|tx| tx.service_secret("file_urls", "signs"));
+    let signing: Result<_, StoreError> = signing.await;
+    signing.unwrap();
+    let [old] = sealed_under(&app.database).await.try_into().unwrap();
+    // Killed after the new key was added to the file: it is used by the next run.
+    let new = MasterKey::generate();
+    let add = |keys: Vec<MasterKey>| [keys, vec![new.clone()]].concat();
+    app.database.key_source().change(add).unwrap();
+    assert_eq!(webhook_secret(&dev.live).await, secret);
+    // Killed after the key was changed, before anything was sealed under it.
+    let other = app.database.open().await;
+    let (id, now) = (new.id(), app.clock.now());
+    let by = legwork::domain::Actor::COMMAND_LINE;
+    let change = move |tx: &mut legwork::store::Tx<'_>| change_master_key(tx, &id, &by, now);
+    other.write(change).await.unwrap();
+    assert_eq!(sealed_under(&app.database).await.len(), 2);
+    assert_eq!(webhook_secret(&dev.live).await, secret);
+    // A server that starts now seals under the new key, and reads both.
+    let restarted = TestApp::start(&app.database).await;
+    let again = restarted.developer().await;
+    webhook_secret(&again.live).await;
+    let payment = format!("{}/payment", crate::support::path(&task));
+    let client = crate::support::Client::new(restarted.address, Some(&dev.live_key));
+    client.get(&payment).await.expect(200);
+    let_an_hour_pass(&app.database).await;
+    command(&app.database, &["secrets", "prune"]).succeed();
+    assert_eq!(sealed_under(&app.database).await, [new.id()]);
+    assert_ne!(new.id(), old);
+    assert_eq!(webhook_secret(&dev.live).await, secret);
+    let lines = restarted.store.snapshot(verify_audit).await.unwrap();
+    assert_eq!(lines.broken, None);
+}
+
+async fn a_key_from_a_setting_is_rotated_with_both(app: TestApp) {
+    let dev = app.developer().await;
+    let secret = webhook_secret(&dev.live).await;
+    dev.create_live_task().await;
+    let old = app.database.key_source().load().unwrap().remove(0);
+    let file = app.database.folder.path().join("master.key");
+    std::fs::remove_file(file).unwrap();
+    let run =
+        |words: &[&str], keys: &str| command(&app.database, words).env("LEGWORK_MASTER_KEY", keys);
+    let (old, new) = (old.to_base64(), MasterKey::generate());
+    let both = format!("{},{old}", new.to_base64());
+    let refused = run(&["secrets", "rotate"], &old).fail();
+    assert!(refused.contains("openssl rand"), "{refused}");
+    run(&["secrets", "rotate"], &both).succeed();
+    assert_eq!(sealed_under(&app.database).await, [new.id()]);
+    let_an_hour_pass(&app.database).await;
+    let told = run(&["secrets", "prune"], &both).succeed();
+    assert!(
+        told.contains("Remove all others from LEGWORK_MASTER_KEY"),
+        "{told}"
+    );
+    run(&["audit", "verify"], &new.to_base64()).succeed();
+    run(&["audit", "verify"], &old).fail();
+    let given = KeySource::Given(vec![new]);
+    let location = app.database.location();
+    let opening = move || legwork::store::Store::open(&location).unwrap();
+    let store = tokio::task::spawn_blocking(opening).await.unwrap();
+    let store = store.unlock(given, app.clock.now()).await.unwrap();
+    let restarted = TestApp::start_on(store, &app.database).await;
+    let client = crate::support::Client::new(restarted.address, Some(&dev.live_key));
+    assert_eq!(webhook_secret(&client).await, secret);
+}
