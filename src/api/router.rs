@@ -187,6 +187,7 @@ pub fn router(app: &App, with_metrics: bool) -> Router {
         store: app.store.clone(),
         clock: app.clock.clone(),
         payments: app.payments.clone(),
+        sandbox_banner: app.sandbox_banner,
     });
     let strangers = from_fn_with_state(app.clone(), limit_strangers);
     let mut router = described

@@ -43,6 +43,7 @@ const THREADS_WITHIN: Duration = Duration::from_secs(1);
 const MAX_METRICS_CONNECTIONS: usize = 128;
 
 pub fn run(settings: &Settings) -> Result<(), Failure> {
+    settings.check_processor().map_err(Failure)?;
     telemetry::start_logging(settings);
     let metrics = telemetry::start_metrics();
     let store = open_store(settings)?;
@@ -81,6 +82,7 @@ pub fn run(settings: &Settings) -> Result<(), Failure> {
                 ..Timeouts::default()
             },
             hsts: url.starts_with("https://"),
+            sandbox_banner: !settings.local().hides_the_sandbox_banner(),
             tracer: traces.as_ref().map(Traces::tracer),
         });
         let served = serve(app, channels, listener, &url, settings).await;
@@ -127,7 +129,7 @@ async fn serve(
     let keys = tokio::spawn(keys);
     let background = background(&app, channels);
     greet(&app.store, settings, url, listener.local_addr()?).await?;
-    let router = api::router(&app, settings.is_local());
+    let router = api::router(&app, settings.local().serves_metrics());
     let serving = tokio::spawn(api::serve(listener, router, serving));
     shutdown.started().await;
     let deadline = Instant::now() + STOP_WITHIN;
@@ -183,8 +185,7 @@ async fn open_channels(store: &Store, settings: &Settings, url: &str) -> Result<
     });
     Ok(Channels {
         mailer: mailer.transpose()?,
-        outbound: Outbound::new(&settings.outbound)
-            .map_err(|reason| Failure(format!("LEGWORK_WEBHOOK_CA_FILE: {reason}")))?,
+        outbound: open_outbound(settings)?,
         vapid: Arc::new(Vapid::from_secret(&secret).map_err(Failure)?),
         public_url: url.to_owned(),
         contact: match &settings.mail {
@@ -192,6 +193,13 @@ async fn open_channels(store: &Store, settings: &Settings, url: &str) -> Result<
             None => url.to_owned(),
         },
     })
+}
+
+fn open_outbound(settings: &Settings) -> Result<Outbound, Failure> {
+    let outbound = Outbound::new(&settings.outbound)
+        .map_err(|reason| Failure(format!("LEGWORK_WEBHOOK_CA_FILE: {reason}")))?;
+    let reaches_private = !settings.outbound.allow.is_empty();
+    Ok(outbound.discreet(reaches_private && !settings.local().explains_failed_calls()))
 }
 
 /// Returns `a@b.example` for `Legwork <a@b.example>`.
@@ -307,7 +315,7 @@ async fn greet(
     let empty = store
         .snapshot(|tx| Ok::<_, UseCaseError>(tx.accounts_after(None, 1)?.is_empty()))
         .await?;
-    if empty && settings.is_local() {
+    if empty && settings.local().creates_an_account() {
         open_first_account(store, url).await?;
     } else if empty {
         announce("There is no account yet. Create one: legwork account create --help");

@@ -2,4 +2,5 @@
 
 mod addresses;
 mod keys;
+mod local_mode;
 mod strangers;
