@@ -238,7 +238,7 @@ pub fn metrics_router(app: &App) -> Router {
 fn finish(router: Router<App>, app: &App) -> Router {
     router
         .fallback(nothing_here)
-        .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
+        .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(app.clone(), edge))
         .with_state(app.clone())
 }
@@ -247,6 +247,12 @@ async fn nothing_here(State(app): State<App>, client: ClientAddress) -> ApiError
     strangers::count(&app, client)
         .err()
         .unwrap_or(ApiError::NotFound)
+}
+
+async fn wrong_method(State(app): State<App>, client: ClientAddress) -> ApiError {
+    strangers::count(&app, client)
+        .err()
+        .unwrap_or(ApiError::MethodNotAllowed)
 }
 
 /// The description of the routes, as committed in `openapi.json`.
