@@ -173,7 +173,12 @@ pub const WORKERS: &[WorkerRoute] = &[
     worker("POST /v1/worker/tasks/{id}/accept", Yes, Yes, Yes),
     worker("POST /v1/worker/tasks/{id}/start", Yes, Yes, NO_TASK),
     worker("POST /v1/worker/tasks/{id}/release", Yes, Yes, NO_TASK),
-    worker("POST /v1/worker/tasks/{id}/proofs", Yes, Yes, NO_TASK),
+    worker(
+        "POST /v1/worker/tasks/{id}/proofs",
+        Yes,
+        No("ACCOUNT_SUSPENDED"),
+        NO_TASK,
+    ),
     worker("GET /v1/worker/tasks/{id}/dispute", Yes, Yes, NO_TASK),
     worker("POST /v1/worker/tasks/{id}/dispute", Yes, Yes, NO_TASK),
     worker("DELETE /v1/worker/session", Yes, Yes, Yes),

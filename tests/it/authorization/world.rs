@@ -143,7 +143,7 @@ async fn apply(worker: &Worker) {
 async fn flagged_task(dev: &Developer, worker: &Worker) -> (Value, Value) {
     let task = dev.create_paid_task().await;
     worker.begin(&task).await;
-    let photo = photo("far away");
+    let photo = photo(&id(&task));
     let parts: [(&str, &[u8]); 3] = [
         ("photo", &photo),
         ("gps_latitude", b"41.7163"),
