@@ -1,6 +1,7 @@
 //! Settings from defaults, `legwork.toml`, the environment and flags. The last one wins.
 
 mod list;
+mod local;
 mod values;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use crate::outbound::OutboundSettings;
 use crate::store::Location;
 
 pub use list::{SETTINGS, Setting};
+pub use local::LocalMode;
 use values::{
     address, connections, database, delays, domains, folder, gigabytes, hours, https_url,
     is_loopback, log_filter, log_format, master_key, networks, on_or_off, optional, public_url,
@@ -262,7 +264,7 @@ impl Settings {
             public_url: public_url.clone(),
             metrics_listen: given.read("metrics_listen", "", optional(address))?,
             webhook_delays: given.read("webhook_retry_seconds", "60,480,3840", delays)?,
-            outbound: outbound(given, local_mode(listen, public_url.as_deref()))?,
+            outbound: outbound(given, LocalMode::of(listen, public_url.as_deref()))?,
             mail: mail(given)?,
             windows: windows(given)?,
             payments: payments(given)?,
@@ -279,23 +281,33 @@ impl Settings {
         })
     }
 
-    /// In local mode the developer is assumed to be the only user.
+    pub fn local(&self) -> LocalMode {
+        LocalMode::of(self.listen, self.public_url.as_deref())
+    }
+
     pub fn is_local(&self) -> bool {
-        local_mode(self.listen, self.public_url.as_deref())
+        self.local().is_on()
+    }
+
+    /// Whether the service may start with its payment processor. Whoever reaches a public URL expects
+    /// that money moves.
+    pub fn check_processor(&self) -> Result<(), String> {
+        let is_sandbox = matches!(self.payments, PaymentSettings::Sandbox);
+        let public = self.public_url.as_deref().filter(|url| !is_loopback(url));
+        match public {
+            Some(url) if is_sandbox && !self.allow_sandbox => Err(format!(
+                "LEGWORK_PAYMENTS: the sandbox moves no money, and LEGWORK_PUBLIC_URL ({url}) says \
+                 that others use this service. Set LEGWORK_PAYMENTS=stripe, or \
+                 LEGWORK_ALLOW_SANDBOX=on if no money is meant to move"
+            )),
+            _ => Ok(()),
+        }
     }
 }
 
-/// The service listens on a loopback address, and no public URL says that others reach it through a
-/// proxy.
-fn local_mode(listen: SocketAddr, public_url: Option<&str>) -> bool {
-    listen.ip().is_loopback() && public_url.is_none_or(is_loopback)
-}
-
-fn outbound(given: &Given, local: bool) -> Result<OutboundSettings, SettingsError> {
+fn outbound(given: &Given, local: LocalMode) -> Result<OutboundSettings, SettingsError> {
     let mut allow = given.read("webhook_allow_nets", "", networks)?;
-    if local {
-        allow.extend(networks("127.0.0.0/8,::1/128").unwrap_or_default());
-    }
+    allow.extend(local.reachable());
     let authority = given.read("webhook_ca_file", "", optional(folder))?;
     Ok(OutboundSettings { allow, authority })
 }

@@ -70,6 +70,7 @@ pub struct Parts {
     hsts: bool,
     tracer: Option<SdkTracer>,
     trusted_proxies: Vec<IpNet>,
+    sandbox_banner: bool,
     rate_limits: Option<RateLimits>,
     strangers: Option<StrangerLimit>,
     sign_in_limits: SignInLimits,
@@ -94,6 +95,8 @@ pub struct Dependencies {
     pub rate_limited: bool,
     /// Who may say for whom a request was forwarded.
     pub trusted_proxies: Vec<IpNet>,
+    /// Whether pages say that no money moves, if the processor is the sandbox.
+    pub sandbox_banner: bool,
     pub timeouts: Timeouts,
     /// Browsers are told to use nothing but HTTPS.
     pub hsts: bool,
@@ -131,6 +134,7 @@ impl App {
             tracer: dependencies.tracer,
             passwords: Passwords::default(),
             trusted_proxies: dependencies.trusted_proxies,
+            sandbox_banner: dependencies.sandbox_banner,
             rate_limits: dependencies.rate_limited.then(RateLimits::default),
             strangers: dependencies.rate_limited.then(StrangerLimit::default),
             sign_in_limits: SignInLimits::default(),

@@ -187,6 +187,7 @@ pub fn router(app: &App, with_metrics: bool) -> Router {
         store: app.store.clone(),
         clock: app.clock.clone(),
         payments: app.payments.clone(),
+        sandbox_banner: app.sandbox_banner,
     });
     let strangers = from_fn_with_state(app.clone(), limit_strangers);
     let mut router = described
@@ -237,7 +238,7 @@ pub fn metrics_router(app: &App) -> Router {
 fn finish(router: Router<App>, app: &App) -> Router {
     router
         .fallback(nothing_here)
-        .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
+        .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(app.clone(), edge))
         .with_state(app.clone())
 }
@@ -246,6 +247,12 @@ async fn nothing_here(State(app): State<App>, client: ClientAddress) -> ApiError
     strangers::count(&app, client)
         .err()
         .unwrap_or(ApiError::NotFound)
+}
+
+async fn wrong_method(State(app): State<App>, client: ClientAddress) -> ApiError {
+    strangers::count(&app, client)
+        .err()
+        .unwrap_or(ApiError::MethodNotAllowed)
 }
 
 /// The description of the routes, as committed in `openapi.json`.

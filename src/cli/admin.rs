@@ -29,8 +29,8 @@ pub fn command() -> Command {
                     Arg::new("role")
                         .long("role")
                         .value_parser(roles.collect::<Vec<_>>())
-                        .default_value(AdminRole::Owner.as_str())
-                        .help("A viewer reads, an operator also decides, an owner also changes tiers and writes off payouts"),
+                        .default_value(AdminRole::Viewer.as_str())
+                        .help("A viewer reads, an operator also decides and sees identity documents, an owner also changes tiers and writes off payouts"),
                 )
                 .arg(json_flag())
                 .args(database_flags()),

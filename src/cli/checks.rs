@@ -134,6 +134,7 @@ pub fn mail(settings: &Settings) -> Found {
 
 /// Asks for a list, which needs the same permission as payments do.
 pub fn payments(settings: &Settings) -> Found {
+    settings.check_processor()?;
     let PaymentSettings::Stripe {
         key,
         webhook_secret,

@@ -50,6 +50,7 @@ struct Front {
 }
 
 pub fn run(settings: &Settings, self_signed: bool) -> Result<(), Failure> {
+    settings.check_processor().map_err(Failure)?;
     telemetry::start_logging(settings);
     let metrics = telemetry::start_metrics();
     let store = open_store(settings)?;
@@ -91,6 +92,7 @@ pub fn run(settings: &Settings, self_signed: bool) -> Result<(), Failure> {
             },
             // A browser that remembers it for localhost would refuse everything else there.
             hsts: url.starts_with("https://") && !self_signed && !settings.is_local(),
+            sandbox_banner: !settings.local().hides_the_sandbox_banner(),
             tracer: traces.as_ref().map(Traces::tracer),
         });
         let front = Front {
@@ -145,7 +147,7 @@ async fn serve(
         listener, https, ..
     } = front;
     let certificates = https.map(|https| https.keep(app.clock.clone(), shutdown.clone()));
-    let router = api::router(&app, settings.is_local());
+    let router = api::router(&app, settings.local().serves_metrics());
     let serving = tokio::spawn(api::serve(listener, router, serving));
     shutdown.started().await;
     let deadline = Instant::now() + STOP_WITHIN;
@@ -204,8 +206,7 @@ async fn open_channels(store: &Store, settings: &Settings, url: &str) -> Result<
     });
     Ok(Channels {
         mailer: mailer.transpose()?,
-        outbound: Outbound::new(&settings.outbound)
-            .map_err(|reason| Failure(format!("LEGWORK_WEBHOOK_CA_FILE: {reason}")))?,
+        outbound: open_outbound(settings)?,
         vapid: Arc::new(Vapid::from_secret(&secret).map_err(Failure)?),
         public_url: url.to_owned(),
         contact: match &settings.mail {
@@ -213,6 +214,13 @@ async fn open_channels(store: &Store, settings: &Settings, url: &str) -> Result<
             None => url.to_owned(),
         },
     })
+}
+
+fn open_outbound(settings: &Settings) -> Result<Outbound, Failure> {
+    let outbound = Outbound::new(&settings.outbound)
+        .map_err(|reason| Failure(format!("LEGWORK_WEBHOOK_CA_FILE: {reason}")))?;
+    let reaches_private = !settings.outbound.allow.is_empty();
+    Ok(outbound.discreet(reaches_private && !settings.local().explains_failed_calls()))
 }
 
 /// Returns `a@b.example` for `Legwork <a@b.example>`.
@@ -325,7 +333,7 @@ async fn greet(store: &Store, settings: &Settings, front: &Front) -> Result<(), 
     let empty = store
         .snapshot(|tx| Ok::<_, UseCaseError>(tx.accounts_after(None, 1)?.is_empty()))
         .await?;
-    if empty && settings.is_local() {
+    if empty && settings.local().creates_an_account() {
         open_first_account(store, url).await?;
     } else if empty {
         announce("There is no account yet. Create one: legwork account create --help");

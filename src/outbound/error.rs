@@ -24,6 +24,22 @@ pub enum OutboundError {
     Lost(String),
 }
 
+impl OutboundError {
+    /// The same for a closed port, a silent one, and one that speaks something else. What is wrong
+    /// with a certificate is still told: its owner needs to know, and has shown it to everybody.
+    pub fn discreet(self) -> Self {
+        match self {
+            Self::TimedOut | Self::Lost(_) => Self::Unreachable(NO_HTTPS.to_owned()),
+            Self::Unreachable(reason) if !reason.contains("certificate") => {
+                Self::Unreachable(NO_HTTPS.to_owned())
+            }
+            error => error,
+        }
+    }
+}
+
+const NO_HTTPS: &str = "it does not answer over HTTPS";
+
 impl From<reqwest::Error> for OutboundError {
     /// Passes on none of the original messages: some of them name addresses.
     fn from(error: reqwest::Error) -> Self {
@@ -106,5 +122,29 @@ fn reason_of_http(error: &hyper::Error) -> Option<&'static str> {
         Some("the connection was closed too early")
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_discreet_error_tells_no_port_from_another() {
+        let unreachable = |reason: &str| OutboundError::Unreachable(reason.to_owned());
+        let told = [
+            OutboundError::TimedOut,
+            unreachable("connecting timed out"),
+            unreachable("the connection was refused"),
+            unreachable("it does not support TLS"),
+            OutboundError::Lost("the response was not HTTP".to_owned()),
+        ];
+        for error in told {
+            assert_eq!(error.discreet(), unreachable(NO_HTTPS));
+        }
+        let expired = unreachable("its certificate has expired");
+        assert_eq!(expired.clone().discreet(), expired);
+        let forbidden = OutboundError::Forbidden("hooks.example".to_owned());
+        assert_eq!(forbidden.clone().discreet(), forbidden);
     }
 }

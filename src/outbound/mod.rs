@@ -55,6 +55,7 @@ pub struct Outbound {
     http: reqwest::Client,
     guard: Guard,
     has_authorities: bool,
+    is_discreet: bool,
 }
 
 impl Outbound {
@@ -96,7 +97,15 @@ impl Outbound {
             http,
             guard,
             has_authorities,
+            is_discreet: false,
         })
+    }
+
+    /// Where private networks may be called, a failed call does not tell which of their ports are
+    /// open.
+    pub fn discreet(mut self, is_discreet: bool) -> Self {
+        self.is_discreet = is_discreet;
+        self
     }
 
     /// Whether an endpoint may be configured. A name that does not resolve is allowed: it may be
@@ -133,9 +142,12 @@ impl Outbound {
             .post(url.url().clone())
             .headers(headers)
             .body(body);
-        tokio::time::timeout(timeout, response(request))
-            .await
-            .unwrap_or(Err(OutboundError::TimedOut))
+        let sent = tokio::time::timeout(timeout, response(request)).await;
+        let sent = sent.unwrap_or(Err(OutboundError::TimedOut));
+        sent.map_err(|error| match self.is_discreet {
+            true => error.discreet(),
+            false => error,
+        })
     }
 }
 

@@ -19,6 +19,14 @@ pub struct Pages {
     pub store: Store,
     pub clock: Clock,
     pub payments: Payments,
+    /// Pages say that no money moves if the processor is the sandbox.
+    pub sandbox_banner: bool,
+}
+
+impl Pages {
+    fn banner(&self) -> bool {
+        self.sandbox_banner && self.payments.sandbox.is_some()
+    }
 }
 
 /// All routes of the pages.

@@ -7,54 +7,61 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::Pages;
-use super::html::{message, no_sandbox, not_found, page, unavailable};
+use super::html::page;
 use super::pay::receive;
 
 #[derive(Template)]
 #[template(path = "onboarding.html")]
-struct Form;
+struct Form {
+    banner: bool,
+}
 
 pub async fn show(State(pages): State<Pages>, Path(secret): Path<String>) -> Response {
     let Some(sandbox) = &pages.payments.sandbox else {
-        return no_sandbox();
+        return pages.no_sandbox();
     };
     match sandbox.payout_account(&secret).await {
-        Ok(Some(account)) if account.ready => complete_already(),
-        Ok(Some(_)) => page(StatusCode::OK, &Form),
-        Ok(None) => not_found(),
-        Err(error) => unavailable(&error),
+        Ok(Some(account)) if account.ready => complete_already(&pages),
+        Ok(Some(_)) => page(
+            StatusCode::OK,
+            &Form {
+                banner: pages.banner(),
+            },
+        ),
+        Ok(None) => pages.not_found(),
+        Err(error) => pages.unavailable(&error),
     }
 }
 
 pub async fn complete(State(pages): State<Pages>, Path(secret): Path<String>) -> Response {
     let Some(sandbox) = &pages.payments.sandbox else {
-        return no_sandbox();
+        return pages.no_sandbox();
     };
     let account = match sandbox.payout_account(&secret).await {
         Ok(Some(account)) => account,
-        Ok(None) => return not_found(),
-        Err(error) => return unavailable(&error),
+        Ok(None) => return pages.not_found(),
+        Err(error) => return pages.unavailable(&error),
     };
     match sandbox.complete_payout_account(&account).await {
         Ok(event) => {
             receive(&pages, event).await;
-            complete_already()
+            complete_already(&pages)
         }
-        Err(error) => unavailable(&error),
+        Err(error) => pages.unavailable(&error),
     }
 }
 
-pub async fn done() -> Response {
+pub async fn done(State(pages): State<Pages>) -> Response {
     let text = "Your payout account is being checked. You can close this page.";
-    message(StatusCode::OK, "Thank you", text)
+    pages.message(StatusCode::OK, "Thank you", text)
 }
 
-pub async fn expired() -> Response {
+pub async fn expired(State(pages): State<Pages>) -> Response {
     let text = "A link works once and for a short time. Please request a new one.";
-    message(StatusCode::OK, "This link has expired", text)
+    pages.message(StatusCode::OK, "This link has expired", text)
 }
 
-fn complete_already() -> Response {
+fn complete_already(pages: &Pages) -> Response {
     let text = "Your payout account is ready. You can close this page.";
-    message(StatusCode::OK, "Thank you", text)
+    pages.message(StatusCode::OK, "Thank you", text)
 }

@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::Pages;
-use super::html::{message, no_sandbox, not_found, page, unavailable};
+use super::html::page;
 use crate::domain::PaymentStatus;
 use crate::payments::sandbox::{Card, Paid};
 use crate::store::SandboxPayment;
@@ -21,54 +21,56 @@ const FORM_TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(Template)]
 #[template(path = "pay.html")]
 struct Form<'a> {
+    banner: bool,
     amount: String,
     problem: Option<&'a str>,
 }
 
 pub async fn show(State(pages): State<Pages>, Path(secret): Path<String>) -> Response {
     let Some(sandbox) = &pages.payments.sandbox else {
-        return no_sandbox();
+        return pages.no_sandbox();
     };
     match sandbox.payment(&secret).await {
         Ok(Some(payment)) => match payment.status {
-            PaymentStatus::Succeeded => paid(&payment),
-            PaymentStatus::Cancelled => cancelled(StatusCode::OK),
-            _ => form(StatusCode::OK, &payment, None),
+            PaymentStatus::Succeeded => paid(&pages, &payment),
+            PaymentStatus::Cancelled => cancelled(&pages, StatusCode::OK),
+            _ => form(&pages, StatusCode::OK, &payment, None),
         },
-        Ok(None) => not_found(),
-        Err(error) => unavailable(&error),
+        Ok(None) => pages.not_found(),
+        Err(error) => pages.unavailable(&error),
     }
 }
 
 pub async fn pay(State(pages): State<Pages>, Path(secret): Path<String>, body: Body) -> Response {
     let Some(sandbox) = &pages.payments.sandbox else {
-        return no_sandbox();
+        return pages.no_sandbox();
     };
     let payment = match sandbox.payment(&secret).await {
         Ok(Some(payment)) => payment,
-        Ok(None) => return not_found(),
-        Err(error) => return unavailable(&error),
+        Ok(None) => return pages.not_found(),
+        Err(error) => return pages.unavailable(&error),
     };
     let card = match card(body).await {
         Ok(card) => card,
-        Err(problem) => return form(StatusCode::BAD_REQUEST, &payment, Some(problem)),
+        Err(problem) => return form(&pages, StatusCode::BAD_REQUEST, &payment, Some(problem)),
     };
     match sandbox.pay(&payment, card).await {
         Ok(Paid::Yes { event }) => {
             receive(&pages, event).await;
-            paid(&payment)
+            paid(&pages, &payment)
         }
         Ok(Paid::Declined { event, failure }) => {
             receive(&pages, event).await;
             form(
+                &pages,
                 StatusCode::PAYMENT_REQUIRED,
                 &payment,
                 Some(&failure.message),
             )
         }
-        Ok(Paid::Already) => paid(&payment),
-        Ok(Paid::Cancelled) => cancelled(StatusCode::CONFLICT),
-        Err(error) => unavailable(&error),
+        Ok(Paid::Already) => paid(&pages, &payment),
+        Ok(Paid::Cancelled) => cancelled(&pages, StatusCode::CONFLICT),
+        Err(error) => pages.unavailable(&error),
     }
 }
 
@@ -97,22 +99,31 @@ async fn card(body: Body) -> Result<Card, &'static str> {
         .ok_or("This is not a sandbox card. Please use one of the numbers below.")
 }
 
-fn form(status: StatusCode, payment: &SandboxPayment, problem: Option<&str>) -> Response {
-    let amount = dollars(payment.amount_cents);
-    page(status, &Form { amount, problem })
+fn form(
+    pages: &Pages,
+    status: StatusCode,
+    payment: &SandboxPayment,
+    problem: Option<&str>,
+) -> Response {
+    let form = Form {
+        banner: pages.banner(),
+        amount: dollars(payment.amount_cents),
+        problem,
+    };
+    page(status, &form)
 }
 
-fn paid(payment: &SandboxPayment) -> Response {
+fn paid(pages: &Pages, payment: &SandboxPayment) -> Response {
     let text = format!(
         "You paid {}. You can close this page.",
         dollars(payment.amount_cents)
     );
-    message(StatusCode::OK, "Thank you", &text)
+    pages.message(StatusCode::OK, "Thank you", &text)
 }
 
-fn cancelled(status: StatusCode) -> Response {
+fn cancelled(pages: &Pages, status: StatusCode) -> Response {
     let text = "The task was cancelled. There is nothing to pay.";
-    message(status, "Payment cancelled", text)
+    pages.message(status, "Payment cancelled", text)
 }
 
 fn dollars(cents: i64) -> String {

@@ -21,7 +21,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "listen",
         "ADDRESS",
-        "Address to listen on [default: 127.0.0.1:8080]. A loopback address enables local mode",
+        "Address to listen on [default: 127.0.0.1:8080]. A loopback address enables local mode, unless a public URL is set",
     ),
     setting(
         "data",

@@ -291,6 +291,50 @@ fn local_mode_ends_where_a_public_url_begins() {
 }
 
 #[test]
+fn what_local_mode_allows_ends_with_it() {
+    let allowed = |listen, url| {
+        let settings = given(&[("listen", listen), ("public_url", url)], &[], None);
+        let settings = settings.unwrap();
+        let local = settings.local();
+        [
+            local.creates_an_account(),
+            local.serves_metrics(),
+            local.explains_failed_calls(),
+            local.hides_the_sandbox_banner(),
+            !local.reachable().is_empty(),
+            !settings.outbound.allow.is_empty(),
+        ]
+    };
+    assert_eq!(allowed("127.0.0.1:8080", ""), [true; 6]);
+    let behind_a_proxy = allowed("127.0.0.1:8080", "https://legwork.example.com");
+    assert_eq!(behind_a_proxy, [false; 6]);
+    assert_eq!(allowed("0.0.0.0:8080", ""), [false; 6]);
+}
+
+#[test]
+fn the_sandbox_on_a_public_url_must_be_wanted() {
+    let starts = |url, more: &[(&str, &str)]| {
+        let mut flags = vec![("public_url", url)];
+        flags.extend(more);
+        given(&flags, &[], None).unwrap().check_processor()
+    };
+    let public = "https://legwork.example.com";
+    let refused = starts(public, &[]).unwrap_err();
+    assert!(refused.contains("LEGWORK_ALLOW_SANDBOX=on"), "{refused}");
+    assert!(refused.contains(public), "{refused}");
+    assert!(starts(public, &[("listen", "0.0.0.0:80")]).is_err());
+    assert_eq!(starts(public, &[("allow_sandbox", "on")]), Ok(()));
+    let stripe = [
+        ("payments", "stripe"),
+        ("stripe_key", "sk_live_1"),
+        ("stripe_webhook_secret", "whsec_1"),
+    ];
+    assert_eq!(starts(public, &stripe), Ok(()));
+    assert_eq!(starts("", &[]), Ok(()));
+    assert_eq!(starts("http://localhost:8080", &[]), Ok(()));
+}
+
+#[test]
 fn the_operator_says_how_long_everybody_has() {
     let defaults = given(&[], &[], None).unwrap().windows;
     assert_eq!(defaults, Windows::default());

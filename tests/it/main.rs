@@ -8,6 +8,7 @@ mod support;
 mod admin;
 mod api;
 mod architecture;
+mod authorization;
 mod backup;
 mod callers;
 mod cli;

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::admin::query::QueueQuery;
-use crate::api::admin::workers::{DocumentBody, documents};
+use crate::api::admin::workers::{DocumentBody, documents, viewed_documents};
 use crate::api::admin::{ItemNote, expect_no_fields};
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
@@ -25,7 +25,7 @@ use crate::domain::{
     WorkerId,
 };
 use crate::store::Tx;
-use crate::usecases::{self, UseCaseError};
+use crate::usecases::{self, Looker, UseCaseError};
 use crate::views::proof::ProofBody;
 use crate::views::worker::WorkerBody;
 use crate::views::{Id, examples};
@@ -141,7 +141,7 @@ impl ItemBody {
 
 /// List the review queue
 ///
-/// Oldest first. Each item includes its files.
+/// Oldest first. Get an item to get the URLs of its documents.
 #[utoipa::path(
     get, path = "/v1/admin/queue", tag = "Admin", operation_id = "listQueue",
     params(("status" = inline(Option<QueueStatus>), Query, description = "`open` when left out"),
@@ -177,6 +177,8 @@ pub async fn list(
 }
 
 /// Get an item of the review queue
+///
+/// Operators and owners get signed URLs of the documents. That is recorded in the audit log.
 #[utoipa::path(
     get, path = "/v1/admin/queue/{id}", tag = "Admin", operation_id = "getQueueItem",
     params(("id" = inline(parameters::ItemId), Path, description = "Item ID")),
@@ -185,12 +187,20 @@ pub async fn list(
 )]
 pub async fn item(
     State(app): State<App>,
-    _: AdminCaller,
+    by: Looker,
     IdPath(id): IdPath<QueueItemId>,
 ) -> Result<JsonResponse, ApiError> {
     let id = id.ok_or(UseCaseError::ItemNotFound)?;
     let item = app.store.read(move |tx| tx.queue_item(id)).await?;
-    JsonResponse::ok(&ItemBody::of(&app, item.ok_or(UseCaseError::ItemNotFound)?).await?)
+    let item = item.ok_or(UseCaseError::ItemNotFound)?;
+    let worker = item
+        .worker
+        .filter(|_| item.kind == QueueKind::WorkerVerification);
+    let mut body = ItemBody::of(&app, item).await?;
+    if let Some(worker) = worker {
+        body.files = viewed_documents(&app, worker, Some(id), by).await?;
+    }
+    JsonResponse::ok(&body)
 }
 
 /// Changes an item and answers with its new state.

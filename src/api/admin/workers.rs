@@ -16,11 +16,11 @@ use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::api::response::workers::{payout_status, with_payout_status};
 use crate::domain::{
-    Actor, PayoutStatus, Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
+    Actor, PayoutStatus, QueueItemId, Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
 };
 use crate::files::FileKey;
 use crate::store::Tx;
-use crate::usecases::{self, UseCaseError};
+use crate::usecases::{self, Looker, UseCaseError};
 use crate::views::examples;
 use crate::views::worker::WorkerBody;
 
@@ -33,12 +33,14 @@ pub struct DocumentBody {
     /// `identity` or `selfie`.
     kind: String,
     content_type: String,
-    /// Signed; good for one hour.
-    file_url: String,
+    /// Signed; good for one hour. Only for operators and owners, and only when they get this one item
+    /// or worker; every such request is recorded in the audit log.
+    #[schema(required)]
+    file_url: Option<String>,
 }
 
 impl DocumentBody {
-    fn of(file: VerificationFile, file_url: String) -> Self {
+    fn of(file: VerificationFile, file_url: Option<String>) -> Self {
         Self {
             kind: file.kind,
             content_type: file.content_type,
@@ -49,19 +51,35 @@ impl DocumentBody {
     pub fn example() -> Self {
         let file = examples::document();
         let file_url = examples::file_url(file.id);
-        Self::of(file, file_url)
+        Self::of(file, Some(file_url))
     }
 }
 
-/// The documents of a worker, each with a signed URL.
+/// The documents of a worker, without their URLs.
 pub async fn documents(app: &App, worker: WorkerId) -> Result<Vec<DocumentBody>, ApiError> {
     let read = app.store.read(move |tx| tx.verification_files(worker));
+    let files = read.await?.into_iter();
+    Ok(files.map(|file| DocumentBody::of(file, None)).collect())
+}
+
+/// The documents of a worker, each with a signed URL if this admin may look. Looking is recorded.
+pub async fn viewed_documents(
+    app: &App,
+    worker: WorkerId,
+    item: Option<QueueItemId>,
+    by: Looker,
+) -> Result<Vec<DocumentBody>, ApiError> {
+    let clock = app.clock.clone();
+    let view = move |tx: &mut Tx<'_>| usecases::view_documents(tx, worker, item, by, clock.now());
+    let Some(files) = app.store.write(view).await? else {
+        return documents(app, worker).await;
+    };
     let mut documents = Vec::new();
-    for file in read.await? {
+    for file in files {
         if let Some(key) = FileKey::parse(&file.key) {
             let now = app.clock.now();
             let file_url = app.files.signed_url(key, &file.content_type, now).await?;
-            documents.push(DocumentBody::of(file, file_url));
+            documents.push(DocumentBody::of(file, Some(file_url)));
         }
     }
     Ok(documents)
@@ -137,6 +155,8 @@ impl WorkerWithDocuments {
 }
 
 /// Get a worker
+///
+/// Operators and owners get signed URLs of the documents. That is recorded in the audit log.
 #[utoipa::path(
     get, path = "/v1/admin/workers/{id}", tag = "Admin", operation_id = "getWorkerAsAdmin",
     params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID")),
@@ -145,14 +165,14 @@ impl WorkerWithDocuments {
 )]
 pub async fn get(
     State(app): State<App>,
-    _: AdminCaller,
+    by: Looker,
     IdPath(id): IdPath<WorkerId>,
 ) -> Result<JsonResponse, ApiError> {
     let id = id.ok_or(UseCaseError::WorkerNotFound)?;
     let worker = app.store.read(move |tx| tx.worker(id)).await?;
     let worker = worker.ok_or(UseCaseError::WorkerNotFound)?;
     let payout = payout_status(&app, id).await?;
-    let files = documents(&app, id).await?;
+    let files = viewed_documents(&app, id, None, by).await?;
     JsonResponse::ok(&WorkerWithDocuments::of(worker, payout, files))
 }
 

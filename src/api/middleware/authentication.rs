@@ -17,7 +17,7 @@ use crate::domain::{
     AccountId, Actor, AdminKey, AdminKeyId, AdminRole, Environment, Owner, Secret, Worker,
 };
 use crate::store::KeyHolder;
-use crate::usecases::{self, UseCaseError};
+use crate::usecases::{self, Looker, UseCaseError};
 
 /// The holder of the API key of a request.
 #[derive(Clone, Debug)]
@@ -111,6 +111,10 @@ pub async fn require_admin(
         return refuse(UseCaseError::Forbidden.into(), request).await;
     }
     request.extensions_mut().insert(AdminCaller(admin.id));
+    request.extensions_mut().insert(Looker {
+        admin: admin.id,
+        role: admin.role,
+    });
     next.run(request).await
 }
 
@@ -198,7 +202,7 @@ macro_rules! taken_from_the_request {
     )+ };
 }
 
-taken_from_the_request!(Caller, WorkerCaller, AdminCaller);
+taken_from_the_request!(Caller, WorkerCaller, AdminCaller, Looker);
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ use crate::domain::{AdminKeyId, QueueItemId, TaskId, Timestamp, VerificationFile
 string_enum!(
     /// What an admin key may do. Each role includes the ones before it.
     AdminRole {
-        /// Reads everything.
+        /// Reads everything but identity documents.
         Viewer = "viewer",
         /// Decides: review queue, verifications, disputes, payouts, jobs, suspensions.
         Operator = "operator",

@@ -4,6 +4,7 @@
 //! (one fsync for all). One that fails is rolled back alone. Nothing is answered before it is durable.
 
 mod backup;
+mod marker;
 mod readers;
 
 use std::collections::VecDeque;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use marker::Marker;
 use metrics::histogram;
 use readers::{Readers, Turn};
 use rusqlite::config::DbConfig;
@@ -55,7 +57,7 @@ impl Engine {
             file: file.to_owned(),
             writer: None,
             snapshots: None,
-            readers: Arc::default(),
+            readers: Arc::new(Readers::new(Marker::open(file)?)),
             alive: Some(alive),
             ended,
         };

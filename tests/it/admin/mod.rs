@@ -2,6 +2,7 @@
 
 mod audit;
 mod disputes;
+mod documents;
 mod lists;
 mod payouts;
 mod queue;

@@ -121,7 +121,18 @@ async fn the_command_line_makes_lists_and_revokes_keys(app: TestApp) {
     ];
     let viewer: Value = serde_json::from_str(&run(&create).succeed()).unwrap();
     assert_eq!(viewer["role"], "viewer");
-    let create = ["admin", "create-key", "--name", "Olga", "--json"];
+    let create = ["admin", "create-key", "--name", "Vito", "--json"];
+    let unless_told: Value = serde_json::from_str(&run(&create).succeed()).unwrap();
+    assert_eq!(unless_told["role"], "viewer");
+    let create = [
+        "admin",
+        "create-key",
+        "--name",
+        "Olga",
+        "--role",
+        "owner",
+        "--json",
+    ];
     let owner: Value = serde_json::from_str(&run(&create).succeed()).unwrap();
     assert_eq!(owner["role"], "owner");
     let create = ["admin", "create-key", "--name", "X", "--role", "king"];
@@ -140,13 +151,13 @@ async fn the_command_line_makes_lists_and_revokes_keys(app: TestApp) {
     );
     let list = run(&["admin", "list-keys"]).succeed();
     let lines: Vec<_> = list.lines().collect();
-    assert_eq!(lines.len(), 2, "{list}");
+    assert_eq!(lines.len(), 3, "{list}");
     assert!(
         lines[0].contains("viewer") && lines[0].contains("revoked"),
         "{list}"
     );
     assert!(
-        lines[1].contains("owner") && lines[1].contains("good"),
+        lines[2].contains("owner") && lines[2].contains("good"),
         "{list}"
     );
     let json = run(&["admin", "list-keys", "--json"]).succeed();

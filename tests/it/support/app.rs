@@ -151,6 +151,7 @@ impl TestApp {
             data: database.folder.path().to_owned(),
             rate_limited: true,
             trusted_proxies: Vec::new(),
+            sandbox_banner: false,
             timeouts,
             hsts: false,
             tracer: None,

@@ -131,6 +131,29 @@ impl Client {
         self.exchange(request).await
     }
 
+    /// GET, without the body of an answer that succeeds: it may never end.
+    pub async fn head_of(&self, path: &str) -> Reply {
+        let uri = format!("http://{}{path}", self.address);
+        let mut request = Request::get(uri);
+        if let Some(key) = &self.key {
+            request = request.header("authorization", format!("Bearer {key}"));
+        }
+        let request = request.body(Full::new(Bytes::new())).unwrap();
+        let response = self.hyper.request(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let mut text = String::new();
+        if !parts.status.is_success() {
+            let bytes = body.collect().await.unwrap().to_bytes();
+            text = String::from_utf8_lossy(&bytes).into_owned();
+        }
+        Reply {
+            status: parts.status,
+            headers: parts.headers,
+            body: serde_json::from_str(&text).unwrap_or(Value::Null),
+            text,
+        }
+    }
+
     async fn exchange(&self, request: Request<Full<Bytes>>) -> Option<Reply> {
         let response = self.hyper.request(request).await.ok()?;
         let (parts, body) = response.into_parts();

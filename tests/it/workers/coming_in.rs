@@ -152,6 +152,9 @@ async fn documents_go_to_the_admins(app: TestApp) {
     let item = &queue["data"][0];
     assert_eq!(item["worker"]["id"], worker.id);
     assert_eq!(item["files"].as_array().unwrap().len(), 2);
+    assert_eq!(item["files"][0]["file_url"], Value::Null);
+    let item = format!("/v1/admin/queue/{}", item["id"].as_str().unwrap());
+    let item = admin.get(&item).await.expect(200);
     let url = item["files"][0]["file_url"].as_str().unwrap();
     let (_, file) = url.split_once("/files/").unwrap();
     let file = app.client().get(&format!("/files/{file}")).await;

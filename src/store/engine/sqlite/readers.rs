@@ -2,7 +2,8 @@
 //!
 //! To begin and end a read, SQLite takes two file locks under a lock of the whole process. That costs
 //! more than the read itself. So a reader keeps its snapshot until the writer of this process commits,
-//! or until it is a few milliseconds old, because another process may have committed.
+//! or until the marker says that another process has. It is never kept longer than a few milliseconds,
+//! because not everybody who can write to the file changes the marker.
 //!
 //! A read that waits for the disk stalls the thread it runs on. One thread that serves requests must
 //! never do that, or a disk that hangs would stop everything: the health checks, and the clock that
@@ -17,14 +18,15 @@ use rusqlite::Connection;
 
 use crate::store::engine::StoreError;
 use crate::store::engine::sqlite::execute_cached;
+use crate::store::engine::sqlite::marker::Marker;
 
-/// How old a snapshot may get, and so how late a change by another process is seen.
+/// How old a snapshot may get, and so how late a change by another program is seen.
 const MAX_AGE: Duration = Duration::from_millis(5);
 
-#[derive(Default)]
 pub struct Readers {
     idle: Mutex<Vec<Reader>>,
     commits: AtomicU64,
+    marker: Marker,
     /// How many threads that serve requests read right now, and how many may.
     reading: AtomicUsize,
     most: OnceLock<usize>,
@@ -46,10 +48,27 @@ struct Reader {
 
 struct Snapshot {
     begun: Instant,
+    state: State,
+}
+
+/// What was committed when a snapshot began: by this process, and by others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct State {
     commits: u64,
+    marked: Option<u64>,
 }
 
 impl Readers {
+    pub fn new(marker: Marker) -> Self {
+        Self {
+            idle: Mutex::default(),
+            commits: AtomicU64::default(),
+            marker,
+            reading: AtomicUsize::default(),
+            most: OnceLock::new(),
+        }
+    }
+
     pub fn turn(&self) -> Option<Turn<'_>> {
         let most = *self.most.get_or_init(all_but_one);
         let turn = Turn(&self.reading);
@@ -71,18 +90,26 @@ impl Readers {
                 snapshot: None,
             },
         };
-        reader.refresh(self.commits.load(Ordering::Acquire))?;
+        reader.refresh(self.state())?;
         let result = read(&reader.connection);
         self.lock().push(reader);
         Ok(result)
     }
 
-    /// Called after a commit. Ends the snapshots of idle readers: they would keep SQLite from
-    /// checkpointing the write-ahead log.
+    /// Called after a commit, before anybody is told of it. Ends the snapshots of idle readers: they
+    /// would keep SQLite from checkpointing the write-ahead log.
     pub fn committed(&self) {
+        self.marker.change();
         self.commits.fetch_add(1, Ordering::Release);
         for reader in self.lock().iter_mut() {
             reader.end();
+        }
+    }
+
+    fn state(&self) -> State {
+        State {
+            commits: self.commits.load(Ordering::Acquire),
+            marked: self.marker.read(),
         }
     }
 
@@ -99,9 +126,11 @@ fn all_but_one() -> usize {
 }
 
 impl Reader {
-    fn refresh(&mut self, commits: u64) -> Result<(), StoreError> {
-        let fresh =
-            |snapshot: &Snapshot| snapshot.commits == commits && snapshot.begun.elapsed() < MAX_AGE;
+    fn refresh(&mut self, state: State) -> Result<(), StoreError> {
+        let fresh = |snapshot: &Snapshot| {
+            let unchanged = snapshot.state == state && state.marked.is_some();
+            unchanged && snapshot.begun.elapsed() < MAX_AGE
+        };
         if self.snapshot.as_ref().is_some_and(fresh) {
             return Ok(());
         }
@@ -109,7 +138,7 @@ impl Reader {
         execute_cached(&self.connection, "BEGIN")?;
         self.snapshot = Some(Snapshot {
             begun: Instant::now(),
-            commits,
+            state,
         });
         Ok(())
     }
@@ -118,6 +147,35 @@ impl Reader {
         if self.snapshot.take().is_some() {
             // A read that failed may have ended it already.
             let _ = execute_cached(&self.connection, "COMMIT");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::engine::sqlite::connect;
+
+    #[test]
+    fn what_another_process_commits_is_seen_by_the_next_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("test.db");
+        let writing = connect(&file).unwrap();
+        let prepare = "PRAGMA journal_mode = WAL; CREATE TABLE t (n); INSERT INTO t VALUES (0)";
+        writing.execute_batch(prepare).unwrap();
+        // As in two processes: each has a marker of its own on the same file.
+        let ours = Readers::new(Marker::open(&file).unwrap());
+        let theirs = Marker::open(&file).unwrap();
+        let read = || {
+            let one =
+                |c: &Connection| c.query_row("SELECT n FROM t", [], |row| row.get::<_, i64>(0));
+            ours.with(|| connect(&file), one).unwrap().unwrap()
+        };
+        for n in 1..=200 {
+            assert_eq!(read(), n - 1);
+            writing.execute("UPDATE t SET n = ?1", [n]).unwrap();
+            theirs.change();
+            assert_eq!(read(), n);
         }
     }
 }

@@ -1,0 +1,45 @@
+//! A small file beside the database that changes with every commit, so that other processes notice at
+//! once. SQLite itself tells a reader of new commits only when it begins a new read, which costs more
+//! than the read; reading eight bytes that are in memory anyway costs little.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use crate::ambient;
+use crate::store::engine::StoreError;
+
+pub struct Marker(File);
+
+impl Marker {
+    pub fn open(database: &Path) -> Result<Self, StoreError> {
+        let mut file = database.as_os_str().to_owned();
+        file.push("-commits");
+        let opened = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&file)
+            .map_err(|error| {
+                StoreError::Unavailable(format!("{}: {error}", Path::new(&file).display()))
+            })?;
+        let marker = Self(opened);
+        marker.change();
+        Ok(marker)
+    }
+
+    /// What the file says now. None if it cannot be read: then nobody knows who has committed.
+    pub fn read(&self) -> Option<u64> {
+        let mut bytes = [0; 8];
+        self.0.read_exact_at(&mut bytes, 0).ok()?;
+        Some(u64::from_ne_bytes(bytes))
+    }
+
+    /// Writes something new. A counter would not do: two processes could write the same number. If
+    /// the disk takes nothing, others notice a few milliseconds later.
+    pub fn change(&self) {
+        let _ = self.0.write_all_at(&ambient::random::<8>(), 0);
+    }
+}

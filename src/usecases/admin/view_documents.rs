@@ -1,0 +1,39 @@
+//! Identity documents: who may look, and a line in the audit log for every look.
+
+use serde_json::json;
+
+use crate::domain::{
+    Actor, AdminKeyId, AdminRole, QueueItemId, Timestamp, VerificationFile, WorkerId,
+};
+use crate::store::Tx;
+use crate::usecases::UseCaseError;
+use crate::usecases::admin::audit;
+
+/// The admin who looks, and the role of the key.
+#[derive(Clone, Copy, Debug)]
+pub struct Looker {
+    pub admin: AdminKeyId,
+    pub role: AdminRole,
+}
+
+/// The documents of a worker for an admin who may open them, or none. Whoever decides about a
+/// verification has to see them; a viewer does not.
+pub fn view_documents(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    item: Option<QueueItemId>,
+    by: Looker,
+    now: Timestamp,
+) -> Result<Option<Vec<VerificationFile>>, UseCaseError> {
+    if !by.role.may(AdminRole::Operator) {
+        return Ok(None);
+    }
+    let files = tx.verification_files(worker)?;
+    if !files.is_empty() {
+        let details = json!({"item_id": item.map(|id| id.to_string())});
+        let (by, id) = (Actor::admin(by.admin), worker.to_string());
+        let action = "worker.documents_viewed";
+        audit(tx, &by, action, "worker", &id, details, now)?;
+    }
+    Ok(Some(files))
+}

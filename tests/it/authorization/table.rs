@@ -1,0 +1,239 @@
+//! Every route, and what each kind of caller gets. One table for each audience.
+//!
+//! What holds for a whole audience is not repeated for each route: a key of another kind, a wrong one,
+//! a revoked one, that of a deleted account and none at all are 401 UNAUTHORIZED everywhere. A
+//! suspended account gets 403 ACCOUNT_SUSPENDED on every route of developers.
+
+use legwork::domain::AdminRole;
+
+/// What a caller gets who has a right key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It is done, or the state of the thing does not allow it. The caller may know that it exists.
+    Yes,
+    /// The code of the error.
+    No(&'static str),
+}
+
+use Answer::{No, Yes};
+
+const NO_TASK: Answer = No("TASK_NOT_FOUND");
+const TEST_ONLY: Answer = No("TEST_MODE_ONLY");
+
+pub struct DeveloperRoute {
+    pub route: &'static str,
+    /// The developer whose task, key or delivery the path names.
+    pub own: Answer,
+    pub other_account: Answer,
+    /// The same account with a key of the other environment.
+    pub other_environment: Answer,
+}
+
+const fn developer(
+    route: &'static str,
+    own: Answer,
+    other_account: Answer,
+    other_environment: Answer,
+) -> DeveloperRoute {
+    DeveloperRoute {
+        route,
+        own,
+        other_account,
+        other_environment,
+    }
+}
+
+/// In this order, so that what removes something comes last.
+pub const DEVELOPERS: &[DeveloperRoute] = &[
+    // Of the account: each account has its own, and both environments share it.
+    developer("GET /v1/account", Yes, Yes, Yes),
+    developer("GET /v1/account/usage", Yes, Yes, Yes),
+    developer("GET /v1/account/keys", Yes, Yes, Yes),
+    developer("POST /v1/account/keys", Yes, Yes, Yes),
+    developer("GET /v1/account/payment_method", Yes, Yes, Yes),
+    developer("PUT /v1/account/payment_method", Yes, Yes, Yes),
+    developer("GET /v1/account/webhook", Yes, Yes, Yes),
+    developer("PUT /v1/account/webhook", Yes, Yes, Yes),
+    developer("POST /v1/account/webhook/rotate_secret", Yes, Yes, Yes),
+    developer("POST /v1/account/webhook/test", Yes, Yes, Yes),
+    developer("GET /v1/account/webhook/deliveries", Yes, Yes, Yes),
+    developer(
+        "GET /v1/account/webhook/deliveries/{id}",
+        Yes,
+        No("DELIVERY_NOT_FOUND"),
+        No("DELIVERY_NOT_FOUND"),
+    ),
+    developer(
+        "POST /v1/account/webhook/deliveries/{id}/redeliver",
+        Yes,
+        No("DELIVERY_NOT_FOUND"),
+        No("DELIVERY_NOT_FOUND"),
+    ),
+    // Of an environment of the account.
+    developer("GET /v1/events", Yes, Yes, Yes),
+    developer("GET /v1/events/stream", Yes, Yes, Yes),
+    developer("GET /v1/tasks", Yes, Yes, Yes),
+    developer("POST /v1/tasks", Yes, Yes, Yes),
+    developer("GET /v1/tasks/{id}", Yes, NO_TASK, NO_TASK),
+    developer("PATCH /v1/tasks/{id}", Yes, NO_TASK, NO_TASK),
+    developer("GET /v1/tasks/{id}/history", Yes, NO_TASK, NO_TASK),
+    developer("GET /v1/tasks/{id}/ledger", Yes, NO_TASK, NO_TASK),
+    developer("GET /v1/tasks/{id}/payment", Yes, NO_TASK, NO_TASK),
+    developer("GET /v1/tasks/{id}/dispute", Yes, NO_TASK, NO_TASK),
+    developer("GET /v1/tasks/{id}/proofs", Yes, NO_TASK, NO_TASK),
+    developer(
+        "GET /v1/tasks/{id}/proofs/{proof_id}/evidence",
+        Yes,
+        NO_TASK,
+        NO_TASK,
+    ),
+    developer(
+        "POST /v1/tasks/{id}/proofs/{proof_id}/reject",
+        Yes,
+        NO_TASK,
+        NO_TASK,
+    ),
+    developer(
+        "POST /v1/tasks/{id}/proofs/{proof_id}/approve",
+        Yes,
+        NO_TASK,
+        NO_TASK,
+    ),
+    developer("POST /v1/tasks/{id}/cancel", Yes, NO_TASK, NO_TASK),
+    // With a test key only: the path names a test task.
+    developer("GET /v1/test_helpers/clock", Yes, Yes, TEST_ONLY),
+    developer("POST /v1/test_helpers/clock", Yes, Yes, TEST_ONLY),
+    developer("DELETE /v1/test_helpers/clock", Yes, Yes, TEST_ONLY),
+    developer(
+        "POST /v1/test_helpers/tasks/{id}/advance",
+        Yes,
+        NO_TASK,
+        TEST_ONLY,
+    ),
+    developer(
+        "POST /v1/test_helpers/tasks/{id}/proofs",
+        Yes,
+        NO_TASK,
+        TEST_ONLY,
+    ),
+    // What removes something.
+    developer("DELETE /v1/account/payment_method", Yes, Yes, Yes),
+    developer("DELETE /v1/account/webhook", Yes, Yes, Yes),
+    developer(
+        "DELETE /v1/account/keys/{id}",
+        Yes,
+        No("KEY_NOT_FOUND"),
+        Yes,
+    ),
+    // It has to be confirmed with the address of the account, which these requests do not.
+    developer(
+        "DELETE /v1/account",
+        No("VALIDATION_ERROR"),
+        No("VALIDATION_ERROR"),
+        No("VALIDATION_ERROR"),
+    ),
+];
+
+pub struct WorkerRoute {
+    pub route: &'static str,
+    /// The worker who holds the task that the path names.
+    pub holder: Answer,
+    /// The same worker after a suspension.
+    pub suspended: Answer,
+    /// A verified worker who has nothing to do with the task.
+    pub other: Answer,
+}
+
+const fn worker(
+    route: &'static str,
+    holder: Answer,
+    suspended: Answer,
+    other: Answer,
+) -> WorkerRoute {
+    WorkerRoute {
+        route,
+        holder,
+        suspended,
+        other,
+    }
+}
+
+pub const WORKERS: &[WorkerRoute] = &[
+    worker("GET /v1/worker", Yes, Yes, Yes),
+    worker("PATCH /v1/worker", Yes, Yes, Yes),
+    worker("GET /v1/worker/earnings", Yes, Yes, Yes),
+    worker("POST /v1/worker/payout_account", Yes, Yes, Yes),
+    worker("GET /v1/worker/push_key", Yes, Yes, Yes),
+    worker("POST /v1/worker/push_subscriptions", Yes, Yes, Yes),
+    worker("DELETE /v1/worker/push_subscriptions", Yes, Yes, Yes),
+    worker("POST /v1/worker/verification", Yes, Yes, Yes),
+    worker("GET /v1/worker/available_tasks", Yes, Yes, Yes),
+    worker("GET /v1/worker/tasks", Yes, Yes, Yes),
+    worker("GET /v1/worker/tasks/{id}", Yes, Yes, NO_TASK),
+    worker("POST /v1/worker/tasks/{id}/accept", Yes, Yes, Yes),
+    worker("POST /v1/worker/tasks/{id}/start", Yes, Yes, NO_TASK),
+    worker("POST /v1/worker/tasks/{id}/release", Yes, Yes, NO_TASK),
+    worker(
+        "POST /v1/worker/tasks/{id}/proofs",
+        Yes,
+        No("ACCOUNT_SUSPENDED"),
+        NO_TASK,
+    ),
+    worker("GET /v1/worker/tasks/{id}/dispute", Yes, Yes, NO_TASK),
+    worker("POST /v1/worker/tasks/{id}/dispute", Yes, Yes, NO_TASK),
+    worker("DELETE /v1/worker/session", Yes, Yes, Yes),
+];
+
+pub struct AdminRouteRow {
+    pub route: &'static str,
+    /// The first role that may do this.
+    pub role: AdminRole,
+    pub answer: Answer,
+}
+
+const fn admin(route: &'static str, role: AdminRole, answer: Answer) -> AdminRouteRow {
+    AdminRouteRow {
+        route,
+        role,
+        answer,
+    }
+}
+
+use AdminRole::{Operator, Owner, Viewer};
+
+pub const ADMINS: &[AdminRouteRow] = &[
+    admin("GET /v1/admin/queue", Viewer, Yes),
+    admin("GET /v1/admin/queue/{id}", Viewer, Yes),
+    admin("GET /v1/admin/accounts", Viewer, Yes),
+    admin("GET /v1/admin/accounts/{id}", Viewer, Yes),
+    admin("GET /v1/admin/workers", Viewer, Yes),
+    admin("GET /v1/admin/workers/{id}", Viewer, Yes),
+    admin("GET /v1/admin/tasks", Viewer, Yes),
+    admin("GET /v1/admin/tasks/{id}", Viewer, Yes),
+    admin("GET /v1/admin/jobs", Viewer, Yes),
+    admin("GET /v1/admin/notices", Viewer, Yes),
+    admin("GET /v1/admin/audit", Viewer, Yes),
+    admin("GET /v1/admin/report", Viewer, Yes),
+    admin("POST /v1/admin/queue/{id}/claim", Operator, Yes),
+    admin("POST /v1/admin/queue/{id}/release", Operator, Yes),
+    admin("POST /v1/admin/queue/{id}/note", Operator, Yes),
+    admin("POST /v1/admin/queue/{id}/clear", Operator, Yes),
+    admin("POST /v1/admin/workers/{id}/verify", Operator, Yes),
+    admin("POST /v1/admin/workers/{id}/refuse", Operator, Yes),
+    admin("POST /v1/admin/workers/{id}/suspend", Operator, Yes),
+    admin("POST /v1/admin/workers/{id}/restore", Operator, Yes),
+    admin("POST /v1/admin/disputes/{id}/decide", Operator, Yes),
+    admin("POST /v1/admin/payouts/{id}/retry", Operator, Yes),
+    // No job is dead.
+    admin("POST /v1/admin/jobs/retry", Operator, No("JOB_NOT_FOUND")),
+    admin("POST /v1/admin/accounts/{id}/suspend", Operator, Yes),
+    admin("POST /v1/admin/accounts/{id}/restore", Operator, Yes),
+    admin("POST /v1/admin/accounts/{id}/tier", Owner, Yes),
+    admin("POST /v1/admin/payouts/{id}/write_off", Owner, Yes),
+];
+
+/// Routes that need no key. A key changes nothing.
+pub const OPEN: &[(&str, Answer)] = &[
+    ("POST /v1/workers", Yes),
+    ("POST /v1/workers/sessions", No("INVALID_CREDENTIALS")),
+];
