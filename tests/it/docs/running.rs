@@ -93,6 +93,7 @@ documents! {
     proofs: "docs/reference/proofs.md",
     tasks: "docs/reference/tasks.md",
     operating_payments: "docs/operating/payments.md",
+    running: "docs/operating/running.md",
     backup: "docs/operating/backup.md",
     troubleshooting: "docs/operating/troubleshooting.md",
 }
