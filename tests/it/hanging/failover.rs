@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use legwork::store::{Location, Store};
 
 use super::cluster::Postgres;
-use super::{NEVER, in_time, runtime, serve};
+use super::{NEVER, eventually, in_time, runtime, serve};
 use crate::support::{Client, Database, Engine, key_in, storefront};
 
 /// Five seconds on a machine that does nothing else.
@@ -45,6 +45,28 @@ fn writes_are_back_soon_after_a_frozen_primary_is_replaced() {
             let found = client.get(&format!("/v1/tasks/{id}")).await;
             found.expect(200);
         }
+    });
+}
+
+#[test]
+fn a_primary_that_becomes_read_only_is_left() {
+    let folder = Database::migrated(Engine::Sqlite);
+    runtime().block_on(async {
+        let former = Postgres::primary();
+        let next = former.standby().await;
+        let (first, second) = (former.place(), next.place());
+        let url = format!("postgres://legwork@{first},{second}/postgres");
+        let server = serve(&folder, &url, 4, 10);
+        let client = server.client(&key_in(&server.greeting, "svc_test_"));
+        create(&client).await.unwrap();
+        next.promote();
+        // As a former primary behaves once it follows the next one, connections and all.
+        let read_only = "ALTER SYSTEM SET default_transaction_read_only = on";
+        former.ask(read_only).await;
+        former.ask("SELECT pg_reload_conf()").await;
+        let written = async || create(&client).await.is_some();
+        eventually("writes go to the next primary", written).await;
+        assert_eq!(next.ask("SELECT count(*) FROM tasks").await, "2");
     });
 }
 

@@ -17,9 +17,11 @@ use crate::store::engine::{Load, StoreError};
 
 /// How many transactions may wait for a connection. More are refused.
 const QUEUE: usize = 20_000;
-/// How long a thread waits before it tries to connect again: at first, and at most.
+/// How long a thread waits before it tries to connect again: at first, and at most while nobody has a
+/// connection. If others have one, the server works and allows no more for now.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE_OF_ONE: Duration = Duration::from_secs(10);
 /// When the store is closed, threads that wait for a server that hangs are left behind after this time.
 const STOP_WITHIN: Duration = Duration::from_secs(3);
 
@@ -159,7 +161,11 @@ impl Pool {
                 Next::Connect => self.connect(&mut session),
                 Next::Answer((queued, mode)) => self.run(&mut session, queued, mode),
             }
-            pause = Some(longer(pause));
+            let longest = match self.connector.connected() {
+                0 => LONGEST_PAUSE,
+                _ => LONGEST_PAUSE_OF_ONE,
+            };
+            pause = Some(longer(pause, longest));
         }
     }
 
@@ -247,9 +253,9 @@ impl Pool {
 }
 
 /// Up to the longest pause, with some randomness so that threads do not keep step.
-fn longer(pause: Option<Duration>) -> Duration {
-    let doubled = pause.unwrap_or_default() * 2;
-    let next = doubled.clamp(FIRST_PAUSE, LONGEST_PAUSE);
+fn longer(pause: Option<Duration>, longest: Duration) -> Duration {
+    let grown = pause.unwrap_or_default() * 3;
+    let next = grown.clamp(FIRST_PAUSE, longest);
     let random = u32::from(crate::ambient::random::<1>()[0]);
     next / 2 + next * random / 512
 }
