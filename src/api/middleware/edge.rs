@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::HttpBody;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
@@ -36,7 +36,7 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
     let client = ClientAddress::of(&request, &app.trusted_proxies);
     request.extensions_mut().insert(client);
     let request_id = request_id(request.headers(), &app);
-    let method = request.method().clone();
+    let (method, version) = (request.method().clone(), request.version());
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     let span = app
@@ -62,6 +62,10 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
     headers::set(route, headers);
     if app.hsts {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
+    }
+    // A proxy that keeps connections lets go of them before the listener closes.
+    if app.shutdown.is_draining() && version < Version::HTTP_2 {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     headers.insert(REQUEST_ID, request_id.clone());
     if let Some(span) = span {

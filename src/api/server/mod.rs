@@ -11,12 +11,13 @@ mod refusal;
 mod timeouts;
 mod write_timeout;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use rustls::ServerConfig;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::shutdown::Shutdown;
@@ -45,19 +46,7 @@ pub async fn serve(listener: TcpListener, router: Router, serving: Serving) {
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => {
-                    let tls = serving.tls.clone();
-                    let Ok(permit) = serving.limits.admit(peer.ip(), tls.is_some()) else {
-                        refusal::refuse(stream, &serving.limits, tls.is_some());
-                        continue;
-                    };
-                    let handler = Handler { router: router.clone(), peer };
-                    let (shutdown, timeouts) = (serving.shutdown.clone(), serving.timeouts);
-                    connections.spawn(async move {
-                        connection::serve(stream, handler, tls, &shutdown, timeouts).await;
-                        drop(permit);
-                    });
-                }
+                Ok((stream, peer)) => begin(stream, peer, &router, &serving, &mut connections),
                 Err(error) => {
                     // Out of file descriptors, mostly: give the open connections time to end.
                     tracing::warn!(%error, "cannot accept a connection");
@@ -68,10 +57,49 @@ pub async fn serve(listener: TcpListener, router: Router, serving: Serving) {
             () = serving.shutdown.started() => break,
         }
     }
-    drop(listener);
+    for (stream, peer) in waiting(listener) {
+        begin(stream, peer, &router, &serving, &mut connections);
+    }
     let finished = async { while connections.join_next().await.is_some() {} };
     let grace = serving.timeouts.grace;
     if tokio::time::timeout(grace, finished).await.is_err() {
         tracing::warn!(left = connections.len(), "gave up waiting for requests");
     }
+}
+
+/// Serves a connection, or refuses it.
+fn begin(
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: &Router,
+    serving: &Serving,
+    connections: &mut JoinSet<()>,
+) {
+    let tls = serving.tls.clone();
+    let Ok(permit) = serving.limits.admit(peer.ip(), tls.is_some()) else {
+        refusal::refuse(stream, &serving.limits, tls.is_some());
+        return;
+    };
+    let router = router.clone();
+    let handler = Handler { router, peer };
+    let (shutdown, timeouts) = (serving.shutdown.clone(), serving.timeouts);
+    connections.spawn(async move {
+        connection::serve(stream, handler, tls, &shutdown, timeouts).await;
+        drop(permit);
+    });
+}
+
+/// Closes the listener. The kernel has accepted some connections that nobody has taken yet: whoever
+/// made them may have sent a request already, so they are not dropped.
+fn waiting(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
+    let mut found = Vec::new();
+    let Ok(listener) = listener.into_std() else {
+        return found;
+    };
+    while let Ok((stream, peer)) = listener.accept() {
+        let ready = stream.set_nonblocking(true);
+        let stream = ready.and_then(|()| TcpStream::from_std(stream));
+        found.extend(stream.ok().map(|stream| (stream, peer)));
+    }
+    found
 }

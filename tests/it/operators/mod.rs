@@ -1,7 +1,11 @@
-//! What operators see: metrics, logs, readiness, what `doctor` finds, headers.
+//! What operators see and run: metrics, logs, readiness, what `doctor` finds, headers, alerts, the
+//! proxy of the documentation.
 
+mod alerts;
 mod doctor;
 mod headers;
 mod logs;
 mod metrics;
+mod nginx;
+mod promises;
 mod readiness;

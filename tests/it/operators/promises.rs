@@ -1,0 +1,64 @@
+//! docs/SECURITY.md: every promise names tests, and these exist.
+
+use crate::docs::markdown::{code, read, table};
+
+/// Whether a file has a test of this name: with an attribute, or named in a list of stories.
+fn has_test(text: &str, name: &str) -> bool {
+    let Some((before, _)) = text.split_once(&format!("fn {name}(")) else {
+        return false;
+    };
+    let attributes = before.lines().rev().take(4);
+    let attributed = attributes.take_while(|line| !line.trim().is_empty());
+    let is_test = |line: &str| line.contains("test]") || line.contains("test(");
+    attributed.into_iter().any(is_test) || before.contains(&format!("{name},"))
+}
+
+/// The tests of a cell: a file, the names in it, another file.
+fn named(cell: &str) -> Vec<(String, Vec<String>)> {
+    let mut files: Vec<(String, Vec<String>)> = Vec::new();
+    for word in code(cell) {
+        match files.last_mut() {
+            _ if word.ends_with(".rs") => files.push((word, Vec::new())),
+            Some((_, names)) => names.push(word),
+            None => panic!("{word} comes before its file"),
+        }
+    }
+    files
+}
+
+#[test]
+fn every_promise_is_held_by_tests_that_exist() {
+    let page = read("docs/SECURITY.md");
+    let rows = table(&page, "promises");
+    assert!(rows.len() > 20);
+    for row in rows {
+        let files = named(&row[2]);
+        assert!(!files.is_empty(), "{}", row[1]);
+        for (file, names) in files {
+            assert!(!names.is_empty(), "{}: {file} names no test", row[1]);
+            let text = read(&file);
+            for name in names {
+                assert!(has_test(&text, &name), "{file} has no test {name}");
+            }
+        }
+    }
+}
+
+/// Who attacks is explained above the table.
+#[test]
+fn every_attacker_is_introduced() {
+    let page = read("docs/SECURITY.md");
+    let (introduced, _) = page.split_once("<!-- promises -->").unwrap();
+    for row in table(&page, "promises") {
+        let line = format!("\n| {} | ", row[0]);
+        assert!(introduced.contains(&line), "{}", row[0]);
+    }
+}
+
+#[test]
+fn a_name_that_is_no_test_is_found() {
+    let text =
+        "#[test]\nfn good() {}\n\nfn helper() {}\n\non_both!(story,);\nasync fn story() {}\n";
+    assert!(has_test(text, "good") && has_test(text, "story"));
+    assert!(!has_test(text, "helper") && !has_test(text, "goo"));
+}
