@@ -108,7 +108,7 @@ async fn serve(
     let maintenance = tokio::spawn(maintenance(&app).run(shutdown.clone()));
     let keys = master_key::follow(app.store.clone(), app.clock.clone(), shutdown.clone());
     let keys = tokio::spawn(keys);
-    let background = background(&app, channels);
+    let background = background(&app, channels, settings.payout_hold);
     greet(&app.store, settings, url, listener.local_addr()?).await?;
     let router = api::router(&app, settings.is_local());
     let serving = tokio::spawn(api::serve(listener, router, shutdown.clone(), app.timeouts));
@@ -184,10 +184,10 @@ fn bare_address(from: &str) -> &str {
 }
 
 /// Everything that runs beside requests until shutdown.
-fn background(app: &App, channels: Channels) -> JoinHandle<()> {
+fn background(app: &App, channels: Channels, payout_hold: Duration) -> JoinHandle<()> {
     let processor = app.payments.processor.clone();
     let (store, clock, files) = (app.store.clone(), app.clock.clone(), app.files.clone());
-    let jobs = Jobs::new(store, clock, processor, files, channels);
+    let jobs = Jobs::new(store, clock, processor, files, channels).with_payout_hold(payout_hold);
     let app = app.clone();
     tokio::spawn(async move {
         let deliveries = app.webhooks.run(app.shutdown.started());

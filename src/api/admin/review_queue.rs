@@ -123,7 +123,12 @@ impl ItemBody {
                     body.add_worker(app, worker).await?;
                 }
             }
-            QueueKind::Dispute | QueueKind::FailedPayout => {}
+            QueueKind::Dispute
+            | QueueKind::FailedPayout
+            | QueueKind::ChargeDispute
+            | QueueKind::RefundFailed
+            | QueueKind::TransferReversed
+            | QueueKind::PayoutFailed => {}
         }
         Ok(body)
     }
@@ -242,9 +247,10 @@ pub async fn note(
     .await
 }
 
-/// Clear a flagged proof
+/// Clear an item
 ///
-/// Removes the item from the queue. The developer can still approve or reject the proof.
+/// Removes an item from the queue that needs no other decision: a flagged proof, which the developer
+/// can still approve or reject, or a report of the payment processor.
 #[utoipa::path(
     post, path = "/v1/admin/queue/{id}/clear", tag = "Admin", operation_id = "clearQueueItem",
     params(("id" = inline(parameters::ItemId), Path, description = "Item ID")), request_body = ItemNote,

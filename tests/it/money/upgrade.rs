@@ -17,6 +17,8 @@ async fn take_back(database: &Database) {
         database.execute(&format!("DROP INDEX {index}")).await;
     }
     let tables = [
+        "charge_disputes",
+        "outgoing_movements",
         "audit_log",
         "audit_head",
         "events",
