@@ -42,7 +42,7 @@ pub use money::ledger::{DeveloperBalances, Payout, PayoutState, TaskMoney, Worke
 pub use money::outgoing_movements::OutgoingMovement;
 pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};
 pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn};
-pub use tasks::posted_tasks::{PostedOrder, PostedTask};
+pub use tasks::posted_tasks::{PostedIn, PostedOrder, PostedTask};
 pub use tasks::totals::TaskCounts;
 pub use tasks::{ListedTask, TaskFilter, TaskPage};
 pub use unlock::UnlockError;

@@ -35,3 +35,13 @@ ALTER TABLE task_moves ADD COLUMN follows BIGINT;
 
 -- The time of the processor's last event about an account: older events that arrive later are ignored.
 ALTER TABLE payout_accounts ADD COLUMN changed_at BIGINT NOT NULL DEFAULT 0;
+
+-- Workers search among rounded places. The tasks that are posted now get theirs by a job each, and stay
+-- visible meanwhile. At a place, tasks are read by id.
+INSERT INTO jobs (kind, subject, run_at, claim, attempts, waits_for, last_error, created_at)
+SELECT 'post', task_id, posted_at, NULL, 0, NULL, NULL, posted_at
+FROM posted_tasks WHERE posted_at IS NOT NULL
+ON CONFLICT (kind, subject) DO NOTHING;
+
+DROP INDEX posted_tasks_by_cell;
+CREATE INDEX posted_tasks_by_cell ON posted_tasks (bounty, cell, task_id);
