@@ -128,7 +128,8 @@ impl ItemBody {
             | QueueKind::ChargeDispute
             | QueueKind::RefundFailed
             | QueueKind::TransferReversed
-            | QueueKind::PayoutFailed => {}
+            | QueueKind::PayoutFailed
+            | QueueKind::SamePerson => {}
         }
         Ok(body)
     }
@@ -250,7 +251,8 @@ pub async fn note(
 /// Clear an item
 ///
 /// Removes an item from the queue that needs no other decision: a flagged proof, which the developer
-/// can still approve or reject, or a report of the payment processor.
+/// can still approve or reject, a report of the payment processor, or a worker who seems to be the
+/// developer.
 #[utoipa::path(
     post, path = "/v1/admin/queue/{id}/clear", tag = "Admin", operation_id = "clearQueueItem",
     params(("id" = inline(parameters::ItemId), Path, description = "Item ID")), request_body = ItemNote,

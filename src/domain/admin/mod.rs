@@ -52,6 +52,8 @@ string_enum!(QueueKind {
     TransferReversed = "transfer_reversed",
     /// The bank of a worker did not take what the processor paid out.
     PayoutFailed = "payout_failed",
+    /// The worker of a task seems to be its developer.
+    SamePerson = "same_person",
 });
 
 impl QueueKind {
@@ -62,7 +64,8 @@ impl QueueKind {
             | Self::ChargeDispute
             | Self::RefundFailed
             | Self::TransferReversed
-            | Self::PayoutFailed => true,
+            | Self::PayoutFailed
+            | Self::SamePerson => true,
             Self::WorkerVerification | Self::Dispute | Self::FailedPayout => false,
         }
     }

@@ -45,3 +45,7 @@ ON CONFLICT (kind, subject) DO NOTHING;
 
 DROP INDEX posted_tasks_by_cell;
 CREATE INDEX posted_tasks_by_cell ON posted_tasks (bounty, cell, task_id);
+
+-- A keyed hash of the address that a key was last used from, to find developers who work for themselves.
+-- Forgotten after 30 days.
+ALTER TABLE api_keys ADD COLUMN last_address TEXT;

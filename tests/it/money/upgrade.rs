@@ -65,6 +65,7 @@ async fn take_back(database: &Database) {
         ("accounts", "test_ahead_ms"),
         ("accounts", "deleted_at"),
         ("accounts", "erased_at"),
+        ("api_keys", "last_address"),
     ] {
         let drop = format!("ALTER TABLE {table} DROP COLUMN {column}");
         database.execute(&drop).await;
