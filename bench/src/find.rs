@@ -145,7 +145,7 @@ fn rows(tasks: i64) -> Vec<Row> {
         let budget = 100 * (5.0 + 495.0 * random.part()) as i64;
         Row {
             number,
-            place,
+            place: place.roughly(),
             payout_cents: pricing::split(budget, fee).payout_cents,
             posted_at: BEGAN + (DAYS_30 * random.part()) as i64,
         }
@@ -194,7 +194,10 @@ fn first_pages(rows: &[Row]) -> [Vec<String>; 3] {
     let mut within: Vec<_> = rows.iter().filter(within).collect();
     SORTS.map(|sort| {
         match sort {
-            "distance" => within.sort_by(|a, b| distance(a).total_cmp(&distance(b))),
+            "distance" => within.sort_by(|a, b| {
+                let by_distance = distance(a).total_cmp(&distance(b));
+                by_distance.then(b.number.cmp(&a.number))
+            }),
             "payout" => within.sort_by_key(|row| Reverse((row.payout_cents, row.number))),
             _ => within.sort_by_key(|row| Reverse((row.posted_at, row.number))),
         }

@@ -141,7 +141,7 @@ async fn serve(
     let maintenance = tokio::spawn(maintenance(&app).run(shutdown.clone()));
     let (store, files, clock) = (app.store.clone(), app.files.clone(), app.clock.clone());
     let keys = tokio::spawn(master_key::follow(store, files, clock, shutdown.clone()));
-    let background = background(&app, channels);
+    let background = background(&app, channels, settings.payout_hold);
     greet(&app.store, settings, &front).await?;
     let Front {
         listener, https, ..
@@ -230,10 +230,10 @@ fn bare_address(from: &str) -> &str {
 }
 
 /// Everything that runs beside requests until shutdown.
-fn background(app: &App, channels: Channels) -> JoinHandle<()> {
+fn background(app: &App, channels: Channels, payout_hold: Duration) -> JoinHandle<()> {
     let processor = app.payments.processor.clone();
     let (store, clock, files) = (app.store.clone(), app.clock.clone(), app.files.clone());
-    let jobs = Jobs::new(store, clock, processor, files, channels);
+    let jobs = Jobs::new(store, clock, processor, files, channels).with_payout_hold(payout_hold);
     let app = app.clone();
     tokio::spawn(async move {
         let deliveries = app.webhooks.run(app.shutdown.started());

@@ -48,9 +48,10 @@ impl Point {
         2.0 * EARTH_METERS * chord.sqrt().min(1.0).asin()
     }
 
-    /// Rounded to about a kilometre, so that it shows the neighbourhood and not the address.
+    /// Rounded to about a kilometre, so that it shows the neighbourhood and not the address. Adding zero
+    /// takes the sign off a zero, which would tell on which side the place is.
     pub fn roughly(self) -> Self {
-        let rough = |degrees: f64| (degrees * 100.0).round() / 100.0;
+        let rough = |degrees: f64| (degrees * 100.0).round() / 100.0 + 0.0;
         Self {
             latitude: rough(self.latitude),
             longitude: rough(self.longitude),
@@ -63,6 +64,26 @@ impl Point {
         let row = index((self.latitude + 90.0) / 180.0);
         morton(column, row)
     }
+}
+
+impl Point {
+    /// The middle of a finest cell.
+    pub fn of_cell(cell: i64) -> Self {
+        let fraction = |index: u32| (f64::from(index) + 0.5) / f64::from(1u32 << DEPTH);
+        Self {
+            latitude: fraction(gather(cell)) * 180.0 - 90.0,
+            longitude: fraction(gather(cell >> 1)) * 360.0 - 180.0,
+        }
+    }
+}
+
+/// Every second bit, from the lowest: undoes what `morton` does to a row.
+fn gather(cell: i64) -> u32 {
+    let mut gathered = 0;
+    for bit in 0..DEPTH {
+        gathered |= u32::from(cell >> (2 * bit) & 1 == 1) << bit;
+    }
+    gathered
 }
 
 /// Rounded to a tenth of a metre, the precision of distances in the API.
@@ -284,6 +305,16 @@ mod tests {
     }
 
     proptest! {
+        /// Rounding twice changes nothing, and the cell of a rounded place tells the place.
+        #[test]
+        fn a_rounded_place_is_found_by_its_cell(latitude in -90.0..=90.0f64, longitude in -180.0..=180.0f64) {
+            let rough = point(latitude, longitude).roughly();
+            prop_assert_eq!(rough.roughly(), rough);
+            let found = Point::of_cell(rough.cell()).roughly();
+            prop_assert_eq!(found.latitude.to_bits(), rough.latitude.to_bits());
+            prop_assert_eq!(found.longitude.to_bits(), rough.longitude.to_bits());
+        }
+
         #![proptest_config(ProptestConfig::with_cases(5_000))]
 
         /// No point within the radius is missed: over poles, across the antimeridian, anywhere.

@@ -29,10 +29,11 @@ pub use id::{
 };
 pub use idempotency::IDEMPOTENCY_KEPT;
 pub use job::{JobKind, JobName, Lane};
-pub use money::ledger::{Entry, LedgerAccount, Postings, Step, TaskLedger};
+pub use money::charge_dispute::{ChargeDispute, ChargeDisputeStatus, ChargeStanding};
+pub use money::ledger::{Entry, LedgerAccount, OutgoingKind, Postings, Step, TaskLedger};
 pub use money::payment::{
-    ChargedMethod, Payment, PaymentFailure, PaymentIntent, PaymentMethod, PaymentStatus,
-    PayoutAccount, PayoutStatus, ProcessorName,
+    ChargedMethod, HeldBecause, Payment, PaymentFailure, PaymentIntent, PaymentMethod,
+    PaymentStatus, PayoutAccount, PayoutStatus, ProcessorName,
 };
 pub use proofs::{FileMetadata, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
 pub use rules::{FieldError, FieldErrors};

@@ -26,7 +26,7 @@ use tokio::task::JoinSet;
 use crate::ambient::{self, Clock};
 use crate::domain::accounts::api_key::hex;
 use crate::domain::job::{MAX_ATTEMPTS, delay};
-use crate::domain::{JobKind, Lane, TaskId, Timestamp};
+use crate::domain::{JobKind, Lane, OutgoingKind, TaskId, Timestamp};
 use crate::files::Files;
 use crate::mail::Mailer;
 use crate::outbound::Outbound;
@@ -53,6 +53,8 @@ pub struct Jobs {
     processor: Arc<dyn Processor>,
     files: Files,
     channels: Channels,
+    /// How long a payout is held after it was earned.
+    payout_hold: Duration,
 }
 
 /// How notifications are sent.
@@ -135,7 +137,13 @@ impl Jobs {
             processor,
             files,
             channels,
+            payout_hold: Duration::ZERO,
         }
+    }
+
+    pub fn with_payout_hold(mut self, hold: Duration) -> Self {
+        self.payout_hold = hold;
+        self
     }
 
     /// Runs until shutdown, then lets the running jobs finish. Other processes take the rest when
@@ -280,8 +288,16 @@ impl Jobs {
         self.store
             .write(move |tx| {
                 tx.put_off_job(&job, run_at, &reason)?;
-                if run_at.is_none() && job.name.kind == JobKind::Transfer {
-                    usecases::payout_failed(tx, task_id(&job)?, &reason, now)?;
+                if run_at.is_some() {
+                    return Ok(());
+                }
+                let outgoing = match job.name.kind {
+                    JobKind::Transfer => Some(OutgoingKind::Transfer),
+                    JobKind::Refund => Some(OutgoingKind::Refund),
+                    _ => None,
+                };
+                if let (Some(kind), Ok(task)) = (outgoing, task_id(&job)) {
+                    usecases::money_not_sent(tx, task, kind, &reason, now)?;
                 }
                 Ok::<_, Failure>(())
             })
@@ -293,15 +309,24 @@ impl Jobs {
     where
         F: FnMut(&mut Tx<'_>, Timestamp) -> Result<(), UseCaseError> + Send + 'static,
     {
+        self.record_or_give_up(job, move |tx, now| record(tx, now).map(|()| None))
+            .await
+    }
+
+    /// Records the result of a job, and deletes it or declares it dead for the reason returned, in one
+    /// transaction.
+    async fn record_or_give_up<F>(&self, job: &ClaimedJob, mut record: F) -> Result<Done, Failure>
+    where
+        F: FnMut(&mut Tx<'_>, Timestamp) -> Result<Option<String>, UseCaseError> + Send + 'static,
+    {
         let (job, clock) = (job.clone(), self.clock.clone());
         self.store
             .write(move |tx| {
-                record(tx, clock.now())?;
-                if tx.finish_job(&job)? {
-                    Ok(Done::Finished)
-                } else {
-                    Err(Failure::LeaseLost)
-                }
+                let kept = match record(tx, clock.now())? {
+                    None => tx.finish_job(&job)?,
+                    Some(reason) => tx.put_off_job(&job, None, &reason)?,
+                };
+                kept.then_some(Done::Finished).ok_or(Failure::LeaseLost)
             })
             .await
     }

@@ -4,81 +4,178 @@ use std::time::Duration;
 
 use super::charge::made_here;
 use super::{Done, Failure, Jobs, task_id};
-use crate::domain::{Payment, PayoutAccount, PayoutStatus, Step, TaskId, TaskLedger, WorkerId};
+use crate::domain::{
+    ChargeStanding, HeldBecause, OutgoingKind, Payment, PayoutAccount, PayoutStatus, Step, TaskId,
+    TaskLedger, WorkerId, WorkerStatus,
+};
 use crate::payments::Outgoing;
-use crate::store::{ClaimedJob, StoreError};
-use crate::usecases;
+use crate::store::ClaimedJob;
+use crate::usecases::{self, Sent, UseCaseError};
 
-/// A transfer that waits for a payout account is woken when the account is ready. This covers the
-/// case that the account became ready just when the transfer started to wait.
+/// A job that waits is woken by what it waits for. This covers the case that it happened just when the
+/// job started to wait.
 const RECHECK_AFTER: Duration = Duration::from_secs(60 * 60);
+
+const CHARGED_BACK: &str =
+    "The payer's bank took the payment back. Retry to pay the worker all the same.";
+
+/// What a job needs to know of its task.
+struct Money {
+    payment: Payment,
+    ledger: TaskLedger,
+    standing: ChargeStanding,
+}
 
 pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
-    let (payment, ledger) = read(jobs, id).await?;
-    let cents = ledger.owed_refund_cents();
+    let money = read(jobs, id).await?;
+    let cents = money.ledger.owed_refund_cents();
     if cents == 0 {
         return jobs.finish(job).await;
     }
-    let refund = outgoing(jobs, job, &payment, cents, ledger.refunded_cents())?;
-    jobs.processor.refund(&refund).await?;
-    jobs.record(job, move |tx, now| usecases::refunded(tx, id, cents, now))
-        .await
+    match money.standing {
+        // The bank has the money, and may give it to the developer.
+        ChargeStanding::Disputed => return Ok(waits(HeldBecause::ChargeDisputed, id)),
+        ChargeStanding::ChargedBack { cents: taken } if cents <= taken => {
+            return jobs
+                .record(job, move |tx, now| {
+                    usecases::refund_offset(tx, id, cents, now)
+                })
+                .await;
+        }
+        ChargeStanding::ChargedBack { .. } => {
+            let reason = "The payer's bank took a part of the payment back.";
+            return Err(Failure::Permanent(reason.to_owned()));
+        }
+        ChargeStanding::Undisputed | ChargeStanding::Inquired => {}
+    }
+    let refund = outgoing(jobs, job, &money, OutgoingKind::Refund)?;
+    let made = jobs.processor.refund(&refund).await?;
+    record(jobs, job, OutgoingKind::Refund, (made, cents)).await
 }
 
 pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
-    let (payment, ledger) = read(jobs, id).await?;
-    let cents = ledger.owed_payout_cents();
+    let money = read(jobs, id).await?;
+    let cents = money.ledger.owed_payout_cents();
     if cents == 0 {
         return jobs.finish(job).await;
     }
-    let worker = ledger
-        .entry(Step::Settlement)
-        .and_then(|entry| entry.worker)
+    let settlement = money.ledger.entry(Step::Settlement);
+    let (worker, earned_at) = settlement
+        .and_then(|entry| Some((entry.worker?, entry.recorded_at)))
         .ok_or_else(|| Failure::Unexpected("the task has no worker".to_owned()))?;
+    if let Some(held) = held(jobs, job, &money, worker).await? {
+        return Ok(held);
+    }
+    let now = jobs.clock.now();
+    let due = earned_at.plus(jobs.payout_hold);
+    if due > now {
+        let remaining = due.as_millis().saturating_sub(now.as_millis());
+        return Ok(Done::Waits {
+            waits_for: Some(HeldBecause::HoldPeriod.waits_for(id)),
+            recheck_after: Duration::from_millis(remaining.unsigned_abs()),
+        });
+    }
     let Some(account) = ready_account(jobs, worker).await? else {
         return Ok(Done::Waits {
             waits_for: Some(usecases::waits_for_payout_account(worker)),
             recheck_after: RECHECK_AFTER,
         });
     };
-    let transfer = outgoing(jobs, job, &payment, cents, ledger.transferred_cents())?;
-    jobs.processor.transfer(&transfer, &account.id).await?;
-    jobs.record(job, move |tx, now| {
-        usecases::transferred(tx, id, cents, now)
-    })
-    .await
+    let transfer = outgoing(jobs, job, &money, OutgoingKind::Transfer)?;
+    let made = jobs.processor.transfer(&transfer, &account.id).await?;
+    record(jobs, job, OutgoingKind::Transfer, (made, cents)).await
+}
+
+/// Whether a transfer has to wait for a dispute of the charge or for the worker to be restored.
+async fn held(
+    jobs: &Jobs,
+    job: &ClaimedJob,
+    money: &Money,
+    worker: WorkerId,
+) -> Result<Option<Done>, Failure> {
+    match money.standing {
+        ChargeStanding::Disputed | ChargeStanding::Inquired => {
+            let task = money.payment.task;
+            return Ok(Some(waits(HeldBecause::ChargeDisputed, task)));
+        }
+        // Given up once, so that an admin decides. A retry after that is the decision to pay.
+        ChargeStanding::ChargedBack { .. } if job.last_error.as_deref() != Some(CHARGED_BACK) => {
+            return Err(Failure::Permanent(CHARGED_BACK.to_owned()));
+        }
+        ChargeStanding::ChargedBack { .. } | ChargeStanding::Undisputed => {}
+    }
+    let found = jobs.store.read(move |tx| tx.worker(worker)).await?;
+    let suspended = found.is_some_and(|worker| worker.status == WorkerStatus::Suspended);
+    Ok(suspended.then(|| waits(HeldBecause::WorkerSuspended, worker)))
+}
+
+fn waits(because: HeldBecause, subject: impl std::fmt::Display) -> Done {
+    Done::Waits {
+        waits_for: Some(because.waits_for(subject)),
+        recheck_after: RECHECK_AFTER,
+    }
 }
 
 fn outgoing(
     jobs: &Jobs,
     job: &ClaimedJob,
-    payment: &Payment,
-    cents: i64,
-    already_cents: i64,
+    money: &Money,
+    kind: OutgoingKind,
 ) -> Result<Outgoing, Failure> {
+    let Money {
+        payment, ledger, ..
+    } = money;
     made_here(jobs, payment)?;
+    if ledger.next_step(kind).is_none() {
+        let reason = format!("The {kind} came back twice. Arrange it with the receiver.");
+        return Err(Failure::Permanent(reason));
+    }
     let intent = payment.intent.as_ref();
     let intent =
         intent.ok_or_else(|| Failure::Unexpected("the payment has no intent".to_owned()))?;
     Ok(Outgoing {
         task: payment.task,
         payment: intent.id.clone(),
-        cents,
-        already_cents,
+        cents: ledger.owed_cents(kind),
+        already_cents: ledger.sent_cents(kind),
         is_retry: job.started_before,
     })
 }
 
-async fn read(jobs: &Jobs, id: TaskId) -> Result<(Payment, TaskLedger), Failure> {
-    let (payment, ledger) = jobs
+async fn record(
+    jobs: &Jobs,
+    job: &ClaimedJob,
+    kind: OutgoingKind,
+    (id, cents): (String, i64),
+) -> Result<Done, Failure> {
+    let sent = Sent {
+        task: task_id(job)?,
+        kind,
+        processor: jobs.processor.name(),
+        id,
+        cents,
+    };
+    jobs.record_or_give_up(job, move |tx, now| usecases::money_sent(tx, &sent, now))
+        .await
+}
+
+async fn read(jobs: &Jobs, id: TaskId) -> Result<Money, Failure> {
+    let (payment, ledger, standing) = jobs
         .store
-        .read(move |tx| Ok::<_, StoreError>((tx.payment(id)?, tx.ledger_of_task(id)?)))
+        .read(move |tx| {
+            let standing = usecases::charge_standing(tx, id)?;
+            Ok::<_, UseCaseError>((tx.payment(id)?, tx.ledger_of_task(id)?, standing))
+        })
         .await?;
     let payment =
         payment.ok_or_else(|| Failure::Unexpected("the payment does not exist".to_owned()))?;
-    Ok((payment, ledger))
+    Ok(Money {
+        payment,
+        ledger,
+        standing,
+    })
 }
 
 async fn ready_account(jobs: &Jobs, worker: WorkerId) -> Result<Option<PayoutAccount>, Failure> {

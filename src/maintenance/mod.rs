@@ -8,6 +8,7 @@ use std::time::Duration;
 use metrics_exporter_prometheus::PrometheusHandle;
 
 use crate::ambient::Clock;
+use crate::domain::accounts::same_person::ADDRESS_KEPT;
 use crate::domain::webhooks::delivery::EVENTS_KEPT;
 use crate::domain::{IDEMPOTENCY_KEPT, Timestamp};
 use crate::files::{FileKey, Files, FilesError, Prefix};
@@ -64,7 +65,7 @@ type Prune = fn(&mut Tx<'_>, Timestamp, i64) -> Result<u64, StoreError>;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What is deleted, and at what age.
-const PRUNED: [(Duration, Prune); 6] = [
+const PRUNED: [(Duration, Prune); 7] = [
     (IDEMPOTENCY_KEPT, |tx, before, limit| {
         tx.prune_idempotency_records(before, limit)
     }),
@@ -85,6 +86,9 @@ const PRUNED: [(Duration, Prune); 6] = [
     }),
     (DAY.saturating_mul(90), |tx, before, limit| {
         tx.prune_notifications(before, limit)
+    }),
+    (ADDRESS_KEPT, |tx, before, limit| {
+        tx.forget_addresses(before, limit)
     }),
 ];
 

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::domain::{
-    AccountId, ChargedMethod, PaymentFailure, PaymentIntent, ProcessorName, Step, TaskId,
-    Timestamp, WorkerId,
+    AccountId, ChargeDisputeStatus, ChargedMethod, OutgoingKind, PaymentFailure, PaymentIntent,
+    ProcessorName, Step, TaskId, Timestamp, WorkerId,
 };
 
 pub use sandbox::Sandbox;
@@ -128,9 +128,41 @@ pub enum ProcessorEventKind {
     PayoutAccountChanged {
         payout_account: String,
         ready: bool,
+        /// When the processor saw it so.
+        at: Timestamp,
+    },
+    /// The payer disputes the charge of a payment, or the dispute has changed.
+    ChargeDisputed {
+        payment: String,
+        dispute: String,
+        cents: i64,
+        status: ChargeDisputeStatus,
+        /// The processor's code.
+        reason: String,
+    },
+    /// A refund failed after it was made, or a transfer was reversed.
+    Returned(Returned),
+    /// The bank of a worker did not take what the processor paid out.
+    PayoutFailed {
+        payout_account: String,
+        cents: i64,
+        reason: String,
     },
     /// Not relevant for us.
     Other,
+}
+
+/// Money that came back to the processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Returned {
+    pub kind: OutgoingKind,
+    /// The processor's id of the refund or the transfer.
+    pub id: String,
+    /// The task that we gave as its reason.
+    pub task: TaskId,
+    /// How much has come back so far, in all.
+    pub cents: i64,
+    pub reason: String,
 }
 
 /// Why an event was refused.

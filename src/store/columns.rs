@@ -3,11 +3,11 @@
 
 use crate::domain::tasks::{Category, Priority, ProofType, Skill, TaskType};
 use crate::domain::{
-    AccountId, AccountStatus, ActorKind, AdminKeyId, AdminRole, ApiKeyId, DeliveryStatus,
-    Environment, EventId, EventType, JobKind, NotificationId, NotificationKind, NotificationStatus,
-    PaymentStatus, PayoutStatus, ProcessorName, ProofId, ProofStatus, PushSubscriptionId,
-    QueueItemId, QueueKind, QueueStatus, Status, Step, TaskId, Tier, VerificationFileId, WorkerId,
-    WorkerStatus,
+    AccountId, AccountStatus, ActorKind, AdminKeyId, AdminRole, ApiKeyId, ChargeDisputeStatus,
+    DeliveryStatus, Environment, EventId, EventType, JobKind, NotificationId, NotificationKind,
+    NotificationStatus, OutgoingKind, PaymentStatus, PayoutStatus, ProcessorName, ProofId,
+    ProofStatus, PushSubscriptionId, QueueItemId, QueueKind, QueueStatus, Status, Step, TaskId,
+    Tier, VerificationFileId, WorkerId, WorkerStatus,
 };
 use crate::store::engine::{Cell, Column, Value};
 
@@ -260,12 +260,14 @@ enum_columns!(
     ActorKind,
     AdminRole,
     Category,
+    ChargeDisputeStatus,
     DeliveryStatus,
     Environment,
     EventType,
     JobKind,
     NotificationKind,
     NotificationStatus,
+    OutgoingKind,
     PaymentStatus,
     PayoutStatus,
     Priority,

@@ -22,9 +22,9 @@ columns! {
         kind,
         subject,
         attempts,
-        failed = "CAST(CASE WHEN last_error IS NULL THEN 0 ELSE 1 END AS BIGINT)",
+        last_error,
     }
-    row DueJob = DueJob { name: JobName { kind, subject }, attempts, failed };
+    row DueJob = DueJob { name: JobName { kind, subject }, attempts, last_error };
 }
 
 crate::store::statements! {
@@ -39,6 +39,10 @@ crate::store::statements! {
         LIMIT 1";
     CLAIM = "UPDATE jobs SET run_at = ?3, claim = ?4, attempts = attempts + 1, waits_for = NULL
         WHERE kind = ?1 AND subject = ?2";
+    /// A job that somebody has to look at before it runs.
+    ADD_DEAD = "INSERT INTO jobs (kind, subject, run_at, attempts, last_error, created_at)
+        VALUES (?1, ?2, NULL, 0, ?3, ?4)
+        ON CONFLICT (kind, subject) DO NOTHING";
     FINISH = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2 AND claim = ?3";
     /// Claimed or not: the job is not needed any more.
     DROP = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2";
@@ -69,6 +73,7 @@ pub struct ClaimedJob {
     pub attempts: i64,
     /// Whether it was ever started before, also before it was retried by hand.
     pub started_before: bool,
+    pub last_error: Option<String>,
     claim: String,
 }
 
@@ -76,8 +81,8 @@ pub struct ClaimedJob {
 struct DueJob {
     name: JobName,
     attempts: i64,
-    /// Whether it has ever failed. A retry by hand starts to count attempts anew, but keeps this.
-    failed: bool,
+    /// Why it failed the last time. A retry by hand starts to count attempts anew, but keeps this.
+    last_error: Option<String>,
 }
 
 /// A job as operators see it.
@@ -115,6 +120,22 @@ impl Tx<'_> {
         self.defer(ADD, &values)
     }
 
+    /// Adds a job that is dead until it is retried by hand, unless there is one of that name already.
+    pub fn add_dead_job(
+        &mut self,
+        name: &JobName,
+        error: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let values = [
+            name.kind.into(),
+            (&name.subject).into(),
+            error.into(),
+            now.into(),
+        ];
+        self.defer(ADD_DEAD, &values)
+    }
+
     pub fn any_job_due(&mut self, lane: Lane, now: Timestamp) -> Result<bool, StoreError> {
         let values = [now.into(), lane_value(lane)];
         let found = self.optional::<i64>(ANY_DUE, &values)?;
@@ -136,7 +157,8 @@ impl Tx<'_> {
             .map(|due: DueJob| ClaimedJob {
                 name: due.name,
                 attempts: due.attempts + 1,
-                started_before: due.attempts > 0 || due.failed,
+                started_before: due.attempts > 0 || due.last_error.is_some(),
+                last_error: due.last_error,
                 claim: claim.to_owned(),
             })
             .collect();
@@ -158,16 +180,17 @@ impl Tx<'_> {
         self.execute(DROP, &values).map(drop)
     }
 
-    /// Releases a failed job: it is retried at that time, or is dead when there is none.
+    /// Releases a failed job: it is retried at that time, or is dead when there is none. False when the
+    /// lease was lost.
     pub fn put_off_job(
         &mut self,
         job: &ClaimedJob,
         run_at: Option<Timestamp>,
         error: &str,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let [kind, subject, claim] = job.values();
         let values = [kind, subject, claim, run_at.into(), error.into()];
-        self.execute(PUT_OFF, &values).map(drop)
+        Ok(self.execute(PUT_OFF, &values)? == 1)
     }
 
     /// Releases a job that waits for something. It is tried again at `until` in any case.

@@ -41,9 +41,10 @@ pub use events::EventFilter;
 pub use idempotency::{IdempotencyRecord, IdempotencyScope};
 pub use jobs::{ClaimedJob, ListedJob};
 pub use money::ledger::{DeveloperBalances, Payout, PayoutState, TaskMoney, WorkerBalance};
+pub use money::outgoing_movements::OutgoingMovement;
 pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};
 pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn, SecretPlace};
-pub use tasks::posted_tasks::{PostedOrder, PostedTask};
+pub use tasks::posted_tasks::{PostedIn, PostedOrder, PostedTask};
 pub use tasks::totals::TaskCounts;
 pub use tasks::{ListedTask, TaskFilter, TaskPage};
 pub use unlock::UnlockError;
@@ -88,6 +89,11 @@ const MIGRATIONS: &[Migration] = &[
         version: 5,
         name: "administration",
         sql: include_str!("migrations/0005_administration.sql"),
+    },
+    Migration {
+        version: 8,
+        name: "odd_peers",
+        sql: include_str!("migrations/0008_odd_peers.sql"),
     },
     Migration {
         version: 9,
@@ -243,8 +249,10 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         tasks::history::ALL,
         idempotency::ALL,
         jobs::ALL,
+        money::charge_disputes::ALL,
         money::ledger::ALL,
         events::notifications::ALL,
+        money::outgoing_movements::ALL,
         money::payment_methods::ALL,
         money::payments::ALL,
         workers::payout_accounts::ALL,

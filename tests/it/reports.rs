@@ -235,6 +235,7 @@ fn by_date(entries: &[Entry], environment: Environment) -> BTreeMap<String, Figu
             Step::Settlement | Step::WriteOff => day.payouts_booked_cents += posted.worker_cents,
             Step::Refund => day.refunds_paid_cents += posted.processor_cents,
             Step::Transfer => day.payouts_paid_cents += posted.processor_cents,
+            step => panic!("the sandbox never causes a {step}"),
         }
         day.fees_cents += posted.fees_cents;
         day.refunds_booked_cents += posted.refunds_cents.max(0);

@@ -3,6 +3,7 @@
 mod adapter;
 mod connect;
 mod documentation;
+mod money_back;
 mod paying;
 mod peers;
 mod processor_events;

@@ -123,7 +123,13 @@ impl ItemBody {
                     body.add_worker(app, worker).await?;
                 }
             }
-            QueueKind::Dispute | QueueKind::FailedPayout => {}
+            QueueKind::Dispute
+            | QueueKind::FailedPayout
+            | QueueKind::ChargeDispute
+            | QueueKind::RefundFailed
+            | QueueKind::TransferReversed
+            | QueueKind::PayoutFailed
+            | QueueKind::SamePerson => {}
         }
         Ok(body)
     }
@@ -252,9 +258,11 @@ pub async fn note(
     .await
 }
 
-/// Clear a flagged proof
+/// Clear an item
 ///
-/// Removes the item from the queue. The developer can still approve or reject the proof.
+/// Removes an item from the queue that needs no other decision: a flagged proof, which the developer
+/// can still approve or reject, a report of the payment processor, or a worker who seems to be the
+/// developer.
 #[utoipa::path(
     post, path = "/v1/admin/queue/{id}/clear", tag = "Admin", operation_id = "clearQueueItem",
     params(("id" = inline(parameters::ItemId), Path, description = "Item ID")), request_body = ItemNote,

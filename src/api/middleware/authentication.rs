@@ -136,7 +136,8 @@ pub async fn require_key(State(app): State<App>, mut request: Request, next: Nex
     };
     let holder = caller.holder;
     note_asker(&request, Who::Account(holder.owner.account), &caller.key);
-    app.key_use.note(holder.key, app.clock.now());
+    let address = ClientAddress::noted_on(&request).subscriber();
+    app.key_use.note(holder.key, app.clock.now(), address);
     let status = match &app.rate_limits {
         None => None,
         Some(limits) => match limits.count(holder.owner.account, holder.tier) {

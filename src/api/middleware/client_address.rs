@@ -30,6 +30,17 @@ impl ClientAddress {
         Self(behind_proxies(peer, request.headers(), trusted))
     }
 
+    /// What `middleware/edge` has put on a request.
+    pub fn noted_on(request: &Request) -> Self {
+        let noted = request.extensions().get::<Self>().copied();
+        noted.unwrap_or(Self(UNKNOWN))
+    }
+
+    /// What tells one subscriber from another: an IPv4 address, or the /64 of an IPv6 address.
+    pub fn subscriber(self) -> IpAddr {
+        self.network().0
+    }
+
     /// What limits count by.
     pub fn network(self) -> Network {
         Network::of(self.0)

@@ -13,7 +13,7 @@ use crate::api::processor::with_timeout;
 use crate::api::request::idempotency::Post;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::workers::payout_status;
-use crate::domain::{Environment, PayoutStatus, Timestamp};
+use crate::domain::{Environment, HeldBecause, PayoutStatus, Timestamp};
 use crate::store::{Payout, PayoutState, StoreError};
 use crate::usecases;
 use crate::views::{Id, examples};
@@ -86,22 +86,36 @@ struct PayoutBody {
     #[schema(value_type = Id)]
     task_id: String,
     amount_cents: i64,
-    /// `paid` once it has been transferred, `pending` before; `written_off` when it never will be.
+    /// `paid` once it has been transferred, `pending` before, `held` while it is held back;
+    /// `written_off` when it never will be.
     status: &'static str,
+    /// Why it is held back.
+    #[schema(required)]
+    held_reason: Option<HeldBecause>,
+    /// When it is transferred, if only the hold period holds it back.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    available_at: Option<Timestamp>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
 impl From<Payout> for PayoutBody {
     fn from(payout: Payout) -> Self {
+        let (held_reason, available_at) = match payout.state {
+            PayoutState::Held { because, until } => (Some(because), until),
+            _ => (None, None),
+        };
         Self {
             task_id: payout.task.to_string(),
             amount_cents: payout.cents,
             status: match payout.state {
                 PayoutState::Pending => "pending",
+                PayoutState::Held { .. } => "held",
                 PayoutState::Paid => "paid",
                 PayoutState::WrittenOff => "written_off",
             },
+            held_reason,
+            available_at,
             created_at: payout.at,
         }
     }

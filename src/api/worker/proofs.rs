@@ -5,6 +5,7 @@ use axum::extract::{Request, State};
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
+use crate::api::middleware::client_address::ClientAddress;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::idempotency::idempotency_key;
 use crate::api::request::multipart;
@@ -35,8 +36,10 @@ pub async fn submit(
     State(app): State<App>,
     caller: WorkerCaller,
     path: TaskPath,
+    address: ClientAddress,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
+    let address = address.subscriber();
     let key = idempotency_key(request.headers())?;
     let user_agent = submission::user_agent(request.headers());
     let form = multipart::read::<SubmitProof>(&app, request).await?;
@@ -57,7 +60,9 @@ pub async fn submit(
     let stored = app.submissions.store_all(files).await?;
     let record = move |tx: &mut Tx<'_>, submission: &Submission, now| {
         let task = usecases::own_task_to_prove(tx, worker, id)?;
-        usecases::submit_proof(tx, &task, worker, submission, now)
+        let submitted = usecases::submit_proof(tx, &task, worker, submission, now)?;
+        usecases::flag_same_person(tx, &task, worker, address, now)?;
+        Ok(submitted)
     };
     let proofs = app.submissions.record(details, stored, record).await?;
     Submitted::answer(&app, id, proofs).await

@@ -43,8 +43,33 @@ string_enum!(QueueKind {
     FlaggedProof = "flagged_proof",
     WorkerVerification = "worker_verification",
     Dispute = "dispute",
+    /// A transfer to a worker that was given up.
     FailedPayout = "failed_payout",
+    /// The payer asks the bank to take a payment back.
+    ChargeDispute = "charge_dispute",
+    /// A refund that was given up, or that did not reach the developer.
+    RefundFailed = "refund_failed",
+    TransferReversed = "transfer_reversed",
+    /// The bank of a worker did not take what the processor paid out.
+    PayoutFailed = "payout_failed",
+    /// The worker of a task seems to be its developer.
+    SamePerson = "same_person",
 });
+
+impl QueueKind {
+    /// Whether an admin can close an item without deciding anything else.
+    pub const fn can_be_cleared(self) -> bool {
+        match self {
+            Self::FlaggedProof
+            | Self::ChargeDispute
+            | Self::RefundFailed
+            | Self::TransferReversed
+            | Self::PayoutFailed
+            | Self::SamePerson => true,
+            Self::WorkerVerification | Self::Dispute | Self::FailedPayout => false,
+        }
+    }
+}
 
 string_enum!(QueueStatus {
     Open = "open",

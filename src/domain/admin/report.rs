@@ -101,17 +101,17 @@ pub struct DayTasks {
 /// on. A paid amount has left the processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Figures {
-    /// Paid by developers.
+    /// Paid by developers, less what their banks took back.
     pub paid_in_cents: i64,
     /// Owed to developers, from settlements and from late payments.
     pub refunds_booked_cents: i64,
-    /// Refunded to developers by the processor.
+    /// Refunded to developers by the processor, less what did not reach them.
     pub refunds_paid_cents: i64,
     /// Earned by workers.
     pub payouts_booked_cents: i64,
-    /// Transferred to workers by the processor.
+    /// Transferred to workers by the processor, less what was reversed.
     pub payouts_paid_cents: i64,
-    /// Earned by the platform.
+    /// Earned by the platform, less what it lost in disputes.
     pub fees_cents: i64,
     /// Held for tasks at the end of the period.
     pub escrow_at_end_cents: i64,
@@ -130,11 +130,25 @@ impl Figures {
                 self.payouts_booked_cents += sum.worker_cents;
                 self.fees_cents += sum.fees_cents;
             }
-            Step::Refund => self.refunds_paid_cents += sum.processor_cents,
-            Step::Transfer => self.payouts_paid_cents += sum.processor_cents,
+            Step::Refund | Step::RefundFailed | Step::RefundRetry | Step::RefundRetryFailed => {
+                self.refunds_paid_cents += sum.processor_cents
+            }
+            Step::Transfer
+            | Step::TransferReversed
+            | Step::TransferRetry
+            | Step::TransferRetryReversed => self.payouts_paid_cents += sum.processor_cents,
             // The worker's booking is reversed, and the platform keeps the money.
             Step::WriteOff => {
                 self.payouts_booked_cents += sum.worker_cents;
+                self.fees_cents += sum.fees_cents;
+            }
+            // The developer has not paid after all, and the platform bears it.
+            Step::DisputeLost => {
+                self.paid_in_cents -= sum.processor_cents;
+                self.fees_cents += sum.fees_cents;
+            }
+            Step::RefundOffset => {
+                self.refunds_booked_cents += sum.refunds_cents;
                 self.fees_cents += sum.fees_cents;
             }
         }

@@ -65,7 +65,7 @@ fn text(subject: String, paragraphs: impl IntoIterator<Item = String>) -> Notifi
     }
 }
 
-fn dollars(cents: i64) -> String {
+pub fn dollars(cents: i64) -> String {
     format!("${}.{:02}", cents / 100, cents % 100)
 }
 

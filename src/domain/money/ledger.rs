@@ -33,12 +33,65 @@ string_enum!(
         Settlement = "settlement",
         /// The processor refunded what the developer was owed.
         Refund = "refund",
+        /// The refund did not reach the developer: the processor has the money again.
+        RefundFailed = "refund_failed",
+        /// The processor refunded what was owed again after the refund had failed.
+        RefundRetry = "refund_retry",
+        /// The second refund did not reach the developer either.
+        RefundRetryFailed = "refund_retry_failed",
         /// The processor transferred what the worker was owed.
         Transfer = "transfer",
+        /// The transfer, or a part of it, was reversed: the processor has the money again.
+        TransferReversed = "transfer_reversed",
+        /// The processor transferred what was owed again after the transfer had been reversed.
+        TransferRetry = "transfer_retry",
+        /// The second transfer was reversed too.
+        TransferRetryReversed = "transfer_retry_reversed",
         /// The worker can never be paid, so the platform keeps the money.
         WriteOff = "write_off",
+        /// The payer's bank took the payment back, at the expense of the platform.
+        DisputeLost = "dispute_lost",
+        /// What the developer was owed came back by the lost dispute, so it is not refunded.
+        RefundOffset = "refund_offset",
     }
 );
+
+string_enum!(
+    /// Money that leaves the processor for somebody.
+    OutgoingKind {
+        /// To the developer.
+        Refund = "refund",
+        /// To the worker.
+        Transfer = "transfer",
+    }
+);
+
+impl OutgoingKind {
+    /// The steps that record it, each with the step that records its return. A step happens once, so
+    /// it can be repeated once.
+    pub const fn steps(self) -> [(Step, Step); 2] {
+        match self {
+            Self::Refund => [
+                (Step::Refund, Step::RefundFailed),
+                (Step::RefundRetry, Step::RefundRetryFailed),
+            ],
+            Self::Transfer => [
+                (Step::Transfer, Step::TransferReversed),
+                (Step::TransferRetry, Step::TransferRetryReversed),
+            ],
+        }
+    }
+
+    /// The kind that a step belongs to, if it moves money out or back.
+    pub fn of(step: Step) -> Option<Self> {
+        let kinds = Self::ALL.iter().copied();
+        kinds.into_iter().find(|kind| {
+            kind.steps()
+                .iter()
+                .any(|(out, back)| step == *out || step == *back)
+        })
+    }
+}
 
 /// What an entry adds to each account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,22 +177,44 @@ impl Entry {
         Self::new(task, Step::Payment, postings, now)
     }
 
-    pub fn refund(task: &Task, cents: i64, now: Timestamp) -> Self {
+    /// Money that left the processor by this step, or came back if it is negative.
+    pub fn outgoing(
+        task: &Task,
+        kind: OutgoingKind,
+        step: Step,
+        cents: i64,
+        now: Timestamp,
+    ) -> Self {
+        let (worker_cents, refunds_cents) = match kind {
+            OutgoingKind::Refund => (0, -cents),
+            OutgoingKind::Transfer => (-cents, 0),
+        };
         let postings = Postings {
             processor_cents: cents,
-            refunds_cents: -cents,
+            worker_cents,
+            refunds_cents,
             ..Postings::default()
         };
-        Self::new(task, Step::Refund, postings, now)
+        Self::new(task, step, postings, now)
     }
 
-    pub fn transfer(task: &Task, cents: i64, now: Timestamp) -> Self {
+    /// The platform pays what the bank took.
+    pub fn dispute_lost(task: &Task, cents: i64, now: Timestamp) -> Self {
         let postings = Postings {
             processor_cents: cents,
-            worker_cents: -cents,
+            fees_cents: -cents,
             ..Postings::default()
         };
-        Self::new(task, Step::Transfer, postings, now)
+        Self::new(task, Step::DisputeLost, postings, now)
+    }
+
+    pub fn refund_offset(task: &Task, cents: i64, now: Timestamp) -> Self {
+        let postings = Postings {
+            refunds_cents: -cents,
+            fees_cents: cents,
+            ..Postings::default()
+        };
+        Self::new(task, Step::RefundOffset, postings, now)
     }
 
     pub fn write_off(task: &Task, cents: i64, now: Timestamp) -> Self {
@@ -187,13 +262,30 @@ impl TaskLedger {
 
     /// What the developer is due back, refunded or not.
     pub fn promised_refund_cents(&self) -> i64 {
-        let owed = |entry: &Entry| entry.postings.refunds_cents.max(0);
-        self.entries.iter().map(owed).sum()
+        let promises = [Step::Payment, Step::Settlement];
+        let entries = promises.into_iter().filter_map(|step| self.entry(step));
+        entries.map(|entry| entry.postings.refunds_cents).sum()
+    }
+
+    /// What has left the processor and has not come back.
+    pub fn sent_cents(&self, kind: OutgoingKind) -> i64 {
+        let entries = self.entries.iter();
+        entries
+            .filter(|entry| OutgoingKind::of(entry.step) == Some(kind))
+            .map(|entry| entry.postings.processor_cents)
+            .sum()
+    }
+
+    /// The step that records the next movement; none when it was repeated already.
+    pub fn next_step(&self, kind: OutgoingKind) -> Option<Step> {
+        let steps = kind.steps().into_iter();
+        steps
+            .map(|(out, _)| out)
+            .find(|step| self.entry(*step).is_none())
     }
 
     pub fn refunded_cents(&self) -> i64 {
-        self.entry(Step::Refund)
-            .map_or(0, |entry| entry.postings.processor_cents)
+        self.sent_cents(OutgoingKind::Refund)
     }
 
     /// What the worker earned, transferred or not.
@@ -203,12 +295,21 @@ impl TaskLedger {
     }
 
     pub fn transferred_cents(&self) -> i64 {
-        self.entry(Step::Transfer)
-            .map_or(0, |entry| entry.postings.processor_cents)
+        self.sent_cents(OutgoingKind::Transfer)
+    }
+
+    pub fn owed_cents(&self, kind: OutgoingKind) -> i64 {
+        match kind {
+            OutgoingKind::Refund => self.owed_refund_cents(),
+            OutgoingKind::Transfer => self.owed_payout_cents(),
+        }
     }
 
     pub fn owed_refund_cents(&self) -> i64 {
-        self.promised_refund_cents() - self.refunded_cents()
+        let offset = self
+            .entry(Step::RefundOffset)
+            .map_or(0, |entry| entry.postings.fees_cents);
+        self.promised_refund_cents() - self.refunded_cents() - offset
     }
 
     pub fn written_off_cents(&self) -> i64 {
@@ -236,6 +337,19 @@ mod tests {
                 escrow_cents: escrow, refund_cents: refund, payout_cents: payout, fee_cents: fee,
             };
             prop_assert!(settlement.postings().are_balanced());
+        }
+    }
+
+    #[test]
+    fn each_step_of_outgoing_money_belongs_to_one_kind() {
+        for step in Step::ALL {
+            let kinds = OutgoingKind::ALL
+                .iter()
+                .filter(|kind| OutgoingKind::of(*step) == Some(**kind));
+            let name = step.as_str();
+            let moves = name.starts_with("refund") || name.starts_with("transfer");
+            let expected = usize::from(moves && *step != Step::RefundOffset);
+            assert_eq!(kinds.count(), expected, "{step}");
         }
     }
 }

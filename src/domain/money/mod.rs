@@ -1,4 +1,5 @@
 //! Money: the ledger and payments.
 
+pub mod charge_dispute;
 pub mod ledger;
 pub mod payment;

@@ -108,6 +108,30 @@ string_enum!(
     }
 );
 
+string_enum!(
+    /// Why a transfer to a worker is held back.
+    HeldBecause {
+        /// The hold period of this service has not passed.
+        HoldPeriod = "hold_period",
+        /// The payer disputes the charge that the money came from.
+        ChargeDisputed = "charge_disputed",
+        WorkerSuspended = "worker_suspended",
+    }
+);
+
+impl HeldBecause {
+    /// What the job of such a transfer waits for. The subject is the task or the worker.
+    pub fn waits_for(self, subject: impl std::fmt::Display) -> String {
+        format!("{self}:{subject}")
+    }
+
+    /// Reads what `waits_for` has written.
+    pub fn read(waits_for: &str) -> Option<Self> {
+        let (reason, _) = waits_for.split_once(':')?;
+        Self::parse(reason)
+    }
+}
+
 /// The account that a worker is paid into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PayoutAccount {

@@ -66,7 +66,11 @@ crate::store::statements! {
     HOLDER = concat!("SELECT ", holder!(columns), "
         FROM api_keys k JOIN accounts a ON a.id = k.account_id
         WHERE k.key_hash = ?1 AND k.revoked_at IS NULL");
-    TOUCH = "UPDATE api_keys SET last_used_at = ?2
+    USED_FROM = "SELECT CAST(1 AS BIGINT) FROM api_keys
+        WHERE account_id = ?1 AND last_address = ?2 AND last_used_at > ?3 LIMIT 1";
+    FORGET_ADDRESSES = "UPDATE api_keys SET last_address = NULL WHERE id IN (
+            SELECT id FROM api_keys WHERE last_address IS NOT NULL AND last_used_at <= ?1 LIMIT ?2)";
+    TOUCH = "UPDATE api_keys SET last_used_at = ?2, last_address = COALESCE(?3, last_address)
         WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
 }
 
@@ -142,7 +146,30 @@ impl Tx<'_> {
         self.optional(HOLDER, &[key_hash.into()])
     }
 
-    pub fn touch_api_key(&mut self, id: ApiKeyId, used_at: Timestamp) -> Result<(), StoreError> {
-        self.defer(TOUCH, &[id.into(), used_at.into()])
+    /// Records the last use of a key, and a mark of the address that it came from if there is one.
+    pub fn touch_api_key(
+        &mut self,
+        id: ApiKeyId,
+        used_at: Timestamp,
+        address_mark: Option<&str>,
+    ) -> Result<(), StoreError> {
+        self.defer(TOUCH, &[id.into(), used_at.into(), address_mark.into()])
+    }
+
+    /// Whether a key of an account was last used from an address with this mark, after that time.
+    pub fn key_was_used_from(
+        &mut self,
+        account: AccountId,
+        address_mark: &str,
+        after: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let values = [account.into(), address_mark.into(), after.into()];
+        let found = self.optional::<i64>(USED_FROM, &values)?;
+        Ok(found.is_some())
+    }
+
+    /// Forgets the addresses of up to `limit` keys that were not used since then; returns how many.
+    pub fn forget_addresses(&mut self, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
+        self.execute(FORGET_ADDRESSES, &[before.into(), limit.into()])
     }
 }

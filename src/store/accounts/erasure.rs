@@ -33,7 +33,7 @@ crate::store::statements! {
         WHERE (account_id, environment, idempotency_key) IN (
             SELECT account_id, environment, idempotency_key FROM idempotency_keys
             WHERE account_id = ?1 LIMIT ?2)";
-    ERASE_KEYS = "UPDATE api_keys SET name = ?2 WHERE account_id = ?1";
+    ERASE_KEYS = "UPDATE api_keys SET name = ?2, last_address = NULL WHERE account_id = ?1";
     ERASE_ACCOUNT = "UPDATE accounts SET name = ?2, company = NULL, erased_at = ?3
         WHERE id = ?1 AND status = 'deleted' AND erased_at IS NULL";
 }

@@ -1,7 +1,8 @@
 //! The ledger, and the balances that are kept beside it. No statement changes an entry.
 
 use crate::domain::{
-    Entry, Environment, Owner, Postings, Status, Step, TaskId, TaskLedger, Timestamp, WorkerId,
+    Entry, Environment, HeldBecause, Owner, Postings, Status, Step, TaskId, TaskLedger, Timestamp,
+    WorkerId,
 };
 use crate::store::{StoreError, Tx, columns, owned_by};
 
@@ -74,18 +75,19 @@ columns! {
         task = "s.task_id",
         cents = "s.worker_cents",
         at = "s.recorded_at",
-        last_step = "(SELECT t.step FROM ledger_entries t WHERE t.task_id = s.task_id \
-            AND t.step IN ('transfer', 'write_off') LIMIT 1)",
+        sent = "(SELECT CAST(COALESCE(SUM(t.processor_cents), 0) AS BIGINT) FROM ledger_entries t \
+            WHERE t.task_id = s.task_id AND t.step IN ('transfer', 'transfer_reversed', \
+                'transfer_retry', 'transfer_retry_reversed'))",
+        written_off = "(SELECT COUNT(*) FROM ledger_entries t \
+            WHERE t.task_id = s.task_id AND t.step = 'write_off')",
+        waits_for = "j.waits_for",
+        run_at = "j.run_at",
     }
     row Payout = Payout {
         task,
         cents,
         at,
-        state: match last_step {
-            None => PayoutState::Pending,
-            Some(Step::WriteOff) => PayoutState::WrittenOff,
-            Some(_) => PayoutState::Paid,
-        },
+        state: payout_state(Sent { cents, sent, written_off }, waits_for, run_at),
     };
 }
 
@@ -114,10 +116,12 @@ crate::store::statements! {
         WHERE worker_id > ?1 OR (worker_id = ?1 AND environment > ?2)
         ORDER BY worker_id, environment LIMIT ?3");
     PAYOUTS = concat!("SELECT ", payout!(columns), " FROM ledger_entries s
+        LEFT JOIN jobs j ON j.kind = 'transfer' AND j.subject = s.task_id
         WHERE s.worker_id = ?1 AND s.step = 'settlement' AND s.environment = 'live'
         ORDER BY s.recorded_at DESC LIMIT ?2");
     PAID = "SELECT CAST(COALESCE(SUM(processor_cents), 0) AS BIGINT) FROM ledger_entries
-        WHERE worker_id = ?1 AND step = 'transfer' AND environment = 'live'";
+        WHERE worker_id = ?1 AND environment = 'live' AND step IN ('transfer', 'transfer_reversed',
+            'transfer_retry', 'transfer_retry_reversed')";
     DEVELOPER = concat!("SELECT ", developer!(columns), "
         FROM task_totals WHERE account_id = ?1 AND environment = ?2");
     WORKER = "SELECT balance_cents FROM worker_balances WHERE worker_id = ?1 AND environment = ?2";
@@ -136,8 +140,37 @@ pub struct Payout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayoutState {
     Pending,
+    /// The transfer is held back.
+    Held {
+        because: HeldBecause,
+        /// When it is made, if time alone holds it.
+        until: Option<Timestamp>,
+    },
     Paid,
     WrittenOff,
+}
+
+/// What became of what a worker earned with a task.
+struct Sent {
+    cents: i64,
+    sent: i64,
+    written_off: i64,
+}
+
+fn payout_state(payout: Sent, waits_for: Option<String>, run_at: Option<Timestamp>) -> PayoutState {
+    if payout.written_off > 0 {
+        return PayoutState::WrittenOff;
+    }
+    if payout.sent >= payout.cents {
+        return PayoutState::Paid;
+    }
+    match waits_for.as_deref().and_then(HeldBecause::read) {
+        Some(because) => PayoutState::Held {
+            because,
+            until: run_at.filter(|_| because == HeldBecause::HoldPeriod),
+        },
+        None => PayoutState::Pending,
+    }
 }
 
 /// The amounts of a task.

@@ -1,6 +1,7 @@
-//! The history of tasks: every move, who made it, and why. Rows are never changed.
+//! The history of tasks: every move, who made it, and why, and what happened to a task without moving
+//! it. Rows are never changed.
 
-use crate::domain::{Actor, HistoryEntry, Status, TaskId};
+use crate::domain::{Actor, HistoryEntry, Status, Task, TaskId, Timestamp};
 use crate::store::{StoreError, Tx, columns};
 
 columns! {
@@ -27,10 +28,16 @@ columns! {
 
 crate::store::statements! {
     ADD = entry!(insert);
+    /// The number is above that of any event, so that it is never taken by one.
+    NOTE = "INSERT INTO task_moves (task_id, number, from_status, to_status, made_by, reason,
+            made_at, follows)
+        SELECT ?1, 4503599627370496 + COUNT(*), ?2, ?2, ?3, ?4, ?5,
+            COALESCE(MAX(CASE WHEN follows IS NULL THEN number ELSE 0 END), 0)
+        FROM task_moves WHERE task_id = ?1";
     OF_TASK = concat!("SELECT ", entry!(columns), " FROM task_moves
-        WHERE task_id = ?1 ORDER BY number LIMIT ?2 OFFSET ?3");
+        WHERE task_id = ?1 ORDER BY COALESCE(follows, number), number LIMIT ?2 OFFSET ?3");
     AROUND_STATUS = concat!("SELECT ", entry!(columns), " FROM task_moves
-        WHERE task_id = ?1 AND (from_status = ?2 OR to_status = ?2)
+        WHERE task_id = ?1 AND (from_status = ?2 OR to_status = ?2) AND follows IS NULL
         ORDER BY number LIMIT ?3");
     COUNT = "SELECT COUNT(*) FROM task_moves WHERE task_id = ?1";
 }
@@ -43,6 +50,24 @@ impl Tx<'_> {
         entry: &HistoryEntry,
     ) -> Result<(), StoreError> {
         self.defer(ADD, &entry_values(task, number, entry))
+    }
+
+    /// Adds an entry about something that did not move the task, which the caller holds.
+    pub fn note_in_history(
+        &mut self,
+        task: &Task,
+        by: &Actor,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let values = [
+            task.id.into(),
+            task.status.into(),
+            by.kind.into(),
+            reason.into(),
+            now.into(),
+        ];
+        self.execute_one(NOTE, &values)
     }
 
     /// A page of the moves of a task, oldest first, and how many there are. The caller checks that

@@ -28,8 +28,9 @@ crate::store::statements! {
         WHERE worker_id = ?1 AND processor = ?2");
     BY_PROCESSOR = concat!("SELECT ", payout_account!(columns), " FROM payout_accounts
         WHERE processor = ?1 AND payout_account_id = ?2");
-    SET_STATUS = "UPDATE payout_accounts SET status = ?3, updated_at = ?4
-        WHERE worker_id = ?1 AND processor = ?2";
+    /// Events arrive in any order: an older one changes nothing.
+    SET_STATUS = "UPDATE payout_accounts SET status = ?3, updated_at = ?4, changed_at = ?5
+        WHERE worker_id = ?1 AND processor = ?2 AND changed_at <= ?5";
 }
 
 impl Tx<'_> {
@@ -59,20 +60,21 @@ impl Tx<'_> {
         self.optional(BY_PROCESSOR, &[processor.into(), id.into()])
     }
 
+    /// Stores a status that the processor told of at that time; false when it has told of a later one.
     pub fn set_payout_status(
         &mut self,
         account: &PayoutAccount,
         status: PayoutStatus,
+        told_at: Timestamp,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.execute_one(
-            SET_STATUS,
-            &[
-                account.worker.into(),
-                account.processor.into(),
-                status.into(),
-                now.into(),
-            ],
-        )
+    ) -> Result<bool, StoreError> {
+        let values = [
+            account.worker.into(),
+            account.processor.into(),
+            status.into(),
+            now.into(),
+            told_at.into(),
+        ];
+        Ok(self.execute(SET_STATUS, &values)? == 1)
     }
 }

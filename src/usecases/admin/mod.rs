@@ -6,6 +6,7 @@ pub(super) mod decide_dispute;
 pub(super) mod report;
 pub(super) mod retry_job;
 pub(super) mod review_queue;
+pub(super) mod same_person;
 pub(super) mod view_documents;
 
 pub use admin_key::{IssuedAdminKey, authenticate_admin, create_admin_key, revoke_admin_key};
@@ -14,4 +15,5 @@ pub use decide_dispute::{decide_dispute, dispute_of};
 pub use report::month_report;
 pub use retry_job::{retry_job, retry_payout, write_off_payout};
 pub use review_queue::{claim_item, clear_item, note_item, release_item};
+pub use same_person::flag_same_person;
 pub use view_documents::{Looker, view_documents};

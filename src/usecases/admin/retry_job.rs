@@ -2,12 +2,38 @@
 
 use serde_json::json;
 
-use crate::domain::{Actor, Entry, JobKind, JobName, QueueKind, Task, TaskId, Timestamp};
+use crate::domain::{
+    Actor, Entry, JobKind, JobName, QueueItem, QueueKind, Task, TaskId, Timestamp,
+};
 use crate::store::{ListedJob, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::{audit, review_queue};
 
-/// Makes a dead job due again. For a payout, this also closes its review queue item.
+/// The review queue items that a decision about this job closes.
+const fn kinds(job: JobKind) -> &'static [QueueKind] {
+    match job {
+        JobKind::Transfer => &[QueueKind::FailedPayout, QueueKind::TransferReversed],
+        JobKind::Refund => &[QueueKind::RefundFailed],
+        _ => &[],
+    }
+}
+
+/// The open items about a job. Fails if another admin has claimed one.
+fn items(
+    tx: &mut Tx<'_>,
+    name: &JobName,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Vec<QueueItem>, UseCaseError> {
+    let mut items = Vec::new();
+    for kind in kinds(name.kind) {
+        let item = review_queue::decidable_item(tx, *kind, &name.subject, by, now)?;
+        items.extend(item);
+    }
+    Ok(items)
+}
+
+/// Makes a dead job due again. For a payout or a refund, this also closes its review queue items.
 pub fn retry_job(
     tx: &mut Tx<'_>,
     name: &JobName,
@@ -15,15 +41,12 @@ pub fn retry_job(
     now: Timestamp,
 ) -> Result<ListedJob, UseCaseError> {
     let payout = name.kind == JobKind::Transfer;
-    let item = match payout {
-        true => review_queue::decidable_item(tx, QueueKind::FailedPayout, &name.subject, by, now)?,
-        false => None,
-    };
+    let items = items(tx, name, by, now)?;
     if !tx.retry_job(name, now)? {
         return Err(UseCaseError::JobNotFound);
     }
-    if let Some(item) = item {
-        review_queue::close(tx, &item, None, by, now)?;
+    for item in &items {
+        review_queue::close(tx, item, None, by, now)?;
     }
     let job = tx.job(name)?.ok_or(UseCaseError::JobNotFound)?;
     let (action, subject, id) = match payout {
@@ -63,14 +86,14 @@ pub fn write_off_payout(
         .any_task_to_change(id)?
         .ok_or(UseCaseError::TaskNotFound)?;
     let subject = id.to_string();
-    let item = review_queue::decidable_item(tx, QueueKind::FailedPayout, &subject, by, now)?;
+    let items = items(tx, &transfer(id), by, now)?;
     let cents = tx.ledger_of_task(id)?.owed_payout_cents();
     if cents <= 0 || !tx.drop_dead_job(&transfer(id))? {
         return Err(UseCaseError::PayoutNotFailed);
     }
     tx.post(&Entry::write_off(&task, cents, now))?;
-    if let Some(item) = item {
-        review_queue::close(tx, &item, None, by, now)?;
+    for item in &items {
+        review_queue::close(tx, item, None, by, now)?;
     }
     let details = json!({"amount_cents": cents});
     audit(tx, by, "payout.written_off", "task", &subject, details, now)?;

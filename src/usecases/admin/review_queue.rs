@@ -2,8 +2,11 @@
 
 use serde_json::json;
 
+use crate::ambient;
 use crate::domain::admin::CLAIM_TIME;
-use crate::domain::{Actor, AdminKeyId, QueueItem, QueueItemId, QueueKind, QueueStatus, Timestamp};
+use crate::domain::{
+    Actor, AdminKeyId, QueueItem, QueueItemId, QueueKind, QueueStatus, Task, Timestamp,
+};
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
@@ -60,7 +63,7 @@ pub fn note_item(
     Ok(item)
 }
 
-/// Marks a flagged proof as checked. Clearing it again changes nothing.
+/// Closes an item that needs no other decision. Clearing it again changes nothing.
 pub fn clear_item(
     tx: &mut Tx<'_>,
     id: QueueItemId,
@@ -70,7 +73,7 @@ pub fn clear_item(
 ) -> Result<QueueItem, UseCaseError> {
     let found = item(tx, id)?;
     // All other kinds are closed by a decision.
-    if found.kind != QueueKind::FlaggedProof {
+    if !found.kind.can_be_cleared() {
         return Err(UseCaseError::ItemNotFound);
     }
     let by = Actor::admin(admin);
@@ -81,6 +84,23 @@ pub fn clear_item(
     let item = item(tx, id)?;
     record(tx, &by, "queue_item.cleared", &item, now)?;
     Ok(item)
+}
+
+/// Adds an item about the money of a task, or opens it again.
+pub(in crate::usecases) fn add_about_task(
+    tx: &mut Tx<'_>,
+    kind: QueueKind,
+    task: &Task,
+    note: &str,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let id = QueueItemId::new(now, &ambient::random_for_id());
+    Ok(tx.add_queue_item(&QueueItem {
+        task: Some(task.id),
+        worker: task.worker,
+        note: Some(note.to_owned()),
+        ..QueueItem::new(id, kind, task.id, now)
+    })?)
 }
 
 /// The open item about a subject, if there is one. Fails if another admin has claimed it.

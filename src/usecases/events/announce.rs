@@ -37,7 +37,8 @@ pub fn announce_bounty(
     if !tx.account_is_active(task.owner.account)? {
         return Ok(None);
     }
-    let place = task.place();
+    // As in a search: who is told must not tell where exactly it is.
+    let place = task.place().roughly();
     let reach = MAX_RADIUS_KM / KM_PER_DEGREE;
     let (south, last) = match after {
         Some((latitude, worker)) => (latitude, worker.to_string()),

@@ -1,13 +1,15 @@
 //! Payments, the ledger, and events of payment processors.
 
+pub(super) mod charge_dispute;
+pub(super) mod outgoing;
 pub(super) mod payment;
 pub(super) mod payment_method;
 pub(super) mod receive_processor_event;
 pub(super) mod verify_ledger;
 
-pub use payment::{
-    payment_cancelled, payment_failed, payment_succeeded, payout_failed, refunded, transferred,
-};
+pub use charge_dispute::{charge_standing, refund_offset};
+pub use outgoing::{Sent, money_not_sent, money_sent};
+pub use payment::{payment_cancelled, payment_failed, payment_succeeded};
 pub use payment_method::{put_payment_method, remove_payment_method};
 pub use receive_processor_event::{receive_processor_event, receive_sandbox_event};
 pub use verify_ledger::{LedgerReport, VerifyError, verify_ledger};

@@ -1,11 +1,10 @@
 //! Records what happened to the payment of a live task. Each function may be called any number of
 //! times and in any order: the first call counts.
 
-use crate::ambient;
 use crate::domain::events::notification;
 use crate::domain::{
     Action, Actor, Entry, JobKind, JobName, NotificationKind, Payment, PaymentFailure,
-    PaymentStatus, QueueItem, QueueItemId, QueueKind, Status, Step, Task, TaskId, Timestamp,
+    PaymentStatus, Status, Task, TaskId, Timestamp,
 };
 use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
@@ -62,67 +61,6 @@ pub fn payment_cancelled(tx: &mut Tx<'_>, id: TaskId, now: Timestamp) -> Result<
         let failure = payment.failure.clone();
         tx.set_payment_status(&payment, PaymentStatus::Cancelled, failure.as_ref(), now)?;
     }
-    Ok(())
-}
-
-/// The processor refunded what the developer was owed.
-pub fn refunded(
-    tx: &mut Tx<'_>,
-    id: TaskId,
-    cents: i64,
-    now: Timestamp,
-) -> Result<(), UseCaseError> {
-    let task = task(tx, id)?;
-    if tx.ledger_of_task(id)?.owed_refund_cents() == cents {
-        tx.post(&Entry::refund(&task, cents, now))?;
-    }
-    Ok(())
-}
-
-/// The processor transferred what the worker was owed.
-pub fn transferred(
-    tx: &mut Tx<'_>,
-    id: TaskId,
-    cents: i64,
-    now: Timestamp,
-) -> Result<(), UseCaseError> {
-    let task = task(tx, id)?;
-    if tx.ledger_of_task(id)?.owed_payout_cents() == cents {
-        tx.post(&Entry::transfer(&task, cents, now))?;
-        let ledger = tx.ledger_of_task(id)?;
-        let worker = ledger
-            .entry(Step::Settlement)
-            .and_then(|entry| entry.worker);
-        if let Some(worker) = worker {
-            let (kind, occasion) = (NotificationKind::Payout, format!("payout:{id}"));
-            notify::worker(
-                tx,
-                worker,
-                kind,
-                occasion,
-                notification::paid(&task, cents),
-                now,
-            )?;
-        }
-    }
-    Ok(())
-}
-
-/// A transfer failed permanently. The money stays on the worker's balance, and an admin has to check.
-pub fn payout_failed(
-    tx: &mut Tx<'_>,
-    id: TaskId,
-    reason: &str,
-    now: Timestamp,
-) -> Result<(), UseCaseError> {
-    let worker = tx.any_task(id)?.and_then(|task| task.worker);
-    let item = QueueItemId::new(now, &ambient::random_for_id());
-    tx.add_queue_item(&QueueItem {
-        task: Some(id),
-        worker,
-        note: Some(reason.to_owned()),
-        ..QueueItem::new(item, QueueKind::FailedPayout, id, now)
-    })?;
     Ok(())
 }
 

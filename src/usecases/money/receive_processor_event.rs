@@ -4,6 +4,8 @@ use crate::domain::{JobKind, JobName, ProcessorName, TaskId, Timestamp};
 use crate::payments::{ProcessorEvent, ProcessorEventKind, sandbox};
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
+use crate::usecases::money::charge_dispute::{DisputeNews, bank_payout_failed, charge_disputed};
+use crate::usecases::money::outgoing::money_returned;
 use crate::usecases::money::payment::{payment_cancelled, payment_failed, payment_succeeded};
 use crate::usecases::workers::payout_account::payout_account_changed;
 
@@ -36,7 +38,30 @@ pub fn receive_processor_event(
         ProcessorEventKind::PayoutAccountChanged {
             payout_account,
             ready,
-        } => payout_account_changed(tx, from, payout_account, *ready, now),
+            at,
+        } => payout_account_changed(tx, from, payout_account, (*ready, *at), now),
+        ProcessorEventKind::ChargeDisputed {
+            payment,
+            dispute,
+            cents,
+            status,
+            reason,
+        } => {
+            let news = DisputeNews {
+                payment,
+                dispute,
+                cents: *cents,
+                status: *status,
+                reason,
+            };
+            charge_disputed(tx, from, &news, now)
+        }
+        ProcessorEventKind::Returned(returned) => money_returned(tx, from, returned, now),
+        ProcessorEventKind::PayoutFailed {
+            payout_account,
+            cents,
+            reason,
+        } => bank_payout_failed(tx, from, payout_account, (*cents, reason), now),
         ProcessorEventKind::Other => Ok(()),
     }
 }

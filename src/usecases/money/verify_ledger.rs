@@ -5,8 +5,8 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::domain::{
-    Entry, Environment, JobKind, JobName, LedgerAccount, Owner, Payment, PaymentStatus, Postings,
-    ProcessorName, Status, Step, TaskId, TaskLedger, Timestamp, WorkerId,
+    Entry, Environment, JobKind, JobName, LedgerAccount, OutgoingKind, Owner, Payment,
+    PaymentStatus, Postings, ProcessorName, Status, Step, TaskId, TaskLedger, Timestamp, WorkerId,
 };
 use crate::payments::{Movement, Processor, ProcessorError};
 use crate::store::{Store, StoreError, TaskMoney, Tx};
@@ -156,9 +156,10 @@ impl Check {
                 self.payment(task, ledger, payment);
             }
             Environment::Test => {
-                let sent = [Step::Refund, Step::Transfer, Step::WriteOff]
+                let sent = ledger
+                    .entries()
                     .iter()
-                    .any(|step| ledger.entry(*step).is_some());
+                    .any(|entry| !matches!(entry.step, Step::Payment | Step::Settlement));
                 if sent || payment.is_some() {
                     self.differ(task.id, "is a test task but reached a processor");
                 }
@@ -279,13 +280,17 @@ impl Check {
         if payment.processor != self.processor {
             return;
         }
-        for entry in ledger.entries() {
-            let cents = match entry.step {
-                Step::Settlement | Step::WriteOff => continue,
-                Step::Payment => -entry.postings.processor_cents,
-                Step::Refund | Step::Transfer => entry.postings.processor_cents,
-            };
-            self.recorded.insert((task.id, entry.step), cents);
+        if let Some(entry) = ledger.entry(Step::Payment) {
+            let cents = -entry.postings.processor_cents;
+            self.recorded.insert((task.id, Step::Payment), cents);
+        }
+        // What came back does not count, neither here nor at the processor.
+        for kind in OutgoingKind::ALL {
+            let [(step, _), _] = kind.steps();
+            if ledger.entry(step).is_some() {
+                let cents = ledger.sent_cents(*kind);
+                self.recorded.insert((task.id, step), cents);
+            }
         }
     }
 
@@ -295,10 +300,10 @@ impl Check {
             if self.recorded.contains_key(&(movement.task, movement.step)) {
                 continue;
             }
-            let kind = match movement.step {
-                Step::Payment | Step::Settlement => JobKind::Charge,
-                Step::Refund => JobKind::Refund,
-                Step::Transfer | Step::WriteOff => JobKind::Transfer,
+            let kind = match OutgoingKind::of(movement.step) {
+                Some(OutgoingKind::Refund) => JobKind::Refund,
+                Some(OutgoingKind::Transfer) => JobKind::Transfer,
+                None => JobKind::Charge,
             };
             let young =
                 movement.step == Step::Payment && movement.at > self.now.minus(NOTICE_GRACE);

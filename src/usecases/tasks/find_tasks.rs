@@ -1,8 +1,11 @@
 //! A worker searches for tasks near a place: bounties first, then by distance, payout or age.
 //!
-//! The cost depends on the page, not on the number of tasks. By distance, the search grows a circle
-//! outwards until the page is full. By payout or age, every square of the map keeps its tasks in
-//! that order, and the squares around the place are merged until the page is full.
+//! A search knows nothing but the rounded place of a task, so that no series of searches tells more.
+//!
+//! The cost depends on the page, not on the number of tasks. A circle with few tasks is read as a whole.
+//! Otherwise, by distance, the places in ever larger rings are read, nearest first; by payout or age,
+//! every square of the map keeps its tasks in that order, and the squares around the place are merged. A
+//! search that has to skip many tasks stops after a while, and its cursor goes on from there.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -10,14 +13,17 @@ use std::collections::VecDeque;
 use crate::domain::geo::{Point, Square, cover};
 use crate::domain::tasks::{Category, Skill};
 use crate::domain::{SearchOrder, Task, TaskId};
-use crate::store::{PostedOrder, PostedTask, StoreError, Tx};
+use crate::store::{PostedIn, PostedOrder, PostedTask, StoreError, Tx};
 
-/// The first radius of a search by distance.
-const FIRST_METERS: f64 = 60.0;
+/// The first radius of a search by distance among many tasks.
+const FIRST_METERS: f64 = 2_000.0;
 /// A circle with at most this many tasks is read as a whole.
 const FEW: usize = 256;
-/// How many tasks of a square are read at a time.
-const AT_ONCE: i64 = 8;
+/// How many tasks of a square or a place are read at first, and at most, at a time.
+const AT_FIRST: usize = 8;
+const AT_ONCE: usize = 128;
+/// A search that has read this many rows stops at the next task.
+const BUDGET: usize = 2_000;
 /// Up to this radius districts are merged, beyond it regions.
 const DISTRICT_METERS: f64 = 40_000.0;
 
@@ -45,79 +51,127 @@ pub struct FoundCursor {
 pub struct Found {
     pub task: Task,
     pub distance_meters: f64,
-    pub cursor: FoundCursor,
+}
+
+#[derive(Clone, Debug)]
+pub struct FoundPage {
+    /// May be fewer than asked for, or none, although there are more.
+    pub found: Vec<Found>,
+    /// Where the next page starts. `None` when there are no more.
+    pub next: Option<FoundCursor>,
+    /// How many rows of posted tasks were read.
+    pub rows_read: usize,
 }
 
 /// A candidate with its position in the results.
 #[derive(Clone, Debug)]
 struct Candidate {
-    id: TaskId,
     distance_meters: f64,
     cursor: FoundCursor,
 }
 
-/// A page of tasks, and whether there are more.
-pub fn find_tasks(tx: &mut Tx<'_>, search: &Search) -> Result<(Vec<Found>, bool), StoreError> {
-    let wanted = search.limit + 1;
-    let mut page = Vec::new();
-    for bounty in [true, false] {
-        let passed = search
-            .after
-            .as_ref()
-            .is_some_and(|after| bounty && !after.bounty);
-        if page.len() < wanted && !passed {
-            let missing = wanted - page.len();
-            page.extend(match search.order {
-                SearchOrder::Distance => nearest(tx, search, bounty, missing)?,
-                SearchOrder::Payout => merged(tx, search, bounty, PostedOrder::Payout, missing)?,
-                SearchOrder::Newest => merged(tx, search, bounty, PostedOrder::Newest, missing)?,
-            });
+/// What has been found so far, and at what cost.
+struct Scan {
+    /// One more than the page holds, to know whether there are more.
+    wanted: usize,
+    found: Vec<Candidate>,
+    rows_read: usize,
+    /// The last task that was looked at before the search was stopped.
+    stopped: Option<FoundCursor>,
+}
+
+impl Scan {
+    fn is_over(&self) -> bool {
+        self.found.len() >= self.wanted || self.stopped.is_some()
+    }
+
+    /// Looks at the next task in order; stops if too much was read.
+    fn look_at(&mut self, search: &Search, task: &PostedTask) {
+        let candidate = search.candidate(task);
+        let cursor = candidate.cursor.clone();
+        if search.fits(task, &candidate) {
+            self.found.push(candidate);
+        }
+        if self.rows_read >= BUDGET && self.found.len() < self.wanted {
+            self.stopped = Some(cursor);
         }
     }
-    let more = page.len() > search.limit;
-    page.truncate(search.limit);
-    let mut found = Vec::with_capacity(page.len());
-    for candidate in page {
-        if let Some(task) = tx.any_task(candidate.id)? {
+}
+
+/// A page of tasks.
+pub fn find_tasks(tx: &mut Tx<'_>, search: &Search) -> Result<FoundPage, StoreError> {
+    let mut scan = Scan {
+        wanted: search.limit + 1,
+        found: Vec::new(),
+        rows_read: 0,
+        stopped: None,
+    };
+    for bounty in [true, false] {
+        let after = search.after.as_ref();
+        let passed = after.is_some_and(|after| bounty && !after.bounty);
+        if !passed && !scan.is_over() {
+            find(tx, search, bounty, &mut scan)?;
+        }
+    }
+    let more = scan.found.len() > search.limit;
+    scan.found.truncate(search.limit);
+    let last = scan.found.last().map(|last| last.cursor.clone());
+    let mut found = Vec::with_capacity(scan.found.len());
+    for candidate in scan.found {
+        if let Some(task) = tx.any_task(candidate.cursor.id)? {
             found.push(Found {
                 task,
                 distance_meters: candidate.distance_meters,
-                cursor: candidate.cursor,
             });
         }
     }
-    Ok((found, more))
+    Ok(FoundPage {
+        found,
+        next: if more { last } else { scan.stopped },
+        rows_read: scan.rows_read,
+    })
+}
+
+fn find(tx: &mut Tx<'_>, search: &Search, bounty: bool, scan: &mut Scan) -> Result<(), StoreError> {
+    if all_of_few(tx, search, bounty, scan)? {
+        return Ok(());
+    }
+    match search.order {
+        SearchOrder::Distance => nearest(tx, search, bounty, scan),
+        SearchOrder::Payout => in_squares(tx, search, (bounty, PostedOrder::Payout), scan),
+        SearchOrder::Newest => in_squares(tx, search, (bounty, PostedOrder::Newest), scan),
+    }
 }
 
 impl Search {
-    /// Turns a posted task into a candidate if it matches and comes after the cursor.
-    fn candidate(&self, posted: &PostedTask) -> Option<Candidate> {
-        let distance_meters = self.center.distance_meters(posted.place);
-        let fits = distance_meters <= self.radius_meters
-            && self.category.is_none_or(|wanted| wanted == posted.category)
-            && posted
-                .required_skills
-                .iter()
-                .all(|skill| self.skills.contains(skill));
+    fn candidate(&self, posted: &PostedTask) -> Candidate {
+        // Rows that an older program has written have the exact place.
+        let distance_meters = self.center.distance_meters(posted.place.roughly());
         let key = match self.order {
             SearchOrder::Distance => distance_meters,
             SearchOrder::Payout => posted.payout_cents as f64,
             SearchOrder::Newest => posted.posted_at.as_millis() as f64,
         };
-        let candidate = Candidate {
-            id: posted.id,
+        Candidate {
             distance_meters,
             cursor: FoundCursor {
                 bounty: posted.bounty,
                 key,
                 id: posted.id,
             },
-        };
-        let follows = self
-            .after
-            .as_ref()
-            .is_none_or(|after| self.compare(after, &candidate.cursor) == Ordering::Less);
-        (fits && follows).then_some(candidate)
+        }
+    }
+
+    /// Whether a task is what was searched for and comes after the cursor.
+    fn fits(&self, posted: &PostedTask, candidate: &Candidate) -> bool {
+        let after = self.after.as_ref();
+        candidate.distance_meters <= self.radius_meters
+            && self.category.is_none_or(|wanted| wanted == posted.category)
+            && posted
+                .required_skills
+                .iter()
+                .all(|skill| self.skills.contains(skill))
+            && after.is_none_or(|after| self.compare(after, &candidate.cursor) == Ordering::Less)
     }
 
     /// The order of the results: near before far, large before small.
@@ -131,83 +185,158 @@ impl Search {
             .then(by_key)
             .then_with(|| b.id.cmp(&a.id))
     }
+
+    /// How far the search has come among the bounties, or among the others.
+    fn reached(&self, bounty: bool) -> Option<&FoundCursor> {
+        self.after.as_ref().filter(|after| after.bounty == bounty)
+    }
 }
 
-/// The nearest tasks. If there are few, all are read. If there are many, the circle grows until its
-/// tasks fill the page.
+/// Reads the whole circle if there are few tasks in it; otherwise nothing is found, and false is
+/// returned.
+fn all_of_few(
+    tx: &mut Tx<'_>,
+    search: &Search,
+    bounty: bool,
+    scan: &mut Scan,
+) -> Result<bool, StoreError> {
+    let mut left = FEW;
+    let mut found = Vec::new();
+    for cells in cover(search.center, search.radius_meters) {
+        let posted = tx.posted_in_cells(bounty, cells, left as i64 + 1)?;
+        scan.rows_read += posted.len();
+        if posted.len() > left {
+            return Ok(false);
+        }
+        left -= posted.len();
+        for task in &posted {
+            let candidate = search.candidate(task);
+            if search.fits(task, &candidate) {
+                found.push(candidate);
+            }
+        }
+    }
+    found.sort_by(|a, b| search.compare(&a.cursor, &b.cursor));
+    found.truncate(scan.wanted - scan.found.len());
+    scan.found.extend(found);
+    Ok(true)
+}
+
+/// The tasks of ever larger rings, place by place. There are only so many places, since each is rounded.
 fn nearest(
     tx: &mut Tx<'_>,
     search: &Search,
     bounty: bool,
-    wanted: usize,
-) -> Result<Vec<Candidate>, StoreError> {
-    let whole = search.radius_meters;
-    if let Some(found) = within(tx, search, bounty, whole, FEW)? {
-        return Ok(first(search, found, wanted));
-    }
-    let reached = search.after.as_ref().filter(|after| after.bounty == bounty);
-    let reached = reached.map_or(0.0, |after| after.key);
+    scan: &mut Scan,
+) -> Result<(), StoreError> {
+    let reached = search.reached(bounty).map_or(-1.0, |after| after.key);
+    let mut done = reached;
     let mut radius = FIRST_METERS.max(reached * 1.2);
     loop {
-        let circle = radius.min(whole);
-        let found = within(tx, search, bounty, circle, usize::MAX)?.unwrap_or_default();
-        if found.len() >= wanted || circle >= whole {
-            return Ok(first(search, found, wanted));
+        let circle = radius.min(search.radius_meters);
+        let mut places = Vec::new();
+        for cells in cover(search.center, circle) {
+            let found = tx.places_in_cells(bounty, cells)?;
+            scan.rows_read += found.len();
+            places.extend(found.into_iter().map(|cell| {
+                let place = Point::of_cell(cell).roughly();
+                (search.center.distance_meters(place), cell)
+            }));
         }
+        // At the distance that was reached, there may be more.
+        let first = done == reached;
+        places.retain(|(distance, _)| {
+            *distance <= circle && (*distance > done || first && *distance == done)
+        });
+        places.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        for same in places.chunk_by(|(a, _), (b, _)| a == b) {
+            let readings = at_places(search, bounty, same);
+            merge(tx, search, readings, scan)?;
+            if scan.is_over() {
+                return Ok(());
+            }
+        }
+        if circle >= search.radius_meters {
+            return Ok(());
+        }
+        done = circle;
         radius *= 2.0;
     }
 }
 
-/// The tasks in a circle, or `None` if there are more than the limit.
-fn within(
+/// Places at the same distance, whose tasks are in one order.
+fn at_places(search: &Search, bounty: bool, places: &[(f64, i64)]) -> Vec<Reading> {
+    let reading = |(distance, cell): &(f64, i64)| {
+        let here = search
+            .reached(bounty)
+            .filter(|after| after.key == *distance);
+        let after = match here {
+            Some(after) => (i64::MAX, after.id.to_string()),
+            None => (i64::MAX, PostedTask::BEFORE_ALL.to_owned()),
+        };
+        Reading::new(PostedIn::Place(*cell), bounty, after)
+    };
+    places.iter().map(reading).collect()
+}
+
+/// The squares around the place, in their common order.
+fn in_squares(
     tx: &mut Tx<'_>,
     search: &Search,
-    bounty: bool,
-    radius_meters: f64,
-    most: usize,
-) -> Result<Option<Vec<Candidate>>, StoreError> {
-    let mut read = 0;
-    let mut found = Vec::new();
-    for cells in cover(search.center, radius_meters) {
-        let limit = i64::try_from((most - read).saturating_add(1)).unwrap_or(i64::MAX);
-        let posted = tx.posted_in_cells(bounty, cells, limit)?;
-        read += posted.len();
-        if read > most {
-            return Ok(None);
-        }
-        found.extend(posted.iter().filter_map(|task| search.candidate(task)));
-    }
-    // Tasks outside the circle may have nearer neighbours that were not read.
-    found.retain(|candidate| candidate.distance_meters <= radius_meters);
-    Ok(Some(found))
+    (bounty, order): (bool, PostedOrder),
+    scan: &mut Scan,
+) -> Result<(), StoreError> {
+    let size = if search.radius_meters <= DISTRICT_METERS {
+        Square::District
+    } else {
+        Square::Region
+    };
+    let start = match search.reached(bounty) {
+        Some(after) => (after.key as i64, after.id.to_string()),
+        None => (i64::MAX, String::new()),
+    };
+    let squares = size.around(search.center, search.radius_meters);
+    let readings = squares
+        .into_iter()
+        .map(|number| Reading::new(PostedIn::Square(size, number, order), bounty, start.clone()))
+        .collect();
+    merge(tx, search, readings, scan)
 }
 
-fn first(search: &Search, mut found: Vec<Candidate>, wanted: usize) -> Vec<Candidate> {
-    found.sort_by(|a, b| search.compare(&a.cursor, &b.cursor));
-    found.truncate(wanted);
-    found
-}
-
-/// A square that is read in order, a few tasks at a time.
+/// A square or a place that is read in order, some tasks at a time.
 struct Reading {
-    square: (Square, i64),
+    of: PostedIn,
+    bounty: bool,
     after: (i64, String),
+    at_once: usize,
     waiting: VecDeque<PostedTask>,
     exhausted: bool,
 }
 
 impl Reading {
+    fn new(of: PostedIn, bounty: bool, after: (i64, String)) -> Self {
+        Self {
+            of,
+            bounty,
+            after,
+            at_once: AT_FIRST,
+            waiting: VecDeque::new(),
+            exhausted: false,
+        }
+    }
+
     fn next<'a>(
         &'a mut self,
         tx: &mut Tx<'_>,
-        bounty: bool,
-        order: PostedOrder,
+        scan: &mut Scan,
     ) -> Result<Option<&'a PostedTask>, StoreError> {
         if self.waiting.is_empty() && !self.exhausted {
-            let page = tx.posted_in_square(self.square, bounty, order, &self.after, AT_ONCE)?;
-            self.exhausted = (page.len() as i64) < AT_ONCE;
+            let page = tx.posted_in(self.of, self.bounty, &self.after, self.at_once as i64)?;
+            scan.rows_read += page.len();
+            self.exhausted = page.len() < self.at_once;
+            self.at_once = AT_ONCE.min(self.at_once * 2);
             if let Some(last) = page.last() {
-                self.after = (order.key(last), last.id.to_string());
+                self.after = (self.of.key(last), last.id.to_string());
             }
             self.waiting = page.into();
         }
@@ -215,48 +344,28 @@ impl Reading {
     }
 }
 
-/// Merges the squares around the place in their common order.
-fn merged(
+/// Merges what is read in the same order, until the page is full or the search is stopped.
+fn merge(
     tx: &mut Tx<'_>,
     search: &Search,
-    bounty: bool,
-    order: PostedOrder,
-    wanted: usize,
-) -> Result<Vec<Candidate>, StoreError> {
-    let size = if search.radius_meters <= DISTRICT_METERS {
-        Square::District
-    } else {
-        Square::Region
-    };
-    let reached = search.after.as_ref().filter(|after| after.bounty == bounty);
-    let start = match reached {
-        Some(after) => (after.key as i64, after.id.to_string()),
-        None => (i64::MAX, String::new()),
-    };
-    let squares = size.around(search.center, search.radius_meters);
-    let mut readings: Vec<_> = squares
-        .into_iter()
-        .map(|number| Reading {
-            square: (size, number),
-            after: start.clone(),
-            waiting: VecDeque::new(),
-            exhausted: false,
-        })
-        .collect();
-    let mut found = Vec::new();
-    while found.len() < wanted {
+    mut readings: Vec<Reading>,
+    scan: &mut Scan,
+) -> Result<(), StoreError> {
+    while !scan.is_over() {
         let mut best: Option<(usize, (i64, TaskId))> = None;
         for (index, reading) in readings.iter_mut().enumerate() {
-            if let Some(task) = reading.next(tx, bounty, order)? {
-                let key = (order.key(task), task.id);
+            let of = reading.of;
+            if let Some(task) = reading.next(tx, scan)? {
+                let key = (of.key(task), task.id);
                 if best.is_none_or(|(_, best)| key > best) {
                     best = Some((index, key));
                 }
             }
         }
         let Some((index, _)) = best else { break };
-        let task = readings[index].waiting.pop_front();
-        found.extend(task.and_then(|task| search.candidate(&task)));
+        if let Some(task) = readings[index].waiting.pop_front() {
+            scan.look_at(search, &task);
+        }
     }
-    Ok(found)
+    Ok(())
 }

@@ -14,7 +14,7 @@ pub use advance_task::{advance_task, way};
 pub use by_clock::transition_by_clock;
 pub use cancel_task::cancel_task;
 pub use create_task::{Funding, create_task};
-pub use find_tasks::{Found, FoundCursor, Search, find_tasks};
+pub use find_tasks::{Found, FoundCursor, FoundPage, Search, find_tasks};
 pub use test_clock::{advance_test_clock, due_in_test, reset_test_clock, transition_in_test};
 pub use transition::transition;
 pub use update_task::update_task;

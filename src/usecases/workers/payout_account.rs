@@ -31,12 +31,13 @@ pub fn payout_account_opened(
     Ok(tx.add_payout_account(&account, now)?)
 }
 
-/// Records whether the account can receive payouts. Transfers that waited for it are made due.
+/// Records whether the account could receive payouts at that time. Transfers that waited for it are made
+/// due.
 pub fn payout_account_changed(
     tx: &mut Tx<'_>,
     processor: ProcessorName,
     id: &str,
-    ready: bool,
+    (ready, at): (bool, Timestamp),
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
     let Some(account) = tx.payout_account_by_id(processor, id)? else {
@@ -47,8 +48,8 @@ pub fn payout_account_changed(
     } else {
         PayoutStatus::Pending
     };
-    tx.set_payout_status(&account, status, now)?;
-    if ready {
+    let changed = tx.set_payout_status(&account, status, at, now)?;
+    if ready && changed {
         tx.wake_jobs(&waits_for_payout_account(account.worker), now)?;
     }
     Ok(())

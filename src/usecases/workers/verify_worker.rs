@@ -5,8 +5,8 @@ use serde_json::json;
 use crate::ambient;
 use crate::domain::events::notification::{self, NotificationText};
 use crate::domain::{
-    Action, Actor, JobKind, JobName, NotificationKind, QueueItem, QueueItemId, QueueKind, Status,
-    Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
+    Action, Actor, HeldBecause, JobKind, JobName, NotificationKind, QueueItem, QueueItemId,
+    QueueKind, Status, Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
@@ -103,8 +103,8 @@ pub fn suspend_worker(
     audited(tx, by, "worker.suspended", worker, details, now)
 }
 
-/// Releases the tasks that the worker has not finished. Submitted proofs stay in review: what was
-/// earned is paid.
+/// Releases the tasks that the worker has not finished. Submitted proofs stay in review. What is
+/// earned is held until the worker is restored.
 fn give_tasks_back(
     tx: &mut Tx<'_>,
     worker: WorkerId,
@@ -135,7 +135,7 @@ fn in_hand(status: Status) -> bool {
     )
 }
 
-/// Restores the previous status: verified or unverified.
+/// Restores the previous status: verified or unverified. Payouts that were held are made.
 pub fn restore_worker(
     tx: &mut Tx<'_>,
     worker: WorkerId,
@@ -151,6 +151,7 @@ pub fn restore_worker(
         None => WorkerStatus::Unverified,
     };
     let worker = set(tx, worker, status, now)?;
+    tx.wake_jobs(&HeldBecause::WorkerSuspended.waits_for(worker.id), now)?;
     audited(tx, by, "worker.restored", worker, json!({}), now)
 }
 

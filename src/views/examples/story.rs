@@ -2,8 +2,8 @@
 
 use crate::domain::tasks::{Category, Location, Priority, ProofType, TaskType};
 use crate::domain::{
-    Action, Actor, Entry, Environment, HistoryEntry, NewTask, Owner, Task, TaskLedger, Tier,
-    Timestamp,
+    Action, Actor, Entry, Environment, HistoryEntry, NewTask, OutgoingKind, Owner, Step, Task,
+    TaskLedger, Tier, Timestamp,
 };
 use crate::views::examples::ids::{
     CREATED, PAID, REVIEWED, SUBMITTED, account_id, admin_key_id, key_id, task_id, worker_id,
@@ -110,7 +110,13 @@ impl Story {
 
     fn transferred(mut self) -> Self {
         let payout_cents = self.task.split().payout_cents;
-        let transfer = Entry::transfer(&self.task, payout_cents, TRANSFERRED);
+        let transfer = Entry::outgoing(
+            &self.task,
+            OutgoingKind::Transfer,
+            Step::Transfer,
+            payout_cents,
+            TRANSFERRED,
+        );
         self.entries.push(transfer);
         self
     }

@@ -7,6 +7,7 @@ mod lists;
 mod payouts;
 mod queue;
 mod roles;
+mod same_person;
 
 use serde_json::{Value, json};
 

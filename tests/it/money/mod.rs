@@ -2,6 +2,7 @@
 
 mod crashes;
 mod funding;
+mod holds;
 mod interleavings;
 mod jobs;
 mod ledger;

@@ -17,6 +17,8 @@ async fn take_back(database: &Database) {
         database.execute(&format!("DROP INDEX {index}")).await;
     }
     let tables = [
+        "charge_disputes",
+        "outgoing_movements",
         "audit_log",
         "audit_head",
         "events",
@@ -63,6 +65,7 @@ async fn take_back(database: &Database) {
         ("accounts", "test_ahead_ms"),
         ("accounts", "deleted_at"),
         ("accounts", "erased_at"),
+        ("api_keys", "last_address"),
     ] {
         let drop = format!("ALTER TABLE {table} DROP COLUMN {column}");
         database.execute(&drop).await;

@@ -122,6 +122,8 @@ struct State {
     /// What was made here: localstripe serves other tests as well.
     made: HashSet<String>,
     connect: Connect,
+    /// Refunds that did not reach anybody.
+    failed_refunds: HashSet<String>,
     down: bool,
     refusing: bool,
     loses: Option<String>,
@@ -227,6 +229,23 @@ impl Adapter {
     /// A worker completes an account; returns it as a notice would tell it.
     pub fn complete_account(&self, account: &str) -> Value {
         self.state().connect.complete(account)
+    }
+
+    /// A refund does not reach the payer; returns it as a notice would tell it.
+    pub async fn fail_refund(&self, number: usize) -> Value {
+        let found = self.state().exchanges.clone();
+        let made = found
+            .iter()
+            .filter(|(asked, _)| asked.method == "POST" && asked.path.ends_with("/refunds"));
+        let (_, answer) = made.skip(number).next().unwrap();
+        let id = answer.body["id"].as_str().unwrap().to_owned();
+        self.state().failed_refunds.insert(id);
+        failed(answer.body.clone())
+    }
+
+    /// A part of a transfer, or all of it, is reversed; returns it as a notice would tell it.
+    pub fn reverse_transfer(&self, number: usize, cents: i64) -> Value {
+        self.state().connect.reverse(number, cents)
     }
 
     pub fn transfers(&self) -> Vec<Value> {
@@ -400,6 +419,11 @@ impl Adapter {
         }
         let state = self.state();
         found.retain(|item| state.made.contains(item["id"].as_str().unwrap()));
+        for item in &mut found {
+            if state.failed_refunds.contains(item["id"].as_str().unwrap()) {
+                *item = failed(item.take());
+            }
+        }
         page(asked, found, true)
     }
 
@@ -414,6 +438,12 @@ impl Adapter {
         }
         None
     }
+}
+
+fn failed(mut refund: Value) -> Value {
+    refund["status"] = json!("failed");
+    refund["failure_reason"] = json!("lost_or_stolen_card");
+    refund
 }
 
 /// A page of what there is, never a large one.

@@ -91,6 +91,14 @@ impl Connect {
         Answer::ok(transfer)
     }
 
+    pub fn reverse(&mut self, number: usize, cents: i64) -> Value {
+        let transfer = &mut self.transfers[number];
+        let reversed = transfer["amount_reversed"].as_i64().unwrap() + cents;
+        transfer["amount_reversed"] = json!(reversed);
+        transfer["reversed"] = json!(transfer["amount"] == reversed);
+        transfer.clone()
+    }
+
     pub fn transfers(&self, group: Option<&str>) -> Vec<Value> {
         let wanted =
             |transfer: &&Value| group.is_none_or(|group| transfer["transfer_group"] == group);

@@ -31,9 +31,9 @@ on_both_engines!(
 );
 
 /// Longer than any pause between two attempts of a job.
-const LATER: Duration = Duration::from_secs(24 * 60 * 60);
+pub const LATER: Duration = Duration::from_secs(24 * 60 * 60);
 
-fn id(task: &Value) -> &str {
+pub fn id(task: &Value) -> &str {
     task["id"].as_str().unwrap()
 }
 
@@ -240,7 +240,7 @@ async fn a_refund_whose_answer_is_lost_is_made_once(app: TestApp) {
 }
 
 /// A worker with an account at Stripe that is not completed yet.
-async fn worker_with_account(app: &TestApp) -> (WorkerId, String) {
+pub async fn worker_with_account(app: &TestApp) -> (WorkerId, String) {
     let (worker, processor) = (app.worker(), app.payments.processor.clone());
     let account = processor.open_payout_account(worker).await.unwrap();
     let (name, now, opened) = (processor.name(), app.clock.now(), account.clone());
@@ -256,7 +256,7 @@ async fn worker_with_account(app: &TestApp) -> (WorkerId, String) {
 }
 
 /// Accepted by a worker and then cancelled: half goes back, the worker gets a share.
-async fn cancelled_after_acceptance(
+pub async fn cancelled_after_acceptance(
     app: &TestApp,
     stripe: &Adapter,
     dev: &Developer,

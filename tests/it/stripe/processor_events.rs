@@ -22,7 +22,7 @@ on_both_engines!(
 
 const HOOK: &str = "/hooks/stripe";
 
-fn event(kind: &str, object: &Value) -> Value {
+pub fn event(kind: &str, object: &Value) -> Value {
     json!({
         "id": format!("evt_{}", hex(&ambient::random::<8>())),
         "object": "event",
@@ -51,7 +51,7 @@ async fn send(app: &TestApp, signature: &str, body: &str) -> Reply {
     client.send("POST", HOOK, &headers, body.to_owned()).await
 }
 
-async fn tell(app: &TestApp, secret: &str, event: &Value) -> Reply {
+pub async fn tell(app: &TestApp, secret: &str, event: &Value) -> Reply {
     let body = event.to_string();
     let seconds = app.clock.now().as_millis() / 1_000;
     send(app, &signature(secret, seconds, &body), &body).await

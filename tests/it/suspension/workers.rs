@@ -9,7 +9,7 @@ use super::{found, ids};
 use crate::support::{Client, PASSWORD, TestApp, Worker, on_both_engines, path};
 
 on_both_engines!(
-    open_tasks_go_to_others_and_earnings_are_paid,
+    open_tasks_go_to_others_and_earnings_are_held,
     a_rejected_proof_is_not_tried_again,
     a_worker_becomes_what_it_was,
     accepts_that_race_leave_no_task_behind,
@@ -33,7 +33,7 @@ async fn status(client: &Client, task: &Value) -> Value {
     client.get(&path(task)).await.expect(200)["status"].clone()
 }
 
-async fn open_tasks_go_to_others_and_earnings_are_paid(app: TestApp) {
+async fn open_tasks_go_to_others_and_earnings_are_held(app: TestApp) {
     let (dev, other) = (app.developer().await, app.developer().await);
     let (worker, heir) = (app.ready_worker().await, app.ready_worker().await);
     let assigned = other.create_paid_task().await;
@@ -69,7 +69,7 @@ async fn open_tasks_go_to_others_and_earnings_are_paid(app: TestApp) {
     );
     assert_eq!(found(&heir).await.len(), 3);
     heir.begin(&rejected).await;
-    // The worker still sees what was earned, and gets it; and takes nothing more.
+    // The worker still sees what was earned, which is held; and takes nothing more.
     let body = json!({"email": worker.email, "password": PASSWORD});
     let signed_in = app.client().post("/v1/workers/sessions", &body).await;
     assert_eq!(signed_in.expect(201)["worker"]["status"], "suspended");
@@ -79,9 +79,19 @@ async fn open_tasks_go_to_others_and_earnings_are_paid(app: TestApp) {
     refused.expect_error(404, "TASK_NOT_FOUND");
     dev.review(&submitted, &proof, "approve").await.expect(200);
     app.jobs.drain().await.unwrap();
-    let earnings = worker.client.get("/v1/worker/earnings").await.expect(200);
+    let earnings = async || worker.client.get("/v1/worker/earnings").await.expect(200);
+    let held = earnings().await;
     assert_eq!(
-        (&earnings["paid_cents"], &earnings["balance_cents"]),
+        (&held["paid_cents"], &held["balance_cents"]),
+        (&json!(0), &json!(2100))
+    );
+    assert_eq!(held["payouts"][0]["status"], "held");
+    assert_eq!(held["payouts"][0]["held_reason"], "worker_suspended");
+    restore(&app, &worker).await.unwrap();
+    app.jobs.drain().await.unwrap();
+    let paid = earnings().await;
+    assert_eq!(
+        (&paid["paid_cents"], &paid["balance_cents"]),
         (&json!(2100), &json!(0))
     );
     TestApp::expect_settled(&app.verify().await);

@@ -12,6 +12,7 @@ on_both_engines!(
     places_at_the_edge_of_the_map_are_found,
     only_what_fits_is_found,
     what_is_exact_is_withheld,
+    no_search_tells_places_apart_that_are_rounded_to_the_same,
     faulty_searches_are_refused,
 );
 
@@ -81,9 +82,10 @@ async fn what_is_near_is_found_in_order(app: TestApp) {
         latitude: 40.7163,
         longitude: -73.9595,
     };
+    // The rounded place.
     let there = Point {
-        latitude: 40.7263,
-        longitude: -73.9595,
+        latitude: 40.73,
+        longitude: -73.96,
     };
     let expected = (here.distance_meters(there) * 10.0).round() / 10.0;
     assert_eq!(found["data"][0]["distance_meters"], expected);
@@ -200,6 +202,56 @@ async fn what_is_exact_is_withheld(app: TestApp) {
     let text = found.to_string();
     assert!(!text.contains("Ring twice") && !text.contains("Bedford"));
     assert!(!text.contains("40.7163") && !text.contains(&dev.account_id));
+}
+
+/// Two tasks at opposite corners of what is rounded to one place, and searches that would find out.
+async fn no_search_tells_places_apart_that_are_rounded_to_the_same(app: TestApp) {
+    let dev = app.developer().await;
+    let worker = app.sign_up(&[]).await;
+    for (one, other) in [
+        ((40.7151, -73.9649), (40.7249, -73.9551)),
+        ((-0.0049, 0.0049), (0.0049, -0.0049)),
+    ] {
+        let mut both = [
+            post(&app, &dev, &place(one.0, one.1)).await,
+            post(&app, &dev, &place(other.0, other.1)).await,
+        ];
+        both.sort();
+        let [first, second] = both;
+        let mut found_some = 0;
+        for number in 0..90 {
+            let step = f64::from(number);
+            let (latitude, longitude) = (one.0 + step * 0.0003, one.1 + step * 0.0002);
+            let radius_km = 0.1 + step * 0.04;
+            let sort = ["distance", "payout", "newest"][number as usize % 3];
+            let query = format!(
+                "latitude={latitude}&longitude={longitude}&radius_km={radius_km}&sort={sort}"
+            );
+            let mut found = search(&worker, &query).await;
+            assert!(found["meta"]["next_cursor"].is_null());
+            let ids = ids(&found);
+            assert_eq!(ids.len() % 2, 0, "one of them: {query}");
+            if ids.is_empty() {
+                continue;
+            }
+            found_some += 1;
+            assert_eq!(ids, [second.clone(), first.clone()], "the larger id first");
+            let data = found["data"].as_array_mut().unwrap();
+            for task in data.iter_mut() {
+                task["id"] = Value::Null;
+            }
+            assert_eq!(data[0].to_string(), data[1].to_string(), "{query}");
+            // A cursor has the key and the id, and the key is the same.
+            let page = search(&worker, &format!("{query}&limit=1")).await;
+            let cursor = page["meta"]["next_cursor"].as_str().unwrap();
+            let turned = cursor.replace(&second, &first);
+            let rest = search(&worker, &format!("{query}&cursor={cursor}")).await;
+            assert_eq!(self::ids(&rest), [first.clone()]);
+            let none = search(&worker, &format!("{query}&cursor={turned}")).await;
+            assert_eq!(self::ids(&none), Vec::<String>::new());
+        }
+        assert!((10..90).contains(&found_some), "{found_some}");
+    }
 }
 
 async fn faulty_searches_are_refused(app: TestApp) {

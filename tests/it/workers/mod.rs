@@ -5,4 +5,5 @@ mod evidence;
 mod finding;
 mod helpers;
 mod proving;
+mod scanning;
 mod working;

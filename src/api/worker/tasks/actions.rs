@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
+use crate::api::middleware::client_address::ClientAddress;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
@@ -48,13 +49,16 @@ pub async fn accept(
     State(app): State<App>,
     caller: WorkerCaller,
     path: TaskPath,
+    address: ClientAddress,
     post: Post,
 ) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
     let (worker, id): (_, TaskId) = (caller.worker.id, path.id()?);
-    let processor = app.payments.processor.name();
+    let (processor, address) = (app.payments.processor.name(), address.subscriber());
     make(&app, &caller, post, move |tx, now| {
-        usecases::accept_task(tx, worker, id, processor, now)
+        let task = usecases::accept_task(tx, worker, id, processor, now)?;
+        usecases::flag_same_person(tx, &task, worker, address, now)?;
+        Ok(task)
     })
     .await
 }

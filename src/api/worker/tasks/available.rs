@@ -14,7 +14,7 @@ use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::geo::{Point, to_decimeter};
 use crate::domain::tasks::{Category, Priority, ProofType, Skill, TaskType};
 use crate::domain::{SearchOrder, Timestamp};
-use crate::usecases::{self, Found, FoundCursor, Search};
+use crate::usecases::{self, Found, Search};
 use crate::views::{Id, examples};
 
 type AvailableTaskPage = CursorList<AvailableTask>;
@@ -35,6 +35,7 @@ pub struct AvailableTask {
     /// Rounded to about a kilometre.
     location_latitude: f64,
     location_longitude: f64,
+    /// From the rounded place.
     distance_meters: f64,
     worker_payout_cents: i64,
     priority: Priority,
@@ -48,16 +49,10 @@ pub struct AvailableTask {
 impl AvailableTask {
     fn example() -> Self {
         let task = examples::posted().task;
-        let distance_meters = examples::HOME.distance_meters(task.place());
-        let cursor = FoundCursor {
-            bounty: false,
-            key: distance_meters,
-            id: task.id,
-        };
+        let distance_meters = examples::HOME.distance_meters(task.place().roughly());
         Self::from(Found {
             task,
             distance_meters,
-            cursor,
         })
     }
 }
@@ -67,7 +62,6 @@ impl From<Found> for AvailableTask {
         let Found {
             task,
             distance_meters,
-            ..
         } = found;
         let Point {
             latitude,
@@ -97,7 +91,8 @@ impl From<Found> for AvailableTask {
 /// Find tasks nearby
 ///
 /// Live tasks around a point that can be accepted and whose required skills you have. Bounties come
-/// first. Without a point, around your home.
+/// first. Without a point, around your home. A search that has to skip many tasks answers with fewer
+/// than `limit`, or none, and with a `next_cursor`.
 #[utoipa::path(
     get, path = "/v1/worker/available_tasks", tag = "Workers", operation_id = "findTasks",
     params(
@@ -132,12 +127,11 @@ pub async fn available(
         after: query.after,
         limit: limit as usize,
     };
-    let (found, more) = app
+    let page = app
         .store
         .snapshot(move |tx| usecases::find_tasks(tx, &search))
         .await?;
-    let last = found.last().filter(|_| more);
-    let next_cursor = last.map(|found| AvailableQuery::cursor_text(&found.cursor));
-    let data: Vec<AvailableTask> = found.into_iter().map(Into::into).collect();
+    let next_cursor = page.next.as_ref().map(AvailableQuery::cursor_text);
+    let data: Vec<AvailableTask> = page.found.into_iter().map(Into::into).collect();
     JsonResponse::ok(&CursorMeta::new(limit, next_cursor).list(data))
 }

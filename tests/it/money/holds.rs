@@ -1,0 +1,131 @@
+//! Payouts that are held back, as the worker sees them, and money that comes back early.
+
+use std::time::Duration;
+
+use legwork::domain::{ChargeDisputeStatus, OutgoingKind, ProcessorName, TaskId};
+use legwork::payments::{ProcessorEvent, ProcessorEventKind, Returned};
+use legwork::usecases;
+use serde_json::{Value, json};
+
+use crate::support::{Developer, TestApp, Worker, on_both_engines, path};
+
+on_both_engines!(
+    a_payout_is_held_for_the_hold_period,
+    a_payout_of_a_disputed_charge_is_held,
+    a_return_may_be_told_before_it_is_recorded,
+);
+
+const HOLD: Duration = Duration::from_secs(48 * 60 * 60);
+
+async fn approved_task(dev: &Developer, worker: &Worker) -> Value {
+    let task = dev.create_paid_task().await;
+    worker.begin(&task).await;
+    let proof = worker.prove(&task, task["id"].as_str().unwrap()).await;
+    dev.review(&task, &proof, "approve").await.expect(200);
+    task
+}
+
+async fn payout(worker: &Worker) -> Value {
+    let earnings = worker.client.get("/v1/worker/earnings").await.expect(200);
+    earnings["payouts"][0].clone()
+}
+
+async fn tell(app: &TestApp, id: &str, kind: ProcessorEventKind) {
+    let (now, id) = (app.clock.now(), id.to_owned());
+    let event = ProcessorEvent { id, kind };
+    app.store
+        .write(move |tx| usecases::receive_processor_event(tx, ProcessorName::Sandbox, &event, now))
+        .await
+        .unwrap();
+}
+
+fn id(task: &Value) -> &str {
+    task["id"].as_str().unwrap()
+}
+
+async fn a_payout_is_held_for_the_hold_period(app: TestApp) {
+    let (dev, worker) = (app.developer().await, app.ready_worker().await);
+    let jobs = app.jobs.clone().with_payout_hold(HOLD);
+    approved_task(&dev, &worker).await;
+    let earned_at = app.clock.now();
+    jobs.drain().await.unwrap();
+    let held = payout(&worker).await;
+    assert_eq!(held["status"], "held");
+    assert_eq!(held["held_reason"], "hold_period");
+    assert_eq!(held["available_at"], earned_at.plus(HOLD).to_string());
+    app.advance(HOLD - Duration::from_millis(1));
+    assert_eq!(jobs.drain().await.unwrap(), 0);
+    assert_eq!(app.verify().await.owed, 1);
+    app.advance(Duration::from_millis(1));
+    jobs.drain().await.unwrap();
+    let paid = payout(&worker).await;
+    assert_eq!(paid["status"], "paid");
+    assert_eq!(
+        (&paid["held_reason"], &paid["available_at"]),
+        (&Value::Null, &Value::Null)
+    );
+    TestApp::expect_settled(&app.verify().await);
+}
+
+async fn a_payout_of_a_disputed_charge_is_held(app: TestApp) {
+    let (dev, worker) = (app.developer().await, app.ready_worker().await);
+    let disputed = |task: &Value, status| ProcessorEventKind::ChargeDisputed {
+        payment: format!("pay_{}", id(task)),
+        dispute: format!("du_{}", id(task)),
+        cents: 2500,
+        status,
+        reason: "fraudulent".to_owned(),
+    };
+    let task = approved_task(&dev, &worker).await;
+    tell(&app, "evt_1", disputed(&task, ChargeDisputeStatus::Open)).await;
+    app.jobs.drain().await.unwrap();
+    let held = payout(&worker).await;
+    assert_eq!(
+        (&held["status"], &held["held_reason"]),
+        (&json!("held"), &json!("charge_disputed"))
+    );
+    assert_eq!(held["available_at"], Value::Null);
+    tell(&app, "evt_2", disputed(&task, ChargeDisputeStatus::Won)).await;
+    app.jobs.drain().await.unwrap();
+    assert_eq!(payout(&worker).await["status"], "paid");
+    TestApp::expect_settled(&app.verify().await);
+}
+
+/// The processor tells that a refund failed before our job has recorded that it was made.
+async fn a_return_may_be_told_before_it_is_recorded(app: TestApp) {
+    let (dev, admin) = (app.developer().await, app.admin().await);
+    let task = dev.create_paid_task().await;
+    let cancel = format!("{}/cancel", path(&task));
+    dev.live.send("POST", &cancel, &[], "").await.expect(200);
+    let returned = Returned {
+        kind: OutgoingKind::Refund,
+        id: format!("{}-refund", id(&task)),
+        task: TaskId::parse(id(&task)).unwrap(),
+        cents: 2500,
+        reason: "expired_or_canceled_card".to_owned(),
+    };
+    for number in 0..2 {
+        let kind = ProcessorEventKind::Returned(returned.clone());
+        tell(&app, &format!("evt_{number}"), kind).await;
+    }
+    let entries = async || {
+        let ledger = dev.live.get(&format!("{}/ledger", path(&task))).await;
+        let ledger = ledger.expect(200);
+        let data = ledger["data"].as_array().unwrap().iter();
+        data.map(|entry| entry["type"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(entries().await, ["payment", "settlement"]);
+    app.jobs.drain().await.unwrap();
+    assert_eq!(
+        entries().await,
+        ["payment", "settlement", "refund", "refund_failed"]
+    );
+    let queue = admin
+        .get("/v1/admin/queue?kind=refund_failed")
+        .await
+        .expect(200);
+    assert_eq!(queue["data"][0]["task_id"], task["id"]);
+    let dead = admin.get("/v1/admin/jobs?dead=true").await.expect(200);
+    assert_eq!(dead["data"][0]["kind"], "refund");
+}
