@@ -305,6 +305,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(5_000))]
+
         /// Rounding twice changes nothing, and the cell of a rounded place tells the place.
         #[test]
         fn a_rounded_place_is_found_by_its_cell(latitude in -90.0..=90.0f64, longitude in -180.0..=180.0f64) {
@@ -314,8 +316,6 @@ mod tests {
             prop_assert_eq!(found.latitude.to_bits(), rough.latitude.to_bits());
             prop_assert_eq!(found.longitude.to_bits(), rough.longitude.to_bits());
         }
-
-        #![proptest_config(ProptestConfig::with_cases(5_000))]
 
         /// No point within the radius is missed: over poles, across the antimeridian, anywhere.
         #[test]

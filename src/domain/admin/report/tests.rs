@@ -166,11 +166,12 @@ fn the_statuses_are_written_as_a_map_in_their_order() {
     );
 }
 
-/// Entries of tasks that were paid for, settled, refunded and paid out, each on some day.
+/// Entries of tasks that were paid for, settled, refunded and paid out, and of what came back, each on
+/// some day.
 fn history() -> impl Strategy<Value = Vec<DayEntries>> {
-    let day = || 0usize..28;
-    let task = ([day(), day(), day(), day()], 0i64..90_000_000, 0i64..=100);
-    let entries = |(days, budget, percent): ([usize; 4], i64, i64)| {
+    let days = prop::array::uniform9(0usize..28);
+    let task = (days, 0i64..90_000_000, 0i64..=100);
+    let entries = |(days, budget, percent): ([usize; 9], i64, i64)| {
         let (fee, refund) = (budget * percent / 300, budget * percent / 200);
         let payout = budget - fee - refund;
         let steps = [
@@ -178,6 +179,11 @@ fn history() -> impl Strategy<Value = Vec<DayEntries>> {
             (Step::Settlement, [0, -budget, payout, fee, refund]),
             (Step::Refund, [refund, 0, 0, 0, -refund]),
             (Step::Transfer, [payout, 0, -payout, 0, 0]),
+            (Step::RefundFailed, [-refund, 0, 0, 0, refund]),
+            (Step::TransferReversed, [-payout, 0, payout, 0, 0]),
+            (Step::WriteOff, [0, 0, -payout, payout, 0]),
+            (Step::DisputeLost, [budget, 0, 0, -budget, 0]),
+            (Step::RefundOffset, [0, 0, 0, refund, -refund]),
         ];
         let entry = |((step, sum), day)| DayEntries {
             day,
