@@ -16,6 +16,7 @@ mod report;
 mod sandbox;
 mod secrets;
 mod serve;
+mod signals;
 mod worker;
 
 use std::collections::BTreeMap;

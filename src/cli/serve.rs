@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::https::Https;
+use super::signals::stop_on_signals;
 use super::{Failure, file_limit, master_key, open_store, payments};
 use crate::ambient::{self, Clock};
 use crate::api::{self, App, ConnectionLimits, Dependencies, Serving, Timeouts};
@@ -119,25 +119,14 @@ async fn serve(
     settings: &Settings,
 ) -> Result<(), Failure> {
     let shutdown = app.shutdown.clone();
-    tokio::spawn(stop_on_signal(shutdown.clone(), settings.edge.drain));
+    stop_on_signals(shutdown.clone(), settings.edge.drain);
     let serving = Serving {
         shutdown: shutdown.clone(),
         timeouts: app.timeouts,
         limits: connection_limits(settings),
         tls: front.https.as_ref().map(Https::config).transpose()?,
     };
-    if let Some(listen) = settings.metrics_listen {
-        let listener = bind("LEGWORK_METRICS_LISTEN", listen)?;
-        let serving = Serving {
-            limits: ConnectionLimits::new(MAX_METRICS_CONNECTIONS, Vec::new()),
-            tls: None,
-            ..serving.clone()
-        };
-        tokio::spawn(api::serve(listener, api::metrics_router(&app), serving));
-    }
-    if let Some(listen) = settings.https.redirect_listen {
-        redirect_plain_http(listen, &front.url, settings, serving.clone())?;
-    }
+    listen_beside(&app, &front.url, settings, &serving)?;
     let maintenance = tokio::spawn(maintenance(&app).run(shutdown.clone()));
     let (store, files, clock) = (app.store.clone(), app.files.clone(), app.clock.clone());
     let keys = tokio::spawn(master_key::follow(store, files, clock, shutdown.clone()));
@@ -250,6 +239,31 @@ fn public_url(settings: &Settings, https: Option<&Https>, address: SocketAddr) -
     }
 }
 
+/// The listeners beside the main one: for metrics, and for plain HTTP.
+fn listen_beside(
+    app: &App,
+    url: &str,
+    settings: &Settings,
+    serving: &Serving,
+) -> Result<(), Failure> {
+    let plain = Serving {
+        tls: None,
+        ..serving.clone()
+    };
+    if let Some(listen) = settings.metrics_listen {
+        let listener = bind("LEGWORK_METRICS_LISTEN", listen)?;
+        let serving = Serving {
+            limits: ConnectionLimits::new(MAX_METRICS_CONNECTIONS, Vec::new()),
+            ..plain.clone()
+        };
+        tokio::spawn(api::serve(listener, api::metrics_router(app), serving));
+    }
+    if let Some(listen) = settings.https.redirect_listen {
+        redirect_plain_http(listen, url, settings, plain)?;
+    }
+    Ok(())
+}
+
 /// Sends whoever comes by plain HTTP to the public URL. The connections count with all others.
 fn redirect_plain_http(
     listen: SocketAddr,
@@ -265,16 +279,12 @@ fn redirect_plain_http(
             "{SETTING} needs a LEGWORK_PUBLIC_URL that begins with https://"
         ))
     })?;
-    let plain = Serving {
-        tls: None,
-        ..serving
-    };
     let listener = bind(SETTING, listen)?;
     let address = listener.local_addr()?;
     announce(format_args!(
         "Plain HTTP on {address} is redirected to {url}"
     ));
-    tokio::spawn(api::serve(listener, router, plain));
+    tokio::spawn(api::serve(listener, router, serving));
     Ok(())
 }
 
@@ -296,35 +306,6 @@ fn connection_limits(settings: &Settings) -> ConnectionLimits {
 fn bind(setting: &str, address: SocketAddr) -> Result<TcpListener, Failure> {
     api::listen(address)
         .map_err(|error| Failure(format!("{setting}: cannot listen on {address}: {error}")))
-}
-
-/// SIGTERM or SIGINT lets requests finish, after a time in which others learn that this server is
-/// about to stop. A second signal ends that time; a further Ctrl-C exits at once.
-async fn stop_on_signal(shutdown: Shutdown, drain: Duration) {
-    let (Ok(mut terminate), Ok(mut interrupt)) = (
-        signal(SignalKind::terminate()),
-        signal(SignalKind::interrupt()),
-    ) else {
-        tracing::warn!("cannot receive signals; stop the process with SIGKILL");
-        return;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    if !drain.is_zero() {
-        tracing::info!(seconds = drain.as_secs(), "draining: /readyz answers 503");
-        shutdown.drain();
-        tokio::select! {
-            () = tokio::time::sleep(drain) => {}
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    }
-    tracing::info!("stopping");
-    shutdown.start();
-    interrupt.recv().await;
-    std::process::exit(1);
 }
 
 /// On the first local start, prints how to use the service. Always prints the address last.
