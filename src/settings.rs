@@ -207,6 +207,14 @@ pub struct HttpsSettings {
     pub redirect_listen: Option<SocketAddr>,
 }
 
+impl HttpsSettings {
+    /// Names that an authority is to confirm are public, whatever the address says.
+    fn public_url(&self) -> Option<String> {
+        let domain = self.acme.as_ref()?.domains.first()?;
+        Some(format!("https://{domain}"))
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct CertificateFiles {
     pub certificate: PathBuf,
@@ -256,7 +264,9 @@ impl Settings {
             database(url, &data, connections)
         })?;
         let listen = given.read("listen", "127.0.0.1:8080", address)?;
+        let https = https(given)?;
         let public_url = given.read("public_url", "", public_url)?;
+        let public_url = public_url.or_else(|| https.public_url());
         Ok(Self {
             listen,
             database,
@@ -273,7 +283,7 @@ impl Settings {
             master_key: given.read("master_key", "", optional(master_key))?,
             storage_quota: given.read("storage_gigabytes", "5,50,500,5000", gigabytes)?,
             edge: edge(given)?,
-            https: https(given)?,
+            https,
             rate_limits: given.read("rate_limits", "on", on_or_off)?,
             log: given.read("log", "info", log_filter)?,
             log_format: given.read("log_format", "", log_format)?,

@@ -77,17 +77,12 @@ impl Https {
     }
 
     /// The URL under which others reach the server, if no setting says.
-    pub fn default_url(&self, settings: &Settings, listen: SocketAddr) -> String {
-        match (&self.source, &settings.https.acme) {
-            (Source::SelfSigned { .. }, _) => {
-                let address = https::address_for_others(listen.ip());
-                format!("https://{}", SocketAddr::new(address, listen.port()))
-            }
-            (Source::Acme(_), Some(acme)) if !acme.domains.is_empty() => {
-                format!("https://{}", acme.domains[0])
-            }
-            _ => format!("https://{listen}"),
-        }
+    pub fn default_url(&self, listen: SocketAddr) -> String {
+        let address = match &self.source {
+            Source::SelfSigned { .. } => https::address_for_others(listen.ip()),
+            _ => listen.ip(),
+        };
+        format!("https://{}", SocketAddr::new(address, listen.port()))
     }
 
     /// What a person has to compare before trusting the certificate.

@@ -234,7 +234,7 @@ fn background(app: &App, channels: Channels, payout_hold: Duration) -> JoinHandl
 fn public_url(settings: &Settings, https: Option<&Https>, address: SocketAddr) -> String {
     match (&settings.public_url, https) {
         (Some(url), _) => url.clone(),
-        (None, Some(https)) => https.default_url(settings, address),
+        (None, Some(https)) => https.default_url(address),
         (None, None) => format!("http://{address}"),
     }
 }

@@ -291,6 +291,22 @@ fn local_mode_ends_where_a_public_url_begins() {
 }
 
 #[test]
+fn names_of_an_authority_are_public() {
+    let domains = (
+        "acme_domains",
+        "legwork.example.com,www.legwork.example.com",
+    );
+    let settings = given(&[domains], &[], None).unwrap();
+    let url = settings.public_url.as_deref();
+    assert_eq!(url, Some("https://legwork.example.com"));
+    assert!(!settings.is_local() && settings.check_processor().is_err());
+    let other = ("public_url", "https://other.example.com");
+    let settings = given(&[domains, other], &[], None).unwrap();
+    let url = settings.public_url.as_deref();
+    assert_eq!(url, Some("https://other.example.com"));
+}
+
+#[test]
 fn what_local_mode_allows_ends_with_it() {
     let allowed = |listen, url| {
         let settings = given(&[("listen", listen), ("public_url", url)], &[], None);

@@ -78,7 +78,9 @@ pub enum Ordered {
 
 impl Acme {
     /// Loads what is stored. Does not call the authority.
-    pub async fn open(with: Dependencies) -> Result<Self, AcmeError> {
+    pub async fn open(mut with: Dependencies) -> Result<Self, AcmeError> {
+        with.settings.domains.sort();
+        with.settings.domains.dedup();
         let AcmeSettings {
             domains, directory, ..
         } = &with.settings;
@@ -91,9 +93,7 @@ impl Acme {
             revision: AtomicI64::new(-1),
             with,
         };
-        let (id, now) = (acme.id.clone(), acme.with.clock.now());
-        let add = move |tx: &mut Tx<'_>| tx.add_acme_certificate(&id, now);
-        acme.with.store.write(add).await?;
+        acme.add_row().await?;
         acme.refresh().await?;
         Ok(acme)
     }
@@ -179,6 +179,12 @@ impl Acme {
         Ok(())
     }
 
+    async fn add_row(&self) -> Result<(), StoreError> {
+        let (id, now) = (self.id.clone(), self.with.clock.now());
+        let add = move |tx: &mut Tx<'_>| tx.add_acme_certificate(&id, now);
+        self.with.store.write(add).await
+    }
+
     async fn row(&self) -> Result<Option<AcmeCertificate>, StoreError> {
         let id = self.id.clone();
         let read = move |tx: &mut Tx<'_>| tx.acme_certificate(&id);
@@ -209,6 +215,8 @@ impl Acme {
     pub async fn order_if_due(&self) -> Result<Ordered, AcmeError> {
         let now = self.with.clock.now();
         let Some(row) = self.row().await? else {
+            // Its key was lost, and the row was deleted with it.
+            self.add_row().await?;
             return Ok(Ordered::NotDue);
         };
         let claimed = row.claimed_until.is_some_and(|until| until > now);

@@ -20,6 +20,8 @@ on_both_engines!(
     a_refused_order_keeps_its_reason_and_its_patience,
     a_challenge_is_answered_by_a_server_that_did_not_order,
     one_of_two_servers_orders,
+    a_server_that_stops_while_it_orders_lets_others_order,
+    a_row_that_was_deleted_is_made_anew,
 );
 
 const DOMAINS: [&str; 2] = ["legwork.example", "www.legwork.example"];
@@ -280,4 +282,38 @@ async fn one_of_two_servers_orders(app: TestApp) {
     second.refresh().await.unwrap();
     first.refresh().await.unwrap();
     assert_eq!(serial(&first), serial(&second));
+}
+
+async fn a_server_that_stops_while_it_orders_lets_others_order(app: TestApp) {
+    let place = Place::new();
+    let site = Site::new(&place);
+    // A directory that accepts connections and says nothing.
+    let address = place.directory_address();
+    let silent = tokio::net::TcpListener::bind(address).await.unwrap();
+    let server = Arc::new(site.server(&app.store).await);
+    let shutdown = Shutdown::default();
+    let (running, until_then) = (server.clone(), shutdown.clone());
+    let running = tokio::spawn(async move { running.run(until_then).await });
+    let _held = silent.accept().await.unwrap();
+    let row = site.row(&app.store).await;
+    assert!(
+        row.claimed_until
+            .is_some_and(|until| until > site.clock.now())
+    );
+    let other = site.server(&app.store).await;
+    assert_eq!(other.order_if_due().await.unwrap(), Ordered::NotDue);
+    shutdown.start();
+    running.await.unwrap();
+    let row = site.row(&app.store).await;
+    assert_eq!((row.claimed_until, row.failures), (None, 0));
+}
+
+async fn a_row_that_was_deleted_is_made_anew(app: TestApp) {
+    let place = Place::new();
+    let site = Site::new(&place);
+    let server = site.server(&app.store).await;
+    app.database.execute("DELETE FROM acme_certificates").await;
+    assert_eq!(server.order_if_due().await.unwrap(), Ordered::NotDue);
+    let failed = server.order_if_due().await.unwrap();
+    assert!(matches!(failed, Ordered::Failed(_)), "{failed:?}");
 }

@@ -52,6 +52,10 @@ impl Place {
         }
     }
 
+    pub fn directory_address(&self) -> SocketAddr {
+        (self.address, DIRECTORY_PORT).into()
+    }
+
     pub fn directory(&self) -> String {
         format!("https://{}:{DIRECTORY_PORT}/dir", self.address)
     }

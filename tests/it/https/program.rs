@@ -47,7 +47,14 @@ async fn a_server_gets_a_certificate_by_itself_and_doctor_tells() {
     let (listen, directory) = (place.door().to_string(), place.directory());
     let run = |command: &str| {
         let domains = "legwork.example,www.legwork.example";
-        let settings = ["--acme-domains", domains, "--acme-directory", &directory];
+        let settings = [
+            "--acme-domains",
+            domains,
+            "--acme-directory",
+            &directory,
+            "--allow-sandbox",
+            "on",
+        ];
         let arguments: Vec<_> = [command, "--listen", &listen]
             .into_iter()
             .chain(settings)
