@@ -153,7 +153,7 @@ fn rotate_signing_key(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), UseCaseErro
     let name = master_key::SIGNING_KEYS;
     if let Some(keys) = tx.find_service_secret(name)? {
         let new = hex(&ambient::random::<32>());
-        let keys = SigningKeys::rotated(&keys, &new, now.plus(SERVERS_LEARN_WITHIN));
+        let keys = SigningKeys::rotated(&keys, &new, now.plus(SERVERS_LEARN_WITHIN), now);
         tx.put_service_secret(name, &keys)?;
     }
     Ok(())

@@ -54,11 +54,15 @@ impl SigningKeys {
         Self(text.split(',').map(key).collect())
     }
 
-    /// The text with a new secret that signs from then on. The last one stays, because its URLs are
-    /// valid for an hour more. If keys are changed more often than that, older URLs end early.
-    pub fn rotated(text: &str, new_secret: &str, from: Timestamp) -> String {
-        let last = text.split(',').next().unwrap_or_default();
-        format!("{new_secret}@{},{last}", from.as_millis())
+    /// The text with a new secret that signs from then on, and without those whose URLs have ended.
+    pub fn rotated(text: &str, new_secret: &str, from: Timestamp, now: Timestamp) -> String {
+        let keys = Self::parse(text);
+        let newer = std::iter::once(None).chain(keys.0.iter().map(|(from, _)| Some(*from)));
+        let kept = text.split(',').zip(newer);
+        let kept = kept.filter(|(_, replaced)| may_be_valid(*replaced, now));
+        let kept = kept.map(|(secret, _)| format!(",{secret}"));
+        let new = format!("{new_secret}@{}", from.as_millis());
+        std::iter::once(new).chain(kept).collect()
     }
 
     fn signing(&self, now: Timestamp) -> Option<&hmac::Key> {
@@ -71,9 +75,14 @@ impl SigningKeys {
     fn valid(&self, now: Timestamp) -> impl Iterator<Item = &hmac::Key> {
         let newer = std::iter::once(None).chain(self.0.iter().map(|(from, _)| Some(*from)));
         let keys = self.0.iter().zip(newer);
-        keys.filter(move |(_, replaced)| replaced.is_none_or(|at| now < at.plus(GOOD_FOR + MARGIN)))
+        keys.filter(move |(_, replaced)| may_be_valid(*replaced, now))
             .map(|((_, key), _)| key)
     }
+}
+
+/// Whether URLs of a key may still be valid that was replaced then.
+fn may_be_valid(replaced: Option<Timestamp>, now: Timestamp) -> bool {
+    replaced.is_none_or(|at| now < at.plus(GOOD_FOR + MARGIN))
 }
 
 impl From<[u8; 32]> for SigningKeys {
@@ -256,7 +265,7 @@ mod tests {
     #[test]
     fn urls_of_a_replaced_key_end_with_their_hour() {
         let changed = NOW.plus(Duration::from_secs(60));
-        let text = SigningKeys::rotated("old", "new", changed);
+        let text = SigningKeys::rotated("old", "new", changed, NOW);
         let both = Signatures::new("https://legwork.example", SigningKeys::parse(&text));
         let [old, new] = ["old", "new"]
             .map(|secret| Signatures::new("https://legwork.example", SigningKeys::parse(secret)));
@@ -280,9 +289,14 @@ mod tests {
     }
 
     #[test]
-    fn a_second_change_keeps_the_last_key() {
-        let text = SigningKeys::rotated("old", "new", NOW);
-        let text = SigningKeys::rotated(&text, "newest", NOW);
-        assert_eq!(text, format!("newest@{at},new@{at}", at = NOW.as_millis()));
+    fn a_change_keeps_the_keys_whose_urls_are_still_valid() {
+        let at = NOW.as_millis();
+        let text = SigningKeys::rotated("old", "new", NOW, NOW);
+        assert_eq!(text, format!("new@{at},old"));
+        let text = SigningKeys::rotated(&text, "newest", NOW, NOW);
+        assert_eq!(text, format!("newest@{at},new@{at},old"));
+        let later = NOW.plus(GOOD_FOR + MARGIN);
+        let text = SigningKeys::rotated(&text, "last", later, later);
+        assert_eq!(text, format!("last@{},newest@{at}", later.as_millis()));
     }
 }

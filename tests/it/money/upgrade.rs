@@ -13,6 +13,7 @@ async fn take_back(database: &Database) {
         "tasks_by_deadline",
         "tasks_without_deadline",
         "accounts_deleted",
+        "api_keys_active",
     ] {
         database.execute(&format!("DROP INDEX {index}")).await;
     }
@@ -39,6 +40,9 @@ async fn take_back(database: &Database) {
         "queue_items",
         "service_secrets",
         "master_keys",
+        "acme_accounts",
+        "acme_certificates",
+        "acme_challenges",
         "ledger_entries",
         "worker_balances",
         "payments",
