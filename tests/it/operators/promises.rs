@@ -7,7 +7,7 @@ fn has_test(text: &str, name: &str) -> bool {
     let Some((before, _)) = text.split_once(&format!("fn {name}(")) else {
         return false;
     };
-    let attributes = before.lines().rev().take(4);
+    let attributes = before.trim_end().lines().rev().take(4);
     let attributed = attributes.take_while(|line| !line.trim().is_empty());
     let is_test = |line: &str| line.contains("test]") || line.contains("test(");
     attributed.into_iter().any(is_test) || before.contains(&format!("{name},"))
