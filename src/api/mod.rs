@@ -23,10 +23,12 @@ use middleware::rate_limits::RateLimits;
 use middleware::sign_in_limits::SignInLimits;
 use middleware::strangers::StrangerLimit;
 use middleware::stream_limits::StreamLimits;
+use middleware::upload_limits::UploadLimits;
 use opentelemetry_sdk::trace::SdkTracer;
 use request::idempotency::InFlight;
 
 use crate::ambient::Clock;
+use crate::domain::StorageQuota;
 use crate::files::Files;
 use crate::maintenance::KeyUse;
 use crate::monitoring::Monitoring;
@@ -75,6 +77,7 @@ pub struct Parts {
     sign_in_limits: SignInLimits,
     in_flight: InFlight,
     streams: StreamLimits,
+    uploads: UploadLimits,
 }
 
 /// What an app is made of.
@@ -94,6 +97,7 @@ pub struct Dependencies {
     pub rate_limited: bool,
     /// Who may say for whom a request was forwarded.
     pub trusted_proxies: Vec<IpNet>,
+    pub storage_quota: StorageQuota,
     pub timeouts: Timeouts,
     /// Browsers are told to use nothing but HTTPS.
     pub hsts: bool,
@@ -113,7 +117,12 @@ impl App {
             Monitoring::new(recorder, store.clone(), files.clone(), clock.clone(), data);
         Self(Arc::new(Parts {
             monitoring,
-            submissions: Submissions::new(store.clone(), files.clone(), clock.clone()),
+            submissions: Submissions::new(
+                store.clone(),
+                files.clone(),
+                clock.clone(),
+                dependencies.storage_quota,
+            ),
             store: dependencies.store,
             clock: dependencies.clock,
             payments: dependencies.payments,
@@ -124,6 +133,7 @@ impl App {
             push_key: dependencies.push_key,
             shutdown: dependencies.shutdown,
             streams: StreamLimits::default(),
+            uploads: UploadLimits::default(),
             metrics: dependencies.metrics,
             key_use: Arc::default(),
             timeouts: dependencies.timeouts,

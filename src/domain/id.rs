@@ -63,6 +63,14 @@ impl AccountId {
     }
 }
 
+impl ProofId {
+    /// When the id was made, by the clock of the server.
+    pub fn made_at(self) -> Timestamp {
+        let millis = self.0.as_u128() >> 80;
+        Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+    }
+}
+
 impl WorkerId {
     /// The simulated worker of an account in the test environment.
     pub fn simulated(account: AccountId) -> Self {
@@ -101,6 +109,12 @@ mod tests {
         let late = TaskId::new(Timestamp::from_millis(1_001), &[0; 10]);
         assert!(early < late);
         assert!(early.to_string() < late.to_string());
+    }
+
+    #[test]
+    fn the_id_of_a_proof_tells_when_it_was_made() {
+        let now = Timestamp::from_millis(1_763_200_000_123);
+        assert_eq!(ProofId::new(now, &[255; 10]).made_at(), now);
     }
 
     #[test]

@@ -42,6 +42,7 @@ pub use idempotency::{IdempotencyRecord, IdempotencyScope};
 pub use jobs::{ClaimedJob, ListedJob};
 pub use money::ledger::{DeveloperBalances, Payout, PayoutState, TaskMoney, WorkerBalance};
 pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};
+pub use proofs::storage::ExpiredFiles;
 pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn};
 pub use tasks::posted_tasks::{PostedOrder, PostedTask};
 pub use tasks::totals::TaskCounts;
@@ -88,6 +89,16 @@ const MIGRATIONS: &[Migration] = &[
         version: 5,
         name: "administration",
         sql: include_str!("migrations/0005_administration.sql"),
+    },
+    Migration {
+        version: 6,
+        name: "uploads",
+        sql: include_str!("migrations/0006_uploads.sql"),
+    },
+    Migration {
+        version: 7,
+        name: "submissions",
+        sql: include_str!("migrations/0007_submissions.sql"),
     },
     Migration {
         version: 9,
@@ -251,6 +262,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         tasks::posted_tasks::ALL,
         money::processor_events::ALL,
         proofs::ALL,
+        proofs::storage::ALL,
         admin::review_queue::ALL,
         admin::reports::ALL,
         money::sandbox::ALL,
@@ -259,6 +271,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         tasks::totals::ALL,
         webhooks::ALL,
         workers::ALL,
+        workers::uploads::ALL,
     ]
     .into_iter()
     .flatten()
