@@ -131,4 +131,22 @@ mod tests {
             assert_eq!(TaskId::parse(text), None, "{text:?}");
         }
     }
+
+    proptest::proptest! {
+        #![proptest_config(crate::domain::testing::cases(256))]
+
+        #[test]
+        fn any_text_is_an_id_or_not(text in "([0-9a-fA-F]{30,34}|.{0,40})") {
+            if let Some(id) = TaskId::parse(&text) {
+                proptest::prop_assert_eq!(id.to_string(), text);
+            }
+        }
+
+        #[test]
+        fn any_id_reads_back(millis in 0_i64..1 << 47, random: [u8; 10]) {
+            let id = ProofId::new(Timestamp::from_millis(millis), &random);
+            proptest::prop_assert_eq!(ProofId::parse(&id.to_string()), Some(id));
+            proptest::prop_assert_eq!(id.made_at().as_millis(), millis);
+        }
+    }
 }
