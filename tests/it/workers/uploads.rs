@@ -206,8 +206,13 @@ async fn the_simulated_worker_has_the_same_limit(app: TestApp) {
         assert!(upload.hears().await.starts_with("HTTP/1.1 100 "));
         open.push(upload);
     }
-    let place = json!({"gps_latitude": 40.7163, "gps_longitude": -73.9595});
-    let refused = dev.test.post(&submit, &place).await;
+    let photo = photo("own");
+    let parts: [(&str, &[u8]); 3] = [
+        ("photo", &photo),
+        ("gps_latitude", b"40.7163"),
+        ("gps_longitude", b"-73.9595"),
+    ];
+    let refused = dev.test.send_form(&submit, &parts).await;
     assert_eq!(
         refused
             .expect_error(429, "RATE_LIMITED")
@@ -215,7 +220,7 @@ async fn the_simulated_worker_has_the_same_limit(app: TestApp) {
         "5"
     );
     drop(open);
-    until_there_is_room(async || dev.test.post(&submit, &place).await).await;
+    until_there_is_room(async || dev.test.send_form(&submit, &parts).await).await;
 }
 
 async fn bytes_today(app: &TestApp) -> i64 {

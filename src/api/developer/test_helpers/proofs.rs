@@ -65,8 +65,8 @@ pub async fn submit(
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
     let key = idempotency_key(request.headers());
-    let announced = multipart::announced(&request).filter(|_| multipart::is_multipart(&request));
-    let begun = begin(&app, &caller, &path, announced);
+    let form = multipart::is_multipart(&request).then(|| multipart::announced(&request));
+    let begun = begin(&app, &caller, &path, form);
     let (key, begun) = match begun.await.and_then(|begun| Ok((key?, begun))) {
         Ok(begun) => begun,
         Err(error) => return Err(body::refuse(error, request).await),
@@ -101,14 +101,16 @@ pub async fn submit(
 struct Begun {
     expected: Expected,
     wanted: Wanted,
-    _permit: UploadPermit,
+    /// None for generated files: nothing is uploaded.
+    _permit: Option<UploadPermit>,
 }
 
+/// For a form, `form` is the size that was announced, if any was.
 async fn begin(
     app: &App,
     caller: &Caller,
     path: &TaskPath,
-    announced: Option<u64>,
+    form: Option<Option<u64>>,
 ) -> Result<Begun, ApiError> {
     let owner = only_in_test(caller)?;
     let (id, quota) = (path.id()?, app.submissions.quota);
@@ -119,9 +121,12 @@ async fn begin(
         usecases::expect_submission(tx, task, worker, quota, now)
     });
     let expected = expect.await?;
-    let permit = app.uploads.acquire(Sender::Account(owner.account))?;
     let wanted = submission::wanted(&expected);
-    wanted.expect(announced)?;
+    let mut permit = None;
+    if let Some(announced) = form {
+        permit = Some(app.uploads.acquire(Sender::Account(owner.account))?);
+        wanted.expect(announced)?;
+    }
     Ok(Begun {
         expected,
         wanted,
