@@ -23,10 +23,12 @@ use middleware::rate_limits::RateLimits;
 use middleware::sign_in_limits::SignInLimits;
 use middleware::strangers::StrangerLimit;
 use middleware::stream_limits::StreamLimits;
+use middleware::upload_limits::UploadLimits;
 use opentelemetry_sdk::trace::SdkTracer;
 use request::idempotency::InFlight;
 
 use crate::ambient::Clock;
+use crate::domain::StorageQuota;
 use crate::files::Files;
 use crate::maintenance::KeyUse;
 use crate::monitoring::Monitoring;
@@ -76,6 +78,7 @@ pub struct Parts {
     sign_in_limits: SignInLimits,
     in_flight: InFlight,
     streams: StreamLimits,
+    uploads: UploadLimits,
 }
 
 /// What an app is made of.
@@ -97,6 +100,7 @@ pub struct Dependencies {
     pub trusted_proxies: Vec<IpNet>,
     /// Whether pages say that no money moves, if the processor is the sandbox.
     pub sandbox_banner: bool,
+    pub storage_quota: StorageQuota,
     pub timeouts: Timeouts,
     /// Browsers are told to use nothing but HTTPS.
     pub hsts: bool,
@@ -116,7 +120,12 @@ impl App {
             Monitoring::new(recorder, store.clone(), files.clone(), clock.clone(), data);
         Self(Arc::new(Parts {
             monitoring,
-            submissions: Submissions::new(store.clone(), files.clone(), clock.clone()),
+            submissions: Submissions::new(
+                store.clone(),
+                files.clone(),
+                clock.clone(),
+                dependencies.storage_quota,
+            ),
             store: dependencies.store,
             clock: dependencies.clock,
             payments: dependencies.payments,
@@ -127,6 +136,7 @@ impl App {
             push_key: dependencies.push_key,
             shutdown: dependencies.shutdown,
             streams: StreamLimits::default(),
+            uploads: UploadLimits::default(),
             metrics: dependencies.metrics,
             key_use: Arc::default(),
             timeouts: dependencies.timeouts,

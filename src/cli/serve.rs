@@ -15,7 +15,7 @@ use super::{Failure, file_limit, master_key, open_store, payments};
 use crate::ambient::{self, Clock};
 use crate::api::{self, App, ConnectionLimits, Dependencies, Serving, Timeouts};
 use crate::domain::accounts::api_key::hex;
-use crate::domain::{Actor, NewAccount, Tier};
+use crate::domain::{Actor, NewAccount, StorageQuota, Tier};
 use crate::files::{Files, SigningKeys};
 use crate::jobs::{Channels, Jobs};
 use crate::mail::Mailer;
@@ -85,6 +85,7 @@ pub fn run(settings: &Settings, self_signed: bool) -> Result<(), Failure> {
             metrics,
             data: settings.data.clone(),
             rate_limited: settings.rate_limits,
+            storage_quota: StorageQuota(settings.storage_quota),
             trusted_proxies: settings.edge.trusted_proxies.clone(),
             timeouts: Timeouts {
                 request: settings.edge.request,

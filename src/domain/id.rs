@@ -63,6 +63,14 @@ impl AccountId {
     }
 }
 
+impl ProofId {
+    /// When the id was made, by the clock of the server.
+    pub fn made_at(self) -> Timestamp {
+        let millis = self.0.as_u128() >> 80;
+        Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+    }
+}
+
 impl WorkerId {
     /// The simulated worker of an account in the test environment.
     pub fn simulated(account: AccountId) -> Self {
@@ -104,6 +112,12 @@ mod tests {
     }
 
     #[test]
+    fn the_id_of_a_proof_tells_when_it_was_made() {
+        let now = Timestamp::from_millis(1_763_200_000_123);
+        assert_eq!(ProofId::new(now, &[255; 10]).made_at(), now);
+    }
+
+    #[test]
     fn anything_else_is_no_id() {
         for text in [
             "",
@@ -115,6 +129,24 @@ mod tests {
             "zzza0b1c2d3e4f5061728394a5b6c7d8",
         ] {
             assert_eq!(TaskId::parse(text), None, "{text:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #![proptest_config(crate::domain::testing::cases(256))]
+
+        #[test]
+        fn any_text_is_an_id_or_not(text in "([0-9a-fA-F]{30,34}|.{0,40})") {
+            if let Some(id) = TaskId::parse(&text) {
+                proptest::prop_assert_eq!(id.to_string(), text);
+            }
+        }
+
+        #[test]
+        fn any_id_reads_back(millis in 0_i64..1 << 47, random: [u8; 10]) {
+            let id = ProofId::new(Timestamp::from_millis(millis), &random);
+            proptest::prop_assert_eq!(ProofId::parse(&id.to_string()), Some(id));
+            proptest::prop_assert_eq!(id.made_at().as_millis(), millis);
         }
     }
 }

@@ -13,12 +13,15 @@ pub mod money;
 pub mod proofs;
 pub mod rules;
 pub mod tasks;
+#[cfg(test)]
+pub mod testing;
 pub mod time;
+pub mod uploads;
 pub mod webhooks;
 pub mod workers;
 
 pub use accounts::api_key::{ApiKey, Environment, NewApiKey, Secret};
-pub use accounts::{Account, AccountStatus, NewAccount, Tier};
+pub use accounts::{Account, AccountStatus, NewAccount, StorageQuota, Tier};
 pub use admin::audit::{AuditEntry, AuditHead, AuditKeys, AuditLine, BrokenChain};
 pub use admin::{AdminKey, AdminRole, QueueItem, QueueKind, QueueStatus, VerificationFile};
 pub use events::notification::{Notification, NotificationKind, NotificationStatus, Recipient};

@@ -4,7 +4,8 @@ use crate::domain::geo::{Point, to_decimeter};
 use crate::domain::rules::{NumberRule, TextRule};
 use crate::domain::string_enum::string_enum;
 use crate::domain::tasks::{ProofType, Task};
-use crate::domain::{FieldError, ProofId, TaskId, Timestamp, WorkerId};
+use crate::domain::uploads::TEST_FILES_KEPT;
+use crate::domain::{Environment, FieldError, ProofId, StorageQuota, TaskId, Timestamp, WorkerId};
 
 /// The maximum distance between a proof and its task.
 pub const VALID_METERS: f64 = 500.0;
@@ -40,6 +41,8 @@ pub struct ProofFile {
     pub content_type: String,
     pub size_bytes: i64,
     pub sha256: String,
+    /// What the original and the copy take together.
+    pub stored_bytes: i64,
 }
 
 /// What the file's own metadata says.
@@ -71,6 +74,9 @@ pub struct Proof {
     pub rejection_reason: Option<String>,
     pub reviewed_at: Option<Timestamp>,
     pub created_at: Timestamp,
+    /// When the files of a test proof are deleted.
+    pub files_expire_at: Option<Timestamp>,
+    pub files_deleted_at: Option<Timestamp>,
 }
 
 /// A worker's submission, after its files were stored.
@@ -82,6 +88,8 @@ pub struct Submission {
     /// An id chosen by the sender, which makes a resubmission a no-op.
     pub submission_id: Option<String>,
     pub files: Vec<SubmittedFile>,
+    /// How much the developer of the task may store.
+    pub quota: StorageQuota,
 }
 
 #[derive(Clone, Debug)]
@@ -93,6 +101,11 @@ pub struct SubmittedFile {
 }
 
 impl Submission {
+    /// What its files take in storage.
+    pub fn stored_bytes(&self) -> i64 {
+        self.files.iter().map(|sent| sent.file.stored_bytes).sum()
+    }
+
     /// The proofs of this attempt. `task` has already counted the attempt.
     pub fn proofs(&self, task: &Task, worker: WorkerId, now: Timestamp) -> Vec<Proof> {
         let proof = |sent: &SubmittedFile| {
@@ -115,6 +128,12 @@ impl Submission {
                 rejection_reason: None,
                 reviewed_at: None,
                 created_at: now,
+                files_expire_at: match task.owner.environment {
+                    Environment::Live => None,
+                    // By the id: the clock of a test environment may be far ahead.
+                    Environment::Test => Some(sent.id.made_at().plus(TEST_FILES_KEPT)),
+                },
+                files_deleted_at: None,
             }
         };
         self.files.iter().map(proof).collect()

@@ -152,4 +152,23 @@ mod tests {
         assert_eq!(month("2026-12-01T00:00:00Z"), 202_612);
         assert_eq!(month("2026-12-01T00:30:00+01:00"), 202_611);
     }
+
+    proptest::proptest! {
+        #![proptest_config(crate::domain::testing::cases(256))]
+
+        #[test]
+        fn any_text_is_a_datetime_or_not(
+            text in "([0-9]{1,5}-[0-9]{1,2}-[0-9]{1,2}[Tt ]?[0-9:.,]{0,20}([Zz]|[+-][0-9:]{1,9})?|.{0,60})",
+        ) {
+            if let Some(read) = Timestamp::parse(&text) {
+                proptest::prop_assert_eq!(Timestamp::parse(&read.to_string()), Some(read));
+            }
+        }
+
+        #[test]
+        fn any_moment_reads_back(millis in -62_167_219_200_000_i64..253_402_207_200_000) {
+            let at = Timestamp::from_millis(millis);
+            proptest::prop_assert_eq!(Timestamp::parse(&at.to_string()), Some(at));
+        }
+    }
 }

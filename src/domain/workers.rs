@@ -4,10 +4,12 @@ use crate::domain::geo::Point;
 use crate::domain::rules::{NumberRule, TextRule};
 use crate::domain::string_enum::string_enum;
 use crate::domain::tasks::{Skill, Task};
-use crate::domain::{PayoutStatus, Status, Timestamp, WorkerId};
+use crate::domain::{PayoutStatus, Status, Tier, Timestamp, WorkerId};
 
 /// How many open tasks a worker may have at once.
 pub const MAX_OPEN_TASKS: i64 = 5;
+/// Requests of one worker per minute, as on the free tier. All of them may come in one burst.
+pub const WORKER_REQUESTS_PER_MINUTE: u32 = Tier::Free.requests_per_minute();
 pub const DEFAULT_RADIUS_KM: f64 = 25.0;
 pub const MAX_RADIUS_KM: f64 = 200.0;
 

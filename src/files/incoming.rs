@@ -4,6 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
 
@@ -14,6 +16,48 @@ use crate::domain::accounts::api_key::hex;
 
 /// How much is buffered before it is hashed and written on a blocking thread.
 const BUFFER_BYTES: usize = 512 << 10;
+
+/// How much this process has in the incoming folder, and how much it may have.
+pub(super) struct Space {
+    used: AtomicU64,
+    limit: u64,
+}
+
+impl Space {
+    pub fn new(limit: u64) -> Arc<Self> {
+        let used = AtomicU64::new(0);
+        Arc::new(Self { used, limit })
+    }
+}
+
+/// What one file has of it. It is given back on drop.
+struct Share {
+    space: Arc<Space>,
+    bytes: u64,
+}
+
+impl Share {
+    fn of(space: &Arc<Space>) -> Self {
+        let (space, bytes) = (space.clone(), 0);
+        Self { space, bytes }
+    }
+
+    fn take(&mut self, bytes: u64) -> Result<(), FilesError> {
+        let used = self.space.used.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes += bytes;
+        if used + bytes > self.space.limit {
+            let reason = "too many files are being received at once";
+            return Err(FilesError::Unavailable(reason.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.space.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
 
 /// A file that is being received. Dropping it removes the file.
 pub struct Incoming {
@@ -33,9 +77,11 @@ struct Writer {
 impl Incoming {
     pub(super) async fn begin(
         folder: &Path,
+        space: &Arc<Space>,
         limit: u64,
         now: Timestamp,
     ) -> Result<Self, FilesError> {
+        let share = Share::of(space);
         let path = folder.join(spool_name(now));
         blocking(move || {
             let file = OpenOptions::new()
@@ -44,15 +90,19 @@ impl Incoming {
                 .create_new(true)
                 .mode(0o600)
                 .open(&path)?;
-            Ok::<_, io::Error>(Self::on(file, path, limit))
+            Ok::<_, io::Error>(Self::on(file, path, share, limit))
         })
         .await
     }
 
-    fn on(file: File, path: PathBuf, limit: u64) -> Self {
+    fn on(file: File, path: PathBuf, share: Share, limit: u64) -> Self {
         let hash = Sha256::new();
         Self {
-            spool: Spool { path, moved: false },
+            spool: Spool {
+                path,
+                moved: false,
+                share,
+            },
             writer: Some(Writer { file, hash }),
             buffer: Vec::new(),
             size: 0,
@@ -68,6 +118,7 @@ impl Incoming {
         if size > limit {
             return Err(FilesError::TooLarge { limit });
         }
+        self.spool.share.take(bytes.len() as u64)?;
         self.size = size;
         while !bytes.is_empty() {
             let room = BUFFER_BYTES - self.buffer.len();
@@ -146,6 +197,7 @@ impl Received {
 pub(super) struct Spool {
     path: PathBuf,
     moved: bool,
+    share: Share,
 }
 
 impl Spool {
@@ -208,18 +260,43 @@ fn begun_at(name: &str) -> Option<i64> {
 mod tests {
     use super::*;
 
+    fn received(file: File, folder: &Path) -> Incoming {
+        let share = Share::of(&Space::new(u64::MAX));
+        Incoming::on(file, folder.join("none"), share, u64::MAX)
+    }
+
+    #[tokio::test]
+    async fn the_incoming_folder_has_room_for_so_much_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (space, now) = (Space::new(10), Timestamp::from_millis(0));
+        let receive = || Incoming::begin(folder.path(), &space, 100, now);
+        let mut first = receive().await.unwrap();
+        first.write(b"123456").await.unwrap();
+        let mut second = receive().await.unwrap();
+        second.write(b"1234").await.unwrap();
+        let failed = second.write(b"5").await.unwrap_err();
+        assert!(matches!(failed, FilesError::Unavailable(_)), "{failed}");
+        drop(second);
+        let kept = first.finish().await.unwrap();
+        let mut third = receive().await.unwrap();
+        third.write(b"1234").await.unwrap();
+        assert!(third.write(b"5").await.is_err());
+        drop((kept, third));
+        assert_eq!(space.used.load(Ordering::Relaxed), 0);
+    }
+
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn a_full_disk_is_no_place_for_files() {
         let folder = tempfile::tempdir().unwrap();
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let mut incoming = Incoming::on(full, folder.path().join("none"), u64::MAX);
+        let mut incoming = received(full, folder.path());
         incoming.write(b"small enough to wait").await.unwrap();
         let failed = incoming.finish().await.err().unwrap();
         assert!(matches!(failed, FilesError::Unavailable(_)), "{failed}");
 
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let mut incoming = Incoming::on(full, folder.path().join("none"), u64::MAX);
+        let mut incoming = received(full, folder.path());
         for _ in 0..2 {
             let failed = incoming.write(&[0; BUFFER_BYTES]).await.unwrap_err();
             assert!(matches!(failed, FilesError::Unavailable(_)), "{failed}");

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use folder::Folder;
 use futures_util::stream::BoxStream;
+use incoming::Space;
 use s3::S3;
 use sha2::{Digest, Sha256};
 use signature::Signatures;
@@ -26,6 +27,7 @@ use tokio::sync::{AcquireError, Semaphore};
 
 use crate::domain::Timestamp;
 use crate::domain::accounts::api_key::hex;
+use crate::domain::uploads::INCOMING_BYTES;
 
 pub use incoming::{Incoming, Received};
 pub use key::{FileKey, Prefix};
@@ -67,6 +69,7 @@ pub type FileStream = BoxStream<'static, io::Result<Bytes>>;
 pub struct Files {
     place: Place,
     incoming: Arc<PathBuf>,
+    space: Arc<Space>,
     signatures: Arc<Signatures>,
 }
 
@@ -95,6 +98,7 @@ impl Files {
         Ok(Self {
             place,
             incoming: Arc::new(incoming.to_owned()),
+            space: Space::new(INCOMING_BYTES),
             signatures: Arc::new(Signatures::new(public_url, signing_keys)),
         })
     }
@@ -104,9 +108,9 @@ impl Files {
         self.signatures.set_keys(keys);
     }
 
-    /// Starts to receive a file of at most `limit` bytes.
+    /// Starts to receive a file of at most `limit` bytes. Fails when too much is being received.
     pub async fn receive(&self, limit: u64, now: Timestamp) -> Result<Incoming, FilesError> {
-        Incoming::begin(&self.incoming, limit, now).await
+        Incoming::begin(&self.incoming, &self.space, limit, now).await
     }
 
     /// Stores a received file. When this returns, the file is durable. It replaces a file with the

@@ -299,4 +299,31 @@ mod tests {
         let text = SigningKeys::rotated(&text, "last", later, later);
         assert_eq!(text, format!("last@{},newest@{at}", later.as_millis()));
     }
+
+    proptest::proptest! {
+        #![proptest_config(crate::domain::testing::cases(256))]
+
+        #[test]
+        fn any_url_reads_back(
+            id: u128, content_type in ".{0,40}", millis in 0_i64..1 << 47, other in "[0-9a-f]{8}",
+        ) {
+            let now = Timestamp::from_millis(millis);
+            let url = signatures().url(key(id), &content_type, now);
+            let (path, query) = seen(&url);
+            let file = SignedFile { key: key(id), content_type };
+            proptest::prop_assert_eq!(signatures().check(&path, &query, now), Ok(file));
+            let stranger = Signatures::new("https://legwork.example/", SigningKeys::parse(&other));
+            let refused = stranger.check(&path, &query, now);
+            proptest::prop_assert_eq!(refused, Err(SignatureError::Altered));
+        }
+
+        #[test]
+        fn any_other_url_opens_nothing(
+            path in "(proofs/)?[0-9a-f/.%]{0,40}",
+            query in "(expires=[0-9-]{0,25})?(&type=.{0,20})?(&signature=[0-9a-f]{0,70})?.{0,20}",
+        ) {
+            let refused = signatures().check(&path, &query, NOW);
+            proptest::prop_assert_eq!(refused, Err(SignatureError::Altered));
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Periodic maintenance: records key use, deletes old rows, sweeps orphaned files.
+//! Periodic maintenance: records key use, deletes old rows and old test files, sweeps orphaned files.
 
 mod key_use;
 
@@ -19,6 +19,7 @@ pub use key_use::KeyUse;
 
 const TICK: Duration = Duration::from_secs(1);
 const TICKS_TO_PRUNE: u32 = 60;
+const TICKS_TO_EXPIRE: u32 = 10 * 60;
 const TICKS_TO_SWEEP: u32 = 60 * 60;
 
 pub struct Maintenance {
@@ -51,6 +52,11 @@ impl Maintenance {
                     tracing::warn!(%error, "cannot delete old rows");
                 }
             }
+            if ticks.is_multiple_of(TICKS_TO_EXPIRE)
+                && let Err(error) = expire_files(&self.store, &self.files, self.clock.now()).await
+            {
+                tracing::warn!(%error, "cannot delete the files of old test proofs");
+            }
             if ticks.is_multiple_of(TICKS_TO_SWEEP)
                 && let Err(error) = sweep_files(&self.store, &self.files, self.clock.now()).await
             {
@@ -65,7 +71,7 @@ type Prune = fn(&mut Tx<'_>, Timestamp, i64) -> Result<u64, StoreError>;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What is deleted, and at what age.
-const PRUNED: [(Duration, Prune); 7] = [
+const PRUNED: &[(Duration, Prune)] = &[
     (IDEMPOTENCY_KEPT, |tx, before, limit| {
         tx.prune_idempotency_records(before, limit)
     }),
@@ -90,12 +96,13 @@ const PRUNED: [(Duration, Prune); 7] = [
     (ADDRESS_KEPT, |tx, before, limit| {
         tx.forget_addresses(before, limit)
     }),
+    (DAY, |tx, before, limit| tx.prune_uploads(before, limit)),
 ];
 
 /// Deletes old rows in small batches, so that no one waits long for a batch.
 pub async fn prune(store: &Store, now: Timestamp) -> Result<(), StoreError> {
     const BATCH: u64 = 500;
-    for (kept, prune) in PRUNED {
+    for &(kept, prune) in PRUNED {
         let before = now.minus(kept);
         while store
             .write(move |tx| prune(tx, before, BATCH as i64))
@@ -136,5 +143,36 @@ pub async fn sweep_files(
                 removed += 1;
             }
         }
+    }
+}
+
+/// Deletes the files of test proofs that are due, and gives the storage back. The proofs stay. Returns
+/// how many there were.
+pub async fn expire_files(
+    store: &Store,
+    files: &Files,
+    now: Timestamp,
+) -> Result<usize, FilesError> {
+    const BATCH: i64 = 100;
+    let failed = |e: StoreError| FilesError::Unavailable(e.to_string());
+    let mut expired = 0;
+    loop {
+        let page = store.snapshot(move |tx| tx.expired_files(now, BATCH));
+        let page = page.await.map_err(failed)?;
+        if page.is_empty() {
+            return Ok(expired);
+        }
+        for proof in &page {
+            for key in proof.keys.iter().filter_map(|key| FileKey::parse(key)) {
+                files.delete(key).await?;
+            }
+        }
+        expired += page.len();
+        // After the files: what is recorded as deleted is never looked for again.
+        let record = move |tx: &mut Tx<'_>| {
+            page.iter()
+                .try_for_each(|proof| tx.files_deleted(proof, now))
+        };
+        store.write(record).await.map_err(failed)?;
     }
 }

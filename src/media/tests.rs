@@ -5,6 +5,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+pub use crate::domain::testing::cases;
+
 const KINDS: [ProofType; 3] = [ProofType::Photo, ProofType::Video, ProofType::Signature];
 
 pub fn look(bytes: &[u8], expected: ProofType) -> Result<Inspected, Rejection> {
@@ -255,6 +257,8 @@ fn sizes_are_judged_before_anything_else() {
 static SAMPLES: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| KINDS.map(|kind| sample(kind, b"x").0));
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn anything_behind_a_magic_is_no_panic(
         start in 0..4_usize,
@@ -287,11 +291,4 @@ proptest! {
         bytes.truncate(cut.index(bytes.len()));
         let _ = look(&bytes, KINDS[kind]);
     }
-}
-
-/// How many damaged files a fuzz target tries: LEGWORK_TEST_CASES asks for more.
-pub fn cases(otherwise: u32) -> ProptestConfig {
-    let asked = std::env::var("LEGWORK_TEST_CASES").ok();
-    let asked = asked.and_then(|cases| cases.parse().ok());
-    ProptestConfig::with_cases(asked.unwrap_or(otherwise))
 }

@@ -43,6 +43,7 @@ pub use jobs::{ClaimedJob, ListedJob};
 pub use money::ledger::{DeveloperBalances, Payout, PayoutState, TaskMoney, WorkerBalance};
 pub use money::outgoing_movements::OutgoingMovement;
 pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};
+pub use proofs::storage::ExpiredFiles;
 pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn, SecretPlace};
 pub use tasks::posted_tasks::{PostedIn, PostedOrder, PostedTask};
 pub use tasks::totals::TaskCounts;
@@ -89,6 +90,16 @@ const MIGRATIONS: &[Migration] = &[
         version: 5,
         name: "administration",
         sql: include_str!("migrations/0005_administration.sql"),
+    },
+    Migration {
+        version: 6,
+        name: "uploads",
+        sql: include_str!("migrations/0006_uploads.sql"),
+    },
+    Migration {
+        version: 7,
+        name: "submissions",
+        sql: include_str!("migrations/0007_submissions.sql"),
     },
     Migration {
         version: 8,
@@ -259,6 +270,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         tasks::posted_tasks::ALL,
         money::processor_events::ALL,
         proofs::ALL,
+        proofs::storage::ALL,
         admin::review_queue::ALL,
         admin::reports::ALL,
         money::sandbox::ALL,
@@ -267,6 +279,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         tasks::totals::ALL,
         webhooks::ALL,
         workers::ALL,
+        workers::uploads::ALL,
     ]
     .into_iter()
     .flatten()

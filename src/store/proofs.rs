@@ -1,7 +1,11 @@
 //! Proofs, and the index that finds similar pictures.
 
+pub(super) mod storage;
+
 use crate::domain::geo::Point;
-use crate::domain::{FileMetadata, Proof, ProofFile, ProofId, ProofStatus, TaskId, Timestamp};
+use crate::domain::{
+    FileMetadata, Proof, ProofFile, ProofId, ProofStatus, TaskId, Timestamp, WorkerId,
+};
 use crate::store::{StoreError, Tx, columns};
 
 columns! {
@@ -34,6 +38,9 @@ columns! {
         rejection_reason: &proof.rejection_reason,
         reviewed_at: proof.reviewed_at,
         created_at: proof.created_at,
+        stored_bytes: proof.file.stored_bytes,
+        files_expire_at: proof.files_expire_at,
+        files_deleted_at: proof.files_deleted_at,
     }
     row Proof = Proof {
         id,
@@ -47,6 +54,7 @@ columns! {
             content_type,
             size_bytes: file_size_bytes,
             sha256,
+            stored_bytes,
         },
         gps: Point::from_pair(gps_latitude, gps_longitude),
         accuracy_meters,
@@ -63,6 +71,8 @@ columns! {
         rejection_reason,
         reviewed_at,
         created_at,
+        files_expire_at,
+        files_deleted_at,
     };
 }
 
@@ -80,10 +90,20 @@ crate::store::statements! {
     ADD_HASH_PART = "INSERT INTO proof_hash_parts (part, bits, proof_id) VALUES (?1, ?2, ?3)";
     SHARING_HASH_PART = "SELECT proof_id FROM proof_hash_parts WHERE part = ?1 AND bits = ?2
         ORDER BY proof_id DESC LIMIT ?3";
-    ADD_SUBMISSION = "INSERT INTO proof_submissions (task_id, submission_id, attempt_number)
-        VALUES (?1, ?2, ?3)";
-    SUBMISSION = "SELECT attempt_number FROM proof_submissions
-        WHERE task_id = ?1 AND submission_id = ?2";
+    ADD_SUBMISSION = "INSERT INTO worker_submissions
+            (task_id, worker_id, submission_id, attempt_number) VALUES (?1, ?2, ?3, ?4)";
+    /// For servers that run the program of before: they look there.
+    ADD_OLD_SUBMISSION = "INSERT INTO proof_submissions (task_id, submission_id, attempt_number)
+        VALUES (?1, ?2, ?3) ON CONFLICT (task_id, submission_id) DO NOTHING";
+    SUBMISSION = "SELECT attempt_number FROM worker_submissions
+            WHERE task_id = ?1 AND worker_id = ?2 AND submission_id = ?3
+        UNION ALL SELECT s.attempt_number FROM proof_submissions s
+            WHERE s.task_id = ?1 AND s.submission_id = ?3 AND EXISTS (
+                SELECT 1 FROM proofs p WHERE p.task_id = s.task_id
+                    AND p.attempt_number = s.attempt_number AND p.worker_id = ?2)
+        LIMIT 1";
+    HAS_ATTEMPTS = "SELECT CAST(1 AS BIGINT) FROM proofs
+        WHERE task_id = ?1 AND worker_id = ?2 LIMIT 1";
     FILE_IS_KNOWN = "SELECT CAST(1 AS BIGINT) FROM proofs WHERE file_key = ?1 OR original_key = ?1
         UNION ALL SELECT CAST(1 AS BIGINT) FROM verification_files WHERE file_key = ?1";
 }
@@ -172,21 +192,34 @@ impl Tx<'_> {
     pub fn add_submission(
         &mut self,
         task: TaskId,
+        worker: WorkerId,
         submission_id: &str,
         attempt: i64,
     ) -> Result<(), StoreError> {
-        let values = [task.into(), submission_id.into(), attempt.into()];
-        self.defer(ADD_SUBMISSION, &values)
+        let id = submission_id;
+        let values = [task.into(), worker.into(), id.into(), attempt.into()];
+        self.defer(ADD_SUBMISSION, &values)?;
+        self.defer(
+            ADD_OLD_SUBMISSION,
+            &[task.into(), id.into(), attempt.into()],
+        )
     }
 
-    /// The attempt that a submission became.
+    /// The attempt that a submission of this worker became.
     pub fn submission(
         &mut self,
         task: TaskId,
+        worker: WorkerId,
         submission_id: &str,
     ) -> Result<Option<i64>, StoreError> {
-        let values = [task.into(), submission_id.into()];
+        let values = [task.into(), worker.into(), submission_id.into()];
         self.optional(SUBMISSION, &values)
+    }
+
+    /// Whether this worker has submitted proof of the task before.
+    pub fn has_attempts(&mut self, task: TaskId, worker: WorkerId) -> Result<bool, StoreError> {
+        let found = self.optional::<i64>(HAS_ATTEMPTS, &[task.into(), worker.into()])?;
+        Ok(found.is_some())
     }
 
     /// Whether a stored file belongs to a proof or a verification.

@@ -5,8 +5,8 @@ use bytes::Bytes;
 use crate::ambient::{self, Clock};
 use crate::domain::geo::Point;
 use crate::domain::{
-    FieldError, FileMetadata, Proof, ProofFile, ProofId, ProofType, Submission, SubmittedFile,
-    Timestamp,
+    FieldError, FileMetadata, Proof, ProofFile, ProofId, ProofType, StorageQuota, Submission,
+    SubmittedFile, Timestamp,
 };
 use crate::files::{FileKey, Files, FilesError, Prefix, Received, StoredFile};
 use crate::media::{self, InspectError, Inspected};
@@ -34,13 +34,14 @@ pub struct SubmissionDetails {
 }
 
 impl SubmissionDetails {
-    pub fn with(self, files: Vec<SubmittedFile>) -> Submission {
+    pub fn with(self, files: Vec<SubmittedFile>, quota: StorageQuota) -> Submission {
         Submission {
             gps: self.gps,
             accuracy_meters: self.accuracy_meters,
             device_info: self.device_info,
             submission_id: self.submission_id,
             files,
+            quota,
         }
     }
 }
@@ -58,14 +59,16 @@ pub struct Submissions {
     store: Store,
     files: Files,
     clock: Clock,
+    pub quota: StorageQuota,
 }
 
 impl Submissions {
-    pub fn new(store: Store, files: Files, clock: Clock) -> Self {
+    pub fn new(store: Store, files: Files, clock: Clock, quota: StorageQuota) -> Self {
         Self {
             store,
             files,
             clock,
+            quota,
         }
     }
 
@@ -115,10 +118,12 @@ impl Submissions {
         let original = self.files.keep(file.received, original_key, content_type);
         let original = original.await?;
         let mut shown: StoredFile = original.clone();
+        let mut stored_bytes = original.size as i64;
         if let Some(bytes) = file.stripped {
             stored.keys.push(key);
             let put = self.files.put(key, Bytes::from(bytes), content_type, now);
             shown = put.await?;
+            stored_bytes += shown.size as i64;
         }
         stored.files.push(SubmittedFile {
             id,
@@ -129,6 +134,7 @@ impl Submissions {
                 content_type: content_type.to_owned(),
                 size_bytes: shown.size as i64,
                 sha256: original.sha256,
+                stored_bytes,
             },
             metadata: metadata(&file.inspected),
         });
@@ -156,7 +162,7 @@ impl Submissions {
             + Send
             + 'static,
     {
-        let submission = details.with(stored.files.clone());
+        let submission = details.with(stored.files.clone(), self.quota);
         let clock = self.clock.clone();
         let work = move |tx: &mut Tx<'_>| record(tx, &submission, clock.now());
         match self.store.write(work).await {

@@ -69,6 +69,11 @@ pub enum UseCaseError {
     ProofReviewed,
     #[error("the time to dispute has passed")]
     TooLateToDispute,
+    #[error(
+        "the developer's storage of {limit_bytes} bytes is full, so nothing was stored: send it \
+         again when the developer has more"
+    )]
+    StorageFull { limit_bytes: u64 },
     #[error("the limit of {limit} tasks per month is reached")]
     TaskLimitExceeded { limit: i64 },
     #[error("an account with this e-mail address already exists")]

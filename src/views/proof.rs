@@ -23,10 +23,11 @@ pub struct ProofBody {
     attempt_number: i64,
     #[serde(rename = "type")]
     proof_type: ProofType,
-    /// A signed URL, valid for one hour. List the proofs again for a new one.
+    /// A signed URL, valid for one hour. List the proofs again for a new one. Null when the file was
+    /// deleted: 30 days after a test proof was submitted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(required, nullable)]
-    file_url: Option<String>,
+    #[schema(required, value_type = Option<String>)]
+    file_url: Option<Option<String>>,
     content_type: String,
     file_size_bytes: i64,
     #[schema(required)]
@@ -49,7 +50,7 @@ pub struct ProofBody {
 }
 
 impl ProofBody {
-    pub fn of(proof: Proof, file_url: String) -> Result<Self, StoreError> {
+    pub fn of(proof: Proof, file_url: Option<String>) -> Result<Self, StoreError> {
         Ok(Self {
             file_url: Some(file_url),
             ..Self::for_event(proof)?
@@ -84,6 +85,6 @@ impl ProofBody {
     fn example() -> Value {
         let proof = examples::proof();
         let file_url = examples::file_url(proof.id);
-        examples::json(Self::of(proof, file_url))
+        examples::json(Self::of(proof, Some(file_url)))
     }
 }

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::api::JSON;
 use crate::api::error::codes::ErrorCode;
+use crate::domain::uploads::{BYTES_A_DAY, UPLOADS_AT_ONCE};
 use crate::domain::{FieldError, FieldErrors};
 use crate::files::FilesError;
 use crate::store::StoreError;
@@ -25,6 +26,12 @@ pub enum ApiError {
     NotFound,
     MethodNotAllowed,
     RateLimited {
+        retry_after_seconds: u64,
+    },
+    /// As many uploads as are allowed are in progress.
+    TooManyUploads,
+    /// A worker has sent as much as is allowed in a day.
+    UploadedEnough {
         retry_after_seconds: u64,
     },
     IdempotencyMismatch,
@@ -58,7 +65,9 @@ impl ApiError {
             Self::BodyTimeout => ErrorCode::RequestTimeout,
             Self::NotFound => ErrorCode::NotFound,
             Self::MethodNotAllowed => ErrorCode::MethodNotAllowed,
-            Self::RateLimited { .. } => ErrorCode::RateLimited,
+            Self::RateLimited { .. } | Self::TooManyUploads | Self::UploadedEnough { .. } => {
+                ErrorCode::RateLimited
+            }
             Self::IdempotencyMismatch => ErrorCode::IdempotencyMismatch,
             Self::IdempotencyInFlight => ErrorCode::IdempotencyInFlight,
             Self::TestModeOnly => ErrorCode::TestModeOnly,
@@ -82,6 +91,12 @@ impl ApiError {
             Self::RateLimited {
                 retry_after_seconds,
             } => format!("too many requests: retry in {retry_after_seconds} s"),
+            Self::TooManyUploads => {
+                format!("{UPLOADS_AT_ONCE} uploads are in progress: retry when one has ended")
+            }
+            Self::UploadedEnough { .. } => {
+                format!("you have sent {BYTES_A_DAY} bytes today: go on tomorrow (UTC)")
+            }
             Self::UseCase(error) if says_more_than_its_code(error) => error.to_string(),
             // The table says all there is to say, and nothing of what went wrong inside.
             _ => self.code().meaning().to_owned(),
@@ -124,7 +139,13 @@ impl ApiError {
             Self::UseCase(UseCaseError::Unauthorized) => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
+            Self::TooManyUploads => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+            }
             Self::RateLimited {
+                retry_after_seconds,
+            }
+            | Self::UploadedEnough {
                 retry_after_seconds,
             } => {
                 headers.insert(header::RETRY_AFTER, (*retry_after_seconds).into());
@@ -151,6 +172,7 @@ fn says_more_than_its_code(error: &UseCaseError) -> bool {
             | UseCaseError::NoSplit { .. }
             | UseCaseError::MoneyOwed
             | UseCaseError::ProofReviewed
+            | UseCaseError::StorageFull { .. }
             | UseCaseError::TooLateToDispute
             | UseCaseError::EmailTaken
             | UseCaseError::WorkerEmailTaken
@@ -181,6 +203,7 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::NotAllowed(_)
         | UseCaseError::ProofReviewed
         | UseCaseError::TooLateToDispute => ErrorCode::InvalidTaskState,
+        UseCaseError::StorageFull { .. } => ErrorCode::StorageFull,
         UseCaseError::FilesUnavailable(_) => ErrorCode::Unavailable,
         UseCaseError::DeliveryNotFound => ErrorCode::DeliveryNotFound,
         UseCaseError::WebhookNotConfigured => ErrorCode::WebhookNotConfigured,

@@ -74,16 +74,26 @@ impl AdminCaller {
     }
 }
 
-/// Runs before every handler that needs a worker's token.
+/// Runs before every handler that needs a worker's token: first the token, then the rate limit.
 pub async fn require_worker(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    match identify_worker(&app, request.headers()).await {
-        Ok(caller) => {
-            note_asker(&request, Who::Worker(caller.worker.id), &caller.token);
+    let caller = match identify_worker(&app, request.headers()).await {
+        Ok(caller) => caller,
+        Err(error) => return turn_away(&app, error, request).await,
+    };
+    note_asker(&request, Who::Worker(caller.worker.id), &caller.token);
+    let limits = app.rate_limits.as_ref();
+    let (status, counted) = match limits.map(|limits| limits.count_worker(caller.worker.id)) {
+        None => (None, Ok(())),
+        Some((status, counted)) => (Some(status), counted),
+    };
+    let response = match counted {
+        Ok(()) => {
             request.extensions_mut().insert(caller);
             next.run(request).await
         }
-        Err(error) => turn_away(&app, error, request).await,
-    }
+        Err(error) => refuse(error, request).await,
+    };
+    with_status(response, status)
 }
 
 async fn identify_worker(app: &App, headers: &HeaderMap) -> Result<WorkerCaller, ApiError> {

@@ -12,3 +12,4 @@ pub mod sign_in_limits;
 pub mod span;
 pub mod strangers;
 pub mod stream_limits;
+pub mod upload_limits;

@@ -1,4 +1,5 @@
-//! Requests a minute for each account, by tier: GCRA with the whole minute as burst.
+//! Requests a minute for each account, by tier, and for each worker: GCRA with the whole minute as
+//! burst.
 
 use std::num::NonZeroU32;
 
@@ -9,15 +10,18 @@ use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
 use crate::api::error::ApiError;
-use crate::domain::{AccountId, Tier};
+use crate::domain::workers::WORKER_REQUESTS_PER_MINUTE;
+use crate::domain::{AccountId, Tier, WorkerId};
 
 const WINDOW_SECONDS: u64 = 60;
 
 type Limiter =
     RateLimiter<AccountId, DashMapStateStore<AccountId>, DefaultClock, StateInformationMiddleware>;
 
+/// Limits are kept by id, and workers have ids of the same kind.
 pub struct RateLimits {
     by_tier: Vec<(Tier, Limiter)>,
+    workers: Limiter,
     clock: DefaultClock,
 }
 
@@ -30,16 +34,15 @@ pub struct RateLimitStatus {
 
 impl Default for RateLimits {
     fn default() -> Self {
-        let limiter = |tier: &Tier| {
-            let quota = NonZeroU32::new(tier.requests_per_minute()).unwrap_or(NonZeroU32::MIN);
+        let limiter = |quota: u32| -> Limiter {
+            let quota = NonZeroU32::new(quota).unwrap_or(NonZeroU32::MIN);
             let limiter = RateLimiter::dashmap(Quota::per_minute(quota));
-            (
-                *tier,
-                limiter.with_middleware::<StateInformationMiddleware>(),
-            )
+            limiter.with_middleware::<StateInformationMiddleware>()
         };
+        let of_tier = |tier: &Tier| (*tier, limiter(tier.requests_per_minute()));
         Self {
-            by_tier: Tier::ALL.iter().map(limiter).collect(),
+            by_tier: Tier::ALL.iter().map(of_tier).collect(),
+            workers: limiter(WORKER_REQUESTS_PER_MINUTE),
             clock: DefaultClock::default(),
         }
     }
@@ -49,16 +52,31 @@ impl RateLimits {
     /// Counts a request. The error says how long to wait.
     pub fn count(&self, account: AccountId, tier: Tier) -> (RateLimitStatus, Result<(), ApiError>) {
         let quota = tier.requests_per_minute();
-        let Some((_, limiter)) = self.by_tier.iter().find(|(of, _)| *of == tier) else {
-            return (
+        match self.by_tier.iter().find(|(of, _)| *of == tier) {
+            Some((_, limiter)) => self.count_in(limiter, account, quota),
+            None => (
                 RateLimitStatus {
                     quota,
                     remaining: quota,
                 },
                 Ok(()),
-            );
-        };
-        match limiter.check_key(&account) {
+            ),
+        }
+    }
+
+    /// Counts a request of a worker.
+    pub fn count_worker(&self, worker: WorkerId) -> (RateLimitStatus, Result<(), ApiError>) {
+        let (id, quota) = (AccountId::of_worker(worker), WORKER_REQUESTS_PER_MINUTE);
+        self.count_in(&self.workers, id, quota)
+    }
+
+    fn count_in(
+        &self,
+        limiter: &Limiter,
+        id: AccountId,
+        quota: u32,
+    ) -> (RateLimitStatus, Result<(), ApiError>) {
+        match limiter.check_key(&id) {
             Ok(state) => {
                 let remaining = state.remaining_burst_capacity();
                 (RateLimitStatus { quota, remaining }, Ok(()))
@@ -68,22 +86,18 @@ impl RateLimits {
                 let refused = ApiError::RateLimited {
                     retry_after_seconds: wait.as_secs() + 1,
                 };
-                (
-                    RateLimitStatus {
-                        quota,
-                        remaining: 0,
-                    },
-                    Err(refused),
-                )
+                let remaining = 0;
+                (RateLimitStatus { quota, remaining }, Err(refused))
             }
         }
     }
 
-    /// Drops accounts that have their whole quota back.
+    /// Drops callers that have their whole quota back.
     pub fn forget_idle(&self) {
         for (_, limiter) in &self.by_tier {
             limiter.retain_recent();
         }
+        self.workers.retain_recent();
     }
 }
 

@@ -73,11 +73,6 @@ pub fn count(app: &App, client: ClientAddress) -> Result<(), ApiError> {
     }
 }
 
-/// Answers without using the body, but reads it: a sender that is cut off while it still writes
-/// would never read the response.
 pub async fn refuse(error: ApiError, request: Request) -> Response {
-    if body::is_being_sent(request.headers()) {
-        body::drain(request.into_body()).await;
-    }
-    error.into_response()
+    body::refuse(error, request).await.into_response()
 }

@@ -81,7 +81,16 @@ pub async fn drain(mut body: Body) {
     let _ = tokio::time::timeout(DRAIN_TIMEOUT, reading).await;
 }
 
+/// Answers without using the body, but reads it: a sender that is cut off while it still writes
+/// would never read the response.
+pub async fn refuse(error: ApiError, request: Request) -> ApiError {
+    if is_being_sent(request.headers()) {
+        drain(request.into_body()).await;
+    }
+    error
+}
+
 /// A sender that waits for "100 Continue" does not send its body.
-pub fn is_being_sent(headers: &HeaderMap) -> bool {
+fn is_being_sent(headers: &HeaderMap) -> bool {
     !headers.contains_key(header::EXPECT)
 }

@@ -74,11 +74,24 @@ fn write_canonical(value: &Value, out: &mut String) {
 pub fn join(path: &str, key: &str) -> String {
     // A hostile key may be as long as the body; the path only has to be recognizable.
     let key: String = key.chars().take(100).collect();
+    #[cfg(test)]
+    WRITTEN.with(|written| written.set(written.get() + path.len() + key.len()));
     if path.is_empty() {
         key
     } else {
         format!("{path}.{key}")
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    static WRITTEN: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// How many bytes of paths this thread has written.
+#[cfg(test)]
+pub fn written_bytes() -> usize {
+    WRITTEN.with(std::cell::Cell::get)
 }
 
 /// The current place in the body. Written out only for an error.

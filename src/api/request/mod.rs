@@ -2,6 +2,8 @@
 
 pub mod body;
 pub mod fields;
+#[cfg(test)]
+mod fuzz;
 pub mod idempotency;
 pub mod json;
 pub mod multipart;

@@ -1,14 +1,14 @@
 //! Multipart bodies: files go to the incoming folder as they arrive, never into memory.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
+mod pace;
+mod reader;
+
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use axum::body::HttpBody;
 use axum::extract::Request;
 use axum::http::header;
-use bytes::Bytes;
-use futures_util::stream::{BoxStream, Stream, StreamExt};
-use multer::{Field, Multipart};
 use serde_json::{Map, Value};
 
 use crate::api::App;
@@ -17,12 +17,16 @@ use crate::api::request::fields::{self, Description, RequestBody};
 use crate::api::request::{body, json, schema};
 use crate::domain::FieldErrors;
 use crate::files::Received;
+use pace::Arriving;
+use reader::{Fault, MAX_HEAD_BYTES, MAX_OUTSIDE_BYTES, MAX_PARTS, Reader};
 
 /// For a whole upload: a hundred megabytes over a slow connection.
 const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
-/// Without any data for this long, the upload is aborted.
-const IDLE_LIMIT: Duration = Duration::from_secs(30);
 pub const MAX_TEXT_BYTES: usize = 16 * 1024;
+/// What a form may have beside its files: heads of parts, and texts.
+const MAX_OVERHEAD_BYTES: u64 = 2 * MAX_OUTSIDE_BYTES as u64
+    + MAX_PARTS as u64 * (MAX_HEAD_BYTES + 100) as u64
+    + 8 * MAX_TEXT_BYTES as u64;
 
 /// A file that a form can hold.
 pub struct FilePart {
@@ -112,71 +116,113 @@ fn content_type(request: &Request) -> Option<&str> {
     request.headers().get(header::CONTENT_TYPE)?.to_str().ok()
 }
 
+/// The size that the sender has announced.
+pub fn announced(request: &Request) -> Option<u64> {
+    request.body().size_hint().exact()
+}
+
+/// What of a form is taken.
+pub struct Wanted {
+    /// The names of the files. Others are refused.
+    files: Vec<&'static str>,
+    /// Whether the files are stored. Otherwise they are read and dropped.
+    stored: bool,
+    max_bytes: u64,
+    /// The answer to a larger body.
+    too_large: ApiError,
+}
+
+impl Wanted {
+    /// These files of a form, and its texts.
+    pub fn files<F: FormBody>(names: impl Fn(&str) -> bool) -> Self {
+        let files = F::FILES.iter().filter(|file| names(file.name));
+        let max_bytes = files.clone().map(|file| file.max_bytes).sum::<u64>() + MAX_OVERHEAD_BYTES;
+        Self {
+            files: files.map(|file| file.name).collect(),
+            stored: true,
+            max_bytes,
+            too_large: ApiError::BodyTooLarge {
+                limit: usize::try_from(max_bytes).unwrap_or(usize::MAX),
+            },
+        }
+    }
+
+    /// Only the texts matter.
+    pub fn without_storing(self) -> Self {
+        let stored = false;
+        Self { stored, ..self }
+    }
+
+    /// No more than so many bytes of files, for a reason.
+    pub fn at_most(self, bytes: u64, too_large: ApiError) -> Self {
+        let max_bytes = bytes.saturating_add(MAX_OVERHEAD_BYTES);
+        if max_bytes >= self.max_bytes {
+            return self;
+        }
+        Self {
+            max_bytes,
+            too_large,
+            ..self
+        }
+    }
+
+    /// How many bytes to expect: those that are announced, or else as many as are allowed. Refuses a
+    /// body that is announced as too large.
+    pub fn expect(&self, announced: Option<u64>) -> Result<u64, ApiError> {
+        match announced {
+            Some(bytes) if bytes > self.max_bytes => Err(self.too_large.clone()),
+            Some(bytes) => Ok(bytes),
+            None => Ok(self.max_bytes),
+        }
+    }
+}
+
 /// Reads a form. All errors of its parts are reported at once, but a file that is too large ends it.
-pub async fn read<F: FormBody>(app: &App, request: Request) -> Result<Form, ApiError> {
-    let boundary = content_type(&request).and_then(|kind| multer::parse_boundary(kind).ok());
-    let Some(boundary) = boundary else {
+/// `received` counts every byte as it comes.
+pub async fn read<F: FormBody>(
+    app: &App,
+    request: Request,
+    wanted: &Wanted,
+    received: &AtomicU64,
+) -> Result<Form, ApiError> {
+    let Some(boundary) = content_type(&request).and_then(reader::boundary) else {
         body::drain(request.into_body()).await;
         let message = "must be multipart/form-data";
         return Err(ApiError::invalid("Content-Type", message));
     };
-    let mut stream = OneAtATime::of(request.into_body().into_data_stream().boxed());
-    let reading = read_parts::<F>(app, &mut stream, boundary);
+    let mut arriving = Arriving::new(request.into_body(), app.timeouts.upload, received);
+    let parts = Reader::new(&mut arriving, &boundary, wanted.max_bytes);
+    let reading = read_parts::<F>(app, parts, wanted);
     let read = tokio::time::timeout(TIME_LIMIT, reading).await;
     let read = read.unwrap_or(Err(ApiError::BodyTimeout));
     if read.is_err() {
-        body::drain(axum::body::Body::from_stream(stream)).await;
+        body::drain(arriving.body).await;
     }
     read
 }
 
-type Chunk = Result<Bytes, axum::Error>;
-
-/// Yields after every chunk. Otherwise the parser would buffer data faster than it goes to disk.
-struct OneAtATime {
-    body: BoxStream<'static, Chunk>,
-    pause: bool,
-}
-
-impl OneAtATime {
-    fn of(body: BoxStream<'static, Chunk>) -> Self {
-        Self { body, pause: false }
-    }
-}
-
-impl Stream for OneAtATime {
-    type Item = Chunk;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Chunk>> {
-        if std::mem::take(&mut self.pause) {
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        let polled = self.body.poll_next_unpin(cx);
-        self.pause = polled.is_ready();
-        polled
-    }
-}
-
 async fn read_parts<F: FormBody>(
     app: &App,
-    stream: &mut OneAtATime,
-    boundary: String,
+    mut parts: Reader<'_, Arriving<'_>>,
+    wanted: &Wanted,
 ) -> Result<Form, ApiError> {
     let texts = fields::names::<F::Texts>();
     let mut form = Form::default();
     let mut errors = FieldErrors::default();
-    let mut parts = Multipart::new(stream, boundary);
-    while let Some(part) = in_time(parts.next_field()).await?.map_err(broken)? {
-        let name = part.name().unwrap_or_default().to_owned();
+    let refused = |fault| refused(fault, wanted);
+    while let Some(name) = parts.next_part().await.map_err(refused)? {
         let file = F::FILES.iter().find(|file| file.name == name);
         if form.has(&name) {
             errors.push(|| name, "is given more than once");
         } else if let Some(file) = file {
-            let received = receive(app, part, file.max_bytes).await?;
-            form.files.push((file.name, received));
+            if !wanted.files.contains(&file.name) {
+                errors.push(|| name, "is not a proof type of this task");
+            } else if wanted.stored {
+                let received = receive(app, &mut parts, file.max_bytes, wanted).await?;
+                form.files.push((file.name, received));
+            }
         } else if texts.contains(&name) {
-            match text(part).await? {
+            match text(&mut parts).await.map_err(refused)? {
                 Some(text) => {
                     form.texts.insert(name, text.into());
                 }
@@ -186,10 +232,9 @@ async fn read_parts<F: FormBody>(
             errors.push(|| json::join("", &name), "is not a known part");
         }
     }
-    for file in F::FILES.iter().filter(|file| file.required) {
-        if !form.has(file.name) {
-            errors.push(|| file.name.to_owned(), "is required");
-        }
+    let required = F::FILES.iter().filter(|file| file.required);
+    for file in required.filter(|file| wanted.stored && !form.has(file.name)) {
+        errors.push(|| file.name.to_owned(), "is required");
     }
     if errors.is_empty() {
         Ok(form)
@@ -198,33 +243,36 @@ async fn read_parts<F: FormBody>(
     }
 }
 
-async fn in_time<T>(waiting: impl Future<Output = T>) -> Result<T, ApiError> {
-    let waited = tokio::time::timeout(IDLE_LIMIT, waiting).await;
-    waited.map_err(|_| ApiError::BodyTimeout)
+fn refused(fault: Fault, wanted: &Wanted) -> ApiError {
+    match fault {
+        Fault::CutOff => ApiError::invalid(json::BODY, "was cut off"),
+        Fault::Malformed(what) => ApiError::invalid(json::BODY, what),
+        Fault::TooSlow => ApiError::BodyTimeout,
+        Fault::TooLarge => wanted.too_large.clone(),
+    }
 }
 
-fn broken(error: multer::Error) -> ApiError {
-    let what = match error {
-        multer::Error::IncompleteStream
-        | multer::Error::IncompleteFieldData { .. }
-        | multer::Error::StreamReadFailed(_) => "was cut off",
-        _ => "is not a well-formed multipart body",
-    };
-    ApiError::invalid(json::BODY, what)
-}
-
-async fn receive(app: &App, mut part: Field<'_>, limit: u64) -> Result<Received, ApiError> {
+async fn receive(
+    app: &App,
+    parts: &mut Reader<'_, Arriving<'_>>,
+    limit: u64,
+    wanted: &Wanted,
+) -> Result<Received, ApiError> {
     let mut incoming = app.files.receive(limit, app.clock.now()).await?;
-    while let Some(chunk) = in_time(part.chunk()).await?.map_err(broken)? {
+    while let Some(chunk) = parts
+        .chunk()
+        .await
+        .map_err(|fault| refused(fault, wanted))?
+    {
         incoming.write(&chunk).await?;
     }
     Ok(incoming.finish().await?)
 }
 
-async fn text(mut part: Field<'_>) -> Result<Option<String>, ApiError> {
+async fn text(parts: &mut Reader<'_, Arriving<'_>>) -> Result<Option<String>, Fault> {
     let mut bytes = Vec::new();
     let mut fits = true;
-    while let Some(chunk) = in_time(part.chunk()).await?.map_err(broken)? {
+    while let Some(chunk) = parts.chunk().await? {
         fits &= bytes.len() + chunk.len() <= MAX_TEXT_BYTES;
         if fits {
             bytes.extend_from_slice(&chunk);

@@ -48,7 +48,7 @@ impl<S: Send + Sync> FromRequestParts<S> for TaskListQuery {
 }
 
 impl TaskListQuery {
-    fn read(query: &str) -> Result<Self, FieldErrors> {
+    pub(super) fn read(query: &str) -> Result<Self, FieldErrors> {
         let mut parameters = Parameters::of(query);
         let status = parameters.optional("status", Status::rule);
         let page = parameters.page();
@@ -134,7 +134,7 @@ impl<S: Send + Sync> FromRequestParts<S> for AvailableQuery {
 }
 
 impl AvailableQuery {
-    fn read(query: &str) -> Result<Self, FieldErrors> {
+    pub(super) fn read(query: &str) -> Result<Self, FieldErrors> {
         let mut parameters = Parameters::of(query);
         let latitude = parameters.optional("latitude", |text| LATITUDE.check(number(text)?));
         let longitude = parameters.optional("longitude", |text| LONGITUDE.check(number(text)?));

@@ -4,12 +4,15 @@ use axum::http::{HeaderMap, header};
 
 use crate::api::error::ApiError;
 use crate::api::request::fields::{Fields, RequestBody};
-use crate::api::request::multipart::{FilePart, Form, FormBody, MAX_TEXT_BYTES, form_bodies};
+use crate::api::request::multipart::{
+    FilePart, Form, FormBody, MAX_TEXT_BYTES, Wanted, form_bodies,
+};
 use crate::domain::geo::Point;
 use crate::domain::rules::TextRule;
-use crate::domain::{ProofType, Task, proofs};
+use crate::domain::{NotAllowed, ProofType, Task, proofs};
 use crate::files::Received;
 use crate::submission::SubmissionDetails;
+use crate::usecases::{Expected, UseCaseError};
 
 /// A form with one file for each type that the task asks for.
 pub struct SubmitProof;
@@ -64,6 +67,20 @@ impl RequestBody for SubmissionTexts {
     }
 }
 
+/// What to take of the form: the files that the task asks for, as far as the developer's storage
+/// goes.
+pub fn wanted(expected: &Expected) -> Wanted {
+    let types = &expected.task.proof_types;
+    let asked = |name: &str| types.iter().any(|asked| asked.as_str() == name);
+    let wanted = Wanted::files::<SubmitProof>(asked);
+    if expected.refused.is_some() {
+        return wanted.without_storing();
+    }
+    let limit_bytes = expected.storage_limit;
+    let full = UseCaseError::StorageFull { limit_bytes };
+    wanted.at_most(expected.storage_left, full.into())
+}
+
 pub fn details(form: &Form, user_agent: &str) -> Result<SubmissionDetails, ApiError> {
     let texts: SubmissionTexts = form.texts()?;
     let device_info = proofs::device_info(texts.device_info.as_deref(), user_agent)
@@ -76,16 +93,25 @@ pub fn details(form: &Form, user_agent: &str) -> Result<SubmissionDetails, ApiEr
     })
 }
 
-/// Refuses a submission that lacks something the task asks for.
-pub fn check_complete(
+/// The files to store: none for a submission that was recorded before. Refuses a new one that the
+/// task did not take when it began, or that lacks something the task asks for.
+pub fn new_files(
+    files: Vec<(ProofType, Received)>,
     task: &Task,
-    files: &[(ProofType, Received)],
     details: &SubmissionDetails,
-) -> Result<(), ApiError> {
+    made: bool,
+    refused: Option<NotAllowed>,
+) -> Result<Vec<(ProofType, Received)>, ApiError> {
+    if made {
+        return Ok(Vec::new());
+    }
+    if let Some(refused) = refused {
+        return Err(refused.into());
+    }
     let types: Vec<_> = files.iter().map(|(proof_type, _)| *proof_type).collect();
     let errors = proofs::incomplete(task, &types, details.gps);
     if errors.is_empty() {
-        Ok(())
+        Ok(files)
     } else {
         Err(ApiError::Validation(errors.into()))
     }

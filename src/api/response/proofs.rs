@@ -7,15 +7,18 @@ use crate::files::FileKey;
 use crate::store::StoreError;
 use crate::views::proof::ProofBody;
 
-/// A proof with a fresh URL of its file.
+/// A proof with a fresh URL of its file, unless the file was deleted.
 pub async fn with_file(app: &App, proof: Proof) -> Result<ProofBody, ApiError> {
+    if proof.files_deleted_at.is_some() {
+        return Ok(ProofBody::of(proof, None)?);
+    }
     let unreadable = || StoreError::Failed(format!("the file of {} has no key", proof.id));
     let key = FileKey::parse(&proof.file.key).ok_or_else(unreadable)?;
     let file_url = app
         .files
         .signed_url(key, &proof.file.content_type, app.clock.now())
         .await?;
-    Ok(ProofBody::of(proof, file_url)?)
+    Ok(ProofBody::of(proof, Some(file_url))?)
 }
 
 pub async fn with_files(app: &App, proofs: Vec<Proof>) -> Result<Vec<ProofBody>, ApiError> {

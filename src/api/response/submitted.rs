@@ -55,7 +55,7 @@ impl Submitted {
     fn example() -> Value {
         let (proof, task) = (examples::proof(), examples::submitted().task);
         let file_url = examples::file_url(proof.id);
-        let proof = ProofBody::of(proof, file_url);
+        let proof = ProofBody::of(proof, Some(file_url));
         examples::json(proof.map(|proof| Self::of(task.id, task.proof_attempts, vec![proof])))
     }
 }

@@ -11,6 +11,8 @@ pub struct Timeouts {
     pub head: Duration,
     /// All of a JSON body must have arrived by then.
     pub body: Duration,
+    /// The sender of a file must keep up over every window of this length.
+    pub upload: Duration,
     /// How long writing may make no progress: the other side does not read, or reads nothing of
     /// this response.
     pub write: Duration,
@@ -31,6 +33,7 @@ impl Default for Timeouts {
             handshake: Duration::from_secs(10),
             head: Duration::from_secs(15),
             body: Duration::from_secs(20),
+            upload: Duration::from_secs(30),
             write: Duration::from_secs(20),
             request: Duration::from_secs(10),
             processor: Duration::from_secs(10),

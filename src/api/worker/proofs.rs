@@ -6,16 +6,18 @@ use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
 use crate::api::middleware::client_address::ClientAddress;
+use crate::api::middleware::upload_limits::{Reserved, Sender, UploadPermit};
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
+use crate::api::request::body;
 use crate::api::request::idempotency::idempotency_key;
-use crate::api::request::multipart;
+use crate::api::request::multipart::{self, Wanted};
 use crate::api::request::path::TaskPath;
-use crate::api::request::submission::{self, SubmitProof};
+use crate::api::request::submission::{self, SubmitProof, files_by_type};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::submitted::Submitted;
-use crate::domain::Submission;
+use crate::domain::{Submission, WorkerId};
 use crate::store::Tx;
-use crate::usecases::{self, UseCaseError};
+use crate::usecases::{self, Expected, UseCaseError};
 
 /// Submit proof
 ///
@@ -30,7 +32,8 @@ use crate::usecases::{self, UseCaseError};
                     ("proof_id" = "$response.body#/data/0/id")))),
                 ("reject" = (operation_id = "rejectProof", parameters(("id" = "$request.path.id"),
                     ("proof_id" = "$response.body#/data/0/id")))))),
-        groups::Worker, groups::Body, errors::TaskNotFound, errors::InvalidTaskState, errors::FileTooLarge)
+        groups::Worker, groups::Body, errors::TaskNotFound, errors::InvalidTaskState, errors::StorageFull,
+        errors::FileTooLarge)
 )]
 pub async fn submit(
     State(app): State<App>,
@@ -40,23 +43,27 @@ pub async fn submit(
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
     let address = address.subscriber();
-    let key = idempotency_key(request.headers())?;
+    let worker = caller.worker.id;
+    let key = idempotency_key(request.headers());
+    let begun = begin(&app, worker, &path, multipart::announced(&request));
+    let (key, begun) = match begun.await.and_then(|begun| Ok((key?, begun))) {
+        Ok(begun) => begun,
+        Err(error) => return Err(body::refuse(error, request).await),
+    };
+    let (id, refused) = (begun.expected.task.id, begun.expected.refused);
     let user_agent = submission::user_agent(request.headers());
-    let form = multipart::read::<SubmitProof>(&app, request).await?;
+    let received = &begun.reserved.received;
+    let form = multipart::read::<SubmitProof>(&app, request, &begun.wanted, received).await?;
     let mut details = submission::details(&form, &user_agent)?;
     details.submission_id = details.submission_id.or(key);
-    let (worker, id) = (caller.worker.id, path.id()?);
     let (name, now) = (details.submission_id.clone(), app.clock.now());
     let check = app.store.read(move |tx| {
         let task = usecases::own_task(tx, worker, id)?;
-        let made = usecases::submission_was_made(tx, &task, name.as_deref(), now)?;
+        let made = usecases::submission_was_made(tx, &task, worker, name.as_deref(), now)?;
         Ok::<_, UseCaseError>((task, made))
     });
     let (task, made) = check.await?;
-    let files = submission::files_by_type(form);
-    if !made {
-        submission::check_complete(&task, &files, &details)?;
-    }
+    let files = submission::new_files(files_by_type(form), &task, &details, made, refused)?;
     let stored = app.submissions.store_all(files).await?;
     let record = move |tx: &mut Tx<'_>, submission: &Submission, now| {
         let task = usecases::own_task_to_prove(tx, worker, id)?;
@@ -66,4 +73,35 @@ pub async fn submit(
     };
     let proofs = app.submissions.record(details, stored, record).await?;
     Submitted::answer(&app, id, proofs).await
+}
+
+/// What is decided before the body is read.
+struct Begun {
+    expected: Expected,
+    wanted: Wanted,
+    reserved: Reserved,
+    _permit: UploadPermit,
+}
+
+async fn begin(
+    app: &App,
+    worker: WorkerId,
+    path: &TaskPath,
+    announced: Option<u64>,
+) -> Result<Begun, ApiError> {
+    let (id, quota, now) = (path.id()?, app.submissions.quota, app.clock.now());
+    let expect = app.store.read(move |tx| {
+        let task = usecases::own_task(tx, worker, id)?;
+        usecases::expect_submission(tx, task, worker, quota, now)
+    });
+    let expected = expect.await?;
+    let permit = app.uploads.acquire(Sender::Worker(worker))?;
+    let wanted = submission::wanted(&expected);
+    let reserved = Reserved::new(app, worker, wanted.expect(announced)?).await?;
+    Ok(Begun {
+        expected,
+        wanted,
+        reserved,
+        _permit: permit,
+    })
 }

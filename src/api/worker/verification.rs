@@ -6,13 +6,15 @@ use axum::http::StatusCode;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
+use crate::api::middleware::upload_limits::{Reserved, Sender, UploadPermit};
 use crate::api::openapi::{errors, groups};
+use crate::api::request::body;
 use crate::api::request::fields::NoFields;
-use crate::api::request::multipart::{self, FilePart, Form, FormBody, form_bodies};
+use crate::api::request::multipart::{self, FilePart, Form, FormBody, Wanted, form_bodies};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::workers::with_payout_status;
 use crate::domain::tasks::ProofType;
-use crate::domain::{FieldError, VerificationFile, VerificationFileId};
+use crate::domain::{FieldError, VerificationFile, VerificationFileId, Worker};
 use crate::files::{FileKey, Prefix};
 use crate::views::worker::WorkerBody;
 use crate::{ambient, submission, usecases};
@@ -54,7 +56,12 @@ pub async fn verification(
     caller: WorkerCaller,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let form = multipart::read::<SendDocuments>(&app, request).await?;
+    let begun = match begin(&app, &caller.worker, multipart::announced(&request)).await {
+        Ok(begun) => begun,
+        Err(error) => return Err(body::refuse(error, request).await),
+    };
+    let (wanted, received) = (&begun.wanted, &begun.reserved.received);
+    let form = multipart::read::<SendDocuments>(&app, request, wanted, received).await?;
     let files = keep_documents(&app, form).await?;
     let (worker, clock, written) = (caller.worker.id, app.clock.clone(), files.clone());
     let sent = app
@@ -72,6 +79,25 @@ pub async fn verification(
     };
     let worker = with_payout_status(&app, worker).await?;
     JsonResponse::new(StatusCode::CREATED, &worker)
+}
+
+/// What is decided before the body is read.
+struct Begun {
+    wanted: Wanted,
+    reserved: Reserved,
+    _permit: UploadPermit,
+}
+
+async fn begin(app: &App, worker: &Worker, announced: Option<u64>) -> Result<Begun, ApiError> {
+    usecases::may_send_documents(worker)?;
+    let permit = app.uploads.acquire(Sender::Worker(worker.id))?;
+    let wanted = Wanted::files::<SendDocuments>(|_| true);
+    let reserved = Reserved::new(app, worker.id, wanted.expect(announced)?).await?;
+    Ok(Begun {
+        wanted,
+        reserved,
+        _permit: permit,
+    })
 }
 
 async fn keep_documents(app: &App, form: Form) -> Result<Vec<VerificationFile>, ApiError> {

@@ -38,6 +38,17 @@ impl Tier {
     }
 }
 
+/// Bytes of stored proofs for an account and environment, in the order of the tiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StorageQuota(pub [u64; Tier::ALL.len()]);
+
+impl StorageQuota {
+    pub fn of(self, tier: Tier) -> u64 {
+        let place = Tier::ALL.iter().position(|known| *known == tier);
+        place.map_or(0, |place| self.0[place])
+    }
+}
+
 /// How long after deletion the remaining data of an account is erased.
 pub const ERASED_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Replaces personal data.

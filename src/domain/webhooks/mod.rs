@@ -156,4 +156,36 @@ mod tests {
         assert_ne!(first.service, second.service);
         assert_ne!(first.standard, second.standard);
     }
+
+    proptest::proptest! {
+        #![proptest_config(crate::domain::testing::cases(256))]
+
+        #[test]
+        fn any_text_is_a_secret_or_not(
+            text in "(whsec_[A-Za-z0-9+/]{41,44}={0,2}|(whsec_)?.{0,60})", random: [u8; 32],
+        ) {
+            if let Some(secret) = WebhookSecret::parse(&text) {
+                proptest::prop_assert_eq!(secret.expose(), text);
+            }
+            let secret = WebhookSecret::new(&random);
+            let read = WebhookSecret::parse(secret.expose()).map(|read| read.bytes);
+            proptest::prop_assert_eq!(read, Some(random));
+        }
+
+        /// One signature for each secret, and another for each message.
+        #[test]
+        fn any_message_is_signed(
+            secrets in proptest::collection::vec(proptest::prelude::any::<[u8; 32]>(), 1..4),
+            millis in 0_i64..1 << 47,
+            body in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200),
+        ) {
+            let secrets: Vec<_> = secrets.iter().map(WebhookSecret::new).collect();
+            let at = Timestamp::from_millis(millis);
+            let signed = sign(&secrets, "id", at, &body);
+            proptest::prop_assert_eq!(signed.service.split(',').count(), secrets.len());
+            proptest::prop_assert_eq!(signed.standard.split(' ').count(), secrets.len());
+            let other = sign(&secrets, "id", at, &[&body[..], b"x"].concat());
+            proptest::prop_assert_ne!(signed.service, other.service);
+        }
+    }
 }

@@ -1,7 +1,9 @@
 use std::io::{self, Cursor, SeekFrom, Write};
 
+use proptest::prelude::*;
+
 use super::super::sample::mp4::write;
-use super::super::tests::{contains, look, stripped, why};
+use super::super::tests::{cases, contains, look, stripped, why};
 use super::super::{MP4, sample};
 use super::*;
 use crate::domain::tasks::ProofType;
@@ -342,5 +344,32 @@ fn a_file_that_shrinks_while_it_is_read_is_no_panic() {
         assert!(read.is_ok() || !matches!(read, Err(InspectError::Rejected(_))));
         let done = strip(&mut Cursor::new(&bytes[..end]), claimed, &mut Vec::new());
         assert!(done.is_err());
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(1_000))]
+
+    /// Lengths and names of boxes above all: they say where everything else is.
+    #[test]
+    fn damaged_films_are_no_panic_and_what_passes_can_be_stripped(
+        film_first: bool,
+        changes in proptest::collection::vec((any::<u16>(), 0_usize..8), 1..6),
+    ) {
+        let [kind, movie, film] = plain();
+        let order = if film_first { [&kind, &film, &movie] } else { [&kind, &movie, &film] };
+        let mut bytes = order.map(Vec::as_slice).concat();
+        let long = |number: u32| number.to_be_bytes();
+        for (place, value) in changes {
+            let place = usize::from(place) % (bytes.len() - 4);
+            let value = [
+                long(0), long(1), long(7), long(8), long(u32::MAX), *b"moov", *b"free", *b"trak",
+            ][value];
+            bytes[place..place + 4].copy_from_slice(&value);
+        }
+        if look(&bytes, ProofType::Video).is_ok() {
+            let clean = stripped(&bytes, MP4).unwrap();
+            prop_assert!(look(&clean, ProofType::Video).is_ok());
+        }
     }
 }

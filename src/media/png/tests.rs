@@ -1,6 +1,8 @@
+use proptest::prelude::*;
+
 use super::super::exif::tests::full;
 use super::super::sample::stored;
-use super::super::tests::{contains, look, stripped, why};
+use super::super::tests::{cases, contains, look, stripped, why};
 use super::super::{hash_distance, sample};
 use super::*;
 use crate::domain::tasks::ProofType;
@@ -246,5 +248,50 @@ fn metadata_with_changed_bytes_is_no_panic() {
         changed[place] ^= 0x55;
         assert!(look(&changed, ProofType::Photo).is_err());
         assert!(strip(&changed, &mut Vec::new()).is_err() || place < 8);
+    }
+}
+
+/// Chunks with their checksums put right: what they say is looked into.
+fn repaired(bytes: &[u8]) -> Vec<u8> {
+    let mut file = bytes[..SIGNATURE.len()].to_vec();
+    let mut rest = &bytes[SIGNATURE.len()..];
+    while rest.len() >= 12 {
+        let length = u32::from_be_bytes([rest[0], rest[1], rest[2], rest[3]]) as usize;
+        let Some(end) = length.checked_add(12).filter(|end| *end <= rest.len()) else {
+            break;
+        };
+        let name = [rest[4], rest[5], rest[6], rest[7]];
+        file.extend(write_chunk(name, &rest[8..end - 4]));
+        rest = &rest[end..];
+    }
+    file.extend_from_slice(rest);
+    file
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+
+    #[test]
+    fn damaged_pictures_are_no_panic_and_what_passes_can_be_stripped(
+        signed: bool,
+        changes in proptest::collection::vec((any::<bool>(), any::<u16>(), any::<u8>()), 1..8),
+    ) {
+        let mut bytes = if signed {
+            sample(ProofType::Signature, b"x").0
+        } else {
+            grey_picture()
+        };
+        for (in_header, place, value) in changes {
+            let length = if in_header { 60 } else { bytes.len() };
+            bytes[usize::from(place) % length] = value;
+        }
+        bytes[..SIGNATURE.len()].copy_from_slice(&SIGNATURE);
+        let bytes = repaired(&bytes);
+        if let Ok(before) = look(&bytes, ProofType::Photo) {
+            let mut clean = Vec::new();
+            strip(&bytes, &mut clean).unwrap();
+            let after = look(&clean, ProofType::Photo).unwrap();
+            prop_assert_eq!(after.perceptual_hash, before.perceptual_hash);
+        }
     }
 }

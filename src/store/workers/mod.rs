@@ -1,6 +1,7 @@
 //! Workers, their tokens and their push subscriptions.
 
 pub(super) mod payout_accounts;
+pub(super) mod uploads;
 
 use crate::domain::geo::Point;
 use crate::domain::{PushSubscriptionId, TaskId, Timestamp, Worker, WorkerId, WorkerStatus};

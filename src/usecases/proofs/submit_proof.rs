@@ -2,8 +2,8 @@
 
 use crate::ambient;
 use crate::domain::{
-    Action, Actor, Environment, Proof, QueueItem, QueueItemId, QueueKind, Submission, Task,
-    Timestamp, WorkerId,
+    Action, Actor, Environment, NotAllowed, Proof, QueueItem, QueueItemId, QueueKind, StorageQuota,
+    Submission, Task, Timestamp, WorkerId,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
@@ -20,7 +20,7 @@ pub fn submit_proof(
     now: Timestamp,
 ) -> Result<(Vec<Proof>, bool), UseCaseError> {
     if let Some(name) = &submission.submission_id
-        && let Some(attempt) = tx.submission(task.id, name)?
+        && let Some(attempt) = tx.submission(task.id, worker, name)?
     {
         return Ok((tx.proofs_of_attempt(task.id, attempt)?, false));
     }
@@ -32,6 +32,7 @@ pub fn submit_proof(
         ..Actor::worker(worker).into()
     };
     transition::write(tx, &moved, &cause, now)?;
+    take_storage(tx, task, submission)?;
     for proof in &proofs {
         tx.insert_proof(proof)?;
         if task.owner.environment == Environment::Live && proof.is_suspect() {
@@ -39,21 +40,72 @@ pub fn submit_proof(
         }
     }
     if let Some(name) = &submission.submission_id {
-        tx.add_submission(task.id, name, task.proof_attempts)?;
+        tx.add_submission(task.id, worker, name, task.proof_attempts)?;
     }
     Ok((proofs, true))
 }
 
-/// Whether a submission with this id was already recorded. Refuses a new one if the task accepts no
-/// proof now. Call it before inspecting files, which may take a while.
+/// Counts the files in the totals of the developer, which the move has locked.
+fn take_storage(tx: &mut Tx<'_>, task: &Task, submission: &Submission) -> Result<(), UseCaseError> {
+    let (tier, _) = tx.storage(task.owner)?.ok_or(UseCaseError::TaskNotFound)?;
+    let limit_bytes = submission.quota.of(tier);
+    if !tx.take_storage(task.owner, submission.stored_bytes(), limit_bytes)? {
+        return Err(UseCaseError::StorageFull { limit_bytes });
+    }
+    Ok(())
+}
+
+/// What is known of a submission before its body is read.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    pub task: Task,
+    /// Why the task takes no new proof. A submission that was recorded before can be repeated all
+    /// the same, so its id is read, and its files are not needed.
+    pub refused: Option<NotAllowed>,
+    /// What is left of the developer's storage, and all of it.
+    pub storage_left: u64,
+    pub storage_limit: u64,
+}
+
+/// Refuses a submission before its body is read, if it cannot be recorded and cannot be a repeat.
+pub fn expect_submission(
+    tx: &mut Tx<'_>,
+    task: Task,
+    worker: WorkerId,
+    quota: StorageQuota,
+    now: Timestamp,
+) -> Result<Expected, UseCaseError> {
+    let refused = task.act(Action::SubmitProof, now).err();
+    if let Some(refused) = refused
+        && !tx.has_attempts(task.id, worker)?
+    {
+        return Err(refused.into());
+    }
+    let (tier, used) = tx.storage(task.owner)?.ok_or(UseCaseError::TaskNotFound)?;
+    let limit_bytes = quota.of(tier);
+    let storage_left = limit_bytes.saturating_sub(u64::try_from(used).unwrap_or(0));
+    if storage_left == 0 && refused.is_none() {
+        return Err(UseCaseError::StorageFull { limit_bytes });
+    }
+    Ok(Expected {
+        task,
+        refused,
+        storage_left,
+        storage_limit: limit_bytes,
+    })
+}
+
+/// Whether this worker's submission with this id was already recorded. Refuses a new one if the
+/// task accepts no proof now. Call it before inspecting files, which may take a while.
 pub fn submission_was_made(
     tx: &mut Tx<'_>,
     task: &Task,
+    worker: WorkerId,
     name: Option<&str>,
     now: Timestamp,
 ) -> Result<bool, UseCaseError> {
     let attempt = match name {
-        Some(name) => tx.submission(task.id, name)?,
+        Some(name) => tx.submission(task.id, worker, name)?,
         None => None,
     };
     if attempt.is_none() {

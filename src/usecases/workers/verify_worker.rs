@@ -15,6 +15,14 @@ use crate::usecases::events::announce::announcement;
 use crate::usecases::events::notify;
 use crate::usecases::tasks::transition::{self, Cause};
 
+/// Also asked before the documents are read.
+pub fn may_send_documents(worker: &Worker) -> Result<(), UseCaseError> {
+    match worker.status {
+        WorkerStatus::Unverified | WorkerStatus::InReview => Ok(()),
+        _ => refuse(worker, "be verified"),
+    }
+}
+
 /// A worker uploads documents. New documents replace those in review.
 pub fn send_verification(
     tx: &mut Tx<'_>,
@@ -23,13 +31,7 @@ pub fn send_verification(
     now: Timestamp,
 ) -> Result<Worker, UseCaseError> {
     let worker = held(tx, worker)?;
-    let what = "be verified";
-    if !matches!(
-        worker.status,
-        WorkerStatus::Unverified | WorkerStatus::InReview
-    ) {
-        return refuse(&worker, what);
-    }
+    may_send_documents(&worker)?;
     tx.put_verification_files(worker.id, files, now)?;
     let id = QueueItemId::new(now, &ambient::random_for_id());
     tx.add_queue_item(&QueueItem {

@@ -91,6 +91,7 @@ pub fn proof() -> Proof {
         content_type: "image/jpeg".to_owned(),
         size_bytes: 2_418_306,
         sha256: sha256(),
+        stored_bytes: 4_836_790,
     };
     let metadata = FileMetadata {
         taken_at: Some(TAKEN),
@@ -114,6 +115,8 @@ pub fn proof() -> Proof {
         rejection_reason: None,
         reviewed_at: None,
         created_at: SUBMITTED,
+        files_expire_at: None,
+        files_deleted_at: None,
     }
 }
 

@@ -10,5 +10,6 @@ mod http2;
 mod idempotency;
 mod limits;
 mod listing;
+mod multipart;
 mod stopping;
 mod updating;

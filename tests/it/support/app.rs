@@ -8,7 +8,7 @@ use std::time::Duration;
 use legwork::ambient::Clock;
 use legwork::api;
 use legwork::api::{App, ConnectionLimits, Dependencies, Serving, Timeouts};
-use legwork::domain::{AccountId, Actor, NewAccount, Tier, Timestamp, Windows};
+use legwork::domain::{AccountId, Actor, NewAccount, StorageQuota, Tier, Timestamp, Windows};
 use legwork::files::{Files, FilesLocation};
 use legwork::jobs::{Channels, Jobs};
 use legwork::outbound::{Outbound, OutboundSettings};
@@ -49,6 +49,9 @@ impl Drop for StopOnDrop {
     }
 }
 
+/// Bytes of stored proofs, by tier. Little on the free tier, so that a test can fill it.
+const STORAGE: [u64; 4] = [300_000, 1 << 40, 1 << 40, 1 << 40];
+
 impl TestApp {
     /// Noon on the fifteenth: no month ends by accident.
     pub const NOON: &str = "2026-11-15T12:00:00.000Z";
@@ -67,6 +70,7 @@ impl TestApp {
         let timeouts = Timeouts {
             head: Duration::from_millis(300),
             body: Duration::from_millis(300),
+            upload: Duration::from_millis(300),
             processor: Duration::from_millis(300),
             heartbeat: Duration::from_secs(3),
             ..Timeouts::default()
@@ -152,6 +156,7 @@ impl TestApp {
             rate_limited: true,
             trusted_proxies: Vec::new(),
             sandbox_banner: false,
+            storage_quota: StorageQuota(STORAGE),
             timeouts,
             hsts: false,
             tracer: None,

@@ -55,9 +55,13 @@ pub fn files_in(app: &TestApp) -> usize {
 }
 
 /// A file that is not kept goes when nobody holds it any more, which may be after the answer.
-async fn no_files_left(app: &TestApp) {
+pub async fn no_files_left(app: &TestApp) {
+    only_files_left(app, 0).await;
+}
+
+pub async fn only_files_left(app: &TestApp, count: usize) {
     let gone = async {
-        while files_in(app) > 0 {
+        while files_in(app) > count {
             tokio::task::yield_now().await;
         }
     };

@@ -48,7 +48,7 @@ request_bodies! {
     request_body = Advance,
     responses((status = 200, description = "The task", body = TaskBody),
         groups::Developer, groups::Body, groups::Idempotency, errors::TestModeOnly,
-        errors::TaskNotFound, errors::InvalidTaskState)
+        errors::TaskNotFound, errors::InvalidTaskState, errors::StorageFull)
 )]
 pub async fn advance(
     State(app): State<App>,
@@ -71,6 +71,7 @@ pub async fn advance(
         }
         Ok(kept)
     };
+    let quota = app.submissions.quota;
     let walk = move |tx: &mut Tx<'_>, now, kept: &Vec<StoredFiles>| {
         let task = tx
             .task_to_change(owner, id)?
@@ -81,6 +82,7 @@ pub async fn advance(
             device_info: SIMULATED_DEVICE.to_owned(),
             submission_id: None,
             files: kept.files.clone(),
+            quota,
         };
         let submissions = kept.iter().map(|kept| submission(kept, &task)).collect();
         usecases::advance_task(tx, task, &holder, to, submissions, now)

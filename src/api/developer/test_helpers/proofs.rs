@@ -1,5 +1,7 @@
 //! POST /v1/test_helpers/tasks/{id}/proofs
 
+use std::sync::atomic::AtomicU64;
+
 use axum::extract::{Request, State};
 use bytes::Bytes;
 use serde_json::json;
@@ -8,12 +10,14 @@ use crate::api::App;
 use crate::api::developer::test_helpers::only_in_test;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
+use crate::api::middleware::upload_limits::{Sender, UploadPermit};
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
+use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::idempotency_key;
+use crate::api::request::multipart::{self, Wanted};
 use crate::api::request::path::TaskPath;
 use crate::api::request::submission::{self, SubmitProof};
-use crate::api::request::{body, multipart};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::submitted::Submitted;
 use crate::domain::geo::Point;
@@ -22,7 +26,7 @@ use crate::domain::{Owner, Proof, ProofType, Submission, Task, TaskId, Timestamp
 use crate::files::Received;
 use crate::store::Tx;
 use crate::submission::SubmissionDetails;
-use crate::usecases::{self, UseCaseError};
+use crate::usecases::{self, Expected, UseCaseError};
 use crate::{ambient, media};
 
 /// What the simulated worker says of its phone.
@@ -52,7 +56,7 @@ pub async fn sample(app: &App, proof_type: ProofType) -> Result<Received, ApiErr
                 ("reject" = (operation_id = "rejectProof", parameters(("id" = "$request.path.id"),
                     ("proof_id" = "$response.body#/data/0/id")))))),
         groups::Developer, groups::Body, errors::TestModeOnly, errors::TaskNotFound,
-        errors::InvalidTaskState, errors::FileTooLarge)
+        errors::InvalidTaskState, errors::StorageFull, errors::FileTooLarge)
 )]
 pub async fn submit(
     State(app): State<App>,
@@ -60,35 +64,96 @@ pub async fn submit(
     path: TaskPath,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let owner = only_in_test(&caller)?;
-    let key = idempotency_key(request.headers())?;
-    let (mut details, files) = if multipart::is_multipart(&request) {
-        let user_agent = submission::user_agent(request.headers());
-        let form = multipart::read::<SubmitProof>(&app, request).await?;
-        let details = submission::details(&form, &user_agent)?;
-        (details, Sent::Files(submission::files_by_type(form)))
-    } else {
-        simulated(&body::read(request.into_body(), app.timeouts).await?)?
+    let key = idempotency_key(request.headers());
+    let form = multipart::is_multipart(&request).then(|| multipart::announced(&request));
+    let begun = begin(&app, &caller, &path, form);
+    let (key, begun) = match begun.await.and_then(|begun| Ok((key?, begun))) {
+        Ok(begun) => begun,
+        Err(error) => return Err(body::refuse(error, request).await),
     };
+    let (owner, id, refused) = (
+        caller.owner(),
+        begun.expected.task.id,
+        begun.expected.refused,
+    );
+    let (mut details, files) = read(&app, request, &begun.wanted).await?;
     details.submission_id = details.submission_id.or(key);
-    let (id, holder) = (path.id()?, caller.holder);
-    let (name, now) = (details.submission_id.clone(), holder.time(app.clock.now()));
+    let (holder, name) = (caller.holder, details.submission_id.clone());
+    let now = holder.time(app.clock.now());
     let check = app.store.read(move |tx| {
         let task = tx.task_of(owner, id)?.ok_or(UseCaseError::TaskNotFound)?;
-        let made = usecases::submission_was_made(tx, &task, name.as_deref(), now)?;
+        let worker = submitter(&task);
+        let made = usecases::submission_was_made(tx, &task, worker, name.as_deref(), now)?;
         Ok::<_, UseCaseError>((task, made))
     });
     let (task, made) = check.await?;
     let files = files.generated(&app, &task).await?;
-    if !made {
-        submission::check_complete(&task, &files, &details)?;
-    }
+    let files = submission::new_files(files, &task, &details, made, refused)?;
     let stored = app.submissions.store_all(files).await?;
     let record = move |tx: &mut Tx<'_>, submission: &Submission, now| {
         submit_simulated(tx, owner, id, submission, holder.time(now))
     };
     let proofs = app.submissions.record(details, stored, record).await?;
     Submitted::answer(&app, id, proofs).await
+}
+
+/// What is decided before the body is read.
+struct Begun {
+    expected: Expected,
+    wanted: Wanted,
+    /// None for generated files: nothing is uploaded.
+    _permit: Option<UploadPermit>,
+}
+
+/// For a form, `form` is the size that was announced, if any was.
+async fn begin(
+    app: &App,
+    caller: &Caller,
+    path: &TaskPath,
+    form: Option<Option<u64>>,
+) -> Result<Begun, ApiError> {
+    let owner = only_in_test(caller)?;
+    let (id, quota) = (path.id()?, app.submissions.quota);
+    let now = caller.holder.time(app.clock.now());
+    let expect = app.store.read(move |tx| {
+        let task = tx.task_of(owner, id)?.ok_or(UseCaseError::TaskNotFound)?;
+        let worker = submitter(&task);
+        usecases::expect_submission(tx, task, worker, quota, now)
+    });
+    let expected = expect.await?;
+    let wanted = submission::wanted(&expected);
+    let mut permit = None;
+    if let Some(announced) = form {
+        permit = Some(app.uploads.acquire(Sender::Account(owner.account))?);
+        wanted.expect(announced)?;
+    }
+    Ok(Begun {
+        expected,
+        wanted,
+        _permit: permit,
+    })
+}
+
+/// A form as workers send it, or JSON.
+async fn read(
+    app: &App,
+    request: Request,
+    wanted: &Wanted,
+) -> Result<(SubmissionDetails, Sent), ApiError> {
+    if !multipart::is_multipart(&request) {
+        return simulated(&body::read(request.into_body(), app.timeouts).await?);
+    }
+    let user_agent = submission::user_agent(request.headers());
+    let received = AtomicU64::new(0);
+    let form = multipart::read::<SubmitProof>(app, request, wanted, &received).await?;
+    let details = submission::details(&form, &user_agent)?;
+    Ok((details, Sent::Files(submission::files_by_type(form))))
+}
+
+/// The worker of the task: the simulated one, unless there is another.
+fn submitter(task: &Task) -> WorkerId {
+    let simulated = WorkerId::simulated(task.owner.account);
+    task.worker.unwrap_or(simulated)
 }
 
 fn submit_simulated(
@@ -101,8 +166,7 @@ fn submit_simulated(
     let task = tx
         .task_to_change(owner, id)?
         .ok_or(UseCaseError::TaskNotFound)?;
-    let worker = task.worker.unwrap_or(WorkerId::simulated(owner.account));
-    usecases::submit_proof(tx, &task, worker, submission, now)
+    usecases::submit_proof(tx, &task, submitter(&task), submission, now)
 }
 
 enum Sent {

@@ -303,3 +303,31 @@ fn a_payout_that_failed_belongs_to_an_account() {
     let ours = read(event.to_string().as_bytes()).unwrap();
     assert_eq!(ours.kind, ProcessorEventKind::Other);
 }
+
+proptest::proptest! {
+    #![proptest_config(crate::domain::testing::cases(256))]
+
+    #[test]
+    fn any_header_is_a_signature_or_not(
+        header in "((t|v1|v0|x)=[0-9a-f-]{0,70},? ?){0,6}.{0,10}",
+        body in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..100),
+    ) {
+        let refused = check(Some(&header), &body, &[secret("whsec_1")], Timestamp::from_millis(0));
+        proptest::prop_assert!(refused.is_err());
+    }
+
+    #[test]
+    fn any_body_is_an_event_or_not(
+        kind in "(payment_intent\\.(succeeded|payment_failed|canceled)|account\\.updated|[a-z._]{0,30})",
+        object in "(\\{(\"(id|last_payment_error|capabilities|payouts_enabled)\":(\"[a-z_]{0,9}\"|null|true|1|\\{\\}|\\[\\]),?){0,4}\\}|.{0,30})",
+        cut in proptest::prelude::any::<proptest::sample::Index>(),
+    ) {
+        let body = format!(
+            "{{\"id\":\"evt_1\",\"type\":\"{kind}\",\"data\":{{\"object\":{object}}}}}"
+        );
+        if let Ok(event) = read(body.as_bytes()) {
+            proptest::prop_assert_eq!(event.id, "evt_1");
+        }
+        let _ = read(&body.as_bytes()[..cut.index(body.len())]);
+    }
+}

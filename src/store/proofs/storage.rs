@@ -1,0 +1,87 @@
+//! What the files of proofs take in storage: a total for each owner, and files that expire.
+
+use crate::domain::{Owner, ProofId, Tier, Timestamp};
+use crate::store::{StoreError, Tx, columns, owned_by};
+
+columns! {
+    macro expired;
+    columns {
+        id = "p.id",
+        file_key = "p.file_key",
+        original_key = "p.original_key",
+        stored_bytes = "p.stored_bytes",
+        account = "t.account_id",
+        environment = "t.environment",
+    }
+    row ExpiredFiles = ExpiredFiles {
+        proof: id,
+        keys: [file_key, original_key],
+        stored_bytes,
+        owner: Owner { account, environment },
+    };
+}
+
+crate::store::statements! {
+    USED = "SELECT a.tier, t.stored_bytes FROM task_totals t JOIN accounts a ON a.id = t.account_id
+        WHERE t.account_id = ?1 AND t.environment = ?2";
+    TAKE = "UPDATE task_totals SET stored_bytes = stored_bytes + ?3
+        WHERE account_id = ?1 AND environment = ?2 AND stored_bytes + ?3 <= ?4";
+    GIVE_BACK = "UPDATE task_totals SET stored_bytes = stored_bytes - ?3
+        WHERE account_id = ?1 AND environment = ?2";
+    EXPIRED = concat!("SELECT ", expired!(columns), " FROM proofs p JOIN tasks t ON t.id = p.task_id
+        WHERE p.files_expire_at <= ?1 ORDER BY p.files_expire_at LIMIT ?2");
+    DELETED = "UPDATE proofs SET files_expire_at = NULL, files_deleted_at = ?2
+        WHERE id = ?1 AND files_expire_at IS NOT NULL";
+}
+
+/// The files of a proof that are due to be deleted.
+#[derive(Clone, Debug)]
+pub struct ExpiredFiles {
+    pub proof: ProofId,
+    pub keys: [String; 2],
+    pub stored_bytes: i64,
+    pub owner: Owner,
+}
+
+impl Tx<'_> {
+    /// The tier of an account, and what the proofs of one of its environments take.
+    pub fn storage(&mut self, owner: Owner) -> Result<Option<(Tier, i64)>, StoreError> {
+        self.optional(USED, &owned_by(owner))
+    }
+
+    /// Counts stored bytes. False when they would exceed the limit.
+    pub fn take_storage(
+        &mut self,
+        owner: Owner,
+        bytes: i64,
+        limit: u64,
+    ) -> Result<bool, StoreError> {
+        let mut values = owned_by(owner);
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        values.extend([bytes.into(), limit.into()]);
+        Ok(self.execute(TAKE, &values)? == 1)
+    }
+
+    /// Proofs whose files are due, the oldest first.
+    pub fn expired_files(
+        &mut self,
+        now: Timestamp,
+        limit: i64,
+    ) -> Result<Vec<ExpiredFiles>, StoreError> {
+        self.all(EXPIRED, &[now.into(), limit.into()])
+    }
+
+    /// Records that the files of a proof are deleted, and gives the storage back, once.
+    pub fn files_deleted(
+        &mut self,
+        files: &ExpiredFiles,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if self.execute(DELETED, &[files.proof.into(), now.into()])? == 1 {
+            let mut values = owned_by(files.owner);
+            values.push(files.stored_bytes.into());
+            self.execute(GIVE_BACK, &values)?;
+        }
+        Ok(())
+    }
+}
