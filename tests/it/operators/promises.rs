@@ -10,7 +10,8 @@ fn has_test(text: &str, name: &str) -> bool {
     let attributes = before.trim_end().lines().rev().take(4);
     let attributed = attributes.take_while(|line| !line.trim().is_empty());
     let is_test = |line: &str| line.contains("test]") || line.contains("test(");
-    attributed.into_iter().any(is_test) || before.contains(&format!("{name},"))
+    let listed = [format!("{name},"), format!("!({name})")];
+    attributed.into_iter().any(is_test) || listed.iter().any(|list| before.contains(list))
 }
 
 /// The tests of a cell: a file, the names in it, another file.
@@ -57,8 +58,10 @@ fn every_attacker_is_introduced() {
 
 #[test]
 fn a_name_that_is_no_test_is_found() {
-    let text =
-        "#[test]\nfn good() {}\n\nfn helper() {}\n\non_both!(story,);\nasync fn story() {}\n";
-    assert!(has_test(text, "good") && has_test(text, "story"));
+    let text = "#[test]\nfn good() {}\n\nfn helper() {}\n\non_both!(story,);\nasync fn story() {}\n\n\
+        on_both!(alone);\n\nasync fn alone() {}\n";
+    for name in ["good", "story", "alone"] {
+        assert!(has_test(text, name), "{name}");
+    }
     assert!(!has_test(text, "helper") && !has_test(text, "goo"));
 }
