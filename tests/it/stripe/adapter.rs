@@ -234,10 +234,10 @@ impl Adapter {
     /// A refund does not reach the payer; returns it as a notice would tell it.
     pub async fn fail_refund(&self, number: usize) -> Value {
         let found = self.state().exchanges.clone();
-        let made = found
+        let mut made = found
             .iter()
             .filter(|(asked, _)| asked.method == "POST" && asked.path.ends_with("/refunds"));
-        let (_, answer) = made.skip(number).next().unwrap();
+        let (_, answer) = made.nth(number).unwrap();
         let id = answer.body["id"].as_str().unwrap().to_owned();
         self.state().failed_refunds.insert(id);
         failed(answer.body.clone())
