@@ -26,6 +26,10 @@ fn restore(from: &Path, database: &Database) -> Command {
     Command::new(&["restore", from.to_str().unwrap()]).on(database)
 }
 
+/// What a restored database consists of: after it is restored, it is opened to see whether the master
+/// key fits, which leaves the small file that tells other processes of commits.
+const RESTORED: [&str; 2] = ["legwork.db", "legwork.db-commits"];
+
 /// The names in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();

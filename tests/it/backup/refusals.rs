@@ -5,7 +5,7 @@ use std::path::Path;
 use legwork::domain::accounts::api_key;
 use rusqlite::Connection;
 
-use super::{backup, filled, names, restore, rows, shelf};
+use super::{RESTORED, backup, filled, names, restore, rows, shelf};
 use crate::support::{Command, Database, Engine, Server};
 
 #[test]
@@ -197,7 +197,7 @@ fn a_database_in_use_is_no_backup() {
     assert_eq!(server.terminate(), Some(0));
     restore(&used.file(), &database).succeed();
     assert_eq!(rows(&database.file()), rows(&used.file()));
-    assert_eq!(names(database.folder.path()), ["legwork.db"]);
+    assert_eq!(names(database.folder.path()), RESTORED);
 }
 
 #[test]

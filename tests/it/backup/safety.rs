@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use legwork::domain::Action;
 
-use super::{backup, filled, names, restore, rows, shelf};
+use super::{RESTORED, backup, filled, names, restore, rows, shelf};
 use crate::support::{Command, Database, Engine, TestApp, tell};
 
 #[test]
@@ -54,7 +54,7 @@ fn a_backup_is_one_file_that_others_cannot_read() {
     let restored = Database::create(Engine::Sqlite);
     restore(&file, &restored).succeed();
     assert_eq!(mode(&restored.file()), 0o600);
-    assert_eq!(names(restored.folder.path()), ["legwork.db"]);
+    assert_eq!(names(restored.folder.path()), RESTORED);
 }
 
 #[test]
