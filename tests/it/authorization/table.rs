@@ -173,10 +173,11 @@ pub const WORKERS: &[WorkerRoute] = &[
     worker("POST /v1/worker/tasks/{id}/accept", Yes, Yes, Yes),
     worker("POST /v1/worker/tasks/{id}/start", Yes, Yes, NO_TASK),
     worker("POST /v1/worker/tasks/{id}/release", Yes, Yes, NO_TASK),
+    // A suspended worker keeps only tasks whose proof is under review, and those take no other.
     worker(
         "POST /v1/worker/tasks/{id}/proofs",
         Yes,
-        No("ACCOUNT_SUSPENDED"),
+        No("INVALID_TASK_STATE"),
         NO_TASK,
     ),
     worker("GET /v1/worker/tasks/{id}/dispute", Yes, Yes, NO_TASK),
