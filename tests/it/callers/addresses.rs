@@ -112,12 +112,17 @@ async fn a_stranger_cannot_lock_a_worker_out(app: TestApp) {
         let address = format!("198.51.100.{stranger}");
         tried += wrong_attempts(&client, &worker.email, plain(&address)).await;
     }
-    assert_eq!(tried, 100, "all strangers together");
+    // One try comes back every nine seconds.
+    assert!(
+        (100..110).contains(&tried),
+        "all strangers together: {tried}"
+    );
     // Where the worker has signed in before, the door is open. Elsewhere it is not, for now.
     sign_in(&client, &worker.email, PASSWORD, home)
         .await
         .expect(201);
-    let elsewhere = ("x-forwarded-for", "192.0.2.2");
+    wrong_attempts(&client, &worker.email, plain("192.0.2.2")).await;
+    let elsewhere = ("x-forwarded-for", "192.0.2.3");
     let reply = sign_in(&client, &worker.email, PASSWORD, elsewhere).await;
     reply.expect_error(429, "RATE_LIMITED");
 }
