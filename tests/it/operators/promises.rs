@@ -7,11 +7,14 @@ fn has_test(text: &str, name: &str) -> bool {
     let Some((before, _)) = text.split_once(&format!("fn {name}(")) else {
         return false;
     };
-    let attributes = before.trim_end().lines().rev().take(4);
-    let attributed = attributes.take_while(|line| !line.trim().is_empty());
+    let above = before.rsplit_once('\n').map_or("", |(above, _)| above);
+    let mut attributes = above
+        .lines()
+        .rev()
+        .take_while(|line| line.trim().starts_with("#[") || line.trim().starts_with("//"));
     let is_test = |line: &str| line.contains("test]") || line.contains("test(");
     let listed = [format!("{name},"), format!("!({name})")];
-    attributed.into_iter().any(is_test) || listed.iter().any(|list| before.contains(list))
+    attributes.any(is_test) || listed.iter().any(|list| before.contains(list))
 }
 
 /// The tests of a cell: a file, the names in it, another file.
