@@ -95,7 +95,7 @@ async fn a_server_gets_a_certificate_by_itself_and_doctor_tells() {
 #[test]
 fn a_self_signed_server_takes_no_other_certificate() {
     let database = Database::create(Engine::Sqlite);
-    let domains = ["--acme-domains", "legwork.example"];
+    let domains = ["--acme-domains", "legwork.example", "--allow-sandbox", "on"];
     let arguments = ["serve", "--self-signed", "--listen", "127.0.0.1:0"];
     let arguments: Vec<_> = arguments.into_iter().chain(domains).collect();
     let error = Command::new(&arguments).on(&database).fail();
