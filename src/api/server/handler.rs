@@ -3,12 +3,14 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::service::Service;
+use tokio::sync::Notify;
 use tower_service::Service as _;
 
 /// Who is at the other end of the connection.
@@ -20,6 +22,19 @@ pub struct Peer(pub SocketAddr);
 pub struct Handler {
     pub router: Router,
     pub peer: SocketAddr,
+    /// Notified of every request.
+    pub asked: Arc<Notify>,
+}
+
+impl Handler {
+    pub fn new(router: Router, peer: SocketAddr) -> Self {
+        let asked = Arc::default();
+        Self {
+            router,
+            peer,
+            asked,
+        }
+    }
 }
 
 pub type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
@@ -30,6 +45,7 @@ impl Service<Request<Incoming>> for Handler {
     type Future = Answer;
 
     fn call(&self, request: Request<Incoming>) -> Answer {
+        self.asked.notify_one();
         let mut router = self.router.clone();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(Peer(self.peer));

@@ -80,8 +80,7 @@ fn begin(
         refusal::refuse(stream, &serving.limits, tls.is_some());
         return;
     };
-    let router = router.clone();
-    let handler = Handler { router, peer };
+    let handler = Handler::new(router.clone(), peer);
     let (shutdown, timeouts) = (serving.shutdown.clone(), serving.timeouts);
     connections.spawn(async move {
         connection::serve(stream, handler, tls, &shutdown, timeouts).await;

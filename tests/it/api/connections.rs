@@ -209,3 +209,11 @@ fn open_connections_and_streams_are_counted() {
         }
     });
 }
+
+#[tokio::test]
+async fn a_request_on_its_way_when_the_server_stops_is_answered() {
+    let edge = Edge::serve(small(), |_| {});
+    let mut connection = connect_from([127, 0, 0, 1], edge.address).await;
+    edge.shutdown.start();
+    assert_eq!(ask(&mut connection).await, SERVED);
+}

@@ -128,8 +128,11 @@ async fn a_head_without_end_is_lost() {
         (&format!("{OK}x: "), "yyyyyyyyyyyyyyyy"),
     ] {
         let fault = answered(Response::endless(start, piece), PATIENCE).await;
-        let long = OutboundError::Lost("the response headers were too large".to_owned());
-        assert_eq!(fault, Err(long), "{start}{piece}");
+        let lost = |why: &str| Err(OutboundError::Lost(why.to_owned()));
+        // What is no head at all may be noticed before it is too long.
+        let no_head = start.is_empty() && fault == lost("the response was not HTTP");
+        let too_large = fault == lost("the response headers were too large");
+        assert!(no_head || too_large, "{start}{piece}: {fault:?}");
     }
 }
 
