@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::api::App;
 use crate::api::error::ApiError;
@@ -19,40 +22,74 @@ pub enum Sender {
 }
 
 #[derive(Clone, Default)]
-pub struct UploadLimits(Arc<Mutex<HashMap<Sender, usize>>>);
+pub struct UploadLimits(Arc<Mutex<HashMap<Sender, Line>>>);
+
+/// The uploads of a sender.
+struct Line {
+    places: Arc<Semaphore>,
+    /// How many are in progress or wait for a place.
+    present: usize,
+}
+
+/// How long an upload waits for a place. Several small files at once are no fault of the sender.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How many of a sender may be in progress or wait. Nothing of their bodies is read meanwhile.
+const MAX_PRESENT: usize = 16;
 
 impl UploadLimits {
-    pub fn acquire(&self, sender: Sender) -> Result<UploadPermit, ApiError> {
-        let mut open = self.lock();
-        let count = open.entry(sender).or_default();
-        if *count >= UPLOADS_AT_ONCE {
-            return Err(ApiError::TooManyUploads);
+    pub async fn acquire(&self, sender: Sender) -> Result<UploadPermit, ApiError> {
+        let (presence, places) = self.join(sender)?;
+        let place = tokio::time::timeout(PATIENCE, places.acquire_owned()).await;
+        match place {
+            Ok(Ok(place)) => Ok(UploadPermit {
+                _place: place,
+                _presence: presence,
+            }),
+            _ => Err(ApiError::TooManyUploads),
         }
-        *count += 1;
-        Ok(UploadPermit {
-            limits: self.clone(),
-            sender,
-        })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Sender, usize>> {
+    fn join(&self, sender: Sender) -> Result<(Presence, Arc<Semaphore>), ApiError> {
+        let mut lines = self.lock();
+        let line = lines.entry(sender).or_insert_with(|| Line {
+            places: Arc::new(Semaphore::new(UPLOADS_AT_ONCE)),
+            present: 0,
+        });
+        if line.present >= MAX_PRESENT {
+            return Err(ApiError::TooManyUploads);
+        }
+        line.present += 1;
+        let presence = Presence {
+            limits: self.clone(),
+            sender,
+        };
+        Ok((presence, line.places.clone()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Sender, Line>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Held until the upload has been answered; dropping it frees its place.
 pub struct UploadPermit {
+    _place: OwnedSemaphorePermit,
+    _presence: Presence,
+}
+
+/// That an upload is in progress or waits.
+struct Presence {
     limits: UploadLimits,
     sender: Sender,
 }
 
-impl Drop for UploadPermit {
+impl Drop for Presence {
     fn drop(&mut self) {
-        let mut open = self.limits.lock();
-        if let Some(count) = open.get_mut(&self.sender) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(&self.sender);
+        let mut lines = self.limits.lock();
+        if let Some(line) = lines.get_mut(&self.sender) {
+            line.present -= 1;
+            if line.present == 0 {
+                lines.remove(&self.sender);
             }
         }
     }

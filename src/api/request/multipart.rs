@@ -136,13 +136,14 @@ impl Wanted {
     /// These files of a form, and its texts.
     pub fn files<F: FormBody>(names: impl Fn(&str) -> bool) -> Self {
         let files = F::FILES.iter().filter(|file| names(file.name));
-        let max_bytes = files.clone().map(|file| file.max_bytes).sum::<u64>() + MAX_OVERHEAD_BYTES;
+        let sizes = files.clone().map(|file| file.max_bytes);
         Self {
             files: files.map(|file| file.name).collect(),
             stored: true,
-            max_bytes,
-            too_large: ApiError::BodyTooLarge {
-                limit: usize::try_from(max_bytes).unwrap_or(usize::MAX),
+            max_bytes: sizes.clone().sum::<u64>() + MAX_OVERHEAD_BYTES,
+            // A form that is larger than all its files may be has a file that is too large.
+            too_large: ApiError::FileTooLarge {
+                limit: sizes.max().unwrap_or_default(),
             },
         }
     }

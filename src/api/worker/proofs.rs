@@ -95,7 +95,7 @@ async fn begin(
         usecases::expect_submission(tx, task, worker, quota, now)
     });
     let expected = expect.await?;
-    let permit = app.uploads.acquire(Sender::Worker(worker))?;
+    let permit = app.uploads.acquire(Sender::Worker(worker)).await?;
     let wanted = submission::wanted(&expected);
     let reserved = Reserved::new(app, worker, wanted.expect(announced)?).await?;
     Ok(Begun {

@@ -90,7 +90,7 @@ struct Begun {
 
 async fn begin(app: &App, worker: &Worker, announced: Option<u64>) -> Result<Begun, ApiError> {
     usecases::may_send_documents(worker)?;
-    let permit = app.uploads.acquire(Sender::Worker(worker.id))?;
+    let permit = app.uploads.acquire(Sender::Worker(worker.id)).await?;
     let wanted = Wanted::files::<SendDocuments>(|_| true);
     let reserved = Reserved::new(app, worker.id, wanted.expect(announced)?).await?;
     Ok(Begun {

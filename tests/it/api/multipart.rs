@@ -109,7 +109,7 @@ async fn a_body_is_as_large_as_the_task_needs(app: TestApp) {
         let part = PART.replace("photo", name);
         let (answer, sent) = send_endlessly(&app, &head(&submit, &worker), &part, "x").await;
         assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
-        assert!(answer.contains("PAYLOAD_TOO_LARGE"), "{answer}");
+        assert!(answer.contains("FILE_TOO_LARGE"), "{answer}");
         assert!(sent < MAX_TAKEN, "{sent}");
     }
     let announced = head(&submit, &worker).replace(

@@ -71,7 +71,7 @@ async fn no_body_is_asked_for_that_cannot_be_used(app: TestApp) {
             proofs_of(&task),
             100_000_000,
             413,
-            "PAYLOAD_TOO_LARGE",
+            "FILE_TOO_LARGE",
         ),
         (
             &worker.client,
@@ -85,7 +85,7 @@ async fn no_body_is_asked_for_that_cannot_be_used(app: TestApp) {
             "/v1/worker/verification".to_owned(),
             100_000_000,
             413,
-            "PAYLOAD_TOO_LARGE",
+            "FILE_TOO_LARGE",
         ),
         (&dev.live, helper(&task), 1_000, 403, "TEST_MODE_ONLY"),
         (&dev.test, helper(&task), 1_000, 404, "TASK_NOT_FOUND"),

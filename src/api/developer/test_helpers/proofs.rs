@@ -124,7 +124,7 @@ async fn begin(
     let wanted = submission::wanted(&expected);
     let mut permit = None;
     if let Some(announced) = form {
-        permit = Some(app.uploads.acquire(Sender::Account(owner.account))?);
+        permit = Some(app.uploads.acquire(Sender::Account(owner.account)).await?);
         wanted.expect(announced)?;
     }
     Ok(Begun {
