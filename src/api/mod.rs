@@ -19,6 +19,7 @@ use std::sync::Arc;
 use axum::http::HeaderValue;
 use ipnet::IpNet;
 use metrics_exporter_prometheus::PrometheusHandle;
+use middleware::file_limits::FileLimits;
 use middleware::rate_limits::RateLimits;
 use middleware::sign_in_limits::SignInLimits;
 use middleware::strangers::StrangerLimit;
@@ -78,6 +79,7 @@ pub struct Parts {
     sign_in_limits: SignInLimits,
     in_flight: InFlight,
     streams: StreamLimits,
+    file_limits: FileLimits,
     uploads: UploadLimits,
 }
 
@@ -136,6 +138,7 @@ impl App {
             push_key: dependencies.push_key,
             shutdown: dependencies.shutdown,
             streams: StreamLimits::default(),
+            file_limits: FileLimits::default(),
             uploads: UploadLimits::default(),
             metrics: dependencies.metrics,
             key_use: Arc::default(),

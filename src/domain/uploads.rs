@@ -11,6 +11,9 @@ pub const UPLOADS_AT_ONCE: usize = 2;
 /// Bytes that one worker may send in a day (UTC), whatever becomes of them.
 pub const BYTES_A_DAY: u64 = 5_000_000_000;
 
+/// The same while nobody has verified the worker: enough for documents, sent a few times.
+pub const DOCUMENT_BYTES_A_DAY: u64 = 100_000_000;
+
 /// Received files of one sender that may be in the incoming folder at once.
 pub const INCOMING_BYTES_OF_SENDER: u64 = 250_000_000;
 

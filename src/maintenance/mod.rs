@@ -162,17 +162,31 @@ pub async fn expire_files(
         if page.is_empty() {
             return Ok(expired);
         }
-        for proof in &page {
-            for key in proof.keys.iter().filter_map(|key| FileKey::parse(key)) {
-                files.delete(key).await?;
+        let (mut deleted, mut fault) = (Vec::new(), None);
+        for proof in page {
+            match delete_all(files, &proof.keys).await {
+                Ok(()) => deleted.push(proof),
+                // The others do not wait for it.
+                Err(error) => fault = Some(error),
             }
         }
-        expired += page.len();
+        expired += deleted.len();
         // After the files: what is recorded as deleted is never looked for again.
         let record = move |tx: &mut Tx<'_>| {
-            page.iter()
+            deleted
+                .iter()
                 .try_for_each(|proof| tx.files_deleted(proof, now))
         };
         store.write(record).await.map_err(failed)?;
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
     }
+}
+
+async fn delete_all(files: &Files, keys: &[String]) -> Result<(), FilesError> {
+    for key in keys.iter().filter_map(|key| FileKey::parse(key)) {
+        files.delete(key).await?;
+    }
+    Ok(())
 }

@@ -9,7 +9,7 @@ mod question;
 mod table;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -26,6 +26,8 @@ pub use table::{Kind, METRICS, Metric, markdown_table};
 const PATIENCE: Duration = Duration::from_millis(1_500);
 /// How old the figures of a scrape may be. Several Prometheus servers may scrape at once.
 const FIGURES_LAST: Duration = Duration::from_secs(1);
+/// How old the last check of the database may be: those who ask all the time do not become its load.
+const DATABASE_CHECK_LASTS: Duration = Duration::from_millis(100);
 /// How old the last check of file storage may be. Each check of S3 is a request.
 const FILES_CHECK_LASTS: Duration = Duration::from_secs(5);
 
@@ -44,6 +46,7 @@ struct Inner {
     disk: Question<Option<process::Disk>>,
     database_check: Question<Result<(), String>>,
     files_check: Question<Result<(), String>>,
+    last_troubles: Mutex<Vec<&'static str>>,
 }
 
 impl Monitoring {
@@ -62,8 +65,9 @@ impl Monitoring {
             data,
             backlog: Question::new(FIGURES_LAST, PATIENCE),
             disk: Question::new(FIGURES_LAST, PATIENCE),
-            database_check: Question::new(Duration::ZERO, PATIENCE),
+            database_check: Question::new(DATABASE_CHECK_LASTS, PATIENCE),
             files_check: Question::new(FILES_CHECK_LASTS, PATIENCE),
+            last_troubles: Mutex::default(),
         }))
     }
 
@@ -136,14 +140,30 @@ impl Monitoring {
             ("the database does not answer", database),
             ("file storage does not answer", files),
         ] {
-            match answer {
+            let why = match answer {
                 Some(Ok(())) => continue,
-                Some(Err(error)) => tracing::warn!(error, "not ready: {what}"),
-                None => tracing::warn!("not ready: {what} in time"),
-            }
-            troubles.push(what);
+                Some(Err(error)) => error,
+                None => "no answer in time".to_owned(),
+            };
+            troubles.push((what, why));
         }
-        troubles
+        let found: Vec<_> = troubles.iter().map(|(what, _)| *what).collect();
+        if self.is_news(&found) {
+            for (what, error) in troubles {
+                tracing::warn!(error, "not ready: {what}");
+            }
+        }
+        found
+    }
+
+    /// Whether this is not what was found the last time. Load balancers ask all the time, and the log
+    /// has a line only when something changes.
+    fn is_news(&self, found: &[&'static str]) -> bool {
+        let last = self.0.last_troubles.lock();
+        let mut last = last.unwrap_or_else(PoisonError::into_inner);
+        let news = *last != found;
+        *last = found.to_vec();
+        news
     }
 }
 

@@ -94,7 +94,7 @@ error_codes! {
     ItemClaimed "ITEM_CLAIMED" 409 "Another admin has claimed the item.";
     ItemClosed "ITEM_CLOSED" 409 "The item was decided already.";
     PayoutNotFailed "PAYOUT_NOT_FAILED" 409 "No payout for this task has failed permanently.";
-    StorageFull "STORAGE_FULL" 409 "The stored proofs of the developer's account fill its storage. Nothing was stored.";
+    StorageFull "STORAGE_FULL" 409 "The stored proofs of the account fill its storage. Nothing was stored.";
     TasksOpen "TASKS_OPEN" 409 "The account still has open tasks, or money is still moving.";
     TooManyKeys "TOO_MANY_KEYS" 409 "The account has as many active API keys as it may have. Revoke one first.";
     WebhookDisabled "WEBHOOK_DISABLED" 409 "The webhook is disabled. Set it again to enable it.";

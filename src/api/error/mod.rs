@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::api::JSON;
 use crate::api::error::codes::ErrorCode;
-use crate::domain::uploads::{BYTES_A_DAY, UPLOADS_AT_ONCE};
+use crate::domain::uploads::UPLOADS_AT_ONCE;
 use crate::domain::{FieldError, FieldErrors};
 use crate::files::FilesError;
 use crate::store::StoreError;
@@ -32,6 +32,7 @@ pub enum ApiError {
     TooManyUploads,
     /// A worker has sent as much as is allowed in a day.
     UploadedEnough {
+        bytes_a_day: u64,
         retry_after_seconds: u64,
     },
     IdempotencyMismatch,
@@ -94,8 +95,8 @@ impl ApiError {
             Self::TooManyUploads => {
                 format!("{UPLOADS_AT_ONCE} uploads are in progress: retry when one has ended")
             }
-            Self::UploadedEnough { .. } => {
-                format!("you have sent {BYTES_A_DAY} bytes today: go on tomorrow (UTC)")
+            Self::UploadedEnough { bytes_a_day, .. } => {
+                format!("you have sent {bytes_a_day} bytes today: go on tomorrow (UTC)")
             }
             Self::UseCase(error) if says_more_than_its_code(error) => error.to_string(),
             // The table says all there is to say, and nothing of what went wrong inside.
@@ -147,6 +148,7 @@ impl ApiError {
             }
             | Self::UploadedEnough {
                 retry_after_seconds,
+                ..
             } => {
                 headers.insert(header::RETRY_AFTER, (*retry_after_seconds).into());
             }

@@ -3,10 +3,12 @@
 pub mod authentication;
 pub mod client_address;
 pub mod edge;
+pub mod file_limits;
 pub mod headers;
 pub mod host;
 pub mod limiter;
 pub mod notes;
+pub mod places;
 pub mod rate_limits;
 pub mod sign_in_limits;
 pub mod span;

@@ -84,19 +84,24 @@ impl SignInLimits {
             network,
             by_stranger: !self.is_known((account, network), now),
         };
-        self.by_address.count(network, now)?;
-        if let Err(error) = self.by_both.count((account, network), now) {
-            self.by_address.give_back(network, now);
-            return Err(error);
-        }
+        self.by_both.count((account, network), now)?;
         if attempt.by_stranger
-            && let Err(error) = self.by_account.count(account, now)
+            && let Err(error) = self.count_stranger(attempt, now)
         {
-            self.by_address.give_back(network, now);
             self.by_both.give_back((account, network), now);
             return Err(error);
         }
         Ok(attempt)
+    }
+
+    /// Who is known at an address is not kept out by others who share it.
+    fn count_stranger(&self, attempt: Attempt, now: Instant) -> Result<(), ApiError> {
+        self.by_address.count(attempt.network, now)?;
+        let counted = self.by_account.count(attempt.account, now);
+        if counted.is_err() {
+            self.by_address.give_back(attempt.network, now);
+        }
+        counted
     }
 
     /// The password was right: the attempt does not count, and the address is known.
@@ -119,9 +124,9 @@ impl SignInLimits {
             account, network, ..
         } = attempt;
         let now = Instant::now();
-        self.by_address.give_back(network, now);
         self.by_both.give_back((account, network), now);
         if attempt.by_stranger {
+            self.by_address.give_back(network, now);
             self.by_account.give_back(account, now);
         }
     }
@@ -198,6 +203,17 @@ mod tests {
         assert!(limits.begin("one more", client(1)).is_err());
         assert!(limits.count_sign_up(client(1)).is_err());
         assert!(limits.begin("one more", client(2)).is_ok());
+    }
+
+    #[test]
+    fn who_shares_the_address_does_not_lock_the_owner_out() {
+        let limits = SignInLimits::default();
+        limits.succeeded(limits.begin("grace", client(1)).unwrap());
+        for attempt in 0..FOR_AN_ADDRESS {
+            assert!(limits.begin(&attempt.to_string(), client(1)).is_ok());
+        }
+        assert!(limits.begin("ada", client(1)).is_err());
+        assert!(limits.begin("grace", client(1)).is_ok());
     }
 
     #[test]

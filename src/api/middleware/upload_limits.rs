@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::api::App;
 use crate::api::error::ApiError;
-use crate::domain::uploads::{BYTES_A_DAY, UPLOADS_AT_ONCE, day, seconds_left};
+use crate::domain::uploads::{UPLOADS_AT_ONCE, day, seconds_left};
 use crate::domain::{AccountId, WorkerId};
 use crate::store::{Store, StoreError};
 
@@ -108,13 +108,19 @@ pub struct Reserved {
 impl Reserved {
     /// Reserves before the first byte is read, so that uploads at once, on several servers, cannot
     /// exceed the limit together.
-    pub async fn new(app: &App, worker: WorkerId, bytes: u64) -> Result<Self, ApiError> {
+    pub async fn new(
+        app: &App,
+        worker: WorkerId,
+        bytes: u64,
+        bytes_a_day: u64,
+    ) -> Result<Self, ApiError> {
         let now = app.clock.now();
         let day = day(now);
         let reserve =
-            move |tx: &mut crate::store::Tx<'_>| tx.reserve_upload(worker, day, bytes, BYTES_A_DAY);
+            move |tx: &mut crate::store::Tx<'_>| tx.reserve_upload(worker, day, bytes, bytes_a_day);
         if !app.store.write::<_, StoreError, _>(reserve).await? {
             return Err(ApiError::UploadedEnough {
+                bytes_a_day,
                 retry_after_seconds: seconds_left(now),
             });
         }

@@ -3,15 +3,21 @@
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use futures_util::StreamExt as _;
 
 use crate::api::App;
 use crate::api::error::ApiError;
+use crate::api::middleware::client_address::ClientAddress;
 use crate::files::{FilesError, SignatureError};
 
 /// What a browser may do with a file: show it, and nothing else.
 const SANDBOX: HeaderValue = HeaderValue::from_static("sandbox; default-src 'none'");
 
-pub async fn get(State(app): State<App>, request: Request) -> Result<Response<Body>, ApiError> {
+pub async fn get(
+    State(app): State<App>,
+    client: ClientAddress,
+    request: Request,
+) -> Result<Response<Body>, ApiError> {
     let path = request.uri().path();
     let key = path.strip_prefix("/files/").unwrap_or_default();
     let query = request.uri().query().unwrap_or_default();
@@ -22,6 +28,7 @@ pub async fn get(State(app): State<App>, request: Request) -> Result<Response<Bo
             SignatureError::Expired => ApiError::UrlExpired,
             SignatureError::Altered => ApiError::UrlInvalid,
         })?;
+    let permit = app.file_limits.acquire(client)?;
     let size = app.files.size(file.key).await?;
     let size = size.ok_or(FilesError::NotFound)?;
     let range = match wanted(request.headers(), size) {
@@ -30,6 +37,9 @@ pub async fn get(State(app): State<App>, request: Request) -> Result<Response<Bo
     };
     let (start, end) = range.unwrap_or((0, size));
     let stream = app.files.read(file.key, start..end).await?;
+    let stream = stream.inspect(move |_| {
+        let _held_until_the_end = &permit;
+    });
     let mut response = Response::new(Body::from_stream(stream));
     let headers = response.headers_mut();
     let content_type = HeaderValue::try_from(file.content_type);

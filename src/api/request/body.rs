@@ -1,5 +1,6 @@
 //! Reads request bodies: bounded in size and time.
 
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -7,6 +8,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, header};
 use bytes::BytesMut;
 use http_body_util::BodyExt;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::api::error::ApiError;
 use crate::api::request::fields::{self, RequestBody};
@@ -18,9 +20,18 @@ pub const MAX_JSON_BYTES: usize = 256 * 1024;
 /// How much of a refused body is read, so that the sender can read the response.
 const MAX_DRAINED_BYTES: usize = 8 * 1024 * 1024;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+/// So much of a body is collected without asking: nearly all bodies are smaller, so those who send
+/// slow large ones cannot keep out the others.
+const FREE_BYTES: usize = 16 * 1024;
+/// What all bodies together may hold beyond that.
+const COLLECTED_BYTES: usize = 64 * 1024 * 1024;
+/// How long a body waits for room.
+const ROOM_WITHIN: Duration = Duration::from_secs(1);
+
+static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(COLLECTED_BYTES)));
 
 pub async fn read(body: Body, timeouts: Timeouts) -> Result<Bytes, ApiError> {
-    tokio::time::timeout(timeouts.body, read_bounded(body))
+    tokio::time::timeout(timeouts.body, read_bounded(body, &ROOM))
         .await
         .unwrap_or(Err(ApiError::BodyTimeout))
 }
@@ -48,8 +59,9 @@ pub fn parse<B: RequestBody>(bytes: &[u8]) -> Result<B, ApiError> {
     fields::read(&object)
 }
 
-async fn read_bounded(mut body: Body) -> Result<Bytes, ApiError> {
+async fn read_bounded(mut body: Body, room: &Arc<Semaphore>) -> Result<Bytes, ApiError> {
     let mut collected = BytesMut::new();
+    let mut held = None;
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| ApiError::invalid(json::BODY, "was cut off"))?;
         let Ok(data) = frame.into_data() else {
@@ -61,9 +73,34 @@ async fn read_bounded(mut body: Body) -> Result<Bytes, ApiError> {
                 limit: MAX_JSON_BYTES,
             });
         }
+        let beyond = (collected.len() + data.len()).saturating_sub(FREE_BYTES);
+        if let Err(error) = hold(room, &mut held, beyond.min(data.len())).await {
+            drain(body).await;
+            return Err(error);
+        }
         collected.extend_from_slice(&data);
     }
     Ok(collected.freeze())
+}
+
+/// Adds to what a body holds of the common room.
+async fn hold(
+    room: &Arc<Semaphore>,
+    held: &mut Option<OwnedSemaphorePermit>,
+    bytes: usize,
+) -> Result<(), ApiError> {
+    let Ok(wanted @ 1..) = u32::try_from(bytes) else {
+        return Ok(());
+    };
+    let more = room.clone().acquire_many_owned(wanted);
+    let Ok(Ok(more)) = tokio::time::timeout(ROOM_WITHIN, more).await else {
+        return Err(ApiError::Busy);
+    };
+    match held {
+        Some(held) => held.merge(more),
+        None => *held = Some(more),
+    }
+    Ok(())
 }
 
 /// Reads and drops what a refused request still sends, within bounds.
@@ -93,4 +130,28 @@ pub async fn refuse(error: ApiError, request: Request) -> ApiError {
 /// A sender that waits for "100 Continue" does not send its body.
 fn is_being_sent(headers: &HeaderMap) -> bool {
     !headers.contains_key(header::EXPECT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn large_bodies_share_a_room_and_small_ones_need_none() {
+        let room = Arc::new(Semaphore::new(2 * FREE_BYTES));
+        let body = |kilobytes: usize| Body::from(vec![b'x'; kilobytes * 1024]);
+        // Exactly as much as there is.
+        let large = read_bounded(body(48), &room).await;
+        assert_eq!(large.map(|bytes| bytes.len()).ok(), Some(48 * 1024));
+        assert_eq!(room.available_permits(), 2 * FREE_BYTES, "given back");
+        let too_large = read_bounded(body(49), &room).await;
+        assert!(matches!(too_large, Err(ApiError::Busy)));
+        let all = room.clone().acquire_many_owned(2 * FREE_BYTES as u32);
+        let _all = all.await.unwrap();
+        assert!(read_bounded(body(16), &room).await.is_ok());
+        assert!(matches!(
+            read_bounded(body(17), &room).await,
+            Err(ApiError::Busy)
+        ));
+    }
 }

@@ -15,6 +15,7 @@ use crate::api::request::path::TaskPath;
 use crate::api::request::submission::{self, SubmitProof, files_by_type};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::submitted::Submitted;
+use crate::domain::uploads::BYTES_A_DAY;
 use crate::domain::{Submission, WorkerId};
 use crate::store::Tx;
 use crate::usecases::{self, Expected, UseCaseError};
@@ -97,7 +98,7 @@ async fn begin(
     let expected = expect.await?;
     let permit = app.uploads.acquire(Sender::Worker(worker)).await?;
     let wanted = submission::wanted(&expected);
-    let reserved = Reserved::new(app, worker, wanted.expect(announced)?).await?;
+    let reserved = Reserved::new(app, worker, wanted.expect(announced)?, BYTES_A_DAY).await?;
     Ok(Begun {
         expected,
         wanted,

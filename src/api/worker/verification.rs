@@ -14,8 +14,11 @@ use crate::api::request::multipart::{self, FilePart, Form, FormBody, Wanted, for
 use crate::api::response::json::JsonResponse;
 use crate::api::response::workers::with_payout_status;
 use crate::domain::tasks::ProofType;
+use crate::domain::uploads::DOCUMENT_BYTES_A_DAY;
 use crate::domain::{FieldError, VerificationFile, VerificationFileId, Worker};
 use crate::files::{FileKey, Prefix};
+use crate::store::StoreError;
+use crate::usecases::UseCaseError;
 use crate::views::worker::WorkerBody;
 use crate::{ambient, submission, usecases};
 
@@ -68,15 +71,18 @@ pub async fn verification(
         .store
         .write(move |tx| usecases::send_verification(tx, worker, &written, clock.now()))
         .await;
-    let worker = match sent {
-        Ok(worker) => worker,
-        Err(error) => {
-            for key in files.iter().filter_map(|file| FileKey::parse(&file.key)) {
-                let _ = app.files.delete(key).await;
-            }
-            return Err(error.into());
-        }
+    let (worker, unused) = match sent {
+        Ok((worker, replaced)) => (Ok(worker), replaced),
+        // Nobody knows whether it was committed; what nobody names is swept later.
+        Err(error @ UseCaseError::Store(StoreError::Unavailable(_))) => (Err(error), Vec::new()),
+        Err(error) => (Err(error), files),
     };
+    for key in unused.iter().filter_map(|file| FileKey::parse(&file.key)) {
+        if let Err(error) = app.files.delete(key).await {
+            tracing::warn!(%error, %key, "cannot delete an identity document");
+        }
+    }
+    let worker = worker?;
     let worker = with_payout_status(&app, worker).await?;
     JsonResponse::new(StatusCode::CREATED, &worker)
 }
@@ -92,7 +98,13 @@ async fn begin(app: &App, worker: &Worker, announced: Option<u64>) -> Result<Beg
     usecases::may_send_documents(worker)?;
     let permit = app.uploads.acquire(Sender::Worker(worker.id)).await?;
     let wanted = Wanted::files::<SendDocuments>(|_| true);
-    let reserved = Reserved::new(app, worker.id, wanted.expect(announced)?).await?;
+    let reserved = Reserved::new(
+        app,
+        worker.id,
+        wanted.expect(announced)?,
+        DOCUMENT_BYTES_A_DAY,
+    )
+    .await?;
     Ok(Begun {
         wanted,
         reserved,

@@ -71,18 +71,19 @@ impl Tx<'_> {
         Ok(self.execute(REVOKE_KEY, &[id.into(), now.into()])? == 1)
     }
 
-    /// Replaces a worker's documents.
+    /// Replaces a worker's documents. Returns those from before, whose files nobody needs any more.
     pub fn put_verification_files(
         &mut self,
         worker: WorkerId,
         files: &[VerificationFile],
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Vec<VerificationFile>, StoreError> {
+        let replaced = self.verification_files(worker)?;
         self.defer(DROP_FILES, &[worker.into()])?;
         for file in files {
             self.defer(PUT_FILE, &file_values(file, worker, now))?;
         }
-        Ok(())
+        Ok(replaced)
     }
 
     pub fn verification_files(

@@ -49,3 +49,5 @@ CREATE INDEX posted_tasks_by_cell ON posted_tasks (bounty, cell, task_id);
 -- A keyed hash of the address that a key was last used from, to find developers who work for themselves.
 -- Forgotten after 30 days.
 ALTER TABLE api_keys ADD COLUMN last_address TEXT;
+
+CREATE INDEX api_keys_addresses ON api_keys (last_used_at) WHERE last_address IS NOT NULL;

@@ -6,4 +6,6 @@ pub(super) mod submit_proof;
 
 pub use evidence::{Evidence, Finding, evidence};
 pub use review_proof::{Reviewed, approve_proof, reject_proof};
-pub use submit_proof::{Expected, expect_submission, submission_was_made, submit_proof};
+pub use submit_proof::{
+    Expected, expect_submission, has_storage, submission_was_made, submit_proof,
+};

@@ -75,7 +75,10 @@ struct Scan {
     /// One more than the page holds, to know whether there are more.
     wanted: usize,
     found: Vec<Candidate>,
+    /// Rows of tasks. Those of places are apart: a page always gets on among the tasks, however many
+    /// places there are.
     rows_read: usize,
+    places_read: usize,
     /// The last task that was looked at before the search was stopped.
     stopped: Option<FoundCursor>,
 }
@@ -104,6 +107,7 @@ pub fn find_tasks(tx: &mut Tx<'_>, search: &Search) -> Result<FoundPage, StoreEr
         wanted: search.limit + 1,
         found: Vec::new(),
         rows_read: 0,
+        places_read: 0,
         stopped: None,
     };
     for bounty in [true, false] {
@@ -128,7 +132,7 @@ pub fn find_tasks(tx: &mut Tx<'_>, search: &Search) -> Result<FoundPage, StoreEr
     Ok(FoundPage {
         found,
         next: if more { last } else { scan.stopped },
-        rows_read: scan.rows_read,
+        rows_read: scan.rows_read + scan.places_read,
     })
 }
 
@@ -237,7 +241,7 @@ fn nearest(
         let mut places = Vec::new();
         for cells in cover(search.center, circle) {
             let found = tx.places_in_cells(bounty, cells)?;
-            scan.rows_read += found.len();
+            scan.places_read += found.len();
             places.extend(found.into_iter().map(|cell| {
                 let place = Point::of_cell(cell).roughly();
                 (search.center.distance_meters(place), cell)

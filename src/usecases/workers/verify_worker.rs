@@ -23,22 +23,24 @@ pub fn may_send_documents(worker: &Worker) -> Result<(), UseCaseError> {
     }
 }
 
-/// A worker uploads documents. New documents replace those in review.
+/// A worker uploads documents. New documents replace those from before, which are returned: their files
+/// are to be deleted.
 pub fn send_verification(
     tx: &mut Tx<'_>,
     worker: WorkerId,
     files: &[VerificationFile],
     now: Timestamp,
-) -> Result<Worker, UseCaseError> {
+) -> Result<(Worker, Vec<VerificationFile>), UseCaseError> {
     let worker = held(tx, worker)?;
     may_send_documents(&worker)?;
-    tx.put_verification_files(worker.id, files, now)?;
+    let replaced = tx.put_verification_files(worker.id, files, now)?;
     let id = QueueItemId::new(now, &ambient::random_for_id());
     tx.add_queue_item(&QueueItem {
         worker: Some(worker.id),
         ..QueueItem::new(id, QueueKind::WorkerVerification, worker.id, now)
     })?;
-    set(tx, worker, WorkerStatus::InReview, now)
+    let worker = set(tx, worker, WorkerStatus::InReview, now)?;
+    Ok((worker, replaced))
 }
 
 pub fn verify_worker(

@@ -14,6 +14,7 @@ async fn take_back(database: &Database) {
         "tasks_without_deadline",
         "accounts_deleted",
         "api_keys_active",
+        "api_keys_addresses",
     ] {
         database.execute(&format!("DROP INDEX {index}")).await;
     }

@@ -12,6 +12,7 @@ on_both_engines!(
     passwords_cannot_be_guessed,
     keys_and_tokens_open_only_their_own,
     documents_go_to_the_admins,
+    new_documents_replace_the_old_ones,
     the_profile_can_be_changed,
     push_subscriptions_are_kept_once,
     the_command_line_makes_admin_keys,
@@ -127,6 +128,24 @@ async fn keys_and_tokens_open_only_their_own(app: TestApp) {
     for client in [&dev.live, &worker.client] {
         let reply = client.get("/v1/admin/queue").await;
         reply.expect_error(401, "UNAUTHORIZED");
+    }
+}
+
+async fn new_documents_replace_the_old_ones(app: TestApp) {
+    let worker = app.sign_up(&[]).await;
+    for seed in ["first", "second", "third"] {
+        let (identity, selfie) = (photo(seed), photo(&format!("{seed} selfie")));
+        let parts: [(&str, &[u8]); 2] = [("identity", &identity), ("selfie", &selfie)];
+        let sent = worker
+            .client
+            .send_form("/v1/worker/verification", &parts)
+            .await;
+        sent.expect(201);
+        assert_eq!(
+            super::proving::stored_files(&app),
+            2,
+            "nobody keeps the old ones"
+        );
     }
 }
 

@@ -41,17 +41,22 @@ pub async fn proofs(dev: &Developer, task: &Value) -> Value {
 }
 
 pub fn files_in(app: &TestApp) -> usize {
-    fn count(folder: &std::path::Path) -> usize {
-        let Ok(entries) = std::fs::read_dir(folder) else {
-            return 0;
-        };
-        let entries = entries.map(|entry| entry.unwrap().path());
-        entries
-            .map(|path| if path.is_dir() { count(&path) } else { 1 })
-            .sum()
-    }
-    let folder = app.database.folder.path();
-    count(&folder.join("files")) + count(&folder.join("incoming"))
+    stored_files(app) + count(&app.database.folder.path().join("incoming"))
+}
+
+/// Files that are kept.
+pub fn stored_files(app: &TestApp) -> usize {
+    count(&app.database.folder.path().join("files"))
+}
+
+fn count(folder: &std::path::Path) -> usize {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return 0;
+    };
+    let entries = entries.map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| if path.is_dir() { count(&path) } else { 1 })
+        .sum()
 }
 
 /// A file that is not kept goes when nobody holds it any more, which may be after the answer.

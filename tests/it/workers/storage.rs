@@ -8,9 +8,9 @@ use legwork::store::{StoreError, Tx};
 use serde_json::{Value, json};
 
 use super::proving::{files_in, no_files_left};
-use super::uploads::{announce, proofs_of};
+use super::uploads::announce;
 use crate::support::{
-    Database, Developer, GOOD_CARD, TestApp, Worker, on_both_engines, path, photo, storefront,
+    Database, Developer, GOOD_CARD, TestApp, Worker, on_both_engines, path, storefront,
 };
 
 on_both_engines!(
@@ -71,62 +71,45 @@ fn bytes_of_files(database: &Database) -> u64 {
 
 async fn storage_is_counted_and_ends(app: TestApp) {
     let (dev, worker, task) = begun_free(&app).await;
-    let picture = photo("1");
-    let parts: [(&str, &[u8]); 3] = [
-        ("photo", &picture),
-        ("gps_latitude", b"40.7163"),
-        ("gps_longitude", b"-73.9595"),
-    ];
-    // The picture would fit; with the copy that the developer sees it does not.
-    set_stored(
-        &app,
-        &dev,
-        Environment::Live,
-        300_000 - picture.len() as u64,
-    )
-    .await;
-    let full = worker.send_proof(&task, &parts).await;
-    let full = full.expect_error(409, "STORAGE_FULL");
-    assert!(
-        full.text.contains("the developer's storage"),
-        "{}",
-        full.text
-    );
-    no_files_left(&app).await;
-    set_stored(&app, &dev, Environment::Live, 0).await;
     let proof = worker.prove(&task, "1").await;
-    assert_eq!(
-        stored(&app, &dev, "live").await,
-        bytes_of_files(&app.database)
-    );
-    // A repeat costs nothing, and is answered when all is full.
+    let taken = stored(&app, &dev, "live").await;
+    assert_eq!(taken, bytes_of_files(&app.database));
+    // The work is done, and is to be paid, also when all is full.
     dev.review(&task, &proof, "reject").await.expect(200);
     set_stored(&app, &dev, Environment::Live, 300_000).await;
-    let full = worker.send_proof(&task, &parts).await;
+    worker.prove(&task, "2").await;
+    assert!(stored(&app, &dev, "live").await > 300_000);
+    // But there is no more of it.
+    let full = dev.live.post("/v1/tasks", &storefront()).await;
     full.expect_error(409, "STORAGE_FULL");
+    dev.create_task().await;
     let admin = app.admin().await;
     let tier = format!("/v1/admin/accounts/{}/tier", dev.account_id);
     let more = json!({"tier": "growth"});
     admin.post(&tier, &more).await.expect(200);
-    worker.send_proof(&task, &parts).await.expect(201);
+    dev.live.post("/v1/tasks", &storefront()).await.expect(201);
 }
 
 async fn a_body_that_does_not_fit_is_refused_before_it_is_read(app: TestApp) {
-    let (dev, worker, task) = begun_free(&app).await;
-    let path = proofs_of(&task);
-    let large = announce(&app, &worker.client, &path, 9_000_000).await;
+    let dev = app.developer_on(Tier::Free).await;
+    let task = dev.create_task().await;
+    let helper = |what: &str| format!("/v1/test_helpers{}/{what}", &path(&task)[3..]);
+    let to = json!({"to": "in_progress"});
+    dev.test.post(&helper("advance"), &to).await.expect(200);
+    let path = helper("proofs");
+    let large = announce(&app, &dev.test, &path, 9_000_000).await;
     assert!(large.starts_with("HTTP/1.1 409 "), "{large}");
     assert!(large.contains("STORAGE_FULL"), "{large}");
-    set_stored(&app, &dev, Environment::Live, 300_000).await;
-    let small = announce(&app, &worker.client, &path, 1_000).await;
+    set_stored(&app, &dev, Environment::Test, 300_000).await;
+    let small = announce(&app, &dev.test, &path, 1_000).await;
     assert!(small.starts_with("HTTP/1.1 409 "), "{small}");
     assert!(small.contains("STORAGE_FULL"), "{small}");
     // Without an announcement it is refused as it comes.
-    set_stored(&app, &dev, Environment::Live, 0).await;
+    set_stored(&app, &dev, Environment::Test, 0).await;
     let head = format!(
         "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\nconnection: close\r\n\
          content-type: multipart/form-data; boundary=b\r\ntransfer-encoding: chunked\r\n\r\n",
-        worker.client.key()
+        dev.test.key()
     );
     let content = "x".repeat(1_000_000);
     let part = "--b\r\nContent-Disposition: form-data; name=\"photo\"\r\n\r\n";

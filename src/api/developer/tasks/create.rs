@@ -71,7 +71,7 @@ impl<'a> CreatedTask<'a> {
                 ("advance" = (operation_id = "advanceTask", parameters(("id" = "$response.body#/id")))),
                 ("simulate_proof" = (operation_id = "simulateProof", parameters(("id" = "$response.body#/id")))))),
         groups::Developer, groups::Body, groups::Idempotency, errors::TaskLimitExceeded,
-        errors::PaymentUnavailable)
+        errors::StorageFull, errors::PaymentUnavailable)
 )]
 pub async fn create(
     State(app): State<App>,

@@ -6,7 +6,7 @@ use crate::api::processor::with_timeout;
 use crate::domain::{Environment, TaskId};
 use crate::payments::NewPayment;
 use crate::store::KeyHolder;
-use crate::usecases::{Funding, UseCaseError};
+use crate::usecases::{self, Funding, UseCaseError};
 
 /// Creates a payment at the processor, unless the account has a default method, which is charged
 /// later. The payment is useless without its secret, which only the response of the new task has.
@@ -20,11 +20,12 @@ pub async fn prepare(
         return Ok(Funding::Simulated);
     }
     let processor = &app.payments.processor;
-    let now = app.clock.now();
+    let (now, quota) = (app.clock.now(), app.submissions.quota);
     let method = app
         .store
         .read(move |tx| {
             within_limit(tx.task_counts(holder.owner)?.this_month(now), &holder)?;
+            usecases::has_storage(tx, holder.owner, quota)?;
             Ok::<_, UseCaseError>(tx.payment_method(holder.owner)?)
         })
         .await?;
