@@ -16,6 +16,7 @@ pub mod maintenance;
 pub mod media;
 pub mod monitoring;
 pub mod outbound;
+mod ownership;
 pub mod pages;
 mod passwords;
 pub mod payments;

@@ -60,8 +60,9 @@ pub fn verify(settings: &Settings, arguments: &ArgMatches) -> Result<ExitCode, F
     }
     if *number > 0 {
         // Whoever can write to the database can also take the last lines away. This shows it.
-        print_line(format_args!("The chain ends with {number}:{hash}"));
-        print_line("Keep this line elsewhere, and give it to a later run with --expect.");
+        print_line(format_args!(
+            "Keep {number}:{hash} elsewhere. A later run compares with it: legwork audit verify --expect {number}:{hash}"
+        ));
     }
     print_line("The audit log is correct.");
     Ok(ExitCode::SUCCESS)

@@ -15,6 +15,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 
 use super::incoming::Received;
 use super::{FileKey, blocking};
+use crate::ownership;
 
 const SUBFOLDER_DIGITS: usize = 6;
 /// How much is read at a time.
@@ -148,8 +149,9 @@ impl Folder {
         let prefix = self.root.join(key.prefix().as_str());
         for folder in [&prefix, &subfolder] {
             match DirBuilder::new().mode(0o700).create(folder) {
+                Ok(()) => ownership::give_to_owner_of_folder(folder),
                 Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
-                _ => {}
+                Err(_) => {}
             }
         }
         // Another process may have just created them, so their existence does not mean that they
@@ -206,6 +208,7 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
         .recursive(true)
         .mode(0o700)
         .create(folder)?;
+    ownership::give_to_owner_of_folder(folder);
     match folder.parent() {
         Some(parent) if parent != Path::new("") => sync_folder(parent),
         _ => Ok(()),

@@ -26,8 +26,6 @@ pub use table::{Kind, METRICS, Metric, markdown_table};
 const PATIENCE: Duration = Duration::from_millis(1_500);
 /// How old the figures of a scrape may be. Several Prometheus servers may scrape at once.
 const FIGURES_LAST: Duration = Duration::from_secs(1);
-/// How old the last check of the database may be: those who ask all the time do not become its load.
-const DATABASE_CHECK_LASTS: Duration = Duration::from_millis(100);
 /// How old the last check of file storage may be. Each check of S3 is a request.
 const FILES_CHECK_LASTS: Duration = Duration::from_secs(5);
 
@@ -65,7 +63,7 @@ impl Monitoring {
             data,
             backlog: Question::new(FIGURES_LAST, PATIENCE),
             disk: Question::new(FIGURES_LAST, PATIENCE),
-            database_check: Question::new(DATABASE_CHECK_LASTS, PATIENCE),
+            database_check: Question::new(Duration::ZERO, PATIENCE),
             files_check: Question::new(FILES_CHECK_LASTS, PATIENCE),
             last_troubles: Mutex::default(),
         }))

@@ -196,18 +196,14 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "request_seconds",
         "SECONDS",
-        "Time for a request, waiting for the database included [default: 10]",
+        "Time that a request may wait for the database [default: 10]",
     ),
     setting(
         "drain_seconds",
         "SECONDS",
         "Time for which /readyz answers 503 before the server stops accepting connections [default: 0]",
     ),
-    setting(
-        "rate_limits",
-        "on|off",
-        "Rate limits by account tier [default: on]",
-    ),
+    setting("rate_limits", "on|off", "Rate limits [default: on]"),
     setting(
         "log",
         "FILTER",

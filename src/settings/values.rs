@@ -215,7 +215,8 @@ pub fn master_key(text: &str) -> Result<Secret, String> {
 pub fn hours(text: &str) -> Result<Duration, String> {
     match text {
         "0" => Ok(Duration::ZERO),
-        text => span(text, 60 * 60),
+        text => span(text, 60 * 60)
+            .map_err(|_| format!("{text:?} must be a whole number of hours, 0 or more")),
     }
 }
 

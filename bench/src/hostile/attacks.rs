@@ -61,7 +61,7 @@ pub fn all(targets: Targets) -> Counts {
         task,
     } = targets;
     let own = format!("/v1/worker/tasks/{task}/proofs");
-    let invented = "/v1/worker/tasks/task_00000000000000000000000000/proofs";
+    let invented = "/v1/worker/tasks/00000000000000000000000000000000/proofs";
     let document = http::post("/v1/workers", "", &repeated_keys());
     let keyed = http::post("/v1/tasks", &key, &nested_lists());
     let sign_in = r#"{"email": "stranger@example.com", "password": "guessed, and wrong"}"#;

@@ -19,6 +19,7 @@ use readers::{Readers, Turn};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use crate::ownership;
 use crate::store::engine::migrate::{self, Migration};
 use crate::store::engine::work::{Outcome, Queued, Work};
 use crate::store::engine::{FromRow, Load, Row, Statement, StoreError, Tx, Value};
@@ -151,7 +152,7 @@ fn make_private(file: &Path) -> Result<(), StoreError> {
         .create(true)
         .mode(0o600)
         .open(file)
-        .map(drop)
+        .map(|_| ownership::give_to_owner_of_folder(file))
         .map_err(|error| StoreError::Unavailable(format!("{}: {error}", file.display())))
 }
 

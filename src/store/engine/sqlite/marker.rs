@@ -6,8 +6,8 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-use crate::ambient;
 use crate::store::engine::StoreError;
+use crate::{ambient, ownership};
 
 pub struct Marker(File);
 
@@ -25,6 +25,7 @@ impl Marker {
             .map_err(|error| {
                 StoreError::Unavailable(format!("{}: {error}", Path::new(&file).display()))
             })?;
+        ownership::give_to_owner_of(Path::new(&file), database);
         let marker = Self(opened);
         marker.change();
         Ok(marker)
