@@ -198,7 +198,7 @@ fn prune(settings: &Settings) -> Result<(), Failure> {
                 keyring.source().name()
             ));
         }
-        KeySource::Given(_) => print_line(format_args!(
+        KeySource::Given { .. } => print_line(format_args!(
             "Nothing is sealed under another key than {id}. Remove all others from LEGWORK_MASTER_KEY."
         )),
     }

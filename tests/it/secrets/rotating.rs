@@ -1,5 +1,6 @@
 //! `legwork secrets rotate` and `prune`, while the service runs.
 
+use legwork::domain::Secret;
 use legwork::seal::{KeySource, MasterKey};
 use legwork::store::StoreError;
 use legwork::usecases::{change_master_key, verify_audit};
@@ -176,7 +177,8 @@ async fn a_key_from_a_setting_is_rotated_with_both(app: TestApp) {
     );
     run(&["audit", "verify"], &new.to_base64()).succeed();
     run(&["audit", "verify"], &old).fail();
-    let given = KeySource::Given(vec![new]);
+    let given = Secret::presented(&new.to_base64());
+    let given = KeySource::new(Some(&given), app.database.folder.path());
     let location = app.database.location();
     let opening = move || legwork::store::Store::open(&location).unwrap();
     let store = tokio::task::spawn_blocking(opening).await.unwrap();
