@@ -219,10 +219,15 @@ fn wrong_key(id: String, source: &KeySource) -> UnlockError {
 }
 
 impl Tx<'_> {
-    /// Makes another key of the keyring the one that seals. The caller seals everything again.
+    /// Makes another key of the keyring the one that seals. It must be one that never did. The caller
+    /// seals everything again.
     pub fn change_master_key(&mut self, id: &str, now: Timestamp) -> Result<(), StoreError> {
         let none = || StoreError::Failed("the store is locked".into());
         let keyring = self.keyring.clone().ok_or_else(none)?;
+        if self.master_keys()?.iter().any(|known| known.id == id) {
+            let used = format!("the master key {id} was in use already");
+            return Err(StoreError::Failed(used));
+        }
         let row = checked(&keyring, id.to_owned(), Some(now));
         let row = row.map_err(|error| StoreError::Failed(error.to_string()))?;
         self.put_current_master_key(&row, now)?;
