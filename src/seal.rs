@@ -1,6 +1,7 @@
 //! Encrypts texts before they are stored: under a secret that we keep only as a hash, or under the
 //! master key, which is not in the database.
 
+mod audit_start;
 mod key_file;
 mod keyring;
 
@@ -13,7 +14,8 @@ use crate::ambient;
 use crate::domain::Secret;
 use crate::domain::accounts::api_key::hex;
 
-pub use key_file::{KEY_FILE, KeyError, KeySource};
+pub use audit_start::AUDIT_START_FILE;
+pub use key_file::{KEY_FILE, KeyError, KeyLock, KeySource};
 pub use keyring::{Keyring, SEALED, SealError, is_sealed};
 
 #[derive(Debug, PartialEq, Eq)]

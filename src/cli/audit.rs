@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Command};
 
-use super::{Failure, argument, block_on, database_flags, open_store, print_line};
+use super::{Failure, argument, block_on, database_flags, master_key, open_store, print_line};
 use crate::domain::AuditHead;
 use crate::settings::Settings;
 use crate::usecases::verify_audit_against;
@@ -41,11 +41,22 @@ pub fn verify(settings: &Settings, arguments: &ArgMatches) -> Result<ExitCode, F
         })?),
         false => None,
     };
+    let has_kept = kept.is_some();
+    // Before the store is opened, which records it if nobody has.
+    let source = master_key::source(settings);
+    let (file, recorded) = (source.audit_start_file(), source.audit_start()?);
     let store = open_store(settings)?;
     let report = block_on(store.snapshot(move |tx| verify_audit_against(tx, kept.as_ref())))??;
     print_line(format_args!("{} lines", report.head.number));
     if let Some(broken) = report.broken {
         print_line(format_args!("DIFFERENCE: {broken}"));
+        return Ok(ExitCode::FAILURE);
+    }
+    if recorded.is_some() && recorded != report.keys.start() {
+        print_line(format_args!(
+            "DIFFERENCE: the keyed lines do not begin where {file} says, or have another key: the log was written anew. If you have restored another database, or run `legwork secrets reset` on another server, remove the file and run this command again with --expect",
+            file = file.display()
+        ));
         return Ok(ExitCode::FAILURE);
     }
     let AuditHead { number, hash } = &report.head;
@@ -57,6 +68,12 @@ pub fn verify(settings: &Settings, arguments: &ArgMatches) -> Result<ExitCode, F
             ),
             false => format!("Lines 1 to {before} have plain hashes, later lines have keyed ones."),
         });
+    }
+    if *number > 0 && recorded.is_none() && !has_kept {
+        print_line(format_args!(
+            "There was no {file} that says where keyed lines begin. So this run cannot know whether the whole log was written anew: compare with a line that you kept, with --expect.",
+            file = file.display()
+        ));
     }
     if *number > 0 {
         // Whoever can write to the database can also take the last lines away. This shows it.

@@ -67,7 +67,7 @@ pub fn back_up(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failur
             "The master key is not included. Keep a copy of {} elsewhere: without it, nobody can open the secrets in the backup.",
             file.display()
         ),
-        KeySource::Given(_) => "The master key is not included. Keep LEGWORK_MASTER_KEY elsewhere: without it, nobody can open the secrets in the backup.".to_owned(),
+        KeySource::Given { .. } => "The master key is not included. Keep LEGWORK_MASTER_KEY elsewhere: without it, nobody can open the secrets in the backup.".to_owned(),
     });
     Ok(())
 }

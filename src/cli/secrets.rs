@@ -12,9 +12,9 @@ use crate::domain::accounts::api_key::hex;
 use crate::domain::{Actor, Timestamp};
 use crate::files::SigningKeys;
 use crate::push::Vapid;
-use crate::seal::{KeySource, Keyring, MasterKey};
+use crate::seal::{KeyLock, Keyring, MasterKey};
 use crate::settings::Settings;
-use crate::store::{SEALED_COLUMNS, SecretPlace, Store, Tx};
+use crate::store::{MasterKeyRow, SEALED_COLUMNS, SecretPlace, Store, Tx};
 use crate::usecases::{self, UseCaseError};
 
 /// How long servers may take to learn of a new key. They look every few seconds.
@@ -94,11 +94,11 @@ pub fn run(settings: &Settings, command: &str, arguments: &ArgMatches) -> Result
 }
 
 fn rotate(settings: &Settings, push_keys: bool) -> Result<(), Failure> {
-    let store = open_store(settings)?;
-    let now = Clock::system().now();
+    let (store, now) = (open_store(settings)?, Clock::system().now());
     let keyring = store.keyring().cloned().ok_or_else(no_keyring)?;
+    let lock = lock_keys(&store, &keyring, now)?;
     keyring.sealing().ok_or_else(older_program)?;
-    let new = next_key(&store, &keyring)?;
+    let new = next_key(&store, &keyring, lock.as_ref())?;
     let (id, vapid) = (new.id(), Vapid::generate().map_err(Failure)?.to_secret());
     block_on(async {
         let changed = id.clone();
@@ -125,17 +125,33 @@ fn rotate(settings: &Settings, push_keys: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A key that the database does not know yet. Makes one in the file if there is none.
-fn next_key(store: &Store, keyring: &Keyring) -> Result<MasterKey, Failure> {
-    let known = block_on(store.snapshot(|tx| tx.master_keys()))??;
+/// Keeps others from changing the file until the command ends. What another command has changed
+/// until now is known afterwards.
+fn lock_keys(store: &Store, keyring: &Keyring, now: Timestamp) -> Result<Option<KeyLock>, Failure> {
+    let lock = keyring.source().lock()?;
+    block_on(store.refresh_keys(now))??;
+    Ok(lock)
+}
+
+fn known_keys(store: &Store) -> Result<Vec<MasterKeyRow>, Failure> {
+    Ok(block_on(store.snapshot(|tx| tx.master_keys()))??)
+}
+
+/// A key that the database has never known: an old one may be in other hands. Makes one in the file
+/// if there is none.
+fn next_key(
+    store: &Store,
+    keyring: &Keyring,
+    lock: Option<&KeyLock>,
+) -> Result<MasterKey, Failure> {
+    let known = known_keys(store)?;
     let is_new = |key: &MasterKey| known.iter().all(|known| known.id != key.id());
-    if let KeySource::File(_) = keyring.source() {
-        keyring.source().change(|mut keys| {
-            if !keys.iter().any(is_new) {
-                keys.push(MasterKey::generate());
-            }
-            keys
-        })?;
+    if let Some(lock) = lock {
+        let mut keys = lock.load()?;
+        if !keys.iter().any(is_new) {
+            keys.push(MasterKey::generate());
+            lock.replace(&keys)?;
+        }
         keyring.reload()?;
     }
     keyring.keys().into_iter().find(is_new).ok_or_else(|| {
@@ -172,37 +188,56 @@ async fn reseal(store: &Store) -> Result<(), UseCaseError> {
 }
 
 fn prune(settings: &Settings) -> Result<(), Failure> {
-    let store = open_store(settings)?;
-    let now = Clock::system().now();
+    let (store, now) = (open_store(settings)?, Clock::system().now());
     let keyring = store.keyring().cloned().ok_or_else(no_keyring)?;
-    let known = block_on(store.snapshot(|tx| tx.master_keys()))??;
-    let current = known.into_iter().find(|key| key.is_current);
+    let lock = lock_keys(&store, &keyring, now)?;
+    let known = known_keys(&store)?;
+    let id = current_key(&known, now)?;
+    block_on(reseal(&store))??;
+    // Another server with a key file of its own may have rotated.
+    if !known_keys(&store)?
+        .iter()
+        .any(|key| key.is_current && key.id == id)
+    {
+        let changed = "another key became the current one meanwhile; run this command again later";
+        return Err(Failure(changed.to_owned()));
+    }
+    let Some(lock) = lock else {
+        print_line(format_args!(
+            "Nothing is sealed under another key than {id}. Remove all others from LEGWORK_MASTER_KEY."
+        ));
+        return Ok(());
+    };
+    // A key that the database does not know yet is for the next rotation.
+    let is_old = |key: &MasterKey| {
+        known
+            .iter()
+            .any(|old| !old.is_current && old.id == key.id())
+    };
+    let (old, kept): (Vec<_>, Vec<_>) = lock.load()?.into_iter().partition(is_old);
+    if !kept.iter().any(|key| key.id() == id) {
+        return Err(no_keyring());
+    }
+    if !old.is_empty() {
+        lock.replace(&kept)?;
+    }
+    print_line(format_args!(
+        "{} holds the current key {id} and no old one.",
+        keyring.source().name()
+    ));
+    Ok(())
+}
+
+/// The id of the current key. All servers must know it.
+fn current_key(known: &[MasterKeyRow], now: Timestamp) -> Result<String, Failure> {
+    let current = known.iter().find(|key| key.is_current);
     let current = current.ok_or_else(no_keyring)?;
     let since = current.seals_since.ok_or_else(older_program)?;
     if now < since.plus(SERVERS_LEARN_WITHIN) {
         let wait = "the key was changed less than a minute ago, and servers may not know it yet; try again later";
         return Err(Failure(wait.to_owned()));
     }
-    block_on(async {
-        reseal(&store).await?;
-        store.write(usecases::forget_old_master_keys).await
-    })??;
-    let id = current.id;
-    match keyring.source() {
-        KeySource::File(_) => {
-            let keep =
-                |keys: Vec<MasterKey>| keys.into_iter().filter(|key| key.id() == id).collect();
-            keyring.source().change(keep)?;
-            print_line(format_args!(
-                "{} now holds only the key {id}.",
-                keyring.source().name()
-            ));
-        }
-        KeySource::Given(_) => print_line(format_args!(
-            "Nothing is sealed under another key than {id}. Remove all others from LEGWORK_MASTER_KEY."
-        )),
-    }
-    Ok(())
+    Ok(current.id.clone())
 }
 
 fn reset(settings: &Settings) -> Result<(), Failure> {

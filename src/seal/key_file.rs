@@ -39,8 +39,8 @@ pub enum KeyError {
 /// Where a process gets its master keys.
 #[derive(Clone, Debug)]
 pub enum KeySource {
-    /// A setting gives them.
-    Given(Vec<MasterKey>),
+    /// A setting gives them. `data` is the data folder.
+    Given { keys: Vec<MasterKey>, data: PathBuf },
     /// They are in a file.
     File(PathBuf),
 }
@@ -53,13 +53,16 @@ impl KeySource {
         };
         // The setting was checked when it was read.
         let keys = keys.expose().split(',').filter_map(MasterKey::from_base64);
-        Self::Given(keys.collect())
+        Self::Given {
+            keys: keys.collect(),
+            data: data.to_owned(),
+        }
     }
 
     /// What to call the source in a message.
     pub fn name(&self) -> String {
         match self {
-            Self::Given(_) => "LEGWORK_MASTER_KEY".to_owned(),
+            Self::Given { .. } => "LEGWORK_MASTER_KEY".to_owned(),
             Self::File(file) => file.display().to_string(),
         }
     }
@@ -67,21 +70,23 @@ impl KeySource {
     /// The keys. Empty if there is no file.
     pub fn load(&self) -> Result<Vec<MasterKey>, KeyError> {
         match self {
-            Self::Given(keys) => Ok(keys.clone()),
+            Self::Given { keys, .. } => Ok(keys.clone()),
             Self::File(file) => read(file),
         }
     }
 
     /// Makes the file with a first key if there is none, and returns the keys. If another process does
-    /// this at the same time, both get the same key.
+    /// this at the same time, both get the same key. A file with keys is only read: it may be on a
+    /// read-only disk.
     pub fn create(&self) -> Result<Vec<MasterKey>, KeyError> {
-        match self {
-            Self::Given(keys) => Ok(keys.clone()),
-            Self::File(file) => rewrite(file, |keys| match keys.is_empty() {
-                true => vec![MasterKey::generate()],
-                false => keys,
-            }),
+        let keys = self.load()?;
+        if !keys.is_empty() {
+            return Ok(keys);
         }
+        self.change(|keys| match keys.is_empty() {
+            true => vec![MasterKey::generate()],
+            false => keys,
+        })
     }
 
     /// Changes the keys in the file. Of two processes that do this at the same time, the second sees
@@ -90,33 +95,76 @@ impl KeySource {
         &self,
         change: impl FnOnce(Vec<MasterKey>) -> Vec<MasterKey>,
     ) -> Result<Vec<MasterKey>, KeyError> {
+        let lock = self.lock()?.ok_or(KeyError::NotOurs)?;
+        let keys = change(lock.load()?);
+        lock.replace(&keys)?;
+        Ok(keys)
+    }
+
+    /// Nobody else changes the file until the lock is dropped. `None` if a setting gives the keys.
+    pub fn lock(&self) -> Result<Option<KeyLock>, KeyError> {
         match self {
-            Self::Given(_) => Err(KeyError::NotOurs),
-            Self::File(file) => rewrite(file, change),
+            Self::Given { .. } => Ok(None),
+            Self::File(file) => KeyLock::new(file).map(Some),
         }
     }
 }
 
-/// Replaces the file in one step, under a lock. The keys are durable when this returns.
-fn rewrite(
-    file: &Path,
-    change: impl FnOnce(Vec<MasterKey>) -> Vec<MasterKey>,
-) -> Result<Vec<MasterKey>, KeyError> {
-    let failed = |error| io_error(file, error);
-    let lock = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .mode(0o600)
-        .open(file.with_extension("lock"))
-        .map_err(failed)?;
-    lock.lock().map_err(failed)?;
-    let keys = change(read(file)?);
-    let new = write_beside(file, &keys).map_err(failed)?;
-    std::fs::rename(new, file).map_err(failed)?;
-    sync_folder(file).map_err(failed)?;
-    Ok(keys)
+/// The right to change the file.
+#[derive(Debug)]
+pub struct KeyLock {
+    file: PathBuf,
+    _locked: File,
 }
+
+impl KeyLock {
+    fn new(file: &Path) -> Result<Self, KeyError> {
+        let failed = |error| io_error(file, error);
+        let locked = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(file.with_extension("lock"))
+            .map_err(failed)?;
+        locked.lock().map_err(failed)?;
+        Ok(Self {
+            file: file.to_owned(),
+            _locked: locked,
+        })
+    }
+
+    /// The keys. Empty if there is no file.
+    pub fn load(&self) -> Result<Vec<MasterKey>, KeyError> {
+        read(&self.file)
+    }
+
+    /// Replaces the file in one step. The keys are durable when this returns.
+    pub fn replace(&self, keys: &[MasterKey]) -> Result<(), KeyError> {
+        let failed = |error| io_error(&self.file, error);
+        self.remove_leftovers().map_err(failed)?;
+        let lines = keys.iter().map(|key| key.to_base64() + "\n");
+        replace_file(&self.file, &lines.collect::<String>()).map_err(failed)
+    }
+
+    /// Files that a process left when it was killed while it replaced the keys. They hold keys.
+    fn remove_leftovers(&self) -> io::Result<()> {
+        let (Some(folder), Some(name)) = (self.file.parent(), self.file.file_stem()) else {
+            return Ok(());
+        };
+        let begins = format!("{}.{NEW}", name.to_string_lossy());
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with(&begins) {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the extension of a file begins with that is to replace another.
+const NEW: &str = "new-";
 
 fn read(file: &Path) -> Result<Vec<MasterKey>, KeyError> {
     let failed = |error| io_error(file, error);
@@ -138,29 +186,24 @@ fn read(file: &Path) -> Result<Vec<MasterKey>, KeyError> {
         })
 }
 
-/// Writes the keys to a new file in the same folder. They are durable when this returns.
-fn write_beside(file: &Path, keys: &[MasterKey]) -> io::Result<PathBuf> {
-    let new = file.with_extension(format!("new-{}", hex(&ambient::random::<8>())));
+/// Replaces a file by a new one that only its owner can read. It is durable when this returns.
+pub(super) fn replace_file(file: &Path, text: &str) -> io::Result<()> {
+    let new = file.with_extension(format!("{NEW}{}", hex(&ambient::random::<8>())));
     let mut opened = OpenOptions::new()
         .create_new(true)
         .write(true)
         .mode(0o600)
         .open(&new)?;
-    for key in keys {
-        writeln!(opened, "{}", key.to_base64())?;
-    }
+    opened.write_all(text.as_bytes())?;
     opened.sync_all()?;
-    Ok(new)
-}
-
-fn sync_folder(file: &Path) -> io::Result<()> {
+    std::fs::rename(new, file)?;
     match file.parent() {
         Some(folder) => File::open(folder)?.sync_all(),
         None => Ok(()),
     }
 }
 
-fn io_error(file: &Path, error: io::Error) -> KeyError {
+pub(super) fn io_error(file: &Path, error: io::Error) -> KeyError {
     KeyError::Io {
         file: file.to_owned(),
         error,
@@ -236,6 +279,32 @@ mod tests {
             assert!(matches!(refused, KeyError::Malformed { .. }), "{refused}");
             assert!(!refused.to_string().contains("aHVzaA"), "{refused}");
         }
+    }
+
+    #[test]
+    fn a_file_with_keys_is_not_written_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = source(&folder);
+        source.create().unwrap();
+        let inode = || std::fs::metadata(source.name()).unwrap().ino();
+        let before = inode();
+        source.create().unwrap();
+        assert_eq!(inode(), before);
+    }
+
+    #[test]
+    fn keys_that_a_killed_process_left_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = source(&folder);
+        source.create().unwrap();
+        let left = folder.path().join("master.new-0011223344556677");
+        let other = folder.path().join("master.key.copy");
+        for file in [&left, &other] {
+            std::fs::copy(source.name(), file).unwrap();
+        }
+        source.change(|keys| keys).unwrap();
+        assert!(!left.exists() && other.exists());
+        assert_eq!(source.load().unwrap().len(), 1);
     }
 
     #[test]

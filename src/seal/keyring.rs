@@ -144,7 +144,11 @@ mod tests {
             .iter()
             .map(|byte| MasterKey::new([*byte; 32]))
             .collect();
-        Keyring::new(KeySource::Given(keys.clone()), keys)
+        let source = KeySource::Given {
+            keys: keys.clone(),
+            data: std::path::PathBuf::new(),
+        };
+        Keyring::new(source, keys)
     }
 
     fn id(byte: u8) -> String {

@@ -124,7 +124,6 @@ crate::store::statements! {
     RETIRE_KEYS = "UPDATE master_keys SET is_current = 0 WHERE is_current = 1";
     SEAL_SINCE = "UPDATE master_keys SET seals_since = ?2
         WHERE id = ?1 AND is_current = 1 AND seals_since IS NULL";
-    FORGET_OLD_KEYS = "DELETE FROM master_keys WHERE is_current = 0";
     READS_PLAIN_ONLY = "SELECT id FROM processes WHERE reads_sealed = 0 AND alive_until >= ?1 LIMIT 1";
     SERVICE_SECRET = "SELECT secret FROM service_secrets WHERE name = ?1";
     ADD_SERVICE_SECRET = "INSERT INTO service_secrets (name, secret) VALUES (?1, ?2)
@@ -262,10 +261,6 @@ impl Tx<'_> {
     /// From now on texts are sealed. False if they are already.
     pub fn begin_sealing(&mut self, key: &str, now: Timestamp) -> Result<bool, StoreError> {
         Ok(self.execute(SEAL_SINCE, &[key.into(), now.into()])? == 1)
-    }
-
-    pub fn forget_old_master_keys(&mut self) -> Result<(), StoreError> {
-        self.defer(FORGET_OLD_KEYS, &[])
     }
 
     /// Whether a server is running that cannot read sealed texts.

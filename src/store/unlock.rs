@@ -1,5 +1,6 @@
 //! Gives a store its master keys. A server whose keys are not those of the database does not start.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::ambient;
@@ -24,6 +25,13 @@ pub enum UnlockError {
          LEGWORK_MASTER_KEY. If the key is lost for good, see `legwork secrets reset --help`"
     )]
     WrongKey { id: String, place: String },
+    #[error(
+        "the database has no record that its secrets are sealed, but {file} says that they are: \
+         somebody has changed the database. Restore a backup. If this is another database, which has \
+         never been sealed, remove {file}",
+        file = file.display()
+    )]
+    Forgotten { file: PathBuf },
 }
 
 impl Store {
@@ -53,21 +61,47 @@ impl Store {
         let Some(keyring) = self.keyring.clone() else {
             return Ok(());
         };
-        keyring.reload()?;
+        // Read first: it is written after the commit that it speaks of.
+        let recorded = keyring.source().audit_start()?;
+        let has_begun = recorded.is_some() || keyring.sealing().is_some();
+        let reloaded = keyring.reload();
         let known: Vec<MasterKeyRow> = self.snapshot(|tx| tx.master_keys()).await?;
         let current = known.into_iter().find(|key| key.is_current);
-        let sealing = match current {
+        match current {
             Some(current) if current.seals_since.is_some() => {
+                // If the key is not here, nothing can be sealed. The old key may be gone any moment.
+                keyring.seal_under(Some(current.id.clone()));
+                reloaded?;
                 check(&keyring, &current)?;
-                Some(current.id)
             }
             _ => {
+                reloaded?;
                 let adopting = keyring.clone();
-                self.write(move |tx| adopt(tx, &adopting, now)).await?
+                let adopted = self.write(move |tx| adopt(tx, &adopting, has_begun, now));
+                keyring.seal_under(adopted.await?);
             }
-        };
-        keyring.seal_under(sealing);
+        }
+        if recorded.is_none() && keyring.sealing().is_some() {
+            self.record_audit_start(&keyring).await;
+        }
         Ok(())
+    }
+
+    /// After a reset, keyed lines begin elsewhere.
+    async fn record_audit_start_again(&self) {
+        if let Some(keyring) = &self.keyring {
+            self.record_audit_start(keyring).await;
+        }
+    }
+
+    /// Remembers where keyed lines begin. A chain without keys is reported elsewhere.
+    async fn record_audit_start(&self, keyring: &Keyring) {
+        let keys: Result<_, StoreError> = self.snapshot(|tx| tx.audit_head()).await;
+        let start = keys.ok().and_then(|(_, keys)| keys.start());
+        let Some(start) = start else { return };
+        if let Err(error) = keyring.source().record_audit_start(&start) {
+            tracing::warn!(%error, "cannot record where the keyed lines of the audit log begin");
+        }
     }
 
     /// The id of the current key, if there is one and the source has it. Changes nothing.
@@ -89,7 +123,11 @@ impl Store {
         now: Timestamp,
     ) -> Result<(Self, bool), UnlockError> {
         match self.check_keys(&source).await {
-            Ok(_) => return Ok((self.unlock(source, now).await?, false)),
+            Ok(_) => {
+                let store = self.unlock(source, now).await?;
+                store.record_audit_start_again().await;
+                return Ok((store, false));
+            }
             Err(UnlockError::WrongKey { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -101,6 +139,7 @@ impl Store {
             keyring: Some(keyring),
             ..self
         };
+        store.record_audit_start_again().await;
         Ok((store, true))
     }
 
@@ -110,13 +149,20 @@ impl Store {
     }
 }
 
-/// Returns the id of the key that seals, if one does.
+/// Returns the id of the key that seals, if one does. `has_begun` if one has sealed already.
 fn adopt(
     tx: &mut Tx<'_>,
     keyring: &Keyring,
+    has_begun: bool,
     now: Timestamp,
 ) -> Result<Option<String>, UnlockError> {
     let mut current = current_key(tx)?;
+    let seals = |key: &MasterKeyRow| key.seals_since.is_some();
+    // Otherwise whoever can write to the database could have the audit log keyed again.
+    if has_begun && !current.as_ref().is_some_and(seals) {
+        let file = keyring.source().audit_start_file();
+        return Err(UnlockError::Forgotten { file });
+    }
     if current.is_none()
         && let Some(first) = keyring.keys().first()
     {
@@ -173,17 +219,21 @@ fn wrong_key(id: String, source: &KeySource) -> UnlockError {
 }
 
 impl Tx<'_> {
-    /// Makes another key of the keyring the one that seals. The caller seals everything again.
+    /// Makes another key of the keyring the one that seals. It must be one that never did. The caller
+    /// seals everything again.
     pub fn change_master_key(&mut self, id: &str, now: Timestamp) -> Result<(), StoreError> {
         let none = || StoreError::Failed("the store is locked".into());
         let keyring = self.keyring.clone().ok_or_else(none)?;
+        if self.master_keys()?.iter().any(|known| known.id == id) {
+            let used = format!("the master key {id} was in use already");
+            return Err(StoreError::Failed(used));
+        }
         let row = checked(&keyring, id.to_owned(), Some(now));
         let row = row.map_err(|error| StoreError::Failed(error.to_string()))?;
         self.put_current_master_key(&row, now)?;
         let (_, stored) = self.stored_audit_keys()?;
-        let Some(stored) = stored else {
-            return key_audit_chain(self, &keyring, id);
-        };
+        let missing = || StoreError::Failed("the keys of the audit log are missing".into());
+        let stored = stored.ok_or_else(missing)?;
         let keys = self.open_sealed(KEYS_CONTEXT, &stored)?;
         let sealed = keyring.seal_with(id, KEYS_CONTEXT, &keys);
         self.set_audit_keys(&sealed.map_err(failed)?)

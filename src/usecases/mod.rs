@@ -18,8 +18,7 @@ pub use events::*;
 pub use money::*;
 pub use proofs::*;
 pub use secrets::{
-    change_master_key, forget_old_master_keys, record_reset, replace_lost_page, reseal_page,
-    seal_plain_texts,
+    change_master_key, record_reset, replace_lost_page, reseal_page, seal_plain_texts,
 };
 pub use tasks::*;
 pub use webhooks::{

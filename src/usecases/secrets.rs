@@ -57,11 +57,6 @@ pub fn reseal_page(
     Ok(next(page))
 }
 
-/// Call it once everything is sealed under the current key.
-pub fn forget_old_master_keys(tx: &mut Tx<'_>) -> Result<(), UseCaseError> {
-    Ok(tx.forget_old_master_keys()?)
-}
-
 /// Replaces those of some texts that cannot be opened because the master key is lost. Returns after
 /// which row to go on, and how many were replaced.
 pub fn replace_lost_page(

@@ -104,6 +104,14 @@ impl AuditKeys {
         keyed.map(|(number, _)| *number)
     }
 
+    /// Names the first line that has a keyed hash, and its key without telling it.
+    pub fn start(&self) -> Option<String> {
+        let mut keyed = self.0.iter();
+        let (number, key) = keyed.find_map(|(number, key)| Some((number, key.as_ref()?)))?;
+        let name = api_key::hash(&format!("legwork audit start v1\n{key}"));
+        Some(format!("{number}:{name}"))
+    }
+
     pub fn any_lost(&self) -> bool {
         self.0.iter().any(|(_, key)| key.is_none())
     }

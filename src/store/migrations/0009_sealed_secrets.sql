@@ -1,6 +1,6 @@
 -- The master keys that have sealed something here, by their ids. The keys themselves are not in the
--- database: check_value opens only with the right one. One of them is current. Nothing is sealed
--- before seals_since: until then a program that can only read plain texts uses the database too.
+-- database: check_value opens only with the right one. One of them is current. Old ones stay, so that
+-- none of them becomes current again. Nothing is sealed before seals_since: until then a program that can only read plain texts uses the database too.
 CREATE TABLE master_keys (
     id TEXT NOT NULL PRIMARY KEY,
     check_value TEXT NOT NULL,

@@ -62,6 +62,7 @@ async fn take_back(database: &Database) {
     for table in tables {
         database.execute(&format!("DROP TABLE {table}")).await;
     }
+    database.forget_audit_start();
     for (table, column) in [
         ("tasks", "escrow_cents"),
         ("task_totals", "processor_cents"),

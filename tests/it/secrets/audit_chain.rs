@@ -7,6 +7,7 @@ use crate::support::{Command, TestApp, on_both_engines};
 on_both_engines!(
     a_chain_written_anew_is_found,
     a_chain_without_its_key_is_found,
+    a_chain_written_anew_is_not_keyed_again,
     a_line_that_was_kept_elsewhere_is_compared,
 );
 
@@ -82,6 +83,56 @@ async fn a_chain_without_its_key_is_found(app: TestApp) {
         assert_eq!(code, Some(1), "{told}");
         assert!(!told.contains("is correct"), "{told}");
     }
+}
+
+/// Writes the log anew without a key, as whoever can write to the database can do it.
+async fn rewrite_without_keys(app: &TestApp, lines: i64) {
+    app.database
+        .execute("UPDATE audit_head SET chain_keys = NULL")
+        .await;
+    for number in 1..=lines {
+        rewrite_the_end(app, number).await;
+    }
+}
+
+async fn a_chain_written_anew_is_not_keyed_again(app: TestApp) {
+    for _ in 0..3 {
+        app.developer().await;
+    }
+    rewrite_without_keys(&app, 3).await;
+    for forgotten in [
+        "UPDATE master_keys SET seals_since = NULL",
+        "DELETE FROM master_keys",
+    ] {
+        app.database.execute(forgotten).await;
+        // The server that runs.
+        let refreshed = app.store.refresh_keys(app.clock.now()).await;
+        let refused = refreshed.unwrap_err().to_string();
+        assert!(
+            refused.contains("somebody has changed the database"),
+            "{refused}"
+        );
+        // Commands, and a server that starts.
+        let (code, told) = verify(&app, &[]);
+        assert_eq!(code, Some(1), "{told}");
+        assert!(told.contains("somebody has changed the database"), "{told}");
+    }
+    // A server with another data folder has the log keyed again. Here it is found nevertheless.
+    let start = app.database.key_source().audit_start_file();
+    let recorded = std::fs::read_to_string(&start).unwrap();
+    app.database.forget_audit_start();
+    let (code, told) = verify(&app, &[]);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("cannot know"), "{told}");
+    std::fs::write(&start, recorded).unwrap();
+    let (code, told) = verify(&app, &[]);
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.contains("DIFFERENCE: the keyed lines"), "{told}");
+    app.database.forget_audit_start();
+    verify(&app, &[]);
+    let (code, told) = verify(&app, &[]);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(!told.contains("cannot know"), "{told}");
 }
 
 async fn a_line_that_was_kept_elsewhere_is_compared(app: TestApp) {

@@ -1,5 +1,6 @@
 //! `legwork secrets rotate` and `prune`, while the service runs.
 
+use legwork::domain::Secret;
 use legwork::seal::{KeySource, MasterKey};
 use legwork::store::StoreError;
 use legwork::usecases::{change_master_key, verify_audit};
@@ -13,6 +14,9 @@ const ENGINES: [Engine; 2] = [Engine::Sqlite, Engine::Postgres];
 on_both_engines!(
     an_interrupted_rotation_loses_nothing,
     a_key_from_a_setting_is_rotated_with_both,
+    an_old_key_never_seals_again,
+    a_key_for_the_next_rotation_is_not_pruned,
+    rotating_and_pruning_wait_for_each_other,
 );
 
 fn command(database: &Database, words: &[&str]) -> Command {
@@ -176,7 +180,8 @@ async fn a_key_from_a_setting_is_rotated_with_both(app: TestApp) {
     );
     run(&["audit", "verify"], &new.to_base64()).succeed();
     run(&["audit", "verify"], &old).fail();
-    let given = KeySource::Given(vec![new]);
+    let given = Secret::presented(&new.to_base64());
+    let given = KeySource::new(Some(&given), app.database.folder.path());
     let location = app.database.location();
     let opening = move || legwork::store::Store::open(&location).unwrap();
     let store = tokio::task::spawn_blocking(opening).await.unwrap();
@@ -184,4 +189,77 @@ async fn a_key_from_a_setting_is_rotated_with_both(app: TestApp) {
     let restarted = TestApp::start_on(store, &app.database).await;
     let client = crate::support::Client::new(restarted.address, Some(&dev.live_key));
     assert_eq!(webhook_secret(&client).await, secret);
+}
+
+/// The ids of the keys in the file.
+fn held(database: &Database) -> Vec<String> {
+    let keys = database.key_source().load().unwrap();
+    keys.iter().map(MasterKey::id).collect()
+}
+
+async fn an_old_key_never_seals_again(app: TestApp) {
+    let database = &app.database;
+    let old = database.key_source().load().unwrap().remove(0);
+    command(database, &["secrets", "rotate"]).succeed();
+    let_an_hour_pass(database).await;
+    command(database, &["secrets", "prune"]).succeed();
+    let [current] = held(database).try_into().unwrap();
+    // An old copy of the file comes back, with the new key added to it.
+    let add = |keys: Vec<MasterKey>| [vec![old.clone()], keys].concat();
+    let both = database.key_source().change(add).unwrap();
+    let both: Vec<_> = both.iter().map(MasterKey::to_base64).collect();
+    let refused = command(database, &["secrets", "rotate"])
+        .env("LEGWORK_MASTER_KEY", &both.join(","))
+        .fail();
+    assert!(refused.contains("has no new key"), "{refused}");
+    command(database, &["secrets", "rotate"]).succeed();
+    let [under] = sealed_under(database).await.try_into().unwrap();
+    assert!(under != old.id() && under != current, "{under}");
+    let (id, now) = (old.id(), app.clock.now());
+    let by = legwork::domain::Actor::COMMAND_LINE;
+    let change = move |tx: &mut legwork::store::Tx<'_>| change_master_key(tx, &id, &by, now);
+    let refused = database.open().await.write(change).await;
+    assert!(refused.is_err());
+    let_an_hour_pass(database).await;
+    command(database, &["secrets", "prune"]).succeed();
+    assert_eq!(held(database), [under]);
+}
+
+async fn a_key_for_the_next_rotation_is_not_pruned(app: TestApp) {
+    let database = &app.database;
+    command(database, &["secrets", "rotate"]).succeed();
+    let next = MasterKey::generate();
+    let add = |keys: Vec<MasterKey>| [keys, vec![next.clone()]].concat();
+    database.key_source().change(add).unwrap();
+    let [current] = sealed_under(database).await.try_into().unwrap();
+    let_an_hour_pass(database).await;
+    command(database, &["secrets", "prune"]).succeed();
+    assert_eq!(held(database), [current, next.id()]);
+}
+
+/// Whoever has the lock sees no change of the file.
+async fn rotating_and_pruning_wait_for_each_other(app: TestApp) {
+    let database = &app.database;
+    command(database, &["secrets", "rotate"]).succeed();
+    let_an_hour_pass(database).await;
+    let before = held(database);
+    let lock = database.key_source().lock().unwrap().unwrap();
+    std::thread::scope(|scope| {
+        let run = |word: &'static str| {
+            scope.spawn(move || command(database, &["secrets", word]).output())
+        };
+        let runs = [run("rotate"), run("prune")];
+        for _ in 0..3 {
+            command(database, &["account", "list"]).succeed();
+        }
+        assert_eq!(held(database), before);
+        drop(lock);
+        for run in runs {
+            run.join().unwrap();
+        }
+    });
+    // In either order, the current key is in the file, and everything is sealed under it.
+    let [under] = sealed_under(database).await.try_into().unwrap();
+    assert!(held(database).contains(&under));
+    command(database, &["account", "list"]).succeed();
 }

@@ -137,6 +137,7 @@ async fn nothing_is_sealed_while_an_older_program_runs(app: TestApp) {
     ] {
         app.database.execute(old).await;
     }
+    app.database.forget_audit_start();
     let app = TestApp::start(&app.database).await;
     let dev = app.developer().await;
     let secret = webhook_secret(&dev.live).await;

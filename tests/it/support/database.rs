@@ -103,6 +103,12 @@ impl Database {
         KeySource::new(None, self.folder.path())
     }
 
+    /// As if nothing was ever sealed under the key in the folder.
+    pub fn forget_audit_start(&self) {
+        let file = self.key_source().audit_start_file();
+        std::fs::remove_file(file).unwrap();
+    }
+
     /// Does to the database what the service has no command for.
     pub async fn execute(&self, sql: &str) {
         match self.url() {
