@@ -23,8 +23,14 @@ columns! {
         subject,
         attempts,
         last_error,
+        pay_charged_back,
     }
-    row DueJob = DueJob { name: JobName { kind, subject }, attempts, last_error };
+    row DueJob = DueJob {
+        name: JobName { kind, subject },
+        attempts,
+        last_error,
+        pay_charged_back,
+    };
 }
 
 crate::store::statements! {
@@ -54,6 +60,7 @@ crate::store::statements! {
     WAKE = "UPDATE jobs SET run_at = ?2, waits_for = NULL WHERE waits_for = ?1";
     RETRY = "UPDATE jobs SET run_at = ?3, attempts = 0
         WHERE kind = ?1 AND subject = ?2 AND run_at IS NULL";
+    PAY_CHARGED_BACK = "UPDATE jobs SET pay_charged_back = 1 WHERE kind = ?1 AND subject = ?2";
     EXISTS = "SELECT CAST(1 AS BIGINT) FROM jobs WHERE kind = ?1 AND subject = ?2";
     PAGE = concat!("SELECT ", listed!(columns), " FROM jobs
         WHERE kind > ?1 OR (kind = ?1 AND subject > ?2) ORDER BY kind, subject LIMIT ?3");
@@ -73,7 +80,8 @@ pub struct ClaimedJob {
     pub attempts: i64,
     /// Whether it was ever started before, also before it was retried by hand.
     pub started_before: bool,
-    pub last_error: Option<String>,
+    /// Whether an admin has decided to pay although the charge was taken back.
+    pub pay_charged_back: bool,
     claim: String,
 }
 
@@ -83,6 +91,7 @@ struct DueJob {
     attempts: i64,
     /// Why it failed the last time. A retry by hand starts to count attempts anew, but keeps this.
     last_error: Option<String>,
+    pay_charged_back: bool,
 }
 
 /// A job as operators see it.
@@ -158,7 +167,7 @@ impl Tx<'_> {
                 name: due.name,
                 attempts: due.attempts + 1,
                 started_before: due.attempts > 0 || due.last_error.is_some(),
-                last_error: due.last_error,
+                pay_charged_back: due.pay_charged_back,
                 claim: claim.to_owned(),
             })
             .collect();
@@ -217,6 +226,13 @@ impl Tx<'_> {
         self.to_wake.jobs = true;
         let values = [name.kind.into(), (&name.subject).into(), now.into()];
         Ok(self.execute(RETRY, &values)? == 1)
+    }
+
+    /// Keeps an admin's decision that this transfer is made although the charge was taken back. It stays
+    /// with the job, however often that is retried.
+    pub fn pay_charged_back(&mut self, name: &JobName) -> Result<(), StoreError> {
+        let values = [name.kind.into(), (&name.subject).into()];
+        self.execute(PAY_CHARGED_BACK, &values).map(drop)
     }
 
     pub fn job_exists(&mut self, name: &JobName) -> Result<bool, StoreError> {
