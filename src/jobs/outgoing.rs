@@ -28,8 +28,8 @@ struct Money {
 
 pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
-    let money = read(jobs, id).await?;
-    let cents = money.ledger.owed_refund_cents();
+    let mut money = read(jobs, id).await?;
+    let mut cents = money.ledger.owed_refund_cents();
     if cents == 0 {
         return jobs.finish(job).await;
     }
@@ -40,22 +40,39 @@ pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     match money.standing {
         // The bank has the money, and may give it to the developer.
         ChargeStanding::Disputed => return Ok(waits(HeldBecause::ChargeDisputed, id)),
-        ChargeStanding::ChargedBack { cents: taken } if cents <= taken => {
-            return jobs
-                .record(job, move |tx, now| {
-                    usecases::refund_offset(tx, id, cents, now)
-                })
-                .await;
-        }
-        ChargeStanding::ChargedBack { .. } => {
-            let reason = "The payer's bank took a part of the payment back.";
-            return Err(Failure::Permanent(reason.to_owned()));
+        ChargeStanding::ChargedBack { cents: taken } => {
+            offset(jobs, id, &money.ledger, taken).await?;
+            money = read(jobs, id).await?;
+            cents = money.ledger.owed_refund_cents();
+            if cents == 0 {
+                return jobs.finish(job).await;
+            }
         }
         ChargeStanding::Undisputed | ChargeStanding::Inquired => {}
     }
     let refund = outgoing(jobs, job, &money, kind)?;
     let made = jobs.processor.refund(&refund).await?;
     record(jobs, job, kind, (made, cents)).await
+}
+
+/// Settles what the developer has got back by the lost dispute. The rest is refunded.
+async fn offset(jobs: &Jobs, id: TaskId, ledger: &TaskLedger, taken: i64) -> Result<(), Failure> {
+    let cents = ledger
+        .owed_refund_cents()
+        .min(taken - ledger.offset_cents());
+    if cents <= 0 {
+        return Ok(());
+    }
+    if ledger.entry(Step::RefundOffset).is_some() {
+        let reason = "The payer's bank took another part of the payment back. \
+            Arrange the refund with the developer.";
+        return Err(Failure::Permanent(reason.to_owned()));
+    }
+    let clock = jobs.clock.clone();
+    jobs.store
+        .write(move |tx| usecases::refund_offset(tx, id, cents, clock.now()))
+        .await?;
+    Ok(())
 }
 
 pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {

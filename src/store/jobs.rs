@@ -69,7 +69,9 @@ crate::store::statements! {
         ORDER BY kind, subject LIMIT ?3");
     ONE = concat!("SELECT ", listed!(columns), " FROM jobs
         WHERE kind = ?1 AND subject = ?2");
-    DROP_DEAD = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2 AND run_at IS NULL";
+    /// A job that waits belongs to no process: a claim ends the waiting.
+    DROP_IDLE = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2
+        AND (run_at IS NULL OR waits_for = ?3)";
 }
 
 /// A job that this process may work on until its lease ends.
@@ -262,10 +264,11 @@ impl Tx<'_> {
         self.optional(ONE, &values)
     }
 
-    /// Deletes a dead job; false when there is none of that name, or when it is not dead.
-    pub fn drop_dead_job(&mut self, name: &JobName) -> Result<bool, StoreError> {
-        let values = [name.kind.into(), (&name.subject).into()];
-        Ok(self.execute(DROP_DEAD, &values)? == 1)
+    /// Deletes a job that is dead or waits for this; false when there is none of that name, or when it is
+    /// neither.
+    pub fn drop_idle_job(&mut self, name: &JobName, waits_for: &str) -> Result<bool, StoreError> {
+        let values = [name.kind.into(), (&name.subject).into(), waits_for.into()];
+        Ok(self.execute(DROP_IDLE, &values)? == 1)
     }
 }
 

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::domain::{
-    Actor, ChargeStanding, Entry, JobKind, JobName, ProcessorName, QueueItem, QueueKind, Task,
-    TaskId, Timestamp,
+    Actor, ChargeStanding, Entry, HeldBecause, JobKind, JobName, ProcessorName, QueueItem,
+    QueueKind, Task, TaskId, Timestamp,
 };
 use crate::payments::Outgoing;
 use crate::store::{ListedJob, Tx};
@@ -95,8 +95,10 @@ pub fn payout_to_write_off(
     id: TaskId,
     processor: ProcessorName,
 ) -> Result<Outgoing, UseCaseError> {
-    tx.any_task(id)?.ok_or(UseCaseError::TaskNotFound)?;
-    let job = tx.job(&transfer(id))?.filter(|job| job.run_at.is_none());
+    let task = tx.any_task(id)?.ok_or(UseCaseError::TaskNotFound)?;
+    let held = held_while_suspended(&task);
+    let job = tx.job(&transfer(id))?;
+    let job = job.filter(|job| job.run_at.is_none() || job.waits_for.as_ref() == Some(&held));
     let ledger = tx.ledger_of_task(id)?;
     let payment = tx.payment(id)?;
     let (Some(_), Some(payment)) = (job, payment) else {
@@ -117,9 +119,15 @@ pub fn payout_to_write_off(
     })
 }
 
-/// Writes off a transfer that failed permanently: the platform keeps what is owed. The processor has said
-/// that it was not made. Only a dead job may be dropped, because a live one may be about to move the
-/// money.
+/// What a transfer to a suspended worker waits for. The worker may never be restored.
+fn held_while_suspended(task: &Task) -> String {
+    let worker = task.worker.map(|worker| worker.to_string());
+    HeldBecause::WorkerSuspended.waits_for(worker.unwrap_or_default())
+}
+
+/// Writes off a transfer that failed permanently, or that is held because the worker is suspended: the
+/// platform keeps what is owed. The processor has said that it was not made. No other job may be dropped,
+/// because it may be about to move the money.
 pub fn write_off_payout(
     tx: &mut Tx<'_>,
     id: TaskId,
@@ -132,7 +140,7 @@ pub fn write_off_payout(
     let subject = id.to_string();
     let items = items(tx, &transfer(id), by, now)?;
     let cents = tx.ledger_of_task(id)?.owed_payout_cents();
-    if cents <= 0 || !tx.drop_dead_job(&transfer(id))? {
+    if cents <= 0 || !tx.drop_idle_job(&transfer(id), &held_while_suspended(&task))? {
         return Err(UseCaseError::PayoutNotFailed);
     }
     tx.post(&Entry::write_off(&task, cents, now))?;

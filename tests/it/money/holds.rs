@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use legwork::domain::{ChargeDisputeStatus, OutgoingKind, ProcessorName, TaskId};
+use legwork::domain::{ChargeDisputeStatus, LedgerAccount, OutgoingKind, ProcessorName, TaskId};
 use legwork::payments::{ProcessorEvent, ProcessorEventKind, Returned};
 use legwork::usecases;
 use serde_json::{Value, json};
 
-use crate::support::{Developer, InjectedFault, TestApp, Worker, on_both_engines, path};
+use crate::support::{Developer, InjectedFault, TestApp, Worker, balance, on_both_engines, path};
 
 on_both_engines!(
     a_payout_is_held_for_the_hold_period,
@@ -17,6 +17,9 @@ on_both_engines!(
     a_refund_that_was_made_is_not_offset,
     the_decision_to_pay_outlives_an_outage,
     a_payout_is_written_off_only_if_it_was_not_made,
+    what_the_bank_did_not_take_is_refunded,
+    a_payout_of_a_suspended_worker_can_be_written_off,
+    each_lost_dispute_of_a_charge_is_posted,
 );
 
 const LATER: Duration = Duration::from_secs(60 * 60);
@@ -79,6 +82,17 @@ fn disputed(task: &Value, status: ChargeDisputeStatus) -> ProcessorEventKind {
         cents: 2500,
         status,
         reason: "fraudulent".to_owned(),
+    }
+}
+
+/// A dispute of a part of the charge was lost. Amounts tell the disputes of a charge apart.
+fn lost_part(task: &Value, cents: i64) -> ProcessorEventKind {
+    ProcessorEventKind::ChargeDisputed {
+        payment: format!("pay_{}", id(task)),
+        dispute: format!("du_{cents}_{}", id(task)),
+        cents,
+        status: ChargeDisputeStatus::Lost,
+        reason: "product_not_received".to_owned(),
     }
 }
 
@@ -228,4 +242,78 @@ async fn a_payout_is_written_off_only_if_it_was_not_made(app: TestApp) {
     app.jobs.drain().await.unwrap();
     assert_eq!(payout(&worker).await["status"], "paid");
     TestApp::expect_settled(&app.verify().await);
+}
+
+/// The bank takes a part of what is owed to the developer. The rest is refunded, once, even if the answer is
+/// lost.
+async fn what_the_bank_did_not_take_is_refunded(app: TestApp) {
+    let (app, processor) = TestApp::start_flaky(&app.database).await;
+    let dev = app.developer().await;
+    let task = dev.create_paid_task().await;
+    let cancel = format!("{}/cancel", path(&task));
+    dev.live.send("POST", &cancel, &[], "").await.expect(200);
+    tell(&app, "evt_1", lost_part(&task, 1000)).await;
+    processor.set(InjectedFault::AnswerLost);
+    app.jobs.drain().await.unwrap();
+    processor.set(InjectedFault::None);
+    app.advance(LATER);
+    app.jobs.drain().await.unwrap();
+    let payment = dev.live.get(&format!("{}/payment", path(&task))).await;
+    let payment = payment.expect(200);
+    assert_eq!(payment["refunded_cents"], 1500);
+    assert_eq!(payment["refund_pending_cents"], 0);
+    let mut entries = entries(&dev, &task).await;
+    entries.sort();
+    let expected = [
+        "dispute_lost",
+        "payment",
+        "refund",
+        "refund_offset",
+        "settlement",
+    ];
+    assert_eq!(entries, expected);
+    expect_no_differences(&app).await;
+}
+
+async fn a_payout_of_a_suspended_worker_can_be_written_off(app: TestApp) {
+    let (dev, worker, admin) = (
+        app.developer().await,
+        app.ready_worker().await,
+        app.admin().await,
+    );
+    let task = approved_task(&dev, &worker).await;
+    let write_off = format!("/v1/admin/payouts/{}/write_off", id(&task));
+    let jobs = app.jobs.clone().with_payout_hold(HOLD);
+    jobs.drain().await.unwrap();
+    assert_eq!(payout(&worker).await["held_reason"], "hold_period");
+    let early = admin.post(&write_off, &json!({})).await;
+    early.expect_error(409, "PAYOUT_NOT_FAILED");
+    let (suspend, restore) = (
+        format!("/v1/admin/workers/{}/suspend", worker.id),
+        format!("/v1/admin/workers/{}/restore", worker.id),
+    );
+    admin.post(&suspend, &json!({})).await.expect(200);
+    app.advance(HOLD);
+    jobs.drain().await.unwrap();
+    admin.post(&write_off, &json!({})).await.expect(200);
+    TestApp::expect_settled(&app.verify().await);
+    admin.post(&restore, &json!({})).await.expect(200);
+    app.jobs.drain().await.unwrap();
+    assert_eq!(payout(&worker).await["status"], "written_off");
+    TestApp::expect_settled(&app.verify().await);
+}
+
+async fn each_lost_dispute_of_a_charge_is_posted(app: TestApp) {
+    let dev = app.developer().await;
+    let task = dev.create_paid_task().await;
+    for (number, cents) in [1000, 500, 500].into_iter().enumerate() {
+        tell(&app, &format!("evt_{number}"), lost_part(&task, cents)).await;
+    }
+    assert_eq!(
+        entries(&dev, &task).await,
+        ["payment", "dispute_lost", "dispute_lost_again"]
+    );
+    let report = app.verify().await;
+    assert_eq!(report.differences, Vec::<String>::new());
+    assert_eq!(balance(&report, LedgerAccount::PlatformFees), -1500);
 }
