@@ -36,7 +36,7 @@ pub use money::charge_dispute::{ChargeDispute, ChargeDisputeStatus, ChargeStandi
 pub use money::ledger::{Entry, LedgerAccount, OutgoingKind, Postings, Step, TaskLedger};
 pub use money::payment::{
     ChargedMethod, HeldBecause, Payment, PaymentFailure, PaymentIntent, PaymentMethod,
-    PaymentStatus, PayoutAccount, PayoutStatus, ProcessorName,
+    PaymentStatus, PayoutAccount, PayoutStatus, ProcessorName, StoredIntent,
 };
 pub use proofs::{FileMetadata, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
 pub use rules::{FieldError, FieldErrors};

@@ -287,8 +287,9 @@ impl Jobs {
         }
         self.store
             .write(move |tx| {
-                tx.put_off_job(&job, run_at, &reason)?;
-                if run_at.is_some() {
+                let kept = tx.put_off_job(&job, run_at, &reason)?;
+                // When the lease was lost, the process that has the job now says what became of it.
+                if !kept || run_at.is_some() {
                     return Ok(());
                 }
                 let outgoing = match job.name.kind {

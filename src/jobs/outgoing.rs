@@ -28,30 +28,51 @@ struct Money {
 
 pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
-    let money = read(jobs, id).await?;
-    let cents = money.ledger.owed_refund_cents();
+    let mut money = read(jobs, id).await?;
+    let mut cents = money.ledger.owed_refund_cents();
     if cents == 0 {
         return jobs.finish(job).await;
+    }
+    let kind = OutgoingKind::Refund;
+    if let Some(made) = made_before(jobs, job, &money, kind).await? {
+        return record(jobs, job, kind, (made, cents)).await;
     }
     match money.standing {
         // The bank has the money, and may give it to the developer.
         ChargeStanding::Disputed => return Ok(waits(HeldBecause::ChargeDisputed, id)),
-        ChargeStanding::ChargedBack { cents: taken } if cents <= taken => {
-            return jobs
-                .record(job, move |tx, now| {
-                    usecases::refund_offset(tx, id, cents, now)
-                })
-                .await;
-        }
-        ChargeStanding::ChargedBack { .. } => {
-            let reason = "The payer's bank took a part of the payment back.";
-            return Err(Failure::Permanent(reason.to_owned()));
+        ChargeStanding::ChargedBack { cents: taken } => {
+            offset(jobs, id, &money.ledger, taken).await?;
+            money = read(jobs, id).await?;
+            cents = money.ledger.owed_refund_cents();
+            if cents == 0 {
+                return jobs.finish(job).await;
+            }
         }
         ChargeStanding::Undisputed | ChargeStanding::Inquired => {}
     }
-    let refund = outgoing(jobs, job, &money, OutgoingKind::Refund)?;
+    let refund = outgoing(jobs, job, &money, kind)?;
     let made = jobs.processor.refund(&refund).await?;
-    record(jobs, job, OutgoingKind::Refund, (made, cents)).await
+    record(jobs, job, kind, (made, cents)).await
+}
+
+/// Settles what the developer has got back by the lost dispute. The rest is refunded.
+async fn offset(jobs: &Jobs, id: TaskId, ledger: &TaskLedger, taken: i64) -> Result<(), Failure> {
+    let cents = ledger
+        .owed_refund_cents()
+        .min(taken - ledger.offset_cents());
+    if cents <= 0 {
+        return Ok(());
+    }
+    if ledger.entry(Step::RefundOffset).is_some() {
+        let reason = "The payer's bank took another part of the payment back. \
+            Arrange the refund with the developer.";
+        return Err(Failure::Permanent(reason.to_owned()));
+    }
+    let clock = jobs.clock.clone();
+    jobs.store
+        .write(move |tx| usecases::refund_offset(tx, id, cents, clock.now()))
+        .await?;
+    Ok(())
 }
 
 pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
@@ -60,6 +81,10 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let cents = money.ledger.owed_payout_cents();
     if cents == 0 {
         return jobs.finish(job).await;
+    }
+    let kind = OutgoingKind::Transfer;
+    if let Some(made) = made_before(jobs, job, &money, kind).await? {
+        return record(jobs, job, kind, (made, cents)).await;
     }
     let settlement = money.ledger.entry(Step::Settlement);
     let (worker, earned_at) = settlement
@@ -83,9 +108,25 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
             recheck_after: RECHECK_AFTER,
         });
     };
-    let transfer = outgoing(jobs, job, &money, OutgoingKind::Transfer)?;
+    let transfer = outgoing(jobs, job, &money, kind)?;
     let made = jobs.processor.transfer(&transfer, &account.id).await?;
-    record(jobs, job, OutgoingKind::Transfer, (made, cents)).await
+    record(jobs, job, kind, (made, cents)).await
+}
+
+/// The processor's id of what an earlier attempt requested, if it was made. What has happened is recorded
+/// before anything is held, offset or given up.
+async fn made_before(
+    jobs: &Jobs,
+    job: &ClaimedJob,
+    money: &Money,
+    kind: OutgoingKind,
+) -> Result<Option<String>, Failure> {
+    // Without a next step, nothing was requested since the last return.
+    if !job.started_before || money.ledger.next_step(kind).is_none() {
+        return Ok(None);
+    }
+    let outgoing = outgoing(jobs, job, money, kind)?;
+    Ok(jobs.processor.find_made(kind, &outgoing).await?)
 }
 
 /// Whether a transfer has to wait for a dispute of the charge or for the worker to be restored.
@@ -100,8 +141,8 @@ async fn held(
             let task = money.payment.task;
             return Ok(Some(waits(HeldBecause::ChargeDisputed, task)));
         }
-        // Given up once, so that an admin decides. A retry after that is the decision to pay.
-        ChargeStanding::ChargedBack { .. } if job.last_error.as_deref() != Some(CHARGED_BACK) => {
+        // Given up, so that an admin decides. A retry after that is the decision to pay.
+        ChargeStanding::ChargedBack { .. } if !job.pay_charged_back => {
             return Err(Failure::Permanent(CHARGED_BACK.to_owned()));
         }
         ChargeStanding::ChargedBack { .. } | ChargeStanding::Undisputed => {}

@@ -81,6 +81,15 @@ enum Look {
     NotMade { earlier: usize },
 }
 
+impl Look {
+    fn made(self) -> Option<String> {
+        match self {
+            Self::Made(id) => Some(id),
+            Self::NotMade { .. } => None,
+        }
+    }
+}
+
 impl Outgoing {
     /// Compares with what the processor says it moved by this step of this task, newest first: ids, and
     /// the cents that did not come back.
@@ -220,6 +229,14 @@ pub trait Processor: Send + Sync {
         transfer: &Outgoing,
         payout_account: &str,
     ) -> Result<String, ProcessorError>;
+
+    /// The processor's id of a refund or a transfer that was requested before, if it was made. Only asks:
+    /// nothing is moved.
+    async fn find_made(
+        &self,
+        kind: OutgoingKind,
+        outgoing: &Outgoing,
+    ) -> Result<Option<String>, ProcessorError>;
 
     /// Saves a payment method for off-session charges.
     async fn attach_method(

@@ -5,6 +5,7 @@
 //! numbers are never stored.
 
 mod cards;
+mod movements;
 
 use std::time::Duration;
 
@@ -13,13 +14,13 @@ use subtle::ConstantTimeEq;
 
 use super::{
     Cancellation, Charge, Movement, NewPayment, Outgoing, Processor, ProcessorError,
-    ProcessorEvent, ProcessorEventError, ProcessorEventKind, key,
+    ProcessorEvent, ProcessorEventError, ProcessorEventKind,
 };
 use crate::ambient::{self, Clock};
 use crate::domain::accounts::api_key::hex;
 use crate::domain::{
-    AccountId, ChargedMethod, JobKind, JobName, PaymentFailure, PaymentIntent, PaymentStatus,
-    ProcessorName, Step, TaskId, Timestamp, WorkerId,
+    AccountId, ChargedMethod, JobKind, JobName, OutgoingKind, PaymentFailure, PaymentIntent,
+    PaymentStatus, ProcessorName, Step, TaskId, Timestamp, WorkerId,
 };
 use crate::store::{
     SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount, Store, StoreError, Tx,
@@ -262,57 +263,6 @@ impl From<StoreError> for ProcessorError {
     }
 }
 
-impl Sandbox {
-    /// Takes money out of a payment, once for each key, which it never forgets. Nothing that it has
-    /// moved comes back.
-    async fn take(&self, movement: SandboxMovement) -> Result<String, ProcessorError> {
-        let id = movement.idempotency_key.clone();
-        self.operate(move |tx, now| {
-            let payment = payment_to_change(tx, &movement.payment)?;
-            if let Some(done) = tx.sandbox_movement(&movement.idempotency_key)? {
-                return if done.amount_cents == movement.amount_cents {
-                    Ok(())
-                } else {
-                    Err(refused(
-                        "idempotency_error",
-                        "The amount differs from the first request.",
-                    ))
-                };
-            }
-            if payment.status != PaymentStatus::Succeeded {
-                return Err(refused("payment_unpaid", "The payment has not been paid."));
-            }
-            if !tx.take_from_sandbox_payment(&movement)? {
-                return Err(refused(
-                    "amount_too_large",
-                    "The amount exceeds what is left of the payment.",
-                ));
-            }
-            let created_at = now;
-            tx.add_sandbox_movement(&SandboxMovement {
-                created_at,
-                ..movement.clone()
-            })?;
-            Ok(())
-        })
-        .await?;
-        Ok(id)
-    }
-
-    fn movement(&self, step: Step, outgoing: &Outgoing) -> SandboxMovement {
-        SandboxMovement {
-            idempotency_key: key(outgoing.task, step.as_str()),
-            step,
-            task: outgoing.task,
-            payment: outgoing.payment.clone(),
-            payout_account: None,
-            amount_cents: outgoing.cents,
-            created_at: self.clock.now(),
-            untold: 0,
-        }
-    }
-}
-
 #[async_trait]
 impl Processor for Sandbox {
     fn name(&self) -> ProcessorName {
@@ -388,6 +338,14 @@ impl Processor for Sandbox {
 
     async fn refund(&self, refund: &Outgoing) -> Result<String, ProcessorError> {
         self.take(self.movement(Step::Refund, refund)).await
+    }
+
+    async fn find_made(
+        &self,
+        kind: OutgoingKind,
+        outgoing: &Outgoing,
+    ) -> Result<Option<String>, ProcessorError> {
+        self.find(kind, outgoing).await
     }
 
     async fn transfer(

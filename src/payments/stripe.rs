@@ -19,8 +19,8 @@ use super::{
 use crate::ambient;
 use crate::domain::accounts::api_key::hex;
 use crate::domain::{
-    AccountId, ChargedMethod, PaymentFailure, PaymentIntent, ProcessorName, Secret, Step, TaskId,
-    Timestamp, WorkerId,
+    AccountId, ChargedMethod, OutgoingKind, PaymentFailure, PaymentIntent, ProcessorName, Secret,
+    Step, TaskId, Timestamp, WorkerId,
 };
 use crate::payments::stripe::client::{Client, ClientError};
 use crate::payments::stripe::responses::{
@@ -93,9 +93,6 @@ impl Stripe {
     /// Looks for the refund of this step. A refund that somebody made by hand names no step and is not
     /// it.
     async fn look_for_refund(&self, refund: &Outgoing) -> Result<Look, ProcessorError> {
-        if !refund.is_retry {
-            return Ok(Look::NotMade { earlier: 0 });
-        }
         let of_payment = [("payment_intent", refund.payment.as_str())];
         let made: Vec<Refund> = self.client.all(&["refunds"], &of_payment).await?;
         let found: Vec<_> = made
@@ -107,9 +104,6 @@ impl Stripe {
     }
 
     async fn look_for_transfer(&self, transfer: &Outgoing) -> Result<Look, ProcessorError> {
-        if !transfer.is_retry {
-            return Ok(Look::NotMade { earlier: 0 });
-        }
         let task = transfer.task.to_string();
         let of_task = [("transfer_group", task.as_str())];
         let made: Vec<Transfer> = self.client.all(&["transfers"], &of_task).await?;
@@ -299,9 +293,12 @@ impl Processor for Stripe {
     }
 
     async fn refund(&self, refund: &Outgoing) -> Result<String, ProcessorError> {
-        let earlier = match self.look_for_refund(refund).await? {
-            Look::Made(id) => return Ok(id),
-            Look::NotMade { earlier } => earlier,
+        let earlier = match refund.is_retry {
+            false => 0,
+            true => match self.look_for_refund(refund).await? {
+                Look::Made(id) => return Ok(id),
+                Look::NotMade { earlier } => earlier,
+            },
         };
         let (task, amount) = (refund.task.to_string(), refund.cents.to_string());
         let form = [
@@ -327,9 +324,12 @@ impl Processor for Stripe {
         transfer: &Outgoing,
         payout_account: &str,
     ) -> Result<String, ProcessorError> {
-        let earlier = match self.look_for_transfer(transfer).await? {
-            Look::Made(id) => return Ok(id),
-            Look::NotMade { earlier } => earlier,
+        let earlier = match transfer.is_retry {
+            false => 0,
+            true => match self.look_for_transfer(transfer).await? {
+                Look::Made(id) => return Ok(id),
+                Look::NotMade { earlier } => earlier,
+            },
         };
         let intent = self.intent(&transfer.payment).await?;
         let charge = intent
@@ -348,6 +348,18 @@ impl Processor for Stripe {
         let key = key_after(transfer.task, "transfer", earlier);
         let made: Transfer = self.client.post(&["transfers"], &key, &form).await?;
         Ok(made.id)
+    }
+
+    async fn find_made(
+        &self,
+        kind: OutgoingKind,
+        outgoing: &Outgoing,
+    ) -> Result<Option<String>, ProcessorError> {
+        let look = match kind {
+            OutgoingKind::Refund => self.look_for_refund(outgoing).await,
+            OutgoingKind::Transfer => self.look_for_transfer(outgoing).await,
+        };
+        look.map(Look::made)
     }
 
     async fn attach_method(

@@ -23,8 +23,14 @@ columns! {
         subject,
         attempts,
         last_error,
+        pay_charged_back,
     }
-    row DueJob = DueJob { name: JobName { kind, subject }, attempts, last_error };
+    row DueJob = DueJob {
+        name: JobName { kind, subject },
+        attempts,
+        last_error,
+        pay_charged_back,
+    };
 }
 
 crate::store::statements! {
@@ -54,6 +60,7 @@ crate::store::statements! {
     WAKE = "UPDATE jobs SET run_at = ?2, waits_for = NULL WHERE waits_for = ?1";
     RETRY = "UPDATE jobs SET run_at = ?3, attempts = 0
         WHERE kind = ?1 AND subject = ?2 AND run_at IS NULL";
+    PAY_CHARGED_BACK = "UPDATE jobs SET pay_charged_back = 1 WHERE kind = ?1 AND subject = ?2";
     EXISTS = "SELECT CAST(1 AS BIGINT) FROM jobs WHERE kind = ?1 AND subject = ?2";
     PAGE = concat!("SELECT ", listed!(columns), " FROM jobs
         WHERE kind > ?1 OR (kind = ?1 AND subject > ?2) ORDER BY kind, subject LIMIT ?3");
@@ -62,7 +69,9 @@ crate::store::statements! {
         ORDER BY kind, subject LIMIT ?3");
     ONE = concat!("SELECT ", listed!(columns), " FROM jobs
         WHERE kind = ?1 AND subject = ?2");
-    DROP_DEAD = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2 AND run_at IS NULL";
+    /// A job that waits belongs to no process: a claim ends the waiting.
+    DROP_IDLE = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2
+        AND (run_at IS NULL OR waits_for = ?3)";
 }
 
 /// A job that this process may work on until its lease ends.
@@ -73,7 +82,8 @@ pub struct ClaimedJob {
     pub attempts: i64,
     /// Whether it was ever started before, also before it was retried by hand.
     pub started_before: bool,
-    pub last_error: Option<String>,
+    /// Whether an admin has decided to pay although the charge was taken back.
+    pub pay_charged_back: bool,
     claim: String,
 }
 
@@ -83,6 +93,7 @@ struct DueJob {
     attempts: i64,
     /// Why it failed the last time. A retry by hand starts to count attempts anew, but keeps this.
     last_error: Option<String>,
+    pay_charged_back: bool,
 }
 
 /// A job as operators see it.
@@ -158,7 +169,7 @@ impl Tx<'_> {
                 name: due.name,
                 attempts: due.attempts + 1,
                 started_before: due.attempts > 0 || due.last_error.is_some(),
-                last_error: due.last_error,
+                pay_charged_back: due.pay_charged_back,
                 claim: claim.to_owned(),
             })
             .collect();
@@ -219,6 +230,13 @@ impl Tx<'_> {
         Ok(self.execute(RETRY, &values)? == 1)
     }
 
+    /// Keeps an admin's decision that this transfer is made although the charge was taken back. It stays
+    /// with the job, however often that is retried.
+    pub fn pay_charged_back(&mut self, name: &JobName) -> Result<(), StoreError> {
+        let values = [name.kind.into(), (&name.subject).into()];
+        self.execute(PAY_CHARGED_BACK, &values).map(drop)
+    }
+
     pub fn job_exists(&mut self, name: &JobName) -> Result<bool, StoreError> {
         let values = [name.kind.into(), (&name.subject).into()];
         let found = self.optional::<i64>(EXISTS, &values)?;
@@ -246,10 +264,11 @@ impl Tx<'_> {
         self.optional(ONE, &values)
     }
 
-    /// Deletes a dead job; false when there is none of that name, or when it is not dead.
-    pub fn drop_dead_job(&mut self, name: &JobName) -> Result<bool, StoreError> {
-        let values = [name.kind.into(), (&name.subject).into()];
-        Ok(self.execute(DROP_DEAD, &values)? == 1)
+    /// Deletes a job that is dead or waits for this; false when there is none of that name, or when it is
+    /// neither.
+    pub fn drop_idle_job(&mut self, name: &JobName, waits_for: &str) -> Result<bool, StoreError> {
+        let values = [name.kind.into(), (&name.subject).into(), waits_for.into()];
+        Ok(self.execute(DROP_IDLE, &values)? == 1)
     }
 }
 

@@ -121,6 +121,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "active_keys",
         sql: include_str!("migrations/0011_active_keys.sql"),
     },
+    Migration {
+        version: 12,
+        name: "payout_decisions",
+        sql: include_str!("migrations/0012_payout_decisions.sql"),
+    },
 ];
 
 /// The database. Cheap to clone; it is closed when the last clone is dropped.

@@ -7,9 +7,10 @@ use crate::api::admin::expect_no_fields;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{errors, groups, parameters};
+use crate::api::processor::with_timeout;
 use crate::api::request::path::TaskPath;
 use crate::api::response::json::JsonResponse;
-use crate::domain::{Actor, Task, TaskId, Timestamp};
+use crate::domain::{Actor, OutgoingKind, Task, TaskId, Timestamp};
 use crate::store::Tx;
 use crate::usecases::{self, UseCaseError};
 use crate::views::task::TaskBody;
@@ -20,10 +21,8 @@ async fn decide(
     app: &App,
     admin: AdminCaller,
     path: TaskPath,
-    request: Request,
     decision: Decision,
 ) -> Result<JsonResponse, ApiError> {
-    expect_no_fields(app, request).await?;
     let (id, by, clock) = (path.id()?, admin.by(), app.clock.clone());
     let decided = app
         .store
@@ -44,18 +43,21 @@ pub async fn retry(
     path: TaskPath,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    decide(&app, admin, path, request, usecases::retry_payout).await
+    expect_no_fields(&app, request).await?;
+    decide(&app, admin, path, usecases::retry_payout).await
 }
 
 /// Write off a failed payout
 ///
 /// The payout will never be transferred. What is owed moves from the worker's balance to the
-/// platform.
+/// platform. The payment processor is asked first: a transfer that was made cannot be written off.
+/// Retry it, and it is recorded.
 #[utoipa::path(
     post, path = "/v1/admin/payouts/{id}/write_off", tag = "Admin",
     operation_id = "writeOffPayout", params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
     responses((status = 200, description = "The task", body = TaskBody),
-        groups::Admin, groups::Body, errors::TaskNotFound, errors::PayoutNotFailed, errors::ItemClaimed)
+        groups::Admin, groups::Body, errors::TaskNotFound, errors::PayoutNotFailed, errors::ItemClaimed,
+        errors::PaymentUnavailable)
 )]
 pub async fn write_off(
     State(app): State<App>,
@@ -63,5 +65,17 @@ pub async fn write_off(
     path: TaskPath,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    decide(&app, admin, path, request, usecases::write_off_payout).await
+    expect_no_fields(&app, request).await?;
+    let (id, processor) = (path.id()?, app.payments.processor.clone());
+    let name = processor.name();
+    let read = app
+        .store
+        .read(move |tx| usecases::payout_to_write_off(tx, id, name));
+    let transfer = read.await?;
+    let made = processor.find_made(OutgoingKind::Transfer, &transfer);
+    if with_timeout(&app, made).await?.is_some() {
+        // A retry finds it and records it.
+        return Err(UseCaseError::PayoutNotFailed.into());
+    }
+    decide(&app, admin, path, usecases::write_off_payout).await
 }

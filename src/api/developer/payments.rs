@@ -28,20 +28,26 @@ pub async fn get(
     path: TaskPath,
 ) -> Result<JsonResponse, ApiError> {
     let (owner, id) = (caller.owner(), path.id()?);
-    let (task, payment, ledger) = app
+    let processor = app.payments.processor.as_ref();
+    let name = processor.name();
+    let (body, secret) = app
         .store
         .read(move |tx| {
             let task = tx.task_of(owner, id)?.ok_or(UseCaseError::TaskNotFound)?;
-            Ok::<_, UseCaseError>((task, tx.payment(id)?, tx.ledger_of_task(id)?))
+            let (payment, ledger) = (tx.payment(id)?, tx.ledger_of_task(id)?);
+            let body = PaymentBody::of(&task, payment.as_ref(), &ledger);
+            let payable = payment.and_then(|payment| payment.payable(task.status, name));
+            let secret = payable.map(|intent| tx.client_secret(id, &intent));
+            Ok::<_, UseCaseError>((body, secret.transpose()?))
         })
         .await?;
-    let processor = app.payments.processor.as_ref();
-    let mut body = PaymentBody::of(&task, payment.as_ref(), &ledger);
-    let payable = payment.and_then(|payment| payment.payable(task.status, processor.name()));
-    if let Some(intent) = payable {
-        let url = processor.payment_url(&intent.client_secret);
-        body = body.with_secret(intent.client_secret, url);
-    }
+    let body = match secret {
+        Some(secret) => {
+            let url = processor.payment_url(&secret);
+            body.with_secret(secret, url)
+        }
+        None => body,
+    };
     JsonResponse::ok(&body)
 }
 

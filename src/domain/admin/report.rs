@@ -143,7 +143,7 @@ impl Figures {
                 self.fees_cents += sum.fees_cents;
             }
             // The developer has not paid after all, and the platform bears it.
-            Step::DisputeLost => {
+            Step::DisputeLost | Step::DisputeLostAgain => {
                 self.paid_in_cents -= sum.processor_cents;
                 self.fees_cents += sum.fees_cents;
             }

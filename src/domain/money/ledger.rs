@@ -51,6 +51,8 @@ string_enum!(
         WriteOff = "write_off",
         /// The payer's bank took the payment back, at the expense of the platform.
         DisputeLost = "dispute_lost",
+        /// The payer's bank took another part of the payment back, by a second dispute.
+        DisputeLostAgain = "dispute_lost_again",
         /// What the developer was owed came back by the lost dispute, so it is not refunded.
         RefundOffset = "refund_offset",
     }
@@ -198,14 +200,14 @@ impl Entry {
         Self::new(task, step, postings, now)
     }
 
-    /// The platform pays what the bank took.
-    pub fn dispute_lost(task: &Task, cents: i64, now: Timestamp) -> Self {
+    /// The platform pays what the bank took. `step` is the first or the second lost dispute.
+    pub fn dispute_lost(task: &Task, step: Step, cents: i64, now: Timestamp) -> Self {
         let postings = Postings {
             processor_cents: cents,
             fees_cents: -cents,
             ..Postings::default()
         };
-        Self::new(task, Step::DisputeLost, postings, now)
+        Self::new(task, step, postings, now)
     }
 
     pub fn refund_offset(task: &Task, cents: i64, now: Timestamp) -> Self {
@@ -284,6 +286,12 @@ impl TaskLedger {
             .find(|step| self.entry(*step).is_none())
     }
 
+    /// The step that records the next lost dispute; none after the second.
+    pub fn next_dispute_lost(&self) -> Option<Step> {
+        let steps = [Step::DisputeLost, Step::DisputeLostAgain];
+        steps.into_iter().find(|step| self.entry(*step).is_none())
+    }
+
     pub fn refunded_cents(&self) -> i64 {
         self.sent_cents(OutgoingKind::Refund)
     }
@@ -305,11 +313,14 @@ impl TaskLedger {
         }
     }
 
+    /// What the developer has got back by a lost dispute instead of a refund.
+    pub fn offset_cents(&self) -> i64 {
+        self.entry(Step::RefundOffset)
+            .map_or(0, |entry| entry.postings.fees_cents)
+    }
+
     pub fn owed_refund_cents(&self) -> i64 {
-        let offset = self
-            .entry(Step::RefundOffset)
-            .map_or(0, |entry| entry.postings.fees_cents);
-        self.promised_refund_cents() - self.refunded_cents() - offset
+        self.promised_refund_cents() - self.refunded_cents() - self.offset_cents()
     }
 
     pub fn written_off_cents(&self) -> i64 {

@@ -35,9 +35,8 @@ pub struct Payment {
     pub task: TaskId,
     pub account: AccountId,
     pub processor: ProcessorName,
-    /// The processor's id and the client secret. `None` until the processor has created the
-    /// payment.
-    pub intent: Option<PaymentIntent>,
+    /// `None` until the processor has created the payment.
+    pub intent: Option<StoredIntent>,
     pub amount_cents: i64,
     pub status: PaymentStatus,
     /// The default payment method, which a job charges. `None` if the account had none.
@@ -49,14 +48,23 @@ pub struct Payment {
 
 impl Payment {
     /// The intent to pay with, if the task still waits for a payment through this processor.
-    pub fn payable(self, status: Status, processor: ProcessorName) -> Option<PaymentIntent> {
+    pub fn payable(self, status: Status, processor: ProcessorName) -> Option<StoredIntent> {
         let payable = self.status == PaymentStatus::RequiresPayment
             && status == Status::Pending
             && self.processor == processor;
         // The secret is empty if it was lost with the master key.
         let intent = self.intent.filter(|_| payable);
-        intent.filter(|intent| !intent.client_secret.is_empty())
+        intent.filter(|intent| !intent.stored_secret.is_empty())
     }
+}
+
+/// The processor's record of a payment as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredIntent {
+    pub id: String,
+    /// The client secret, usually sealed. It is opened only to be shown, so that one that cannot be
+    /// opened stops no money.
+    pub stored_secret: String,
 }
 
 /// The processor's record of a payment.

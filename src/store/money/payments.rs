@@ -1,8 +1,8 @@
 //! The payments of live tasks.
 
 use crate::domain::{
-    ChargedMethod, Payment, PaymentFailure, PaymentIntent, PaymentStatus, ProcessorName, TaskId,
-    Timestamp,
+    ChargedMethod, Payment, PaymentFailure, PaymentIntent, PaymentStatus, ProcessorName,
+    StoredIntent, TaskId, Timestamp,
 };
 use crate::store::secrets::SecretPlace;
 use crate::store::{StoreError, Tx, columns};
@@ -16,7 +16,7 @@ columns! {
         account_id: payment.account,
         processor: payment.processor,
         payment_id: payment.intent.as_ref().map(|intent| &intent.id),
-        client_secret: payment.intent.as_ref().map(|intent| &intent.client_secret),
+        client_secret: payment.intent.as_ref().map(|intent| &intent.stored_secret),
         amount_cents: payment.amount_cents,
         status: payment.status,
         method_id: payment.method.as_ref().map(|method| &method.id),
@@ -46,14 +46,14 @@ columns! {
     fn created_values<'a>(
         task: TaskId,
         processor: ProcessorName,
-        intent: &'a PaymentIntent,
+        intent: &'a StoredIntent,
         status: PaymentStatus,
         now: Timestamp,
     );
     columns {
         processor: processor,
         payment_id: &intent.id,
-        client_secret: &intent.client_secret,
+        client_secret: &intent.stored_secret,
         status: status,
         updated_at: now,
     }
@@ -91,36 +91,39 @@ crate::store::statements! {
 }
 
 impl Tx<'_> {
-    pub fn insert_payment(&mut self, payment: &Payment) -> Result<(), StoreError> {
-        let mut sealed = payment.clone();
-        if let Some(intent) = &mut sealed.intent {
-            intent.client_secret = self.seal_client_secret(payment.task, intent)?;
-        }
-        self.defer(INSERT, &payment_values(&sealed))
+    /// Stores a new payment, with its intent if the processor has created it already.
+    pub fn insert_payment(
+        &mut self,
+        payment: &Payment,
+        intent: Option<&PaymentIntent>,
+    ) -> Result<(), StoreError> {
+        let mut payment = payment.clone();
+        payment.intent = intent
+            .map(|intent| self.seal_intent(payment.task, intent))
+            .transpose()?;
+        self.defer(INSERT, &payment_values(&payment))
     }
 
-    fn seal_client_secret(
+    fn seal_intent(
         &self,
         task: TaskId,
         intent: &PaymentIntent,
-    ) -> Result<String, StoreError> {
-        self.seal(&SecretPlace::Payment.context(task), &intent.client_secret)
+    ) -> Result<StoredIntent, StoreError> {
+        let context = SecretPlace::Payment.context(task);
+        Ok(StoredIntent {
+            id: intent.id.clone(),
+            stored_secret: self.seal(&context, &intent.client_secret)?,
+        })
     }
 
-    fn with_opened_secret(&self, mut payment: Payment) -> Result<Payment, StoreError> {
-        if let Some(intent) = &mut payment.intent {
-            let context = SecretPlace::Payment.context(payment.task);
-            intent.client_secret = self.open(&context, &intent.client_secret)?;
-        }
-        Ok(payment)
+    /// The client secret of a task's payment, for whoever pays.
+    pub fn client_secret(&self, task: TaskId, intent: &StoredIntent) -> Result<String, StoreError> {
+        self.open(&SecretPlace::Payment.context(task), &intent.stored_secret)
     }
 
     /// The payment of a task. The caller checks that it may see the task.
     pub fn payment(&mut self, task: TaskId) -> Result<Option<Payment>, StoreError> {
-        let payment = self.optional(OF_TASK, &[task.into()])?;
-        payment
-            .map(|payment| self.with_opened_secret(payment))
-            .transpose()
+        self.optional(OF_TASK, &[task.into()])
     }
 
     /// The task of a payment, by the processor's id for the payment.
@@ -139,11 +142,7 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<Payment>, StoreError> {
         let after = after.map(|id| id.to_string()).unwrap_or_default();
-        let page: Vec<Payment> = self.all(PAGE, &[after.into(), limit.into()])?;
-        let opened = page.into_iter();
-        opened
-            .map(|payment| self.with_opened_secret(payment))
-            .collect()
+        self.all(PAGE, &[after.into(), limit.into()])
     }
 
     /// Stores the processor's id of a payment, unless there is one already.
@@ -155,10 +154,7 @@ impl Tx<'_> {
         status: PaymentStatus,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let sealed = PaymentIntent {
-            id: intent.id.clone(),
-            client_secret: self.seal_client_secret(task, intent)?,
-        };
+        let sealed = self.seal_intent(task, intent)?;
         let values = created_values(task, processor, &sealed, status, now);
         self.execute(SET_INTENT, &values).map(drop)
     }
@@ -176,9 +172,9 @@ impl Tx<'_> {
     }
 }
 
-fn intent(id: Option<String>, client_secret: Option<String>) -> Option<PaymentIntent> {
-    let (id, client_secret) = id.zip(client_secret)?;
-    Some(PaymentIntent { id, client_secret })
+fn intent(id: Option<String>, stored_secret: Option<String>) -> Option<StoredIntent> {
+    let (id, stored_secret) = id.zip(stored_secret)?;
+    Some(StoredIntent { id, stored_secret })
 }
 
 pub(in crate::store) fn failure(

@@ -30,7 +30,8 @@ crate::store::statements! {
         WHERE processor = ?1 AND payout_account_id = ?2");
     /// Events arrive in any order: an older one changes nothing.
     SET_STATUS = "UPDATE payout_accounts SET status = ?3, updated_at = ?4, changed_at = ?5
-        WHERE worker_id = ?1 AND processor = ?2 AND changed_at <= ?5";
+        WHERE worker_id = ?1 AND processor = ?2
+            AND (changed_at < ?5 OR (changed_at = ?5 AND ?3 = 'ready'))";
 }
 
 impl Tx<'_> {

@@ -13,7 +13,7 @@ pub use admin_key::{IssuedAdminKey, authenticate_admin, create_admin_key, revoke
 pub use audit::{AuditReport, audit, verify_audit, verify_audit_against};
 pub use decide_dispute::{decide_dispute, dispute_of};
 pub use report::month_report;
-pub use retry_job::{retry_job, retry_payout, write_off_payout};
+pub use retry_job::{payout_to_write_off, retry_job, retry_payout, write_off_payout};
 pub use review_queue::{claim_item, clear_item, note_item, release_item};
 pub use same_person::flag_same_person;
 pub use view_documents::{Looker, view_documents};

@@ -3,11 +3,13 @@
 use serde_json::json;
 
 use crate::domain::{
-    Actor, Entry, JobKind, JobName, QueueItem, QueueKind, Task, TaskId, Timestamp,
+    Actor, ChargeStanding, Entry, HeldBecause, JobKind, JobName, ProcessorName, QueueItem,
+    QueueKind, Task, TaskId, Timestamp,
 };
+use crate::payments::Outgoing;
 use crate::store::{ListedJob, Tx};
-use crate::usecases::UseCaseError;
 use crate::usecases::admin::{audit, review_queue};
+use crate::usecases::{self, UseCaseError};
 
 /// The review queue items that a decision about this job closes.
 const fn kinds(job: JobKind) -> &'static [QueueKind] {
@@ -45,6 +47,9 @@ pub fn retry_job(
     if !tx.retry_job(name, now)? {
         return Err(UseCaseError::JobNotFound);
     }
+    if payout && is_charged_back(tx, name)? {
+        tx.pay_charged_back(name)?;
+    }
     for item in &items {
         review_queue::close(tx, item, None, by, now)?;
     }
@@ -55,6 +60,15 @@ pub fn retry_job(
     };
     audit(tx, by, action, subject, &id, json!({}), now)?;
     Ok(job)
+}
+
+/// Whether the bank took back the payment that a transfer is made from.
+fn is_charged_back(tx: &mut Tx<'_>, transfer: &JobName) -> Result<bool, UseCaseError> {
+    let Some(task) = TaskId::parse(&transfer.subject) else {
+        return Ok(false);
+    };
+    let standing = usecases::charge_standing(tx, task)?;
+    Ok(matches!(standing, ChargeStanding::ChargedBack { .. }))
 }
 
 /// Retries a transfer that failed permanently.
@@ -74,8 +88,46 @@ pub fn retry_payout(
     }
 }
 
-/// Writes off a transfer that failed permanently: the platform keeps what is owed. Only a dead job may be
-/// dropped, because a live one may be about to move the money.
+/// The transfer that is about to be written off. A request for it may have taken effect without our
+/// knowledge, so the processor has to say that it was not made.
+pub fn payout_to_write_off(
+    tx: &mut Tx<'_>,
+    id: TaskId,
+    processor: ProcessorName,
+) -> Result<Outgoing, UseCaseError> {
+    let task = tx.any_task(id)?.ok_or(UseCaseError::TaskNotFound)?;
+    let held = held_while_suspended(&task);
+    let job = tx.job(&transfer(id))?;
+    let job = job.filter(|job| job.run_at.is_none() || job.waits_for.as_ref() == Some(&held));
+    let ledger = tx.ledger_of_task(id)?;
+    let payment = tx.payment(id)?;
+    let (Some(_), Some(payment)) = (job, payment) else {
+        return Err(UseCaseError::PayoutNotFailed);
+    };
+    if payment.processor != processor {
+        let there = payment.processor;
+        let reason = format!("the payment was created with {there}, which cannot be asked");
+        return Err(UseCaseError::PaymentUnavailable(reason));
+    }
+    let intent = payment.intent.ok_or(UseCaseError::PayoutNotFailed)?;
+    Ok(Outgoing {
+        task: id,
+        payment: intent.id,
+        cents: ledger.owed_payout_cents(),
+        already_cents: ledger.transferred_cents(),
+        is_retry: true,
+    })
+}
+
+/// What a transfer to a suspended worker waits for. The worker may never be restored.
+fn held_while_suspended(task: &Task) -> String {
+    let worker = task.worker.map(|worker| worker.to_string());
+    HeldBecause::WorkerSuspended.waits_for(worker.unwrap_or_default())
+}
+
+/// Writes off a transfer that failed permanently, or that is held because the worker is suspended: the
+/// platform keeps what is owed. The processor has said that it was not made. No other job may be dropped,
+/// because it may be about to move the money.
 pub fn write_off_payout(
     tx: &mut Tx<'_>,
     id: TaskId,
@@ -88,7 +140,7 @@ pub fn write_off_payout(
     let subject = id.to_string();
     let items = items(tx, &transfer(id), by, now)?;
     let cents = tx.ledger_of_task(id)?.owed_payout_cents();
-    if cents <= 0 || !tx.drop_dead_job(&transfer(id))? {
+    if cents <= 0 || !tx.drop_idle_job(&transfer(id), &held_while_suspended(&task))? {
         return Err(UseCaseError::PayoutNotFailed);
     }
     tx.post(&Entry::write_off(&task, cents, now))?;

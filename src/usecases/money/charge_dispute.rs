@@ -68,12 +68,9 @@ fn follow_up(
         tx.wake_jobs(&HeldBecause::ChargeDisputed.waits_for(task.id), now)?;
     }
     if news.status == ChargeDisputeStatus::Lost
-        && tx
-            .ledger_of_task(task.id)?
-            .entry(Step::DisputeLost)
-            .is_none()
+        && let Some(step) = tx.ledger_of_task(task.id)?.next_dispute_lost()
     {
-        tx.post(&Entry::dispute_lost(task, news.cents, now))?;
+        tx.post(&Entry::dispute_lost(task, step, news.cents, now))?;
     }
     tx.note_in_history(task, &Actor::PROCESSOR, &text, now)?;
     let standing = ChargeStanding::of(&tx.charge_disputes_of(task.id)?);
@@ -105,7 +102,7 @@ pub fn charge_standing(tx: &mut Tx<'_>, task: TaskId) -> Result<ChargeStanding, 
     Ok(ChargeStanding::of(&tx.charge_disputes_of(task)?))
 }
 
-/// The developer has got the money back by the lost dispute, so nothing is refunded.
+/// The developer has got so much back by the lost dispute, so it is not refunded.
 pub fn refund_offset(
     tx: &mut Tx<'_>,
     id: TaskId,
@@ -116,7 +113,7 @@ pub fn refund_offset(
         return Ok(());
     };
     let ledger = tx.ledger_of_task(id)?;
-    if ledger.owed_refund_cents() == cents && ledger.entry(Step::RefundOffset).is_none() {
+    if ledger.owed_refund_cents() >= cents && ledger.entry(Step::RefundOffset).is_none() {
         tx.post(&Entry::refund_offset(&task, cents, now))?;
     }
     Ok(())

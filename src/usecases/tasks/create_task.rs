@@ -42,11 +42,11 @@ pub fn create_task(
             (task, entry) = (paid.task, paid.entry);
         }
         Funding::ByHand(processor, intent) => {
-            let intent = Some(intent.clone());
-            tx.insert_payment(&payment(&task, *processor, intent, None))?;
+            tx.insert_payment(&payment(&task, *processor, None), Some(intent))?;
         }
         Funding::ByMethod(processor, method) => {
-            tx.insert_payment(&payment(&task, *processor, None, Some(method.clone())))?;
+            let payment = payment(&task, *processor, Some(method.clone()));
+            tx.insert_payment(&payment, None)?;
             tx.add_job(&JobName::new(JobKind::Charge, id), now)?;
         }
     }
@@ -81,12 +81,7 @@ fn creation_event(
     Ok((made, event::of_task(event_type, task, None)?))
 }
 
-fn payment(
-    task: &Task,
-    processor: ProcessorName,
-    intent: Option<PaymentIntent>,
-    method: Option<ChargedMethod>,
-) -> Payment {
+fn payment(task: &Task, processor: ProcessorName, method: Option<ChargedMethod>) -> Payment {
     Payment {
         task: task.id,
         account: task.owner.account,
@@ -96,7 +91,7 @@ fn payment(
         } else {
             PaymentStatus::RequiresPayment
         },
-        intent,
+        intent: None,
         amount_cents: task.budget_cents,
         method,
         failure: None,

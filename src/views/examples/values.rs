@@ -162,7 +162,7 @@ pub fn declined_payment() -> Payment {
         task: task.id,
         account: task.owner.account,
         processor: ProcessorName::Sandbox,
-        intent: Some(payment_intent()),
+        intent: None,
         amount_cents: task.budget_cents,
         status: PaymentStatus::RequiresPayment,
         method: None,

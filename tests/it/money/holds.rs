@@ -2,19 +2,27 @@
 
 use std::time::Duration;
 
-use legwork::domain::{ChargeDisputeStatus, OutgoingKind, ProcessorName, TaskId};
+use legwork::domain::{ChargeDisputeStatus, LedgerAccount, OutgoingKind, ProcessorName, TaskId};
 use legwork::payments::{ProcessorEvent, ProcessorEventKind, Returned};
 use legwork::usecases;
 use serde_json::{Value, json};
 
-use crate::support::{Developer, TestApp, Worker, on_both_engines, path};
+use crate::support::{Developer, InjectedFault, TestApp, Worker, balance, on_both_engines, path};
 
 on_both_engines!(
     a_payout_is_held_for_the_hold_period,
     a_payout_of_a_disputed_charge_is_held,
     a_return_may_be_told_before_it_is_recorded,
+    a_transfer_that_was_made_is_recorded_after_a_lost_dispute,
+    a_refund_that_was_made_is_not_offset,
+    the_decision_to_pay_outlives_an_outage,
+    a_payout_is_written_off_only_if_it_was_not_made,
+    what_the_bank_did_not_take_is_refunded,
+    a_payout_of_a_suspended_worker_can_be_written_off,
+    each_lost_dispute_of_a_charge_is_posted,
 );
 
+const LATER: Duration = Duration::from_secs(60 * 60);
 const HOLD: Duration = Duration::from_secs(48 * 60 * 60);
 
 async fn approved_task(dev: &Developer, worker: &Worker) -> Value {
@@ -67,15 +75,42 @@ async fn a_payout_is_held_for_the_hold_period(app: TestApp) {
     TestApp::expect_settled(&app.verify().await);
 }
 
-async fn a_payout_of_a_disputed_charge_is_held(app: TestApp) {
-    let (dev, worker) = (app.developer().await, app.ready_worker().await);
-    let disputed = |task: &Value, status| ProcessorEventKind::ChargeDisputed {
+fn disputed(task: &Value, status: ChargeDisputeStatus) -> ProcessorEventKind {
+    ProcessorEventKind::ChargeDisputed {
         payment: format!("pay_{}", id(task)),
         dispute: format!("du_{}", id(task)),
         cents: 2500,
         status,
         reason: "fraudulent".to_owned(),
-    };
+    }
+}
+
+/// A dispute of a part of the charge was lost. Amounts tell the disputes of a charge apart.
+fn lost_part(task: &Value, cents: i64) -> ProcessorEventKind {
+    ProcessorEventKind::ChargeDisputed {
+        payment: format!("pay_{}", id(task)),
+        dispute: format!("du_{cents}_{}", id(task)),
+        cents,
+        status: ChargeDisputeStatus::Lost,
+        reason: "product_not_received".to_owned(),
+    }
+}
+
+/// The types of a task's entries.
+async fn entries(dev: &Developer, task: &Value) -> Vec<String> {
+    let ledger = dev.live.get(&format!("{}/ledger", path(task))).await;
+    let ledger = ledger.expect(200);
+    let data = ledger["data"].as_array().unwrap().iter();
+    data.map(|entry| entry["type"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+async fn expect_no_differences(app: &TestApp) {
+    assert_eq!(app.verify().await.differences, Vec::<String>::new());
+}
+
+async fn a_payout_of_a_disputed_charge_is_held(app: TestApp) {
+    let (dev, worker) = (app.developer().await, app.ready_worker().await);
     let task = approved_task(&dev, &worker).await;
     tell(&app, "evt_1", disputed(&task, ChargeDisputeStatus::Open)).await;
     app.jobs.drain().await.unwrap();
@@ -108,17 +143,10 @@ async fn a_return_may_be_told_before_it_is_recorded(app: TestApp) {
         let kind = ProcessorEventKind::Returned(returned.clone());
         tell(&app, &format!("evt_{number}"), kind).await;
     }
-    let entries = async || {
-        let ledger = dev.live.get(&format!("{}/ledger", path(&task))).await;
-        let ledger = ledger.expect(200);
-        let data = ledger["data"].as_array().unwrap().iter();
-        data.map(|entry| entry["type"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(entries().await, ["payment", "settlement"]);
+    assert_eq!(entries(&dev, &task).await, ["payment", "settlement"]);
     app.jobs.drain().await.unwrap();
     assert_eq!(
-        entries().await,
+        entries(&dev, &task).await,
         ["payment", "settlement", "refund", "refund_failed"]
     );
     let queue = admin
@@ -128,4 +156,164 @@ async fn a_return_may_be_told_before_it_is_recorded(app: TestApp) {
     assert_eq!(queue["data"][0]["task_id"], task["id"]);
     let dead = admin.get("/v1/admin/jobs?dead=true").await.expect(200);
     assert_eq!(dead["data"][0]["kind"], "refund");
+}
+
+/// The transfer is made, the answer is lost, and then the bank takes the payment back.
+async fn a_transfer_that_was_made_is_recorded_after_a_lost_dispute(app: TestApp) {
+    let (app, processor) = TestApp::start_flaky(&app.database).await;
+    let (dev, worker) = (app.developer().await, app.ready_worker().await);
+    let task = approved_task(&dev, &worker).await;
+    processor.set(InjectedFault::AnswerLost);
+    app.jobs.drain().await.unwrap();
+    processor.set(InjectedFault::None);
+    tell(&app, "evt_1", disputed(&task, ChargeDisputeStatus::Lost)).await;
+    app.advance(LATER);
+    app.jobs.drain().await.unwrap();
+    assert_eq!(payout(&worker).await["status"], "paid");
+    expect_no_differences(&app).await;
+}
+
+async fn a_refund_that_was_made_is_not_offset(app: TestApp) {
+    let (app, processor) = TestApp::start_flaky(&app.database).await;
+    let dev = app.developer().await;
+    for status in [ChargeDisputeStatus::Lost, ChargeDisputeStatus::Open] {
+        let task = dev.create_paid_task().await;
+        let cancel = format!("{}/cancel", path(&task));
+        dev.live.send("POST", &cancel, &[], "").await.expect(200);
+        processor.set(InjectedFault::AnswerLost);
+        app.jobs.drain().await.unwrap();
+        processor.set(InjectedFault::None);
+        tell(&app, &format!("evt_{status}"), disputed(&task, status)).await;
+        app.advance(LATER);
+        app.jobs.drain().await.unwrap();
+        let entries = entries(&dev, &task).await;
+        assert!(entries.contains(&"refund".to_owned()), "{entries:?}");
+        assert!(!entries.contains(&"refund_offset".to_owned()));
+        expect_no_differences(&app).await;
+    }
+}
+
+async fn the_decision_to_pay_outlives_an_outage(app: TestApp) {
+    let (app, processor) = TestApp::start_flaky(&app.database).await;
+    let (dev, worker, admin) = (
+        app.developer().await,
+        app.ready_worker().await,
+        app.admin().await,
+    );
+    let task = approved_task(&dev, &worker).await;
+    tell(&app, "evt_1", disputed(&task, ChargeDisputeStatus::Lost)).await;
+    app.jobs.drain().await.unwrap();
+    let dead = admin.get("/v1/admin/jobs?dead=true").await.expect(200);
+    assert_eq!(dead["data"][0]["kind"], "transfer");
+    let retry = format!("/v1/admin/payouts/{}/retry", id(&task));
+    admin.post(&retry, &json!({})).await.expect(200);
+    processor.set(InjectedFault::Down);
+    app.jobs.drain().await.unwrap();
+    processor.set(InjectedFault::None);
+    app.advance(LATER);
+    app.jobs.drain().await.unwrap();
+    assert_eq!(payout(&worker).await["status"], "paid");
+    expect_no_differences(&app).await;
+}
+
+/// The transfer is made without our knowledge, and its job is given up.
+async fn a_payout_is_written_off_only_if_it_was_not_made(app: TestApp) {
+    let (app, processor) = TestApp::start_flaky(&app.database).await;
+    let (dev, worker, admin) = (
+        app.developer().await,
+        app.ready_worker().await,
+        app.admin().await,
+    );
+    let task = approved_task(&dev, &worker).await;
+    for fault in [InjectedFault::AnswerLost, InjectedFault::Refuses] {
+        processor.set(fault);
+        app.jobs.drain().await.unwrap();
+        app.advance(LATER);
+    }
+    let write_off = format!("/v1/admin/payouts/{}/write_off", id(&task));
+    processor.set(InjectedFault::Down);
+    let unknown = admin.post(&write_off, &json!({})).await;
+    unknown.expect_error(503, "PAYMENT_UNAVAILABLE");
+    processor.set(InjectedFault::None);
+    let made = admin.post(&write_off, &json!({})).await;
+    made.expect_error(409, "PAYOUT_NOT_FAILED");
+    let retry = format!("/v1/admin/payouts/{}/retry", id(&task));
+    admin.post(&retry, &json!({})).await.expect(200);
+    app.jobs.drain().await.unwrap();
+    assert_eq!(payout(&worker).await["status"], "paid");
+    TestApp::expect_settled(&app.verify().await);
+}
+
+/// The bank takes a part of what is owed to the developer. The rest is refunded, once, even if the answer is
+/// lost.
+async fn what_the_bank_did_not_take_is_refunded(app: TestApp) {
+    let (app, processor) = TestApp::start_flaky(&app.database).await;
+    let dev = app.developer().await;
+    let task = dev.create_paid_task().await;
+    let cancel = format!("{}/cancel", path(&task));
+    dev.live.send("POST", &cancel, &[], "").await.expect(200);
+    tell(&app, "evt_1", lost_part(&task, 1000)).await;
+    processor.set(InjectedFault::AnswerLost);
+    app.jobs.drain().await.unwrap();
+    processor.set(InjectedFault::None);
+    app.advance(LATER);
+    app.jobs.drain().await.unwrap();
+    let payment = dev.live.get(&format!("{}/payment", path(&task))).await;
+    let payment = payment.expect(200);
+    assert_eq!(payment["refunded_cents"], 1500);
+    assert_eq!(payment["refund_pending_cents"], 0);
+    let mut entries = entries(&dev, &task).await;
+    entries.sort();
+    let expected = [
+        "dispute_lost",
+        "payment",
+        "refund",
+        "refund_offset",
+        "settlement",
+    ];
+    assert_eq!(entries, expected);
+    expect_no_differences(&app).await;
+}
+
+async fn a_payout_of_a_suspended_worker_can_be_written_off(app: TestApp) {
+    let (dev, worker, admin) = (
+        app.developer().await,
+        app.ready_worker().await,
+        app.admin().await,
+    );
+    let task = approved_task(&dev, &worker).await;
+    let write_off = format!("/v1/admin/payouts/{}/write_off", id(&task));
+    let jobs = app.jobs.clone().with_payout_hold(HOLD);
+    jobs.drain().await.unwrap();
+    assert_eq!(payout(&worker).await["held_reason"], "hold_period");
+    let early = admin.post(&write_off, &json!({})).await;
+    early.expect_error(409, "PAYOUT_NOT_FAILED");
+    let (suspend, restore) = (
+        format!("/v1/admin/workers/{}/suspend", worker.id),
+        format!("/v1/admin/workers/{}/restore", worker.id),
+    );
+    admin.post(&suspend, &json!({})).await.expect(200);
+    app.advance(HOLD);
+    jobs.drain().await.unwrap();
+    admin.post(&write_off, &json!({})).await.expect(200);
+    TestApp::expect_settled(&app.verify().await);
+    admin.post(&restore, &json!({})).await.expect(200);
+    app.jobs.drain().await.unwrap();
+    assert_eq!(payout(&worker).await["status"], "written_off");
+    TestApp::expect_settled(&app.verify().await);
+}
+
+async fn each_lost_dispute_of_a_charge_is_posted(app: TestApp) {
+    let dev = app.developer().await;
+    let task = dev.create_paid_task().await;
+    for (number, cents) in [1000, 500, 500].into_iter().enumerate() {
+        tell(&app, &format!("evt_{number}"), lost_part(&task, cents)).await;
+    }
+    assert_eq!(
+        entries(&dev, &task).await,
+        ["payment", "dispute_lost", "dispute_lost_again"]
+    );
+    let report = app.verify().await;
+    assert_eq!(report.differences, Vec::<String>::new());
+    assert_eq!(balance(&report, LedgerAccount::PlatformFees), -1500);
 }

@@ -230,6 +230,25 @@ fn a_process_killed_after_the_yes_charges_once() {
     });
 }
 
+/// The lease ends during a request that is refused then. The job belongs to another process, which may
+/// have sent the money.
+#[test]
+fn a_job_whose_lease_was_lost_does_not_say_that_it_failed() {
+    on_a_flaky_processor(async |app, processor| {
+        owe_a_refund(&app).await;
+        processor.set(InjectedFault::RefusesLate);
+        let taken_over = processor.before_late_refusal(async {
+            app.advance(LEASE);
+            claim(&app, "another").await
+        });
+        let (worked, taken_over) = tokio::join!(app.jobs.drain(), taken_over);
+        assert_eq!((worked.unwrap(), taken_over.len()), (1, 1));
+        let admin = app.admin().await;
+        let queue = admin.get("/v1/admin/queue?kind=refund_failed").await;
+        assert_eq!(queue.expect(200)["data"], serde_json::json!([]));
+    });
+}
+
 /// The runner hears of jobs that its own process writes; it does not wait for the next look.
 #[test]
 fn the_runner_works_until_it_is_told_to_stop() {

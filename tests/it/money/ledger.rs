@@ -4,7 +4,7 @@ use legwork::domain::Action;
 use legwork::store::all_statements;
 use serde_json::json;
 
-use crate::support::{Command, Developer, TestApp, on_both_engines, path};
+use crate::support::{Command, Developer, GOOD_CARD, TestApp, on_both_engines, path};
 
 on_both_engines!(
     a_test_task_has_a_ledger_of_its_own,
@@ -13,6 +13,7 @@ on_both_engines!(
     an_entry_that_does_not_balance_cannot_be_stored,
     a_step_cannot_be_stored_twice,
     whatever_is_altered_is_found,
+    a_secret_that_cannot_be_opened_stops_no_money,
 );
 
 async fn a_test_task_has_a_ledger_of_its_own(app: TestApp) {
@@ -201,4 +202,20 @@ fn no_statement_changes_the_journal() {
         let changes = ["UPDATE ledger_entries", "DELETE FROM ledger_entries"];
         assert!(!changes.iter().any(|change| sql.contains(change)), "{sql}");
     }
+}
+
+async fn a_secret_that_cannot_be_opened_stops_no_money(app: TestApp) {
+    let dev = app.developer().await;
+    let (task, secret) = dev.create_payable_task().await;
+    app.database
+        .execute("UPDATE payments SET client_secret = 'sealed:v1:by another key'")
+        .await;
+    let paid = dev.live.pay(&secret, GOOD_CARD).await;
+    assert_eq!(paid.status, 200, "{}", paid.text);
+    let cancel = format!("{}/cancel", path(&task));
+    dev.live.send("POST", &cancel, &[], "").await.expect(200);
+    app.jobs.drain().await.unwrap();
+    let payment = dev.live.get(&format!("{}/payment", path(&task))).await;
+    assert_eq!(payment.expect(200)["refunded_cents"], 2500);
+    TestApp::expect_settled(&app.verify().await);
 }

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use legwork::domain::{
-    AccountId, ChargedMethod, PaymentIntent, ProcessorName, TaskId, Timestamp, WorkerId,
+    AccountId, ChargedMethod, OutgoingKind, PaymentIntent, ProcessorName, TaskId, Timestamp,
+    WorkerId,
 };
 use legwork::payments::{
     Cancellation, Charge, Movement, NewPayment, Outgoing, Payments, Processor, ProcessorError,
@@ -23,6 +24,8 @@ pub enum InjectedFault {
     Killed,
     /// It is refused, for good.
     Refuses,
+    /// It is refused, for good, once the test releases it.
+    RefusesLate,
 }
 
 #[derive(Clone)]
@@ -30,6 +33,8 @@ pub struct Flaky {
     inner: Arc<dyn Processor>,
     fault: Arc<Mutex<InjectedFault>>,
     killed: Arc<Notify>,
+    arrived: Arc<Notify>,
+    released: Arc<Notify>,
 }
 
 impl Flaky {
@@ -38,6 +43,8 @@ impl Flaky {
             inner: payments.processor,
             fault: Arc::new(Mutex::new(InjectedFault::None)),
             killed: Arc::default(),
+            arrived: Arc::default(),
+            released: Arc::default(),
         };
         let payments = Payments {
             processor: Arc::new(flaky.clone()),
@@ -58,6 +65,14 @@ impl Flaky {
         }
     }
 
+    /// Waits for a request that is refused late, does something, and lets it be refused.
+    pub async fn before_late_refusal<T>(&self, meanwhile: impl Future<Output = T>) -> T {
+        self.arrived.notified().await;
+        let done = meanwhile.await;
+        self.released.notify_one();
+        done
+    }
+
     async fn ask<T>(
         &self,
         request: impl Future<Output = Result<T, ProcessorError>>,
@@ -67,10 +82,12 @@ impl Flaky {
         match fault {
             InjectedFault::None => request.await,
             InjectedFault::Down => unavailable("down"),
-            InjectedFault::Refuses => Err(ProcessorError::Refused {
-                code: "no".to_owned(),
-                message: "No.".to_owned(),
-            }),
+            InjectedFault::Refuses => refused(),
+            InjectedFault::RefusesLate => {
+                self.arrived.notify_one();
+                self.released.notified().await;
+                refused()
+            }
             InjectedFault::AnswerLost => {
                 let _ = request.await;
                 unavailable("the answer was lost")
@@ -82,6 +99,13 @@ impl Flaky {
             }
         }
     }
+}
+
+fn refused<T>() -> Result<T, ProcessorError> {
+    Err(ProcessorError::Refused {
+        code: "no".to_owned(),
+        message: "No.".to_owned(),
+    })
 }
 
 #[async_trait]
@@ -122,6 +146,14 @@ impl Processor for Flaky {
     ) -> Result<String, ProcessorError> {
         self.ask(self.inner.transfer(transfer, payout_account))
             .await
+    }
+
+    async fn find_made(
+        &self,
+        kind: OutgoingKind,
+        outgoing: &Outgoing,
+    ) -> Result<Option<String>, ProcessorError> {
+        self.ask(self.inner.find_made(kind, outgoing)).await
     }
 
     async fn attach_method(
