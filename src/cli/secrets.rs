@@ -193,6 +193,13 @@ fn prune(settings: &Settings) -> Result<(), Failure> {
     let lock = lock_keys(&store, &keyring, now)?;
     let known = known_keys(&store)?;
     let id = current_key(&known, now)?;
+    let asked = id.clone();
+    if block_on(store.snapshot(move |tx| tx.another_key_seals(&asked, now)))?? {
+        let other = format!(
+            "a server that runs does not seal under the key {id}: give it that key, or stop it; then try again in a few seconds"
+        );
+        return Err(Failure(other));
+    }
     block_on(reseal(&store))??;
     // Another server with a key file of its own may have rotated.
     if !known_keys(&store)?
@@ -243,14 +250,13 @@ fn current_key(known: &[MasterKeyRow], now: Timestamp) -> Result<String, Failure
 fn reset(settings: &Settings) -> Result<(), Failure> {
     let locked = open_locked_store(settings)?;
     let (source, now) = (master_key::source(settings), Clock::system().now());
-    let (store, changed) = block_on(locked.reset_keys(source.clone(), now))??;
-    let lost = block_on(replace_lost(&store))??;
+    let record = move |tx: &mut Tx<'_>| usecases::record_reset(tx, &Actor::COMMAND_LINE, now);
+    let (store, changed) = block_on(locked.reset_keys(source.clone(), now, record))??;
+    let lost = block_on(replace_lost(&store, changed, now))??;
     if !changed && lost.is_empty() {
         print_line("The master key opens all secrets in the database. Nothing was changed.");
         return Ok(());
     }
-    let record = move |tx: &mut Tx<'_>| usecases::record_reset(tx, &Actor::COMMAND_LINE, now);
-    block_on(store.write(record))??;
     let count = |place| lost.iter().filter(|lost| **lost == place).count();
     print_line(format_args!(
         "The new master key is in {}. Keep a copy of it elsewhere.",
@@ -264,14 +270,26 @@ fn reset(settings: &Settings) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the places of the secrets that could not be opened.
-async fn replace_lost(store: &Store) -> Result<Vec<SecretPlace>, UseCaseError> {
+/// Returns the places of the secrets that could not be opened. The first transaction that replaces one
+/// also records it, unless that is done.
+async fn replace_lost(
+    store: &Store,
+    mut is_recorded: bool,
+    now: Timestamp,
+) -> Result<Vec<SecretPlace>, UseCaseError> {
     let mut lost = Vec::new();
     for column in SEALED_COLUMNS {
         let mut after = Some(String::new());
         while let Some(from) = after {
-            let page = move |tx: &mut Tx<'_>| usecases::replace_lost_page(tx, *column, &from);
+            let page = move |tx: &mut Tx<'_>| {
+                let (last, replaced) = usecases::replace_lost_page(tx, *column, &from)?;
+                if replaced > 0 && !is_recorded {
+                    usecases::record_reset(tx, &Actor::COMMAND_LINE, now)?;
+                }
+                Ok::<_, UseCaseError>((last, replaced))
+            };
             let (last, replaced) = store.write(page).await?;
+            is_recorded |= replaced > 0;
             lost.extend(std::iter::repeat_n(column.place, replaced));
             after = last;
         }

@@ -125,6 +125,8 @@ crate::store::statements! {
     SEAL_SINCE = "UPDATE master_keys SET seals_since = ?2
         WHERE id = ?1 AND is_current = 1 AND seals_since IS NULL";
     READS_PLAIN_ONLY = "SELECT id FROM processes WHERE reads_sealed = 0 AND alive_until >= ?1 LIMIT 1";
+    SEALS_UNDER_ANOTHER = "SELECT id FROM processes
+        WHERE sealing_key <> ?2 AND alive_until >= ?1 LIMIT 1";
     SERVICE_SECRET = "SELECT secret FROM service_secrets WHERE name = ?1";
     ADD_SERVICE_SECRET = "INSERT INTO service_secrets (name, secret) VALUES (?1, ?2)
         ON CONFLICT (name) DO NOTHING";
@@ -236,6 +238,23 @@ impl Tx<'_> {
     pub(in crate::store) fn is_sealing(&self) -> bool {
         let keyring = self.keyring.as_ref();
         keyring.is_some_and(|keyring| keyring.sealing().is_some())
+    }
+
+    /// What this process seals under. If it does not hold the current key, that is no key.
+    pub(in crate::store) fn sealing_key(&self) -> Option<String> {
+        let keyring = self.keyring.as_ref()?;
+        let id = keyring.sealing()?;
+        match keyring.key(&id) {
+            Some(_) => Some(id),
+            None => Some(format!("lacks {id}")),
+        }
+    }
+
+    /// Whether a server is running that does not seal under this key yet.
+    pub fn another_key_seals(&mut self, key: &str, now: Timestamp) -> Result<bool, StoreError> {
+        let found: Option<String> =
+            self.optional(SEALS_UNDER_ANOTHER, &[now.into(), key.into()])?;
+        Ok(found.is_some())
     }
 
     /// The master keys that the database knows of, oldest first. There are few.
@@ -365,5 +384,13 @@ impl Tx<'_> {
 }
 
 fn failed(context: &str, error: &SealError) -> StoreError {
-    StoreError::Failed(format!("the secret of {context} cannot be opened: {error}"))
+    match error {
+        // It may be added while this process runs.
+        SealError::NoKey(_) => {
+            StoreError::Unavailable(format!("the secret of {context} needs a key: {error}"))
+        }
+        SealError::Altered | SealError::Plain => {
+            StoreError::Failed(format!("the secret of {context} cannot be opened: {error}"))
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::ambient;
 use crate::domain::{AuditKeys, Timestamp};
-use crate::seal::{KeyError, KeySource, Keyring, SealError};
+use crate::seal::{KeyError, KeySource, Keyring, MasterKey, SealError};
 use crate::store::admin::audit::KEYS_CONTEXT;
 use crate::store::{MasterKeyRow, Store, StoreError, Tx};
 
@@ -116,11 +116,13 @@ impl Store {
     }
 
     /// Unlocks a store. If its master key is lost, with another one, which is created if there is none:
-    /// then the caller has to replace what this key does not open. Returns whether the key is another.
+    /// then the caller has to replace what this key does not open. `record` writes that down in the same
+    /// transaction. Returns whether the key is another.
     pub async fn reset_keys(
         self,
         source: KeySource,
         now: Timestamp,
+        mut record: impl FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send + 'static,
     ) -> Result<(Self, bool), UnlockError> {
         match self.check_keys(&source).await {
             Ok(_) => {
@@ -132,13 +134,16 @@ impl Store {
             Err(error) => return Err(error),
         }
         let keyring = Arc::new(Keyring::new(source.clone(), source.create()?));
-        let changed = keyring.clone();
-        let id = self.write(move |tx| replace_lost_key(tx, &changed, now));
-        keyring.seal_under(Some(id.await?));
+        keyring.seal_under(keyring.keys().first().map(MasterKey::id));
         let store = Self {
-            keyring: Some(keyring),
+            keyring: Some(keyring.clone()),
             ..self
         };
+        let change = move |tx: &mut Tx<'_>| {
+            replace_lost_key(tx, &keyring, now)?;
+            Ok::<_, UnlockError>(record(tx)?)
+        };
+        store.write(change).await?;
         store.record_audit_start_again().await;
         Ok((store, true))
     }
@@ -240,21 +245,15 @@ impl Tx<'_> {
     }
 }
 
-/// Makes the first key of the keyring current. Returns its id.
-fn replace_lost_key(
-    tx: &mut Tx<'_>,
-    keyring: &Keyring,
-    now: Timestamp,
-) -> Result<String, UnlockError> {
-    let keys = keyring.keys();
-    let first = keys.first().map(crate::seal::MasterKey::id);
-    let id = first.ok_or_else(|| StoreError::Failed("there is no master key".into()))?;
+/// Makes the key of the keyring that seals the current one of the database.
+fn replace_lost_key(tx: &mut Tx<'_>, keyring: &Keyring, now: Timestamp) -> Result<(), UnlockError> {
+    let none = || StoreError::Failed("there is no master key".into());
+    let id = keyring.sealing().ok_or_else(none)?;
     tx.put_current_master_key(&checked(keyring, id.clone(), Some(now))?, now)?;
     let (head, _) = tx.stored_audit_keys()?;
     let chain = AuditKeys::lost().from_line(head.number + 1, &ambient::random());
     let sealed = keyring.seal_with(&id, KEYS_CONTEXT, &chain.to_text());
-    tx.set_audit_keys(&sealed.map_err(failed)?)?;
-    Ok(id)
+    Ok(tx.set_audit_keys(&sealed.map_err(failed)?)?)
 }
 
 /// Lines that are appended from now on have keyed hashes.

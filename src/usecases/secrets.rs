@@ -100,9 +100,13 @@ fn replacement(place: SecretPlace, id: &str) -> Option<String> {
 }
 
 /// Browsers subscribed to a key that is gone.
-pub fn record_reset(tx: &mut Tx<'_>, by: &Actor, now: Timestamp) -> Result<(), UseCaseError> {
+pub fn record_reset(tx: &mut Tx<'_>, by: &Actor, now: Timestamp) -> Result<(), StoreError> {
     tx.drop_all_push_subscriptions()?;
-    audit(tx, by, "secrets.reset", "master_key", "", json!({}), now)
+    let recorded = audit(tx, by, "secrets.reset", "master_key", "", json!({}), now);
+    recorded.map_err(|error| match error {
+        UseCaseError::Store(error) => error,
+        other => StoreError::Failed(other.to_string()),
+    })
 }
 
 fn next(page: Vec<(String, String)>) -> Option<String> {

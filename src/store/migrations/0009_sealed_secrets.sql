@@ -14,6 +14,9 @@ CREATE UNIQUE INDEX master_keys_current ON master_keys (is_current) WHERE is_cur
 -- Programs that can read sealed texts write 1.
 ALTER TABLE processes ADD COLUMN reads_sealed BIGINT NOT NULL DEFAULT 0;
 
+-- The key that the program seals under now. An old key is removed only once nobody uses it.
+ALTER TABLE processes ADD COLUMN sealing_key TEXT;
+
 -- The keys of the audit chain, sealed. Lines from before there were any have plain hashes.
 ALTER TABLE audit_head ADD COLUMN chain_keys TEXT;
 

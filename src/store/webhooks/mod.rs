@@ -70,8 +70,9 @@ crate::store::statements! {
         ORDER BY due_at LIMIT 1";
     RELEASE = "UPDATE webhook_endpoints SET claim = NULL, due_at = ?3
         WHERE account_id = ?1 AND claim = ?2";
-    HEARTBEAT = "INSERT INTO processes (id, alive_until, reads_sealed) VALUES (?1, ?2, 1)
-        ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until";
+    HEARTBEAT = "INSERT INTO processes (id, alive_until, reads_sealed, sealing_key)
+        VALUES (?1, ?2, 1, ?3) ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until,
+            sealing_key = excluded.sealing_key";
     DEAD = "SELECT id FROM processes WHERE alive_until < ?1 ORDER BY alive_until LIMIT 10";
     RELEASE_ALL = "UPDATE webhook_endpoints SET claim = NULL, due_at = ?2 WHERE claim = ?1";
     FORGET_PROCESS = "DELETE FROM processes WHERE id = ?1";
@@ -314,7 +315,9 @@ impl Tx<'_> {
             self.defer(FORGET_PROCESS, &[dead.into()])?;
             self.to_wake.deliveries = true;
         }
-        self.defer(HEARTBEAT, &[process.into(), alive_until.into()])
+        let key = self.sealing_key();
+        let values = [process.into(), alive_until.into(), key.into()];
+        self.defer(HEARTBEAT, &values)
     }
 
     /// Releases the endpoints of a process that ends.

@@ -1,9 +1,16 @@
 //! How to go on after the master key is lost.
 
+use legwork::domain::Actor;
+use legwork::store::{Store, Tx};
+use legwork::usecases::record_reset;
+
 use super::webhook_secret;
 use crate::support::{Command, Server, TestApp, on_both_engines, path};
 
-on_both_engines!(after_the_key_is_lost_the_service_goes_on);
+on_both_engines!(
+    after_the_key_is_lost_the_service_goes_on,
+    a_reset_is_recorded_wherever_it_is_interrupted,
+);
 
 async fn after_the_key_is_lost_the_service_goes_on(app: TestApp) {
     let dev = app.developer().await;
@@ -46,4 +53,30 @@ async fn after_the_key_is_lost_the_service_goes_on(app: TestApp) {
         "{verified}"
     );
     assert!(verified.contains("The audit log is correct."), "{verified}");
+}
+
+async fn a_reset_is_recorded_wherever_it_is_interrupted(app: TestApp) {
+    let dev = app.developer().await;
+    webhook_secret(&dev.live).await;
+    std::fs::remove_file(app.database.folder.path().join("master.key")).unwrap();
+    let (location, now) = (app.database.location(), app.clock.now());
+    let opening = tokio::task::spawn_blocking(move || Store::open(&location).unwrap());
+    let record = move |tx: &mut Tx<'_>| record_reset(tx, &Actor::COMMAND_LINE, now);
+    let store = opening.await.unwrap();
+    let reset = store.reset_keys(app.database.key_source(), now, record);
+    let (_, is_another) = reset.await.unwrap();
+    assert!(is_another);
+    // Killed here, before anything was replaced: the new key is in use, and the log says so.
+    let recorded = "SELECT action FROM audit_log WHERE action = 'secrets.reset'";
+    assert_eq!(app.database.column(recorded).await.len(), 1);
+    let again = || Command::new(&["secrets", "reset", "--yes"]).on(&app.database);
+    let told = again().succeed();
+    assert!(told.contains("1 webhook secrets"), "{told}");
+    assert_eq!(app.database.column(recorded).await.len(), 2);
+    let told = again().succeed();
+    assert!(told.contains("Nothing was changed"), "{told}");
+    assert_eq!(app.database.column(recorded).await.len(), 2);
+    Command::new(&["audit", "verify"])
+        .on(&app.database)
+        .succeed();
 }

@@ -1,8 +1,9 @@
 //! `legwork secrets rotate` and `prune`, while the service runs.
 
+use legwork::ambient::Clock;
 use legwork::domain::Secret;
 use legwork::seal::{KeySource, MasterKey};
-use legwork::store::StoreError;
+use legwork::store::{StoreError, UnlockError};
 use legwork::usecases::{change_master_key, verify_audit};
 use serde_json::json;
 
@@ -15,6 +16,8 @@ on_both_engines!(
     an_interrupted_rotation_loses_nothing,
     a_key_from_a_setting_is_rotated_with_both,
     an_old_key_never_seals_again,
+    a_server_without_the_new_key_seals_nothing,
+    prune_waits_for_servers_that_use_an_old_key,
     a_key_for_the_next_rotation_is_not_pruned,
     rotating_and_pruning_wait_for_each_other,
 );
@@ -88,6 +91,14 @@ fn a_running_server_goes_on_over_a_rotation() {
             let too_early = command(&database, &["secrets", "prune"]).fail();
             assert!(too_early.contains("less than a minute ago"), "{too_early}");
             let_an_hour_pass(&database).await;
+            let reported = "SELECT sealing_key FROM processes";
+            let learns = async {
+                while database.column(reported).await != [new.as_str()] {
+                    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                }
+            };
+            let limit = std::time::Duration::from_secs(60);
+            tokio::time::timeout(limit, learns).await.unwrap();
             command(&database, &["secrets", "prune"]).succeed();
             let held = database.key_source().load().unwrap();
             assert_eq!(held.iter().map(MasterKey::id).collect::<Vec<_>>(), [new]);
@@ -262,4 +273,53 @@ async fn rotating_and_pruning_wait_for_each_other(app: TestApp) {
     let [under] = sealed_under(database).await.try_into().unwrap();
     assert!(held(database).contains(&under));
     command(database, &["account", "list"]).succeed();
+}
+
+/// A server whose copy of the file has no new key, while another one rotates.
+async fn a_server_without_the_new_key_seals_nothing(app: TestApp) {
+    let database = &app.database;
+    let dev = app.developer().await;
+    let file = database.folder.path().join("master.key");
+    let old = std::fs::read_to_string(&file).unwrap();
+    command(database, &["secrets", "rotate"]).succeed();
+    let both = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, old).unwrap();
+    let refused = app.store.refresh_keys(app.clock.now()).await.unwrap_err();
+    assert!(matches!(refused, UnlockError::WrongKey { .. }), "{refused}");
+    let body = json!({"url": "https://127.0.0.1:9/hook"}).to_string();
+    let set = || {
+        dev.live
+            .send("PUT", "/v1/account/webhook", &[], body.clone())
+    };
+    assert_eq!(set().await.status, 503);
+    let stored = "SELECT secret FROM webhook_endpoints";
+    assert!(database.column(stored).await.is_empty());
+    // Once the key is there, no restart is needed.
+    std::fs::write(&file, both).unwrap();
+    set().await.expect(200);
+    assert_eq!(sealed_under(database).await.len(), 1);
+}
+
+async fn prune_waits_for_servers_that_use_an_old_key(app: TestApp) {
+    let database = &app.database;
+    let beat = || {
+        let (now, store) = (Clock::system().now(), app.store.clone());
+        let until = now.plus(std::time::Duration::from_secs(3600));
+        async move {
+            let beaten = store.write(move |tx| tx.beat("server", now, until)).await;
+            beaten
+                .map_err(|error: StoreError| error.to_string())
+                .unwrap();
+        }
+    };
+    command(database, &["secrets", "rotate"]).succeed();
+    let_an_hour_pass(database).await;
+    beat().await;
+    let refused = command(database, &["secrets", "prune"]).fail();
+    assert!(refused.contains("does not seal under the key"), "{refused}");
+    assert_eq!(held(database).len(), 2);
+    app.store.refresh_keys(app.clock.now()).await.unwrap();
+    beat().await;
+    command(database, &["secrets", "prune"]).succeed();
+    assert_eq!(held(database).len(), 1);
 }
