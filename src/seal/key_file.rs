@@ -8,10 +8,10 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::ambient;
 use crate::domain::Secret;
 use crate::domain::accounts::api_key::hex;
 use crate::seal::MasterKey;
+use crate::{ambient, ownership};
 
 pub const KEY_FILE: &str = "master.key";
 
@@ -120,13 +120,15 @@ pub struct KeyLock {
 impl KeyLock {
     fn new(file: &Path) -> Result<Self, KeyError> {
         let failed = |error| io_error(file, error);
+        let lock = file.with_extension("lock");
         let locked = OpenOptions::new()
             .create(true)
             .truncate(false)
             .write(true)
             .mode(0o600)
-            .open(file.with_extension("lock"))
+            .open(&lock)
             .map_err(failed)?;
+        ownership::give_to_owner_of_folder(&lock);
         locked.lock().map_err(failed)?;
         Ok(Self {
             file: file.to_owned(),
@@ -195,6 +197,7 @@ pub(super) fn replace_file(file: &Path, text: &str) -> io::Result<()> {
         .mode(0o600)
         .open(&new)?;
     opened.write_all(text.as_bytes())?;
+    ownership::give_to_owner_of_folder(&new);
     opened.sync_all()?;
     std::fs::rename(new, file)?;
     match file.parent() {

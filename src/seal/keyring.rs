@@ -203,7 +203,11 @@ mod tests {
         let source = KeySource::new(None, folder.path());
         let keyring = Keyring::new(source.clone(), source.create().unwrap());
         let new = MasterKey::new([9; 32]);
-        let other = Keyring::new(KeySource::Given(vec![new.clone()]), vec![new.clone()]);
+        let given = KeySource::Given {
+            keys: vec![new.clone()],
+            data: folder.path().to_owned(),
+        };
+        let other = Keyring::new(given, vec![new.clone()]);
         let sealed = other.seal_with(&new.id(), "place", "hush").unwrap();
         assert!(keyring.open("place", &sealed).is_err());
         let add = |keys: Vec<MasterKey>| [keys, vec![new.clone()]].concat();
