@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::charge::made_here;
 use super::{Done, Failure, Jobs, task_id};
 use crate::domain::{
-    ChargeStanding, HeldBecause, OutgoingKind, Payment, PayoutAccount, PayoutStatus, Step, TaskId,
-    TaskLedger, WorkerId, WorkerStatus,
+    ChargeDisputeStatus, ChargeStanding, HeldBecause, OutgoingKind, Payment, PayoutAccount,
+    PayoutStatus, Step, TaskId, TaskLedger, WorkerId, WorkerStatus,
 };
 use crate::payments::Outgoing;
 use crate::store::ClaimedJob;
@@ -28,6 +28,7 @@ struct Money {
 
 pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
+    ask_about_disputes(jobs, job, id).await?;
     let mut money = read(jobs, id).await?;
     let mut cents = money.ledger.owed_refund_cents();
     if cents == 0 {
@@ -77,6 +78,7 @@ async fn offset(jobs: &Jobs, id: TaskId, ledger: &TaskLedger, taken: i64) -> Res
 
 pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
+    ask_about_disputes(jobs, job, id).await?;
     let money = read(jobs, id).await?;
     let cents = money.ledger.owed_payout_cents();
     if cents == 0 {
@@ -111,6 +113,34 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let transfer = outgoing(jobs, job, &money, kind)?;
     let made = jobs.processor.transfer(&transfer, &account.id).await?;
     record(jobs, job, kind, (made, cents)).await
+}
+
+/// The event that ends a dispute may have been lost. A job that has waited for it asks.
+async fn ask_about_disputes(jobs: &Jobs, job: &ClaimedJob, id: TaskId) -> Result<(), Failure> {
+    if job.waited_for != Some(HeldBecause::ChargeDisputed.waits_for(id)) {
+        return Ok(());
+    }
+    let here = jobs.processor.name();
+    let disputes = jobs.store.read(move |tx| tx.charge_disputes_of(id)).await?;
+    let open = disputes.into_iter().filter(|dispute| {
+        dispute.processor == here && ChargeDisputeStatus::Lost.follows(dispute.status)
+    });
+    for dispute in open {
+        let said = match jobs.processor.find_dispute(&dispute.id).await {
+            Ok(Some(said)) => said,
+            Ok(None) => continue,
+            // The job waits on, and asks again.
+            Err(error) => {
+                tracing::warn!(job = %job.name, dispute = dispute.id, %error, "cannot ask about a dispute");
+                continue;
+            }
+        };
+        let clock = jobs.clock.clone();
+        jobs.store
+            .write(move |tx| usecases::processor_says(tx, here, &said, clock.now()))
+            .await?;
+    }
+    Ok(())
 }
 
 /// The processor's id of what an earlier attempt requested, if it was made. What has happened is recorded

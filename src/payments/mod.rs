@@ -238,6 +238,9 @@ pub trait Processor: Send + Sync {
         outgoing: &Outgoing,
     ) -> Result<Option<String>, ProcessorError>;
 
+    /// What became of a dispute, as an event would say it. None if the processor does not know it.
+    async fn find_dispute(&self, id: &str) -> Result<Option<ProcessorEventKind>, ProcessorError>;
+
     /// Saves a payment method for off-session charges.
     async fn attach_method(
         &self,

@@ -14,7 +14,7 @@ use async_trait::async_trait;
 
 use super::{
     Cancellation, Charge, Look, Movement, NewPayment, Outgoing, Processor, ProcessorError,
-    ProcessorEvent, ProcessorEventError, key, key_after,
+    ProcessorEvent, ProcessorEventError, ProcessorEventKind, key, key_after,
 };
 use crate::ambient;
 use crate::domain::accounts::api_key::hex;
@@ -360,6 +360,11 @@ impl Processor for Stripe {
             OutgoingKind::Transfer => self.look_for_transfer(outgoing).await,
         };
         look.map(Look::made)
+    }
+
+    async fn find_dispute(&self, id: &str) -> Result<Option<ProcessorEventKind>, ProcessorError> {
+        let dispute: event::Dispute = self.client.get(&["disputes", id], &[]).await?;
+        Ok(Some(dispute.into_event()))
     }
 
     async fn attach_method(

@@ -23,12 +23,14 @@ columns! {
         subject,
         attempts,
         last_error,
+        waits_for,
         pay_charged_back,
     }
     row DueJob = DueJob {
         name: JobName { kind, subject },
         attempts,
         last_error,
+        waits_for,
         pay_charged_back,
     };
 }
@@ -82,6 +84,8 @@ pub struct ClaimedJob {
     pub attempts: i64,
     /// Whether it was ever started before, also before it was retried by hand.
     pub started_before: bool,
+    /// What it has waited for in vain. None if it was woken.
+    pub waited_for: Option<String>,
     /// Whether an admin has decided to pay although the charge was taken back.
     pub pay_charged_back: bool,
     claim: String,
@@ -93,6 +97,7 @@ struct DueJob {
     attempts: i64,
     /// Why it failed the last time. A retry by hand starts to count attempts anew, but keeps this.
     last_error: Option<String>,
+    waits_for: Option<String>,
     pay_charged_back: bool,
 }
 
@@ -169,6 +174,7 @@ impl Tx<'_> {
                 name: due.name,
                 attempts: due.attempts + 1,
                 started_before: due.attempts > 0 || due.last_error.is_some(),
+                waited_for: due.waits_for,
                 pay_charged_back: due.pay_charged_back,
                 claim: claim.to_owned(),
             })

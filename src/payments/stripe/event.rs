@@ -140,7 +140,7 @@ impl PayoutAccount {
 
 /// A dispute. The payment may be expanded.
 #[derive(Deserialize)]
-struct Dispute {
+pub struct Dispute {
     id: String,
     #[serde(default)]
     amount: i64,
@@ -168,7 +168,7 @@ impl Dispute {
         id.map(str::to_owned)
     }
 
-    fn into_event(self) -> ProcessorEventKind {
+    pub fn into_event(self) -> ProcessorEventKind {
         match self.payment() {
             Some(payment) => ProcessorEventKind::ChargeDisputed {
                 payment,

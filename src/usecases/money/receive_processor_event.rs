@@ -18,11 +18,21 @@ pub fn receive_processor_event(
     if !tx.record_processor_event(from, &event.id, now)? {
         return Ok(());
     }
+    processor_says(tx, from, &event.kind, now)
+}
+
+/// Handles what the processor says, in an event or when it was asked.
+pub fn processor_says(
+    tx: &mut Tx<'_>,
+    from: ProcessorName,
+    said: &ProcessorEventKind,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
     // Unknown payments are ignored: the processor account may serve other systems too.
     let mut task = |payment: &str| -> Result<Option<TaskId>, UseCaseError> {
         Ok(tx.task_of_payment(from, payment)?)
     };
-    match &event.kind {
+    match said {
         ProcessorEventKind::PaymentSucceeded { payment } => match task(payment)? {
             Some(task) => payment_succeeded(tx, task, now),
             None => Ok(()),

@@ -20,6 +20,7 @@ on_both_engines!(
     what_the_bank_did_not_take_is_refunded,
     a_payout_of_a_suspended_worker_can_be_written_off,
     each_lost_dispute_of_a_charge_is_posted,
+    the_end_of_a_dispute_is_found_without_its_event,
 );
 
 const LATER: Duration = Duration::from_secs(60 * 60);
@@ -316,4 +317,26 @@ async fn each_lost_dispute_of_a_charge_is_posted(app: TestApp) {
     let report = app.verify().await;
     assert_eq!(report.differences, Vec::<String>::new());
     assert_eq!(balance(&report, LedgerAccount::PlatformFees), -1500);
+}
+
+async fn the_end_of_a_dispute_is_found_without_its_event(app: TestApp) {
+    let (app, processor) = TestApp::start_flaky(&app.database).await;
+    let (dev, worker) = (app.developer().await, app.ready_worker().await);
+    let task = approved_task(&dev, &worker).await;
+    let open = disputed(&task, ChargeDisputeStatus::Open);
+    tell(&app, "evt_1", open.clone()).await;
+    app.jobs.drain().await.unwrap();
+    processor.set_dispute(open);
+    for fault in [InjectedFault::None, InjectedFault::Down] {
+        processor.set(fault);
+        app.advance(LATER);
+        assert_eq!(app.jobs.drain().await.unwrap(), 1);
+        assert_eq!(payout(&worker).await["held_reason"], "charge_disputed");
+    }
+    processor.set(InjectedFault::None);
+    processor.set_dispute(disputed(&task, ChargeDisputeStatus::Won));
+    app.advance(LATER);
+    app.jobs.drain().await.unwrap();
+    assert_eq!(payout(&worker).await["status"], "paid");
+    TestApp::expect_settled(&app.verify().await);
 }

@@ -206,9 +206,14 @@ impl World {
     /// The payment of a task at the sandbox, once we know of it: nobody else has its secret.
     async fn payment(&self, task: usize) -> Option<SandboxPayment> {
         let task = TaskId::parse(self.tasks[task]["id"].as_str().unwrap()).unwrap();
-        let read = self.app.store.read(move |tx| tx.payment(task));
-        let intent = read.await.unwrap().unwrap().intent?;
-        self.sandbox.payment(&intent.client_secret).await.unwrap()
+        let read = self.app.store.read(move |tx| {
+            let intent = tx.payment(task)?.and_then(|payment| payment.intent);
+            intent
+                .map(|intent| tx.client_secret(task, &intent))
+                .transpose()
+        });
+        let secret = read.await.unwrap()?;
+        self.sandbox.payment(&secret).await.unwrap()
     }
 
     async fn pay(&mut self, task: usize, card: Card) {

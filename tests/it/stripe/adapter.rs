@@ -248,6 +248,10 @@ impl Adapter {
         self.state().connect.reverse(number, cents)
     }
 
+    pub fn add_dispute(&self, dispute: Value) {
+        self.state().connect.disputes.push(dispute);
+    }
+
     pub fn transfers(&self) -> Vec<Value> {
         self.state().connect.transfers.clone()
     }
@@ -355,6 +359,7 @@ impl Adapter {
                 let transfers = self.state().connect.transfers(group);
                 page(asked, transfers, false)
             }
+            ("GET", ["disputes", id]) => self.state().connect.dispute(id),
             _ => self.relay(asked).await,
         }
     }

@@ -9,6 +9,7 @@ use super::adapter::{Answer, Asked};
 pub struct Connect {
     accounts: Vec<Value>,
     pub transfers: Vec<Value>,
+    pub disputes: Vec<Value>,
 }
 
 fn id(prefix: &str) -> String {
@@ -25,6 +26,12 @@ fn missing(what: &str) -> Answer {
 }
 
 impl Connect {
+    pub fn dispute(&self, id: &str) -> Answer {
+        let mut disputes = self.disputes.iter();
+        let found = disputes.find(|dispute| dispute["id"] == id);
+        found.map_or_else(|| missing("dispute"), |found| Answer::ok(found.clone()))
+    }
+
     pub fn open_account(&mut self, asked: &Asked) -> Answer {
         let requested = asked.field("capabilities[transfers][requested]") == Some("true");
         let account = json!({

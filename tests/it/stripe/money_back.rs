@@ -11,6 +11,7 @@ use crate::support::{Client, Developer, TestApp, balance, on_both_engines, path}
 
 on_both_engines!(
     a_disputed_charge_holds_what_goes_out_until_it_is_won,
+    the_end_of_a_dispute_is_asked_for,
     an_inquiry_holds_the_payout_but_not_the_refund,
     a_lost_dispute_is_in_the_ledger_and_refuses_the_payout,
     a_refund_that_fails_is_owed_again,
@@ -139,6 +140,22 @@ async fn a_disputed_charge_holds_what_goes_out_until_it_is_won(app: TestApp) {
     assert_eq!(payment(&dev, &task).await["refunded_cents"], 1250);
     let told = told_by_history(&dev, &task).await;
     assert_eq!(told, [said, "The dispute of $25.00 was won."]);
+    expect_all_well(&app, &stripe).await;
+}
+
+/// The event that ends the dispute is lost.
+async fn the_end_of_a_dispute_is_asked_for(app: TestApp) {
+    let (app, stripe) = start(&app).await;
+    let dev = app.developer().await;
+    let task = owing(&app, &stripe, &dev).await;
+    disputed(&app, &task, "created", "needs_response").await;
+    app.jobs.drain().await.unwrap();
+    let intent = app.database.column("SELECT payment_id FROM payments").await;
+    stripe.add_dispute(dispute(&intent[0], "won"));
+    app.advance(LATER);
+    app.jobs.drain().await.unwrap();
+    assert_eq!(stripe.transfers().len(), 1);
+    assert_eq!(payment(&dev, &task).await["refunded_cents"], 1250);
     expect_all_well(&app, &stripe).await;
 }
 

@@ -9,7 +9,7 @@ use legwork::domain::{
 };
 use legwork::payments::{
     Cancellation, Charge, Movement, NewPayment, Outgoing, Payments, Processor, ProcessorError,
-    ProcessorEvent, ProcessorEventError,
+    ProcessorEvent, ProcessorEventError, ProcessorEventKind,
 };
 use tokio::sync::Notify;
 
@@ -35,6 +35,7 @@ pub struct Flaky {
     killed: Arc<Notify>,
     arrived: Arc<Notify>,
     released: Arc<Notify>,
+    dispute: Arc<Mutex<Option<ProcessorEventKind>>>,
 }
 
 impl Flaky {
@@ -45,6 +46,7 @@ impl Flaky {
             killed: Arc::default(),
             arrived: Arc::default(),
             released: Arc::default(),
+            dispute: Arc::default(),
         };
         let payments = Payments {
             processor: Arc::new(flaky.clone()),
@@ -55,6 +57,11 @@ impl Flaky {
 
     pub fn set(&self, fault: InjectedFault) {
         *self.fault.lock().unwrap() = fault;
+    }
+
+    /// What it says of any dispute when it is asked.
+    pub fn set_dispute(&self, said: ProcessorEventKind) {
+        *self.dispute.lock().unwrap() = Some(said);
     }
 
     /// Runs until it is done or until a request has killed it.
@@ -154,6 +161,14 @@ impl Processor for Flaky {
         outgoing: &Outgoing,
     ) -> Result<Option<String>, ProcessorError> {
         self.ask(self.inner.find_made(kind, outgoing)).await
+    }
+
+    async fn find_dispute(&self, id: &str) -> Result<Option<ProcessorEventKind>, ProcessorError> {
+        let known = self.dispute.lock().unwrap().clone();
+        match known {
+            Some(known) => self.ask(async { Ok(Some(known)) }).await,
+            None => self.ask(self.inner.find_dispute(id)).await,
+        }
     }
 
     async fn attach_method(
