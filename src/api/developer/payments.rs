@@ -38,7 +38,7 @@ pub async fn get(
             let body = PaymentBody::of(&task, payment.as_ref(), &ledger);
             let payable = payment.and_then(|payment| payment.payable(task.status, name));
             let secret = payable.map(|intent| tx.client_secret(id, &intent));
-            Ok::<_, UseCaseError>((body, secret.transpose()?))
+            Ok::<_, UseCaseError>((body, secret.transpose()?.flatten()))
         })
         .await?;
     let body = match secret {

@@ -52,9 +52,7 @@ impl Payment {
         let payable = self.status == PaymentStatus::RequiresPayment
             && status == Status::Pending
             && self.processor == processor;
-        // The secret is empty if it was lost with the master key.
-        let intent = self.intent.filter(|_| payable);
-        intent.filter(|intent| !intent.stored_secret.is_empty())
+        self.intent.filter(|_| payable)
     }
 }
 

@@ -116,9 +116,15 @@ impl Tx<'_> {
         })
     }
 
-    /// The client secret of a task's payment, for whoever pays.
-    pub fn client_secret(&self, task: TaskId, intent: &StoredIntent) -> Result<String, StoreError> {
-        self.open(&SecretPlace::Payment.context(task), &intent.stored_secret)
+    /// The client secret of a task's payment, for whoever pays. `None` if it was lost with the master
+    /// key: then it was replaced by an empty text.
+    pub fn client_secret(
+        &self,
+        task: TaskId,
+        intent: &StoredIntent,
+    ) -> Result<Option<String>, StoreError> {
+        let secret = self.open(&SecretPlace::Payment.context(task), &intent.stored_secret)?;
+        Ok(Some(secret).filter(|secret| !secret.is_empty()))
     }
 
     /// The payment of a task. The caller checks that it may see the task.

@@ -212,7 +212,7 @@ impl World {
                 .map(|intent| tx.client_secret(task, &intent))
                 .transpose()
         });
-        let secret = read.await.unwrap()?;
+        let secret = read.await.unwrap().flatten()?;
         self.sandbox.payment(&secret).await.unwrap()
     }
 

@@ -26,7 +26,7 @@ fn verify(app: &TestApp, arguments: &[&str]) -> (Option<i32>, String) {
 fn end(text: &str) -> String {
     let line = text
         .lines()
-        .find_map(|line| line.strip_prefix("The chain ends with "));
+        .find_map(|line| line.strip_prefix("Keep ")?.split_whitespace().next());
     line.unwrap().to_owned()
 }
 
