@@ -16,7 +16,8 @@ use crate::{Result, http};
 const CONNECTIONS: usize = 8;
 /// Of each connection. All together they stay below the rate limit of their account.
 const PACE: Duration = Duration::from_millis(20);
-const WARM_UP: Duration = Duration::from_millis(500);
+/// Also the time in which the attackers open their connections.
+const WARM_UP: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A request, and the status of its answer.
