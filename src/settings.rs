@@ -138,6 +138,15 @@ impl Given {
             .map_or(Origin::Default, |(_, origin)| origin.clone())
     }
 
+    /// A path that may be left out. An empty one is refused: a variable that failed to arrive must not
+    /// turn something off.
+    fn path(&self, name: &str) -> Result<Option<PathBuf>, SettingsError> {
+        match self.values.contains_key(name) {
+            true => self.read(name, "", folder).map(Some),
+            false => Ok(None),
+        }
+    }
+
     fn read<T>(
         &self,
         name: &str,
@@ -306,8 +315,8 @@ impl Settings {
         let public = self.public_url.as_deref().filter(|url| !is_loopback(url));
         match public {
             Some(url) if is_sandbox && !self.allow_sandbox => Err(format!(
-                "LEGWORK_PAYMENTS: the sandbox moves no money, and LEGWORK_PUBLIC_URL ({url}) says \
-                 that others use this service. Set LEGWORK_PAYMENTS=stripe, or \
+                "LEGWORK_PAYMENTS: the sandbox moves no money, and others reach this service at {url} \
+                 (LEGWORK_PUBLIC_URL or LEGWORK_ACME_DOMAINS). Set LEGWORK_PAYMENTS=stripe, or \
                  LEGWORK_ALLOW_SANDBOX=on if no money is meant to move"
             )),
             _ => Ok(()),
@@ -372,10 +381,10 @@ fn edge(given: &Given) -> Result<EdgeSettings, SettingsError> {
 }
 
 fn https(given: &Given) -> Result<HttpsSettings, SettingsError> {
-    let certificate = given.read("tls_cert", "", optional(folder))?;
+    let certificate = given.path("tls_cert")?;
     let missing =
         |what: &'static str| move |_: &str| Err::<(), _>(format!("is required with {what}"));
-    let key = given.read("tls_key", "", optional(folder))?;
+    let key = given.path("tls_key")?;
     let files = match (certificate, key) {
         (Some(certificate), Some(key)) => Some(CertificateFiles { certificate, key }),
         (None, None) => None,

@@ -19,12 +19,12 @@ use std::sync::Arc;
 use axum::http::HeaderValue;
 use ipnet::IpNet;
 use metrics_exporter_prometheus::PrometheusHandle;
-use middleware::file_limits::FileLimits;
-use middleware::rate_limits::RateLimits;
-use middleware::sign_in_limits::SignInLimits;
-use middleware::strangers::StrangerLimit;
-use middleware::stream_limits::StreamLimits;
-use middleware::upload_limits::UploadLimits;
+use middleware::limits::anonymous::AnonymousLimit;
+use middleware::limits::files::FileLimits;
+use middleware::limits::rate::RateLimits;
+use middleware::limits::sign_in::SignInLimits;
+use middleware::limits::streams::StreamLimits;
+use middleware::limits::uploads::UploadLimits;
 use opentelemetry_sdk::trace::SdkTracer;
 use request::idempotency::InFlight;
 
@@ -75,7 +75,7 @@ pub struct Parts {
     trusted_proxies: Vec<IpNet>,
     sandbox_banner: bool,
     rate_limits: Option<RateLimits>,
-    strangers: Option<StrangerLimit>,
+    anonymous: Option<AnonymousLimit>,
     sign_in_limits: SignInLimits,
     in_flight: InFlight,
     streams: StreamLimits,
@@ -149,7 +149,7 @@ impl App {
             trusted_proxies: dependencies.trusted_proxies,
             sandbox_banner: dependencies.sandbox_banner,
             rate_limits: dependencies.rate_limited.then(RateLimits::default),
-            strangers: dependencies.rate_limited.then(StrangerLimit::default),
+            anonymous: dependencies.rate_limited.then(AnonymousLimit::default),
             sign_in_limits: SignInLimits::default(),
             in_flight: InFlight::default(),
         }))
@@ -162,7 +162,7 @@ impl App {
         if let Some(limits) = &self.rate_limits {
             limits.forget_idle();
         }
-        if let Some(limit) = &self.strangers {
+        if let Some(limit) = &self.anonymous {
             limit.forget_idle();
         }
         self.sign_in_limits.forget_idle();

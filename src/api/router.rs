@@ -17,7 +17,7 @@ use crate::api::error::ApiError;
 use crate::api::middleware::authentication::{require_admin, require_key, require_worker};
 use crate::api::middleware::client_address::ClientAddress;
 use crate::api::middleware::edge::edge;
-use crate::api::middleware::strangers::{self, limit_strangers, limit_unsigned};
+use crate::api::middleware::limits::anonymous::{self, limit_anonymous, limit_unsigned};
 use crate::api::openapi::{Description, Security, finish as finish_description, secure};
 use crate::api::public::{files, health, stripe_webhook};
 use crate::api::{App, JSON, admin, worker};
@@ -189,10 +189,10 @@ pub fn router(app: &App, with_metrics: bool) -> Router {
         payments: app.payments.clone(),
         sandbox_banner: app.sandbox_banner,
     });
-    let strangers = from_fn_with_state(app.clone(), limit_strangers);
+    let anonymous = from_fn_with_state(app.clone(), limit_anonymous);
     let mut router = described
-        .merge(pages.route_layer(strangers.clone()))
-        .merge(documentation(&openapi).route_layer(strangers))
+        .merge(pages.route_layer(anonymous.clone()))
+        .merge(documentation(&openapi).route_layer(anonymous))
         .merge(signed().route_layer(from_fn_with_state(app.clone(), limit_unsigned)))
         .merge(health());
     if with_metrics {
@@ -244,13 +244,13 @@ fn finish(router: Router<App>, app: &App) -> Router {
 }
 
 async fn nothing_here(State(app): State<App>, client: ClientAddress) -> ApiError {
-    strangers::count(&app, client)
+    anonymous::count(&app, client)
         .err()
         .unwrap_or(ApiError::NotFound)
 }
 
 async fn wrong_method(State(app): State<App>, client: ClientAddress) -> ApiError {
-    strangers::count(&app, client)
+    anonymous::count(&app, client)
         .err()
         .unwrap_or(ApiError::MethodNotAllowed)
 }
@@ -274,7 +274,7 @@ fn described(app: Option<&App>) -> (Router<App>, OpenApi) {
     if let Some(app) = app {
         keys = keys.route_layer(from_fn_with_state(app.clone(), require_key));
         workers = workers.route_layer(from_fn_with_state(app.clone(), require_worker));
-        open = open.route_layer(from_fn_with_state(app.clone(), limit_strangers));
+        open = open.route_layer(from_fn_with_state(app.clone(), limit_anonymous));
     }
     openapi.merge(of_workers);
     openapi.merge(of_open);

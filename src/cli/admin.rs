@@ -76,7 +76,7 @@ pub fn create_key(settings: &Settings, arguments: &ArgMatches) -> Result<(), Fai
         let value = json!({"id": id.to_string(), "name": name, "role": role, "key": secret});
         print_line(format_args!("{value:#}"));
     } else {
-        print_line(format_args!("Admin key  {}", key.secret.expose()));
+        print_line(format_args!("Admin key ({role})  {}", key.secret.expose()));
         print_line("The key is shown only once. Keep it safe.");
     }
     Ok(())

@@ -4,10 +4,7 @@ mod account;
 mod admin;
 mod audit;
 mod backup;
-mod checks;
 mod doctor;
-mod file_limit;
-mod https;
 mod job;
 mod ledger;
 mod master_key;
@@ -16,7 +13,6 @@ mod report;
 mod sandbox;
 mod secrets;
 mod serve;
-mod signals;
 mod worker;
 
 use std::collections::BTreeMap;

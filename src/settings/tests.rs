@@ -217,6 +217,12 @@ fn every_error_names_the_setting_and_its_origin() {
         ),
         (
             &[],
+            &[("LEGWORK_TLS_CERT", "")],
+            None,
+            "LEGWORK_TLS_CERT (from environment): must be a path",
+        ),
+        (
+            &[],
             &[("LEGWORK_TLS_CERT", "cert.pem")],
             None,
             "LEGWORK_TLS_KEY",

@@ -15,7 +15,7 @@ use crate::store::Location;
 
 pub fn folder(text: &str) -> Result<PathBuf, String> {
     if text.trim().is_empty() {
-        return Err("must be the path of a folder".to_owned());
+        return Err("must be a path".to_owned());
     }
     Ok(PathBuf::from(text))
 }

@@ -21,8 +21,8 @@ pub enum UnlockError {
     Key(#[from] KeyError),
     #[error(
         "the secrets in this database are sealed under the master key {id}, which {place} does not \
-         hold. Copy master.key from another server or from where you keep it, or set \
-         LEGWORK_MASTER_KEY. If the key is lost for good, see `legwork secrets reset --help`"
+         contain. Copy master.key from another server or from where you keep it, or give the right key \
+         as LEGWORK_MASTER_KEY. If the key is lost for good, see `legwork secrets reset --help`"
     )]
     WrongKey { id: String, place: String },
     #[error(

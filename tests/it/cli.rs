@@ -2,13 +2,9 @@
 
 use serde_json::Value;
 
-use crate::support::{Command, Database, Engine, Server, key_in, storefront};
+use crate::support::{Command, Database, Engine, Server, key_in, runtime, storefront};
 
 const ENGINES: [Engine; 2] = [Engine::Sqlite, Engine::Postgres];
-
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Runtime::new().unwrap()
-}
 
 fn open_account(database: &Database, email: &str) -> Value {
     let arguments = [

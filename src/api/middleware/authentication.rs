@@ -9,9 +9,9 @@ use axum::response::Response;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::client_address::ClientAddress;
+use crate::api::middleware::limits::anonymous::{count, refuse};
+use crate::api::middleware::limits::rate::RateLimitStatus;
 use crate::api::middleware::notes::{Who, note_asker};
-use crate::api::middleware::rate_limits::RateLimitStatus;
-use crate::api::middleware::strangers::{count, refuse};
 use crate::api::request::idempotency::Requester;
 use crate::domain::{
     AccountId, Actor, AdminKey, AdminKeyId, AdminRole, Environment, Owner, Secret, Worker,

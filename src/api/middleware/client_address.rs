@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use ipnet::IpNet;
 
 use crate::api::error::ApiError;
-use crate::api::middleware::limiter::Key;
+use crate::api::middleware::limits::limiter::Key;
 use crate::api::server::Peer;
 
 const X_FORWARDED_FOR: &str = "x-forwarded-for";

@@ -6,7 +6,7 @@ use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
 use crate::api::middleware::client_address::ClientAddress;
-use crate::api::middleware::upload_limits::{Reserved, Sender, UploadPermit};
+use crate::api::middleware::limits::uploads::{Reserved, Sender, UploadPermit};
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::body;
 use crate::api::request::idempotency::idempotency_key;

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::middleware::upload_limits::{Reserved, Sender, UploadPermit};
+use crate::api::middleware::limits::uploads::{Reserved, Sender, UploadPermit};
 use crate::api::openapi::{errors, groups};
 use crate::api::request::body;
 use crate::api::request::fields::NoFields;

@@ -42,7 +42,7 @@ impl Postgres {
         self.ask(settings).await;
         self.ask("SELECT pg_reload_conf()").await;
         let attached = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
-        super::eventually("the standby is attached", async || {
+        crate::support::eventually("the standby is attached", async || {
             self.ask(attached).await == "1"
         })
         .await;

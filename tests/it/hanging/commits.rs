@@ -1,8 +1,8 @@
 //! A commit that waits for a standby that hangs.
 
 use super::cluster::Postgres;
-use super::{NEVER, eventually, in_time, is_unavailable, runtime, serve};
-use crate::support::{Database, Engine, key_in, storefront};
+use super::{NEVER, in_time, is_unavailable, serve};
+use crate::support::{Database, Engine, eventually, key_in, runtime, storefront};
 
 const CONNECTIONS: u32 = 4;
 

@@ -7,8 +7,8 @@ use futures_util::future::join_all;
 use tokio_postgres::NoTls;
 
 use super::cluster::ask;
-use super::{NEVER, eventually, in_time, is_unavailable, runtime, serve};
-use crate::support::{Database, Engine, key_in, storefront};
+use super::{NEVER, in_time, is_unavailable, serve};
+use crate::support::{Database, Engine, eventually, key_in, runtime, storefront};
 
 const CONNECTIONS: u32 = 4;
 

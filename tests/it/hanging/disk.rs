@@ -8,8 +8,10 @@ use std::time::Duration;
 use legwork::api::Timeouts;
 use legwork::store::{Store, StoreError, Tx, within};
 
-use super::{NEVER, eventually, in_time, is_unavailable, runtime, serve_sqlite};
-use crate::support::{Client, Database, Engine, Server, TestApp, key_in, storefront};
+use super::{NEVER, in_time, is_unavailable, serve_sqlite};
+use crate::support::{
+    Client, Database, Engine, Server, TestApp, eventually, key_in, runtime, storefront,
+};
 
 /// Where reads and writes wait until the test lets them go.
 #[derive(Clone, Default)]

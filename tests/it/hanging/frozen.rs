@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::cluster::Postgres;
-use super::{eventually, in_time, is_unavailable, runtime, serve};
-use crate::support::{Client, Database, Engine, Server, key_in, storefront};
+use super::{in_time, is_unavailable, serve};
+use crate::support::{Client, Database, Engine, Server, eventually, key_in, runtime, storefront};
 
 const CONNECTIONS: u32 = 4;
 /// How long a request may wait, as the program is told.
@@ -39,7 +39,7 @@ async fn everything_is_answered(client: &Client) {
         futures_util::future::join_all(writes),
         futures_util::future::join_all(reads),
         in_time(Duration::from_secs(5), healthy),
-        in_time(Duration::from_secs(5), ready),
+        in_time(Duration::from_secs(2), ready),
     );
     let (writes, reads, healthy, ready) = in_time(limit, answered).await;
     for reply in writes.iter().chain(&reads) {

@@ -20,17 +20,6 @@ async fn in_time<T>(limit: Duration, work: impl Future<Output = T>) -> T {
     done.unwrap_or_else(|_| panic!("this took more than {limit:?}"))
 }
 
-/// Asks again and again until the answer is the right one.
-async fn eventually<F: Future<Output = bool>>(what: &str, mut ask: impl FnMut() -> F) {
-    let asked = async {
-        while !ask().await {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let done = tokio::time::timeout(NEVER, asked).await;
-    assert!(done.is_ok(), "{what}: never");
-}
-
 fn is_unavailable(reply: &Reply) {
     let reply = reply.clone().expect_error(503, "UNAVAILABLE");
     assert_eq!(reply.header("retry-after"), "1");
@@ -55,12 +44,4 @@ fn serve_sqlite(folder: &std::path::Path, seconds: u32) -> Server {
         .env("LEGWORK_REQUEST_SECONDS", &seconds.to_string())
         .env("LEGWORK_RATE_LIMITS", "off");
     Server::spawn(command)
-}
-
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap()
 }

@@ -9,9 +9,9 @@ use legwork::settings::AcmeSettings;
 use legwork::shutdown::Shutdown;
 use legwork::store::{AcmeCertificate, Store};
 
+use super::Door;
 use super::pebble::Place;
-use super::{Door, until};
-use crate::support::{TestApp, on_both_engines};
+use crate::support::{TestApp, on_both_engines, until};
 
 on_both_engines!(
     the_first_certificate_comes_by_itself_and_is_kept_sealed,

@@ -9,8 +9,8 @@ use legwork::settings::CertificateFiles;
 use legwork::shutdown::Shutdown;
 use rustls::ProtocolVersion;
 
-use super::{Door, Visitor, until};
-use crate::support::{Command, Database, Engine};
+use super::{Door, Visitor};
+use crate::support::{Command, Database, Engine, until};
 
 static TLS12_ONLY: [&rustls::SupportedProtocolVersion; 1] = [&rustls::version::TLS12];
 

@@ -170,17 +170,3 @@ async fn read_to_end(stream: &mut TlsStream<TcpStream>) -> Result<String, String
 fn text(error: std::io::Error) -> String {
     error.to_string()
 }
-
-/// Waits until it is so; fails the test if it never is.
-async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
-    let found = async {
-        loop {
-            if let Some(found) = look().await {
-                return found;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let found = tokio::time::timeout(PATIENCE, found).await;
-    found.unwrap_or_else(|_| panic!("never happened: {what}"))
-}

@@ -8,8 +8,9 @@ use std::time::Duration;
 use legwork::ambient;
 use serde_json::json;
 
-use super::{Visitor, until};
+use super::Visitor;
 use crate::support::peer::{Peer, ended_by_shell};
+use crate::support::until;
 
 const DIRECTORY_PORT: u16 = 14_000;
 const MANAGEMENT_PORT: u16 = 15_000;

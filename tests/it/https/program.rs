@@ -2,9 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
+use super::Visitor;
 use super::pebble::Place;
-use super::{Visitor, until};
-use crate::support::{Command, Database, Engine, Server};
+use crate::support::{Command, Database, Engine, Server, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_self_signed_server_prints_the_fingerprint_of_what_it_serves() {

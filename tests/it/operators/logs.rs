@@ -3,13 +3,13 @@
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use legwork::domain::AdminRole;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Client, Command, Database, Engine, Receiver, Response, Server, TestApp, storefront,
+    Client, Command, Database, Engine, Receiver, Response, Server, TestApp, eventually, runtime,
+    storefront,
 };
 
 /// A server that logs JSON into a file.
@@ -52,18 +52,9 @@ impl Logged {
     }
 }
 
-fn in_a_runtime<F: Future<Output = ()>>(story: F) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(story);
-}
-
 #[test]
 fn a_request_is_logged_with_who_sent_it() {
-    in_a_runtime(async {
+    runtime().block_on(async {
         let database = Arc::new(Database::migrated(Engine::Sqlite));
         let app = TestApp::start(&database).await;
         let (dev, worker) = (app.developer().await, app.sign_up(&[]).await);
@@ -109,7 +100,7 @@ fn a_request_is_logged_with_who_sent_it() {
 /// A key that is not one of ours may be somebody else's secret.
 #[test]
 fn no_key_reaches_the_log() {
-    in_a_runtime(async {
+    runtime().block_on(async {
         let database = Arc::new(Database::migrated(Engine::Sqlite));
         let app = TestApp::start(&database).await;
         let (dev, worker) = (app.developer().await, app.sign_up(&[]).await);
@@ -135,7 +126,7 @@ fn no_key_reaches_the_log() {
 
 #[test]
 fn an_endpoint_is_in_the_log_when_it_begins_to_fail_and_when_it_recovers() {
-    in_a_runtime(async {
+    runtime().block_on(async {
         let database = Arc::new(Database::migrated(Engine::Sqlite));
         let app = TestApp::start(&database).await;
         let dev = app.developer().await;
@@ -166,7 +157,7 @@ fn an_endpoint_is_in_the_log_when_it_begins_to_fail_and_when_it_recovers() {
                         .last()
                         .is_some_and(|line| line.contains("again"))
                 };
-                until(recovered).await;
+                eventually("the endpoint has recovered", async || recovered()).await;
             } else {
                 // More attempts than one: only the first of them is told.
                 receiver.until(receiver.received().len() + 4).await;
@@ -192,15 +183,4 @@ fn told(logged: &Logged) -> Vec<String> {
             format!("{level} {message} {}", line["status"])
         })
         .collect()
-}
-
-async fn until(condition: impl Fn() -> bool) {
-    let waiting = async {
-        while !condition() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(30), waiting)
-        .await
-        .unwrap();
 }

@@ -21,7 +21,8 @@ use tokio_rustls::client::TlsStream;
 
 use crate::docs::markdown::{blocks, read};
 use crate::support::{
-    Client, Command, Database, Developer, Engine, Server, TestApp, Worker, photo, storefront,
+    Client, Command, Database, Developer, Engine, Server, TestApp, Worker, photo, runtime,
+    storefront,
 };
 
 /// So long that it ends only in a test that fails.
@@ -227,15 +228,6 @@ fn serve(database: &Database, listen: &str, log: &Path) -> Server {
     Server::spawn(command)
 }
 
-fn in_a_runtime<F: Future<Output = ()>>(story: F) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(story);
-}
-
 /// A developer whose requests go to the program: its clock is the machine's.
 async fn developer(app: &TestApp, server: &Server) -> Developer {
     let dev = app.developer().await;
@@ -258,7 +250,7 @@ fn logged(log: &Path, route: &str) -> Value {
 
 #[test]
 fn clients_behind_nginx_keep_their_address_and_their_streams() {
-    in_a_runtime(async {
+    runtime().block_on(async {
         let database = Arc::new(Database::migrated(Engine::Sqlite));
         let app = TestApp::start(&database).await;
         let log = database.folder.path().join("log");
@@ -374,7 +366,7 @@ fn received(incoming: &Path) -> u64 {
 
 #[test]
 fn an_upload_of_110_mb_goes_straight_through_nginx() {
-    in_a_runtime(async {
+    runtime().block_on(async {
         let database = Arc::new(Database::migrated(Engine::Sqlite));
         let app = TestApp::start(&database).await;
         let log = database.folder.path().join("log");
@@ -462,7 +454,7 @@ async fn meanwhile(done: &AtomicUsize) {
 
 #[test]
 fn servers_are_restarted_one_after_the_other_without_a_failed_request() {
-    in_a_runtime(async {
+    runtime().block_on(async {
         let database = Arc::new(Database::migrated(Engine::Postgres));
         let app = TestApp::start(&database).await;
         let dev = app.developer_on(legwork::domain::Tier::Enterprise).await;

@@ -47,7 +47,7 @@ async fn a_server_with_another_key_does_not_start(app: TestApp) {
     let wrong = MasterKey::new([1; 32]).to_base64();
     let refused = list().env("LEGWORK_MASTER_KEY", &wrong).fail();
     assert!(
-        refused.contains("LEGWORK_MASTER_KEY does not hold"),
+        refused.contains("LEGWORK_MASTER_KEY does not contain"),
         "{refused}"
     );
     assert!(!refused.contains(&wrong), "{refused}");

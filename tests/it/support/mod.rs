@@ -13,6 +13,7 @@ mod proxy;
 mod receiver;
 mod templates;
 mod tls;
+mod waiting;
 mod worker;
 
 pub use app::TestApp;
@@ -26,6 +27,7 @@ pub use process::{Command, Server, key_in};
 pub use proxy::Proxy;
 pub use receiver::{Certificate, Received, Receiver, Response};
 pub use tls::Tls;
+pub use waiting::{eventually, runtime, until};
 pub use worker::{PASSWORD, Worker, photo, signature};
 
 use std::sync::Arc;
@@ -50,12 +52,7 @@ pub(crate) use on_both_engines;
 
 /// Runs a story from start to end.
 pub fn tell<F: Future<Output = ()>>(engine: Engine, story: impl FnOnce(TestApp) -> F) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
+    runtime().block_on(async {
         let database = Arc::new(Database::migrated(engine));
         let app = TestApp::start(&database).await;
         story(app).await;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, Command, Database, Engine, Server, storefront};
+use crate::support::{Client, Command, Database, Engine, Server, runtime, storefront};
 
 const ENGINES: [Engine; 2] = [Engine::Sqlite, Engine::Postgres];
 
@@ -12,10 +12,6 @@ fn run(database: &Database, arguments: &[&str]) -> String {
 
 fn refused(database: &Database, arguments: &[&str]) -> String {
     Command::new(arguments).on(database).fail()
-}
-
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Runtime::new().unwrap()
 }
 
 #[test]

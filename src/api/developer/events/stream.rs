@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::middleware::stream_limits::StreamPermit;
+use crate::api::middleware::limits::streams::StreamPermit;
 use crate::api::openapi::{groups, parameters};
 use crate::api::request::query::StreamQuery;
 use crate::domain::{Event, EventId, EventType, Owner, Secret};

@@ -10,7 +10,7 @@ use crate::api::App;
 use crate::api::developer::test_helpers::only_in_test;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::middleware::upload_limits::{Sender, UploadPermit};
+use crate::api::middleware::limits::uploads::{Sender, UploadPermit};
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use tokio::time::timeout;
 
-use super::{block_on, environment};
 use crate::ambient::{self, Clock};
+use crate::cli::{block_on, environment};
 use crate::files::{FileKey, Files, FilesError, Prefix};
 use crate::mail::Mailer;
 use crate::payments::{Stripe, StripeSettings};

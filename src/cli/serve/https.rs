@@ -7,8 +7,8 @@ use std::time::Duration;
 use rustls::ServerConfig;
 use tokio::task::JoinHandle;
 
-use super::{Failure, block_on};
 use crate::ambient::Clock;
+use crate::cli::{Failure, block_on};
 use crate::domain::Timestamp;
 use crate::https::{
     self, Acme, AcmeDependencies, CertificateWatch, Certificates, Pair, SelfSigned,

@@ -1,5 +1,10 @@
 //! `legwork serve`
 
+pub mod file_limit;
+mod greeting;
+pub mod https;
+mod signals;
+
 use std::net::SocketAddr;
 use std::num::NonZero;
 use std::sync::Arc;
@@ -9,14 +14,18 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::https::Https;
-use super::signals::stop_on_signals;
-use super::{Failure, file_limit, master_key, open_store, payments};
+use greeting::{announce, greet};
+use https::Https;
+use metrics_exporter_prometheus::PrometheusHandle;
+use opentelemetry_sdk::trace::SdkTracer;
+use signals::stop_on_signals;
+
+use super::{Failure, master_key, open_store, payments};
 use crate::ambient::{self, Clock};
 use crate::api::{self, App, ConnectionLimits, Dependencies, Serving, Timeouts};
+use crate::domain::StorageQuota;
 use crate::domain::accounts::api_key::hex;
 use crate::domain::accounts::same_person::ADDRESS_SECRET;
-use crate::domain::{Actor, NewAccount, StorageQuota, Tier};
 use crate::files::{Files, SigningKeys};
 use crate::jobs::{Channels, Jobs};
 use crate::mail::Mailer;
@@ -26,9 +35,8 @@ use crate::push::Vapid;
 use crate::scheduler::Scheduler;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
-use crate::store::{Store, Tx};
+use crate::store::Store;
 use crate::telemetry::{self, Traces};
-use crate::usecases::{self, OpenedAccount, UseCaseError};
 use crate::webhooks::Webhooks;
 
 /// Requests, jobs and deliveries in flight must end within this time. Other processes take over the
@@ -64,45 +72,8 @@ pub fn run(settings: &Settings, self_signed: bool) -> Result<(), Failure> {
         .build()?;
     let served = runtime.block_on(async {
         let traces = Traces::start().map_err(Failure)?;
-        let listener = bind("LEGWORK_LISTEN", settings.listen)?;
-        let address = listener.local_addr()?;
-        let clock = Clock::system();
-        let https = Https::open(settings, self_signed, address, &store, &clock).await?;
-        let url = public_url(settings, https.as_ref(), address);
-        let channels = open_channels(&store, settings, &url).await?;
-        make_address_key(&store).await?;
-        let (outbound, delays) = (channels.outbound.clone(), settings.webhook_delays.clone());
-        let webhooks = Webhooks::new(store.clone(), clock.clone(), outbound.clone(), delays);
-        let (kept, windows) = (clock.clone(), settings.windows);
-        let app = App::new(Dependencies {
-            payments: payments::open(&settings.payments, &store, &clock, &url)?,
-            files: open_files(&store, settings, &url).await?,
-            scheduler: Scheduler::new(store.clone(), kept, windows, webhooks.clone()),
-            webhooks,
-            outbound,
-            push_key: channels.vapid.public_key(),
-            shutdown: Shutdown::default(),
-            store,
-            clock,
-            metrics,
-            data: settings.data.clone(),
-            rate_limited: settings.rate_limits,
-            storage_quota: StorageQuota(settings.storage_quota),
-            trusted_proxies: settings.edge.trusted_proxies.clone(),
-            timeouts: Timeouts {
-                request: settings.edge.request,
-                ..Timeouts::default()
-            },
-            // A browser that remembers it for localhost would refuse everything else there.
-            hsts: url.starts_with("https://") && !self_signed && !settings.is_local(),
-            sandbox_banner: !settings.local().hides_the_sandbox_banner(),
-            tracer: traces.as_ref().map(Traces::tracer),
-        });
-        let front = Front {
-            listener,
-            url,
-            https,
-        };
+        let tracer = traces.as_ref().map(Traces::tracer);
+        let (app, channels, front) = open(settings, self_signed, store, (metrics, tracer)).await?;
         let served = serve(app, channels, front, settings).await;
         if let Some(traces) = traces {
             let stopping = tokio::task::spawn_blocking(move || traces.stop());
@@ -113,6 +84,55 @@ pub fn run(settings: &Settings, self_signed: bool) -> Result<(), Failure> {
     runtime.shutdown_timeout(THREADS_WITHIN);
     tracing::info!("stopped");
     served
+}
+
+/// Opens everything that the settings name.
+async fn open(
+    settings: &Settings,
+    self_signed: bool,
+    store: Store,
+    (metrics, tracer): (PrometheusHandle, Option<SdkTracer>),
+) -> Result<(App, Channels, Front), Failure> {
+    let listener = bind("LEGWORK_LISTEN", settings.listen)?;
+    let address = listener.local_addr()?;
+    let clock = Clock::system();
+    let https = Https::open(settings, self_signed, address, &store, &clock).await?;
+    let url = public_url(settings, https.as_ref(), address);
+    let channels = open_channels(&store, settings, &url).await?;
+    make_address_key(&store).await?;
+    let (outbound, delays) = (channels.outbound.clone(), settings.webhook_delays.clone());
+    let webhooks = Webhooks::new(store.clone(), clock.clone(), outbound.clone(), delays);
+    let (kept, windows) = (clock.clone(), settings.windows);
+    let app = App::new(Dependencies {
+        payments: payments::open(&settings.payments, &store, &clock, &url)?,
+        files: open_files(&store, settings, &url).await?,
+        scheduler: Scheduler::new(store.clone(), kept, windows, webhooks.clone()),
+        webhooks,
+        outbound,
+        push_key: channels.vapid.public_key(),
+        shutdown: Shutdown::default(),
+        store,
+        clock,
+        metrics,
+        data: settings.data.clone(),
+        rate_limited: settings.rate_limits,
+        storage_quota: StorageQuota(settings.storage_quota),
+        trusted_proxies: settings.edge.trusted_proxies.clone(),
+        timeouts: Timeouts {
+            request: settings.edge.request,
+            ..Timeouts::default()
+        },
+        // A browser that remembers it for localhost would refuse everything else there.
+        hsts: url.starts_with("https://") && !self_signed && !settings.is_local(),
+        sandbox_banner: !settings.local().hides_the_sandbox_banner(),
+        tracer,
+    });
+    let front = Front {
+        listener,
+        url,
+        https,
+    };
+    Ok((app, channels, front))
 }
 
 async fn serve(
@@ -318,89 +338,4 @@ fn connection_limits(settings: &Settings) -> ConnectionLimits {
 fn bind(setting: &str, address: SocketAddr) -> Result<TcpListener, Failure> {
     api::listen(address)
         .map_err(|error| Failure(format!("{setting}: cannot listen on {address}: {error}")))
-}
-
-/// On the first local start, prints how to use the service. Always prints the address last.
-async fn greet(store: &Store, settings: &Settings, front: &Front) -> Result<(), Failure> {
-    let (url, address) = (&front.url, front.listener.local_addr()?);
-    let empty = store
-        .snapshot(|tx| Ok::<_, UseCaseError>(tx.accounts_after(None, 1)?.is_empty()))
-        .await?;
-    let fingerprint = front.https.as_ref().and_then(Https::fingerprint);
-    if empty && settings.local().creates_an_account() {
-        // curl knows no authority that vouches for a self-signed certificate.
-        let curl = if fingerprint.is_some() {
-            "curl -k"
-        } else {
-            "curl"
-        };
-        open_first_account(store, &format!("{curl} {url}")).await?;
-    } else if empty {
-        announce("There is no account yet. Create one: legwork account create --help");
-    }
-    announce(format_args!("API reference: {url}/docs"));
-    if let Some(fingerprint) = fingerprint {
-        announce(format_args!(
-            "The certificate is self-signed. Compare its SHA-256 fingerprint before you trust it:\n  {fingerprint}"
-        ));
-    }
-    let scheme = if front.https.is_some() {
-        "https"
-    } else {
-        "http"
-    };
-    announce(format_args!("Legwork listens on {scheme}://{address}"));
-    Ok(())
-}
-
-async fn open_first_account(store: &Store, curl: &str) -> Result<(), Failure> {
-    let new = NewAccount {
-        email: "developer@localhost".to_owned(),
-        name: "Developer".to_owned(),
-        company: None,
-        tier: Tier::Growth,
-    };
-    let opened = OpenedAccount::new(&new, Clock::system().now());
-    let written = opened.clone();
-    let create = move |tx: &mut Tx<'_>| usecases::create_account(tx, &written, &Actor::SERVICE);
-    match store.write(create).await {
-        Ok(()) => introduce(&opened, curl),
-        // Another server on the same empty database was faster, and printed its keys.
-        Err(UseCaseError::EmailTaken) => {}
-        Err(error) => return Err(error.into()),
-    }
-    Ok(())
-}
-
-/// `curl` is the command up to the path.
-fn introduce(opened: &OpenedAccount, curl: &str) {
-    let (live, test) = (
-        opened.live_key.secret.expose(),
-        opened.test_key.secret.expose(),
-    );
-    announce(format_args!(
-        "This is the first start, so we created an account for you: {email}
-Its keys are shown only once:
-
-  live  {live}
-  test  {test}
-
-Create your first task (test mode, no money moves):
-
-  {curl}/v1/tasks \\
-    -H 'Authorization: Bearer {test}' \\
-    -d '{{\"title\": \"Photograph a storefront\",
-         \"description\": \"Front of the shop with the opening hours in view.\",
-         \"category\": \"photography\", \"budget_cents\": 2500,
-         \"location\": {{\"city\": \"Brooklyn\", \"state\": \"NY\",
-                      \"latitude\": 40.7163, \"longitude\": -73.9595}}}}'
-",
-        email = opened.account.email
-    ));
-}
-
-/// Prints a line. The server continues even if no one reads it.
-fn announce(line: impl std::fmt::Display) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stdout(), "{line}");
 }

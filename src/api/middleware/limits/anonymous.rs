@@ -11,21 +11,21 @@ use axum::response::{IntoResponse, Response};
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::client_address::{ClientAddress, Network};
-use crate::api::middleware::limiter::Limiter;
+use crate::api::middleware::limits::limiter::Limiter;
 use crate::api::request::body;
 
 const REQUESTS: u32 = 600;
 const WINDOW: Duration = Duration::from_secs(60);
 
-pub struct StrangerLimit(Limiter<Network>);
+pub struct AnonymousLimit(Limiter<Network>);
 
-impl Default for StrangerLimit {
+impl Default for AnonymousLimit {
     fn default() -> Self {
         Self(Limiter::new(REQUESTS, WINDOW))
     }
 }
 
-impl StrangerLimit {
+impl AnonymousLimit {
     pub fn count(&self, client: ClientAddress) -> Result<(), ApiError> {
         self.0.count(client.network(), Instant::now())
     }
@@ -36,7 +36,7 @@ impl StrangerLimit {
 }
 
 /// Runs before every handler that needs no key.
-pub async fn limit_strangers(
+pub async fn limit_anonymous(
     State(app): State<App>,
     client: ClientAddress,
     request: Request,
@@ -67,7 +67,7 @@ pub async fn limit_unsigned(
 
 /// Counts a request of a stranger, unless limits are off.
 pub fn count(app: &App, client: ClientAddress) -> Result<(), ApiError> {
-    match &app.strangers {
+    match &app.anonymous {
         Some(limit) => limit.count(client),
         None => Ok(()),
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::api::error::ApiError;
 use crate::api::middleware::client_address::{ClientAddress, Network};
-use crate::api::middleware::limiter::{Key, Limiter};
+use crate::api::middleware::limits::limiter::{Key, Limiter};
 
 const WINDOW: Duration = Duration::from_secs(15 * 60);
 const FOR_BOTH: u32 = 10;

@@ -3,7 +3,7 @@
 use metrics::gauge;
 
 use crate::api::error::ApiError;
-use crate::api::middleware::places::{Place, Places};
+use crate::api::middleware::limits::places::{Place, Places};
 use crate::domain::AccountId;
 
 const MAX_STREAMS: usize = 20;

@@ -1,22 +1,19 @@
-//! `legwork doctor`: prints the configuration and checks that it works.
+//! The settings as `doctor` shows them. Secrets are not shown.
 
-use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::{checks, file_limit, https, make_data_folder, master_key, print_line};
 use crate::files::FilesLocation;
-use crate::settings::{Given, LogFormat, Origin, PaymentSettings, Settings, variable};
-use crate::store::{Location, Store};
+use crate::settings::{LogFormat, PaymentSettings, Settings};
+use crate::store::Location;
 
-pub fn run(given: &Given, settings: &Settings) -> ExitCode {
-    print_line("Settings");
-    let windows = &settings.windows;
+/// Each setting, in the order of the documentation.
+pub fn values(settings: &Settings) -> Vec<(&'static str, String)> {
+    let (windows, edge) = (&settings.windows, &settings.edge);
     let authority = settings.outbound.authority.as_ref();
     let authority = authority.map(|file| file.display());
-    for (name, value) in [
+    vec![
         ("listen", listen(settings)),
         ("data", settings.data.display().to_string()),
         ("database_url", database(&settings.database)),
@@ -42,106 +39,14 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         ("tls_cert", tls_cert(settings)),
         ("acme_domains", acme(settings)),
         ("redirect_listen", shown(settings.https.redirect_listen)),
-        ("trusted_proxies", networks(&settings.edge.trusted_proxies)),
-        ("max_connections", settings.edge.max_connections.to_string()),
-        (
-            "request_seconds",
-            settings.edge.request.as_secs().to_string(),
-        ),
-        ("drain_seconds", settings.edge.drain.as_secs().to_string()),
+        ("trusted_proxies", networks(&edge.trusted_proxies)),
+        ("max_connections", edge.max_connections.to_string()),
+        ("request_seconds", edge.request.as_secs().to_string()),
+        ("drain_seconds", edge.drain.as_secs().to_string()),
         ("rate_limits", on_or_off(settings.rate_limits)),
         ("log", settings.log.clone()),
-        ("log_format", shown(settings.log_format.map(log_format))),
-    ] {
-        let origin = given.origin(name);
-        print_line(format_args!("  {:28} {value}  ({origin})", variable(name)));
-    }
-    print_line("Checks");
-    let mut checks = vec![
-        check("data folder", data_folder(&settings.data)),
-        check("address", address_is_free(settings)),
-        check("database", database_works(&settings.database)),
-        check("master key", master_key::check(settings)),
-        check("files", checks::files(settings)),
-        check("mail", checks::mail(settings)),
-        check("payments", checks::payments(settings)),
-        check("HTTPS", https::check(settings)),
-        check("open files", enough_open_files(given, settings)),
-    ];
-    for (what, found) in checks::database_server(settings).into_iter().flatten() {
-        checks.push(check(what, found));
-    }
-    if let Some(hint) = checks::proxies(settings) {
-        print_line(format_args!("  hint {hint}."));
-    }
-    if checks.iter().all(|good| *good) {
-        print_line("Everything works.");
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
-}
-
-fn check(what: &str, result: Result<String, String>) -> bool {
-    let (mark, text) = match &result {
-        Ok(text) => ("ok  ", text),
-        Err(text) => ("FAIL", text),
-    };
-    print_line(format_args!("  {mark} {what}: {text}"));
-    result.is_ok()
-}
-
-fn data_folder(folder: &Path) -> Result<String, String> {
-    make_data_folder(folder).map_err(|failure| failure.0)?;
-    let probe = folder.join(".doctor");
-    std::fs::write(&probe, b"x")
-        .and_then(|()| std::fs::remove_file(&probe))
-        .map_err(|error| format!("{} is not writable: {error}", folder.display()))?;
-    Ok(format!("{} is writable", folder.display()))
-}
-
-fn address_is_free(settings: &Settings) -> Result<String, String> {
-    let address = settings.listen;
-    match std::net::TcpListener::bind(address) {
-        Ok(_) => Ok(format!("{address} is free")),
-        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
-            Ok(format!("{address} is in use; is legwork already running?"))
-        }
-        Err(error) => Err(format!("cannot listen on {address}: {error}")),
-    }
-}
-
-fn database_works(location: &Location) -> Result<String, String> {
-    let name = database(location);
-    match Store::lacking_migrations(location) {
-        Ok(0) => Ok(format!("{name} is reachable and up to date")),
-        Ok(steps) => Ok(format!(
-            "{name} is reachable; the next start will apply {steps} migrations"
-        )),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-/// With fewer files than connections the server still starts, and accepts fewer. That is a fault only
-/// if somebody asked for more.
-fn enough_open_files(given: &Given, settings: &Settings) -> Result<String, String> {
-    let limit = file_limit::raise_limit();
-    let wanted = settings.edge.max_connections;
-    let needed = file_limit::needed(wanted);
-    if limit >= needed {
-        return Ok(format!(
-            "up to {limit}, enough for {wanted} connections (LEGWORK_MAX_CONNECTIONS)"
-        ));
-    }
-    let possible = file_limit::connections_within(limit, wanted);
-    let text = format!(
-        "up to {limit}, enough for {possible} connections, not for {wanted} \
-         (LEGWORK_MAX_CONNECTIONS); set LimitNOFILE of the service to {needed} or more"
-    );
-    match given.origin("max_connections") {
-        Origin::Default => Ok(text),
-        _ => Err(text),
-    }
+        ("log_format", log_format(settings.log_format)),
+    ]
 }
 
 fn listen(settings: &Settings) -> String {
@@ -154,7 +59,7 @@ fn listen(settings: &Settings) -> String {
 }
 
 /// The URL may contain a password, so only the part after it is shown.
-fn database(location: &Location) -> String {
+pub fn database(location: &Location) -> String {
     match location {
         Location::Sqlite { file } => format!("SQLite in {}", file.display()),
         Location::Postgres { url, connections } => {
@@ -238,11 +143,13 @@ fn shown(value: Option<impl ToString>) -> String {
     value.map_or("none".to_owned(), |value| value.to_string())
 }
 
-fn log_format(format: LogFormat) -> &'static str {
+fn log_format(format: Option<LogFormat>) -> String {
     match format {
-        LogFormat::Text => "text",
-        LogFormat::Json => "json",
+        Some(LogFormat::Text) => "text",
+        Some(LogFormat::Json) => "json",
+        None => "text on a terminal, json otherwise",
     }
+    .to_owned()
 }
 
 fn on_or_off(on: bool) -> String {

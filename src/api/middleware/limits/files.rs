@@ -7,7 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::api::error::ApiError;
 use crate::api::middleware::client_address::{ClientAddress, Network};
-use crate::api::middleware::places::{Place, Places};
+use crate::api::middleware::limits::places::{Place, Places};
 
 /// In all.
 const MAX_FILES: usize = 512;

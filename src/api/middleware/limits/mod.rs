@@ -1,0 +1,10 @@
+//! How much callers may ask for, and hold at once.
+
+pub mod anonymous;
+pub mod files;
+pub mod limiter;
+pub mod places;
+pub mod rate;
+pub mod sign_in;
+pub mod streams;
+pub mod uploads;
