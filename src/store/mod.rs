@@ -26,7 +26,7 @@ use columns::columns;
 use engine::{Engine, FromRow, Migration, Row, Statement};
 use wakeups::Wakeups;
 
-use crate::domain::{Lane, Owner, Timestamp};
+use crate::domain::{AccountId, Lane, Owner, Timestamp};
 use crate::seal::Keyring;
 
 pub use engine::{Backup, BackupError, DatabaseServer, Location, StoreError, Tx, Value, within};
@@ -182,7 +182,21 @@ impl Store {
         E: From<StoreError> + Send + 'static,
     {
         let work = keyed(self.keyring.clone(), work);
-        self.engine.write(work, &self.wakeups).await
+        self.engine.write(work, None, &self.wakeups).await
+    }
+
+    /// The same for a transaction that writes what belongs to one account, its totals above all. On
+    /// PostgreSQL those of one account never wait for each other's locks, and many of several accounts
+    /// share a commit, as all do on SQLite.
+    pub async fn write_for<T, E, F>(&self, account: AccountId, work: F) -> Result<T, E>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let work = keyed(self.keyring.clone(), work);
+        let lane = Some(account.as_u128());
+        self.engine.write(work, lane, &self.wakeups).await
     }
 
     /// Reads single rows by key. Each statement sees what is committed when it runs.

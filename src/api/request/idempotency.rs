@@ -16,7 +16,7 @@ use crate::api::request::fields::{self, NoFields, RequestBody};
 use crate::api::request::{body, json};
 use crate::api::response::json::JsonResponse;
 use crate::domain::accounts::api_key;
-use crate::domain::{IDEMPOTENCY_KEPT, Owner, Secret, Timestamp};
+use crate::domain::{AccountId, IDEMPOTENCY_KEPT, Owner, Secret, Timestamp};
 use crate::seal;
 use crate::store::{IdempotencyRecord, IdempotencyScope, StoreError, Tx};
 use crate::usecases::UseCaseError;
@@ -115,6 +115,8 @@ pub struct Idempotent<'a> {
     post: Post,
     status: StatusCode,
     sealed: bool,
+    /// The account whose totals the effect writes.
+    account: Option<AccountId>,
 }
 
 impl<'a> Idempotent<'a> {
@@ -125,7 +127,14 @@ impl<'a> Idempotent<'a> {
             post,
             status: StatusCode::OK,
             sealed: false,
+            account: None,
         }
+    }
+
+    /// The effect writes what belongs to this account, above all its totals: see `Store::write_for`.
+    pub fn of_account(mut self, account: AccountId) -> Self {
+        self.account = Some(account);
+        self
     }
 
     pub fn created(mut self) -> Self {
@@ -188,12 +197,13 @@ where
             post,
             status,
             sealed,
+            account,
         } = self.request;
         let clock = app.clock.clone();
         let Some(key) = post.key else {
             let prepared = self.prepare.await?;
             let work = move |tx: &mut Tx<'_>| effect(tx, clock.now(), &prepared);
-            let done = app.store.write(work).await?;
+            let done = write(app, account, work).await?;
             return Ok(answer(status, render(&done)?, false));
         };
         let scope = IdempotencyScope {
@@ -219,7 +229,7 @@ where
             tx.put_idempotency_record(&stored_under, &record, now.minus(IDEMPOTENCY_KEPT))?;
             Ok::<_, UseCaseError>(Outcome::Done(body))
         };
-        match app.store.write(work).await {
+        match write(app, account, work).await {
             Ok(Outcome::Done(body)) => Ok(answer(status, body, false)),
             Ok(Outcome::Earlier(record)) => replay(record),
             // The same request may have been running on another server: then the effect waited for
@@ -229,6 +239,17 @@ where
                 None => Err(error.into()),
             },
         }
+    }
+}
+
+async fn write<T, F>(app: &App, account: Option<AccountId>, work: F) -> Result<T, UseCaseError>
+where
+    F: FnMut(&mut Tx<'_>) -> Result<T, UseCaseError> + Send + 'static,
+    T: Send + 'static,
+{
+    match account {
+        Some(account) => app.store.write_for(account, work).await,
+        None => app.store.write(work).await,
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use deadline::Waiting;
 use metrics::gauge;
 use postgres::Lock;
-use work::{Closure, Queued};
+use work::{Closure, Lane, Queued};
 
 use crate::domain::Timestamp;
 use crate::seal::Keyring;
@@ -126,8 +126,14 @@ impl Engine {
         }
     }
 
-    /// Notifies `wakeups` once the transaction is committed.
-    pub async fn write<T, E, F>(self: &Arc<Self>, work: F, wakeups: &Arc<Wakeups>) -> Result<T, E>
+    /// Notifies `wakeups` once the transaction is committed. Transactions of one lane run one after
+    /// the other, and many in one commit.
+    pub async fn write<T, E, F>(
+        self: &Arc<Self>,
+        work: F,
+        lane: Option<Lane>,
+        wakeups: &Arc<Wakeups>,
+    ) -> Result<T, E>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
@@ -135,7 +141,7 @@ impl Engine {
     {
         let waiting = Waiting::begin();
         let (work, answer) = Closure::boxed(work, Some(wakeups.clone()));
-        let queued = Queued::new(work, &waiting);
+        let queued = Queued::new(work, &waiting).in_lane(lane);
         match &**self {
             Self::Sqlite(engine) => engine.write(queued),
             Self::Postgres(engine) => engine.run(queued, postgres::Mode::Write),
@@ -185,7 +191,7 @@ impl Engine {
     pub async fn ping(self: &Arc<Self>, statement: Statement) -> Result<(), StoreError> {
         let ask = move |tx: &mut Tx<'_>| tx.optional::<i64>(statement, &[]).map(drop);
         match &**self {
-            Self::Sqlite(_) => self.write(ask, &Arc::default()).await,
+            Self::Sqlite(_) => self.write(ask, None, &Arc::default()).await,
             Self::Postgres(_) => self.read(ask).await,
         }
     }

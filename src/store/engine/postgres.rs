@@ -1,16 +1,25 @@
 //! PostgreSQL: threads that each own one connection and run transactions on it.
 //!
+//! Writes of which the account is known are run in batches: many in one transaction of the database,
+//! with one commit. Everything else is run alone, and so is what has to wait for a lock.
+//!
 //! Each thread has a runtime of its own for its connection, so nothing is handed between threads.
 //! `BEGIN` is sent with the first statement, deferred writes with the statement after them, and the
 //! last of these with `COMMIT`: a typical transaction is two round trips.
 
 mod backend;
+mod batch;
 mod connector;
+mod deferred;
+mod errors;
 mod hosts;
 mod patience;
+mod pipeline;
 mod pool;
+mod queues;
 mod server;
 mod session;
+mod shape;
 mod tls_options;
 
 use std::time::{Duration, Instant};
@@ -22,6 +31,7 @@ use crate::store::engine::postgres::connector::Connector;
 use crate::store::engine::work::{Outcome, Queued, Work};
 use crate::store::engine::{StoreError, Tx};
 
+pub use errors::describe;
 pub use pool::Engine;
 pub use server::DatabaseServer;
 pub use session::{Lock, Session};
@@ -149,13 +159,5 @@ impl migrate::Schema for Session {
 
     fn tx(&mut self) -> Tx<'_> {
         Tx::postgres(self)
-    }
-}
-
-/// The error with its cause, which tokio-postgres keeps in `source`.
-pub fn describe(error: &tokio_postgres::Error) -> String {
-    match std::error::Error::source(error) {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
     }
 }

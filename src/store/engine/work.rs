@@ -25,9 +25,14 @@ pub trait Work: Send {
     fn answer(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
+/// The transactions that write the same rows again and again: those of one account. They run one after
+/// the other.
+pub type Lane = u128;
+
 /// A transaction in a queue.
 pub struct Queued {
     pub work: Box<dyn Work>,
+    pub lane: Option<Lane>,
     /// After it, nobody waits for the transaction any more.
     pub deadline: Option<Instant>,
     pub since: Instant,
@@ -39,10 +44,16 @@ impl Queued {
     pub fn new(work: Box<dyn Work>, waiting: &Waiting) -> Self {
         Self {
             work,
+            lane: None,
             deadline: waiting.deadline,
             since: waiting.begun,
             returned: false,
         }
+    }
+
+    pub fn in_lane(mut self, lane: Option<Lane>) -> Self {
+        self.lane = lane;
+        self
     }
 
     /// Takes it out of the queue, unless its caller has been told already that it was too late.

@@ -136,6 +136,7 @@ pub async fn approve(
     let (holder, (task, proof)) = (caller.holder, path.ids()?);
     let render = |reviewed: &Reviewed| to_json(&ApprovedProof::of(reviewed));
     Idempotent::new(&app, caller.requester(), post)
+        .of_account(caller.owner().account)
         .run(
             move |tx, now| usecases::approve_proof(tx, &holder, task, proof, now),
             render,
@@ -184,6 +185,7 @@ pub async fn reject(
     let (holder, (task, proof)) = (caller.holder, path.ids()?);
     let render = |reviewed: &Reviewed| to_json(&RejectedProof::of(reviewed));
     Idempotent::new(&app, caller.requester(), post)
+        .of_account(caller.owner().account)
         .run(
             move |tx, now| usecases::reject_proof(tx, &holder, task, proof, &reason, now),
             render,

@@ -67,6 +67,7 @@ pub async fn cancel(
     post.expect_no_fields()?;
     let (holder, id) = (caller.holder, path.id()?);
     Idempotent::new(&app, caller.requester(), post)
+        .of_account(caller.owner().account)
         .run(
             move |tx, now| usecases::cancel_task(tx, &holder, id, now),
             CancelledTask::json,

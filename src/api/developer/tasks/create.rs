@@ -93,6 +93,7 @@ pub async fn create(
     // A live task may have a client secret.
     let is_live = holder.owner.environment == Environment::Live;
     Idempotent::new(&app, caller.requester(), post)
+        .of_account(caller.owner().account)
         .created()
         .sealed_if(is_live)
         .prepare(prepare)

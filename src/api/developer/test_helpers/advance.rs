@@ -88,6 +88,7 @@ pub async fn advance(
         usecases::advance_task(tx, task, &holder, to, submissions, now)
     };
     Idempotent::new(&app, caller.requester(), post)
+        .of_account(caller.owner().account)
         .prepare(prepare)
         .run(walk, TaskBody::json)
         .await

@@ -2,21 +2,21 @@
 //! none connects, apart from the queue. Only when no thread has a connection does one of them take
 //! transactions all the same: it tries to connect, and refuses them if it cannot.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded, never, select};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use crate::store::engine::migrate::Migration;
+use crate::store::engine::postgres::batch::{Batch, Outcome};
 use crate::store::engine::postgres::connector::Connector;
+use crate::store::engine::postgres::queues::{Next, Queues};
 use crate::store::engine::postgres::session::Session;
 use crate::store::engine::postgres::{Mode, migrate_under_lock, transact};
-use crate::store::engine::work::Queued;
+use crate::store::engine::work::{Lane, Queued};
 use crate::store::engine::{Load, StoreError};
 
-/// How many transactions may wait for a connection. More are refused.
-const QUEUE: usize = 20_000;
 /// How long a thread waits before it tries to connect again: at first, and at most while nobody has a
 /// connection. If others have one, the server works and allows no more for now.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -25,10 +25,7 @@ const LONGEST_PAUSE_OF_ONE: Duration = Duration::from_secs(10);
 /// When the store is closed, threads that wait for a server that hangs are left behind after this time.
 const STOP_WITHIN: Duration = Duration::from_secs(3);
 
-type Job = (Queued, Mode);
-
 pub struct Engine {
-    queue: Option<Sender<Job>>,
     /// Asks one thread without a connection to connect.
     more: Option<Sender<()>>,
     pool: Arc<Pool>,
@@ -40,10 +37,7 @@ struct Pool {
     connector: Connector,
     size: usize,
     busy: AtomicUsize,
-    stopping: AtomicBool,
-    /// For what a thread could not run. None once the store is closed.
-    returns: Mutex<Option<Sender<Job>>>,
-    waiting: Receiver<Job>,
+    queues: Queues,
     more: Receiver<()>,
 }
 
@@ -56,16 +50,13 @@ impl Engine {
         let connector = Connector::new(url)?;
         let mut first = Session::new(connector.clone())?;
         migrate_under_lock(&mut first, migrations)?;
-        let (queue, waiting) = bounded(QUEUE);
         let (more, wanted) = bounded(1);
         let size = connections.max(1);
         let pool = Arc::new(Pool {
             connector: connector.clone(),
             size,
             busy: AtomicUsize::new(0),
-            stopping: AtomicBool::new(false),
-            returns: Mutex::new(Some(queue.clone())),
-            waiting,
+            queues: Queues::default(),
             more: wanted,
         });
         let (alive, ended) = bounded(0);
@@ -84,7 +75,6 @@ impl Engine {
                 .map_err(|e| StoreError::Unavailable(e.to_string()))?;
         }
         Ok(Self {
-            queue: Some(queue),
             more: Some(more),
             pool,
             ended,
@@ -92,22 +82,10 @@ impl Engine {
     }
 
     pub fn run(&self, queued: Queued, mode: Mode) -> Result<(), StoreError> {
-        let (Some(queue), Some(more)) = (&self.queue, &self.more) else {
-            return Err(StoreError::Unavailable("the store is shutting down".into()));
-        };
-        queue
-            .try_send((queued, mode))
-            .map_err(|refused| match refused {
-                TrySendError::Full(_) => {
-                    StoreError::Unavailable("too many transactions are waiting".into())
-                }
-                TrySendError::Disconnected(_) => {
-                    StoreError::Unavailable("the store has stopped".into())
-                }
-            })?;
+        self.pool.queues.push(queued, mode)?;
         let connected = self.pool.connector.connected();
         if connected < self.pool.size && self.pool.busy.load(Ordering::Relaxed) >= connected {
-            let _ = more.try_send(());
+            let _ = self.more.as_ref().map(|more| more.try_send(()));
         }
         Ok(())
     }
@@ -116,7 +94,7 @@ impl Engine {
         Load {
             connections: self.pool.connector.connected(),
             busy: self.pool.busy.load(Ordering::Relaxed),
-            queued: self.pool.waiting.len(),
+            queued: self.pool.queues.len(),
         }
     }
 }
@@ -124,23 +102,12 @@ impl Engine {
 impl Drop for Engine {
     /// Waits until what is queued has run, unless the server hangs.
     fn drop(&mut self) {
-        self.pool.stopping.store(true, Ordering::Relaxed);
-        self.queue = None;
+        self.pool.queues.close();
         self.more = None;
-        let returns = self.pool.returns.lock();
-        *returns.unwrap_or_else(PoisonError::into_inner) = None;
         if self.ended.recv_timeout(STOP_WITHIN) == Err(RecvTimeoutError::Timeout) {
             tracing::warn!("PostgreSQL does not answer; its connections were left as they are");
         }
     }
-}
-
-/// What a thread without a connection does next.
-enum Next {
-    Connect,
-    /// No thread has a connection, and somebody waits for an answer.
-    Answer(Job),
-    Stop,
 }
 
 impl Pool {
@@ -150,16 +117,17 @@ impl Pool {
         loop {
             if session.is_connected() {
                 pause = Some(Duration::ZERO);
-                let Ok((queued, mode)) = self.waiting.recv() else {
+                let Some(next) = self.queues.next() else {
                     return;
                 };
-                self.run(&mut session, queued, mode);
+                self.run_next(&mut session, next);
                 continue;
             }
-            match self.next(pause) {
-                Next::Stop => return,
-                Next::Connect => self.connect(&mut session),
-                Next::Answer((queued, mode)) => self.run(&mut session, queued, mode),
+            match pause {
+                None if self.more.recv().is_err() => return,
+                None => self.connect(&mut session),
+                Some(_) if self.queues.is_over() => return,
+                Some(pause) => self.wait_and_connect(&mut session, pause),
             }
             let longest = match self.connector.connected() {
                 0 => LONGEST_PAUSE,
@@ -169,21 +137,23 @@ impl Pool {
         }
     }
 
-    fn next(&self, pause: Option<Duration>) -> Next {
-        let Some(pause) = pause else {
-            return self.more.recv().map_or(Next::Stop, |()| Next::Connect);
-        };
-        if self.stopping.load(Ordering::Relaxed) && self.waiting.is_empty() {
-            return Next::Stop;
+    /// When no thread has a connection and somebody waits for an answer, it connects at once.
+    fn wait_and_connect(&self, session: &mut Session, pause: Duration) {
+        if self.connector.connected() > 0 {
+            std::thread::sleep(pause);
+        } else if let Some(next) = self.queues.next_within(pause) {
+            return self.run_next(session, next);
         }
-        let queue = match self.connector.connected() {
-            0 => self.waiting.clone(),
-            _ => never(),
-        };
-        select! {
-            recv(queue) -> job => job.map_or(Next::Stop, Next::Answer),
-            default(pause) => Next::Connect,
+        self.connect(session);
+    }
+
+    fn run_next(&self, session: &mut Session, next: Next) {
+        self.busy.fetch_add(1, Ordering::Relaxed);
+        match next {
+            Next::One((queued, mode)) => self.run(session, queued, mode),
+            Next::Lanes(lanes) => self.run_lanes(session, lanes),
         }
+        self.busy.fetch_sub(1, Ordering::Relaxed);
     }
 
     fn connect(&self, session: &mut Session) {
@@ -196,7 +166,6 @@ impl Pool {
         let Some(mut queued) = queued.taken() else {
             return;
         };
-        self.busy.fetch_add(1, Ordering::Relaxed);
         // If its connection turns out to be lost, another thread may have one.
         let gives_back = !queued.returned && self.connector.connected() > 1;
         let committed = transact(session, &mut queued, mode, !gives_back);
@@ -214,23 +183,58 @@ impl Pool {
             Ok(()) => queued.work.answer(Ok(())),
         }
         session.finish_reading();
-        self.busy.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Runs what waits in these lanes. They are free for others as soon as possible.
+    fn run_lanes(&self, session: &mut Session, mut lanes: Vec<Lane>) {
+        if !session.is_connected() && session.connect().is_err() {
+            self.queues.release(&lanes);
+            return self.refuse_all();
+        }
+        if let [lane] = lanes[..]
+            && let Some(queued) = self.queues.take_last_from(lane)
+        {
+            self.run(session, queued, Mode::Write);
+            return self.queues.release(&lanes);
+        }
+        // All processes take them in the same order, so batches do not wait for each other in a circle.
+        lanes.sort_unstable();
+        let mut batch = Batch::default();
+        let outcome = batch.run(session, &self.queues, &lanes);
+        let (parts, leaving, guilty) = batch.into_parts();
+        let mut alone = Vec::new();
+        match outcome {
+            Outcome::Committed => parts.into_iter().for_each(|part| part.work.answer(Ok(()))),
+            Outcome::Dissolved => alone = parts,
+            Outcome::Lost(error) => {
+                let parts = parts.into_iter().rev();
+                parts.for_each(|part| self.give_back(part, Mode::Write, error.clone()));
+            }
+            Outcome::Unknown(error) => {
+                let parts = parts.into_iter();
+                parts.for_each(|part| part.refuse(error.clone()));
+            }
+        }
+        for queued in leaving {
+            self.queues.push_alone(queued);
+        }
+        // Whoever waits for an account's lock keeps its lane, so that not all connections wait for it.
+        alone.extend(guilty);
+        for queued in alone {
+            self.run(session, queued, Mode::Write);
+        }
+        self.queues.release(&lanes);
+        if !session.is_connected() {
+            self.refuse_all();
+        }
     }
 
     fn give_back(&self, mut queued: Queued, mode: Mode, error: StoreError) {
-        queued.returned = true;
-        metrics::counter!("legwork_pool_retries_total").increment(1);
-        self.queue_again(queued, mode, error);
-    }
-
-    fn queue_again(&self, queued: Queued, mode: Mode, error: StoreError) {
-        let returns = self.returns.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(queue) = returns.as_ref() else {
+        if std::mem::replace(&mut queued.returned, true) {
             return queued.refuse(error);
-        };
-        if let Err(full) = queue.try_send((queued, mode)) {
-            full.into_inner().0.refuse(error);
         }
+        metrics::counter!("legwork_pool_retries_total").increment(1);
+        self.queues.put_back(queued, mode, error);
     }
 
     /// When nobody has a connection, whoever was waiting before the last attempt began shares its
@@ -242,12 +246,8 @@ impl Pool {
         if self.connector.connected() > 0 {
             return;
         }
-        for (queued, mode) in self.waiting.try_iter().take(self.waiting.len()) {
-            if queued.since <= begun {
-                queued.refuse(error.clone());
-            } else {
-                self.queue_again(queued, mode, error.clone());
-            }
+        for queued in self.queues.drain(begun) {
+            queued.refuse(error.clone());
         }
     }
 }

@@ -1,20 +1,27 @@
 //! One connection to PostgreSQL with its runtime, its prepared statements and its transaction.
 
+mod part;
+
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use futures_util::future::{FutureExt, LocalBoxFuture, join_all};
+use futures_util::future::join_all;
 use tokio::runtime::Runtime;
-use tokio_postgres::error::SqlState;
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Statement as Prepared};
+use tokio_postgres::Statement as Prepared;
 
 use crate::store::engine::deadline::{GRACE, too_late};
+use crate::store::engine::postgres::Mode;
 use crate::store::engine::postgres::backend::Lost;
 use crate::store::engine::postgres::connector::{Connector, Link};
+use crate::store::engine::postgres::deferred::{Address, Deferred, Shapes};
+use crate::store::engine::postgres::errors::{classify, no_connection};
 use crate::store::engine::postgres::patience::{Patience, RoundTrip};
-use crate::store::engine::postgres::{Mode, describe};
+use crate::store::engine::postgres::pipeline::{Answer, Step};
+use crate::store::engine::postgres::shape::{RowInsert, numbered_with_dollar};
 use crate::store::engine::{FromRow, Row, Statement, StoreError, Value};
+
+pub use part::Ended;
+use part::Part;
 
 /// After this time a round trip fails, even if nobody has a deadline.
 const ROUND_TRIP: Duration = Duration::from_secs(10);
@@ -36,15 +43,35 @@ pub struct Session {
     /// Sent before the next statement: `BEGIN`.
     opening: Option<&'static str>,
     in_transaction: bool,
-    deferred: Vec<(Prepared, Vec<Value<'static>>)>,
+    deferred: Vec<Deferred>,
+    shapes: Shapes,
     /// The first error of the transaction. It cannot be committed any more.
     failure: Option<StoreError>,
     commit_sent: bool,
+    /// Where the current transaction of a batch stands. None outside of batches.
+    part: Option<Part>,
 }
 
 struct Connection {
     link: Link,
-    prepared: HashMap<(Statement, Lock), Prepared>,
+    prepared: HashMap<(Address, Variant), Prepared>,
+}
+
+/// What becomes of the text of a statement.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Variant {
+    Locking(Lock),
+    Rows(usize),
+}
+
+impl Variant {
+    fn text(self, statement: Statement) -> String {
+        let insert = || RowInsert::of(statement);
+        match self {
+            Self::Locking(lock) => numbered_with_dollar(statement.sql()) + lock.suffix(),
+            Self::Rows(rows) => insert().map_or_else(String::new, |insert| insert.text(rows)),
+        }
+    }
 }
 
 /// Whether a SELECT locks the rows it finds.
@@ -66,19 +93,6 @@ impl Lock {
     }
 }
 
-/// What is sent last in a round trip, after the deferred writes.
-enum Last<'a> {
-    Nothing,
-    Text(&'a str),
-    Statement(&'a Prepared, &'a [Value<'a>]),
-}
-
-#[derive(Default)]
-struct Answer {
-    rows: Vec<tokio_postgres::Row>,
-    changed: u64,
-}
-
 impl Session {
     pub fn new(connector: Connector) -> Result<Self, StoreError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -95,8 +109,10 @@ impl Session {
             opening: None,
             in_transaction: false,
             deferred: Vec::new(),
+            shapes: Shapes::default(),
             failure: None,
             commit_sent: false,
+            part: None,
         })
     }
 
@@ -107,6 +123,7 @@ impl Session {
         self.in_transaction = false;
         self.deferred.clear();
         self.deadline = deadline;
+        self.part = None;
         self.opening = match mode {
             Mode::Write => Some("BEGIN"),
             Mode::Read => None,
@@ -190,8 +207,19 @@ impl Session {
         values: &[Value<'_>],
         lock: Lock,
     ) -> Result<Vec<T>, StoreError> {
-        let prepared = self.prepare(statement, lock)?;
-        let answer = self.send(Last::Statement(&prepared, values))?;
+        if self.part.is_some() && lock == Lock::Rows {
+            return self.query_without_waiting(statement, values);
+        }
+        self.query_rows(statement, values, lock)
+    }
+
+    fn query_rows<T: FromRow>(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+        lock: Lock,
+    ) -> Result<Vec<T>, StoreError> {
+        let answer = self.run(statement, values, lock)?;
         let rows = answer.rows.iter();
         rows.map(|row| Row::postgres(row).read()).collect()
     }
@@ -201,27 +229,47 @@ impl Session {
         statement: Statement,
         values: &[Value<'_>],
     ) -> Result<u64, StoreError> {
-        let prepared = self.prepare(statement, Lock::None)?;
-        Ok(self.send(Last::Statement(&prepared, values))?.changed)
+        Ok(self.run(statement, values, Lock::None)?.changed)
+    }
+
+    fn run(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+        lock: Lock,
+    ) -> Result<Answer, StoreError> {
+        let prepared = self.prepare(statement, Variant::Locking(lock))?;
+        let step = Step::Statement(&prepared, values);
+        match self.part {
+            Some(_) => self.send_part(statement, step),
+            None => self.send(step),
+        }
     }
 
     pub fn defer(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
-        let prepared = self.prepare(statement, Lock::None)?;
-        let values = values.iter().cloned().map(Value::into_owned).collect();
-        self.deferred.push((prepared, values));
-        if self.deferred.len() >= MAX_DEFERRED {
-            self.send(Last::Nothing)?;
+        let prepared = self.prepare(statement, Variant::Locking(Lock::None))?;
+        self.deferred.push(Deferred {
+            statement,
+            prepared,
+            values: values.iter().cloned().map(Value::into_owned).collect(),
+        });
+        if self.part.is_some() {
+            self.send_part_if_full()
+        } else if self.deferred.len() >= MAX_DEFERRED {
+            self.send(Step::Nothing).map(drop)
+        } else {
+            Ok(())
         }
-        Ok(())
     }
 
     pub fn check(&mut self, statement: Statement) -> Result<(), StoreError> {
-        self.prepare(statement, Lock::None).map(drop)
+        self.prepare(statement, Variant::Locking(Lock::None))
+            .map(drop)
     }
 
     /// Runs several statements in one text.
     pub fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
-        self.send(Last::Text(sql)).map(drop)
+        self.send(Step::Text(sql)).map(drop)
     }
 
     pub fn commit(&mut self) -> Result<(), StoreError> {
@@ -229,6 +277,10 @@ impl Session {
             if self.is_too_late() {
                 self.roll_back();
                 return Err(too_late());
+            }
+            if let Err(error) = self.merge_deferred() {
+                self.roll_back();
+                return Err(error);
             }
             self.commit_sent = true;
             let committed = self.batch("COMMIT");
@@ -241,7 +293,7 @@ impl Session {
 
     pub fn roll_back(&mut self) {
         self.deferred.clear();
-        if self.in_transaction && self.exchange(Last::Text("ROLLBACK")).is_err() {
+        if self.in_transaction && self.exchange(Step::Text("ROLLBACK")).is_err() {
             self.lose();
         }
         self.in_transaction = false;
@@ -252,23 +304,24 @@ impl Session {
         self.roll_back();
     }
 
-    fn prepare(&mut self, statement: Statement, lock: Lock) -> Result<Prepared, StoreError> {
+    fn prepare(&mut self, statement: Statement, variant: Variant) -> Result<Prepared, StoreError> {
         let Some(connection) = &self.connection else {
             return Err(no_connection());
         };
-        if let Some(prepared) = connection.prepared.get(&(statement, lock)) {
+        let key = (Address::of(statement), variant);
+        if let Some(prepared) = connection.prepared.get(&key) {
             return Ok(prepared.clone());
         }
         if self.is_too_late() {
             return Err(self.fail_with(too_late(), false));
         }
-        let text = numbered_with_dollar(statement.sql()) + lock.suffix();
+        let text = variant.text(statement);
         let preparing = connection.link.client.prepare(&text);
         match self.wait(preparing) {
             Ok(Ok(prepared)) => {
                 if let Some(connection) = &mut self.connection {
                     let kept = prepared.clone();
-                    connection.prepared.insert((statement, lock), kept);
+                    connection.prepared.insert(key, kept);
                 }
                 Ok(prepared)
             }
@@ -278,14 +331,14 @@ impl Session {
     }
 
     /// Sends the deferred writes and then the last statement in one go, and awaits every answer.
-    fn send(&mut self, last: Last<'_>) -> Result<Answer, StoreError> {
+    fn send(&mut self, last: Step<'_>) -> Result<Answer, StoreError> {
         if self.is_too_late() && !self.commit_sent {
             return Err(self.fail_with(too_late(), false));
         }
         self.exchange(last)
     }
 
-    fn exchange(&mut self, last: Last<'_>) -> Result<Answer, StoreError> {
+    fn exchange(&mut self, last: Step<'_>) -> Result<Answer, StoreError> {
         let Some(connection) = &self.connection else {
             return Err(no_connection());
         };
@@ -293,14 +346,12 @@ impl Session {
         let opening = self.opening.take();
         self.in_transaction |= opening.is_some();
         let deferred = std::mem::take(&mut self.deferred);
+        let before = opening.iter().len() + deferred.len();
+        let deferred = deferred.iter();
         let steps = opening
-            .map(Last::Text)
+            .map(Step::Text)
             .into_iter()
-            .chain(
-                deferred
-                    .iter()
-                    .map(|(p, values)| Last::Statement(p, values)),
-            )
+            .chain(deferred.map(|write| Step::Statement(&write.prepared, &write.values)))
             .chain([last])
             .map(|step| step.run(client))
             .collect::<Vec<_>>();
@@ -309,9 +360,13 @@ impl Session {
             Err(given_up) => return Err(self.fail_with(given_up, true)),
         };
         // The first error is the cause. Those after it only say that the transaction has failed.
+        let first_error = answers.iter().position(Result::is_err);
         match answers.into_iter().collect::<Result<Vec<_>, _>>() {
             Ok(mut answers) => Ok(answers.pop().unwrap_or_default()),
-            Err(error) => Err(self.fail(&error)),
+            Err(error) => {
+                self.blame(first_error.is_some_and(|at| at < before));
+                Err(self.fail(&error))
+            }
         }
     }
 
@@ -353,6 +408,9 @@ impl Session {
         if connection_lost {
             self.lose();
         }
+        if let Some(part) = &mut self.part {
+            part.fail();
+        }
         self.failure.get_or_insert_with(|| error.clone());
         error
     }
@@ -380,96 +438,5 @@ impl Drop for Session {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
-    }
-}
-
-impl<'a> Last<'a> {
-    /// The first poll writes the request: what is polled in order is sent in order.
-    fn run(self, client: &'a Client) -> LocalBoxFuture<'a, Result<Answer, tokio_postgres::Error>> {
-        async move {
-            match self {
-                Self::Nothing => Ok(Answer::default()),
-                Self::Text(sql) => {
-                    client.batch_execute(sql).await?;
-                    Ok(Answer::default())
-                }
-                Self::Statement(prepared, values) if prepared.columns().is_empty() => {
-                    let changed = client.execute_raw(prepared, parameters(values)).await?;
-                    Ok(Answer {
-                        rows: Vec::new(),
-                        changed,
-                    })
-                }
-                Self::Statement(prepared, values) => {
-                    let parameters = parameters(values).collect::<Vec<_>>();
-                    let rows = client.query(prepared, &parameters).await?;
-                    let changed = rows.len() as u64;
-                    Ok(Answer { rows, changed })
-                }
-            }
-        }
-        .boxed_local()
-    }
-}
-
-fn parameters<'a>(
-    values: &'a [Value<'a>],
-) -> impl ExactSizeIterator<Item = &'a (dyn ToSql + Sync)> + 'a {
-    values.iter().map(|value| value as &(dyn ToSql + Sync))
-}
-
-fn no_connection() -> StoreError {
-    StoreError::Unavailable("the connection to PostgreSQL is lost".into())
-}
-
-/// What an error means for the caller, and whether the connection is lost.
-fn classify(error: &tokio_postgres::Error) -> (StoreError, bool) {
-    let text = describe(error);
-    let Some(state) = error.code() else {
-        // No SQLSTATE: the socket or the protocol failed, not the statement.
-        let local = error.to_string().contains("error serializing parameter");
-        return if local {
-            (StoreError::Failed(text), true)
-        } else {
-            (StoreError::Unavailable(text), true)
-        };
-    };
-    if *state == SqlState::T_R_SERIALIZATION_FAILURE || *state == SqlState::T_R_DEADLOCK_DETECTED {
-        return (StoreError::Collision(text), false);
-    }
-    // The server ended the statement: we cancelled it, or it took longer than we let it.
-    if *state == SqlState::QUERY_CANCELED || *state == SqlState::LOCK_NOT_AVAILABLE {
-        return (StoreError::Unavailable(text), false);
-    }
-    // 0A000: the schema changed under a prepared statement. A new connection prepares it again.
-    // 25006: the server has become a standby. A new connection looks for the primary.
-    let unavailable = *state == SqlState::FEATURE_NOT_SUPPORTED
-        || *state == SqlState::READ_ONLY_SQL_TRANSACTION
-        || *state == SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
-        || ["08", "53", "57P", "58"]
-            .iter()
-            .any(|class| state.code().starts_with(class));
-    if unavailable {
-        (StoreError::Unavailable(text), true)
-    } else {
-        (StoreError::Failed(text), false)
-    }
-}
-
-/// Rewrites `?1` to `$1`. Statements contain no other question mark.
-fn numbered_with_dollar(sql: &str) -> String {
-    sql.replace('?', "$")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn placeholders_are_rewritten() {
-        assert_eq!(
-            numbered_with_dollar("SELECT a FROM b WHERE c = ?1 AND d < ?12"),
-            "SELECT a FROM b WHERE c = $1 AND d < $12"
-        );
     }
 }

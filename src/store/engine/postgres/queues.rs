@@ -1,0 +1,312 @@
+//! What waits for a connection: writes by lane, and everything else in the order in which it came.
+//!
+//! The writes of one account are a lane. A lane is run by one connection at a time, so they never wait
+//! for each other's locks. A connection takes all lanes that are ready, and runs a bounded number of
+//! each in one database transaction. A lane with more than that goes to the end of the line.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::store::engine::StoreError;
+use crate::store::engine::postgres::Mode;
+use crate::store::engine::work::{Lane, Queued};
+
+/// How many transactions may wait for a connection. More are refused.
+const QUEUE: usize = 20_000;
+/// So many batches run at the same time. Fewer and larger ones cost the server less.
+const BATCHES: usize = 2;
+/// One more may begin when the next lane has waited for so long: the server is far away, or a batch is
+/// stuck.
+const PATIENCE: Duration = Duration::from_millis(4);
+/// The most lanes in one batch.
+const LANES: usize = 64;
+
+pub type Job = (Queued, Mode);
+
+/// What a connection does next.
+pub enum Next {
+    One(Job),
+    /// Runs these lanes, and gives them back with `release`.
+    Lanes(Vec<Lane>),
+}
+
+#[derive(Default)]
+pub struct Queues {
+    waiting: Mutex<Waiting>,
+    work: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    singles: VecDeque<Job>,
+    lanes: HashMap<Lane, Line>,
+    /// Lanes in which something waits, and that no connection runs.
+    ready: VecDeque<Lane>,
+    /// How many transactions wait in lanes.
+    in_lanes: usize,
+    /// How many batches run.
+    batches: usize,
+    /// Single transactions and batches take turns.
+    single_is_next: bool,
+    /// A thread waits for the moment at which one more batch may begin.
+    watched: bool,
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Line {
+    waiting: VecDeque<Queued>,
+    running: bool,
+}
+
+impl Queues {
+    pub fn push(&self, queued: Queued, mode: Mode) -> Result<(), StoreError> {
+        let mut waiting = self.lock();
+        if waiting.closed {
+            return Err(StoreError::Unavailable("the store is shutting down".into()));
+        }
+        if waiting.len() >= QUEUE {
+            let full = "too many transactions are waiting";
+            return Err(StoreError::Unavailable(full.into()));
+        }
+        if waiting.push(queued, mode) {
+            drop(waiting);
+            self.work.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Puts back what a connection took and could not run. It is the next to run.
+    pub fn put_back(&self, queued: Queued, mode: Mode, error: StoreError) {
+        let mut waiting = self.lock();
+        if waiting.closed {
+            drop(waiting);
+            return queued.refuse(error);
+        }
+        waiting.put_back(queued, mode);
+        drop(waiting);
+        self.work.notify_one();
+    }
+
+    /// Waits for something to do. None once the store is closed and nothing is left.
+    pub fn next(&self) -> Option<Next> {
+        let mut waiting = self.lock();
+        loop {
+            if let Some(next) = self.take(&mut waiting) {
+                return Some(next);
+            }
+            if waiting.closed {
+                return None;
+            }
+            waiting = match waiting.until_one_more() {
+                Some(pause) if !waiting.watched => {
+                    waiting.watched = true;
+                    let woken = self.work.wait_timeout(waiting, pause);
+                    let (mut waiting, _) = woken.unwrap_or_else(PoisonError::into_inner);
+                    waiting.watched = false;
+                    waiting
+                }
+                _ => self
+                    .work
+                    .wait(waiting)
+                    .unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+
+    /// The same, but waits for so long at most.
+    pub fn next_within(&self, pause: Duration) -> Option<Next> {
+        let waiting = self.lock();
+        let woken = self.work.wait_timeout_while(waiting, pause, |waiting| {
+            !waiting.closed && waiting.singles.is_empty() && !waiting.may_begin()
+        });
+        let (mut waiting, _) = woken.unwrap_or_else(PoisonError::into_inner);
+        self.take(&mut waiting)
+    }
+
+    fn take(&self, waiting: &mut Waiting) -> Option<Next> {
+        let next = waiting.take()?;
+        // A notification may have been used up by this thread that was meant for two.
+        if waiting.has_more() {
+            self.work.notify_one();
+        }
+        Some(next)
+    }
+
+    /// The next transaction of a lane that this connection runs.
+    pub fn take_from(&self, lane: Lane) -> Option<Queued> {
+        let mut waiting = self.lock();
+        let next = waiting.lanes.get_mut(&lane)?.waiting.pop_front()?;
+        waiting.in_lanes -= 1;
+        Some(next)
+    }
+
+    /// The same, if it is the only one.
+    pub fn take_last_from(&self, lane: Lane) -> Option<Queued> {
+        let mut waiting = self.lock();
+        let line = &mut waiting.lanes.get_mut(&lane)?.waiting;
+        if line.len() != 1 {
+            return None;
+        }
+        let last = line.pop_front();
+        waiting.in_lanes -= 1;
+        last
+    }
+
+    /// Queues a transaction that has left its batch. It waits for a lock, so it is in no lane.
+    pub fn push_alone(&self, queued: Queued) {
+        self.lock().singles.push_back((queued, Mode::Write));
+        self.work.notify_one();
+    }
+
+    /// Ends a batch. Other connections may run its lanes.
+    pub fn release(&self, lanes: &[Lane]) {
+        let mut waiting = self.lock();
+        waiting.batches -= 1;
+        for lane in lanes {
+            waiting.release(*lane);
+        }
+        if waiting.has_more() {
+            self.work.notify_one();
+        }
+    }
+
+    /// Takes out what has waited since before that time.
+    pub fn drain(&self, before: Instant) -> Vec<Queued> {
+        self.lock().drain(before)
+    }
+
+    pub fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Nothing is taken any more. What waits still runs.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.work.notify_all();
+    }
+
+    pub fn is_over(&self) -> bool {
+        let waiting = self.lock();
+        waiting.closed && waiting.len() == 0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    fn len(&self) -> usize {
+        self.singles.len() + self.in_lanes
+    }
+
+    /// Whether somebody should look at it.
+    fn push(&mut self, queued: Queued, mode: Mode) -> bool {
+        let Some(lane) = queued.lane.filter(|_| mode == Mode::Write) else {
+            self.singles.push_back((queued, mode));
+            return true;
+        };
+        self.in_lanes += 1;
+        let line = self.lanes.entry(lane).or_default();
+        line.waiting.push_back(queued);
+        if line.running || line.waiting.len() > 1 {
+            return false;
+        }
+        self.ready.push_back(lane);
+        self.may_begin() || !self.watched
+    }
+
+    fn put_back(&mut self, queued: Queued, mode: Mode) {
+        let Some(lane) = queued.lane.filter(|_| mode == Mode::Write) else {
+            self.singles.push_front((queued, mode));
+            return;
+        };
+        self.in_lanes += 1;
+        let line = self.lanes.entry(lane).or_default();
+        line.waiting.push_front(queued);
+        if !line.running && line.waiting.len() == 1 {
+            self.ready.push_front(lane);
+        }
+    }
+
+    fn take(&mut self) -> Option<Next> {
+        let begins = self.may_begin();
+        if !begins || self.single_is_next {
+            self.single_is_next = false;
+            if let Some(job) = self.singles.pop_front() {
+                return Some(Next::One(job));
+            }
+        }
+        begins.then(|| {
+            self.single_is_next = true;
+            Next::Lanes(self.take_lanes())
+        })
+    }
+
+    /// Leaves some for the other batches that may begin.
+    fn take_lanes(&mut self) -> Vec<Lane> {
+        let others = BATCHES.saturating_sub(self.batches).max(1);
+        let share = self.ready.len().div_ceil(others).min(LANES);
+        self.batches += 1;
+        let taken: Vec<Lane> = self.ready.drain(..share).collect();
+        for lane in &taken {
+            self.lanes.entry(*lane).or_default().running = true;
+        }
+        taken
+    }
+
+    fn release(&mut self, lane: Lane) {
+        let Some(line) = self.lanes.get_mut(&lane) else {
+            return;
+        };
+        line.running = false;
+        if line.waiting.is_empty() {
+            self.lanes.remove(&lane);
+        } else {
+            self.ready.push_back(lane);
+        }
+    }
+
+    fn has_more(&self) -> bool {
+        !self.singles.is_empty() || self.may_begin()
+    }
+
+    /// Whether a batch may begin now.
+    fn may_begin(&self) -> bool {
+        match self.until_one_more() {
+            None => !self.ready.is_empty(),
+            Some(pause) => pause.is_zero(),
+        }
+    }
+
+    /// How long the next lane still waits for the batches that run. None if it does not have to.
+    fn until_one_more(&self) -> Option<Duration> {
+        let next = self.lanes.get(self.ready.front()?)?.waiting.front()?;
+        let waits = self.batches >= BATCHES && !self.closed;
+        waits.then(|| PATIENCE.saturating_sub(next.since.elapsed()))
+    }
+
+    fn drain(&mut self, before: Instant) -> Vec<Queued> {
+        let mut drained = Vec::new();
+        let (old, rest): (VecDeque<_>, _) = std::mem::take(&mut self.singles)
+            .into_iter()
+            .partition(|(queued, _)| queued.since <= before);
+        self.singles = rest;
+        drained.extend(old.into_iter().map(|(queued, _)| queued));
+        for line in self.lanes.values_mut() {
+            let (old, rest): (VecDeque<_>, _) = std::mem::take(&mut line.waiting)
+                .into_iter()
+                .partition(|queued| queued.since <= before);
+            line.waiting = rest;
+            self.in_lanes -= old.len();
+            drained.extend(old);
+        }
+        self.lanes
+            .retain(|_, line| line.running || !line.waiting.is_empty());
+        let lanes = &self.lanes;
+        self.ready.retain(|lane| lanes.contains_key(lane));
+        drained
+    }
+}
