@@ -98,7 +98,9 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let text = error.to_string();
         match error {
-            StoreError::Unavailable(_) | StoreError::Collision(_) => Self::Unavailable(text),
+            StoreError::Unavailable(_) | StoreError::Overloaded | StoreError::Collision(_) => {
+                Self::Unavailable(text)
+            }
             StoreError::Failed(_) | StoreError::Incompatible(_) => Self::Unexpected(text),
         }
     }

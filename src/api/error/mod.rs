@@ -107,6 +107,8 @@ impl ApiError {
     /// The cause of a failure, for the log alone.
     pub fn cause(&self) -> Option<String> {
         match self {
+            // Said by a metric. A line for each of many refusals would make it worse.
+            Self::UseCase(UseCaseError::Store(StoreError::Overloaded)) => None,
             Self::UseCase(UseCaseError::Store(error)) => Some(error.to_string()),
             Self::UseCase(
                 UseCaseError::PaymentUnavailable(reason) | UseCaseError::FilesUnavailable(reason),
@@ -215,9 +217,9 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::TaskLimitExceeded { .. } => ErrorCode::TaskLimitExceeded,
         UseCaseError::EmailTaken | UseCaseError::WorkerEmailTaken => ErrorCode::EmailTaken,
         UseCaseError::PaymentUnavailable(_) => ErrorCode::PaymentUnavailable,
-        UseCaseError::Store(StoreError::Unavailable(_) | StoreError::Collision(_)) => {
-            ErrorCode::Unavailable
-        }
+        UseCaseError::Store(
+            StoreError::Unavailable(_) | StoreError::Overloaded | StoreError::Collision(_),
+        ) => ErrorCode::Unavailable,
         UseCaseError::Store(StoreError::Failed(_) | StoreError::Incompatible(_)) => {
             ErrorCode::Internal
         }

@@ -3,6 +3,8 @@
 //! A request has a number of seconds for all its transactions together. Only waiting for the database
 //! uses them up: a slow upload or a slow payment processor has limits of its own. Whatever runs outside
 //! of a request has no such limit; there, each round trip to the database is bounded.
+//!
+//! A request is admitted once, with its first transaction (`admission.rs`).
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -18,12 +20,25 @@ pub const GRACE: Duration = Duration::from_millis(500);
 tokio::task_local! {
     /// How much longer the current request may wait.
     static LEFT: Cell<Duration>;
+    /// Whether the current request has been admitted.
+    static ADMITTED: Cell<bool>;
 }
 
 /// Runs a future whose transactions wait for the database for this long altogether. One that would
 /// wait longer fails as unavailable.
 pub async fn within<F: Future>(limit: Duration, work: F) -> F::Output {
-    LEFT.scope(Cell::new(limit), work).await
+    let limited = LEFT.scope(Cell::new(limit), work);
+    ADMITTED.scope(Cell::new(false), limited).await
+}
+
+/// Whether a request asks that has not been admitted yet.
+pub fn is_first_of_a_request() -> bool {
+    ADMITTED.try_with(|admitted| !admitted.get()) == Ok(true)
+}
+
+/// What the current request has begun, it may finish.
+pub fn admit_request() {
+    let _ = ADMITTED.try_with(|admitted| admitted.set(true));
 }
 
 /// A caller that waits for one transaction.

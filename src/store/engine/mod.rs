@@ -3,6 +3,7 @@
 //! A transaction is a plain function over `&mut Tx`. SQLite runs it on the writer thread, with others
 //! in one commit. PostgreSQL runs it on a thread that owns a connection. Both run the same SQL text.
 
+mod admission;
 mod deadline;
 mod migrate;
 mod postgres;
@@ -48,6 +49,9 @@ pub enum StoreError {
     /// The database cannot be reached or cannot write now; the same call may succeed later.
     #[error("the database is unavailable: {0}")]
     Unavailable(String),
+    /// Too many transactions have waited too long: this one was refused at once.
+    #[error("the database is overloaded")]
+    Overloaded,
     /// The transaction collided with another one and was rolled back.
     #[error("the transaction collided with another one: {0}")]
     Collision(String),

@@ -1,35 +1,33 @@
-//! SQLite: one writer thread with group commit, and readers beside it.
-//!
-//! The writer takes all waiting transactions, runs them in one database transaction, and commits once
-//! (one fsync for all). One that fails is rolled back alone. Nothing is answered before it is durable.
+//! SQLite: one writer thread with group commit, a thread for checkpoints, and readers beside them.
 
 mod backup;
+mod checkpoints;
 mod marker;
 mod readers;
+mod writer;
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use checkpoints::{Checkpoints, Turns};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use marker::Marker;
-use metrics::histogram;
 use readers::{Readers, Turn};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use writer::Writer;
 
 use crate::ownership;
+use crate::store::engine::admission::Admission;
 use crate::store::engine::migrate::{self, Migration};
-use crate::store::engine::work::{Outcome, Queued, Work};
+use crate::store::engine::work::Queued;
 use crate::store::engine::{FromRow, Load, Row, Statement, StoreError, Tx, Value};
 
 pub use backup::{Backup, BackupError, back_up, restore};
 
 /// How many transactions may wait for the writer. More are refused.
 const QUEUE: usize = 20_000;
-/// The most transactions in one commit: bounds how long the first one waits for the last.
-const BATCH: usize = 512;
 /// Threads for long reads, such as pages deep in a list.
 const SNAPSHOT_THREADS: usize = 2;
 /// How long to wait for another process (the command line, a backup) to finish its write.
@@ -41,6 +39,8 @@ pub struct Engine {
     file: PathBuf,
     writer: Option<Sender<Queued>>,
     snapshots: Option<Sender<Queued>>,
+    writes_admitted: Admission,
+    snapshots_admitted: Admission,
     readers: Arc<Readers>,
     /// Each thread holds a clone. Disconnected once all have ended.
     alive: Option<Sender<()>>,
@@ -58,16 +58,21 @@ impl Engine {
             file: file.to_owned(),
             writer: None,
             snapshots: None,
+            writes_admitted: Admission::default(),
+            snapshots_admitted: Admission::default(),
             readers: Arc::new(Readers::new(Marker::open(file)?)),
             alive: Some(alive),
             ended,
         };
         let (writer, queue) = bounded(QUEUE);
         engine.writer = Some(writer);
-        let readers = engine.readers.clone();
-        engine.spawn("sqlite-writer", move || {
-            write_loop(&connection, &queue, &readers);
-        })?;
+        // The writer holds the sender: when it ends, so do the checkpoints.
+        let (commits, committed) = bounded(1);
+        let (readers, turns) = (engine.readers.clone(), Arc::<Turns>::default());
+        let checkpoints = Checkpoints::new(connect(file)?, readers.clone(), turns.clone())?;
+        let writer = Writer::new(connection, queue, readers, turns, commits);
+        engine.spawn("sqlite-writer", move || writer.run())?;
+        engine.spawn("sqlite-checkpoints", move || checkpoints.run(&committed))?;
         let (snapshots, queue) = bounded(QUEUE);
         engine.snapshots = Some(snapshots);
         for _ in 0..SNAPSHOT_THREADS {
@@ -92,11 +97,14 @@ impl Engine {
     }
 
     pub fn write(&self, queued: Queued) -> Result<(), StoreError> {
-        send(self.writer.as_ref(), queued)
+        send(self.writer.as_ref(), self.writes_admitted.admit(queued)?)
     }
 
     pub fn snapshot(&self, queued: Queued) -> Result<(), StoreError> {
-        send(self.snapshots.as_ref(), queued)
+        send(
+            self.snapshots.as_ref(),
+            self.snapshots_admitted.admit(queued)?,
+        )
     }
 
     /// The right to read on the calling thread, unless too many threads do so already.
@@ -136,9 +144,7 @@ fn send(queue: Option<&Sender<Queued>>, queued: Queued) -> Result<(), StoreError
         return Err(StoreError::Unavailable("the store is shutting down".into()));
     };
     queue.try_send(queued).map_err(|refused| match refused {
-        TrySendError::Full(_) => {
-            StoreError::Unavailable("too many transactions are waiting".into())
-        }
+        TrySendError::Full(_) => StoreError::Overloaded,
         TrySendError::Disconnected(_) => StoreError::Unavailable("the writer has stopped".into()),
     })
 }
@@ -185,7 +191,8 @@ fn connect_to_read(file: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Settings of the file and of the writing connection.
+/// Settings of the file and of the writing connection. Without automatic checkpoints, a commit never
+/// waits for one.
 fn prepare_database(connection: &Connection) -> Result<(), StoreError> {
     let deadline = Instant::now() + BUSY_TIMEOUT;
     // Another process may be switching the same new file to WAL. SQLite does not wait for that.
@@ -198,7 +205,7 @@ fn prepare_database(connection: &Connection) -> Result<(), StoreError> {
     }
     connection
         .execute_batch(
-            "PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864;
+            "PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864;
              PRAGMA cache_size = -32768;",
         )
         .map_err(error)
@@ -234,71 +241,6 @@ impl migrate::Schema for SqliteSchema<'_> {
     fn tx(&mut self) -> Tx<'_> {
         Tx::sqlite(self.0)
     }
-}
-
-fn write_loop(connection: &Connection, queue: &Receiver<Queued>, readers: &Readers) {
-    while let Ok(first) = queue.recv() {
-        let taken = std::iter::once(first).chain(queue.try_iter().take(BATCH - 1));
-        let mut batch = taken.filter_map(Queued::taken).collect::<VecDeque<_>>();
-        if batch.is_empty() {
-            continue;
-        }
-        histogram!("legwork_writer_batch_size").record(batch.len() as f64);
-        let committed = write_batch(connection, &mut batch);
-        readers.committed();
-        for queued in batch {
-            queued.work.answer(committed.clone());
-        }
-    }
-}
-
-/// Runs a batch in one database transaction and commits it: all of it is kept, or nothing.
-fn write_batch(connection: &Connection, batch: &mut VecDeque<Queued>) -> Result<(), StoreError> {
-    let written = execute_cached(connection, "BEGIN IMMEDIATE")
-        .and_then(|()| run_batch(connection, batch))
-        .and_then(|()| execute_cached(connection, "COMMIT"));
-    if written.is_err() && !connection.is_autocommit() {
-        let _ = execute_cached(connection, "ROLLBACK");
-    }
-    written
-}
-
-/// A transaction of a batch that fails is rolled back alone. Nearly always it has written nothing, so
-/// the batch runs without savepoints, for which SQLite copies every page it touches. If one fails
-/// after a write, the batch is run again with a savepoint around each.
-fn run_batch(connection: &Connection, batch: &mut VecDeque<Queued>) -> Result<(), StoreError> {
-    for queued in batch.iter_mut() {
-        let before = connection.total_changes();
-        let outcome = queued.work.run(&mut Tx::sqlite(connection));
-        still_open(connection)?;
-        if outcome == Outcome::RollBack && connection.total_changes() != before {
-            execute_cached(connection, "ROLLBACK")?;
-            execute_cached(connection, "BEGIN IMMEDIATE")?;
-            return batch
-                .iter_mut()
-                .try_for_each(|queued| under_savepoint(connection, queued.work.as_mut()));
-        }
-    }
-    Ok(())
-}
-
-fn under_savepoint(connection: &Connection, work: &mut dyn Work) -> Result<(), StoreError> {
-    execute_cached(connection, "SAVEPOINT one")?;
-    let outcome = work.run(&mut Tx::sqlite(connection));
-    still_open(connection)?;
-    if outcome == Outcome::RollBack {
-        execute_cached(connection, "ROLLBACK TO one")?;
-    }
-    execute_cached(connection, "RELEASE one")
-}
-
-/// On a full disk or an I/O error, SQLite rolls back the whole transaction by itself.
-fn still_open(connection: &Connection) -> Result<(), StoreError> {
-    if connection.is_autocommit() {
-        let reason = "SQLite rolled back the transaction";
-        return Err(StoreError::Unavailable(reason.into()));
-    }
-    Ok(())
 }
 
 fn snapshot_loop(connection: &Connection, queue: &Receiver<Queued>) {

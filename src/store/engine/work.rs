@@ -7,6 +7,7 @@ use std::time::Instant;
 use metrics::histogram;
 use tokio::sync::oneshot;
 
+use crate::store::engine::admission::Place;
 use crate::store::engine::deadline::{Waiting, too_late};
 use crate::store::engine::{StoreError, ToWake, Tx, Wakeups};
 
@@ -38,6 +39,8 @@ pub struct Queued {
     pub since: Instant,
     /// A thread took it and gave it back because its connection was lost.
     pub returned: bool,
+    /// Its place in the queue.
+    pub place: Option<Place>,
 }
 
 impl Queued {
@@ -48,6 +51,7 @@ impl Queued {
             deadline: waiting.deadline,
             since: waiting.begun,
             returned: false,
+            place: None,
         }
     }
 
@@ -57,7 +61,8 @@ impl Queued {
     }
 
     /// Takes it out of the queue, unless its caller has been told already that it was too late.
-    pub fn taken(self) -> Option<Self> {
+    pub fn taken(mut self) -> Option<Self> {
+        self.place = None;
         let now = Instant::now();
         histogram!("legwork_transaction_wait_seconds").record(now - self.since);
         if self.deadline.is_some_and(|deadline| deadline <= now) {

@@ -15,7 +15,7 @@ use crate::support::{
 
 /// Where reads and writes wait until the test lets them go.
 #[derive(Clone, Default)]
-struct Gate(Arc<(Mutex<State>, Condvar)>);
+pub(super) struct Gate(Arc<(Mutex<State>, Condvar)>);
 
 #[derive(Default)]
 struct State {
@@ -24,7 +24,7 @@ struct State {
 }
 
 impl Gate {
-    fn pass(&self) -> Result<(), StoreError> {
+    pub(super) fn pass(&self) -> Result<(), StoreError> {
         let (state, changed) = &*self.0;
         let mut state = state.lock().unwrap();
         state.waiting += 1;
@@ -34,14 +34,14 @@ impl Gate {
     }
 
     /// Waits until so many are stuck. False if that never happens.
-    fn holds(&self, count: usize) -> bool {
+    pub(super) fn holds(&self, count: usize) -> bool {
         let (state, changed) = &*self.0;
         let fewer = |state: &mut State| state.waiting < count;
         let held = changed.wait_timeout_while(state.lock().unwrap(), NEVER, fewer);
         !held.unwrap().1.timed_out()
     }
 
-    fn open(&self) {
+    pub(super) fn open(&self) {
         let (state, changed) = &*self.0;
         state.lock().unwrap().open = true;
         changed.notify_all();

@@ -6,6 +6,7 @@ mod connections;
 mod disk;
 mod failover;
 mod frozen;
+mod overload;
 
 use std::time::Duration;
 

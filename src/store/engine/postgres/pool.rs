@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
+use crate::store::engine::admission::Admission;
 use crate::store::engine::migrate::Migration;
 use crate::store::engine::postgres::batch::{Batch, Outcome};
 use crate::store::engine::postgres::connector::Connector;
@@ -29,6 +30,7 @@ pub struct Engine {
     /// Asks one thread without a connection to connect.
     more: Option<Sender<()>>,
     pool: Arc<Pool>,
+    admission: Admission,
     /// Disconnected once all threads have ended.
     ended: Receiver<()>,
 }
@@ -77,11 +79,13 @@ impl Engine {
         Ok(Self {
             more: Some(more),
             pool,
+            admission: Admission::default(),
             ended,
         })
     }
 
     pub fn run(&self, queued: Queued, mode: Mode) -> Result<(), StoreError> {
+        let queued = self.admission.admit(queued)?;
         self.pool.queues.push(queued, mode)?;
         let connected = self.pool.connector.connected();
         if connected < self.pool.size && self.pool.busy.load(Ordering::Relaxed) >= connected {

@@ -67,8 +67,7 @@ impl Queues {
             return Err(StoreError::Unavailable("the store is shutting down".into()));
         }
         if waiting.len() >= QUEUE {
-            let full = "too many transactions are waiting";
-            return Err(StoreError::Unavailable(full.into()));
+            return Err(StoreError::Overloaded);
         }
         if waiting.push(queued, mode) {
             drop(waiting);

@@ -1,0 +1,145 @@
+//! Who may wait for the database.
+//!
+//! When more comes than the database can do, a queue grows until every request waits for as long as it
+//! may, and then fails. So a request is refused at once, before any work is spent on it, while many
+//! transactions wait and the oldest of them has waited long. What was admitted is served: the queue stays
+//! as short as the target, and the database never runs out of work.
+//!
+//! Only the first transaction of a request can be refused. Work outside of requests is always admitted:
+//! there is little of it at a time, and it must go on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use metrics::counter;
+
+use crate::store::engine::StoreError;
+use crate::store::engine::deadline;
+use crate::store::engine::work::Queued;
+
+/// So many may wait, for however long: a database that pauses is not overloaded by a few.
+const FEW: usize = 128;
+/// Waiting is counted by the period in which it began. When somebody has waited since the period before
+/// the last, the oldest has waited for one to two of them.
+const PERIOD: Duration = Duration::from_millis(100);
+/// Longer than any request may wait.
+const PERIODS: usize = 1_024;
+
+/// The admission to one queue. Cheap to clone.
+#[derive(Clone)]
+pub struct Admission(Arc<Counts>);
+
+struct Counts {
+    opened: Instant,
+    waiting: AtomicUsize,
+    /// Of those, by the period in which they came. Used again and again.
+    by_period: Box<[AtomicUsize]>,
+}
+
+impl Default for Admission {
+    fn default() -> Self {
+        Self(Arc::new(Counts {
+            opened: Instant::now(),
+            waiting: AtomicUsize::new(0),
+            by_period: (0..PERIODS).map(|_| AtomicUsize::new(0)).collect(),
+        }))
+    }
+}
+
+impl Admission {
+    /// Gives a transaction its place in the queue, unless it comes from a request and too much waits.
+    pub fn admit(&self, mut queued: Queued) -> Result<Queued, StoreError> {
+        let now = Instant::now();
+        if deadline::is_first_of_a_request() {
+            if self.is_overloaded(now) {
+                counter!("legwork_overload_refusals_total").increment(1);
+                return Err(StoreError::Overloaded);
+            }
+            deadline::admit_request();
+        }
+        queued.place = Some(self.enter(now));
+        Ok(queued)
+    }
+
+    fn is_overloaded(&self, now: Instant) -> bool {
+        let counts = &*self.0;
+        let waiting = counts.waiting.load(Ordering::Relaxed);
+        if waiting < FEW {
+            return false;
+        }
+        let period = counts.period(now);
+        let of = |period: usize| counts.by_period[period % PERIODS].load(Ordering::Relaxed);
+        let recent = of(period) + of(period + PERIODS - 1);
+        waiting > recent
+    }
+
+    fn enter(&self, now: Instant) -> Place {
+        let period = self.0.period(now) % PERIODS;
+        self.0.waiting.fetch_add(1, Ordering::Relaxed);
+        self.0.by_period[period].fetch_add(1, Ordering::Relaxed);
+        Place {
+            counts: self.0.clone(),
+            period,
+        }
+    }
+}
+
+impl Counts {
+    fn period(&self, now: Instant) -> usize {
+        let since = now.saturating_duration_since(self.opened);
+        (since.as_millis() / PERIOD.as_millis()) as usize
+    }
+}
+
+/// Held while a transaction waits.
+pub struct Place {
+    counts: Arc<Counts>,
+    period: usize,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.counts.by_period[self.period].fetch_sub(1, Ordering::Relaxed);
+        self.counts.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill(admission: &Admission, count: usize, at: Instant) -> Vec<Place> {
+        (0..count).map(|_| admission.enter(at)).collect()
+    }
+
+    #[test]
+    fn many_may_come_at_once() {
+        let admission = Admission::default();
+        let now = Instant::now();
+        let _waiting = fill(&admission, 10_000, now);
+        assert!(!admission.is_overloaded(now));
+        assert!(!admission.is_overloaded(now + PERIOD));
+    }
+
+    #[test]
+    fn many_who_have_waited_long_are_an_overload_until_they_are_served() {
+        let admission = Admission::default();
+        let begun = Instant::now();
+        let first = fill(&admission, FEW, begun);
+        let late = begun + 2 * PERIOD;
+        let _others = fill(&admission, FEW, late);
+        assert!(admission.is_overloaded(late));
+        assert!(admission.is_overloaded(late + 7 * PERIOD));
+        drop(first);
+        assert!(!admission.is_overloaded(late));
+    }
+
+    #[test]
+    fn a_few_may_wait_for_ever() {
+        let admission = Admission::default();
+        let begun = Instant::now();
+        let _waiting = fill(&admission, FEW - 1, begun);
+        assert!(!admission.is_overloaded(begun + 100 * PERIOD));
+    }
+}
