@@ -68,6 +68,7 @@ impl Maintenance {
 
 type Prune = fn(&mut Tx<'_>, Timestamp, i64) -> Result<u64, StoreError>;
 
+const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What is deleted, and at what age.
@@ -97,6 +98,10 @@ const PRUNED: &[(Duration, Prune)] = &[
         tx.forget_addresses(before, limit)
     }),
     (DAY, |tx, before, limit| tx.prune_uploads(before, limit)),
+    // Whoever sent nothing for an hour has the whole quota.
+    (HOUR, |tx, before, limit| {
+        tx.prune_rate_limits(before, limit)
+    }),
 ];
 
 /// Deletes old rows in small batches, so that no one waits long for a batch.

@@ -13,6 +13,7 @@ mod idempotency;
 mod jobs;
 mod money;
 mod proofs;
+mod rate_limits;
 mod secrets;
 mod tasks;
 mod unlock;
@@ -126,6 +127,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "payout_decisions",
         sql: include_str!("migrations/0012_payout_decisions.sql"),
     },
+    Migration {
+        version: 13,
+        name: "rate_limits",
+        sql: include_str!("migrations/0013_rate_limits.sql"),
+    },
 ];
 
 /// The database. Cheap to clone; it is closed when the last clone is dropped.
@@ -236,6 +242,11 @@ impl Store {
         self.wakeups.of(owner)
     }
 
+    /// Whether other servers may be on the same database.
+    pub fn is_shared(&self) -> bool {
+        self.engine.is_shared()
+    }
+
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.engine.ping(PING).await
@@ -290,6 +301,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         money::processor_events::ALL,
         proofs::ALL,
         proofs::storage::ALL,
+        rate_limits::ALL,
         admin::review_queue::ALL,
         admin::reports::ALL,
         money::sandbox::ALL,

@@ -81,10 +81,12 @@ pub async fn require_worker(State(app): State<App>, mut request: Request, next: 
         Err(error) => return turn_away(&app, error, request).await,
     };
     note_asker(&request, Who::Worker(caller.worker.id), &caller.token);
-    let limits = app.rate_limits.as_ref();
-    let (status, counted) = match limits.map(|limits| limits.count_worker(caller.worker.id)) {
+    let (status, counted) = match &app.rate_limits {
         None => (None, Ok(())),
-        Some((status, counted)) => (Some(status), counted),
+        Some(limits) => {
+            let (status, counted) = limits.count_worker(caller.worker.id).await;
+            (Some(status), counted)
+        }
     };
     let response = match counted {
         Ok(()) => {
@@ -150,7 +152,7 @@ pub async fn require_key(State(app): State<App>, mut request: Request, next: Nex
     app.key_use.note(holder.key, app.clock.now(), address);
     let status = match &app.rate_limits {
         None => None,
-        Some(limits) => match limits.count(holder.owner.account, holder.tier) {
+        Some(limits) => match limits.count(holder.owner.account, holder.tier).await {
             (status, Ok(())) => Some(status),
             (status, Err(error)) => {
                 return with_status(refuse(error, request).await, Some(status));

@@ -191,6 +191,11 @@ impl Engine {
         waiting.for_answer(answer).await
     }
 
+    /// SQLite serves one process.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Self::Postgres(_))
+    }
+
     /// Asks the thread that matters most: on SQLite the writer, on PostgreSQL any.
     pub async fn ping(self: &Arc<Self>, statement: Statement) -> Result<(), StoreError> {
         let ask = move |tx: &mut Tx<'_>| tx.optional::<i64>(statement, &[]).map(drop);

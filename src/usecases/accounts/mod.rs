@@ -7,6 +7,7 @@ pub(super) mod delete_account;
 pub(super) mod erase_account;
 pub(super) mod revoke_api_key;
 pub(super) mod set_tier;
+pub(super) mod settle_rate_limits;
 pub(super) mod suspend_account;
 
 pub use authenticate::authenticate;
@@ -18,4 +19,5 @@ pub use erase_account::{
 };
 pub use revoke_api_key::revoke_api_key;
 pub use set_tier::set_tier;
+pub use settle_rate_limits::settle_rate_limits;
 pub use suspend_account::{restore_account, show_posted_tasks, suspend_account};

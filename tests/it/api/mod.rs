@@ -11,5 +11,6 @@ mod idempotency;
 mod limits;
 mod listing;
 mod multipart;
+mod shared_limits;
 mod stopping;
 mod updating;

@@ -5,6 +5,8 @@ pub mod files;
 pub mod limiter;
 pub mod places;
 pub mod rate;
+mod share;
+mod shared;
 pub mod sign_in;
 pub mod streams;
 pub mod uploads;

@@ -1,7 +1,9 @@
 //! Requests a minute for each account, by tier, and for each worker: GCRA with the whole minute as
-//! burst.
+//! burst. On PostgreSQL, all servers share them.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use governor::clock::{Clock as _, DefaultClock};
@@ -10,10 +12,13 @@ use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
 use crate::api::error::ApiError;
+use crate::api::middleware::limits::shared::SharedLimits;
+use crate::domain::accounts::rate_limit::RATE_WINDOW;
 use crate::domain::workers::WORKER_REQUESTS_PER_MINUTE;
 use crate::domain::{AccountId, Tier, WorkerId};
+use crate::store::Store;
 
-const WINDOW_SECONDS: u64 = 60;
+const WINDOW_SECONDS: u64 = RATE_WINDOW.as_secs();
 
 type Limiter =
     RateLimiter<AccountId, DashMapStateStore<AccountId>, DefaultClock, StateInformationMiddleware>;
@@ -23,6 +28,9 @@ pub struct RateLimits {
     by_tier: Vec<(Tier, Limiter)>,
     workers: Limiter,
     clock: DefaultClock,
+    /// Where other servers may be on the same database. This server's own limits hold as well, and
+    /// are all that is left when the database does not answer.
+    shared: Option<Arc<SharedLimits>>,
 }
 
 /// The state of an account's limit after a request.
@@ -32,8 +40,16 @@ pub struct RateLimitStatus {
     remaining: u32,
 }
 
-impl Default for RateLimits {
-    fn default() -> Self {
+impl RateLimits {
+    pub fn new(store: &Store) -> Self {
+        let shared = store.is_shared().then(|| SharedLimits::new(store.clone()));
+        Self {
+            shared,
+            ..Self::of_one_process()
+        }
+    }
+
+    fn of_one_process() -> Self {
         let limiter = |quota: u32| -> Limiter {
             let quota = NonZeroU32::new(quota).unwrap_or(NonZeroU32::MIN);
             let limiter = RateLimiter::dashmap(Quota::per_minute(quota));
@@ -44,30 +60,54 @@ impl Default for RateLimits {
             by_tier: Tier::ALL.iter().map(of_tier).collect(),
             workers: limiter(WORKER_REQUESTS_PER_MINUTE),
             clock: DefaultClock::default(),
+            shared: None,
         }
     }
-}
 
-impl RateLimits {
     /// Counts a request. The error says how long to wait.
-    pub fn count(&self, account: AccountId, tier: Tier) -> (RateLimitStatus, Result<(), ApiError>) {
+    pub async fn count(
+        &self,
+        account: AccountId,
+        tier: Tier,
+    ) -> (RateLimitStatus, Result<(), ApiError>) {
         let quota = tier.requests_per_minute();
-        match self.by_tier.iter().find(|(of, _)| *of == tier) {
+        let limiter = self.by_tier.iter().find(|(of, _)| *of == tier);
+        let counted = match limiter {
             Some((_, limiter)) => self.count_in(limiter, account, quota),
-            None => (
-                RateLimitStatus {
-                    quota,
-                    remaining: quota,
-                },
-                Ok(()),
-            ),
-        }
+            None => (RateLimitStatus::full(quota), Ok(())),
+        };
+        self.count_shared(account, counted).await
     }
 
     /// Counts a request of a worker.
-    pub fn count_worker(&self, worker: WorkerId) -> (RateLimitStatus, Result<(), ApiError>) {
+    pub async fn count_worker(
+        &self,
+        worker: WorkerId,
+    ) -> (RateLimitStatus, Result<(), ApiError>) {
         let (id, quota) = (AccountId::of_worker(worker), WORKER_REQUESTS_PER_MINUTE);
-        self.count_in(&self.workers, id, quota)
+        let counted = self.count_in(&self.workers, id, quota);
+        self.count_shared(id, counted).await
+    }
+
+    /// What this server lets through, all servers together must have room for.
+    async fn count_shared(
+        &self,
+        id: AccountId,
+        (status, counted): (RateLimitStatus, Result<(), ApiError>),
+    ) -> (RateLimitStatus, Result<(), ApiError>) {
+        let Some(shared) = self.shared.as_ref().filter(|_| counted.is_ok()) else {
+            return (status, counted);
+        };
+        let counted = shared.count(id, status.quota).await;
+        let remaining = status.remaining.min(counted.remaining);
+        let refused = |wait: Duration| ApiError::RateLimited {
+            retry_after_seconds: wait.as_secs() + 1,
+        };
+        let status = RateLimitStatus {
+            remaining,
+            ..status
+        };
+        (status, counted.result.map_err(refused))
     }
 
     fn count_in(
@@ -98,10 +138,20 @@ impl RateLimits {
             limiter.retain_recent();
         }
         self.workers.retain_recent();
+        if let Some(shared) = &self.shared {
+            shared.forget_idle();
+        }
     }
 }
 
 impl RateLimitStatus {
+    fn full(quota: u32) -> Self {
+        Self {
+            quota,
+            remaining: quota,
+        }
+    }
+
     /// `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers.
     pub fn write(self, headers: &mut HeaderMap) {
         let Self { quota, remaining } = self;
@@ -125,15 +175,16 @@ mod tests {
     use super::*;
     use crate::domain::Timestamp;
 
-    #[test]
-    fn a_minutes_worth_may_come_at_once_and_then_it_is_enough() {
-        let limits = RateLimits::default();
+    #[tokio::test]
+    async fn a_minutes_worth_may_come_at_once_and_then_it_is_enough() {
+        let limits = RateLimits::of_one_process();
         let account = |n: u8| AccountId::new(Timestamp::from_millis(0), &[n; 10]);
-        let refused = (0..700)
-            .filter(|_| limits.count(account(1), Tier::Free).1.is_err())
-            .count();
+        let mut refused = 0;
+        for _ in 0..700 {
+            refused += usize::from(limits.count(account(1), Tier::Free).await.1.is_err());
+        }
         assert!((90..=100).contains(&refused), "{refused}");
-        assert!(limits.count(account(2), Tier::Free).1.is_ok());
+        assert!(limits.count(account(2), Tier::Free).await.1.is_ok());
     }
 
     #[test]
