@@ -132,6 +132,12 @@ impl Given {
         Ok(())
     }
 
+    /// The same values with one as if its flag had been given.
+    pub fn with_flag(mut self, name: &str, value: &str) -> Result<Self, SettingsError> {
+        self.add(name, value.to_owned(), Origin::Flag)?;
+        Ok(self)
+    }
+
     pub fn origin(&self, name: &str) -> Origin {
         self.values
             .get(name)

@@ -14,8 +14,12 @@ use crate::usecases::verify_ledger;
 
 const AT_ONCE: i64 = 1_000;
 
+/// The settings of the payment processor.
+pub fn payment_flags() -> Vec<Arg> {
+    setting_flags(|name| name == "payments" || name.starts_with("stripe_"))
+}
+
 pub fn command() -> Command {
-    let payment_flags = || setting_flags(|name| name == "payments" || name.starts_with("stripe_"));
     Command::new("ledger")
         .about("Check or export the ledger")
         .subcommand_required(true)
@@ -45,6 +49,14 @@ pub fn command() -> Command {
 }
 
 pub fn verify(settings: &Settings) -> Result<ExitCode, Failure> {
+    Ok(match is_right(settings)? {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+/// Prints what was found, and tells whether all of it is right.
+pub fn is_right(settings: &Settings) -> Result<bool, Failure> {
     let store = open_store(settings)?;
     let clock = Clock::system();
     // No link is created here, so the public URL does not matter.
@@ -52,11 +64,7 @@ pub fn verify(settings: &Settings) -> Result<ExitCode, Failure> {
     let processor = payments.processor.as_ref();
     let report = block_on(verify_ledger(&store, processor, clock.now()))??;
     print(&report);
-    Ok(if report.is_right() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(report.is_right())
 }
 
 fn print(report: &LedgerReport) {

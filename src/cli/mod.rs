@@ -9,6 +9,7 @@ mod job;
 mod ledger;
 mod master_key;
 mod payments;
+mod relocate;
 mod report;
 mod sandbox;
 mod secrets;
@@ -59,6 +60,7 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(("migrate", _)) => migrate(&settings)?,
         Some(("backup", _)) => backup::back_up(&settings, innermost)?,
         Some(("restore", _)) => backup::restore(&settings, innermost)?,
+        Some(("move", _)) => return relocate::run(&given, &settings, innermost),
         Some(("doctor", _)) => return Ok(doctor::run(&given, &settings)),
         Some(("account", account)) => match account.subcommand() {
             Some(("create", _)) => account::create(&settings, innermost)?,
@@ -136,6 +138,7 @@ fn command() -> Command {
         )
         .subcommand(backup::backup_command())
         .subcommand(backup::restore_command())
+        .subcommand(relocate::command())
         .subcommand(
             Command::new("doctor")
                 .about("Print the configuration and check that it works")

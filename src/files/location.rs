@@ -1,6 +1,11 @@
 //! Where files are stored, as configured by the operator.
 
+use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
+
+/// A file in a folder whose files were moved elsewhere. It says where.
+const MOVED: &str = "MOVED";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FilesLocation {
@@ -21,6 +26,46 @@ impl FilesLocation {
         text.strip_prefix("s3://").and_then(s3).ok_or_else(|| {
             "must be file: (a folder in the data folder) or s3://bucket/prefix".to_owned()
         })
+    }
+}
+
+impl FilesLocation {
+    /// Where the files of this folder were moved, and the file that says so.
+    pub fn moved_to(&self) -> io::Result<Option<(String, PathBuf)>> {
+        let Self::Folder(root) = self else {
+            return Ok(None);
+        };
+        let mark = root.join(MOVED);
+        match std::fs::read_to_string(&mark) {
+            Ok(text) => Ok(Some((text.trim().to_owned(), mark))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// From now on no server uses this folder.
+    pub fn mark_moved(&self, to: &Self) -> io::Result<()> {
+        match self {
+            Self::Folder(root) => std::fs::write(root.join(MOVED), format!("{to}\n")),
+            Self::S3 { .. } => Ok(()),
+        }
+    }
+
+    /// Lets servers use this folder again. Returns whether its files had been moved.
+    pub fn forget_move(&self) -> io::Result<bool> {
+        match self.moved_to()? {
+            Some((_, mark)) => std::fs::remove_file(mark).map(|()| true),
+            None => Ok(false),
+        }
+    }
+}
+
+impl fmt::Display for FilesLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(folder) => write!(f, "{}", folder.display()),
+            Self::S3 { bucket, prefix } => write!(f, "s3://{bucket}/{prefix}"),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod location;
 mod s3;
 mod s3_http;
 mod signature;
+mod transfer;
 
 use std::io;
 use std::ops::Range;
@@ -33,6 +34,7 @@ pub use incoming::{Incoming, Received};
 pub use key::{FileKey, Prefix};
 pub use location::FilesLocation;
 pub use signature::{SignatureError, SignedFile, SigningKeys};
+pub use transfer::copy_file;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilesError {
@@ -89,6 +91,13 @@ impl Files {
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, String> {
         folder::make_folder(incoming).map_err(|e| format!("{}: {e}", incoming.display()))?;
+        if let Some((to, mark)) = location.moved_to().map_err(|e| e.to_string())? {
+            return Err(format!(
+                "the files were moved to {to}: set LEGWORK_FILES_URL to it. If you must use this folder \
+                 again, delete {}",
+                mark.display()
+            ));
+        }
         let place = match location {
             FilesLocation::Folder(root) => Place::Folder(Arc::new(Folder::open(root, incoming)?)),
             FilesLocation::S3 { bucket, prefix } => {

@@ -16,6 +16,7 @@ mod proofs;
 mod rate_limits;
 mod secrets;
 mod tasks;
+mod transfer;
 mod unlock;
 mod webhooks;
 mod workers;
@@ -44,11 +45,12 @@ pub use jobs::{ClaimedJob, ListedJob};
 pub use money::ledger::{DeveloperBalances, Payout, PayoutState, TaskMoney, WorkerBalance};
 pub use money::outgoing_movements::OutgoingMovement;
 pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};
-pub use proofs::storage::ExpiredFiles;
+pub use proofs::storage::{ExpiredFiles, FileCursor, StoredFiles};
 pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn, SecretPlace};
 pub use tasks::posted_tasks::{PostedIn, PostedOrder, PostedTask};
 pub use tasks::totals::TaskCounts;
 pub use tasks::{ListedTask, TaskFilter, TaskPage};
+pub use transfer::{HeldDatabase, Progress, Step, Transfer, TransferError};
 pub use unlock::UnlockError;
 pub use wakeups::EventWakeup;
 pub use webhooks::deliveries::{DeliveryFilter, RecordedDelivery};
@@ -131,6 +133,11 @@ const MIGRATIONS: &[Migration] = &[
         version: 13,
         name: "rate_limits",
         sql: include_str!("migrations/0013_rate_limits.sql"),
+    },
+    Migration {
+        version: 17,
+        name: "database_moves",
+        sql: include_str!("migrations/0017_database_moves.sql"),
     },
 ];
 

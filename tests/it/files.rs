@@ -2,6 +2,6 @@
 
 mod keeping;
 mod memory;
-mod peer;
+pub mod peer;
 mod place;
 mod troubles;

@@ -24,6 +24,7 @@ mod openapi;
 mod operators;
 mod outbound;
 mod pictures;
+mod relocation;
 mod reports;
 mod secrets;
 mod store;

@@ -8,6 +8,8 @@ use std::process::ExitCode;
 
 use values::{database, values};
 
+pub use values::place;
+
 use super::serve::{file_limit, https};
 use super::{make_data_folder, master_key, print_line};
 use crate::settings::{Given, Origin, Settings, variable};

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use crate::files::FilesLocation;
 use crate::settings::{LogFormat, PaymentSettings, Settings};
 use crate::store::Location;
 
@@ -17,7 +16,7 @@ pub fn values(settings: &Settings) -> Vec<(&'static str, String)> {
         ("listen", listen(settings)),
         ("data", settings.data.display().to_string()),
         ("database_url", database(&settings.database)),
-        ("files_url", files(&settings.files)),
+        ("files_url", settings.files.to_string()),
         ("public_url", shown(settings.public_url.as_deref())),
         ("metrics_listen", shown(settings.metrics_listen)),
         ("webhook_retry_seconds", delays(&settings.webhook_delays)),
@@ -59,22 +58,18 @@ fn listen(settings: &Settings) -> String {
 }
 
 /// The URL may contain a password, so only the part after it is shown.
+pub fn place(url: &str) -> &str {
+    let place = url.split_once('?').map_or(url, |(place, _)| place);
+    let place = place.split_once("://").map_or(place, |(_, place)| place);
+    place.rsplit_once('@').map_or(place, |(_, place)| place)
+}
+
 pub fn database(location: &Location) -> String {
     match location {
         Location::Sqlite { file } => format!("SQLite in {}", file.display()),
         Location::Postgres { url, connections } => {
-            let place = url.split_once('?').map_or(url.as_str(), |(place, _)| place);
-            let place = place.split_once("://").map_or(place, |(_, place)| place);
-            let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
-            format!("PostgreSQL at {place}, {connections} connections")
+            format!("PostgreSQL at {}, {connections} connections", place(url))
         }
-    }
-}
-
-fn files(location: &FilesLocation) -> String {
-    match location {
-        FilesLocation::Folder(folder) => folder.display().to_string(),
-        FilesLocation::S3 { bucket, prefix } => format!("s3://{bucket}/{prefix}"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Migrates a database to the schema of this program, in one transaction, under a lock that the
 //! engine takes. Refuses a database that a newer program has migrated.
 
-use crate::store::engine::{Statement, StoreError, Tx, Value};
+use crate::store::engine::{Statement, StoreError, Tx, Value, moves};
 
 /// One step of the schema. A released step is never edited: databases store its fingerprint.
 #[derive(Debug)]
@@ -58,11 +58,18 @@ pub fn run(schema: &mut dyn Schema, known: &[Migration]) -> Result<(), StoreErro
             "migrated"
         );
     }
-    Ok(())
+    moves::refuse_if_moved(&mut schema.tx())
 }
 
 /// How many steps are still to be applied. An error if the database is not one for this program.
 pub fn pending(tx: &mut Tx<'_>, known: &[Migration]) -> Result<usize, StoreError> {
+    let lacking = lacking(tx, known)?;
+    moves::refuse_if_moved(tx)?;
+    Ok(lacking)
+}
+
+/// Like `pending`, also for a database that was moved.
+pub fn lacking(tx: &mut Tx<'_>, known: &[Migration]) -> Result<usize, StoreError> {
     Ok(known.len() - known_steps(tx, known)?.len())
 }
 

@@ -6,8 +6,10 @@
 mod admission;
 mod deadline;
 mod migrate;
+mod moves;
 mod postgres;
 mod sqlite;
+mod transfer;
 mod value;
 mod work;
 
@@ -25,9 +27,10 @@ use crate::store::wakeups::{ToWake, Wakeups};
 
 pub use deadline::within;
 pub use migrate::Migration;
-pub use postgres::DatabaseServer;
-pub use sqlite::{Backup, BackupError};
-pub use value::{Cell, Column, FromRow, Row, Value};
+pub use postgres::{DatabaseServer, Target};
+pub use sqlite::{Backup, BackupError, Source};
+pub use transfer::{Table, key_to_json};
+pub use value::{Cell, Column, FromRow, Row, RowCells, Value};
 
 /// One SQL statement, in the dialect that both engines share (`?1` placeholders).
 /// Made only by the `statements!` macro, which also lists it for the tests.

@@ -20,6 +20,7 @@ mod queues;
 mod server;
 mod session;
 mod shape;
+mod target;
 mod tls_options;
 
 use std::time::{Duration, Instant};
@@ -35,6 +36,7 @@ pub use errors::describe;
 pub use pool::Engine;
 pub use server::DatabaseServer;
 pub use session::{Lock, Session};
+pub use target::Target;
 
 /// How often a transaction that collides with others is tried.
 const TRIES: u32 = 8;

@@ -4,6 +4,7 @@ mod backup;
 mod checkpoints;
 mod marker;
 mod readers;
+mod source;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ use crate::store::engine::work::Queued;
 use crate::store::engine::{FromRow, Load, Row, Statement, StoreError, Tx, Value};
 
 pub use backup::{Backup, BackupError, back_up, restore};
+pub use source::Source;
 
 /// How many transactions may wait for the writer. More are refused.
 const QUEUE: usize = 20_000;
@@ -50,6 +52,8 @@ pub struct Engine {
 impl Engine {
     pub fn open(file: &Path, migrations: &'static [Migration]) -> Result<Self, StoreError> {
         make_private(file)?;
+        // First of all: it holds off those who must be alone, or is held off by them.
+        let marker = Marker::open(file)?;
         let connection = connect(file)?;
         prepare_database(&connection)?;
         migrate_under_lock(&connection, migrations)?;
@@ -60,7 +64,7 @@ impl Engine {
             snapshots: None,
             writes_admitted: Admission::default(),
             snapshots_admitted: Admission::default(),
-            readers: Arc::new(Readers::new(Marker::open(file)?)),
+            readers: Arc::new(Readers::new(marker)),
             alive: Some(alive),
             ended,
         };

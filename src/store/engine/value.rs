@@ -159,6 +159,19 @@ impl<T: Column> FromRow for T {
     }
 }
 
+/// A whole row, whatever its columns are.
+pub struct RowCells(pub Vec<Value<'static>>);
+
+impl FromRow for RowCells {
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        let columns = row.next..row.cells.len();
+        columns
+            .map(|_| row.next())
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
 impl<A: FromRow, B: FromRow> FromRow for (A, B) {
     fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
         Ok((row.next()?, row.next()?))
@@ -257,6 +270,17 @@ fn postgres_cell(row: &tokio_postgres::Row, index: usize) -> Result<Cell<'_>, St
 /// A type that a column can be read as.
 pub trait Column: Sized {
     fn read(cell: Cell<'_>) -> Option<Self>;
+}
+
+impl Column for Value<'static> {
+    fn read(cell: Cell<'_>) -> Option<Self> {
+        Some(match cell {
+            Cell::Null => Self::Null,
+            Cell::Int(int) => Self::Int(int),
+            Cell::Real(real) => Self::Real(real),
+            Cell::Text(text) => Self::Text(Cow::Owned(text.to_owned())),
+        })
+    }
 }
 
 impl Column for i64 {

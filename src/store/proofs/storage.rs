@@ -32,6 +32,27 @@ crate::store::statements! {
         WHERE p.files_expire_at <= ?1 ORDER BY p.files_expire_at LIMIT ?2");
     DELETED = "UPDATE proofs SET files_expire_at = NULL, files_deleted_at = ?2
         WHERE id = ?1 AND files_expire_at IS NOT NULL";
+    /// The files of an erased account are deleted.
+    OF_PROOFS = "SELECT p.id, p.file_key, p.original_key, p.content_type
+        FROM proofs p JOIN tasks t ON t.id = p.task_id JOIN accounts a ON a.id = t.account_id
+        WHERE p.id > ?1 AND p.files_deleted_at IS NULL AND a.erased_at IS NULL
+        ORDER BY p.id LIMIT ?2";
+    OF_DOCUMENTS = "SELECT id, file_key, content_type FROM verification_files
+        WHERE id > ?1 ORDER BY id LIMIT ?2";
+}
+
+/// The last record whose files were read: in the first table, or in the second.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileCursor {
+    pub proof: String,
+    pub document: String,
+}
+
+/// The files of one record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredFiles {
+    pub keys: Vec<String>,
+    pub content_type: String,
 }
 
 /// The files of a proof that are due to be deleted.
@@ -44,6 +65,35 @@ pub struct ExpiredFiles {
 }
 
 impl Tx<'_> {
+    /// Up to `limit` records with files after a cursor, and the cursor after them.
+    pub fn stored_files(
+        &mut self,
+        after: &FileCursor,
+        limit: i64,
+    ) -> Result<(Vec<StoredFiles>, FileCursor), StoreError> {
+        let mut next = after.clone();
+        let values = [(&after.proof).into(), limit.into()];
+        type Record = ((String, String), (String, String));
+        let proofs: Vec<Record> = self.all(OF_PROOFS, &values)?;
+        let mut files = Vec::new();
+        for ((id, key), (original, content_type)) in proofs {
+            next.proof = id;
+            let mut keys = vec![key, original];
+            keys.dedup();
+            files.push(StoredFiles { keys, content_type });
+        }
+        if files.is_empty() {
+            let values = [(&after.document).into(), limit.into()];
+            let documents: Vec<(String, String, String)> = self.all(OF_DOCUMENTS, &values)?;
+            for (id, key, content_type) in documents {
+                next.document = id;
+                let keys = vec![key];
+                files.push(StoredFiles { keys, content_type });
+            }
+        }
+        Ok((files, next))
+    }
+
     /// The tier of an account, and what the proofs of one of its environments take.
     pub fn storage(&mut self, owner: Owner) -> Result<Option<(Tier, i64)>, StoreError> {
         self.optional(USED, &owned_by(owner))

@@ -1,8 +1,11 @@
 //! A small file beside the database that changes with every commit, so that other processes notice at
 //! once. SQLite itself tells a reader of new commits only when it begins a new read, which costs more
 //! than the read; reading eight bytes that are in memory anyway costs little.
+//!
+//! Whoever has the database open holds a shared lock on this file. A move needs the exclusive one, so
+//! it runs alone. The lock ends with the process, however that ends.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -13,6 +16,33 @@ pub struct Marker(File);
 
 impl Marker {
     pub fn open(database: &Path) -> Result<Self, StoreError> {
+        let marker = Self::open_file(database)?;
+        // A file system without locks has none for a move either.
+        if let Err(TryLockError::WouldBlock) = marker.0.try_lock_shared() {
+            return Err(StoreError::Unavailable(
+                "another process is moving it (legwork move)".into(),
+            ));
+        }
+        marker.change();
+        Ok(marker)
+    }
+
+    /// For a process that must be the only one.
+    pub fn open_alone(database: &Path) -> Result<Self, StoreError> {
+        let marker = Self::open_file(database)?;
+        match marker.0.try_lock() {
+            Ok(()) => Ok(marker),
+            Err(TryLockError::WouldBlock) => Err(StoreError::Incompatible(
+                "a server or another command uses the database: stop it first".into(),
+            )),
+            Err(TryLockError::Error(error)) => Err(StoreError::Unavailable(format!(
+                "{} cannot be locked: {error}",
+                database.display()
+            ))),
+        }
+    }
+
+    fn open_file(database: &Path) -> Result<Self, StoreError> {
         let mut file = database.as_os_str().to_owned();
         file.push("-commits");
         let opened = OpenOptions::new()
@@ -26,9 +56,7 @@ impl Marker {
                 StoreError::Unavailable(format!("{}: {error}", Path::new(&file).display()))
             })?;
         ownership::give_to_owner_of(Path::new(&file), database);
-        let marker = Self(opened);
-        marker.change();
-        Ok(marker)
+        Ok(Self(opened))
     }
 
     /// What the file says now. None if it cannot be read: then nobody knows who has committed.
