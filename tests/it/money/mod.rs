@@ -7,4 +7,5 @@ mod interleavings;
 mod jobs;
 mod ledger;
 mod paying_out;
+mod record;
 mod upgrade;
