@@ -20,6 +20,7 @@ mod load;
 mod machine;
 mod options;
 mod pgbench;
+mod plot;
 mod postgres;
 mod raw_sqlite;
 mod report;
