@@ -16,7 +16,6 @@ use metrics::counter;
 
 use crate::store::engine::StoreError;
 use crate::store::engine::deadline;
-use crate::store::engine::work::Queued;
 
 /// So many may wait, for however long: a database that pauses is not overloaded by a few.
 const FEW: usize = 128;
@@ -48,8 +47,8 @@ impl Default for Admission {
 }
 
 impl Admission {
-    /// Gives a transaction its place in the queue, unless it comes from a request and too much waits.
-    pub fn admit(&self, mut queued: Queued) -> Result<Queued, StoreError> {
+    /// A place in the queue for a transaction, unless it comes from a request and too much waits.
+    pub fn admit(&self) -> Result<Place, StoreError> {
         let now = Instant::now();
         if deadline::is_first_of_a_request() {
             if self.is_overloaded(now) {
@@ -58,8 +57,7 @@ impl Admission {
             }
             deadline::admit_request();
         }
-        queued.place = Some(self.enter(now));
-        Ok(queued)
+        Ok(self.enter(now))
     }
 
     fn is_overloaded(&self, now: Instant) -> bool {

@@ -100,15 +100,14 @@ impl Engine {
             .map_err(|e| StoreError::Unavailable(e.to_string()))
     }
 
-    pub fn write(&self, queued: Queued) -> Result<(), StoreError> {
-        send(self.writer.as_ref(), self.writes_admitted.admit(queued)?)
+    pub fn write(&self, mut queued: Queued) -> Result<(), StoreError> {
+        queued.place = Some(self.writes_admitted.admit()?);
+        send(self.writer.as_ref(), queued)
     }
 
-    pub fn snapshot(&self, queued: Queued) -> Result<(), StoreError> {
-        send(
-            self.snapshots.as_ref(),
-            self.snapshots_admitted.admit(queued)?,
-        )
+    pub fn snapshot(&self, mut queued: Queued) -> Result<(), StoreError> {
+        queued.place = Some(self.snapshots_admitted.admit()?);
+        send(self.snapshots.as_ref(), queued)
     }
 
     /// The right to read on the calling thread, unless too many threads do so already.

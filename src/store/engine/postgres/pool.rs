@@ -84,8 +84,8 @@ impl Engine {
         })
     }
 
-    pub fn run(&self, queued: Queued, mode: Mode) -> Result<(), StoreError> {
-        let queued = self.admission.admit(queued)?;
+    pub fn run(&self, mut queued: Queued, mode: Mode) -> Result<(), StoreError> {
+        queued.place = Some(self.admission.admit()?);
         self.pool.queues.push(queued, mode)?;
         let connected = self.pool.connector.connected();
         if connected < self.pool.size && self.pool.busy.load(Ordering::Relaxed) >= connected {
