@@ -39,8 +39,8 @@ use crate::usecases::{self, UseCaseError};
 const LEASE: Duration = Duration::from_secs(120);
 /// A job that takes longer is aborted before its lease ends.
 const TIME_LIMIT: Duration = Duration::from_secs(90);
-/// How many jobs of each lane a process runs at once.
-const AT_ONCE: usize = 16;
+/// How many notifications a process sends at once.
+const NOTIFICATIONS_AT_ONCE: usize = 16;
 /// How often a process polls for jobs without a wake-up: jobs of other processes, retries, expired
 /// leases.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -160,11 +160,19 @@ impl Jobs {
         tokio::join!(rest, notifications, stopping);
     }
 
+    /// How many jobs of a lane a process runs at once.
+    fn at_once(&self, lane: Lane) -> usize {
+        match lane {
+            Lane::Notifications => NOTIFICATIONS_AT_ONCE,
+            Lane::Rest => self.processor.jobs_at_once(),
+        }
+    }
+
     async fn run_lane(&self, lane: Lane, mut stop: watch::Receiver<bool>) {
         let mut working = JoinSet::new();
         while !*stop.borrow() {
             while working.try_join_next().is_some() {}
-            let free = AT_ONCE - working.len();
+            let free = self.at_once(lane) - working.len();
             let claimed = self.claim_or_log(lane, free).await;
             let full = claimed.len() == free;
             for job in claimed {
@@ -187,7 +195,7 @@ impl Jobs {
         loop {
             let mut claimed = Vec::new();
             for lane in Lane::ALL {
-                claimed.extend(self.claim(lane, AT_ONCE).await?);
+                claimed.extend(self.claim(lane, self.at_once(lane)).await?);
             }
             if claimed.is_empty() {
                 return Ok(worked);

@@ -2,6 +2,7 @@
 
 mod columns;
 mod engine;
+mod locked;
 mod wakeups;
 
 mod accounts;
@@ -51,6 +52,7 @@ pub use tasks::posted_tasks::{PostedIn, PostedOrder, PostedTask};
 pub use tasks::totals::TaskCounts;
 pub use tasks::{ListedTask, TaskFilter, TaskPage};
 pub use transfer::{HeldDatabase, Progress, Step, Transfer, TransferError};
+pub use tasks::{ListedTask, StoredMove, TaskFilter, TaskPage};
 pub use unlock::UnlockError;
 pub use wakeups::EventWakeup;
 pub use webhooks::deliveries::{DeliveryFilter, RecordedDelivery};
