@@ -226,9 +226,10 @@ impl Service {
         let funding = Funding::ByMethod(method.processor, method.method);
         let id = TaskId::new(now, &ambient::random_for_id());
         let new = Arc::clone(new);
-        let write = self
-            .store
-            .write(move |tx| usecases::create_task(tx, &by, &new, id, &funding, now));
+        let account = by.owner.account;
+        let write = self.store.write_for(account, move |tx| {
+            usecases::create_task(tx, &by, &new, id, &funding, now)
+        });
         write.await.map_err(text)?;
         Ok(id)
     }

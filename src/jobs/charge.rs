@@ -2,7 +2,9 @@
 //! needed.
 
 use super::{Done, Failure, Jobs, task_id};
-use crate::domain::{ChargedMethod, Payment, PaymentIntent, PaymentStatus, Status, TaskId};
+use crate::domain::{
+    AccountId, ChargedMethod, Payment, PaymentIntent, PaymentStatus, Status, TaskId,
+};
 use crate::payments::{Cancellation, Charge, NewPayment, ProcessorError};
 use crate::store::{ClaimedJob, StoreError};
 use crate::usecases;
@@ -27,7 +29,7 @@ pub async fn charge(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
         Err(ProcessorError::Refused { .. }) if read(jobs, id).await?.0 != Status::Pending => {
             cancel(jobs, job).await
         }
-        charged => record(jobs, job, charged?).await,
+        charged => record(jobs, job, payment.account, charged?).await,
     }
 }
 
@@ -57,10 +59,11 @@ type Charged = (Option<PaymentIntent>, Charge);
 async fn record(
     jobs: &Jobs,
     job: &ClaimedJob,
+    account: AccountId,
     (created, charge): Charged,
 ) -> Result<Done, Failure> {
     let (id, processor) = (task_id(job)?, jobs.processor.name());
-    jobs.record(job, move |tx, now| match (&created, &charge) {
+    jobs.record_for(account, job, move |tx, now| match (&created, &charge) {
         (Some(intent), charge) => {
             usecases::payment_charged(tx, id, (processor, intent), charge, now)
         }

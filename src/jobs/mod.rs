@@ -26,7 +26,7 @@ use tokio::task::JoinSet;
 use crate::ambient::{self, Clock};
 use crate::domain::accounts::api_key::hex;
 use crate::domain::job::{MAX_ATTEMPTS, delay};
-use crate::domain::{JobKind, Lane, OutgoingKind, TaskId, Timestamp};
+use crate::domain::{AccountId, JobKind, Lane, OutgoingKind, TaskId, Timestamp};
 use crate::files::Files;
 use crate::mail::Mailer;
 use crate::outbound::Outbound;
@@ -320,26 +320,38 @@ impl Jobs {
     where
         F: FnMut(&mut Tx<'_>, Timestamp) -> Result<(), UseCaseError> + Send + 'static,
     {
-        self.record_or_give_up(job, move |tx, now| record(tx, now).map(|()| None))
+        let work = recorded(self, job, move |tx, now| record(tx, now).map(|()| None));
+        self.store.write(work).await
+    }
+
+    /// The same for a result that belongs to an account, above all to its totals: see
+    /// `Store::write_for`.
+    async fn record_for<F>(
+        &self,
+        account: AccountId,
+        job: &ClaimedJob,
+        mut record: F,
+    ) -> Result<Done, Failure>
+    where
+        F: FnMut(&mut Tx<'_>, Timestamp) -> Result<(), UseCaseError> + Send + 'static,
+    {
+        self.record_or_give_up(account, job, move |tx, now| record(tx, now).map(|()| None))
             .await
     }
 
-    /// Records the result of a job, and deletes it or declares it dead for the reason returned, in one
-    /// transaction.
-    async fn record_or_give_up<F>(&self, job: &ClaimedJob, mut record: F) -> Result<Done, Failure>
+    /// Records the result of a job of an account, and deletes it or declares it dead for the reason
+    /// returned, in one transaction.
+    async fn record_or_give_up<F>(
+        &self,
+        account: AccountId,
+        job: &ClaimedJob,
+        record: F,
+    ) -> Result<Done, Failure>
     where
         F: FnMut(&mut Tx<'_>, Timestamp) -> Result<Option<String>, UseCaseError> + Send + 'static,
     {
-        let (job, clock) = (job.clone(), self.clock.clone());
-        self.store
-            .write(move |tx| {
-                let kept = match record(tx, clock.now())? {
-                    None => tx.finish_job(&job)?,
-                    Some(reason) => tx.put_off_job(&job, None, &reason)?,
-                };
-                kept.then_some(Done::Finished).ok_or(Failure::LeaseLost)
-            })
-            .await
+        let work = recorded(self, job, record);
+        self.store.write_for(account, work).await
     }
 
     /// Deletes a job that is not needed.
@@ -351,4 +363,23 @@ impl Jobs {
 fn task_id(job: &ClaimedJob) -> Result<TaskId, Failure> {
     TaskId::parse(&job.name.subject)
         .ok_or_else(|| Failure::Permanent("malformed job subject".to_owned()))
+}
+
+/// The transaction that records the result of a job.
+fn recorded<F>(
+    jobs: &Jobs,
+    job: &ClaimedJob,
+    mut record: F,
+) -> impl FnMut(&mut Tx<'_>) -> Result<Done, Failure> + Send + 'static
+where
+    F: FnMut(&mut Tx<'_>, Timestamp) -> Result<Option<String>, UseCaseError> + Send + 'static,
+{
+    let (job, clock) = (job.clone(), jobs.clock.clone());
+    move |tx: &mut Tx<'_>| {
+        let kept = match record(tx, clock.now())? {
+            None => tx.finish_job(&job)?,
+            Some(reason) => tx.put_off_job(&job, None, &reason)?,
+        };
+        kept.then_some(Done::Finished).ok_or(Failure::LeaseLost)
+    }
 }

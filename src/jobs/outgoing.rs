@@ -45,7 +45,7 @@ pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     }
     let kind = OutgoingKind::Refund;
     if let Some(made) = made_before(jobs, job, &money, kind).await? {
-        return record(jobs, job, kind, (made, cents)).await;
+        return record(jobs, job, (kind, made, cents), &money).await;
     }
     match money.standing {
         // The bank has the money, and may give it to the developer.
@@ -62,7 +62,7 @@ pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     }
     let refund = outgoing(jobs, job, &money, kind)?;
     let made = jobs.processor.refund(&refund).await?;
-    record(jobs, job, kind, (made, cents)).await
+    record(jobs, job, (kind, made, cents), &money).await
 }
 
 /// Settles what the developer has got back by the lost dispute. The rest is refunded.
@@ -95,7 +95,7 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     }
     let kind = OutgoingKind::Transfer;
     if let Some(made) = made_before(jobs, job, &money, kind).await? {
-        return record(jobs, job, kind, (made, cents)).await;
+        return record(jobs, job, (kind, made, cents), &money).await;
     }
     let payee = money.payee.as_ref();
     let payee = payee.ok_or_else(|| Failure::Unexpected("the task has no worker".to_owned()))?;
@@ -120,7 +120,7 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     };
     let transfer = outgoing(jobs, job, &money, kind)?;
     let made = jobs.processor.transfer(&transfer, &account.id).await?;
-    record(jobs, job, kind, (made, cents)).await
+    record(jobs, job, (kind, made, cents), &money).await
 }
 
 /// The event that ends a dispute may have been lost. A job that has waited for it asks.
@@ -220,8 +220,8 @@ fn outgoing(
 async fn record(
     jobs: &Jobs,
     job: &ClaimedJob,
-    kind: OutgoingKind,
-    (id, cents): (String, i64),
+    (kind, id, cents): (OutgoingKind, String, i64),
+    money: &Money,
 ) -> Result<Done, Failure> {
     let sent = Sent {
         task: task_id(job)?,
@@ -230,8 +230,11 @@ async fn record(
         id,
         cents,
     };
-    jobs.record_or_give_up(job, move |tx, now| usecases::money_sent(tx, &sent, now))
-        .await
+    let account = money.payment.account;
+    jobs.record_or_give_up(account, job, move |tx, now| {
+        usecases::money_sent(tx, &sent, now)
+    })
+    .await
 }
 
 async fn read(jobs: &Jobs, id: TaskId) -> Result<Money, Failure> {

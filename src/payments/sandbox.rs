@@ -354,7 +354,7 @@ impl Processor for Sandbox {
         let paid = card.outcome().is_ok().then_some(paid);
         let unpaid = payment_of(new, PaymentStatus::RequiresPayment);
         let clock = self.clock.clone();
-        let at_once = self.store.write(move |tx| match &paid {
+        let at_once = self.store.write_for(new.account, move |tx| match &paid {
             Some(paid) if tx.add_paid_sandbox_payment(paid, clock.now())? => {
                 Ok::<_, StoreError>(Some((intent_of(paid), Charge::Succeeded)))
             }

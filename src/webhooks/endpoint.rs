@@ -77,7 +77,7 @@ pub async fn serve(
 /// Releases an endpoint that still has deliveries due.
 async fn abandon(webhooks: &Webhooks, account: AccountId) -> Result<(), StoreError> {
     let inner = webhooks.0.clone();
-    let abandon = webhooks.0.store.write(move |tx| {
+    let abandon = webhooks.0.store.write_for(account, move |tx| {
         let due_at = Some(inner.clock.now());
         tx.abandon_endpoint(account, &inner.process, due_at)
     });
@@ -269,7 +269,7 @@ impl Serving {
             let failure = outcomes.iter().find(failed).map(|o| o.attempt.clone());
             let failing_before = endpoint.failing_since;
             let inner = webhooks.0.clone();
-            let write = webhooks.0.store.write(move |tx| {
+            let write = webhooks.0.store.write_for(endpoint.account, move |tx| {
                 let now = inner.clock.now();
                 usecases::record_deliveries(tx, &endpoint, &outcomes, &inner.delays, now)
             });
@@ -312,8 +312,9 @@ impl Serving {
     async fn release(&mut self) -> Result<bool, UseCaseError> {
         let (account, inner) = (self.account, self.webhooks.0.clone());
         let store = &self.webhooks.0.store;
-        let release =
-            store.write(move |tx| tx.release_endpoint(account, &inner.process, inner.clock.now()));
+        let release = store.write_for(account, move |tx| {
+            tx.release_endpoint(account, &inner.process, inner.clock.now())
+        });
         Ok(release.await?)
     }
 }
