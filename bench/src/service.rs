@@ -250,7 +250,7 @@ impl Service {
 
     async fn act(&self, owner: Owner, task: TaskId, action: Action) -> Result<(), String> {
         let clock = self.clock.clone();
-        let write = self.store.write(move |tx| {
+        let write = self.store.write_for(owner.account, move |tx| {
             usecases::transition(tx, owner, task, action, Actor::SERVICE, clock.now())
         });
         write.await.map(drop).map_err(text)

@@ -370,7 +370,7 @@ fn recorded<F>(
     jobs: &Jobs,
     job: &ClaimedJob,
     mut record: F,
-) -> impl FnMut(&mut Tx<'_>) -> Result<Done, Failure> + Send + 'static
+) -> impl FnMut(&mut Tx<'_>) -> Result<Done, Failure> + Send + 'static + use<F>
 where
     F: FnMut(&mut Tx<'_>, Timestamp) -> Result<Option<String>, UseCaseError> + Send + 'static,
 {

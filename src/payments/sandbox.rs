@@ -6,6 +6,7 @@
 
 mod cards;
 mod movements;
+mod payments;
 
 use std::time::Duration;
 
@@ -27,6 +28,9 @@ use crate::store::{
 };
 
 pub use cards::Card;
+use payments::{
+    charge_payment, intent_of, payment_id, payment_of, payment_to_change, refused, with_secret,
+};
 
 const DOWN: &str = "down";
 const SLOW: &str = "slow";
@@ -238,69 +242,6 @@ fn unexplained() -> PaymentFailure {
 /// Compares secrets in constant time.
 fn constant_time_eq(left: &str, right: &str) -> bool {
     left.as_bytes().ct_eq(right.as_bytes()).into()
-}
-
-fn with_secret(id: &str) -> String {
-    format!("{id}_secret_{}", hex(&ambient::random::<24>()))
-}
-
-fn refused(code: &str, message: &str) -> ProcessorError {
-    ProcessorError::Refused {
-        code: code.to_owned(),
-        message: message.to_owned(),
-    }
-}
-
-fn payment_id(task: TaskId) -> String {
-    format!("pay_{task}")
-}
-
-fn payment_of(new: &NewPayment, status: PaymentStatus) -> SandboxPayment {
-    let id = payment_id(new.task);
-    SandboxPayment {
-        client_secret: with_secret(&id),
-        id,
-        task: new.task,
-        amount_cents: new.amount_cents,
-        refunded_cents: 0,
-        transferred_cents: 0,
-        status,
-    }
-}
-
-fn intent_of(payment: &SandboxPayment) -> PaymentIntent {
-    PaymentIntent {
-        id: payment.id.clone(),
-        client_secret: payment.client_secret.clone(),
-    }
-}
-
-/// Charges a payment that this transaction has locked, unless it has been charged before.
-fn charge_payment(
-    tx: &mut Tx<'_>,
-    payment: &SandboxPayment,
-    card: Card,
-    now: Timestamp,
-) -> Result<Charge, ProcessorError> {
-    match payment.status {
-        PaymentStatus::Succeeded => return Ok(Charge::Succeeded),
-        PaymentStatus::Cancelled => {
-            return Err(refused("payment_cancelled", "The payment is cancelled."));
-        }
-        _ => {}
-    }
-    match card.outcome() {
-        Ok(()) => {
-            tx.set_sandbox_payment_status(payment, PaymentStatus::Succeeded, now)?;
-            Ok(Charge::Succeeded)
-        }
-        Err(failure) => Ok(Charge::Declined(failure)),
-    }
-}
-
-fn payment_to_change(tx: &mut Tx<'_>, id: &str) -> Result<SandboxPayment, ProcessorError> {
-    tx.sandbox_payment_to_change(id)?
-        .ok_or_else(|| refused("resource_missing", "No such payment."))
 }
 
 /// The sandbox is as available as its database.

@@ -1,7 +1,8 @@
 //! What a transaction has locked and read. It stays as it was read until the transaction changes it, so
 //! the transaction need not ask for it again.
 
-use crate::domain::{AccountId, Owner, TaskId, Timestamp};
+use crate::domain::{AccountId, Owner, Task, TaskId, Timestamp};
+use crate::store::Tx;
 use crate::store::events::Numbered;
 
 #[derive(Default)]
@@ -55,6 +56,29 @@ impl Locked {
         numbered.last += events;
         numbered.at = numbered.at.max(at);
         Some(*numbered)
+    }
+}
+
+impl Tx<'_> {
+    /// A task that was read and locked with the totals of its owner, and with how many endpoints the
+    /// account has.
+    pub(in crate::store) fn locked_with_totals(
+        &mut self,
+        found: Option<(Task, (Numbered, i64))>,
+    ) -> Option<Task> {
+        let (task, (numbered, endpoints)) = found?;
+        self.locked.set_totals(task.owner, numbered);
+        if endpoints == 0 {
+            self.locked.set_without_endpoint(task.owner);
+        }
+        self.locked_task(Some(task))
+    }
+
+    pub(in crate::store) fn locked_task(&mut self, task: Option<Task>) -> Option<Task> {
+        if let Some(task) = &task {
+            self.locked.add_task(task.id);
+        }
+        task
     }
 }
 

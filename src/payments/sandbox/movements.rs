@@ -1,8 +1,9 @@
 //! What the sandbox has moved out of payments.
 
-use super::{Sandbox, payment_to_change};
+use super::Sandbox;
+use super::payments::{payment_to_change, refused};
 use crate::domain::{OutgoingKind, PaymentStatus, Step, Timestamp};
-use crate::payments::{Look, Outgoing, ProcessorError, key, sandbox::refused};
+use crate::payments::{Look, Outgoing, ProcessorError, key};
 use crate::store::{SandboxMovement, StoreError, Tx};
 
 impl Sandbox {

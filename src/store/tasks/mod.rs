@@ -144,18 +144,20 @@ columns! {
     parameters { id: task.id, from: from }
 }
 
-/// Its columns have names that those of `tasks` do not have.
-macro_rules! totals_of_task {
+/// Tasks with the last event number of their owner, and with how many endpoints the account has.
+macro_rules! with_totals {
     () => {
-        "(SELECT account_id AS of_account, environment AS of_environment, last_event, last_event_at
-            FROM task_totals) totals ON of_account = account_id AND of_environment = environment"
-    };
-}
-
-/// How many endpoints the account has: one, or none.
-macro_rules! endpoints_of_task {
-    () => {
-        "(SELECT COUNT(*) FROM webhook_endpoints e WHERE e.account_id = tasks.account_id)"
+        concat!(
+            "SELECT ",
+            task!(columns),
+            ", ",
+            numbered!(columns),
+            ",
+            (SELECT COUNT(*) FROM webhook_endpoints e WHERE e.account_id = tasks.account_id)
+        FROM tasks JOIN (SELECT account_id AS of_account, environment AS of_environment,
+            last_event, last_event_at FROM task_totals) totals
+            ON of_account = account_id AND of_environment = environment"
+        )
     };
 }
 
@@ -168,11 +170,10 @@ crate::store::statements! {
     BY_ID = concat!("SELECT ", task!(columns), " FROM tasks WHERE id = ?1");
     /// With the totals of its owner, which every move changes. Locks are taken in this order: the task,
     /// then the totals.
-    ONE_WITH_TOTALS = concat!("SELECT ", task!(columns), ", ", numbered!(columns), ", ",
-        endpoints_of_task!(), " FROM tasks JOIN ", totals_of_task!(), "
+    ONE_WITH_TOTALS = concat!(with_totals!(), "
         WHERE id = ?1 AND account_id || '' = ?2 AND environment || '' = ?3");
-    BY_ID_WITH_TOTALS = concat!("SELECT ", task!(columns), ", ", numbered!(columns), ", ",
-        endpoints_of_task!(), " FROM tasks JOIN ", totals_of_task!(), " WHERE id = ?1");
+    BY_ID_WITH_TOTALS = concat!(with_totals!(), " WHERE id = ?1");
+    ACCOUNT_OF = "SELECT account_id FROM tasks WHERE id = ?1";
     BEFORE = concat!("SELECT ", task!(columns), " FROM tasks WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
     OF_ACCOUNT_BEFORE = concat!("SELECT ", task!(columns), " FROM tasks
         WHERE id < ?1 AND account_id = ?3 ORDER BY id DESC LIMIT ?2");
@@ -326,24 +327,12 @@ impl Tx<'_> {
         Ok(self.locked_with_totals(found))
     }
 
-    fn locked_with_totals(&mut self, found: Option<(Task, (Numbered, i64))>) -> Option<Task> {
-        let (task, (numbered, endpoints)) = found?;
-        self.locked.set_totals(task.owner, numbered);
-        if endpoints == 0 {
-            self.locked.set_without_endpoint(task.owner);
-        }
-        self.locked_task(Some(task))
-    }
-
-    fn locked_task(&mut self, task: Option<Task>) -> Option<Task> {
-        if let Some(task) = &task {
-            self.locked.add_task(task.id);
-        }
-        task
-    }
-
     pub fn any_task(&mut self, id: TaskId) -> Result<Option<Task>, StoreError> {
         self.optional(BY_ID, &[id.into()])
+    }
+
+    pub fn account_of_task(&mut self, id: TaskId) -> Result<Option<AccountId>, StoreError> {
+        self.optional(ACCOUNT_OF, &[id.into()])
     }
 
     /// Up to `limit` tasks of all accounts, newest first, before the given one.
