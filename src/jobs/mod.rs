@@ -41,6 +41,9 @@ const LEASE: Duration = Duration::from_secs(120);
 const TIME_LIMIT: Duration = Duration::from_secs(90);
 /// How many notifications a process sends at once.
 const NOTIFICATIONS_AT_ONCE: usize = 16;
+/// Under load every commit sends a wake-up, and every job that ends makes room. A pause combines several
+/// of them into one claim.
+const PAUSE: Duration = Duration::from_millis(2);
 /// How often a process polls for jobs without a wake-up: jobs of other processes, retries, expired
 /// leases.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -185,6 +188,7 @@ impl Jobs {
                 () = self.store.job_written(lane), if !full => {}
                 () = tokio::time::sleep(POLL_INTERVAL), if !full => {}
             }
+            tokio::time::sleep(PAUSE).await;
         }
         while working.join_next().await.is_some() {}
     }

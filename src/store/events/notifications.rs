@@ -96,7 +96,7 @@ impl Tx<'_> {
         let (mail, push) = (JobKind::Mail.into(), JobKind::Push.into());
         let most = MAX_SUBSCRIPTIONS.into();
         self.defer(SEND, &[id, mail, push, worker.into(), most])?;
-        self.to_wake.jobs = true;
+        self.to_wake.add_job(JobKind::Mail);
         Ok(())
     }
 
