@@ -226,9 +226,10 @@ impl Service {
         let funding = Funding::ByMethod(method.processor, method.method);
         let id = TaskId::new(now, &ambient::random_for_id());
         let new = Arc::clone(new);
-        let write = self
-            .store
-            .write(move |tx| usecases::create_task(tx, &by, &new, id, &funding, now));
+        let account = by.owner.account;
+        let write = self.store.write_for(account, move |tx| {
+            usecases::create_task(tx, &by, &new, id, &funding, now)
+        });
         write.await.map_err(text)?;
         Ok(id)
     }
@@ -249,7 +250,7 @@ impl Service {
 
     async fn act(&self, owner: Owner, task: TaskId, action: Action) -> Result<(), String> {
         let clock = self.clock.clone();
-        let write = self.store.write(move |tx| {
+        let write = self.store.write_for(owner.account, move |tx| {
             usecases::transition(tx, owner, task, action, Actor::SERVICE, clock.now())
         });
         write.await.map(drop).map_err(text)

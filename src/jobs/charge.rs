@@ -2,7 +2,9 @@
 //! needed.
 
 use super::{Done, Failure, Jobs, task_id};
-use crate::domain::{Payment, PaymentStatus, Status, TaskId};
+use crate::domain::{
+    AccountId, ChargedMethod, Payment, PaymentIntent, PaymentStatus, Status, TaskId,
+};
 use crate::payments::{Cancellation, Charge, NewPayment, ProcessorError};
 use crate::store::{ClaimedJob, StoreError};
 use crate::usecases;
@@ -18,29 +20,67 @@ pub async fn charge(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     if payment.status != PaymentStatus::Processing {
         return jobs.finish(job).await;
     }
-    let intent = intent(jobs, id, &payment).await?;
     let Some(method) = &payment.method else {
+        intent(jobs, id, &payment).await?;
         return jobs.finish(job).await;
     };
-    let charged = match jobs.processor.charge(id, &intent, method).await {
+    match ask(jobs, &payment, method).await? {
         // The task was cancelled in the meantime, and its payment with it.
         Err(ProcessorError::Refused { .. }) if read(jobs, id).await?.0 != Status::Pending => {
-            return cancel(jobs, job).await;
+            cancel(jobs, job).await
         }
-        charged => charged?,
-    };
-    match charged {
-        Charge::Succeeded => {
-            jobs.record(job, move |tx, now| usecases::payment_succeeded(tx, id, now))
-                .await
+        charged => record(jobs, job, payment.account, charged?).await,
+    }
+}
+
+/// Charges the payment. Also returns the payment if it was created in the same request, and so is not
+/// recorded yet.
+async fn ask(
+    jobs: &Jobs,
+    payment: &Payment,
+    method: &ChargedMethod,
+) -> Result<Result<Charged, ProcessorError>, Failure> {
+    if payment.intent.is_none() {
+        let new = new_payment(payment);
+        match jobs.processor.create_and_charge(&new, method).await {
+            Ok(None) => {}
+            Ok(Some((intent, charge))) => return Ok(Ok((Some(intent), charge))),
+            Err(error) => return Ok(Err(error)),
         }
-        Charge::Declined(failure) => {
-            jobs.record(job, move |tx, now| {
-                usecases::payment_failed(tx, id, &failure, now)
-            })
-            .await
+    }
+    let id = payment.task;
+    let intent = intent(jobs, id, payment).await?;
+    let charged = jobs.processor.charge(id, &intent, method).await;
+    Ok(charged.map(|charge| (None, charge)))
+}
+
+type Charged = (Option<PaymentIntent>, Charge);
+
+async fn record(
+    jobs: &Jobs,
+    job: &ClaimedJob,
+    account: AccountId,
+    (created, charge): Charged,
+) -> Result<Done, Failure> {
+    let (id, processor) = (task_id(job)?, jobs.processor.name());
+    jobs.record_for(account, job, move |tx, now| match (&created, &charge) {
+        (Some(intent), charge) => {
+            usecases::payment_charged(tx, id, (processor, intent), charge, now)
         }
-        Charge::Processing => jobs.finish(job).await,
+        (None, Charge::Succeeded) => usecases::payment_succeeded(tx, id, now),
+        (None, Charge::Declined(failure)) => usecases::payment_failed(tx, id, failure, now),
+        (None, Charge::Processing) => Ok(()),
+    })
+    .await
+}
+
+fn new_payment(payment: &Payment) -> NewPayment {
+    let method = payment.method.as_ref();
+    NewPayment {
+        task: payment.task,
+        account: payment.account,
+        amount_cents: payment.amount_cents,
+        customer: method.and_then(|method| method.customer.clone()),
     }
 }
 
@@ -51,18 +91,20 @@ async fn intent(jobs: &Jobs, id: TaskId, payment: &Payment) -> Result<String, Fa
         made_here(jobs, payment)?;
         return Ok(intent.id.clone());
     }
-    let method = payment.method.as_ref();
-    let new = NewPayment {
-        task: id,
-        account: payment.account,
-        amount_cents: payment.amount_cents,
-        customer: method.and_then(|method| method.customer.clone()),
-    };
-    let intent = jobs.processor.create_payment(&new).await?;
-    let status = match method {
+    let intent = jobs.processor.create_payment(&new_payment(payment)).await?;
+    let status = match payment.method {
         Some(_) => PaymentStatus::Processing,
         None => PaymentStatus::RequiresPayment,
     };
+    record_intent(jobs, id, intent, status).await
+}
+
+async fn record_intent(
+    jobs: &Jobs,
+    id: TaskId,
+    intent: PaymentIntent,
+    status: PaymentStatus,
+) -> Result<String, Failure> {
     let (processor, clock) = (jobs.processor.name(), jobs.clock.clone());
     let recorded = jobs.store.write(move |tx| {
         tx.set_payment_intent(id, processor, &intent, status, clock.now())?;
@@ -76,16 +118,15 @@ async fn intent(jobs: &Jobs, id: TaskId, payment: &Payment) -> Result<String, Fa
 pub async fn cancel(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
     let (_, payment) = read(jobs, id).await?;
-    let Some(intent) = &payment.intent else {
+    if payment.status == PaymentStatus::Succeeded {
+        return jobs.finish(job).await;
+    }
+    let Some(intent) = known_intent(jobs, id, &payment).await? else {
         return jobs
             .record(job, move |tx, now| usecases::payment_cancelled(tx, id, now))
             .await;
     };
-    if payment.status == PaymentStatus::Succeeded {
-        return jobs.finish(job).await;
-    }
-    made_here(jobs, &payment)?;
-    match jobs.processor.cancel_payment(id, &intent.id).await? {
+    match jobs.processor.cancel_payment(id, &intent).await? {
         Cancellation::Cancelled => {
             jobs.record(job, move |tx, now| usecases::payment_cancelled(tx, id, now))
                 .await
@@ -95,6 +136,24 @@ pub async fn cancel(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
                 .await
         }
     }
+}
+
+/// The processor's id of a payment, if there is one. A process that died may have created and charged it
+/// without recording it.
+async fn known_intent(
+    jobs: &Jobs,
+    id: TaskId,
+    payment: &Payment,
+) -> Result<Option<String>, Failure> {
+    if let Some(intent) = &payment.intent {
+        made_here(jobs, payment)?;
+        return Ok(Some(intent.id.clone()));
+    }
+    let Some(found) = jobs.processor.find_payment(id).await? else {
+        return Ok(None);
+    };
+    let recorded = record_intent(jobs, id, found, payment.status).await?;
+    Ok(Some(recorded))
 }
 
 /// A payment exists only at the processor it was created with.
@@ -110,12 +169,9 @@ pub(super) fn made_here(jobs: &Jobs, payment: &Payment) -> Result<(), Failure> {
 }
 
 async fn read(jobs: &Jobs, id: TaskId) -> Result<(Status, Payment), Failure> {
-    let (task, payment) = jobs
-        .store
-        .read(move |tx| Ok::<_, StoreError>((tx.any_task(id)?, tx.payment(id)?)))
-        .await?;
-    match (task, payment) {
-        (Some(task), Some(payment)) => Ok((task.status, payment)),
+    let found = jobs.store.read(move |tx| tx.payment_and_status(id)).await?;
+    match found {
+        Some((Some(status), payment)) => Ok((status, payment)),
         _ => Err(Failure::Unexpected("the payment does not exist".to_owned())),
     }
 }

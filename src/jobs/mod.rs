@@ -26,7 +26,7 @@ use tokio::task::JoinSet;
 use crate::ambient::{self, Clock};
 use crate::domain::accounts::api_key::hex;
 use crate::domain::job::{MAX_ATTEMPTS, delay};
-use crate::domain::{JobKind, Lane, OutgoingKind, TaskId, Timestamp};
+use crate::domain::{AccountId, JobKind, Lane, OutgoingKind, TaskId, Timestamp};
 use crate::files::Files;
 use crate::mail::Mailer;
 use crate::outbound::Outbound;
@@ -39,8 +39,11 @@ use crate::usecases::{self, UseCaseError};
 const LEASE: Duration = Duration::from_secs(120);
 /// A job that takes longer is aborted before its lease ends.
 const TIME_LIMIT: Duration = Duration::from_secs(90);
-/// How many jobs of each lane a process runs at once.
-const AT_ONCE: usize = 16;
+/// How many notifications a process sends at once.
+const NOTIFICATIONS_AT_ONCE: usize = 16;
+/// Under load every commit sends a wake-up, and every job that ends makes room. A pause combines several
+/// of them into one claim.
+const PAUSE: Duration = Duration::from_millis(2);
 /// How often a process polls for jobs without a wake-up: jobs of other processes, retries, expired
 /// leases.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -160,11 +163,19 @@ impl Jobs {
         tokio::join!(rest, notifications, stopping);
     }
 
+    /// How many jobs of a lane a process runs at once.
+    fn at_once(&self, lane: Lane) -> usize {
+        match lane {
+            Lane::Notifications => NOTIFICATIONS_AT_ONCE,
+            Lane::Rest => self.processor.jobs_at_once(),
+        }
+    }
+
     async fn run_lane(&self, lane: Lane, mut stop: watch::Receiver<bool>) {
         let mut working = JoinSet::new();
         while !*stop.borrow() {
             while working.try_join_next().is_some() {}
-            let free = AT_ONCE - working.len();
+            let free = self.at_once(lane) - working.len();
             let claimed = self.claim_or_log(lane, free).await;
             let full = claimed.len() == free;
             for job in claimed {
@@ -177,6 +188,7 @@ impl Jobs {
                 () = self.store.job_written(lane), if !full => {}
                 () = tokio::time::sleep(POLL_INTERVAL), if !full => {}
             }
+            tokio::time::sleep(PAUSE).await;
         }
         while working.join_next().await.is_some() {}
     }
@@ -187,7 +199,7 @@ impl Jobs {
         loop {
             let mut claimed = Vec::new();
             for lane in Lane::ALL {
-                claimed.extend(self.claim(lane, AT_ONCE).await?);
+                claimed.extend(self.claim(lane, self.at_once(lane)).await?);
             }
             if claimed.is_empty() {
                 return Ok(worked);
@@ -312,26 +324,38 @@ impl Jobs {
     where
         F: FnMut(&mut Tx<'_>, Timestamp) -> Result<(), UseCaseError> + Send + 'static,
     {
-        self.record_or_give_up(job, move |tx, now| record(tx, now).map(|()| None))
+        let work = recorded(self, job, move |tx, now| record(tx, now).map(|()| None));
+        self.store.write(work).await
+    }
+
+    /// The same for a result that belongs to an account, above all to its totals: see
+    /// `Store::write_for`.
+    async fn record_for<F>(
+        &self,
+        account: AccountId,
+        job: &ClaimedJob,
+        mut record: F,
+    ) -> Result<Done, Failure>
+    where
+        F: FnMut(&mut Tx<'_>, Timestamp) -> Result<(), UseCaseError> + Send + 'static,
+    {
+        self.record_or_give_up(account, job, move |tx, now| record(tx, now).map(|()| None))
             .await
     }
 
-    /// Records the result of a job, and deletes it or declares it dead for the reason returned, in one
-    /// transaction.
-    async fn record_or_give_up<F>(&self, job: &ClaimedJob, mut record: F) -> Result<Done, Failure>
+    /// Records the result of a job of an account, and deletes it or declares it dead for the reason
+    /// returned, in one transaction.
+    async fn record_or_give_up<F>(
+        &self,
+        account: AccountId,
+        job: &ClaimedJob,
+        record: F,
+    ) -> Result<Done, Failure>
     where
         F: FnMut(&mut Tx<'_>, Timestamp) -> Result<Option<String>, UseCaseError> + Send + 'static,
     {
-        let (job, clock) = (job.clone(), self.clock.clone());
-        self.store
-            .write(move |tx| {
-                let kept = match record(tx, clock.now())? {
-                    None => tx.finish_job(&job)?,
-                    Some(reason) => tx.put_off_job(&job, None, &reason)?,
-                };
-                kept.then_some(Done::Finished).ok_or(Failure::LeaseLost)
-            })
-            .await
+        let work = recorded(self, job, record);
+        self.store.write_for(account, work).await
     }
 
     /// Deletes a job that is not needed.
@@ -343,4 +367,23 @@ impl Jobs {
 fn task_id(job: &ClaimedJob) -> Result<TaskId, Failure> {
     TaskId::parse(&job.name.subject)
         .ok_or_else(|| Failure::Permanent("malformed job subject".to_owned()))
+}
+
+/// The transaction that records the result of a job.
+fn recorded<F>(
+    jobs: &Jobs,
+    job: &ClaimedJob,
+    mut record: F,
+) -> impl FnMut(&mut Tx<'_>) -> Result<Done, Failure> + Send + 'static + use<F>
+where
+    F: FnMut(&mut Tx<'_>, Timestamp) -> Result<Option<String>, UseCaseError> + Send + 'static,
+{
+    let (job, clock) = (job.clone(), jobs.clock.clone());
+    move |tx: &mut Tx<'_>| {
+        let kept = match record(tx, clock.now())? {
+            None => tx.finish_job(&job)?,
+            Some(reason) => tx.put_off_job(&job, None, &reason)?,
+        };
+        kept.then_some(Done::Finished).ok_or(Failure::LeaseLost)
+    }
 }

@@ -6,10 +6,10 @@ use super::charge::made_here;
 use super::{Done, Failure, Jobs, task_id};
 use crate::domain::{
     ChargeDisputeStatus, ChargeStanding, HeldBecause, OutgoingKind, Payment, PayoutAccount,
-    PayoutStatus, Step, TaskId, TaskLedger, WorkerId, WorkerStatus,
+    PayoutStatus, ProcessorName, Step, TaskId, TaskLedger, Timestamp, WorkerId, WorkerStatus,
 };
 use crate::payments::Outgoing;
-use crate::store::ClaimedJob;
+use crate::store::{ClaimedJob, StoreError, Tx};
 use crate::usecases::{self, Sent, UseCaseError};
 
 /// A job that waits is woken by what it waits for. This covers the case that it happened just when the
@@ -24,6 +24,15 @@ struct Money {
     payment: Payment,
     ledger: TaskLedger,
     standing: ChargeStanding,
+    payee: Option<Payee>,
+}
+
+/// Who earned a payout.
+struct Payee {
+    worker: WorkerId,
+    earned_at: Timestamp,
+    suspended: bool,
+    account: Option<PayoutAccount>,
 }
 
 pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
@@ -36,7 +45,7 @@ pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     }
     let kind = OutgoingKind::Refund;
     if let Some(made) = made_before(jobs, job, &money, kind).await? {
-        return record(jobs, job, kind, (made, cents)).await;
+        return record(jobs, job, (kind, made, cents), &money).await;
     }
     match money.standing {
         // The bank has the money, and may give it to the developer.
@@ -53,7 +62,7 @@ pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     }
     let refund = outgoing(jobs, job, &money, kind)?;
     let made = jobs.processor.refund(&refund).await?;
-    record(jobs, job, kind, (made, cents)).await
+    record(jobs, job, (kind, made, cents), &money).await
 }
 
 /// Settles what the developer has got back by the lost dispute. The rest is refunded.
@@ -86,17 +95,15 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     }
     let kind = OutgoingKind::Transfer;
     if let Some(made) = made_before(jobs, job, &money, kind).await? {
-        return record(jobs, job, kind, (made, cents)).await;
+        return record(jobs, job, (kind, made, cents), &money).await;
     }
-    let settlement = money.ledger.entry(Step::Settlement);
-    let (worker, earned_at) = settlement
-        .and_then(|entry| Some((entry.worker?, entry.recorded_at)))
-        .ok_or_else(|| Failure::Unexpected("the task has no worker".to_owned()))?;
-    if let Some(held) = held(jobs, job, &money, worker).await? {
+    let payee = money.payee.as_ref();
+    let payee = payee.ok_or_else(|| Failure::Unexpected("the task has no worker".to_owned()))?;
+    if let Some(held) = held(job, &money, payee)? {
         return Ok(held);
     }
     let now = jobs.clock.now();
-    let due = earned_at.plus(jobs.payout_hold);
+    let due = payee.earned_at.plus(jobs.payout_hold);
     if due > now {
         let remaining = due.as_millis().saturating_sub(now.as_millis());
         return Ok(Done::Waits {
@@ -104,15 +111,16 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
             recheck_after: Duration::from_millis(remaining.unsigned_abs()),
         });
     }
-    let Some(account) = ready_account(jobs, worker).await? else {
+    let account = payee.account.as_ref();
+    let Some(account) = account.filter(|account| account.status == PayoutStatus::Ready) else {
         return Ok(Done::Waits {
-            waits_for: Some(usecases::waits_for_payout_account(worker)),
+            waits_for: Some(usecases::waits_for_payout_account(payee.worker)),
             recheck_after: RECHECK_AFTER,
         });
     };
     let transfer = outgoing(jobs, job, &money, kind)?;
     let made = jobs.processor.transfer(&transfer, &account.id).await?;
-    record(jobs, job, kind, (made, cents)).await
+    record(jobs, job, (kind, made, cents), &money).await
 }
 
 /// The event that ends a dispute may have been lost. A job that has waited for it asks.
@@ -160,12 +168,7 @@ async fn made_before(
 }
 
 /// Whether a transfer has to wait for a dispute of the charge or for the worker to be restored.
-async fn held(
-    jobs: &Jobs,
-    job: &ClaimedJob,
-    money: &Money,
-    worker: WorkerId,
-) -> Result<Option<Done>, Failure> {
+fn held(job: &ClaimedJob, money: &Money, payee: &Payee) -> Result<Option<Done>, Failure> {
     match money.standing {
         ChargeStanding::Disputed | ChargeStanding::Inquired => {
             let task = money.payment.task;
@@ -177,9 +180,8 @@ async fn held(
         }
         ChargeStanding::ChargedBack { .. } | ChargeStanding::Undisputed => {}
     }
-    let found = jobs.store.read(move |tx| tx.worker(worker)).await?;
-    let suspended = found.is_some_and(|worker| worker.status == WorkerStatus::Suspended);
-    Ok(suspended.then(|| waits(HeldBecause::WorkerSuspended, worker)))
+    let suspended = payee.suspended;
+    Ok(suspended.then(|| waits(HeldBecause::WorkerSuspended, payee.worker)))
 }
 
 fn waits(because: HeldBecause, subject: impl std::fmt::Display) -> Done {
@@ -218,8 +220,8 @@ fn outgoing(
 async fn record(
     jobs: &Jobs,
     job: &ClaimedJob,
-    kind: OutgoingKind,
-    (id, cents): (String, i64),
+    (kind, id, cents): (OutgoingKind, String, i64),
+    money: &Money,
 ) -> Result<Done, Failure> {
     let sent = Sent {
         task: task_id(job)?,
@@ -228,16 +230,22 @@ async fn record(
         id,
         cents,
     };
-    jobs.record_or_give_up(job, move |tx, now| usecases::money_sent(tx, &sent, now))
-        .await
+    let account = money.payment.account;
+    jobs.record_or_give_up(account, job, move |tx, now| {
+        usecases::money_sent(tx, &sent, now)
+    })
+    .await
 }
 
 async fn read(jobs: &Jobs, id: TaskId) -> Result<Money, Failure> {
-    let (payment, ledger, standing) = jobs
+    let processor = jobs.processor.name();
+    let (payment, ledger, standing, payee) = jobs
         .store
         .read(move |tx| {
             let standing = usecases::charge_standing(tx, id)?;
-            Ok::<_, UseCaseError>((tx.payment(id)?, tx.ledger_of_task(id)?, standing))
+            let (payment, ledger) = (tx.payment(id)?, tx.ledger_of_task(id)?);
+            let payee = payee(tx, &ledger, processor)?;
+            Ok::<_, UseCaseError>((payment, ledger, standing, payee))
         })
         .await?;
     let payment =
@@ -246,14 +254,28 @@ async fn read(jobs: &Jobs, id: TaskId) -> Result<Money, Failure> {
         payment,
         ledger,
         standing,
+        payee,
     })
 }
 
-async fn ready_account(jobs: &Jobs, worker: WorkerId) -> Result<Option<PayoutAccount>, Failure> {
-    let processor = jobs.processor.name();
-    let account = jobs
-        .store
-        .read(move |tx| tx.payout_account(worker, processor))
-        .await?;
-    Ok(account.filter(|account| account.status == PayoutStatus::Ready))
+fn payee(
+    tx: &mut Tx<'_>,
+    ledger: &TaskLedger,
+    processor: ProcessorName,
+) -> Result<Option<Payee>, StoreError> {
+    let settlement = ledger.entry(Step::Settlement);
+    let earned = settlement.and_then(|entry| Some((entry.worker?, entry.recorded_at)));
+    let Some((worker, earned_at)) = earned else {
+        return Ok(None);
+    };
+    let (status, account) = match tx.payout_account_and_worker(worker, processor)? {
+        Some((status, account)) => (status, Some(account)),
+        None => (tx.worker(worker)?.map(|worker| worker.status), None),
+    };
+    Ok(Some(Payee {
+        worker,
+        earned_at,
+        suspended: status == Some(WorkerStatus::Suspended),
+        account,
+    }))
 }

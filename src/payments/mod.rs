@@ -203,6 +203,11 @@ pub struct Movement {
 pub trait Processor: Send + Sync {
     fn name(&self) -> ProcessorName;
 
+    /// How many jobs may ask it at the same time. Real processors refuse to be asked too often.
+    fn jobs_at_once(&self) -> usize {
+        16
+    }
+
     /// Creates a payment that can be paid with its secret. The same task gets the same payment.
     async fn create_payment(&self, new: &NewPayment) -> Result<PaymentIntent, ProcessorError>;
 
@@ -213,6 +218,24 @@ pub trait Processor: Send + Sync {
         payment: &str,
         method: &ChargedMethod,
     ) -> Result<Charge, ProcessorError>;
+
+    /// Creates the payment of a task and charges it in one request. None if the processor does not do
+    /// that: then the payment is created, recorded and charged, in this order.
+    ///
+    /// Only for a processor that never creates a second payment for a task, however late, and that finds
+    /// the first by its task. A caller that dies before it has recorded the payment does not know its id.
+    async fn create_and_charge(
+        &self,
+        _: &NewPayment,
+        _: &ChargedMethod,
+    ) -> Result<Option<(PaymentIntent, Charge)>, ProcessorError> {
+        Ok(None)
+    }
+
+    /// The payment that `create_and_charge` has created for a task.
+    async fn find_payment(&self, _: TaskId) -> Result<Option<PaymentIntent>, ProcessorError> {
+        Ok(None)
+    }
 
     async fn cancel_payment(
         &self,

@@ -6,6 +6,7 @@
 
 mod cards;
 mod movements;
+mod payments;
 
 use std::time::Duration;
 
@@ -27,6 +28,9 @@ use crate::store::{
 };
 
 pub use cards::Card;
+use payments::{
+    charge_payment, intent_of, payment_id, payment_of, payment_to_change, refused, with_secret,
+};
 
 const DOWN: &str = "down";
 const SLOW: &str = "slow";
@@ -240,22 +244,6 @@ fn constant_time_eq(left: &str, right: &str) -> bool {
     left.as_bytes().ct_eq(right.as_bytes()).into()
 }
 
-fn with_secret(id: &str) -> String {
-    format!("{id}_secret_{}", hex(&ambient::random::<24>()))
-}
-
-fn refused(code: &str, message: &str) -> ProcessorError {
-    ProcessorError::Refused {
-        code: code.to_owned(),
-        message: message.to_owned(),
-    }
-}
-
-fn payment_to_change(tx: &mut Tx<'_>, id: &str) -> Result<SandboxPayment, ProcessorError> {
-    tx.sandbox_payment_to_change(id)?
-        .ok_or_else(|| refused("resource_missing", "No such payment."))
-}
-
 /// The sandbox is as available as its database.
 impl From<StoreError> for ProcessorError {
     fn from(error: StoreError) -> Self {
@@ -269,24 +257,15 @@ impl Processor for Sandbox {
         ProcessorName::Sandbox
     }
 
+    fn jobs_at_once(&self) -> usize {
+        64
+    }
+
     async fn create_payment(&self, new: &NewPayment) -> Result<PaymentIntent, ProcessorError> {
-        let id = format!("pay_{}", new.task);
-        let payment = SandboxPayment {
-            client_secret: with_secret(&id),
-            id,
-            task: new.task,
-            amount_cents: new.amount_cents,
-            refunded_cents: 0,
-            transferred_cents: 0,
-            status: PaymentStatus::RequiresPayment,
-        };
+        let payment = payment_of(new, PaymentStatus::RequiresPayment);
         self.operate(move |tx, now| {
             tx.add_sandbox_payment(&payment, now)?;
-            let stored = payment_to_change(tx, &payment.id)?;
-            Ok(PaymentIntent {
-                id: stored.id,
-                client_secret: stored.client_secret,
-            })
+            Ok(intent_of(&payment_to_change(tx, &payment.id)?))
         })
         .await
     }
@@ -300,22 +279,44 @@ impl Processor for Sandbox {
         let (id, method) = (payment.to_owned(), method.id.clone());
         self.operate(move |tx, now| {
             let payment = payment_to_change(tx, &id)?;
-            match payment.status {
-                PaymentStatus::Succeeded => return Ok(Charge::Succeeded),
-                PaymentStatus::Cancelled => {
-                    return Err(refused("payment_cancelled", "The payment is cancelled."));
-                }
-                _ => {}
-            }
-            match method_card(&method)?.outcome() {
-                Ok(()) => {
-                    tx.set_sandbox_payment_status(&payment, PaymentStatus::Succeeded, now)?;
-                    Ok(Charge::Succeeded)
-                }
-                Err(failure) => Ok(Charge::Declined(failure)),
-            }
+            charge_payment(tx, &payment, method_card(&method)?, now)
         })
         .await
+    }
+
+    /// The id of a payment is made from its task, so there is never a second one.
+    async fn create_and_charge(
+        &self,
+        new: &NewPayment,
+        method: &ChargedMethod,
+    ) -> Result<Option<(PaymentIntent, Charge)>, ProcessorError> {
+        let card = method_card(&method.id)?;
+        let paid = payment_of(new, PaymentStatus::Succeeded);
+        let paid = card.outcome().is_ok().then_some(paid);
+        let unpaid = payment_of(new, PaymentStatus::RequiresPayment);
+        let clock = self.clock.clone();
+        let at_once = self.store.write_for(new.account, move |tx| match &paid {
+            Some(paid) if tx.add_paid_sandbox_payment(paid, clock.now())? => {
+                Ok::<_, StoreError>(Some((intent_of(paid), Charge::Succeeded)))
+            }
+            _ => Ok(None),
+        });
+        if let Some(done) = at_once.await? {
+            return Ok(Some(done));
+        }
+        let charged = self.operate(move |tx, now| {
+            tx.add_sandbox_payment(&unpaid, now)?;
+            let payment = payment_to_change(tx, &unpaid.id)?;
+            let charge = charge_payment(tx, &payment, card, now)?;
+            Ok((intent_of(&payment), charge))
+        });
+        charged.await.map(Some)
+    }
+
+    async fn find_payment(&self, task: TaskId) -> Result<Option<PaymentIntent>, ProcessorError> {
+        let id = payment_id(task);
+        let payment = self.operate(move |tx, _| Ok(tx.sandbox_payment(&id)?));
+        Ok(payment.await?.as_ref().map(intent_of))
     }
 
     async fn cancel_payment(
@@ -353,15 +354,6 @@ impl Processor for Sandbox {
         transfer: &Outgoing,
         payout_account: &str,
     ) -> Result<String, ProcessorError> {
-        let account = payout_account.to_owned();
-        let ready = self
-            .operate(move |tx, _| Ok(tx.sandbox_payout_account(&account)?))
-            .await?
-            .is_some_and(|account| account.ready);
-        if !ready {
-            let message = "The payout account cannot receive payouts.";
-            return Err(refused("payout_account_not_ready", message));
-        }
         let mut movement = self.movement(Step::Transfer, transfer);
         movement.payout_account = Some(payout_account.to_owned());
         self.take(movement).await

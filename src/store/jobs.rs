@@ -116,7 +116,7 @@ pub struct ListedJob {
 impl Tx<'_> {
     /// Adds a job, unless there is one of that name already.
     pub fn add_job(&mut self, name: &JobName, now: Timestamp) -> Result<(), StoreError> {
-        self.to_wake.jobs = true;
+        self.to_wake.add_job(name.kind);
         self.add_job_at(name, now, now)
     }
 
@@ -231,7 +231,7 @@ impl Tx<'_> {
 
     /// Makes a dead job due again; false when there is none of that name.
     pub fn retry_job(&mut self, name: &JobName, now: Timestamp) -> Result<bool, StoreError> {
-        self.to_wake.jobs = true;
+        self.to_wake.add_job(name.kind);
         let values = [name.kind.into(), (&name.subject).into(), now.into()];
         Ok(self.execute(RETRY, &values)? == 1)
     }

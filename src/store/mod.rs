@@ -2,6 +2,7 @@
 
 mod columns;
 mod engine;
+mod locked;
 mod wakeups;
 
 mod accounts;
@@ -49,7 +50,7 @@ pub use proofs::storage::{ExpiredFiles, FileCursor, StoredFiles};
 pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn, SecretPlace};
 pub use tasks::posted_tasks::{PostedIn, PostedOrder, PostedTask};
 pub use tasks::totals::TaskCounts;
-pub use tasks::{ListedTask, TaskFilter, TaskPage};
+pub use tasks::{ListedTask, StoredMove, TaskFilter, TaskPage};
 pub use transfer::{HeldDatabase, Progress, Step, Transfer, TransferError};
 pub use unlock::UnlockError;
 pub use wakeups::EventWakeup;

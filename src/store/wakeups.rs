@@ -6,17 +6,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::domain::{Lane, Owner};
+use crate::domain::{JobKind, Lane, Owner};
 
 /// Whom to wake once a transaction is committed.
 #[derive(Clone, Debug, Default)]
 pub struct ToWake {
-    /// The job runners.
+    /// The runner of each lane of jobs.
     pub jobs: bool,
+    pub notification_jobs: bool,
     /// The deliverer.
     pub deliveries: bool,
     /// Those who wait for events of these owners, and the deliverer.
     pub events: Vec<Owner>,
+}
+
+impl ToWake {
+    /// The runner of this kind of job.
+    pub fn add_job(&mut self, kind: JobKind) {
+        match kind {
+            JobKind::Mail | JobKind::Push => self.notification_jobs = true,
+            _ => self.jobs = true,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -32,6 +43,8 @@ impl Wakeups {
     pub fn notify(&self, to_wake: &ToWake) {
         if to_wake.jobs {
             self.jobs.notify_one();
+        }
+        if to_wake.notification_jobs {
             self.notification_jobs.notify_one();
         }
         if to_wake.deliveries || !to_wake.events.is_empty() {
@@ -94,6 +107,28 @@ impl Drop for EventWakeup {
         // One reference in the map and one here: nobody else listens.
         if Arc::strong_count(&self.listener) == 2 {
             listeners.remove(&self.owner);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn a_job_wakes_the_runner_of_its_lane() {
+        for (kind, lanes) in [
+            (JobKind::Charge, [true, false]),
+            (JobKind::Mail, [false, true]),
+            (JobKind::Push, [false, true]),
+        ] {
+            let (wakeups, mut to_wake) = (Wakeups::default(), ToWake::default());
+            to_wake.add_job(kind);
+            wakeups.notify(&to_wake);
+            let woken = Lane::ALL.map(|lane| wakeups.jobs(lane).notified().now_or_never());
+            assert_eq!(woken.map(|woken| woken.is_some()), lanes, "{kind}");
         }
     }
 }

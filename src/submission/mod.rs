@@ -5,8 +5,8 @@ use bytes::Bytes;
 use crate::ambient::{self, Clock};
 use crate::domain::geo::Point;
 use crate::domain::{
-    FieldError, FileMetadata, Proof, ProofFile, ProofId, ProofType, StorageQuota, Submission,
-    SubmittedFile, Timestamp,
+    AccountId, FieldError, FileMetadata, Proof, ProofFile, ProofId, ProofType, StorageQuota,
+    Submission, SubmittedFile, Timestamp,
 };
 use crate::files::{FileKey, Files, FilesError, Prefix, Received, StoredFile};
 use crate::media::{self, InspectError, Inspected};
@@ -153,6 +153,7 @@ impl Submissions {
     /// files: a repeated submission does not.
     pub async fn record<F>(
         &self,
+        account: AccountId,
         details: SubmissionDetails,
         stored: StoredFiles,
         mut record: F,
@@ -165,7 +166,7 @@ impl Submissions {
         let submission = details.with(stored.files.clone(), self.quota);
         let clock = self.clock.clone();
         let work = move |tx: &mut Tx<'_>| record(tx, &submission, clock.now());
-        match self.store.write(work).await {
+        match self.store.write_for(account, work).await {
             Ok((proofs, true)) => Ok(proofs),
             Ok((proofs, false)) => {
                 self.discard(&stored).await;

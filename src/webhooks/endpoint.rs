@@ -2,13 +2,14 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::pin::Pin;
+use std::time::Duration;
 
 use futures_util::future::{SelectAll, select_all};
 use metrics::{counter, histogram};
 use tokio::sync::futures::Notified;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle, JoinSet};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{POLL_INTERVAL, Webhooks};
 use crate::domain::{
@@ -22,11 +23,21 @@ const AT_ONCE: usize = 8;
 /// How many deliveries are read at once, and how few may be left before more are read.
 const READ_AT_ONCE: usize = 64;
 const FEW: usize = 16;
+/// Under load every commit tells of new deliveries. A pause between two reads combines several of them.
+const READ_PAUSE: Duration = Duration::from_millis(10);
+/// How long an endpoint is kept after its last delivery. Claiming it anew for each event would cost more
+/// than the delivery. Deliveries that other processes have written wait that long at most.
+pub const LINGER: Duration = Duration::from_millis(50);
 /// How many outcomes may wait to be recorded before new deliveries stop.
 const MAX_UNRECORDED: usize = 256;
 
-/// Serves the endpoint until nothing is due, then releases it.
-pub async fn serve(webhooks: Webhooks, account: AccountId, stop: watch::Receiver<bool>) {
+/// Serves the endpoint until nothing has been due for as long as it lingers, then releases it.
+pub async fn serve(
+    webhooks: Webhooks,
+    account: AccountId,
+    linger: Duration,
+    stop: watch::Receiver<bool>,
+) {
     let store = webhooks.0.store.clone();
     let wakeups = Environment::ALL.iter().map(|environment| {
         store.event_wakeup(Owner {
@@ -47,7 +58,11 @@ pub async fn serve(webhooks: Webhooks, account: AccountId, stop: watch::Receiver
         outcomes: Vec::new(),
         recording: None,
         recheck: true,
+        news: false,
         more: false,
+        last_read: Instant::now(),
+        linger,
+        kept_until: None,
     };
     let Err(error) = serving.run(&wakeups, stop.clone()).await else {
         return;
@@ -62,7 +77,7 @@ pub async fn serve(webhooks: Webhooks, account: AccountId, stop: watch::Receiver
 /// Releases an endpoint that still has deliveries due.
 async fn abandon(webhooks: &Webhooks, account: AccountId) -> Result<(), StoreError> {
     let inner = webhooks.0.clone();
-    let abandon = webhooks.0.store.write(move |tx| {
+    let abandon = webhooks.0.store.write_for(account, move |tx| {
         let due_at = Some(inner.clock.now());
         tx.abandon_endpoint(account, &inner.process, due_at)
     });
@@ -90,10 +105,16 @@ struct Serving {
     in_flight: JoinSet<DeliveryOutcome>,
     outcomes: Vec<DeliveryOutcome>,
     recording: Option<JoinHandle<Result<Recorded, UseCaseError>>>,
-    /// Something may have become due since the last read.
+    /// The settings may have changed, or something may have become due.
     recheck: bool,
+    /// This process has written events of the account since the last read.
+    news: bool,
     /// The last read did not return everything.
     more: bool,
+    last_read: Instant,
+    linger: Duration,
+    /// Until when the endpoint is kept although there is nothing to do.
+    kept_until: Option<Instant>,
 }
 
 impl Serving {
@@ -106,39 +127,60 @@ impl Serving {
         loop {
             if *stop.borrow() {
                 self.queue.clear();
-            } else if self.recheck || (self.more && self.queue.len() < FEW) {
+            } else if self.must_read() {
                 self.refresh().await?;
             }
             self.begin();
             self.record();
-            if self.idle() {
-                if *stop.borrow() {
-                    return Ok(abandon(&self.webhooks, self.account).await?);
-                }
+            let idle = self.idle();
+            if idle && *stop.borrow() {
+                return Ok(abandon(&self.webhooks, self.account).await?);
+            }
+            if idle && !self.news && self.kept_until.is_none_or(|until| until <= Instant::now()) {
                 if self.release().await? {
                     return Ok(());
                 }
                 self.recheck = true;
                 continue;
             }
+            let read_at = self.last_read + READ_PAUSE;
+            let (reads_later, kept_until) = (self.reads_later(), self.kept_until);
             tokio::select! {
                 Some(outcome) = self.in_flight.join_next() => self.finished(outcome)?,
                 recorded = finished_recording(&mut self.recording) => self.recorded(recorded)?,
                 _ = &mut woken => {
                     woken = next_wakeup(wakeups);
-                    self.recheck = true;
+                    self.news = true;
                 }
+                () = sleep_until(read_at), if reads_later => {}
+                () = sleep_until(kept_until.unwrap_or(read_at)), if idle && !self.news => {}
                 () = sleep(POLL_INTERVAL) => self.recheck = true,
                 _ = stop.changed() => {}
             }
         }
     }
 
+    /// While enough deliveries are queued, what else is due can wait.
+    fn must_read(&self) -> bool {
+        self.recheck
+            || (self.queue.len() < FEW
+                && (self.more || (self.news && self.last_read.elapsed() >= READ_PAUSE)))
+    }
+
+    /// Whether only the pause holds back a read.
+    fn reads_later(&self) -> bool {
+        self.news && self.queue.len() < FEW
+    }
+
     /// Reads the current settings of the endpoint, and what is due.
     async fn refresh(&mut self) -> Result<(), StoreError> {
         let (account, now) = (self.account, self.webhooks.0.clock.now());
         let limit = (self.known.len() + READ_AT_ONCE) as i64;
-        let read = self.webhooks.0.store.snapshot(move |tx| {
+        // What is written from now on is new.
+        (self.recheck, self.news) = (false, false);
+        self.last_read = Instant::now();
+        // Few rows, by their index. A snapshot would cost a process of PostgreSQL two more round trips.
+        let read = self.webhooks.0.store.read(move |tx| {
             let endpoint = tx.endpoint(account)?;
             let endpoint = endpoint.filter(|endpoint| endpoint.disabled.is_none());
             let due = match endpoint {
@@ -148,7 +190,6 @@ impl Serving {
             Ok::<_, StoreError>((endpoint, due))
         });
         let (endpoint, due) = read.await?;
-        self.recheck = false;
         self.more = due.len() as i64 == limit;
         if endpoint.is_none() {
             self.queue.clear();
@@ -228,7 +269,7 @@ impl Serving {
             let failure = outcomes.iter().find(failed).map(|o| o.attempt.clone());
             let failing_before = endpoint.failing_since;
             let inner = webhooks.0.clone();
-            let write = webhooks.0.store.write(move |tx| {
+            let write = webhooks.0.store.write_for(endpoint.account, move |tx| {
                 let now = inner.clock.now();
                 usecases::record_deliveries(tx, &endpoint, &outcomes, &inner.delays, now)
             });
@@ -256,6 +297,7 @@ impl Serving {
         for event in &recorded.events {
             self.known.remove(event);
         }
+        self.kept_until = Some(Instant::now() + self.linger);
         Ok(())
     }
 
@@ -270,8 +312,9 @@ impl Serving {
     async fn release(&mut self) -> Result<bool, UseCaseError> {
         let (account, inner) = (self.account, self.webhooks.0.clone());
         let store = &self.webhooks.0.store;
-        let release =
-            store.write(move |tx| tx.release_endpoint(account, &inner.process, inner.clock.now()));
+        let release = store.write_for(account, move |tx| {
+            tx.release_endpoint(account, &inner.process, inner.clock.now())
+        });
         Ok(release.await?)
     }
 }

@@ -80,7 +80,8 @@ impl Webhooks {
             }
             let free = ENDPOINTS_AT_ONCE - serving.len();
             for account in self.claim_or_log(free).await {
-                let served = endpoint::serve(self.clone(), account, stop.subscribe());
+                let served =
+                    endpoint::serve(self.clone(), account, endpoint::LINGER, stop.subscribe());
                 serving.spawn(served);
             }
             sleep(PAUSE).await;
@@ -108,7 +109,8 @@ impl Webhooks {
                 return Ok(served);
             }
             served += claimed.len();
-            let serve = |account| endpoint::serve(self.clone(), account, stop.subscribe());
+            let serve =
+                |account| endpoint::serve(self.clone(), account, Duration::ZERO, stop.subscribe());
             join_all(claimed.into_iter().map(serve)).await;
         }
     }
@@ -132,7 +134,7 @@ impl Webhooks {
                 let webhooks = self.clone();
                 let serving = tokio::spawn(async move {
                     let stop = watch::Sender::new(false);
-                    endpoint::serve(webhooks, account, stop.subscribe()).await;
+                    endpoint::serve(webhooks, account, Duration::ZERO, stop.subscribe()).await;
                 });
                 let _ = timeout_at(deadline, serving).await;
             } else {

@@ -108,9 +108,10 @@ impl Developers {
         let (by, new) = (self.keys[developer], self.task.clone());
         let now = self.clock.now();
         let id = TaskId::new(now, &ambient::random_for_id());
-        let write = self
-            .store
-            .write(move |tx| usecases::create_task(tx, &by, &new, id, &Funding::Simulated, now));
+        let account = by.owner.account;
+        let write = self.store.write_for(account, move |tx| {
+            usecases::create_task(tx, &by, &new, id, &Funding::Simulated, now)
+        });
         write.await.map_err(text)?;
         Ok(id)
     }

@@ -72,7 +72,9 @@ pub async fn submit(
         usecases::flag_same_person(tx, &task, worker, address, now)?;
         Ok(submitted)
     };
-    let proofs = app.submissions.record(details, stored, record).await?;
+    let account = task.owner.account;
+    let recorded = app.submissions.record(account, details, stored, record);
+    let proofs = recorded.await?;
     Submitted::answer(&app, id, proofs).await
 }
 

@@ -1,44 +1,29 @@
 //! What the sandbox has moved out of payments.
 
-use super::{Sandbox, payment_to_change};
-use crate::domain::{OutgoingKind, PaymentStatus, Step};
-use crate::payments::{Look, Outgoing, ProcessorError, key, sandbox::refused};
-use crate::store::SandboxMovement;
+use super::Sandbox;
+use super::payments::{payment_to_change, refused};
+use crate::domain::{OutgoingKind, PaymentStatus, Step, Timestamp};
+use crate::payments::{Look, Outgoing, ProcessorError, key};
+use crate::store::{SandboxMovement, StoreError, Tx};
 
 impl Sandbox {
     /// Takes money out of a payment, once for each key, which it never forgets. Nothing that it has
     /// moved comes back.
     pub(super) async fn take(&self, movement: SandboxMovement) -> Result<String, ProcessorError> {
         let id = movement.idempotency_key.clone();
-        self.operate(move |tx, now| {
-            let payment = payment_to_change(tx, &movement.payment)?;
-            if let Some(done) = tx.sandbox_movement(&movement.idempotency_key)? {
-                return if done.amount_cents == movement.amount_cents {
-                    Ok(())
-                } else {
-                    Err(refused(
-                        "idempotency_error",
-                        "The amount differs from the first request.",
-                    ))
-                };
+        let first = movement.clone();
+        // Nearly always it is the first request for it, and nothing speaks against it.
+        let taken = self.store.write(move |tx| {
+            let taken = tx.take_first_from_sandbox_payment(&first)?;
+            if taken {
+                tx.add_sandbox_movement(&first)?;
             }
-            if payment.status != PaymentStatus::Succeeded {
-                return Err(refused("payment_unpaid", "The payment has not been paid."));
-            }
-            if !tx.take_from_sandbox_payment(&movement)? {
-                return Err(refused(
-                    "amount_too_large",
-                    "The amount exceeds what is left of the payment.",
-                ));
-            }
-            let created_at = now;
-            tx.add_sandbox_movement(&SandboxMovement {
-                created_at,
-                ..movement.clone()
-            })?;
-            Ok(())
-        })
-        .await?;
+            Ok::<_, StoreError>(taken)
+        });
+        if !taken.await? {
+            self.operate(move |tx, now| take_or_refuse(tx, &movement, now))
+                .await?;
+        }
         Ok(id)
     }
 
@@ -54,6 +39,7 @@ impl Sandbox {
             untold: 0,
         }
     }
+
     /// Looks for the refund or the transfer of a task.
     pub(super) async fn find(
         &self,
@@ -74,4 +60,40 @@ impl Sandbox {
             .collect();
         outgoing.look(&found).map(Look::made)
     }
+}
+
+/// Takes money out of a payment, or says why not.
+fn take_or_refuse(
+    tx: &mut Tx<'_>,
+    movement: &SandboxMovement,
+    now: Timestamp,
+) -> Result<(), ProcessorError> {
+    if let Some(account) = &movement.payout_account {
+        let account = tx.sandbox_payout_account(account)?;
+        if !account.is_some_and(|account| account.ready) {
+            let message = "The payout account cannot receive payouts.";
+            return Err(refused("payout_account_not_ready", message));
+        }
+    }
+    let payment = payment_to_change(tx, &movement.payment)?;
+    if let Some(done) = tx.sandbox_movement(&movement.idempotency_key)? {
+        return if done.amount_cents == movement.amount_cents {
+            Ok(())
+        } else {
+            let message = "The amount differs from the first request.";
+            Err(refused("idempotency_error", message))
+        };
+    }
+    if payment.status != PaymentStatus::Succeeded {
+        return Err(refused("payment_unpaid", "The payment has not been paid."));
+    }
+    if !tx.take_from_sandbox_payment(movement)? {
+        let message = "The amount exceeds what is left of the payment.";
+        return Err(refused("amount_too_large", message));
+    }
+    tx.add_sandbox_movement(&SandboxMovement {
+        created_at: now,
+        ..movement.clone()
+    })?;
+    Ok(())
 }

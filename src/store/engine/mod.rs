@@ -23,6 +23,7 @@ use work::{Closure, Lane, Queued};
 
 use crate::domain::Timestamp;
 use crate::seal::Keyring;
+use crate::store::locked::Locked;
 use crate::store::wakeups::{ToWake, Wakeups};
 
 pub use deadline::within;
@@ -240,6 +241,8 @@ pub struct Tx<'a> {
     pub(in crate::store) to_wake: ToWake,
     /// What seals secrets. A store that was not unlocked has none.
     pub(in crate::store) keyring: Option<Arc<Keyring>>,
+    /// What it has locked and read.
+    pub(in crate::store) locked: Locked,
 }
 
 enum Inner<'a> {
@@ -261,6 +264,7 @@ impl<'a> Tx<'a> {
             inner,
             to_wake: ToWake::default(),
             keyring: None,
+            locked: Locked::default(),
         }
     }
 
@@ -341,6 +345,19 @@ impl<'a> Tx<'a> {
             session.must_retry(error.clone());
         }
         Err(error)
+    }
+
+    /// Like `execute_one`, for a row that this transaction has locked and read: it is in the state in
+    /// which it was read. PostgreSQL needs no round trip for it.
+    pub fn change_locked(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+    ) -> Result<(), StoreError> {
+        match &mut self.inner {
+            Inner::Sqlite(_) => self.execute_one(statement, values),
+            Inner::Postgres(session) => session.defer(statement, values),
+        }
     }
 
     /// A write that succeeds or is an error, such as an INSERT: the number of changed rows does not

@@ -81,16 +81,42 @@ impl Tx<'_> {
         numbered: Numbered,
     ) -> Result<i64, StoreError> {
         let first = numbered.last + 1 - events.len() as i64;
-        for (number, event) in (first..).zip(events) {
-            let id = EventId::new(numbered.at, &ambient::random_for_id());
-            self.defer(INSERT, &event_values(id, owner, number, event, numbered.at))?;
-            self.add_delivery(id, owner, number, event, numbered.at)?;
-        }
+        self.insert_events(owner, events, first, numbered.at)?;
         if !events.is_empty() {
-            self.wake_endpoint(owner, numbered.at)?;
-            self.to_wake.events.push(owner);
+            self.tell_of_events(owner, numbered.at)?;
         }
         Ok(first)
+    }
+
+    /// Stores events and their deliveries. `tell_of_events` must follow in the same transaction.
+    pub(in crate::store) fn insert_events(
+        &mut self,
+        owner: Owner,
+        events: &[NewEvent],
+        first: i64,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        for (number, event) in (first..).zip(events) {
+            let id = EventId::new(at, &ambient::random_for_id());
+            self.defer(INSERT, &event_values(id, owner, number, event, at))?;
+            if !self.locked.has_no_endpoint(owner) {
+                self.add_delivery(id, owner, number, event, at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the endpoint due, and wakes those who wait for events.
+    pub(in crate::store) fn tell_of_events(
+        &mut self,
+        owner: Owner,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        if !self.locked.has_no_endpoint(owner) {
+            self.wake_endpoint(owner, at)?;
+        }
+        self.to_wake.events.push(owner);
+        Ok(())
     }
 
     /// Stores an event that does not belong to a move of a task.
@@ -103,12 +129,14 @@ impl Tx<'_> {
         let mut values = owned_by(owner);
         values.extend([1i64.into(), now.into()]);
         let numbered: Numbered = self.optional(NUMBER, &values)?.ok_or_else(no_totals)?;
+        self.locked.set_totals(owner, numbered);
         self.write_events(owner, std::slice::from_ref(event), numbered)
             .map(drop)
     }
 
     /// Lets events have earlier times again, after a test clock was set back.
     pub fn forget_event_time(&mut self, owner: Owner) -> Result<(), StoreError> {
+        self.locked.forget_totals();
         self.defer(FORGET_TIME, &owned_by(owner))
     }
 

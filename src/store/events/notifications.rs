@@ -1,9 +1,11 @@
 //! Notifications to workers and developers.
 
 use crate::domain::{
-    AccountId, Notification, NotificationId, NotificationStatus, Recipient, Timestamp, WorkerId,
+    AccountId, JobKind, Notification, NotificationId, NotificationStatus, Recipient, Timestamp,
+    WorkerId,
 };
-use crate::store::{StoreError, Tx, columns};
+use crate::store::workers::MAX_SUBSCRIPTIONS;
+use crate::store::{StoreError, Tx, Value, columns};
 
 columns! {
     macro notification;
@@ -42,6 +44,21 @@ columns! {
 
 crate::store::statements! {
     ADD = concat!(notification!(insert), " ON CONFLICT (occasion) DO NOTHING");
+    /// Only if the worker has a row, which tells the address.
+    ADD_FOR_WORKER = concat!("INSERT INTO notices (", notification!(columns), ")
+        SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), w.email, NULL, w.id,
+            CAST(?5 AS TEXT), CAST(?6 AS TEXT), CAST(?7 AS TEXT), CAST(?8 AS TEXT), NULL, NULL,
+            CAST(?9 AS BIGINT)
+        FROM workers w WHERE w.id = ?4 ON CONFLICT (occasion) DO NOTHING");
+    /// An e-mail, and a push to each browser. Nothing if the notification was not stored, because there
+    /// was one of its occasion already.
+    SEND = "INSERT INTO jobs (kind, subject, run_at, attempts, created_at)
+        SELECT CAST(?2 AS TEXT), n.id, n.created_at, 0, n.created_at FROM notices n WHERE n.id = ?1
+        UNION ALL
+        SELECT CAST(?3 AS TEXT), n.id || '/' || s.id, n.created_at, 0, n.created_at
+        FROM notices n JOIN (SELECT id FROM push_subscriptions WHERE worker_id = ?4
+            ORDER BY id DESC LIMIT ?5) s ON s.id <> '' WHERE n.id = ?1
+        ON CONFLICT (kind, subject) DO NOTHING";
     ONE = concat!("SELECT ", notification!(columns), " FROM notices WHERE id = ?1");
     BEFORE = concat!("SELECT ", notification!(columns), " FROM notices WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
     SET_STATUS = "UPDATE notices SET status = ?2, error = ?3, sent_at = ?4 WHERE id = ?1";
@@ -53,6 +70,34 @@ impl Tx<'_> {
     /// False when there is a notification of this occasion already.
     pub fn add_notification(&mut self, notification: &Notification) -> Result<bool, StoreError> {
         Ok(self.execute(ADD, &notification_values(notification))? == 1)
+    }
+
+    /// Stores a notification to a worker and the jobs that send it: an e-mail, and a push to each browser.
+    /// Nothing, if the worker has no row or there is a notification of this occasion already. The address
+    /// is that of the worker. No part of it needs an answer.
+    pub fn notify_worker(
+        &mut self,
+        worker: WorkerId,
+        notification: &Notification,
+    ) -> Result<(), StoreError> {
+        let id: Value<'_> = notification.id.into();
+        let values = [
+            id.clone(),
+            (&notification.occasion).into(),
+            notification.kind.into(),
+            worker.into(),
+            (&notification.subject).into(),
+            (&notification.paragraphs).into(),
+            (&notification.link).into(),
+            notification.status.into(),
+            notification.created_at.into(),
+        ];
+        self.defer(ADD_FOR_WORKER, &values)?;
+        let (mail, push) = (JobKind::Mail.into(), JobKind::Push.into());
+        let most = MAX_SUBSCRIPTIONS.into();
+        self.defer(SEND, &[id, mail, push, worker.into(), most])?;
+        self.to_wake.add_job(JobKind::Mail);
+        Ok(())
     }
 
     pub fn notification(&mut self, id: NotificationId) -> Result<Option<Notification>, StoreError> {

@@ -209,7 +209,11 @@ impl Tx<'_> {
             entry.postings.fees_cents.into(),
             entry.postings.refunds_cents.into(),
         ]);
-        self.execute_one(POST_TO_DEVELOPER, &values)?;
+        if self.locked.has_totals(entry.owner) {
+            self.change_locked(POST_TO_DEVELOPER, &values)?;
+        } else {
+            self.execute_one(POST_TO_DEVELOPER, &values)?;
+        }
         self.write_entry(entry)
     }
 

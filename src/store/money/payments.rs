@@ -1,7 +1,7 @@
 //! The payments of live tasks.
 
 use crate::domain::{
-    ChargedMethod, Payment, PaymentFailure, PaymentIntent, PaymentStatus, ProcessorName,
+    ChargedMethod, Payment, PaymentFailure, PaymentIntent, PaymentStatus, ProcessorName, Status,
     StoredIntent, TaskId, Timestamp,
 };
 use crate::store::secrets::SecretPlace;
@@ -81,6 +81,8 @@ columns! {
 crate::store::statements! {
     INSERT = payment!(insert);
     OF_TASK = concat!("SELECT ", payment!(columns), " FROM payments WHERE task_id = ?1");
+    WITH_STATUS_OF_TASK = concat!("SELECT (SELECT t.status FROM tasks t WHERE t.id = payments.task_id), ",
+        payment!(columns), " FROM payments WHERE task_id = ?1");
     BY_PROCESSOR = "SELECT task_id FROM payments WHERE processor = ?1 AND payment_id = ?2";
     PAGE = concat!("SELECT ", payment!(columns), " FROM payments
         WHERE task_id > ?1 ORDER BY task_id LIMIT ?2");
@@ -132,6 +134,19 @@ impl Tx<'_> {
         self.optional(OF_TASK, &[task.into()])
     }
 
+    /// The payment of a task, and the status of the task.
+    pub fn payment_and_status(
+        &mut self,
+        task: TaskId,
+    ) -> Result<Option<(Option<Status>, Payment)>, StoreError> {
+        self.optional(WITH_STATUS_OF_TASK, &[task.into()])
+    }
+
+    /// The payment, locked until this transaction ends. The caller has locked its task before.
+    pub fn payment_to_change(&mut self, task: TaskId) -> Result<Option<Payment>, StoreError> {
+        self.optional_locked(OF_TASK, &[task.into()])
+    }
+
     /// The task of a payment, by the processor's id for the payment.
     pub fn task_of_payment(
         &mut self,
@@ -162,10 +177,10 @@ impl Tx<'_> {
     ) -> Result<(), StoreError> {
         let sealed = self.seal_intent(task, intent)?;
         let values = created_values(task, processor, &sealed, status, now);
-        self.execute(SET_INTENT, &values).map(drop)
+        self.defer(SET_INTENT, &values)
     }
 
-    /// Stores the outcome of a payment that is still in the status it was read in.
+    /// Stores the outcome of a payment that this transaction has locked.
     pub fn set_payment_status(
         &mut self,
         payment: &Payment,
@@ -174,7 +189,7 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let values = outcome_values(payment, status, failure, now);
-        self.execute_one(SET_STATUS, &values)
+        self.change_locked(SET_STATUS, &values)
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::domain::{PaymentFailure, PaymentStatus, Step, TaskId, Timestamp};
 use crate::store::money::payments::failure;
 use crate::store::secrets::SecretPlace;
-use crate::store::{StoreError, Tx, columns};
+use crate::store::{StoreError, Tx, Value, columns};
 
 columns! {
     macro payment;
@@ -112,12 +112,31 @@ columns! {
 
 crate::store::statements! {
     ADD_PAYMENT = concat!(payment!(insert), " ON CONFLICT (payment_id) DO NOTHING");
+    /// A payment that is paid from the start, unless there is one with that id. The sandbox must be in
+    /// its ordinary condition.
+    ADD_PAID_PAYMENT = "INSERT INTO sandbox_payments (payment_id, client_secret, task_id,
+            amount_cents, refunded_cents, transferred_cents, status, paid_at, created_at)
+        SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS BIGINT), 0, 0,
+            CAST(?5 AS TEXT), CAST(?6 AS BIGINT), CAST(?6 AS BIGINT)
+        WHERE NOT EXISTS (SELECT 1 FROM sandbox_switches)
+        ON CONFLICT (payment_id) DO NOTHING";
     PAYMENT = concat!("SELECT ", payment!(columns), " FROM sandbox_payments WHERE payment_id = ?1");
     SET_STATUS = "UPDATE sandbox_payments SET status = ?2, paid_at = ?3
         WHERE payment_id = ?1 AND status = ?4";
     TAKE = "UPDATE sandbox_payments SET refunded_cents = refunded_cents + ?2,
             transferred_cents = transferred_cents + ?3
         WHERE payment_id = ?1 AND refunded_cents + transferred_cents + ?2 + ?3 <= amount_cents";
+    /// All that a first refund or transfer requires. A payment has one of each, so its own columns tell
+    /// whether it is the first: what other tables say may be older than the row by the time that it is
+    /// locked.
+    TAKE_FIRST = "UPDATE sandbox_payments SET refunded_cents = refunded_cents + ?2,
+            transferred_cents = transferred_cents + ?3
+        WHERE payment_id = ?1 AND refunded_cents + transferred_cents + ?2 + ?3 <= amount_cents
+            AND status = 'succeeded' AND (?2 = 0 OR refunded_cents = 0)
+            AND (?3 = 0 OR transferred_cents = 0)
+            AND (?4 = '' OR EXISTS (SELECT 1 FROM sandbox_payout_accounts
+                WHERE payout_account_id = ?4 AND ready = 1))
+            AND NOT EXISTS (SELECT 1 FROM sandbox_switches)";
     ADD_MOVEMENT = concat!(movement!(insert), " ON CONFLICT (idempotency_key) DO NOTHING");
     MOVEMENT = concat!("SELECT ", movement!(columns), " FROM sandbox_movements
         WHERE idempotency_key = ?1");
@@ -199,6 +218,26 @@ impl Tx<'_> {
         self.defer(ADD_PAYMENT, &payment_values(&sealed, now))
     }
 
+    /// Stores a payment that is paid at once. False when there is one with that id, or when the sandbox
+    /// is slow or down.
+    pub fn add_paid_sandbox_payment(
+        &mut self,
+        payment: &SandboxPayment,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let context = SecretPlace::SandboxPayment.context(&payment.id);
+        let sealed = self.seal(&context, &payment.client_secret)?;
+        let values = [
+            (&payment.id).into(),
+            sealed.into(),
+            payment.task.into(),
+            payment.amount_cents.into(),
+            payment.status.into(),
+            now.into(),
+        ];
+        Ok(self.execute(ADD_PAID_PAYMENT, &values)? == 1)
+    }
+
     pub fn sandbox_payment(&mut self, id: &str) -> Result<Option<SandboxPayment>, StoreError> {
         let payment = self.optional(PAYMENT, &[id.into()])?;
         self.with_opened_client_secret(payment)
@@ -247,13 +286,18 @@ impl Tx<'_> {
         &mut self,
         movement: &SandboxMovement,
     ) -> Result<bool, StoreError> {
-        let part = |step| (movement.step == step).then_some(movement.amount_cents);
-        let values = [
-            (&movement.payment).into(),
-            part(Step::Refund).unwrap_or(0).into(),
-            part(Step::Transfer).unwrap_or(0).into(),
-        ];
-        Ok(self.execute(TAKE, &values)? == 1)
+        Ok(self.execute(TAKE, &taken_values(movement))? == 1)
+    }
+
+    /// Deducts the first refund or the first transfer from its payment; false when something speaks
+    /// against it, or when the sandbox is slow or down.
+    pub fn take_first_from_sandbox_payment(
+        &mut self,
+        movement: &SandboxMovement,
+    ) -> Result<bool, StoreError> {
+        let mut values = taken_values(movement).to_vec();
+        values.push(movement.payout_account.as_deref().unwrap_or("").into());
+        Ok(self.execute(TAKE_FIRST, &values)? == 1)
     }
 
     pub fn add_sandbox_movement(&mut self, movement: &SandboxMovement) -> Result<(), StoreError> {
@@ -344,4 +388,14 @@ impl Tx<'_> {
     pub fn clear_sandbox_switches(&mut self) -> Result<(), StoreError> {
         self.defer(CLEAR_SWITCHES, &[])
     }
+}
+
+/// The payment, and what is taken from it as a refund and as a transfer.
+fn taken_values(movement: &SandboxMovement) -> [Value<'_>; 3] {
+    let part = |step| (movement.step == step).then_some(movement.amount_cents);
+    [
+        (&movement.payment).into(),
+        part(Step::Refund).unwrap_or(0).into(),
+        part(Step::Transfer).unwrap_or(0).into(),
+    ]
 }

@@ -144,6 +144,23 @@ columns! {
     parameters { id: task.id, from: from }
 }
 
+/// Tasks with the last event number of their owner, and with how many endpoints the account has.
+macro_rules! with_totals {
+    () => {
+        concat!(
+            "SELECT ",
+            task!(columns),
+            ", ",
+            numbered!(columns),
+            ",
+            (SELECT COUNT(*) FROM webhook_endpoints e WHERE e.account_id = tasks.account_id)
+        FROM tasks JOIN (SELECT account_id AS of_account, environment AS of_environment,
+            last_event, last_event_at FROM task_totals) totals
+            ON of_account = account_id AND of_environment = environment"
+        )
+    };
+}
+
 crate::store::statements! {
     INSERT = task!(insert);
     /// The owner is compared as an expression, which has no index: on a table that is not analyzed
@@ -151,6 +168,12 @@ crate::store::statements! {
     ONE = concat!("SELECT ", task!(columns), " FROM tasks
         WHERE id = ?1 AND account_id || '' = ?2 AND environment || '' = ?3");
     BY_ID = concat!("SELECT ", task!(columns), " FROM tasks WHERE id = ?1");
+    /// With the totals of its owner, which every move changes. Locks are taken in this order: the task,
+    /// then the totals.
+    ONE_WITH_TOTALS = concat!(with_totals!(), "
+        WHERE id = ?1 AND account_id || '' = ?2 AND environment || '' = ?3");
+    BY_ID_WITH_TOTALS = concat!(with_totals!(), " WHERE id = ?1");
+    ACCOUNT_OF = "SELECT account_id FROM tasks WHERE id = ?1";
     BEFORE = concat!("SELECT ", task!(columns), " FROM tasks WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
     OF_ACCOUNT_BEFORE = concat!("SELECT ", task!(columns), " FROM tasks
         WHERE id < ?1 AND account_id = ?3 ORDER BY id DESC LIMIT ?2");
@@ -219,6 +242,13 @@ pub struct ListedTask {
     pub updated_at: Timestamp,
 }
 
+/// A move, with what is told of it.
+pub struct StoredMove<'a> {
+    pub moved: &'a Moved,
+    pub entry: HistoryEntry,
+    pub events: Vec<NewEvent>,
+}
+
 #[derive(Clone, Debug)]
 pub struct TaskPage {
     pub tasks: Vec<ListedTask>,
@@ -255,6 +285,7 @@ impl Tx<'_> {
         let Some((number, numbered)) = numbers else {
             return Ok(false);
         };
+        self.locked.set_totals(task.owner, numbered);
         self.defer(INSERT, &task_values(task, number))?;
         if let Some(entry) = payment {
             self.write_entry(entry)?;
@@ -273,16 +304,35 @@ impl Tx<'_> {
 
     /// The task, locked until this transaction ends.
     pub fn task_to_change(&mut self, owner: Owner, id: TaskId) -> Result<Option<Task>, StoreError> {
-        self.optional_locked(ONE, &one(owner, id))
+        let task = self.optional_locked(ONE, &one(owner, id))?;
+        Ok(self.locked_task(task))
     }
 
     /// Any task, locked like `task_to_change`: for what the service does by itself.
     pub fn any_task_to_change(&mut self, id: TaskId) -> Result<Option<Task>, StoreError> {
-        self.optional_locked(BY_ID, &[id.into()])
+        let task = self.optional_locked(BY_ID, &[id.into()])?;
+        Ok(self.locked_task(task))
+    }
+
+    /// Like `task_to_change`, and locks the owner's totals too, which saves the move a round trip. Not
+    /// for a transaction that locks a worker afterwards.
+    pub fn task_to_move(&mut self, owner: Owner, id: TaskId) -> Result<Option<Task>, StoreError> {
+        let found = self.optional_locked(ONE_WITH_TOTALS, &one(owner, id))?;
+        Ok(self.locked_with_totals(found))
+    }
+
+    /// Like `any_task_to_change`, and locks the owner's totals like `task_to_move`.
+    pub fn any_task_to_move(&mut self, id: TaskId) -> Result<Option<Task>, StoreError> {
+        let found = self.optional_locked(BY_ID_WITH_TOTALS, &[id.into()])?;
+        Ok(self.locked_with_totals(found))
     }
 
     pub fn any_task(&mut self, id: TaskId) -> Result<Option<Task>, StoreError> {
         self.optional(BY_ID, &[id.into()])
+    }
+
+    pub fn account_of_task(&mut self, id: TaskId) -> Result<Option<AccountId>, StoreError> {
+        self.optional(ACCOUNT_OF, &[id.into()])
     }
 
     /// Up to `limit` tasks of all accounts, newest first, before the given one.
@@ -322,34 +372,46 @@ impl Tx<'_> {
         self.execute_one(EDIT, &edited_values(task))
     }
 
-    /// Stores a move: the task after it, the totals, the ledger entry, the history entry and the
-    /// events.
-    pub fn move_task(
-        &mut self,
-        moved: &Moved,
-        entry: &HistoryEntry,
-        events: &[NewEvent],
-    ) -> Result<(), StoreError> {
-        let task = &moved.task;
-        self.execute_one(MOVE, &moved_values(task, moved.from))?;
-        let numbered = self.count_move(moved, events.len() as i64)?;
-        if let Some(entry) = &moved.entry {
-            self.write_entry(entry)?;
+    /// Stores moves of a task, each from where the one before it ended: the task after them, the totals,
+    /// and for each the ledger entry, the history entry and the events.
+    pub fn move_task(&mut self, moves: &[StoredMove<'_>]) -> Result<(), StoreError> {
+        let (Some(first), Some(last)) = (moves.first(), moves.last()) else {
+            return Ok(());
+        };
+        let (from, task) = (first.moved.from, &last.moved.task);
+        let values = moved_values(task, from);
+        if self.locked.has_task(task.id) {
+            self.change_locked(MOVE, &values)?;
+        } else {
+            self.execute_one(MOVE, &values)?;
         }
-        let first = self.write_events(task.owner, events, numbered)?;
-        self.add_move(task.id, first, entry)?;
-        self.show_or_hide(moved)
+        let count: usize = moves.iter().map(|made| made.events.len()).sum();
+        let moved = moves.iter().map(|made| made.moved);
+        let numbered = self.count_moves(from, task, moved, count as i64)?;
+        let mut next = numbered.last + 1 - count as i64;
+        for made in moves {
+            if let Some(entry) = &made.moved.entry {
+                self.write_entry(entry)?;
+            }
+            self.insert_events(task.owner, &made.events, next, numbered.at)?;
+            self.add_move(task.id, next, &made.entry)?;
+            next += made.events.len() as i64;
+        }
+        if count > 0 {
+            self.tell_of_events(task.owner, numbered.at)?;
+        }
+        self.show_or_hide(from, task)
     }
 
     /// Workers can find live tasks while they are posted, and only then.
-    fn show_or_hide(&mut self, moved: &Moved) -> Result<(), StoreError> {
-        if moved.task.owner.environment != Environment::Live {
+    fn show_or_hide(&mut self, from: Status, task: &Task) -> Result<(), StoreError> {
+        if task.owner.environment != Environment::Live {
             return Ok(());
         }
-        if moved.task.status == Status::Posted {
-            self.post_task(&moved.task)
-        } else if moved.from == Status::Posted {
-            self.withdraw_task(moved.task.id)
+        if task.status == Status::Posted {
+            self.post_task(task)
+        } else if from == Status::Posted {
+            self.withdraw_task(task.id)
         } else {
             Ok(())
         }

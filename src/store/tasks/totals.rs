@@ -1,36 +1,36 @@
 //! The totals of an owner: how many tasks there are in each status. Their row is also a lock:
 //! while a transaction holds it, no task of the owner moves.
 
-use crate::domain::{Moved, Owner, Status, Timestamp};
+use crate::domain::{Moved, Owner, Postings, Status, Task, Timestamp};
 use crate::store::events::{Numbered, no_totals, numbered};
 use crate::store::{StoreError, Tx, columns, owned_by};
 
 columns! {
     macro counted;
     table task_totals;
-    fn move_values<'a>(moved: &'a Moved, events: i64);
+    fn move_values<'a>(from: Status, task: &'a Task, money: Postings, events: i64);
     columns {
-        pending: change(moved, Status::Pending),
-        funded: change(moved, Status::Funded),
-        posted: change(moved, Status::Posted),
-        assigned: change(moved, Status::Assigned),
-        in_progress: change(moved, Status::InProgress),
-        proof_submitted: change(moved, Status::ProofSubmitted),
-        proof_rejected: change(moved, Status::ProofRejected),
-        completed: change(moved, Status::Completed),
-        cancelled: change(moved, Status::Cancelled),
-        expired: change(moved, Status::Expired),
-        disputed: change(moved, Status::Disputed),
-        refunded: change(moved, Status::Refunded),
+        pending: change(from, task, Status::Pending),
+        funded: change(from, task, Status::Funded),
+        posted: change(from, task, Status::Posted),
+        assigned: change(from, task, Status::Assigned),
+        in_progress: change(from, task, Status::InProgress),
+        proof_submitted: change(from, task, Status::ProofSubmitted),
+        proof_rejected: change(from, task, Status::ProofRejected),
+        completed: change(from, task, Status::Completed),
+        cancelled: change(from, task, Status::Cancelled),
+        expired: change(from, task, Status::Expired),
+        disputed: change(from, task, Status::Disputed),
+        refunded: change(from, task, Status::Refunded),
     }
     parameters {
-        account_id: moved.task.owner.account,
-        environment: moved.task.owner.environment,
-        processor_cents: moved.entry.as_ref().map_or(0, |entry| entry.postings.processor_cents),
-        fees_cents: moved.entry.as_ref().map_or(0, |entry| entry.postings.fees_cents),
-        refunds_cents: moved.entry.as_ref().map_or(0, |entry| entry.postings.refunds_cents),
+        account_id: task.owner.account,
+        environment: task.owner.environment,
+        processor_cents: money.processor_cents,
+        fees_cents: money.fees_cents,
+        refunds_cents: money.refunds_cents,
         events: events,
-        at: moved.task.updated_at,
+        at: task.updated_at,
     }
     row StatusCounts = StatusCounts([
         (Status::Pending, pending),
@@ -56,18 +56,43 @@ columns! {
     row Created = Created { last_number, month, month_tasks };
 }
 
+macro_rules! count_move {
+    () => {
+        concat!(
+            "UPDATE task_totals SET ",
+            counted!(add),
+            ",
+            processor_cents = processor_cents + ",
+            counted!(processor_cents),
+            ",
+            fees_cents = fees_cents + ",
+            counted!(fees_cents),
+            ",
+            refunds_cents = refunds_cents + ",
+            counted!(refunds_cents),
+            ",
+            last_event = last_event + ",
+            counted!(events),
+            ",
+            last_event_at = CASE WHEN last_event_at > ",
+            counted!(at),
+            "
+                THEN last_event_at ELSE ",
+            counted!(at),
+            " END
+        WHERE account_id = ",
+            counted!(account_id),
+            " AND environment = ",
+            counted!(environment)
+        )
+    };
+}
+
 crate::store::statements! {
     OPEN = concat!("INSERT INTO task_totals (account_id, environment, last_number, month, month_tasks, ",
         counted!(columns), ") VALUES (?1, ?2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)");
-    COUNT_MOVE = concat!("UPDATE task_totals SET ", counted!(add), ",
-            processor_cents = processor_cents + ", counted!(processor_cents), ",
-            fees_cents = fees_cents + ", counted!(fees_cents), ",
-            refunds_cents = refunds_cents + ", counted!(refunds_cents), ",
-            last_event = last_event + ", counted!(events), ",
-            last_event_at = CASE WHEN last_event_at > ", counted!(at), "
-                THEN last_event_at ELSE ", counted!(at), " END
-        WHERE account_id = ", counted!(account_id), " AND environment = ", counted!(environment), "
-        RETURNING ", numbered!(columns));
+    COUNT_MOVE = count_move!();
+    COUNT_AND_NUMBER_MOVE = concat!(count_move!(), " RETURNING ", numbered!(columns));
     GET = concat!("SELECT ", created!(columns), ", ", counted!(columns), " FROM task_totals
         WHERE account_id = ?1 AND environment = ?2");
     HOLD = "SELECT last_number FROM task_totals WHERE account_id = ?1 AND environment = ?2";
@@ -76,9 +101,20 @@ crate::store::statements! {
         WHERE account_id = ?1 AND environment = ?2";
 }
 
-/// What a move adds to the count of a status.
-fn change(moved: &Moved, status: Status) -> i64 {
-    i64::from(status == moved.task.status) - i64::from(status == moved.from)
+/// What moves from one status to that of the task add to the count of a status.
+fn change(from: Status, task: &Task, status: Status) -> i64 {
+    i64::from(status == task.status) - i64::from(status == from)
+}
+
+/// The money of moves.
+fn money_of<'a>(moves: impl Iterator<Item = &'a Moved>) -> Postings {
+    let mut sum = Postings::default();
+    for entry in moves.filter_map(|moved| moved.entry.as_ref()) {
+        sum.processor_cents += entry.postings.processor_cents;
+        sum.fees_cents += entry.postings.fees_cents;
+        sum.refunds_cents += entry.postings.refunds_cents;
+    }
+    sum
 }
 
 /// How many tasks are in each status.
@@ -137,14 +173,25 @@ impl Tx<'_> {
         Ok(TaskCounts { created, by_status })
     }
 
-    /// Counts a move and its money, and gives its events their numbers.
-    pub(in crate::store) fn count_move(
+    /// Counts moves from a status to that of the task, and their money, and gives their events their
+    /// numbers.
+    pub(in crate::store) fn count_moves<'a>(
         &mut self,
-        moved: &Moved,
+        from: Status,
+        task: &Task,
+        moves: impl Iterator<Item = &'a Moved>,
         events: i64,
     ) -> Result<Numbered, StoreError> {
-        let numbered = self.optional(COUNT_MOVE, &move_values(moved, events))?;
-        numbered.ok_or_else(no_totals)
+        let (owner, at) = (task.owner, task.updated_at);
+        let values = move_values(from, task, money_of(moves), events);
+        if let Some(numbered) = self.locked.count_events(owner, events, at) {
+            self.change_locked(COUNT_MOVE, &values)?;
+            return Ok(numbered);
+        }
+        let numbered = self.optional(COUNT_AND_NUMBER_MOVE, &values)?;
+        let numbered = numbered.ok_or_else(no_totals)?;
+        self.locked.set_totals(owner, numbered);
+        Ok(numbered)
     }
 
     /// Locks the totals until this transaction ends. Every move of the owner's tasks locks them, and so

@@ -58,6 +58,10 @@ crate::store::statements! {
         FROM (SELECT CAST(?3 AS BIGINT) - CASE WHEN CAST(?2 AS TEXT) = 'test' THEN test_ahead_ms
                 ELSE 0 END AS at FROM accounts WHERE id = ?1) t
         WHERE account_id = ?1 AND disabled_at IS NULL";
+    /// The same for events of the live environment, whose clock is the real one.
+    WAKE_LIVE = "UPDATE webhook_endpoints SET due_at =
+            CASE WHEN due_at IS NULL OR due_at > ?2 THEN ?2 ELSE due_at END
+        WHERE account_id = ?1 AND disabled_at IS NULL";
     ANY_DUE = "SELECT CAST(1 AS BIGINT) FROM webhook_endpoints
         WHERE due_at <= ?1 AND claim IS NULL LIMIT 1";
     DUE = "SELECT account_id FROM webhook_endpoints
@@ -219,6 +223,9 @@ impl Tx<'_> {
         owner: Owner,
         at: Timestamp,
     ) -> Result<(), StoreError> {
+        if owner.environment == Environment::Live {
+            return self.wake_endpoint_now(owner.account, at);
+        }
         let mut values = owned_by(owner);
         values.push(at.into());
         self.defer(WAKE, &values)
@@ -230,11 +237,7 @@ impl Tx<'_> {
         account: AccountId,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let owner = Owner {
-            account,
-            environment: Environment::Live,
-        };
-        self.wake_endpoint(owner, now)
+        self.defer(WAKE_LIVE, &[account.into(), now.into()])
     }
 
     pub fn any_endpoint_due(&mut self, now: Timestamp) -> Result<bool, StoreError> {

@@ -108,8 +108,6 @@ crate::store::statements! {
     SUBSCRIBE = concat!(subscription!(insert), "
         ON CONFLICT (worker_id, endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth
         RETURNING id");
-    SUBSCRIPTIONS = concat!("SELECT ", subscription!(columns), " FROM push_subscriptions
-        WHERE worker_id = ?1 ORDER BY id DESC LIMIT ?2");
     SUBSCRIPTION = concat!("SELECT ", subscription!(columns), " FROM push_subscriptions
         WHERE id = ?1");
     DROP_ALL_SUBSCRIPTIONS = "DELETE FROM push_subscriptions";
@@ -123,7 +121,7 @@ crate::store::statements! {
 }
 
 /// How many browsers of one worker get notifications.
-const MAX_SUBSCRIPTIONS: i64 = 20;
+pub(in crate::store) const MAX_SUBSCRIPTIONS: i64 = 20;
 
 /// Where a worker's browser receives notifications.
 #[derive(Clone, Debug)]
@@ -279,18 +277,9 @@ impl Tx<'_> {
         Ok(id.unwrap_or(subscription.id))
     }
 
-    /// The newest subscriptions of a worker, up to `MAX_SUBSCRIPTIONS`.
     /// For when the key that browsers have subscribed to is gone.
     pub fn drop_all_push_subscriptions(&mut self) -> Result<(), StoreError> {
         self.defer(DROP_ALL_SUBSCRIPTIONS, &[])
-    }
-
-    pub fn push_subscriptions(
-        &mut self,
-        worker: WorkerId,
-    ) -> Result<Vec<PushSubscription>, StoreError> {
-        let values = [worker.into(), MAX_SUBSCRIPTIONS.into()];
-        self.all(SUBSCRIPTIONS, &values)
     }
 
     pub fn push_subscription(

@@ -1,6 +1,8 @@
 //! The payout accounts of workers.
 
-use crate::domain::{PayoutAccount, PayoutStatus, ProcessorName, Timestamp, WorkerId};
+use crate::domain::{
+    PayoutAccount, PayoutStatus, ProcessorName, Timestamp, WorkerId, WorkerStatus,
+};
 use crate::store::{StoreError, Tx, columns};
 
 columns! {
@@ -26,6 +28,9 @@ crate::store::statements! {
     PUT = concat!(payout_account!(insert), " ON CONFLICT (worker_id, processor) DO NOTHING");
     OF_WORKER = concat!("SELECT ", payout_account!(columns), " FROM payout_accounts
         WHERE worker_id = ?1 AND processor = ?2");
+    WITH_STATUS_OF_WORKER = concat!("SELECT (SELECT w.status FROM workers w
+            WHERE w.id = payout_accounts.worker_id), ", payout_account!(columns), "
+        FROM payout_accounts WHERE worker_id = ?1 AND processor = ?2");
     BY_PROCESSOR = concat!("SELECT ", payout_account!(columns), " FROM payout_accounts
         WHERE processor = ?1 AND payout_account_id = ?2");
     /// Events arrive in any order: an older one changes nothing.
@@ -51,6 +56,16 @@ impl Tx<'_> {
     ) -> Result<Option<PayoutAccount>, StoreError> {
         let values = [worker.into(), processor.into()];
         self.optional(OF_WORKER, &values)
+    }
+
+    /// The account, and the status of the worker. Simulated workers have none.
+    pub fn payout_account_and_worker(
+        &mut self,
+        worker: WorkerId,
+        processor: ProcessorName,
+    ) -> Result<Option<(Option<WorkerStatus>, PayoutAccount)>, StoreError> {
+        let values = [worker.into(), processor.into()];
+        self.optional(WITH_STATUS_OF_WORKER, &values)
     }
 
     pub fn payout_account_by_id(

@@ -64,25 +64,10 @@ pub fn worker(
     text: NotificationText,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    let Some(worker) = tx.worker(id)? else {
-        return Ok(());
-    };
-    let notification = notification(
-        kind,
-        Recipient::Worker(id),
-        occasion,
-        worker.email,
-        text,
-        now,
-    );
-    if !add(tx, &notification, now)? {
-        return Ok(());
-    }
-    for subscription in tx.push_subscriptions(id)? {
-        let subject = format!("{}/{}", notification.id, subscription.id);
-        tx.add_job(&JobName::new(JobKind::Push, subject), now)?;
-    }
-    Ok(())
+    let to = Recipient::Worker(id);
+    // The store knows the address.
+    let notification = notification(kind, to, occasion, String::new(), text, now);
+    Ok(tx.notify_worker(id, &notification)?)
 }
 
 /// Notifies the owner of an account by e-mail.

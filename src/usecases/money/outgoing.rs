@@ -29,7 +29,7 @@ pub fn money_sent(
     sent: &Sent,
     now: Timestamp,
 ) -> Result<Option<String>, UseCaseError> {
-    let task = tx.any_task_to_change(sent.task)?;
+    let task = tx.any_task_to_move(sent.task)?;
     let task = task.ok_or_else(|| StoreError::Failed(format!("there is no task {}", sent.task)))?;
     let ledger = tx.ledger_of_task(task.id)?;
     let Some(step) = ledger.next_step(sent.kind) else {

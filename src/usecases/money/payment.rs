@@ -4,27 +4,56 @@
 use crate::domain::events::notification;
 use crate::domain::{
     Action, Actor, Entry, JobKind, JobName, NotificationKind, Payment, PaymentFailure,
-    PaymentStatus, Status, Task, TaskId, Timestamp,
+    PaymentIntent, PaymentStatus, ProcessorName, Status, Task, TaskId, Timestamp,
 };
+use crate::payments::Charge;
 use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::events::notify;
-use crate::usecases::tasks::transition;
+use crate::usecases::tasks::transition::{self, Cause};
+
+/// The processor created the payment and charged it in one request.
+pub fn payment_charged(
+    tx: &mut Tx<'_>,
+    id: TaskId,
+    (processor, intent): (ProcessorName, &PaymentIntent),
+    charge: &Charge,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let (task, payment) = held(tx, id)?;
+    tx.set_payment_intent(id, processor, intent, payment.status, now)?;
+    match charge {
+        Charge::Succeeded => succeeded(tx, &task, &payment, now),
+        Charge::Declined(failure) => failed(tx, &task, &payment, failure, now),
+        Charge::Processing => Ok(()),
+    }
+}
 
 /// The payment succeeded. The task is posted at once. If it has already ended, the money is
 /// refunded.
 pub fn payment_succeeded(tx: &mut Tx<'_>, id: TaskId, now: Timestamp) -> Result<(), UseCaseError> {
     let (task, payment) = held(tx, id)?;
+    succeeded(tx, &task, &payment, now)
+}
+
+fn succeeded(
+    tx: &mut Tx<'_>,
+    task: &Task,
+    payment: &Payment,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
     if payment.status == PaymentStatus::Succeeded {
         return Ok(());
     }
-    tx.set_payment_status(&payment, PaymentStatus::Succeeded, None, now)?;
+    tx.set_payment_status(payment, PaymentStatus::Succeeded, None, now)?;
     if task.status == Status::Pending {
-        let funded = transition::make(tx, &task, Action::Pay, &Actor::PROCESSOR.into(), now)?;
-        transition::make(tx, &funded, Action::Publish, &Actor::SERVICE.into(), now)?;
+        let paid = task.act(Action::Pay, now)?;
+        let published = paid.task.act(Action::Publish, now)?;
+        let [processor, service] = [Actor::PROCESSOR, Actor::SERVICE].map(Cause::from);
+        transition::write_all(tx, &[(&paid, &processor), (&published, &service)], now)?;
     } else {
-        tx.post(&Entry::late_payment(&task, payment.amount_cents, now))?;
-        tx.add_job(&JobName::new(JobKind::Refund, id), now)?;
+        tx.post(&Entry::late_payment(task, payment.amount_cents, now))?;
+        tx.add_job(&JobName::new(JobKind::Refund, task.id), now)?;
     }
     Ok(())
 }
@@ -37,17 +66,27 @@ pub fn payment_failed(
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
     let (task, payment) = held(tx, id)?;
+    failed(tx, &task, &payment, failure, now)
+}
+
+fn failed(
+    tx: &mut Tx<'_>,
+    task: &Task,
+    payment: &Payment,
+    failure: &PaymentFailure,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
     let open = [PaymentStatus::Processing, PaymentStatus::RequiresPayment];
     if !open.contains(&payment.status) {
         return Ok(());
     }
     let status = PaymentStatus::RequiresPayment;
-    tx.set_payment_status(&payment, status, Some(failure), now)?;
+    tx.set_payment_status(payment, status, Some(failure), now)?;
     // A person who pays sees the failure on the page. The developer would not notice that a charge
     // of the default method failed.
     if payment.method.is_some() && payment.status == PaymentStatus::Processing {
-        let occasion = format!("payment_failed:{id}");
-        let words = notification::payment_failed(&task, failure);
+        let occasion = format!("payment_failed:{}", task.id);
+        let words = notification::payment_failed(task, failure);
         let (account, kind) = (payment.account, NotificationKind::PaymentFailed);
         notify::developer(tx, account, kind, occasion, words, now)?;
     }
@@ -64,15 +103,15 @@ pub fn payment_cancelled(tx: &mut Tx<'_>, id: TaskId, now: Timestamp) -> Result<
     Ok(())
 }
 
+/// The task and its payment, both locked.
 fn held(tx: &mut Tx<'_>, id: TaskId) -> Result<(Task, Payment), UseCaseError> {
-    let task = task(tx, id)?;
-    let payment = tx.payment(id)?.ok_or_else(|| missing("payment", id))?;
+    let task = tx
+        .any_task_to_move(id)?
+        .ok_or_else(|| missing("task", id))?;
+    let payment = tx
+        .payment_to_change(id)?
+        .ok_or_else(|| missing("payment", id))?;
     Ok((task, payment))
-}
-
-fn task(tx: &mut Tx<'_>, id: TaskId) -> Result<Task, UseCaseError> {
-    let task = tx.any_task_to_change(id)?;
-    Ok(task.ok_or_else(|| missing("task", id))?)
 }
 
 fn missing(what: &str, id: TaskId) -> StoreError {

@@ -4,7 +4,7 @@ use crate::domain::{
     Action, Actor, Environment, HistoryEntry, JobKind, JobName, Moved, Owner, Proof, Status, Task,
     TaskId, Timestamp,
 };
-use crate::store::Tx;
+use crate::store::{StoredMove, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::events::notify;
 use crate::views::event;
@@ -37,7 +37,7 @@ pub fn transition(
     now: Timestamp,
 ) -> Result<Task, UseCaseError> {
     let task = tx
-        .task_to_change(owner, id)?
+        .task_to_move(owner, id)?
         .ok_or(UseCaseError::TaskNotFound)?;
     make(tx, &task, action, &by.into(), now)
 }
@@ -62,7 +62,36 @@ pub(in crate::usecases) fn write(
     cause: &Cause<'_>,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    let made = HistoryEntry {
+    write_all(tx, &[(moved, cause)], now)
+}
+
+/// Writes moves of a task of which each begins where the one before it ended. The task itself is written
+/// once.
+pub(in crate::usecases) fn write_all(
+    tx: &mut Tx<'_>,
+    moves: &[(&Moved, &Cause<'_>)],
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let made = moves.iter().map(|(moved, cause)| stored(moved, cause, now));
+    tx.move_task(&made.collect::<Result<Vec<_>, _>>()?)?;
+    for (moved, cause) in moves {
+        if moved.task.owner.environment == Environment::Test {
+            continue;
+        }
+        for kind in jobs_after(moved) {
+            tx.add_job(&JobName::new(kind, moved.task.id), now)?;
+        }
+        notify::of_move(tx, moved, cause.reason, now)?;
+    }
+    Ok(())
+}
+
+fn stored<'a>(
+    moved: &'a Moved,
+    cause: &Cause<'_>,
+    now: Timestamp,
+) -> Result<StoredMove<'a>, UseCaseError> {
+    let entry = HistoryEntry {
         from: Some(moved.from),
         to: moved.task.status,
         by: cause.by.clone(),
@@ -73,14 +102,11 @@ pub(in crate::usecases) fn write(
     for event_type in moved.events {
         events.push(event::of_task(*event_type, &moved.task, cause.proof)?);
     }
-    tx.move_task(moved, &made, &events)?;
-    if moved.task.owner.environment == Environment::Test {
-        return Ok(());
-    }
-    for kind in jobs_after(moved) {
-        tx.add_job(&JobName::new(kind, moved.task.id), now)?;
-    }
-    notify::of_move(tx, moved, cause.reason, now)
+    Ok(StoredMove {
+        moved,
+        entry,
+        events,
+    })
 }
 
 /// The jobs that follow a move of a live task.

@@ -63,7 +63,7 @@ pub fn own_task(tx: &mut Tx<'_>, worker: WorkerId, id: TaskId) -> Result<Task, U
 }
 
 fn own_task_to_change(tx: &mut Tx<'_>, worker: WorkerId, id: TaskId) -> Result<Task, UseCaseError> {
-    held_by(tx.any_task_to_change(id)?, worker)
+    held_by(tx.any_task_to_move(id)?, worker)
 }
 
 /// The task for which this worker wants to submit proof. A suspended worker may not try again.

@@ -8,13 +8,14 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::events::body;
-use crate::support::{Response, TestApp, on_both_engines};
+use crate::support::{Client, Response, TestApp, eventually, on_both_engines, storefront};
 
 on_both_engines!(
     events_of_a_task_arrive_in_order,
     an_endpoint_gets_eight_at_a_time,
     a_hanging_endpoint_delays_nobody_else,
     a_dead_process_leaves_its_endpoints_to_others,
+    what_another_process_writes_reaches_an_endpoint_that_is_kept,
 );
 
 /// A deliverer that runs as in a server.
@@ -180,4 +181,30 @@ async fn a_dead_process_leaves_its_endpoints_to_others(app: TestApp) {
     };
     assert_eq!(beat(10).await, 0, "it may live");
     assert_eq!(beat(11).await, 2);
+}
+
+/// An endpoint is kept for a moment after its last delivery. Another process cannot claim it then, and
+/// this one is not woken by what that one writes.
+async fn what_another_process_writes_reaches_an_endpoint_that_is_kept(app: TestApp) {
+    const TURNS: usize = 5;
+    let (app, receiver) = app.with_receiver().await;
+    let dev = app.developer().await;
+    dev.listen_at(&receiver).await;
+    let other = TestApp::start(&app.database).await;
+    let elsewhere = Client::new(other.address, Some(&dev.test_key));
+    let running = Running::start(&app);
+    for turn in 0..TURNS {
+        dev.create_task().await;
+        receiver.until(turn * 4 + 2).await;
+        let created = elsewhere.post("/v1/tasks", &storefront()).await;
+        created.expect(201);
+        receiver.until(turn * 4 + 4).await;
+    }
+    // Nothing is left to do, so nobody keeps it.
+    let kept = "SELECT account_id FROM webhook_endpoints WHERE claim IS NOT NULL";
+    eventually("the endpoint is released", || async {
+        app.database.column(kept).await.is_empty()
+    })
+    .await;
+    running.stop().await;
 }

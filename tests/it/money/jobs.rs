@@ -230,6 +230,48 @@ fn a_process_killed_after_the_yes_charges_once() {
     });
 }
 
+/// A process has created and charged a payment in one request, and died before it recorded anything. The
+/// task ends. The payment is found by its task.
+#[test]
+fn a_charge_that_nobody_recorded_is_found_and_refunded() {
+    on_a_flaky_processor(async |app, processor| {
+        let dev = app.developer().await;
+        dev.charge_to("pm_card_visa").await;
+        let task = dev.live.post("/v1/tasks", &storefront()).await.expect(201);
+        processor.set(InjectedFault::Killed);
+        let killed = processor.until_killed(app.jobs.drain()).await;
+        assert!(killed.is_none());
+        processor.set(InjectedFault::None);
+        let intents = "SELECT COALESCE(payment_id, 'none') FROM payments";
+        assert_eq!(app.database.column(intents).await, ["none"]);
+        let cancel = format!("{}/cancel", path(&task));
+        dev.live.send("POST", &cancel, &[], "").await.expect(200);
+        // The cancellation, and the refund that follows.
+        assert_eq!(app.jobs.drain().await.unwrap(), 2);
+        let payment = dev.live.get(&format!("{}/payment", path(&task))).await;
+        assert_eq!(payment.expect(200)["refunded_cents"], 2500);
+        app.advance(LEASE);
+        assert_eq!(app.jobs.drain().await.unwrap(), 1, "the charge has ended");
+        TestApp::expect_settled(&app.verify().await);
+    });
+}
+
+/// A declined charge leaves a payment that a person can pay.
+#[test]
+fn a_charge_declined_at_once_can_be_paid_by_hand() {
+    on_a_flaky_processor(async |app, _| {
+        let dev = app.developer().await;
+        dev.charge_to("pm_card_chargeDeclined").await;
+        let task = dev.live.post("/v1/tasks", &storefront()).await.expect(201);
+        assert_eq!(app.jobs.drain().await.unwrap(), 2, "a charge and a mail");
+        let stored = "SELECT status || ' ' || payment_id FROM payments";
+        let expected = format!("requires_payment pay_{}", task["id"].as_str().unwrap());
+        assert_eq!(app.database.column(stored).await, [expected]);
+        let made = "SELECT status FROM sandbox_payments";
+        assert_eq!(app.database.column(made).await, ["requires_payment"]);
+    });
+}
+
 /// The lease ends during a request that is refused then. The job belongs to another process, which may
 /// have sent the money.
 #[test]

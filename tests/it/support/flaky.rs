@@ -134,6 +134,18 @@ impl Processor for Flaky {
         self.ask(self.inner.charge(task, payment, method)).await
     }
 
+    async fn create_and_charge(
+        &self,
+        new: &NewPayment,
+        method: &ChargedMethod,
+    ) -> Result<Option<(PaymentIntent, Charge)>, ProcessorError> {
+        self.ask(self.inner.create_and_charge(new, method)).await
+    }
+
+    async fn find_payment(&self, task: TaskId) -> Result<Option<PaymentIntent>, ProcessorError> {
+        self.ask(self.inner.find_payment(task)).await
+    }
+
     async fn cancel_payment(
         &self,
         task: TaskId,

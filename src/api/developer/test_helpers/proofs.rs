@@ -93,7 +93,9 @@ pub async fn submit(
     let record = move |tx: &mut Tx<'_>, submission: &Submission, now| {
         submit_simulated(tx, owner, id, submission, holder.time(now))
     };
-    let proofs = app.submissions.record(details, stored, record).await?;
+    let account = owner.account;
+    let recorded = app.submissions.record(account, details, stored, record);
+    let proofs = recorded.await?;
     Submitted::answer(&app, id, proofs).await
 }
 

@@ -23,15 +23,23 @@ use crate::views::to_json;
 async fn make(
     app: &App,
     caller: &WorkerCaller,
+    id: TaskId,
     post: Post,
     mut act: impl FnMut(&mut Tx<'_>, Timestamp) -> Result<Task, UseCaseError> + Send + 'static,
 ) -> Result<JsonResponse, ApiError> {
     let requester = caller.requester();
     let work = move |tx: &mut Tx<'_>, now| act(tx, now).map(OwnTask::from);
     let render = |task: &OwnTask| -> Result<String, StoreError> { to_json(task) };
-    Idempotent::new(app, requester, post)
-        .run(work, render)
-        .await
+    let account = app.store.read(move |tx| {
+        let account = tx.account_of_task(id)?;
+        Ok::<_, UseCaseError>(account)
+    });
+    let account = account.await?;
+    let mut effect = Idempotent::new(app, requester, post);
+    if let Some(account) = account {
+        effect = effect.of_account(account);
+    }
+    effect.run(work, render).await
 }
 
 /// Accept a task
@@ -55,7 +63,7 @@ pub async fn accept(
     post.expect_no_fields()?;
     let (worker, id): (_, TaskId) = (caller.worker.id, path.id()?);
     let (processor, address) = (app.payments.processor.name(), address.subscriber());
-    make(&app, &caller, post, move |tx, now| {
+    make(&app, &caller, id, post, move |tx, now| {
         let task = usecases::accept_task(tx, worker, id, processor, now)?;
         usecases::flag_same_person(tx, &task, worker, address, now)?;
         Ok(task)
@@ -79,7 +87,7 @@ pub async fn start(
 ) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
     let (worker, id) = (caller.worker.id, path.id()?);
-    make(&app, &caller, post, move |tx, now| {
+    make(&app, &caller, id, post, move |tx, now| {
         usecases::transition_own_task(tx, worker, id, Action::Start, now)
     })
     .await
@@ -103,7 +111,7 @@ pub async fn release(
 ) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
     let (worker, id) = (caller.worker.id, path.id()?);
-    make(&app, &caller, post, move |tx, now| {
+    make(&app, &caller, id, post, move |tx, now| {
         usecases::transition_own_task(tx, worker, id, Action::Release, now)
     })
     .await
@@ -148,7 +156,7 @@ pub async fn contest(
     let DisputeTask { statement } = post.read()?;
     let (worker, id) = (caller.worker.id, path.id()?);
     let windows = *app.scheduler.windows();
-    make(&app, &caller, post, move |tx, now| {
+    make(&app, &caller, id, post, move |tx, now| {
         usecases::dispute_task(tx, worker, id, statement.as_deref(), &windows, now)
     })
     .await
