@@ -55,7 +55,8 @@ class Machine:
     def stop(self, keep):
         for process in reversed(self.processes):
             if process.poll() is None:
-                process.kill()
+                # With those that it has started: each has a group of its own.
+                os.killpg(process.pid, signal.SIGKILL)
         for process in self.processes:
             process.wait()
         for name in os.listdir(self.folder):

@@ -25,7 +25,7 @@ use crate::domain::Timestamp;
 use crate::seal::Keyring;
 use crate::store::wakeups::{ToWake, Wakeups};
 
-pub use deadline::within;
+pub use deadline::{background_within, within};
 pub use migrate::Migration;
 pub use postgres::{DatabaseServer, Target};
 pub use sqlite::{Backup, BackupError, Source};

@@ -11,7 +11,7 @@ use crate::ambient::{self, Clock};
 use crate::api::middleware::limits::share::{Share, Verdict};
 use crate::domain::AccountId;
 use crate::domain::accounts::rate_limit::{Settled, Settlement};
-use crate::store::{Store, StoreError, within};
+use crate::store::{Store, StoreError, background_within};
 use crate::usecases;
 
 /// Callers in one transaction. Their rows are locked for as long as it takes.
@@ -160,7 +160,7 @@ impl SharedLimits {
             let (batch, now) = (asked.clone(), self.clock.now());
             let settle =
                 move |tx: &mut crate::store::Tx<'_>| usecases::settle_rate_limits(tx, &batch, now);
-            let settled = within(SETTLE_WITHIN, self.store.write(settle)).await;
+            let settled = background_within(SETTLE_WITHIN, self.store.write(settle)).await;
             if !self.note(&asked, settled) {
                 return Some(Next::Pause);
             }
