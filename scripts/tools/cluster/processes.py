@@ -61,6 +61,7 @@ class Machine:
             process.wait()
         for name in os.listdir(self.folder):
             kill_postgres(self.path(name))
+        until("all processes are gone", has_no_children, 10)
         if keep:
             print(f"Logs: {self.folder}")
         else:
@@ -125,6 +126,15 @@ def is_there(process):
     except ChildProcessError:
         pass
     return os.path.exists(f"/proc/{process}")
+
+
+def has_no_children():
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0] != 0:
+            pass
+    except ChildProcessError:
+        return True
+    return False
 
 
 _taken = set()
