@@ -23,7 +23,8 @@ const MANY_TASKS: &str = "UPDATE accounts SET tier = 'enterprise'";
 async fn take_turns(servers: &[Client]) -> Value {
     let mut next = servers.iter().cycle();
     let mut server = || next.next().unwrap();
-    let keyed = [("Idempotency-Key", &*unused_key())];
+    let key = unused_key();
+    let keyed = [("Idempotency-Key", key.as_str())];
     let task = storefront();
     let made = server()
         .post_with("/v1/tasks", &keyed, &task)
@@ -42,8 +43,9 @@ async fn take_turns(servers: &[Client]) -> Value {
     moved.expect(200);
     let place = json!({"gps_latitude": 40.7163, "gps_longitude": -73.9595});
     let sent = server().post(&format!("{helpers}/proofs"), &place).await;
-    sent.expect(201);
-    let approve = format!("{}/approve", path(&made));
+    let sent = sent.expect(201);
+    let proof = sent["data"][0]["id"].as_str().unwrap();
+    let approve = format!("{}/proofs/{proof}/approve", path(&made));
     server().post(&approve, &json!({})).await.expect(200);
     let list = server().get("/v1/tasks?status=completed&limit=1").await;
     list.expect(200);

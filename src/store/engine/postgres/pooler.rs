@@ -64,8 +64,9 @@ async fn is_pooled(first: &Client, second: &Client) -> Result<bool, Error> {
 }
 
 fn is_process(answer: &[SimpleQueryMessage], process: i32) -> bool {
+    let process = process.to_string();
     answer.iter().any(|message| match message {
-        SimpleQueryMessage::Row(row) => row.get(0) == Some(&process.to_string()),
+        SimpleQueryMessage::Row(row) => row.get(0) == Some(process.as_str()),
         _ => false,
     })
 }
