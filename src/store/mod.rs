@@ -32,7 +32,9 @@ use wakeups::Wakeups;
 use crate::domain::{AccountId, Lane, Owner, Timestamp};
 use crate::seal::Keyring;
 
-pub use engine::{Backup, BackupError, DatabaseServer, Location, StoreError, Tx, Value, within};
+pub use engine::{
+    Backup, BackupError, DatabaseServer, Location, StoreError, Tx, Value, background_within, within,
+};
 
 pub use accounts::AccountFilter;
 pub use accounts::api_keys::KeyHolder;

@@ -31,5 +31,6 @@ mod store;
 mod stripe;
 mod suspension;
 mod time;
+mod upgrades;
 mod webhooks;
 mod workers;

@@ -31,6 +31,11 @@ pub async fn within<F: Future>(limit: Duration, work: F) -> F::Output {
     ADMITTED.scope(Cell::new(false), limited).await
 }
 
+/// The same for work outside of requests, which is always admitted.
+pub async fn background_within<F: Future>(limit: Duration, work: F) -> F::Output {
+    LEFT.scope(Cell::new(limit), work).await
+}
+
 /// Whether a request asks that has not been admitted yet.
 pub fn is_first_of_a_request() -> bool {
     ADMITTED.try_with(|admitted| !admitted.get()) == Ok(true)

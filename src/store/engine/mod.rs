@@ -26,7 +26,7 @@ use crate::seal::Keyring;
 use crate::store::locked::Locked;
 use crate::store::wakeups::{ToWake, Wakeups};
 
-pub use deadline::within;
+pub use deadline::{background_within, within};
 pub use migrate::Migration;
 pub use postgres::{DatabaseServer, Target};
 pub use sqlite::{Backup, BackupError, Source};

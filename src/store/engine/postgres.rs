@@ -16,6 +16,7 @@ mod hosts;
 mod patience;
 mod pipeline;
 mod pool;
+mod pooler;
 mod queues;
 mod server;
 mod session;

@@ -111,12 +111,7 @@ fn rows_of_callers_who_are_gone_are_deleted() {
     runtime().block_on(async {
         let (database, first, _second) = two_servers().await;
         let dev = first.developer_on(Tier::Free).await;
-        let rows = async || {
-            database
-                .column("SELECT id FROM rate_limits")
-                .await
-                .len()
-        };
+        let rows = async || database.column("SELECT id FROM rate_limits").await.len();
         join_all((0..20).map(|_| dev.test.get("/v1/account"))).await;
         eventually("recorded", async || rows().await == 1).await;
         let now = Clock::system().now();

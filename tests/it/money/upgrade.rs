@@ -38,6 +38,7 @@ async fn take_back(database: &Database) {
         "proof_submissions",
         "worker_submissions",
         "worker_uploads",
+        "rate_limits",
         "verification_files",
         "admin_keys",
         "queue_items",

@@ -7,5 +7,6 @@ mod headers;
 mod logs;
 mod metrics;
 mod nginx;
+mod pgbouncer;
 mod promises;
 mod readiness;

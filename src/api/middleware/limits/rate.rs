@@ -80,10 +80,7 @@ impl RateLimits {
     }
 
     /// Counts a request of a worker.
-    pub async fn count_worker(
-        &self,
-        worker: WorkerId,
-    ) -> (RateLimitStatus, Result<(), ApiError>) {
+    pub async fn count_worker(&self, worker: WorkerId) -> (RateLimitStatus, Result<(), ApiError>) {
         let (id, quota) = (AccountId::of_worker(worker), WORKER_REQUESTS_PER_MINUTE);
         let counted = self.count_in(&self.workers, id, quota);
         self.count_shared(id, counted).await

@@ -215,8 +215,7 @@ impl Share {
     /// What the database may not know of.
     fn unrecorded(&self) -> u32 {
         let asked = self.asked.map_or(0, |asked| asked.spent);
-        self.owed
-            .saturating_add(u32::try_from(asked).unwrap_or(0))
+        self.owed.saturating_add(u32::try_from(asked).unwrap_or(0))
     }
 
     fn has_credit(&self, now: Instant) -> bool {

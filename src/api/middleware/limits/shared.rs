@@ -11,7 +11,7 @@ use crate::ambient::{self, Clock};
 use crate::api::middleware::limits::share::{Share, Verdict};
 use crate::domain::AccountId;
 use crate::domain::accounts::rate_limit::{Settled, Settlement};
-use crate::store::{Store, StoreError, within};
+use crate::store::{Store, StoreError, background_within};
 use crate::usecases;
 
 /// Callers in one transaction. Their rows are locked for as long as it takes.
@@ -136,8 +136,12 @@ impl SharedLimits {
         }
         state.timers.insert((due, id));
         if !state.is_running {
-            state.is_running = true;
-            tokio::spawn(run(Arc::downgrade(self), self.woken.clone()));
+            // A request that waited may be dropped with the runtime. Then nothing is settled any more.
+            let runtime = tokio::runtime::Handle::try_current();
+            state.is_running = runtime.is_ok();
+            if let Ok(runtime) = runtime {
+                runtime.spawn(run(Arc::downgrade(self), self.woken.clone()));
+            }
         } else if state.timers.first() == Some(&(due, id)) {
             self.woken.notify_one();
         }
@@ -154,10 +158,9 @@ impl SharedLimits {
                 return next.map(Next::At);
             }
             let (batch, now) = (asked.clone(), self.clock.now());
-            let settle = move |tx: &mut crate::store::Tx<'_>| {
-                usecases::settle_rate_limits(tx, &batch, now)
-            };
-            let settled = within(SETTLE_WITHIN, self.store.write(settle)).await;
+            let settle =
+                move |tx: &mut crate::store::Tx<'_>| usecases::settle_rate_limits(tx, &batch, now);
+            let settled = background_within(SETTLE_WITHIN, self.store.write(settle)).await;
             if !self.note(&asked, settled) {
                 return Some(Next::Pause);
             }

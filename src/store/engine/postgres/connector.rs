@@ -4,7 +4,7 @@
 //! connection exists beyond those that are configured: to try a server, to ask whether it still
 //! answers, or to cancel a statement.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -51,6 +51,9 @@ struct Shared {
     settings: Vec<String>,
     /// How many connections the threads have.
     connected: AtomicUsize,
+    /// A pooler gives each transaction another connection to the server. Then nobody knows which
+    /// process served a lost one, and the pooler bounds their number.
+    pooled: AtomicBool,
     /// Held by whoever has a connection that the configuration does not count.
     extra: tokio::sync::Mutex<()>,
     state: Mutex<State>,
@@ -75,7 +78,7 @@ pub struct Link {
 
 impl Link {
     /// Says good-bye and waits until the server has closed the connection.
-    async fn close(mut self) {
+    pub async fn close(mut self) {
         drop(self.client);
         let _ = timeout(HANDSHAKE, &mut self.driver.0).await;
     }
@@ -125,6 +128,7 @@ impl Connector {
             handshake: *config.get_connect_timeout().unwrap_or(&HANDSHAKE),
             settings: settings(config.get_options().unwrap_or_default()),
             connected: AtomicUsize::new(0),
+            pooled: AtomicBool::new(false),
             extra: tokio::sync::Mutex::default(),
             state: Mutex::new(state),
         })))
@@ -140,6 +144,14 @@ impl Connector {
         } else {
             self.0.connected.fetch_sub(1, Ordering::Relaxed);
         }
+    }
+
+    pub fn set_pooled(&self, pooled: bool) {
+        self.0.pooled.store(pooled, Ordering::Relaxed);
+    }
+
+    fn is_pooled(&self) -> bool {
+        self.0.pooled.load(Ordering::Relaxed)
     }
 
     /// Connects on the current runtime, which drives the connection from then on. `lost` is the
@@ -176,7 +188,8 @@ impl Connector {
                 }
             };
             self.state().failure = None;
-            let Some(lost) = lost.filter(|lost| lost.host == link.host.index) else {
+            let is_same = |lost: &&Lost| lost.host == link.host.index && !self.is_pooled();
+            let Some(lost) = lost.filter(is_same) else {
                 return Ok(link);
             };
             if lost.is_gone(&link.client).await {

@@ -14,7 +14,7 @@ use crate::store::engine::postgres::batch::{Batch, Outcome};
 use crate::store::engine::postgres::connector::Connector;
 use crate::store::engine::postgres::queues::{Next, Queues};
 use crate::store::engine::postgres::session::Session;
-use crate::store::engine::postgres::{Mode, migrate_under_lock, transact};
+use crate::store::engine::postgres::{Mode, migrate_under_lock, pooler, transact};
 use crate::store::engine::work::{Lane, Queued};
 use crate::store::engine::{Load, StoreError};
 
@@ -50,6 +50,7 @@ impl Engine {
         migrations: &'static [Migration],
     ) -> Result<Self, StoreError> {
         let connector = Connector::new(url)?;
+        pooler::examine(&connector)?;
         let mut first = Session::new(connector.clone())?;
         migrate_under_lock(&mut first, migrations)?;
         let (more, wanted) = bounded(1);

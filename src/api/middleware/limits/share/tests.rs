@@ -117,10 +117,7 @@ impl Process {
     }
 
     fn receive(&mut self, bucket: &mut Bucket, wall: Timestamp, (now, jitter): (Instant, f64)) {
-        let Some((asked, _)) = self
-            .asked
-            .take_if(|(_, at)| *at <= wall.as_millis() as u64)
-        else {
+        let Some((asked, _)) = self.asked.take_if(|(_, at)| *at <= wall.as_millis() as u64) else {
             return;
         };
         let (after, settled) = bucket.settle(asked, wall);
