@@ -8,5 +8,6 @@ mod logs;
 mod metrics;
 mod nginx;
 mod pgbouncer;
+mod package;
 mod promises;
 mod readiness;

@@ -62,16 +62,14 @@ fn a_move_that_was_killed_goes_on_and_the_service_with_it() {
     start_is_refused(&from, "is not finished");
     start_is_refused(&to, "is not finished");
     let before = rows_of_sqlite(&from);
+    let stored = before
+        .iter()
+        .filter(|row| row.starts_with("idempotency_keys:"));
+    let stored = format!("idempotency_keys: {} rows", stored.count());
 
     let said = to_database(&from, &to).succeed();
-    assert!(
-        said.contains("idempotency_keys: 60000 rows copied"),
-        "{said}"
-    );
-    assert!(
-        said.contains("idempotency_keys: 60000 rows compared"),
-        "{said}"
-    );
+    assert!(said.contains(&format!("{stored} copied")), "{said}");
+    assert!(said.contains(&format!("{stored} compared")), "{said}");
     assert!(said.contains("The ledger is correct."), "{said}");
     assert!(said.contains("the master key: copy "), "{said}");
     assert_eq!(rows_of_sqlite(&from), before);

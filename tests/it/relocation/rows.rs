@@ -15,6 +15,9 @@ const ROWS: i64 = 7;
 fn all_tables_filled() -> Database {
     let database = Database::migrated(Engine::Sqlite);
     let connection = rusqlite::Connection::open(database.file()).unwrap();
+    connection
+        .execute_batch("PRAGMA foreign_keys = OFF")
+        .unwrap();
     let sql = "SELECT m.name, c.name, upper(c.type), c.\"notnull\", c.pk
         FROM sqlite_master m, pragma_table_info(m.name) c
         WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY m.name, c.cid";
