@@ -232,7 +232,7 @@ impl Scale {
         let share = (value - self.least) / (self.most - self.least);
         share
             .is_finite()
-            .then(|| self.from + share * (self.to - self.from))
+            .then_some(self.from + share * (self.to - self.from))
     }
 
     fn ticks(&self) -> Vec<(f64, String)> {

@@ -14,7 +14,9 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::api::developer::{self, tasks, test_helpers, webhook};
 use crate::api::error::ApiError;
-use crate::api::middleware::authentication::{require_admin, require_key, require_worker};
+use crate::api::middleware::authentication::{
+    require_admin, require_key, require_key_of_task, require_worker,
+};
 use crate::api::middleware::client_address::ClientAddress;
 use crate::api::middleware::edge::edge;
 use crate::api::middleware::limits::anonymous::{self, limit_anonymous, limit_unsigned};
@@ -30,7 +32,7 @@ fn with_key() -> OpenApiRouter<App> {
 
     OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(tasks::create::create, tasks::read::list))
-        .routes(routes!(tasks::read::get, tasks::update::update))
+        .routes(routes!(tasks::update::update))
         .routes(routes!(tasks::cancel::cancel))
         .routes(routes!(tasks::history::get))
         .routes(routes!(proofs::list::list))
@@ -68,6 +70,11 @@ fn with_key() -> OpenApiRouter<App> {
         ))
         .routes(routes!(test_helpers::advance::advance))
         .routes(routes!(test_helpers::proofs::submit))
+}
+
+/// Routes that need an API key and show the task that their path names.
+fn of_task() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(tasks::read::get))
 }
 
 /// Routes that need a worker's token.
@@ -266,6 +273,8 @@ pub fn openapi_document() -> String {
 /// The routes that are described, each behind the key or token that it needs.
 fn described(app: Option<&App>) -> (Router<App>, OpenApi) {
     let (mut keys, mut openapi) = with_key().split_for_parts();
+    let (mut tasks, of_tasks) = of_task().split_for_parts();
+    openapi.merge(of_tasks);
     let (mut workers, mut of_workers) = with_worker_token().split_for_parts();
     let (mut open, mut of_open) = without_token().split_for_parts();
     secure(&mut openapi, Some(Security::DeveloperKey));
@@ -273,12 +282,13 @@ fn described(app: Option<&App>) -> (Router<App>, OpenApi) {
     secure(&mut of_open, None);
     if let Some(app) = app {
         keys = keys.route_layer(from_fn_with_state(app.clone(), require_key));
+        tasks = tasks.route_layer(from_fn_with_state(app.clone(), require_key_of_task));
         workers = workers.route_layer(from_fn_with_state(app.clone(), require_worker));
         open = open.route_layer(from_fn_with_state(app.clone(), limit_anonymous));
     }
     openapi.merge(of_workers);
     openapi.merge(of_open);
-    let mut routes = keys.merge(workers).merge(open);
+    let mut routes = keys.merge(tasks).merge(workers).merge(open);
     for (role, admins) in with_admin_key() {
         let (mut admins, mut of_admins) = admins.split_for_parts();
         secure(&mut of_admins, Some(Security::AdminKey));

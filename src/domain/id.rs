@@ -83,10 +83,10 @@ fn uuid_v7(now: Timestamp, random: &[u8; 10]) -> Uuid {
 }
 
 fn parse_hex(text: &str) -> Option<Uuid> {
-    let canonical = text.len() == 32
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    // Of this length the parser takes hexadecimal digits alone, but in upper case too. All bytes are
+    // looked at: that is faster than a branch for each.
+    let lower = |lower: bool, byte: u8| lower & !byte.is_ascii_uppercase();
+    let canonical = text.len() == 32 && text.bytes().fold(true, lower);
     canonical.then(|| Uuid::try_parse(text).ok()).flatten()
 }
 

@@ -33,7 +33,8 @@ use crate::domain::{AccountId, Lane, Owner, Timestamp};
 use crate::seal::Keyring;
 
 pub use engine::{
-    Backup, BackupError, DatabaseServer, Location, StoreError, Tx, Value, background_within, within,
+    Backup, BackupError, DatabaseServer, Location, Lookup, StoreError, Tx, Value,
+    background_within, within,
 };
 
 pub use accounts::AccountFilter;
@@ -52,7 +53,7 @@ pub use proofs::storage::{ExpiredFiles, FileCursor, StoredFiles};
 pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn, SecretPlace};
 pub use tasks::posted_tasks::{PostedIn, PostedOrder, PostedTask};
 pub use tasks::totals::TaskCounts;
-pub use tasks::{ListedTask, StoredMove, TaskFilter, TaskPage};
+pub use tasks::{KeyAndTask, ListedTask, StoredMove, TaskFilter, TaskPage};
 pub use transfer::{HeldDatabase, Progress, Step, Transfer, TransferError};
 pub use unlock::UnlockError;
 pub use wakeups::EventWakeup;
@@ -224,6 +225,15 @@ impl Store {
     {
         let work = keyed(self.keyring.clone(), work);
         self.engine.read(work).await
+    }
+
+    /// Finds a row by its key, together with what others look for at the same moment if the engine
+    /// gains by that. Sees what is committed when it is called.
+    pub async fn find<T>(&self, lookup: Lookup<T>) -> Result<Option<T>, StoreError>
+    where
+        T: FromRow + Send + 'static,
+    {
+        self.engine.find(lookup).await
     }
 
     /// Reads many rows. All statements see the same snapshot.

@@ -74,7 +74,7 @@ pub fn of_task(
 ) -> Result<NewEvent, StoreError> {
     let proof = proof.filter(|_| event_type.is_about_proof());
     let data = match proof {
-        None => to_json(&TaskBody::for_event(task)?)?,
+        None => TaskBody::for_event(task)?.text()?,
         Some(proof) => to_json(&TaskData {
             task: TaskBody::for_event(task)?,
             proof: Some(ProofBody::for_event(proof.clone())?),

@@ -7,6 +7,7 @@ pub mod event;
 pub mod examples;
 pub mod history;
 mod id;
+mod object;
 pub mod payment;
 pub mod proof;
 pub mod task;

@@ -1,5 +1,6 @@
 //! Authentication: from the Authorization header to the caller.
 
+use axum::RequestExt;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
@@ -13,10 +14,12 @@ use crate::api::middleware::limits::anonymous::{count, refuse};
 use crate::api::middleware::limits::rate::RateLimitStatus;
 use crate::api::middleware::notes::{Who, note_asker};
 use crate::api::request::idempotency::Requester;
+use crate::api::request::path::TaskPath;
 use crate::domain::{
-    AccountId, Actor, AdminKey, AdminKeyId, AdminRole, Environment, Owner, Secret, Worker,
+    AccountId, Actor, AdminKey, AdminKeyId, AdminRole, Environment, Owner, Secret, Task, TaskId,
+    Worker,
 };
-use crate::store::KeyHolder;
+use crate::store::{KeyHolder, Lookup};
 use crate::usecases::{self, Looker, UseCaseError};
 
 /// The holder of the API key of a request.
@@ -41,6 +44,17 @@ impl Caller {
             owner: self.owner(),
             key: self.key.clone(),
         }
+    }
+}
+
+/// The task that the path of a request names, if it is the caller's own. `require_key_of_task` puts it
+/// on the request.
+#[derive(Clone, Debug)]
+pub struct OwnTask(Option<Task>);
+
+impl OwnTask {
+    pub fn found(self) -> Result<Task, UseCaseError> {
+        self.0.ok_or(UseCaseError::TaskNotFound)
     }
 }
 
@@ -100,11 +114,11 @@ pub async fn require_worker(State(app): State<App>, mut request: Request, next: 
 
 async fn identify_worker(app: &App, headers: &HeaderMap) -> Result<WorkerCaller, ApiError> {
     let token = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
-    let (looked_up, now) = (token.clone(), app.clock.now());
-    let worker = app
-        .store
-        .read(move |tx| usecases::authenticate_worker(tx, &looked_up, now))
-        .await?;
+    // A suspended worker can still read earnings. Actions that a suspended worker may not take are
+    // refused where they are taken.
+    let lookup = Lookup::token_holder(token.hash(), app.clock.now());
+    let worker = app.store.find(lookup).await?;
+    let worker = worker.ok_or(UseCaseError::Unauthorized)?;
     Ok(WorkerCaller { worker, token })
 }
 
@@ -132,19 +146,50 @@ pub async fn require_admin(
 
 async fn identify_admin(app: &App, headers: &HeaderMap) -> Result<(AdminKey, Secret), ApiError> {
     let key = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
-    let looked_up = key.clone();
-    let admin = app
-        .store
-        .read(move |tx| usecases::authenticate_admin(tx, &looked_up))
-        .await?;
-    Ok((admin, key))
+    let admin = app.store.find(Lookup::admin_key(key.hash())).await?;
+    Ok((admin.ok_or(UseCaseError::Unauthorized)?, key))
 }
 
 /// Runs before every handler that needs a key: first the key, then the rate limit.
-pub async fn require_key(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let caller = match identify(&app, request.headers()).await {
+pub async fn require_key(State(app): State<App>, request: Request, next: Next) -> Response {
+    let identified = identify(&app, request.headers()).await;
+    admit(&app, identified, request, next).await
+}
+
+/// The same before a handler that shows one task: the key and the task are found by one read.
+pub async fn require_key_of_task(
+    State(app): State<App>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let identified = match task_in_path(&mut request).await {
+        Some(id) => identify_with_task(&app, request.headers(), id).await,
+        None => identify(&app, request.headers())
+            .await
+            .map(|caller| (caller, None)),
+    };
+    let identified = identified.map(|(caller, task)| {
+        request.extensions_mut().insert(OwnTask(task));
+        caller
+    });
+    admit(&app, identified, request, next).await
+}
+
+async fn task_in_path(request: &mut Request) -> Option<TaskId> {
+    let path = request.extract_parts::<TaskPath>().await;
+    path.ok().and_then(|path| path.0)
+}
+
+/// Counts the request of whoever has a key, and turns away whoever has none.
+async fn admit(
+    app: &App,
+    identified: Result<Caller, ApiError>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let caller = match identified {
         Ok(caller) => caller,
-        Err(error) => return turn_away(&app, error, request).await,
+        Err(error) => return turn_away(app, error, request).await,
     };
     let holder = caller.holder;
     note_asker(&request, Who::Account(holder.owner.account), &caller.key);
@@ -165,12 +210,21 @@ pub async fn require_key(State(app): State<App>, mut request: Request, next: Nex
 
 async fn identify(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
     let key = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
-    let looked_up = key.clone();
-    let holder = app
-        .store
-        .read(move |tx| usecases::authenticate(tx, &looked_up))
-        .await?;
+    let found = app.store.find(Lookup::key_holder(key.hash())).await?;
+    let holder = usecases::authenticate(found)?;
     Ok(Caller { holder, key })
+}
+
+async fn identify_with_task(
+    app: &App,
+    headers: &HeaderMap,
+    id: TaskId,
+) -> Result<(Caller, Option<Task>), ApiError> {
+    let key = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
+    let found = app.store.find(Lookup::key_and_task(key.hash(), id)).await?;
+    let (holder, task) = found.map(|found| (found.holder, found.task)).unzip();
+    let holder = usecases::authenticate(holder)?;
+    Ok((Caller { holder, key }, task.flatten()))
 }
 
 fn bearer_token(headers: &HeaderMap) -> Option<Secret> {
@@ -216,6 +270,16 @@ macro_rules! taken_from_the_request {
 }
 
 taken_from_the_request!(Caller, WorkerCaller, AdminCaller, Looker);
+
+/// Only one handler takes it, so it is moved and not copied.
+impl<S: Send + Sync> FromRequestParts<S> for OwnTask {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let task = parts.extensions.remove::<Self>();
+        task.ok_or_else(|| UseCaseError::Unauthorized.into())
+    }
+}
 
 #[cfg(test)]
 mod tests {

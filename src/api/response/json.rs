@@ -25,6 +25,15 @@ impl JsonResponse {
         Self::new(StatusCode::OK, body)
     }
 
+    /// A body that is written already.
+    pub fn of_text(body: String) -> Self {
+        Self {
+            status: StatusCode::OK,
+            body,
+            replayed: false,
+        }
+    }
+
     pub fn new<B: Serialize>(status: StatusCode, body: &B) -> Result<Self, ApiError> {
         Ok(Self {
             status,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::domain::{AccountId, AccountStatus, ApiKey, ApiKeyId, Owner, Tier, Timestamp};
-use crate::store::{StoreError, Tx, columns};
+use crate::store::{Lookup, StoreError, Tx, columns};
 
 columns! {
     macro key;
@@ -63,9 +63,11 @@ crate::store::statements! {
         WHERE account_id = ?1 AND id = ?2 AND revoked_at IS NULL";
     REVOKE_ALL = "UPDATE api_keys SET revoked_at = ?2 WHERE account_id = ?1 AND revoked_at IS NULL";
     COUNT_ACTIVE = "SELECT COUNT(*) FROM api_keys WHERE account_id = ?1 AND revoked_at IS NULL";
+    /// Whether it is revoked is asked in a way that the index of active keys does not answer: while there
+    /// are few keys, PostgreSQL would otherwise go through that index, and keep doing so.
     HOLDER = concat!("SELECT ", holder!(columns), "
         FROM api_keys k JOIN accounts a ON a.id = k.account_id
-        WHERE k.key_hash = ?1 AND k.revoked_at IS NULL");
+        WHERE k.key_hash = ?1 AND COALESCE(k.revoked_at, -1) = -1");
     USED_FROM = "SELECT CAST(1 AS BIGINT) FROM api_keys
         WHERE account_id = ?1 AND last_address = ?2 AND last_used_at > ?3 LIMIT 1";
     FORGET_ADDRESSES = "UPDATE api_keys SET last_address = NULL WHERE id IN (
@@ -89,6 +91,13 @@ impl KeyHolder {
     /// The time that this key sees.
     pub fn time(&self, now: Timestamp) -> Timestamp {
         now.plus(self.ahead)
+    }
+}
+
+impl Lookup<KeyHolder> {
+    /// The holder of a key that is not revoked.
+    pub fn key_holder(key_hash: String) -> Self {
+        Self::new(HOLDER, vec![key_hash.into()])
     }
 }
 
@@ -140,10 +149,6 @@ impl Tx<'_> {
     pub fn count_active_api_keys(&mut self, account: AccountId) -> Result<i64, StoreError> {
         let count = self.optional(COUNT_ACTIVE, &[account.into()])?;
         Ok(count.unwrap_or(0))
-    }
-
-    pub fn key_holder(&mut self, key_hash: &str) -> Result<Option<KeyHolder>, StoreError> {
-        self.optional(HOLDER, &[key_hash.into()])
     }
 
     /// Records the last use of a key, and a mark of the address that it came from if there is one.

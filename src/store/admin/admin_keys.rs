@@ -1,7 +1,7 @@
 //! Admin keys, the documents of workers, and secrets of the service.
 
 use crate::domain::{AdminKey, AdminKeyId, Timestamp, VerificationFile, WorkerId};
-use crate::store::{StoreError, Tx, columns};
+use crate::store::{Lookup, StoreError, Tx, columns};
 
 columns! {
     macro key;
@@ -47,14 +47,16 @@ crate::store::statements! {
         WHERE worker_id = ?1 ORDER BY kind");
 }
 
+impl Lookup<AdminKey> {
+    /// The record of a key that is not revoked.
+    pub fn admin_key(key_hash: String) -> Self {
+        Self::new(KEY_HOLDER, vec![key_hash.into()])
+    }
+}
+
 impl Tx<'_> {
     pub fn insert_admin_key(&mut self, key: &AdminKey, key_hash: &str) -> Result<(), StoreError> {
         self.defer(ADD_KEY, &key_values(key, key_hash))
-    }
-
-    /// The record of a valid key.
-    pub fn admin_key_holder(&mut self, key_hash: &str) -> Result<Option<AdminKey>, StoreError> {
-        self.optional(KEY_HOLDER, &[key_hash.into()])
     }
 
     /// All of them, revoked ones included, oldest first. There are few.

@@ -5,6 +5,7 @@
 
 mod admission;
 mod deadline;
+mod lookup;
 mod migrate;
 mod moves;
 mod postgres;
@@ -27,6 +28,7 @@ use crate::store::locked::Locked;
 use crate::store::wakeups::{ToWake, Wakeups};
 
 pub use deadline::{background_within, within};
+pub use lookup::Lookup;
 pub use migrate::Migration;
 pub use postgres::{DatabaseServer, Target};
 pub use sqlite::{Backup, BackupError, Source};
@@ -76,7 +78,7 @@ pub enum Location {
 
 pub(super) enum Engine {
     Sqlite(sqlite::Engine),
-    Postgres(postgres::Engine),
+    Postgres(postgres::Engine, postgres::Readers),
 }
 
 impl Engine {
@@ -84,7 +86,10 @@ impl Engine {
         match location {
             Location::Sqlite { file } => sqlite::Engine::open(file, migrations).map(Self::Sqlite),
             Location::Postgres { url, connections } => {
-                postgres::Engine::open(url, *connections, migrations).map(Self::Postgres)
+                let readers = postgres::Readers::of(*connections);
+                let pool = postgres::Engine::open(url, connections - readers, migrations)?;
+                let readers = postgres::Readers::start(pool.connector(), readers)?;
+                Ok(Self::Postgres(pool, readers))
             }
         }
     }
@@ -152,7 +157,7 @@ impl Engine {
         let queued = Queued::new(work, &waiting).in_lane(lane);
         match &**self {
             Self::Sqlite(engine) => engine.write(queued),
-            Self::Postgres(engine) => engine.run(queued, postgres::Mode::Write),
+            Self::Postgres(engine, _) => engine.run(queued, postgres::Mode::Write),
         }?;
         waiting.for_answer(answer).await
     }
@@ -174,9 +179,30 @@ impl Engine {
         let queued = Queued::new(work, &waiting);
         match &**self {
             Self::Sqlite(engine) => engine.snapshot(queued),
-            Self::Postgres(engine) => engine.run(queued, postgres::Mode::Read),
+            Self::Postgres(engine, _) => engine.run(queued, postgres::Mode::Read),
         }?;
         waiting.for_answer(answer).await
+    }
+
+    /// Finds a row by its key.
+    pub async fn find<T>(self: &Arc<Self>, lookup: Lookup<T>) -> Result<Option<T>, StoreError>
+    where
+        T: FromRow + Send + 'static,
+    {
+        match &**self {
+            Self::Sqlite(engine) => {
+                if let Some(_turn) = engine.inline_turn() {
+                    return engine.with_reader(|connection| sqlite::find(connection, &lookup))?;
+                }
+            }
+            Self::Postgres(_, readers) => {
+                if let Some(found) = readers.find(&lookup).await {
+                    return found;
+                }
+            }
+        }
+        self.read(move |tx| tx.optional(lookup.statement, &lookup.values))
+            .await
     }
 
     pub async fn snapshot<T, E, F>(self: &Arc<Self>, work: F) -> Result<T, E>
@@ -190,14 +216,14 @@ impl Engine {
         let queued = Queued::new(work, &waiting);
         match &**self {
             Self::Sqlite(engine) => engine.snapshot(queued),
-            Self::Postgres(engine) => engine.run(queued, postgres::Mode::Snapshot),
+            Self::Postgres(engine, _) => engine.run(queued, postgres::Mode::Snapshot),
         }?;
         waiting.for_answer(answer).await
     }
 
     /// SQLite serves one process.
     pub fn is_shared(&self) -> bool {
-        matches!(self, Self::Postgres(_))
+        matches!(self, Self::Postgres(..))
     }
 
     /// Asks the thread that matters most: on SQLite the writer, on PostgreSQL any.
@@ -205,7 +231,7 @@ impl Engine {
         let ask = move |tx: &mut Tx<'_>| tx.optional::<i64>(statement, &[]).map(drop);
         match &**self {
             Self::Sqlite(_) => self.write(ask, None, &Arc::default()).await,
-            Self::Postgres(_) => self.read(ask).await,
+            Self::Postgres(..) => self.read(ask).await,
         }
     }
 
@@ -213,9 +239,10 @@ impl Engine {
     pub fn record_load(&self) {
         match self {
             Self::Sqlite(engine) => gauge!("legwork_writer_queue").set(engine.load().queued as f64),
-            Self::Postgres(engine) => {
+            Self::Postgres(engine, readers) => {
                 let load = engine.load();
-                gauge!("legwork_pool_connections").set(load.connections as f64);
+                let connections = load.connections + readers.connected();
+                gauge!("legwork_pool_connections").set(connections as f64);
                 gauge!("legwork_pool_busy").set(load.busy as f64);
                 gauge!("legwork_pool_queue").set(load.queued as f64);
             }

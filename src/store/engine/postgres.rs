@@ -18,6 +18,7 @@ mod pipeline;
 mod pool;
 mod pooler;
 mod queues;
+mod reads;
 mod server;
 mod session;
 mod shape;
@@ -35,6 +36,7 @@ use crate::store::engine::{StoreError, Tx};
 
 pub use errors::describe;
 pub use pool::Engine;
+pub use reads::Readers;
 pub use server::DatabaseServer;
 pub use session::{Lock, Session};
 pub use target::Target;

@@ -26,6 +26,7 @@ use crate::store::engine::work::Queued;
 use crate::store::engine::{FromRow, Load, Row, Statement, StoreError, Tx, Value};
 
 pub use backup::{Backup, BackupError, back_up, restore};
+pub use readers::find;
 pub use source::Source;
 
 /// How many transactions may wait for the writer. More are refused.

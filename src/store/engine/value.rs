@@ -193,6 +193,12 @@ impl<'a> Row<'a> {
         Self::new(Cells::Postgres(row))
     }
 
+    /// Without its first columns.
+    pub fn after(mut self, columns: usize) -> Self {
+        self.next = columns;
+        self
+    }
+
     fn new(cells: Cells<'a>) -> Self {
         Self { cells, next: 0 }
     }
@@ -200,6 +206,15 @@ impl<'a> Row<'a> {
     /// Reads the next column, or as many as a struct has.
     pub fn next<T: FromRow>(&mut self) -> Result<T, StoreError> {
         T::from_row(self)
+    }
+
+    /// Reads the rest of a row of a LEFT JOIN. None if its first column is NULL: nothing was joined.
+    pub fn joined<T: FromRow>(&mut self) -> Result<Option<T>, StoreError> {
+        if matches!(self.cells.get(self.next)?, Cell::Null) {
+            self.next = self.cells.len();
+            return Ok(None);
+        }
+        self.next().map(Some)
     }
 
     /// Reads the whole row. A statement that selects more or fewer columns than are read is a bug.

@@ -11,7 +11,7 @@ use crate::domain::{
     Timestamp, WorkerId,
 };
 use crate::store::events::{Numbered, numbered};
-use crate::store::{StoreError, Tx, Value, columns, owned_by};
+use crate::store::{FromRow, KeyHolder, Lookup, Row, StoreError, Tx, Value, columns, owned_by};
 
 columns! {
     macro task;
@@ -144,20 +144,14 @@ columns! {
     parameters { id: task.id, from: from }
 }
 
-/// Tasks with the last event number of their owner, and with how many endpoints the account has.
+/// Where tasks are found with the totals of their owner, and with how many endpoints the account has.
 macro_rules! with_totals {
     () => {
-        concat!(
-            "SELECT ",
-            task!(columns),
-            ", ",
-            numbered!(columns),
-            ",
+        ",
             (SELECT COUNT(*) FROM webhook_endpoints e WHERE e.account_id = tasks.account_id)
         FROM tasks JOIN (SELECT account_id AS of_account, environment AS of_environment,
             last_event, last_event_at FROM task_totals) totals
             ON of_account = account_id AND of_environment = environment"
-        )
     };
 }
 
@@ -167,12 +161,24 @@ crate::store::statements! {
     /// yet, PostgreSQL would otherwise go through all tasks of the owner.
     ONE = concat!("SELECT ", task!(columns), " FROM tasks
         WHERE id = ?1 AND account_id || '' = ?2 AND environment || '' = ?3");
+    /// The holder of a key, and the task if it is the holder's own. The columns of the key are named
+    /// apart from those of the task. The owner is compared as an expression, as in `ONE`.
+    WITH_KEY = concat!("SELECT h.key_id, h.key_account, h.key_environment, h.tier, h.account_status,
+            h.ahead_ms, ", task!(columns), "
+        FROM (SELECT k.id AS key_id, k.account_id AS key_account, k.environment AS key_environment,
+                a.tier AS tier, a.status AS account_status,
+                CASE WHEN k.environment = 'test' THEN a.test_ahead_ms ELSE 0 END AS ahead_ms
+            FROM api_keys k JOIN accounts a ON a.id = k.account_id
+            WHERE k.key_hash = ?1 AND COALESCE(k.revoked_at, -1) = -1) h
+        LEFT JOIN tasks ON id = ?2 AND COALESCE(account_id, '') = h.key_account
+            AND COALESCE(environment, '') = h.key_environment");
     BY_ID = concat!("SELECT ", task!(columns), " FROM tasks WHERE id = ?1");
     /// With the totals of its owner, which every move changes. Locks are taken in this order: the task,
     /// then the totals.
-    ONE_WITH_TOTALS = concat!(with_totals!(), "
+    ONE_WITH_TOTALS = concat!("SELECT ", task!(columns), ", ", numbered!(columns), with_totals!(), "
         WHERE id = ?1 AND account_id || '' = ?2 AND environment || '' = ?3");
-    BY_ID_WITH_TOTALS = concat!(with_totals!(), " WHERE id = ?1");
+    BY_ID_WITH_TOTALS = concat!("SELECT ", task!(columns), ", ", numbered!(columns), with_totals!(), "
+        WHERE id = ?1");
     ACCOUNT_OF = "SELECT account_id FROM tasks WHERE id = ?1";
     BEFORE = concat!("SELECT ", task!(columns), " FROM tasks WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
     OF_ACCOUNT_BEFORE = concat!("SELECT ", task!(columns), " FROM tasks
@@ -253,6 +259,28 @@ pub struct StoredMove<'a> {
 pub struct TaskPage {
     pub tasks: Vec<ListedTask>,
     pub total: i64,
+}
+
+/// The holder of a key, and a task of theirs.
+pub struct KeyAndTask {
+    pub holder: KeyHolder,
+    pub task: Option<Task>,
+}
+
+impl FromRow for KeyAndTask {
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            holder: row.next()?,
+            task: row.joined()?,
+        })
+    }
+}
+
+impl Lookup<KeyAndTask> {
+    /// The holder of a key that is not revoked, and the task with this id if it is the holder's.
+    pub fn key_and_task(key_hash: String, id: TaskId) -> Self {
+        Self::new(WITH_KEY, vec![key_hash.into(), id.into()])
+    }
 }
 
 impl Tx<'_> {

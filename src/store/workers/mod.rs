@@ -5,7 +5,7 @@ pub(super) mod uploads;
 
 use crate::domain::geo::Point;
 use crate::domain::{PushSubscriptionId, TaskId, Timestamp, Worker, WorkerId, WorkerStatus};
-use crate::store::{StoreError, Tx, columns};
+use crate::store::{Lookup, StoreError, Tx, columns};
 
 columns! {
     macro worker;
@@ -140,6 +140,13 @@ pub struct WorkerFilter {
     pub email: Option<String>,
 }
 
+impl Lookup<Worker> {
+    /// The worker of a token that is valid now.
+    pub fn token_holder(token_hash: String, now: Timestamp) -> Self {
+        Self::new(HOLDER, vec![token_hash.into(), now.into()])
+    }
+}
+
 impl Tx<'_> {
     /// False when the e-mail address is taken.
     pub fn insert_worker(
@@ -247,15 +254,6 @@ impl Tx<'_> {
             expires_at.into(),
         ];
         self.defer(ADD_TOKEN, &values)
-    }
-
-    /// The worker of a valid token.
-    pub fn token_holder(
-        &mut self,
-        token_hash: &str,
-        now: Timestamp,
-    ) -> Result<Option<Worker>, StoreError> {
-        self.optional(HOLDER, &[token_hash.into(), now.into()])
     }
 
     pub fn revoke_worker_token(&mut self, token_hash: &str) -> Result<(), StoreError> {

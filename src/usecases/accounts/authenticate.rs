@@ -1,14 +1,13 @@
-//! Finds the holder of an API key. It runs on every request, so a revoked key stops working at
-//! once.
+//! Whether the holder of an API key may come in. It is asked on every request, so a revoked key stops
+//! working at once.
 
-use crate::domain::{AccountStatus, Secret};
-use crate::store::{KeyHolder, Tx};
+use crate::domain::AccountStatus;
+use crate::store::KeyHolder;
 use crate::usecases::UseCaseError;
 
-pub fn authenticate(tx: &mut Tx<'_>, key: &Secret) -> Result<KeyHolder, UseCaseError> {
-    let holder = tx
-        .key_holder(&key.hash())?
-        .ok_or(UseCaseError::Unauthorized)?;
+/// `found` is the holder of the key that was presented, if there is one.
+pub fn authenticate(found: Option<KeyHolder>) -> Result<KeyHolder, UseCaseError> {
+    let holder = found.ok_or(UseCaseError::Unauthorized)?;
     match holder.status {
         AccountStatus::Active => Ok(holder),
         AccountStatus::Suspended => Err(UseCaseError::AccountSuspended),

@@ -69,9 +69,3 @@ pub fn revoke_admin_key(
     }
     Ok(key)
 }
-
-/// Finds the record of an admin key.
-pub fn authenticate_admin(tx: &mut Tx<'_>, key: &Secret) -> Result<AdminKey, UseCaseError> {
-    tx.admin_key_holder(&key.hash())?
-        .ok_or(UseCaseError::Unauthorized)
-}

@@ -9,7 +9,7 @@ pub(super) mod review_queue;
 pub(super) mod same_person;
 pub(super) mod view_documents;
 
-pub use admin_key::{IssuedAdminKey, authenticate_admin, create_admin_key, revoke_admin_key};
+pub use admin_key::{IssuedAdminKey, create_admin_key, revoke_admin_key};
 pub use audit::{AuditReport, audit, verify_audit, verify_audit_against};
 pub use decide_dispute::{decide_dispute, dispute_of};
 pub use report::month_report;

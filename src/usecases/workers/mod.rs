@@ -7,7 +7,7 @@ pub(super) mod verify_worker;
 pub use payout_account::{
     payout_account_changed, payout_account_opened, payout_status, waits_for_payout_account,
 };
-pub use sign_in_worker::{TOKEN_LIFE, authenticate_worker, issue_token, sign_up_worker};
+pub use sign_in_worker::{TOKEN_LIFE, issue_token, sign_up_worker};
 pub use verify_worker::{
     may_send_documents, refuse_worker, restore_worker, send_verification, suspend_worker,
     verify_worker,

@@ -1,4 +1,4 @@
-//! Worker sign-up, tokens and authentication.
+//! Worker sign-up and tokens.
 
 use std::time::Duration;
 
@@ -30,16 +30,4 @@ pub fn issue_token(
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
     Ok(tx.add_worker_token(&token.hash(), worker, now, now.plus(TOKEN_LIFE))?)
-}
-
-/// Finds the worker who holds a token. It runs on every request, so a revoked token stops working
-/// at once. A suspended worker can still read earnings. Actions that a suspended worker may not
-/// take are refused where they are taken.
-pub fn authenticate_worker(
-    tx: &mut Tx<'_>,
-    token: &Secret,
-    now: Timestamp,
-) -> Result<Worker, UseCaseError> {
-    let worker = tx.token_holder(&token.hash(), now)?;
-    worker.ok_or(UseCaseError::Unauthorized)
 }

@@ -11,6 +11,7 @@ mod idempotency;
 mod limits;
 mod listing;
 mod multipart;
+mod reading;
 mod shared_limits;
 mod stopping;
 mod updating;

@@ -7,6 +7,7 @@ mod disk;
 mod failover;
 mod frozen;
 mod overload;
+mod reads;
 
 use std::time::Duration;
 

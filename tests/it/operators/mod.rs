@@ -7,7 +7,7 @@ mod headers;
 mod logs;
 mod metrics;
 mod nginx;
-mod pgbouncer;
 mod package;
+mod pgbouncer;
 mod promises;
 mod readiness;

@@ -19,8 +19,8 @@ use crate::api::middleware::limits::streams::StreamPermit;
 use crate::api::openapi::{groups, parameters};
 use crate::api::request::query::StreamQuery;
 use crate::domain::{Event, EventId, EventType, Owner, Secret};
-use crate::store::{EventFilter, EventWakeup, StoreError};
-use crate::usecases::{self, UseCaseError};
+use crate::store::{EventFilter, EventWakeup, Lookup, StoreError};
+use crate::usecases;
 use crate::views::event::EventBody;
 use crate::views::to_json;
 
@@ -176,15 +176,11 @@ impl Listener {
     }
 
     async fn still_welcome(&self) -> bool {
-        let key = self.key.clone();
-        let look = self
-            .app
-            .store
-            .read(move |tx| usecases::authenticate(tx, &key));
-        match look.await {
-            Ok(_) => true,
+        let lookup = Lookup::key_holder(self.key.hash());
+        match self.app.store.find(lookup).await {
+            Ok(found) => usecases::authenticate(found).is_ok(),
             // A database that is unavailable for a moment has not revoked anything.
-            Err(error) => matches!(error, UseCaseError::Store(_)),
+            Err(_) => true,
         }
     }
 }

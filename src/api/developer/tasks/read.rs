@@ -6,16 +6,14 @@ use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::error::ApiError;
-use crate::api::middleware::authentication::Caller;
+use crate::api::middleware::authentication::{Caller, OwnTask};
 use crate::api::openapi::{errors, groups, parameters};
-use crate::api::request::path::TaskPath;
 use crate::api::request::query::TaskListQuery;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
 use crate::domain::tasks::{Category, Priority};
 use crate::domain::{Status, Timestamp};
 use crate::store::ListedTask;
-use crate::usecases::UseCaseError;
 use crate::views::task::TaskBody;
 use crate::views::{Id, examples};
 
@@ -117,16 +115,6 @@ pub async fn list(
     responses((status = 200, description = "The task", body = TaskBody),
         groups::Developer, errors::TaskNotFound)
 )]
-pub async fn get(
-    State(app): State<App>,
-    caller: Caller,
-    path: TaskPath,
-) -> Result<JsonResponse, ApiError> {
-    let (owner, id) = (caller.owner(), path.id()?);
-    let task = app
-        .store
-        .read(move |tx| Ok::<_, UseCaseError>(tx.task_of(owner, id)?))
-        .await?
-        .ok_or(UseCaseError::TaskNotFound)?;
-    JsonResponse::ok(&TaskBody::of(&task)?)
+pub async fn get(task: OwnTask) -> Result<JsonResponse, ApiError> {
+    Ok(JsonResponse::of_text(TaskBody::json(&task.found()?)?))
 }

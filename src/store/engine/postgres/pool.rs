@@ -95,6 +95,10 @@ impl Engine {
         Ok(())
     }
 
+    pub fn connector(&self) -> &Connector {
+        &self.pool.connector
+    }
+
     pub fn load(&self) -> Load {
         Load {
             connections: self.pool.connector.connected(),

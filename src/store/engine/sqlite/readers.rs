@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use crate::store::engine::StoreError;
-use crate::store::engine::sqlite::execute_cached;
 use crate::store::engine::sqlite::marker::Marker;
+use crate::store::engine::sqlite::{bind, error, execute_cached};
+use crate::store::engine::{FromRow, Lookup, Row, StoreError};
 
 /// How old a snapshot may get, and so how late a change by another program is seen.
 const MAX_AGE: Duration = Duration::from_millis(5);
@@ -123,6 +123,17 @@ fn all_but_one() -> usize {
     let threads =
         tokio::runtime::Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers());
     (threads - 1).max(1)
+}
+
+/// The row of a lookup, if there is one.
+pub fn find<T: FromRow>(
+    connection: &Connection,
+    lookup: &Lookup<T>,
+) -> Result<Option<T>, StoreError> {
+    let mut prepared = bind(connection, lookup.statement, &lookup.values)?;
+    let mut rows = prepared.raw_query();
+    let row = rows.next().map_err(error)?;
+    row.map(|row| Row::sqlite(row).read()).transpose()
 }
 
 impl Reader {

@@ -1,0 +1,23 @@
+//! A row that is found by its key, as data: which statement, which values, what is read from the row.
+//! An engine can send several of them together, which it cannot do with functions.
+
+use std::marker::PhantomData;
+
+use crate::store::engine::{FromRow, Statement, Value};
+
+/// Finds at most one row. Values are texts and integers, and never NULL.
+pub struct Lookup<T> {
+    pub(super) statement: Statement,
+    pub(super) values: Vec<Value<'static>>,
+    row: PhantomData<fn() -> T>,
+}
+
+impl<T: FromRow> Lookup<T> {
+    pub(in crate::store) fn new(statement: Statement, values: Vec<Value<'static>>) -> Self {
+        Self {
+            statement,
+            values,
+            row: PhantomData,
+        }
+    }
+}

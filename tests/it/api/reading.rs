@@ -1,0 +1,98 @@
+//! Reading one task: the key and the task are found together, and nobody gets what is not theirs.
+
+use futures_util::future::join_all;
+
+use crate::support::{Client, Developer, TestApp, on_both_engines, path};
+
+on_both_engines!(
+    a_task_is_shown_to_its_owner_alone,
+    a_revoked_key_is_refused_at_once,
+    an_account_that_is_gone_reads_no_task,
+    each_of_many_readers_gets_its_own_answer,
+);
+
+fn unknown_key(app: &TestApp) -> Client {
+    let key = format!("svc_test_{}", "0".repeat(64));
+    Client::new(app.address, Some(&key))
+}
+
+async fn a_task_is_shown_to_its_owner_alone(app: TestApp) {
+    let (dev, other) = (app.developer().await, app.developer().await);
+    let task = dev.create_task().await;
+    let unknown = format!("/v1/tasks/{}", "0".repeat(32));
+    assert_eq!(dev.test.get(&path(&task)).await.expect(200), task);
+    for (client, path) in [
+        (&other.test, path(&task)),
+        (&dev.live, path(&task)),
+        (&dev.test, unknown),
+        (&dev.test, "/v1/tasks/nope".to_owned()),
+    ] {
+        let reply = client.get(&path).await;
+        reply.expect_error(404, "TASK_NOT_FOUND");
+    }
+    for path in [path(&task).as_str(), "/v1/tasks/nope"] {
+        for client in [app.client(), unknown_key(&app)] {
+            client.get(path).await.expect_error(401, "UNAUTHORIZED");
+        }
+    }
+}
+
+async fn a_revoked_key_is_refused_at_once(app: TestApp) {
+    let dev = app.developer().await;
+    let path = path(&dev.create_task().await);
+    for _ in 0..20 {
+        let body = serde_json::json!({ "name": "short-lived", "environment": "test" });
+        let made = dev.live.post("/v1/account/keys", &body).await.expect(201);
+        let client = Client::new(app.address, Some(made["key"].as_str().unwrap()));
+        // Others read with the same key up to the last moment.
+        for reply in join_all((0..8).map(|_| client.get(&path))).await {
+            reply.expect(200);
+        }
+        let revoke = format!("/v1/account/keys/{}", made["id"].as_str().unwrap());
+        dev.live.delete(&revoke).await.expect(200);
+        for reply in join_all((0..8).map(|_| client.get(&path))).await {
+            reply.expect_error(401, "UNAUTHORIZED");
+        }
+    }
+}
+
+async fn an_account_that_is_gone_reads_no_task(app: TestApp) {
+    for (status, answer) in [
+        ("suspended", (403, "ACCOUNT_SUSPENDED")),
+        ("deleted", (401, "UNAUTHORIZED")),
+    ] {
+        let dev = app.developer().await;
+        let path = path(&dev.create_task().await);
+        dev.test.get(&path).await.expect(200);
+        let account = &dev.account_id;
+        let put = format!("UPDATE accounts SET status = '{status}' WHERE id = '{account}'");
+        app.database.execute(&put).await;
+        for path in [path.as_str(), "/v1/tasks/nope"] {
+            let reply = dev.test.get(path).await;
+            reply.expect_error(answer.0, answer.1);
+        }
+    }
+}
+
+async fn each_of_many_readers_gets_its_own_answer(app: TestApp) {
+    let developers = join_all((0..4).map(|_| app.developer())).await;
+    let tasks = join_all(developers.iter().map(Developer::create_task)).await;
+    let stranger = unknown_key(&app);
+    for _ in 0..5 {
+        let asked = (0..120).map(async |n: usize| {
+            let (dev, task) = (&developers[n % 4], &tasks[n / 4 % 4]);
+            if n % 10 == 9 {
+                let reply = stranger.get(&path(task)).await;
+                reply.expect_error(401, "UNAUTHORIZED");
+                return;
+            }
+            let reply = dev.test.get(&path(task)).await;
+            if n % 4 == n / 4 % 4 {
+                assert_eq!(&reply.expect(200), task);
+            } else {
+                reply.expect_error(404, "TASK_NOT_FOUND");
+            }
+        });
+        join_all(asked).await;
+    }
+}
