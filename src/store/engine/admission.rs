@@ -60,6 +60,17 @@ impl Admission {
         Ok(self.enter(now))
     }
 
+    /// A place for a lookup, which comes before the transactions of a request. It does not admit the
+    /// request: they may wait in another queue.
+    pub fn admit_lookup(&self) -> Result<Place, StoreError> {
+        let now = Instant::now();
+        if deadline::is_first_of_a_request() && self.is_overloaded(now) {
+            counter!("legwork_overload_refusals_total").increment(1);
+            return Err(StoreError::Overloaded);
+        }
+        Ok(self.enter(now))
+    }
+
     fn is_overloaded(&self, now: Instant) -> bool {
         let counts = &*self.0;
         let waiting = counts.waiting.load(Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 
-use crate::support::{Client, Developer, TestApp, on_both_engines, path};
+use crate::support::{Client, Developer, TestApp, eventually, on_both_engines, path};
 
 on_both_engines!(
     a_task_is_shown_to_its_owner_alone,
@@ -67,6 +67,9 @@ async fn an_account_that_is_gone_reads_no_task(app: TestApp) {
         let account = &dev.account_id;
         let put = format!("UPDATE accounts SET status = '{status}' WHERE id = '{account}'");
         app.database.execute(&put).await;
+        // SQLite sees what another program has written a few milliseconds later.
+        let seen = async || dev.test.get(&path).await.status == answer.0;
+        eventually("the account is gone", seen).await;
         for path in [path.as_str(), "/v1/tasks/nope"] {
             let reply = dev.test.get(path).await;
             reply.expect_error(answer.0, answer.1);

@@ -12,8 +12,8 @@ use crate::support::{Client, Developer, Engine, Reply, TestApp, on_both_engines,
 
 /// More than may wait for long.
 const MANY: usize = 200;
-/// Connections of the store to PostgreSQL.
-const CONNECTIONS: usize = 8;
+/// Connections of the store to PostgreSQL, without the two that only look up rows.
+const CONNECTIONS: usize = 6;
 
 on_both_engines!(
     a_full_queue_refuses_at_once_and_serves_what_it_admitted,

@@ -12,6 +12,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use tokio::sync::oneshot;
 use tokio_postgres::Row as Found;
 
+use crate::store::engine::admission::{Admission, Place};
 use crate::store::engine::deadline::Waiting;
 use crate::store::engine::postgres::connector::Connector;
 use crate::store::engine::{FromRow, Lookup, Row, Statement, StoreError, Value};
@@ -35,6 +36,7 @@ pub struct Readers {
     queue: Option<Sender<Asked>>,
     /// Asks one reader without a connection to connect.
     more: Option<Sender<()>>,
+    admission: Admission,
     connected: Arc<AtomicUsize>,
     /// Disconnected once all threads have ended.
     ended: Receiver<()>,
@@ -46,6 +48,8 @@ struct Asked {
     values: Vec<Value<'static>>,
     since: Instant,
     deadline: Option<Instant>,
+    /// Given back with the answer.
+    _place: Option<Place>,
     reply: oneshot::Sender<Result<Option<Found>, Unanswered>>,
 }
 
@@ -89,6 +93,7 @@ impl Readers {
             size,
             queue: Some(queue),
             more: Some(more),
+            admission: Admission::default(),
             connected,
             ended,
         })
@@ -111,6 +116,10 @@ impl Readers {
         if connected == 0 {
             return None;
         }
+        let place = match self.admission.admit_lookup() {
+            Ok(place) => place,
+            Err(overloaded) => return Some(Err(overloaded)),
+        };
         let waiting = Waiting::begin();
         let (reply, answer) = oneshot::channel();
         let asked = Asked {
@@ -118,6 +127,7 @@ impl Readers {
             values: lookup.values.clone(),
             since: waiting.begun,
             deadline: waiting.deadline,
+            _place: Some(place),
             reply,
         };
         if queue.try_send(asked).is_err() {

@@ -109,6 +109,7 @@ mod tests {
             values,
             since: Instant::now(),
             deadline: None,
+            _place: None,
             reply: oneshot::channel().0,
         }
     }
