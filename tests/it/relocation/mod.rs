@@ -13,7 +13,7 @@ use legwork::ambient::Clock;
 use legwork::store::{HeldDatabase, Step, Transfer, TransferError};
 use tokio_postgres::NoTls;
 
-use crate::support::{Database, Engine, GOOD_CARD, TestApp, runtime};
+use crate::support::{Database, Engine, TestApp, runtime};
 
 const NAMES: [&str; 2] = ["the old one", "the new one"];
 /// Each database has its own of these.
@@ -32,7 +32,7 @@ fn lived_in() -> (Database, String) {
     let key = runtime.block_on(async {
         let app = TestApp::start(&database).await;
         let dev = app.developer().await;
-        dev.charge_to(GOOD_CARD).await;
+        dev.charge_to("pm_card_visa").await;
         let worker = app.ready_worker().await;
         for seed in ["one", "two"] {
             let task = dev.create_live_task().await;
