@@ -247,13 +247,23 @@ mod tests {
         /// Commits a hundred times, a page or more each.
         fn fill(&self) {
             for _ in 0..100 {
-                let sql = "INSERT INTO t VALUES (zeroblob(4000))";
-                self.writing.execute(sql, []).unwrap();
+                self.insert();
             }
+        }
+
+        fn insert(&self) {
+            let sql = "INSERT INTO t VALUES (zeroblob(4000))";
+            self.writing.execute(sql, []).unwrap();
         }
 
         fn log(&self) -> Log {
             self.checkpoints.checkpoint("NOOP").unwrap()
+        }
+
+        /// Whether the next commit begins the log anew.
+        fn has_restarted(&self) -> bool {
+            self.insert();
+            self.log().pages < 10
         }
 
         fn wal_bytes(&self) -> u64 {
@@ -262,10 +272,6 @@ mod tests {
         }
     }
 
-    const EMPTY: Log = Log {
-        pages: 0,
-        copied: 0,
-    };
     const ONE: &str = "SELECT COUNT(*) FROM t";
 
     fn count(connection: &Connection) -> i64 {
@@ -294,11 +300,11 @@ mod tests {
         let bytes = bed.wal_bytes();
         for _ in 0..5 {
             bed.checkpoints.pass().unwrap();
-            assert_eq!(bed.log(), EMPTY);
+            assert!(bed.has_restarted());
             bed.fill();
         }
         assert!(bed.wal_bytes() <= bytes + bytes / 10);
-        assert_eq!(count(&bed.writing), 600);
+        assert_eq!(count(&bed.writing), 605);
     }
 
     #[test]
@@ -316,7 +322,7 @@ mod tests {
         reader.execute_batch("COMMIT").unwrap();
         bed.checkpoints.restart_from = Instant::now();
         bed.checkpoints.pass().unwrap();
-        assert_eq!(bed.log(), EMPTY);
+        assert!(bed.has_restarted());
     }
 
     #[test]
@@ -327,7 +333,7 @@ mod tests {
         let seen = bed.checkpoints.readers.with(connect, count).unwrap();
         assert_eq!(seen, 100);
         bed.checkpoints.pass().unwrap();
-        assert_eq!(bed.log(), EMPTY);
+        assert!(bed.has_restarted());
     }
 
     #[test]
