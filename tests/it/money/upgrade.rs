@@ -39,6 +39,8 @@ async fn take_back(database: &Database) {
         "worker_submissions",
         "worker_uploads",
         "rate_limits",
+        "database_moves",
+        "database_move_tables",
         "verification_files",
         "admin_keys",
         "queue_items",

@@ -36,7 +36,7 @@ impl PgBouncer {
         let text = format!(
             "[databases]\n* = host={host} port={port} user={user}\n[pgbouncer]\n\
              listen_addr = 127.0.0.1\nlisten_port = {}\nunix_socket_dir =\nauth_type = any\n\
-             default_pool_size = 5\n{settings}\n",
+             default_pool_size = 8\n{settings}\n",
             address.port()
         );
         let file = folder.path().join("pgbouncer.ini");
@@ -187,7 +187,7 @@ fn all_works_when_each_transaction_has_another_connection_and_statements_are_kep
         let processes = "SELECT pid::text FROM pg_stat_activity
             WHERE datname = current_database() AND pid <> pg_backend_pid()
                 AND backend_type = 'client backend'";
-        assert!(database.column(processes).await.len() <= 5);
+        assert!(database.column(processes).await.len() <= 8);
         assert_eq!(first.terminate(), Some(0));
     });
 }
