@@ -5,36 +5,23 @@ use rusqlite::Connection;
 use crate::Result;
 use crate::options::{FEW_TASKS, Options};
 use crate::pgbench;
-use crate::test_bed::{Account, Engine, TestBed};
+use crate::progress;
+use crate::test_bed::{Accounts, Engine, Filled, ONE_FUNDED_IN, TestBed};
 
-/// One task in this many is still funded, the others are cancelled.
-const ONE_FUNDED_IN: i64 = 4;
-
-/// An account with inserted tasks.
-pub struct Filled {
-    pub account: Account,
-    pub tasks: i64,
-    ids: &'static str,
-}
-
-pub struct Accounts {
-    pub large: Filled,
-    pub small: Filled,
-}
-
-impl Filled {
-    pub fn funded(&self) -> i64 {
-        // The first is the one that the server created.
-        1 + self.tasks / ONE_FUNDED_IN
+/// Fills the database of the test bed if that was not done yet.
+pub fn filled(options: &Options, bed: &mut TestBed) -> Result<Accounts> {
+    if bed.filled.is_none() {
+        bed.filled = Some(fill(bed, options)?);
     }
-
-    pub fn id(&self, number: i64) -> String {
-        format!("{}{number:016x}", self.ids)
-    }
+    bed.filled.clone().ok_or_else(|| "not filled".into())
 }
 
-pub fn fill(bed: &mut TestBed, options: &Options) -> Result<Accounts> {
-    eprintln!("bench: {}: filling in {} tasks", bed.name(), options.tasks);
+fn fill(bed: &mut TestBed, options: &Options) -> Result<Accounts> {
+    progress::say(&format!(
+        "{}: filling in {} tasks",
+        bed.name(),
+        options.tasks
+    ));
     bed.stop()?;
     let accounts = Accounts {
         large: Filled {

@@ -20,6 +20,7 @@ use crate::Result;
 use crate::limit::{Limit, in_turns};
 use crate::load::{Sample, Window};
 use crate::options::{CONNECTIONS, Options};
+use crate::progress;
 use crate::report::{Figure, Report};
 use crate::service::{Scenario, Service, TestDatabase, Users};
 use crate::test_bed::TestBed;
@@ -54,7 +55,7 @@ pub fn measure(options: &Options, bed: &mut TestBed, report: &mut Report) -> Res
     let failed_before = failed_jobs();
     let (sample, plain) = time(options, &lives, &creations)?;
     let failed = failed_jobs() - failed_before;
-    eprintln!("bench: {NAME}: counting writes");
+    progress::say(&format!("{NAME}: counting writes"));
     let lived = lives.count_writes(options.round())?;
     let created = creations.count_writes(options.round())?;
     let figure = Figure::throughput(bed.name(), NAME, &sample);
@@ -79,19 +80,21 @@ fn time(options: &Options, lives: &Setup<'_>, creations: &Setup<'_>) -> Result<(
 }
 
 fn report_writes(engine: &'static str, lived: &Writes, created: &Writes, report: &mut Report) {
-    let mut add = |what: &str, lived: f64, created: f64| {
+    let mut add = |what: &str, of: fn(&Writes) -> Option<f64>| {
+        let Some((lived, created)) = of(lived).zip(of(created)) else {
+            return;
+        };
         let figure = Figure::per_task(engine, &format!("{what} for one such task"), lived);
         report.add(figure.beside_count("for one plain creation", created));
     };
-    add("rows written", lived.rows, created.rows);
-    add(
-        "write transactions",
-        lived.transactions,
-        created.transactions,
-    );
-    if let (Some(lived), Some(created)) = (lived.commits, created.commits) {
-        add("commits", lived, created);
-    }
+    add("rows written", |writes| Some(writes.rows));
+    add("write transactions", |writes| Some(writes.transactions));
+    add("commits", |writes| writes.commits);
+    add("bytes stored", |writes| Some(writes.stored_bytes));
+    add("bytes of write-ahead log", |writes| writes.log_bytes);
+    add("microseconds of the database's CPU", |writes| {
+        writes.database_micros
+    });
 }
 
 fn failed_jobs() -> f64 {

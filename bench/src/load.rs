@@ -17,8 +17,9 @@ use crate::http;
 use crate::server::processor_time;
 
 /// Not measured: connections are opened, caches fill, threads wake up.
-const WARM_UP: Duration = Duration::from_millis(300);
+pub const WARM_UP: Duration = Duration::from_millis(300);
 
+#[derive(Clone)]
 pub struct Load {
     pub address: SocketAddr,
     pub connections: usize,
@@ -105,9 +106,13 @@ impl Sample {
         self.rates.last().copied().unwrap_or(0.0)
     }
 
-    /// In microseconds. `None` if single requests were not timed.
     pub fn percentile(&self, percent: usize) -> Option<f64> {
-        let index = self.micros.len() * percent / 100;
+        self.permille(percent * 10)
+    }
+
+    /// In microseconds. `None` if single requests were not timed.
+    pub fn permille(&self, permille: usize) -> Option<f64> {
+        let index = self.micros.len() * permille / 1_000;
         self.micros.get(index).map(|micros| f64::from(*micros))
     }
 

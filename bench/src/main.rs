@@ -5,12 +5,16 @@
 
 #![forbid(unsafe_code)]
 
+mod chart;
 mod constant;
+mod cost;
+mod create;
 mod creation;
 mod deliver;
-mod figures;
 mod fill;
 mod find;
+mod full_database;
+mod get;
 mod hostile;
 mod http;
 mod lifecycle;
@@ -19,9 +23,12 @@ mod live_server;
 mod load;
 mod machine;
 mod options;
+mod parts;
+mod peers;
 mod pgbench;
 mod plot;
 mod postgres;
+mod progress;
 mod raw_sqlite;
 mod report;
 mod server;
@@ -32,6 +39,7 @@ mod watch;
 mod writes;
 
 use std::error::Error;
+use std::path::Path;
 use std::process::ExitCode;
 
 use options::Options;
@@ -63,30 +71,46 @@ fn run() -> Result<ExitCode> {
         constant::serve(arguments.next().unwrap_or_default())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Some(options) = Options::read(arguments)? else {
+    let Some(options) = Options::read(arguments, parts::known())? else {
         print!("{}", options::HELP);
         return Ok(ExitCode::SUCCESS);
     };
     let binary = server::binary(&options)?;
-    if options.wants_any(&["deliver", "hostile"]) {
+    if options.wants_any(&["delivered", "deliver", "hostile"]) {
         machine::open_files(deliver::OPEN_FILES.max(hostile::OPEN_FILES))?;
     }
     let _alone = machine::alone()?;
     let mut report = Report::default();
     report.note(&machine::busy_with_others()?);
+    let engines = engines(&options, &mut report)?;
+    let seconds = parts::selected(&options).map(|part| part.seconds(&options));
+    let seconds: Vec<_> = seconds.collect();
+    progress::start(seconds.repeat(engines.len()));
+    for engine in engines {
+        let mut bed = TestBed::new(&binary, engine)?;
+        for part in parts::selected(&options) {
+            progress::say(&format!("{}, {}", bed.name(), part.name));
+            report.begin(part.name);
+            (part.measure)(&options, &mut bed, &mut report)?;
+            progress::part_done();
+        }
+        bed.stop()?;
+    }
+    print!("{}", report.markdown(&options));
+    write(&options, &report)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn engines(options: &Options, report: &mut Report) -> Result<Vec<Engine>> {
+    let mut engines = Vec::new();
     if options.wants("sqlite") {
-        measure(
-            &options,
-            TestBed::new(&binary, Engine::Sqlite)?,
-            &mut report,
-        )?;
+        engines.push(Engine::Sqlite);
     }
     if options.wants("postgres") {
         match std::env::var("LEGWORK_TEST_POSTGRES_URL") {
             Ok(url) => {
                 let database = postgres::Cluster::new(&url)?.new_database("server")?;
-                let bed = TestBed::new(&binary, Engine::Postgres(database))?;
-                measure(&options, bed, &mut report)?;
+                engines.push(Engine::Postgres(database));
             }
             Err(_) => report.note(
                 "PostgreSQL was not measured: LEGWORK_TEST_POSTGRES_URL is not set. \
@@ -94,33 +118,29 @@ fn run() -> Result<ExitCode> {
             ),
         }
     }
-    report.print(&options);
-    if let Some(file) = &options.json {
-        std::fs::write(file, report.json(&options))
-            .map_err(|e| format!("{}: {e}", file.display()))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(engines)
 }
 
-/// All figures of one engine: first on an empty database, then on a full one.
-fn measure(options: &Options, mut bed: TestBed, report: &mut Report) -> Result<()> {
-    let before = figures::small_database(options, &mut bed, report)?;
-    if options.wants_any(&["list", "start", "memory", "grow"]) {
-        let accounts = fill::fill(&mut bed, options)?;
-        figures::full_database(options, &mut bed, &accounts, &before, report)?;
+/// The files that the options ask for.
+fn write(options: &Options, report: &Report) -> Result<()> {
+    let put = |file: &Path, text: &str| {
+        std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))
+    };
+    if let Some(file) = &options.json {
+        put(file, &report.json(options))?;
     }
-    if options.wants("find") {
-        find::measure(options, &mut bed, report)?;
+    if let Some(folder) = &options.output {
+        std::fs::create_dir_all(folder)?;
+        let charts = chart::charts(report);
+        for (name, svg) in &charts {
+            put(&folder.join(name), svg)?;
+        }
+        let names = charts
+            .iter()
+            .map(|(name, _)| format!("\n![{name}]({name})\n"));
+        let page = report.markdown(options) + &names.collect::<String>();
+        put(&folder.join("page.md"), &page)?;
+        put(&folder.join("page.json"), &report.json(options))?;
     }
-    if options.wants("deliver") {
-        deliver::measure(options, &mut bed, report)?;
-    }
-    // The database hardly matters for the file of a proof, so one engine is enough.
-    if options.wants("upload") && matches!(bed.engine, Engine::Sqlite) {
-        upload::measure(options, &mut bed, report)?;
-    }
-    if options.wants("hostile") {
-        hostile::measure(options, &mut bed, report)?;
-    }
-    bed.stop()
+    Ok(())
 }

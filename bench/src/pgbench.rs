@@ -1,5 +1,7 @@
-//! The limit of creating tasks on PostgreSQL: the same statements by pgbench, with as many clients
-//! as the server has connections. What the server pipelines, pgbench pipelines too.
+//! The limit of creating tasks on PostgreSQL: the same statements by pgbench. With one task a
+//! transaction it has as many clients as the server has connections. With several, all are of one
+//! account, as in a group commit, and the clients are few. What the server pipelines, pgbench
+//! pipelines too.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,7 +21,16 @@ const FIRST_KEY: i64 = 1_000_000_000_000_000_000;
 /// Space for the tasks of one round.
 const IDS_OF_A_ROUND: u32 = 100_000_000;
 
+/// In seconds. Not measured: each client prepares its statements.
+const WARM_UP: usize = 1;
+const SHORTEST: usize = 2;
+
+/// With several tasks a transaction. More would wait for each other's accounts.
+const CLIENTS_OF_BATCHES: usize = 8;
+
 pub struct Pgbench {
+    /// Tasks in one transaction.
+    batch: usize,
     database: Database,
     script: PathBuf,
     /// The values that all tasks share, as `-D name=value`.
@@ -29,12 +40,12 @@ pub struct Pgbench {
 
 impl Pgbench {
     /// Works on a copy of the server's database, so schema and accounts are the same.
-    pub fn new(bed: &mut TestBed) -> Result<Self> {
+    pub fn new(bed: &mut TestBed, purpose: &str, batch: usize) -> Result<Self> {
         bed.stop()?;
         let Engine::Postgres(original) = &bed.engine else {
             return Err("pgbench needs PostgreSQL".into());
         };
-        let database = original.cluster.copy_of(original, "pgbench")?;
+        let database = original.cluster.copy_of(original, purpose)?;
         for (number, account) in bed.accounts.iter().enumerate() {
             let key = FIRST_KEY + number as i64;
             database.run(&format!(
@@ -46,11 +57,12 @@ impl Pgbench {
         database.run("VACUUM ANALYZE")?;
         let first = &bed.accounts[0].id;
         let steps = creation::steps(|sql| row(&database, sql, first))?;
-        let script = bed.folder.path().join("create-task.pgbench");
-        std::fs::write(&script, script_text(&steps))?;
+        let script = bed.folder.path().join(format!("{purpose}.sql"));
+        std::fs::write(&script, script_text(&steps, batch))?;
         let mut values = counted(&database, first)?;
         values.extend(shared(&steps));
         Ok(Self {
+            batch,
             database,
             script,
             values,
@@ -59,21 +71,37 @@ impl Pgbench {
     }
 }
 
+impl Pgbench {
+    fn clients(&self) -> usize {
+        match self.batch {
+            1 => CONNECTIONS,
+            _ => CLIENTS_OF_BATCHES,
+        }
+    }
+}
+
 impl Limit for Pgbench {
     fn name(&self) -> String {
-        format!("pgbench, {CONNECTIONS} clients")
+        match self.batch {
+            1 => format!("pgbench, {CONNECTIONS} clients, one task a transaction"),
+            batch => format!(
+                "pgbench, {} clients, {batch} tasks a transaction",
+                self.clients()
+            ),
+        }
     }
 
     fn round(&mut self, length: Duration) -> Result<Sample> {
         self.rounds += 1;
-        let seconds = length.as_secs_f64().ceil().to_string();
+        let seconds = WARM_UP + SHORTEST.max(length.as_secs_f64().ceil() as usize);
         let output = self
             .database
             .cluster
             .tool("pgbench")
-            .args(["-n", "-M", "prepared", "-j", "2", "-T", &seconds, "-f"])
+            .args(["-n", "-M", "prepared", "-j", "2", "-P", "1"])
+            .args(["-T", &seconds.to_string(), "-f"])
             .arg(&self.script)
-            .args(["-c", &CONNECTIONS.to_string()])
+            .args(["-c", &self.clients().to_string()])
             .args([
                 "-D",
                 "i=0",
@@ -92,37 +120,59 @@ impl Limit for Pgbench {
             let errors = String::from_utf8_lossy(&output.stderr);
             return Err(format!("pgbench: {errors}{text}").into());
         }
-        let rate = text.lines().find_map(|line| {
-            let rate = line.strip_prefix("tps = ")?;
-            rate.split_whitespace().next()?.parse().ok()
-        });
-        Ok(Sample::of_rate(rate.ok_or("pgbench printed no rate")?))
+        let progress = String::from_utf8_lossy(&output.stderr);
+        let rate = rate_of(&progress).ok_or("pgbench printed no rate")?;
+        Ok(Sample::of_rate(rate * self.batch as f64))
     }
 }
 
-/// The key's holder (src/store/accounts/api_keys.rs), then the numbers, then everything else in one
-/// pipeline. Here, a statement whose result is used cannot be pipelined: that is one more round
-/// trip than the server needs.
-fn script_text(steps: &[Step<Option<String>>]) -> String {
+/// The mean rate of the seconds after the warm-up.
+fn rate_of(progress: &str) -> Option<f64> {
+    let rates = progress.lines().filter_map(|line| {
+        let (_, rate) = line.strip_prefix("progress: ")?.split_once(" s, ")?;
+        rate.split_whitespace().next()?.parse::<f64>().ok()
+    });
+    let rates: Vec<_> = rates.skip(WARM_UP).collect();
+    (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
+}
+
+/// The key's holder (src/store/accounts/api_keys.rs), once for each task, then for each the numbers
+/// and everything else in one pipeline. Here, a statement whose result is used cannot be pipelined:
+/// that is one more round trip than the server needs.
+fn script_text(steps: &[Step<Option<String>>], batch: usize) -> String {
+    const HOLDER: &str = "SELECT k.id, k.account_id, k.environment, a.tier, a.status
+    FROM api_keys k JOIN accounts a ON a.id = k.account_id
+    WHERE k.key_hash = :key AND k.revoked_at IS NULL";
     let rows: String = (0..)
         .zip(steps)
         .map(|(number, step)| format!("{};\n", step_text(number, step)))
         .collect();
+    let number = filled(NUMBER, &COUNTED.map(|(value, _)| value.to_owned()));
+    let task = |place: usize| {
+        let end = if place + 1 == batch { "COMMIT;\n" } else { "" };
+        format!(
+            "\\set id {FIRST_KEY} + ((:base + :i) * {batch} + {place}) * 1000 + :client_id
+{number} \\gset
+\\startpipeline
+{rows}{end}\\endpipeline
+"
+        )
+    };
+    let other_holders = match batch {
+        1 => String::new(),
+        _ => format!(
+            "\\startpipeline\n{}\\endpipeline\n",
+            format!("{HOLDER};\n").repeat(batch - 1)
+        ),
+    };
     format!(
         "\\set i :i + 1
 \\set key {FIRST_KEY} + random(0, {last_account})
-\\set id {FIRST_KEY} + (:base + :i) * 1000 + :client_id
-SELECT k.id, k.account_id, k.environment, a.tier, a.status
-    FROM api_keys k JOIN accounts a ON a.id = k.account_id
-    WHERE k.key_hash = :key AND k.revoked_at IS NULL \\gset k_
-BEGIN;
-{number} \\gset
-\\startpipeline
-{rows}COMMIT;
-\\endpipeline
-",
+{HOLDER} \\gset k_
+{other_holders}BEGIN;
+{tasks}",
         last_account = ACCOUNTS - 1,
-        number = filled(NUMBER, &COUNTED.map(|(value, _)| value.to_owned())),
+        tasks = (0..batch).map(task).collect::<String>(),
     )
 }
 
@@ -237,6 +287,26 @@ mod tests {
             filled(sql, &places),
             "INSERT INTO t VALUES (:v1, :v2, :v12, :v11, :v1)"
         );
+    }
+
+    #[test]
+    fn the_first_second_does_not_count() {
+        let text = "pgbench (15.14)\nprogress: 1.0 s, 100.5 tps, lat 6.1 ms stddev 1.2, 0 failed\n\
+            progress: 2.0 s, 300.0 tps, lat 2.0 ms stddev 0.1, 0 failed\n\
+            progress: 3.0 s, 500.0 tps, lat 2.0 ms stddev 0.1, 0 failed\n";
+        assert_eq!(rate_of(text), Some(400.0));
+        assert_eq!(rate_of("progress: 1.0 s, 100.5 tps, lat 6.1 ms"), None);
+    }
+
+    #[test]
+    fn a_batch_commits_once_and_no_two_tasks_have_one_id() {
+        let script = script_text(&[], 3);
+        assert_eq!(script.matches("COMMIT;").count(), 1);
+        assert_eq!(script.matches("FROM api_keys").count(), 3);
+        for place in 0..3 {
+            assert!(script.contains(&format!(":i) * 3 + {place}) * 1000")));
+        }
+        assert!(!script_text(&[], 1).contains("\\startpipeline\nSELECT"));
     }
 
     #[test]

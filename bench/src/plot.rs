@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-const WIDTH: f64 = 760.0;
+const WIDTH: f64 = 900.0;
 const MARGIN: f64 = 16.0;
 const TITLE_HEIGHT: f64 = 34.0;
 const TEXT: f64 = 12.0;
@@ -63,7 +63,7 @@ impl Bars {
     pub fn svg(&self) -> String {
         const BAR: f64 = 16.0;
         const GAP: f64 = 5.0;
-        const LABELS: f64 = 250.0;
+        const LABELS: f64 = 310.0;
         const VALUES: f64 = 120.0;
         let bars = || self.groups.iter().flat_map(|group| &group.bars);
         let most = bars().map(|bar| bar.value).filter(|v| v.is_finite());
@@ -262,7 +262,7 @@ fn round_step(rough: f64) -> f64 {
 }
 
 /// 1200000 as 1.2M.
-pub fn short(value: f64) -> String {
+fn short(value: f64) -> String {
     let (scaled, suffix) = match value.abs() {
         v if v >= 1e9 => (value / 1e9, "G"),
         v if v >= 1e6 => (value / 1e6, "M"),

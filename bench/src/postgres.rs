@@ -3,8 +3,9 @@
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
-use crate::Result;
+use crate::{Result, server};
 
 #[derive(Clone)]
 pub struct Cluster {
@@ -75,6 +76,16 @@ impl Database {
     /// `.
     pub fn run(&self, sql: &str) -> Result<String> {
         self.cluster.run(&self.url, sql)
+    }
+
+    /// The processor time of all processes of the server so far. `None` if it is on another machine.
+    pub fn processor_time(&self) -> Result<Option<Duration>> {
+        let child =
+            self.run("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")?;
+        let Ok(child) = child.parse() else {
+            return Ok(None);
+        };
+        Ok(server::family_time(child).ok())
     }
 
     /// Runs a `COPY FROM STDIN` with these lines.

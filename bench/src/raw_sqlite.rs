@@ -12,7 +12,7 @@ use rusqlite::{Connection, Statement, params};
 use crate::Result;
 use crate::creation::{self, Cell, EVENTS, Own, Step};
 use crate::limit::Limit;
-use crate::load::Sample;
+use crate::load::{Sample, WARM_UP};
 use crate::options::CONNECTIONS;
 use crate::test_bed::TestBed;
 
@@ -20,6 +20,9 @@ use crate::test_bed::TestBed;
 const PRAGMAS: &str = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
     PRAGMA temp_store = MEMORY; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4000;
     PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32768;";
+
+/// A shorter round would see a checkpoint or none.
+const SHORTEST: Duration = Duration::from_secs(1);
 
 pub struct RawSqlite {
     connection: Connection,
@@ -65,15 +68,14 @@ impl Limit for RawSqlite {
 
     fn round(&mut self, length: Duration) -> Result<Sample> {
         let mut prepared = Prepared::new(self)?;
-        let started = Instant::now();
-        while started.elapsed() < length {
-            prepared.insert_batch(started.elapsed())?;
-        }
-        let elapsed = started.elapsed();
-        let inserted = prepared.inserted;
+        let warm = prepared.insert_for(WARM_UP)?;
+        let (started, before) = (Instant::now(), prepared.inserted);
+        prepared.insert_for(length.max(SHORTEST))?;
+        let (elapsed, inserted) = (started.elapsed(), prepared.inserted);
         drop(prepared);
-        let count = inserted - std::mem::replace(&mut self.inserted, inserted);
-        Ok(Sample::of_count(count, elapsed))
+        self.inserted = inserted;
+        self.created_at += (warm + elapsed).as_millis() as i64;
+        Ok(Sample::of_count(inserted - before, elapsed))
     }
 }
 
@@ -102,6 +104,15 @@ impl<'r> Prepared<'r> {
             inserted: limit.inserted,
             limit,
         })
+    }
+
+    /// Returns how long it took.
+    fn insert_for(&mut self, length: Duration) -> rusqlite::Result<Duration> {
+        let started = Instant::now();
+        while started.elapsed() < length {
+            self.insert_batch(started.elapsed())?;
+        }
+        Ok(started.elapsed())
     }
 
     fn insert_batch(&mut self, elapsed: Duration) -> rusqlite::Result<()> {

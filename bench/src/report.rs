@@ -4,18 +4,29 @@ use serde_json::{Value, json};
 
 use crate::load::Sample;
 use crate::machine;
-use crate::options::{ACCOUNTS, CONNECTIONS, Options, ROUNDS};
+use crate::options::{ACCOUNTS, CONNECTIONS, Options};
+use crate::plot::{Bar, Group};
 
 const MIDDLE: usize = 50;
 const LATE: usize = 99;
+/// In thousandths.
+const LATEST: usize = 999;
+
+const HEAD: &str = "\
+| Engine | Figure | Measured | p50 | p99 | p999 | CPU | Beside | Ratio | Target | Met |
+|---|---|--:|--:|--:|--:|--:|---|--:|--:|---|
+";
 
 #[derive(Default)]
 pub struct Report {
     figures: Vec<Figure>,
     notes: Vec<String>,
+    part: &'static str,
 }
 
 pub struct Figure {
+    /// As `--only` names it.
+    pub part: &'static str,
     engine: &'static str,
     name: String,
     value: f64,
@@ -24,7 +35,8 @@ pub struct Figure {
     sample: Option<Sample>,
     /// The percentile by which times are judged: the median or p99.
     judged_by: usize,
-    beside: Option<Beside>,
+    /// The first one is what the target is about.
+    beside: Vec<Beside>,
     target: Option<Target>,
 }
 
@@ -57,13 +69,14 @@ enum Target {
 impl Figure {
     fn new(engine: &'static str, name: &str, value: f64, unit: Unit) -> Self {
         Self {
+            part: "",
             engine,
             name: name.to_owned(),
             value,
             unit,
             sample: None,
             judged_by: MIDDLE,
-            beside: None,
+            beside: Vec::new(),
             target: None,
         }
     }
@@ -153,29 +166,68 @@ impl Figure {
     }
 
     fn held_against(
-        self,
+        mut self,
         name: &str,
         value: f64,
         ratio: Option<f64>,
         processor: Option<f64>,
     ) -> Self {
-        Self {
-            beside: Some(Beside {
-                name: name.to_owned(),
-                value,
-                ratio: ratio.unwrap_or(f64::NAN),
-                processor,
-            }),
-            ..self
-        }
+        self.beside.push(Beside {
+            name: name.to_owned(),
+            value,
+            ratio: ratio.unwrap_or(f64::NAN),
+            processor,
+        });
+        self
     }
 
+    /// To the first that it is compared with.
     fn ratio(&self) -> Option<f64> {
-        self.beside.as_ref().map(|beside| beside.ratio)
+        self.beside.first().map(|beside| beside.ratio)
+    }
+
+    /// With its engine.
+    pub fn title(&self) -> String {
+        format!("{}, {}", self.engine, self.name)
+    }
+
+    /// p50, p99 and p999 in microseconds. `None` if it is no rate or single requests were not timed.
+    pub fn times_of_a_rate(&self) -> Option<[f64; 3]> {
+        let sample = self.sample.as_ref()?;
+        let times = [
+            sample.percentile(MIDDLE)?,
+            sample.percentile(LATE)?,
+            self.latest()?,
+        ];
+        (self.unit == Unit::PerSecond).then_some(times)
+    }
+
+    /// The bars of a rate: its own, then what it is compared with. `None` if it is no rate.
+    pub fn bars(&self) -> Option<Group> {
+        if self.unit != Unit::PerSecond {
+            return None;
+        }
+        let bar = |label: &str, value: f64, hue: usize| Bar {
+            label: label.to_owned(),
+            value,
+            shown: self.unit.show(value),
+            hue,
+        };
+        let mut bars = vec![bar("Legwork", self.value, 0)];
+        let others = (1..).zip(&self.beside);
+        bars.extend(others.map(|(hue, other)| bar(&other.name, other.value, hue)));
+        Some(Group {
+            label: self.title(),
+            bars,
+        })
     }
 
     fn percentile(&self, percent: usize) -> Option<f64> {
         self.sample.as_ref()?.percentile(percent)
+    }
+
+    fn latest(&self) -> Option<f64> {
+        self.sample.as_ref()?.permille(LATEST)
     }
 
     fn processor(&self) -> Option<f64> {
@@ -195,14 +247,22 @@ impl Figure {
         let millis = |micros: Option<f64>| {
             micros.map_or_else(dash, |micros| format!("{:.2} ms", micros / 1000.0))
         };
-        let against = self.beside.as_ref().map_or_else(dash, |beside| {
+        let lines = |show: &dyn Fn(&Beside) -> String| {
+            let lines: Vec<_> = self.beside.iter().map(show).collect();
+            if lines.is_empty() {
+                dash()
+            } else {
+                lines.join("<br>")
+            }
+        };
+        let against = lines(&|beside| {
             let processor = beside.processor.map(|p| format!(", {p:.0} µs CPU"));
             let value = self.unit.show(beside.value);
             format!("{}: {value}{}", beside.name, processor.unwrap_or_default())
         });
-        let bound = |bound| match self.beside {
-            Some(_) => format!("{bound:.1}"),
-            None => self.unit.show(bound),
+        let bound = |bound| match self.beside.is_empty() {
+            false => format!("{bound:.2}"),
+            true => self.unit.show(bound),
         };
         let target = self.target.map_or_else(dash, |target| match target {
             Target::AtLeast(least) => format!("≥ {}", bound(least)),
@@ -211,16 +271,15 @@ impl Figure {
         let met = self
             .met()
             .map_or_else(dash, |met| if met { "yes" } else { "**no**" }.to_owned());
-        let ratio = self
-            .ratio()
-            .map_or_else(dash, |ratio| format!("{ratio:.2}"));
+        let ratio = lines(&|beside| format!("{:.2}", beside.ratio));
         format!(
-            "| {} | {} | {} | {} | {} | {} | {against} | {ratio} | {target} | {met} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {against} | {ratio} | {target} | {met} |",
             self.engine,
             self.name,
             self.unit.show(self.value),
             millis(self.percentile(MIDDLE)),
             millis(self.percentile(LATE)),
+            millis(self.latest()),
             self.processor()
                 .map_or_else(dash, |micros| format!("{micros:.0} µs")),
         )
@@ -232,14 +291,16 @@ impl Figure {
             Target::AtMost(bound) => json!({"at_most": bound}),
         });
         json!({
+            "part": self.part,
             "engine": self.engine,
             "name": self.name,
             "value": self.value,
             "unit": self.unit.name(),
             "p50_micros": self.percentile(MIDDLE),
             "p99_micros": self.percentile(LATE),
+            "p999_micros": self.latest(),
             "processor_micros": self.processor(),
-            "beside": self.beside.as_ref().map(Beside::json),
+            "beside": self.beside.iter().map(Beside::json).collect::<Vec<_>>(),
             "ratio": self.ratio(),
             "target": target,
             "met": self.met(),
@@ -249,7 +310,12 @@ impl Figure {
 
 impl Beside {
     fn json(&self) -> Value {
-        json!({"name": self.name, "value": self.value, "processor_micros": self.processor})
+        json!({
+            "name": self.name,
+            "value": self.value,
+            "ratio": self.ratio,
+            "processor_micros": self.processor,
+        })
     }
 }
 
@@ -272,30 +338,49 @@ impl Unit {
             Self::Seconds => format!("{value:.3} s"),
             Self::Megabytes => format!("{value:.0} MB"),
             Self::MegabytesPerSecond => format!("{value:.0} MB/s"),
+            Self::PerTask if value.abs() >= 100.0 => count(value.round() as i64),
             Self::PerTask => format!("{value:.2}"),
         }
     }
 }
 
 impl Report {
+    /// Figures that are added from now on belong to this part.
+    pub fn begin(&mut self, part: &'static str) {
+        self.part = part;
+    }
+
     pub fn add(&mut self, figure: Figure) {
+        let part = self.part;
         eprintln!("{}", figure.row());
-        self.figures.push(figure);
+        self.figures.push(Figure { part, ..figure });
     }
 
     pub fn note(&mut self, text: &str) {
         self.notes.push(text.to_owned());
     }
 
-    pub fn print(&self, options: &Options) {
-        println!("{}\n", self.circumstances(options).join("\n\n"));
-        println!(
-            "| Engine | Figure | Measured | p50 | p99 | CPU | Beside | Ratio | Target | Met |"
-        );
-        println!("|---|---|--:|--:|--:|--:|---|--:|--:|---|");
-        for figure in &self.figures {
-            println!("{}", figure.row());
+    pub fn note_once(&mut self, text: &str) {
+        if !self.notes.iter().any(|note| note == text) {
+            self.note(text);
         }
+    }
+
+    pub fn figures(&self) -> &[Figure] {
+        &self.figures
+    }
+
+    /// The page. The table between the marks can be pasted into docs/PERFORMANCE.md.
+    pub fn markdown(&self, options: &Options) -> String {
+        let rows: String = self
+            .figures
+            .iter()
+            .map(|figure| figure.row() + "\n")
+            .collect();
+        format!(
+            "{}\n\n<!-- figures -->\n\n{HEAD}{rows}\n<!-- end of figures -->\n",
+            self.circumstances(options).join("\n\n")
+        )
     }
 
     pub fn json(&self, options: &Options) -> String {
@@ -309,17 +394,24 @@ impl Report {
             machine::describe().unwrap_or_default(),
             format!(
                 "{CONNECTIONS} connections, {ACCOUNTS} accounts, test keys; rates and ratios are the \
-                 median of {ROUNDS} rounds of {:.1} s, each in turn with its limit; lists and searches are timed on one \
+                 median of {} rounds of {:.1} s, each in turn with what it is compared with; targets are for the first of these; lists and searches are timed on one \
                  connection and judged by p50, as are claims; the time to an endpoint is judged by \
                  p99. CPU is the processor time of the server per response, without its database server \
                  and the load generator; whole lives of tasks and deliveries run in \
                  the load generator, so that is included, with the receiver of the \
                  deliveries.",
+                options.rounds(),
                 options.round().as_secs_f64()
             ),
+            "Not repeated here: Svix's server (PostgreSQL and Redis), which delivered 1,120 to \
+             1,300/s from 20 accounts and 1,230/s from one on another machine of 2 processors. Its \
+             server is not in the package registries."
+                .to_owned(),
         ];
         if options.quick {
-            lines.push("This was a quick run. It only shows that the bench works.".into());
+            let text =
+                "This was a quick run: short rounds on a small database. Rates vary by a tenth.";
+            lines.push(text.to_owned());
         }
         lines.extend(self.notes.iter().cloned());
         lines
@@ -341,6 +433,28 @@ pub fn count(number: i64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_beside_two_has_both_in_its_row_and_is_judged_by_the_first() {
+        let rate = |rate: f64| Sample::of_rate(rate);
+        let figure = Figure::throughput("SQLite", "create", &rate(60.0))
+            .at_least(0.5, "raw", &rate(100.0))
+            .beside("other", &rate(600.0));
+        assert_eq!(
+            figure.row(),
+            "| SQLite | create | 60/s | – | – | – | – | raw: 100/s<br>other: 600/s \
+             | 0.60<br>0.10 | ≥ 0.50 | yes |"
+        );
+        let bars = figure.bars().unwrap().bars;
+        let bars: Vec<_> = bars
+            .iter()
+            .map(|bar| (bar.label.as_str(), bar.value))
+            .collect();
+        assert_eq!(bars, [("Legwork", 60.0), ("raw", 100.0), ("other", 600.0)]);
+        assert_eq!(figure.json()["beside"][1]["name"], "other");
+    }
+
     #[test]
     fn digits_come_in_threes() {
         assert_eq!(super::count(7), "7");

@@ -145,15 +145,45 @@ pub fn kill(pid: u32) -> io::Result<()> {
     Command::new("sh").args(["-c", &killed]).status().map(drop)
 }
 
-/// The processor time of a process so far, user and kernel.
-pub fn processor_time(pid: u32) -> io::Result<Duration> {
-    /// The kernel reports hundredths of a second, whatever its own clock.
-    const TICK: Duration = Duration::from_millis(10);
+/// The kernel reports hundredths of a second, whatever its own clock.
+const TICK: Duration = Duration::from_millis(10);
+
+/// The fields of a process in /proc, from its state on, which is the third.
+fn fields(pid: u32) -> io::Result<Vec<i64>> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
     // The program name, in parentheses, may contain anything. Fields are counted after it.
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-    let ticks = fields.split_whitespace().skip(11).take(2);
-    Ok(TICK * ticks.filter_map(|field| field.parse::<u32>().ok()).sum())
+    let number = |field: &str| field.parse().unwrap_or(0);
+    Ok(fields.split_whitespace().map(number).collect())
+}
+
+fn ticks(fields: &[i64], first: usize, count: usize) -> Duration {
+    let sum: i64 = fields.iter().skip(first).take(count).sum();
+    TICK * u32::try_from(sum).unwrap_or(0)
+}
+
+/// The processor time of a process so far, user and kernel.
+pub fn processor_time(pid: u32) -> io::Result<Duration> {
+    Ok(ticks(&fields(pid)?, 11, 2))
+}
+
+/// The processor time of the parent of a process and of all its children, those that ended included.
+pub fn family_time(child: u32) -> io::Result<Duration> {
+    let parent_of = |fields: &[i64]| fields.get(1).copied().unwrap_or(0);
+    let parent = parent_of(&fields(child)?);
+    let of_ended = fields(u32::try_from(parent).unwrap_or(0))?;
+    let mut sum = ticks(&of_ended, 11, 4);
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        let pid = entry.file_name().to_string_lossy().parse();
+        // A process may end meanwhile.
+        let Some(its) = pid.ok().and_then(|pid| fields(pid).ok()) else {
+            continue;
+        };
+        if parent_of(&its) == parent {
+            sum += ticks(&its, 11, 2);
+        }
+    }
+    Ok(sum)
 }
 
 impl Drop for Process {

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::load::Load;
+use crate::load::{Load, Sample};
 use crate::options::{ACCOUNTS, CONNECTIONS};
 use crate::postgres::Database;
 use crate::server::{Process, command};
-use crate::{Result, http};
+use crate::{Result, http, progress};
 
 pub const TITLE: &str = "Photograph the storefront of a bakery";
 pub const DESCRIPTION: &str = "Take three photos from across the street, with the opening hours in \
@@ -45,6 +45,34 @@ pub struct Account {
     pub test_key: String,
 }
 
+/// One task in this many is still funded, the others are cancelled.
+pub const ONE_FUNDED_IN: i64 = 4;
+
+/// An account with inserted tasks.
+#[derive(Clone)]
+pub struct Filled {
+    pub account: Account,
+    pub tasks: i64,
+    pub ids: &'static str,
+}
+
+#[derive(Clone)]
+pub struct Accounts {
+    pub large: Filled,
+    pub small: Filled,
+}
+
+impl Filled {
+    pub fn funded(&self) -> i64 {
+        // The first is the one that the server created.
+        1 + self.tasks / ONE_FUNDED_IN
+    }
+
+    pub fn id(&self, number: i64) -> String {
+        format!("{}{number:016x}", self.ids)
+    }
+}
+
 pub struct TestBed {
     /// First, so that the server stops before its database is dropped.
     server: Option<Process>,
@@ -56,12 +84,22 @@ pub struct TestBed {
     /// The account that gets many tasks, and the one that gets few.
     pub large: Account,
     pub small: Account,
+    /// Their tasks, once they have been inserted.
+    pub filled: Option<Accounts>,
+    pub before: Before,
+}
+
+/// The server's results on a small database, to compare with later.
+#[derive(Default)]
+pub struct Before {
+    pub create: Option<Sample>,
+    pub get: Option<Sample>,
 }
 
 impl TestBed {
     /// Gives each account one task, created by the server: the template for all others.
     pub fn new(binary: &Path, engine: Engine) -> Result<Self> {
-        eprintln!("bench: {}: opening accounts", engine.name());
+        progress::say(&format!("{}: opening accounts", engine.name()));
         let folder = tempfile::Builder::new()
             .prefix("legwork-bench-")
             .tempdir()?;
@@ -78,6 +116,8 @@ impl TestBed {
             accounts,
             large,
             small,
+            filled: None,
+            before: Before::default(),
             server: None,
         };
         let address = bed.server()?.address;

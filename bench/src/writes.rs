@@ -21,6 +21,12 @@ pub struct Writes {
     pub transactions: f64,
     /// SQLite: how many commits, each with its sync, the transactions shared.
     pub commits: Option<f64>,
+    /// By how many bytes the database grew, with its indexes.
+    pub stored_bytes: f64,
+    /// PostgreSQL: bytes of its write-ahead log.
+    pub log_bytes: Option<f64>,
+    /// PostgreSQL on this machine: microseconds of processor time of all its processes.
+    pub database_micros: Option<f64>,
 }
 
 /// A running count. No one may be connected when it starts and when it ends.
@@ -42,13 +48,14 @@ impl<'g> Meter<'g> {
     pub fn stop(self, each: u64) -> Result<Writes> {
         let (before, after) = (self.before, so_far(self.database)?);
         let share = |before: f64, after: f64| (after - before) / each as f64;
+        let both = |before: Option<f64>, after: Option<f64>| Some(share(before?, after?));
         Ok(Writes {
             rows: share(before.rows, after.rows),
             transactions: share(before.transactions, after.transactions),
-            commits: before
-                .commits
-                .zip(after.commits)
-                .map(|(before, after)| share(before, after)),
+            commits: both(before.commits, after.commits),
+            stored_bytes: share(before.stored_bytes, after.stored_bytes),
+            log_bytes: both(before.log_bytes, after.log_bytes),
+            database_micros: both(before.database_micros, after.database_micros),
         })
     }
 }
@@ -62,19 +69,34 @@ fn so_far(database: &TestDatabase) -> Result<Writes> {
                 rows: rows?,
                 transactions: metric("legwork_writer_batch_size_sum", ""),
                 commits: Some(metric("legwork_writer_batch_size_count", "")),
+                stored_bytes: std::fs::metadata(file)?.len() as f64,
+                log_bytes: None,
+                database_micros: None,
             })
         }
         TestDatabase::Postgres(database) => {
             wait_until_left(database)?;
             let counts = database.run(
-                "SELECT sum(n_tup_ins + n_tup_upd + n_tup_del), pg_snapshot_xmax(pg_current_snapshot())
+                "SELECT sum(n_tup_ins + n_tup_upd + n_tup_del), pg_snapshot_xmax(pg_current_snapshot()),
+                     pg_database_size(current_database()), pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')
                  FROM pg_stat_user_tables",
             )?;
-            let (rows, transactions) = counts.split_once('|').ok_or("no counts")?;
+            let counts: Vec<f64> = counts
+                .split('|')
+                .map(str::parse)
+                .collect::<std::result::Result<_, _>>()?;
+            let [rows, transactions, stored_bytes, log_bytes] = counts[..] else {
+                return Err("no counts".into());
+            };
             Ok(Writes {
-                rows: rows.parse()?,
-                transactions: transactions.parse()?,
+                rows,
+                transactions,
                 commits: None,
+                stored_bytes,
+                log_bytes: Some(log_bytes),
+                database_micros: database
+                    .processor_time()?
+                    .map(|time| time.as_secs_f64() * 1e6),
             })
         }
     }

@@ -1,6 +1,6 @@
 # Sourced by the scripts that need programs of others. It installs them: from Debian as root, from
 # PyPI and npm into target/test-tools. The files beside it pin the versions: requirements.txt (PyPI),
-# nodejs.txt (Node.js itself, where the machine has none) and package.json (npm).
+# nodejs.txt (Node.js itself, where the machine has none), package.json and bench.json (npm).
 #
 # Each function exports what it found in a LEGWORK_TEST_ variable. A variable that is already set is
 # used as it is. What is installed is installed anew when its pins change.
@@ -114,6 +114,37 @@ install_node_modules() {
     cp "$pins/package.json" "$tools/node"
     npm_of_node install --prefix "$tools/node" --loglevel=error --no-audit --no-fund --ignore-scripts >&2
     mark_installed package.json node
+}
+
+# A node_modules folder with what the programs in bench/peers/ need: LEGWORK_TEST_PEER_MODULES.
+peer_tools() {
+    find_node
+    [ -z "${LEGWORK_TEST_PEER_MODULES:-}" ] || return 0
+    locked install_peer_modules
+    export LEGWORK_TEST_PEER_MODULES=$tools/bench/node_modules
+}
+
+install_peer_modules() {
+    ! installed bench.json bench || return 0
+    need g++ g++
+    need make make
+    say "installing the packages of scripts/tools/bench.json from npm into $tools/bench"
+    rm -rf "$tools/bench"
+    mkdir -p "$tools/bench"
+    cp "$pins/bench.json" "$tools/bench/package.json"
+    npm_of_node install --prefix "$tools/bench" --loglevel=error --no-audit --no-fund --ignore-scripts >&2
+    compile_sqlite
+    mark_installed bench.json bench
+}
+
+# better-sqlite3 is compiled here. Node.js mostly brings its headers; else node-gyp fetches them.
+compile_sqlite() {
+    local prefix
+    prefix=$(dirname "$(dirname "$(readlink -f "$LEGWORK_TEST_NODE")")")
+    if [ -f "$prefix/include/node/node.h" ]; then
+        local -x npm_config_nodedir=$prefix
+    fi
+    npm_of_node rebuild better-sqlite3 --prefix "$tools/bench" --loglevel=error --build-from-source >&2
 }
 
 # Stripe's own description of its API: LEGWORK_TEST_STRIPE_OPENAPI. It is one file of a package that

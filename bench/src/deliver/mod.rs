@@ -9,6 +9,8 @@ mod hanging;
 mod receiver;
 mod waiting;
 
+pub mod delivered;
+
 use crate::Result;
 use crate::options::Options;
 use crate::report::Report;

@@ -104,6 +104,12 @@ impl Receiver {
         self.state.answered.load(Ordering::Relaxed)
     }
 
+    /// Tells, from any task, how many requests were answered.
+    pub fn counter(&self) -> impl Fn() -> usize + Send + 'static {
+        let state = Arc::clone(&self.state);
+        move || state.answered.load(Ordering::Relaxed)
+    }
+
     /// How many requests were answered within a window.
     pub async fn answered_within(&self, window: Window) -> usize {
         tokio::time::sleep_until(window.from.into()).await;
