@@ -17,6 +17,7 @@ mod events;
 mod files;
 mod hanging;
 mod https;
+mod kills;
 mod model;
 mod money;
 mod notifications;

@@ -1,4 +1,4 @@
-//! docs/SECURITY.md: every promise names tests, and these exist.
+//! docs/SECURITY.md and docs/RELIABILITY.md: every promise names tests, and these exist.
 
 use crate::docs::markdown::{code, read, table};
 
@@ -30,22 +30,34 @@ fn named(cell: &str) -> Vec<(String, Vec<String>)> {
     files
 }
 
-#[test]
-fn every_promise_is_held_by_tests_that_exist() {
-    let page = read("docs/SECURITY.md");
+/// The table of a document: the last two columns are the promise and its tests.
+fn are_held(document: &str, at_least: usize) {
+    let page = read(document);
     let rows = table(&page, "promises");
-    assert!(rows.len() > 20);
+    assert!(rows.len() >= at_least, "{document}: {} rows", rows.len());
     for row in rows {
-        let files = named(&row[2]);
-        assert!(!files.is_empty(), "{}", row[1]);
+        let (tests, before) = row.split_last().unwrap();
+        let promise = before.last().unwrap();
+        let files = named(tests);
+        assert!(!files.is_empty(), "{promise}");
         for (file, names) in files {
-            assert!(!names.is_empty(), "{}: {file} names no test", row[1]);
+            assert!(!names.is_empty(), "{promise}: {file} names no test");
             let text = read(&file);
             for name in names {
                 assert!(has_test(&text, &name), "{file} has no test {name}");
             }
         }
     }
+}
+
+#[test]
+fn every_promise_is_held_by_tests_that_exist() {
+    are_held("docs/SECURITY.md", 21);
+}
+
+#[test]
+fn every_promise_about_failures_is_held_by_tests_that_exist() {
+    are_held("docs/RELIABILITY.md", 12);
 }
 
 /// Who attacks is explained above the table.

@@ -124,10 +124,21 @@ impl Client {
 
     /// Like `post`, but none when the server is gone before it has answered.
     pub async fn try_post(&self, path: &str, body: &Value) -> Option<Reply> {
-        let request = Request::post(format!("http://{}{path}", self.address))
-            .header("authorization", format!("Bearer {}", self.key.as_deref()?))
-            .body(Full::new(body.to_string().into()))
-            .unwrap();
+        self.try_post_with(path, &[], body).await
+    }
+
+    pub async fn try_post_with(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &Value,
+    ) -> Option<Reply> {
+        let mut request = Request::post(format!("http://{}{path}", self.address))
+            .header("authorization", format!("Bearer {}", self.key.as_deref()?));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Full::new(body.to_string().into())).unwrap();
         self.exchange(request).await
     }
 
