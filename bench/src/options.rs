@@ -22,6 +22,7 @@ Usage: [scripts/with-postgres] cargo run --release -p bench -- [OPTIONS]
 ";
 
 const ENGINES: &[&str] = &["sqlite", "postgres"];
+
 /// A figure that can be asked for, and whether it is part of a quick run.
 pub type Known = (&'static str, bool);
 
@@ -74,8 +75,8 @@ impl Options {
                 "--seconds" => options.seconds = value()?.parse()?,
                 "--tasks" => options.tasks = value()?.parse()?,
                 "--only" => {
-                    let name = value()?;
-                    options.only.push(options.known(name)?);
+                    let name = options.known(value()?)?;
+                    options.only.push(name);
                 }
                 "--json" => options.json = Some(value()?.into()),
                 "--output" => options.output = Some(value()?.into()),
