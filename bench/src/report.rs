@@ -378,7 +378,7 @@ impl Report {
             .map(|figure| figure.row() + "\n")
             .collect();
         format!(
-            "{}\n\n<!-- figures -->\n\n{HEAD}{rows}\n<!-- end of figures -->\n",
+            "{}\n\n<!-- figures -->\n\n{HEAD}{rows}\n<!-- /figures -->\n",
             self.circumstances(options).join("\n\n")
         )
     }
