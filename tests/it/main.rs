@@ -10,6 +10,7 @@ mod api;
 mod architecture;
 mod authorization;
 mod backup;
+mod batches;
 mod callers;
 mod cli;
 mod docs;

@@ -383,7 +383,7 @@ impl<'a> Tx<'a> {
     ) -> Result<(), StoreError> {
         match &mut self.inner {
             Inner::Sqlite(_) => self.execute_one(statement, values),
-            Inner::Postgres(session) => session.defer(statement, values),
+            Inner::Postgres(session) => session.defer(statement, values, false),
         }
     }
 
@@ -393,7 +393,20 @@ impl<'a> Tx<'a> {
     pub fn defer(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
         match &mut self.inner {
             Inner::Sqlite(connection) => sqlite::execute(connection, statement, values).map(|_| ()),
-            Inner::Postgres(session) => session.defer(statement, values),
+            Inner::Postgres(session) => session.defer(statement, values, false),
+        }
+    }
+
+    /// Like `defer`, for a write that lowers something to its last value, if that is less. Of two that
+    /// differ in this value alone, PostgreSQL is sent the lesser, after the other deferred writes.
+    pub fn defer_least(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+    ) -> Result<(), StoreError> {
+        match &mut self.inner {
+            Inner::Sqlite(connection) => sqlite::execute(connection, statement, values).map(|_| ()),
+            Inner::Postgres(session) => session.defer(statement, values, true),
         }
     }
 

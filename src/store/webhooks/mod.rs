@@ -228,7 +228,7 @@ impl Tx<'_> {
         }
         let mut values = owned_by(owner);
         values.push(at.into());
-        self.defer(WAKE, &values)
+        self.defer_least(WAKE, &values)
     }
 
     /// The same at a time of the real clock.

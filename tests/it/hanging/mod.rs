@@ -1,6 +1,6 @@
 //! A database that hangs instead of dying.
 
-mod cluster;
+pub mod cluster;
 mod commits;
 mod connections;
 mod disk;

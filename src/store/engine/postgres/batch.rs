@@ -15,11 +15,10 @@ use crate::store::engine::postgres::session::{Ended, Session};
 use crate::store::engine::work::{Lane, Queued};
 use crate::store::engine::{StoreError, Tx};
 
-/// The most transactions in a batch, and the most of one lane.
-const MOST: usize = 256;
+/// The most transactions of one lane in a batch.
 const MOST_OF_A_LANE: usize = 64;
-/// No transaction begins in a batch that is older. Those in it wait for its commit, and so do others for
-/// its locks.
+/// In a batch that is older, only the first transaction of each lane is still run. Those in it wait for
+/// its commit, and so do others for its locks.
 const LONGEST: Duration = Duration::from_millis(10);
 /// How often a batch is run.
 const TRIES: u32 = 3;
@@ -67,7 +66,9 @@ impl Batch {
         }
         match ran {
             Ok(()) => {
-                histogram!("legwork_writer_batch_size").record(self.parts.len() as f64);
+                if !self.parts.is_empty() {
+                    histogram!("legwork_writer_batch_size").record(self.parts.len() as f64);
+                }
                 Outcome::Committed
             }
             Err(error) if session.lost_before_commit() => Outcome::Lost(error),
@@ -85,8 +86,8 @@ impl Batch {
         session.open_batch(false)?;
         let begun = Instant::now();
         for lane in lanes {
-            for _ in 0..MOST_OF_A_LANE {
-                if self.parts.len() >= MOST || begun.elapsed() > LONGEST {
+            for number in 0..MOST_OF_A_LANE {
+                if number > 0 && begun.elapsed() > LONGEST {
                     break;
                 }
                 let Some(queued) = queues.take_from(*lane) else {
@@ -107,10 +108,18 @@ impl Batch {
         while let Some(queued) = parts.next() {
             if let Err(error) = self.add(session, queued) {
                 self.parts.extend(parts);
+                self.expel_others();
                 return Err(error);
             }
         }
         session.commit()
+    }
+
+    /// If the last one had to wait for a lock of its account, all others of the account would have to.
+    fn expel_others(&mut self) {
+        let lane = self.guilty.last().and_then(|guilty| guilty.lane);
+        let of_lane = |part: &mut Queued| part.lane == lane;
+        self.guilty.extend(self.parts.extract_if(.., of_lane));
     }
 
     /// Runs one. An error means that the batch is rolled back.
@@ -133,6 +142,7 @@ impl Batch {
             // A lost connection is nobody's fault.
             Ended::Spoils(error) if session.is_connected() => {
                 self.guilty.push(queued);
+                self.expel_others();
                 error
             }
             Ended::Spoils(error) | Ended::SpoiledBySomeone(error) => {

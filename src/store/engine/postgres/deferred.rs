@@ -17,6 +17,72 @@ pub struct Deferred {
     pub statement: Statement,
     pub prepared: Prepared,
     pub values: Values,
+    /// Two that differ in the last value alone are one, with the lesser value. It is sent last.
+    pub least: bool,
+}
+
+/// Those that are kept back, in order.
+#[derive(Default)]
+pub struct Writes {
+    list: Vec<Deferred>,
+    /// The different statements among them, and perhaps some that were taken out again.
+    kinds: Vec<Statement>,
+}
+
+impl Writes {
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub fn push(&mut self, write: Deferred) {
+        if write.least && self.lessen(&write) {
+            return;
+        }
+        let address = Address::of(write.statement);
+        if !self.kinds.iter().any(|kind| Address::of(*kind) == address) {
+            self.kinds.push(write.statement);
+        }
+        self.list.push(write);
+    }
+
+    /// Whether there is one that does the same, perhaps later.
+    fn lessen(&mut self, write: &Deferred) -> bool {
+        let Some((last, key)) = write.values.split_last() else {
+            return false;
+        };
+        let address = Address::of(write.statement);
+        let mut alike = self.list.iter_mut().filter_map(|other| {
+            let same = other.least && Address::of(other.statement) == address;
+            let (other_last, other_key) = other.values.split_last_mut()?;
+            (same && *other_key == *key).then_some(other_last)
+        });
+        match (alike.next(), last) {
+            (Some(Value::Int(other)), Value::Int(int)) => {
+                *other = (*other).min(*int);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub fn truncate(&mut self, length: usize) {
+        self.list.truncate(length);
+    }
+
+    pub fn clear(&mut self) {
+        self.list.clear();
+        self.kinds.clear();
+    }
+
+    pub fn take(&mut self) -> Vec<Deferred> {
+        self.kinds.clear();
+        std::mem::take(&mut self.list)
+    }
+
+    /// Puts back what was taken.
+    pub fn put_back(&mut self, list: Vec<Deferred>) {
+        self.list = list;
+    }
 }
 
 /// Writes of the same statement that run together.
@@ -80,21 +146,20 @@ impl Shapes {
     }
 
     /// Whether a statement may run before these.
-    pub fn may_overtake(&mut self, statement: Statement, deferred: &[Deferred]) -> bool {
-        may_overtake(statement)
-            && deferred
-                .iter()
-                .all(|earlier| !self.order_matters(statement, earlier.statement))
+    pub fn may_overtake(&mut self, statement: Statement, deferred: &Writes) -> bool {
+        let mut kinds = deferred.kinds.iter();
+        may_overtake(statement) && kinds.all(|earlier| !self.order_matters(statement, *earlier))
     }
 
     /// Brings rows for the same table together. An insert goes ahead of other inserts, and of writes
     /// that have nothing to do with its table.
     pub fn group(&mut self, deferred: Vec<Deferred>) -> Vec<Group> {
         let mut groups: Vec<Group> = Vec::new();
-        for write in deferred {
+        let (least, rest): (Vec<_>, Vec<_>) = deferred.into_iter().partition(|write| write.least);
+        for write in rest.into_iter().chain(least) {
             let insert = self.insert(write.statement);
-            if insert.is_some()
-                && let Some(group) = self.group_for(&mut groups, write.statement)
+            if let Some(insert) = &insert
+                && let Some(group) = self.group_for(&mut groups, write.statement, insert)
             {
                 group.rows.push(write.values);
                 continue;
@@ -113,12 +178,15 @@ impl Shapes {
         &mut self,
         groups: &'g mut [Group],
         statement: Statement,
+        insert: &RowInsert,
     ) -> Option<&'g mut Group> {
+        let plain = |insert: &RowInsert| insert.only_inserts();
         for group in groups.iter_mut().rev() {
             if Address::of(group.statement) == Address::of(statement) {
                 return Some(group);
             }
-            if group.insert.is_none() && self.order_matters(statement, group.statement) {
+            let both_insert = plain(insert) && group.insert.as_deref().is_some_and(plain);
+            if !both_insert && self.order_matters(statement, group.statement) {
                 return None;
             }
         }

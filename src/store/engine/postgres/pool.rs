@@ -197,19 +197,35 @@ impl Pool {
     /// Runs what waits in these lanes. They are free for others as soon as possible.
     fn run_lanes(&self, session: &mut Session, mut lanes: Vec<Lane>) {
         if !session.is_connected() && session.connect().is_err() {
-            self.queues.release(&lanes);
+            self.queues.end_batch(&lanes);
             return self.refuse_all();
         }
         if let [lane] = lanes[..]
             && let Some(queued) = self.queues.take_last_from(lane)
         {
             self.run(session, queued, Mode::Write);
-            return self.queues.release(&lanes);
+            return self.queues.end_batch(&lanes);
         }
         // All processes take them in the same order, so batches do not wait for each other in a circle.
         lanes.sort_unstable();
         let mut batch = Batch::default();
         let outcome = batch.run(session, &self.queues, &lanes);
+        let alone = self.settle(batch, outcome);
+        // Whoever waits for an account's lock keeps its lane, so that not all connections wait for it.
+        let is_kept = |lane: &Lane| alone.iter().any(|queued| queued.lane == Some(*lane));
+        let (kept, free): (Vec<Lane>, Vec<Lane>) = lanes.into_iter().partition(is_kept);
+        self.queues.end_batch(&free);
+        for queued in alone {
+            self.run(session, queued, Mode::Write);
+        }
+        self.queues.release(&kept);
+        if !session.is_connected() {
+            self.refuse_all();
+        }
+    }
+
+    /// Answers what a batch has decided, and returns what has to be run alone.
+    fn settle(&self, batch: Batch, outcome: Outcome) -> Vec<Queued> {
         let (parts, leaving, guilty) = batch.into_parts();
         let mut alone = Vec::new();
         match outcome {
@@ -227,15 +243,8 @@ impl Pool {
         for queued in leaving {
             self.queues.push_alone(queued);
         }
-        // Whoever waits for an account's lock keeps its lane, so that not all connections wait for it.
         alone.extend(guilty);
-        for queued in alone {
-            self.run(session, queued, Mode::Write);
-        }
-        self.queues.release(&lanes);
-        if !session.is_connected() {
-            self.refuse_all();
-        }
+        alone
     }
 
     fn give_back(&self, mut queued: Queued, mode: Mode, error: StoreError) {

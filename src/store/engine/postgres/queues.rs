@@ -19,15 +19,17 @@ const BATCHES: usize = 2;
 /// One more may begin when the next lane has waited for so long: the server is far away, or a batch is
 /// stuck.
 const PATIENCE: Duration = Duration::from_millis(4);
-/// The most lanes in one batch.
-const LANES: usize = 64;
+/// A batch takes as many lanes as have so many transactions waiting, and not more than so many lanes. At
+/// least one transaction of each is run.
+const ENOUGH: usize = 64;
+const LANES: usize = 32;
 
 pub type Job = (Queued, Mode);
 
 /// What a connection does next.
 pub enum Next {
     One(Job),
-    /// Runs these lanes, and gives them back with `release`.
+    /// A batch of these lanes. Whoever runs it calls `end_batch`.
     Lanes(Vec<Lane>),
 }
 
@@ -126,11 +128,16 @@ impl Queues {
 
     fn take(&self, waiting: &mut Waiting) -> Option<Next> {
         let next = waiting.take()?;
-        // A notification may have been used up by this thread that was meant for two.
-        if waiting.has_more() {
+        self.wake_another(waiting);
+        Some(next)
+    }
+
+    /// One notification may stand for more than one thing to do, or for the need to watch.
+    fn wake_another(&self, waiting: &Waiting) {
+        let unwatched = !waiting.watched && !waiting.ready.is_empty();
+        if unwatched || waiting.has_more() {
             self.work.notify_one();
         }
-        Some(next)
     }
 
     /// The next transaction of a lane that this connection runs.
@@ -159,16 +166,19 @@ impl Queues {
         self.work.notify_one();
     }
 
-    /// Ends a batch. Other connections may run its lanes.
+    /// Ends a batch. Other connections may begin one, and run these lanes.
+    pub fn end_batch(&self, lanes: &[Lane]) {
+        self.lock().batches -= 1;
+        self.release(lanes);
+    }
+
+    /// Other connections may run these lanes.
     pub fn release(&self, lanes: &[Lane]) {
         let mut waiting = self.lock();
-        waiting.batches -= 1;
         for lane in lanes {
             waiting.release(*lane);
         }
-        if waiting.has_more() {
-            self.work.notify_one();
-        }
+        self.wake_another(&waiting);
     }
 
     /// Takes out what has waited since before that time.
@@ -249,9 +259,15 @@ impl Waiting {
         let others = BATCHES.saturating_sub(self.batches).max(1);
         let share = self.ready.len().div_ceil(others).min(LANES);
         self.batches += 1;
-        let taken: Vec<Lane> = self.ready.drain(..share).collect();
-        for lane in &taken {
-            self.lanes.entry(*lane).or_default().running = true;
+        let (mut taken, mut transactions) = (Vec::new(), 0);
+        while taken.len() < share && transactions < ENOUGH {
+            let Some(lane) = self.ready.pop_front() else {
+                break;
+            };
+            let line = self.lanes.entry(lane).or_default();
+            line.running = true;
+            transactions += line.waiting.len();
+            taken.push(lane);
         }
         taken
     }
@@ -307,5 +323,107 @@ impl Waiting {
         let lanes = &self.lanes;
         self.ready.retain(|lane| lanes.contains_key(lane));
         drained
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::engine::Tx;
+    use crate::store::engine::deadline::Waiting;
+    use crate::store::engine::work::{Outcome, Work};
+
+    struct Nothing;
+
+    impl Work for Nothing {
+        fn run(&mut self, _: &mut Tx<'_>) -> Outcome {
+            Outcome::Commit
+        }
+
+        fn answer(self: Box<Self>, _: Result<(), StoreError>) {}
+    }
+
+    fn push(queues: &Queues, lane: Option<Lane>) {
+        let queued = Queued::new(Box::new(Nothing), &Waiting::begin()).in_lane(lane);
+        queues.push(queued, Mode::Write).unwrap();
+    }
+
+    fn lanes(queues: &Queues) -> Option<Vec<Lane>> {
+        match queues.next_within(Duration::ZERO)? {
+            Next::One(_) => Some(Vec::new()),
+            Next::Lanes(lanes) => Some(lanes),
+        }
+    }
+
+    #[test]
+    fn a_lane_is_run_by_one_at_a_time() {
+        let queues = Queues::default();
+        push(&queues, Some(7));
+        assert_eq!(lanes(&queues), Some(vec![7]));
+        push(&queues, Some(7));
+        assert_eq!(lanes(&queues), None);
+        assert!(queues.take_from(7).is_some());
+        assert!(queues.take_last_from(7).is_some());
+        push(&queues, Some(7));
+        queues.end_batch(&[7]);
+        assert_eq!(lanes(&queues), Some(vec![7]));
+    }
+
+    #[test]
+    fn a_busy_lane_goes_to_the_end_of_the_line() {
+        let queues = Queues::default();
+        (0..1_000).for_each(|_| push(&queues, Some(1)));
+        assert_eq!(lanes(&queues), Some(vec![1]));
+        push(&queues, Some(2));
+        queues.end_batch(&[1]);
+        assert_eq!(lanes(&queues), Some(vec![2]), "one for each of two batches");
+        assert_eq!(lanes(&queues), Some(vec![1]));
+    }
+
+    #[test]
+    fn batches_and_single_transactions_take_turns() {
+        let queues = Queues::default();
+        for lane in 1..=4 {
+            push(&queues, Some(lane));
+            push(&queues, None);
+        }
+        assert_eq!(lanes(&queues), Some(vec![1, 2]));
+        assert_eq!(lanes(&queues), Some(vec![]));
+        assert_eq!(lanes(&queues), Some(vec![3, 4]));
+        assert_eq!(lanes(&queues), Some(vec![]));
+        assert_eq!(queues.len(), 4 + 2);
+    }
+
+    #[test]
+    fn what_waited_before_is_taken_out() {
+        let queues = Queues::default();
+        push(&queues, Some(1));
+        push(&queues, None);
+        assert_eq!(queues.drain(Instant::now()).len(), 2);
+        assert_eq!(queues.len(), 0);
+        assert_eq!(lanes(&queues), None);
+        push(&queues, Some(1));
+        assert_eq!(lanes(&queues), Some(vec![1]));
+    }
+
+    #[test]
+    fn there_is_room_for_so_many() {
+        let queues = Queues::default();
+        (0..QUEUE as u128).for_each(|lane| push(&queues, Some(lane % 50)));
+        let one_more = Queued::new(Box::new(Nothing), &Waiting::begin());
+        assert!(queues.push(one_more, Mode::Read).is_err());
+    }
+
+    #[test]
+    fn what_waits_still_runs_when_it_is_closed() {
+        let queues = Queues::default();
+        push(&queues, Some(1));
+        push(&queues, None);
+        queues.close();
+        assert!(queues.next().is_some() && queues.next().is_some());
+        assert!(queues.take_from(1).is_some());
+        queues.end_batch(&[1]);
+        assert!(queues.next().is_none());
+        assert!(queues.is_over());
     }
 }

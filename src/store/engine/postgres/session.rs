@@ -13,7 +13,7 @@ use crate::store::engine::deadline::{GRACE, too_late};
 use crate::store::engine::postgres::Mode;
 use crate::store::engine::postgres::backend::Lost;
 use crate::store::engine::postgres::connector::{Connector, Link};
-use crate::store::engine::postgres::deferred::{Address, Deferred, Shapes};
+use crate::store::engine::postgres::deferred::{Address, Deferred, Shapes, Writes};
 use crate::store::engine::postgres::errors::{classify, no_connection};
 use crate::store::engine::postgres::patience::{Patience, RoundTrip};
 use crate::store::engine::postgres::pipeline::{Answer, Step};
@@ -43,7 +43,7 @@ pub struct Session {
     /// Sent before the next statement: `BEGIN`.
     opening: Option<&'static str>,
     in_transaction: bool,
-    deferred: Vec<Deferred>,
+    deferred: Writes,
     shapes: Shapes,
     /// The first error of the transaction. It cannot be committed any more.
     failure: Option<StoreError>,
@@ -65,11 +65,13 @@ enum Variant {
 }
 
 impl Variant {
-    fn text(self, statement: Statement) -> String {
-        let insert = || RowInsert::of(statement);
-        match self {
-            Self::Locking(lock) => numbered_with_dollar(statement.sql()) + lock.suffix(),
-            Self::Rows(rows) => insert().map_or_else(String::new, |insert| insert.text(rows)),
+    /// `one` is the statement for one row, which tells the types of its values.
+    fn text(self, statement: Statement, one: Option<&Prepared>) -> String {
+        let types = one.map(Prepared::params).unwrap_or_default();
+        match (self, RowInsert::of(statement)) {
+            (Self::Rows(rows), Some(insert)) => insert.text(rows, types),
+            (Self::Rows(_), None) => numbered_with_dollar(statement.sql()),
+            (Self::Locking(lock), _) => numbered_with_dollar(statement.sql()) + lock.suffix(),
         }
     }
 }
@@ -108,7 +110,7 @@ impl Session {
             deadline: None,
             opening: None,
             in_transaction: false,
-            deferred: Vec::new(),
+            deferred: Writes::default(),
             shapes: Shapes::default(),
             failure: None,
             commit_sent: false,
@@ -246,12 +248,19 @@ impl Session {
         }
     }
 
-    pub fn defer(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
+    /// Of several that are to be the `least`, one is sent: see `Tx::defer_least`.
+    pub fn defer(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+        least: bool,
+    ) -> Result<(), StoreError> {
         let prepared = self.prepare(statement, Variant::Locking(Lock::None))?;
         self.deferred.push(Deferred {
             statement,
             prepared,
             values: values.iter().cloned().map(Value::into_owned).collect(),
+            least,
         });
         if self.part.is_some() {
             self.send_part_if_full()
@@ -273,7 +282,7 @@ impl Session {
     }
 
     pub fn commit(&mut self) -> Result<(), StoreError> {
-        if self.in_transaction || !self.deferred.is_empty() {
+        if self.in_transaction || self.deferred.len() > 0 {
             if self.is_too_late() {
                 self.roll_back();
                 return Err(too_late());
@@ -315,7 +324,8 @@ impl Session {
         if self.is_too_late() {
             return Err(self.fail_with(too_late(), false));
         }
-        let text = variant.text(statement);
+        let one = (key.0, Variant::Locking(Lock::None));
+        let text = variant.text(statement, connection.prepared.get(&one));
         let preparing = connection.link.client.prepare(&text);
         match self.wait(preparing) {
             Ok(Ok(prepared)) => {
@@ -345,7 +355,7 @@ impl Session {
         let client = &connection.link.client;
         let opening = self.opening.take();
         self.in_transaction |= opening.is_some();
-        let deferred = std::mem::take(&mut self.deferred);
+        let deferred = self.deferred.take();
         let before = opening.iter().len() + deferred.len();
         let deferred = deferred.iter();
         let steps = opening

@@ -172,7 +172,7 @@ impl Session {
         if careful || self.deferred.len() < 2 {
             return Ok(());
         }
-        let deferred = std::mem::take(&mut self.deferred);
+        let deferred = self.deferred.take();
         let mut merged = Vec::new();
         for mut group in self.shapes.group(deferred) {
             for rows in group.portions() {
@@ -184,10 +184,11 @@ impl Session {
                     statement: group.statement,
                     prepared,
                     values: rows.into_iter().flatten().collect(),
+                    least: false,
                 });
             }
         }
-        self.deferred = merged;
+        self.deferred.put_back(merged);
         Ok(())
     }
 

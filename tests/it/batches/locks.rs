@@ -1,0 +1,91 @@
+//! Batches hold the locks of several transactions. Nobody may wait for them in a circle.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use tokio_postgres::NoTls;
+
+use crate::hanging::cluster::ask;
+use crate::support::{
+    Client, Database, Developer, Engine, TestApp, eventually, runtime, storefront, tell,
+};
+
+fn path(task: &Value, action: &str) -> String {
+    format!("/v1/tasks/{}/{action}", task["id"].as_str().unwrap())
+}
+
+#[test]
+fn one_that_waits_for_a_lock_waits_alone() {
+    tell(Engine::Postgres, async |app: TestApp| {
+        let dev = app.developer().await;
+        let task = dev.create_task().await;
+        let url = app.database.url().unwrap();
+        let (locker, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let id = task["id"].as_str().unwrap();
+        let lock = format!("BEGIN; SELECT id FROM tasks WHERE id = '{id}' FOR UPDATE");
+        locker.batch_execute(&lock).await.unwrap();
+        let cancelling = tokio::spawn({
+            let (dev, cancel) = (dev.clone(), path(&task, "cancel"));
+            async move { dev.test.post(&cancel, &json!({})).await }
+        });
+        let waits = "SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        // Others of the account are served, whether they come before it in the batch or after.
+        let mut waiting = String::new();
+        while waiting != "1" {
+            join_all((0..20).map(|_| dev.create_task())).await;
+            waiting = ask(&url, waits).await;
+        }
+        join_all((0..20).map(|_| dev.create_task())).await;
+        assert!(!cancelling.is_finished());
+        locker.batch_execute("COMMIT").await.unwrap();
+        cancelling.await.unwrap().expect(200);
+    });
+}
+
+/// What two servers do with the tasks of the same accounts at the same time.
+#[test]
+fn two_servers_do_not_block_each_other() {
+    runtime().block_on(async {
+        let database = Arc::new(Database::migrated(Engine::Postgres));
+        let url = database.url().unwrap();
+        let first = TestApp::start(&database).await;
+        let second = TestApp::start(&database).await;
+        let developers = join_all((0..4).map(|_| first.developer())).await;
+        let on_second = |dev: &Developer| Client::new(second.address, Some(&dev.test_key));
+        let lives = (0..240).map(|number| {
+            let dev = developers[number % developers.len()].clone();
+            let (one, other) = match number % 8 < 4 {
+                true => (dev.test.clone(), on_second(&dev)),
+                false => (on_second(&dev), dev.test.clone()),
+            };
+            tokio::spawn(async move {
+                let task = one.post("/v1/tasks", &storefront()).await;
+                let task = task.expect(201);
+                let id = task["id"].as_str().unwrap();
+                let advance = format!("/v1/test_helpers/tasks/{id}/advance");
+                let to = json!({"to": "in_progress"});
+                let (cancel, no_fields) = (path(&task, "cancel"), json!({}));
+                let moves = tokio::join!(other.post(&advance, &to), one.post(&cancel, &no_fields));
+                // One of them may find the task moved by the other; nobody fails otherwise.
+                assert!([200, 409].contains(&moves.0.status), "{}", moves.0.text);
+                assert!([200, 409].contains(&moves.1.status), "{}", moves.1.text);
+            })
+        });
+        for life in join_all(lives).await {
+            life.unwrap();
+        }
+        drop((first, second));
+        // The server counts what a connection did when it ends, at the latest.
+        let open = "SELECT count(*) FROM pg_stat_activity
+            WHERE application_name = 'legwork' AND datname = current_database()";
+        eventually("all connections are closed", async || {
+            ask(&url, open).await == "0"
+        })
+        .await;
+        let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
+        assert_eq!(ask(&url, deadlocks).await, "0");
+    });
+}
