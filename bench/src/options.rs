@@ -111,7 +111,7 @@ impl Options {
         if of_its_kind.peek().is_some() {
             return of_its_kind.any(|only| only == name);
         }
-        engine || !self.quick || self.figures.iter().any(|known| *known == (name, true))
+        engine || !self.quick || self.figures.contains(&(name, true))
     }
 
     pub fn wants_any(&self, names: &[&str]) -> bool {
