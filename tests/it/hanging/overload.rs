@@ -31,16 +31,17 @@ impl Standstill {
             Engine::Sqlite => 1,
             Engine::Postgres => CONNECTIONS,
         };
-        for _ in 0..held {
-            let (store, gate, engine) = (app.store.clone(), gate.clone(), app.database.engine);
+        // One after the other: a connection is opened when all others are busy.
+        for held in 1..=held {
+            let (store, passes, engine) = (app.store.clone(), gate.clone(), app.database.engine);
             tokio::spawn(async move {
                 match engine {
-                    Engine::Sqlite => store.write(move |_: &mut Tx<'_>| gate.pass()).await,
-                    Engine::Postgres => store.snapshot(move |_: &mut Tx<'_>| gate.pass()).await,
+                    Engine::Sqlite => store.write(move |_: &mut Tx<'_>| passes.pass()).await,
+                    Engine::Postgres => store.snapshot(move |_: &mut Tx<'_>| passes.pass()).await,
                 }
             });
+            assert!(tokio::task::block_in_place(|| gate.holds(held)));
         }
-        assert!(tokio::task::block_in_place(|| gate.holds(held)));
         Self(gate)
     }
 }
