@@ -26,7 +26,8 @@ struct Standstill(Gate);
 
 impl Standstill {
     fn of(app: &TestApp) -> Self {
-        let gate = Gate::default();
+        let standstill = Self(Gate::default());
+        let gate = &standstill.0;
         let held = match app.database.engine {
             Engine::Sqlite => 1,
             Engine::Postgres => CONNECTIONS,
@@ -42,7 +43,7 @@ impl Standstill {
             });
             assert!(tokio::task::block_in_place(|| gate.holds(held)));
         }
-        Self(gate)
+        standstill
     }
 }
 
