@@ -22,6 +22,7 @@ mod limit;
 mod live_server;
 mod load;
 mod machine;
+mod mixed;
 mod options;
 mod parts;
 mod peers;
@@ -76,7 +77,7 @@ fn run() -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let binary = server::binary(&options)?;
-    if options.wants_any(&["delivered", "deliver", "hostile"]) {
+    if options.wants_any(&["delivered", "deliver", "mixed", "hostile"]) {
         machine::open_files(deliver::OPEN_FILES.max(hostile::OPEN_FILES))?;
     }
     let _alone = machine::alone()?;

@@ -3,7 +3,9 @@
 use crate::options::{Known, Options};
 use crate::report::Report;
 use crate::test_bed::TestBed;
-use crate::{Result, cost, create, deliver, find, full_database, get, hostile, lifecycle, upload};
+use crate::{
+    Result, cost, create, deliver, find, full_database, get, hostile, lifecycle, mixed, upload,
+};
 
 type Measure = fn(&Options, &mut TestBed, &mut Report) -> Result<()>;
 
@@ -50,6 +52,7 @@ const PARTS: &[Part] = &[
     long("find", 1.0, 60.0, find::measure),
     long("deliver", 8.0, 120.0, deliver::measure),
     long("upload", 0.0, 60.0, upload::measure),
+    long("mixed", 6.0, 20.0, mixed::measure),
     long("hostile", 4.0, 30.0, hostile::measure),
 ];
 

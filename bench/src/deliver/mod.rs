@@ -11,6 +11,8 @@ mod waiting;
 
 pub mod delivered;
 
+pub use receiver::Receiver;
+
 use crate::Result;
 use crate::options::Options;
 use crate::report::Report;

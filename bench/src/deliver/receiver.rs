@@ -80,6 +80,16 @@ impl Receiver {
         format!("https://developer-{developer}.{DOMAIN}:{}/", self.port)
     }
 
+    /// An endpoint that any program on this machine can reach, if it trusts the authority.
+    pub fn url_here(&self) -> String {
+        format!("https://{}:{}/", Ipv4Addr::LOCALHOST, self.port)
+    }
+
+    /// The file of the authority.
+    pub fn authority(&self) -> &std::path::Path {
+        self.authority.path()
+    }
+
     /// An endpoint that hangs when the receiver is set to hang.
     pub fn hanging_url(&self, developer: usize) -> String {
         let port = self.port;
@@ -155,7 +165,7 @@ fn identity() -> Result<(String, Arc<ServerConfig>)> {
     wanted.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(wanted, KeyPair::generate()?)?;
     let key = KeyPair::generate()?;
-    let wanted = CertificateParams::new([format!("*.{DOMAIN}")])?;
+    let wanted = CertificateParams::new([format!("*.{DOMAIN}"), Ipv4Addr::LOCALHOST.to_string()])?;
     let certificate = wanted.signed_by(&key, &authority)?.der().clone();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
