@@ -3,24 +3,24 @@
 mod key_use;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use metrics_exporter_prometheus::PrometheusHandle;
 
 use crate::ambient::Clock;
 use crate::domain::accounts::same_person::ADDRESS_KEPT;
 use crate::domain::webhooks::delivery::EVENTS_KEPT;
-use crate::domain::{IDEMPOTENCY_KEPT, Timestamp};
+use crate::domain::{IDEMPOTENCY_KEPT, Owner, Timestamp};
 use crate::files::{FileKey, Files, FilesError, Prefix};
 use crate::shutdown::Shutdown;
-use crate::store::{Store, StoreError, Tx};
+use crate::store::{CountedTasks, PRUNED_AT_ONCE, Store, StoreError, Tx};
 
 pub use key_use::KeyUse;
 
 const TICK: Duration = Duration::from_secs(1);
-const TICKS_TO_PRUNE: u32 = 60;
-const TICKS_TO_EXPIRE: u32 = 10 * 60;
-const TICKS_TO_SWEEP: u32 = 60 * 60;
+const PRUNE_EVERY: Duration = Duration::from_secs(60);
+const EXPIRE_EVERY: Duration = Duration::from_secs(10 * 60);
+const EXPIRIES_TO_SWEEP: u32 = 6;
 
 pub struct Maintenance {
     pub store: Store,
@@ -33,89 +33,136 @@ pub struct Maintenance {
 }
 
 impl Maintenance {
-    /// Runs until shutdown.
+    /// Runs until shutdown. What takes long does not delay the rest.
     pub async fn run(self, shutdown: Shutdown) {
-        let mut ticks: u32 = 0;
-        loop {
-            tokio::select! {
-                () = tokio::time::sleep(TICK) => {}
-                () = shutdown.started() => break,
-            }
-            ticks = ticks.wrapping_add(1);
+        tokio::join!(
+            self.record(&shutdown),
+            self.delete_rows(&shutdown),
+            self.delete_files(&shutdown),
+            self.count_tasks(&shutdown),
+        );
+    }
+
+    async fn record(&self, shutdown: &Shutdown) {
+        while ticks(TICK, shutdown).await {
             self.metrics.run_upkeep();
             if let Err(error) = self.key_use.flush(&self.store).await {
                 tracing::warn!(%error, "cannot record when keys were last used");
             }
-            if ticks.is_multiple_of(TICKS_TO_PRUNE) {
-                (self.forget_idle_callers)();
-                if let Err(error) = prune(&self.store, self.clock.now()).await {
-                    tracing::warn!(%error, "cannot delete old rows");
-                }
+        }
+    }
+
+    async fn delete_rows(&self, shutdown: &Shutdown) {
+        while ticks(PRUNE_EVERY, shutdown).await {
+            (self.forget_idle_callers)();
+            let pruned = tokio::select! {
+                pruned = prune(&self.store, self.clock.now()) => pruned,
+                () = shutdown.started() => break,
+            };
+            if let Err(error) = pruned {
+                tracing::warn!(%error, "cannot delete old rows");
             }
-            if ticks.is_multiple_of(TICKS_TO_EXPIRE)
-                && let Err(error) = expire_files(&self.store, &self.files, self.clock.now()).await
-            {
+        }
+    }
+
+    async fn delete_files(&self, shutdown: &Shutdown) {
+        let mut expiries: u32 = 0;
+        while ticks(EXPIRE_EVERY, shutdown).await {
+            if let Err(error) = expire_files(&self.store, &self.files, self.clock.now()).await {
                 tracing::warn!(%error, "cannot delete the files of old test proofs");
             }
-            if ticks.is_multiple_of(TICKS_TO_SWEEP)
+            expiries = expiries.wrapping_add(1);
+            if expiries.is_multiple_of(EXPIRIES_TO_SWEEP)
                 && let Err(error) = sweep_files(&self.store, &self.files, self.clock.now()).await
             {
                 tracing::warn!(%error, "cannot sweep files");
             }
         }
     }
+
+    async fn count_tasks(&self, shutdown: &Shutdown) {
+        let mut after = None;
+        while ticks(TICK, shutdown).await {
+            match advance_ranges(&self.store, after).await {
+                Ok(last) => after = last,
+                Err(error) => tracing::warn!(%error, "cannot count the tasks of large accounts"),
+            }
+        }
+    }
 }
 
-type Prune = fn(&mut Tx<'_>, Timestamp, i64) -> Result<u64, StoreError>;
+/// Waits. False when the server stops.
+async fn ticks(every: Duration, shutdown: &Shutdown) -> bool {
+    tokio::select! {
+        () = tokio::time::sleep(every) => true,
+        () = shutdown.started() => false,
+    }
+}
+
+type Prune = fn(&mut Tx<'_>, Timestamp) -> Result<u64, StoreError>;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What is deleted, and at what age.
 const PRUNED: &[(Duration, Prune)] = &[
-    (IDEMPOTENCY_KEPT, |tx, before, limit| {
-        tx.prune_idempotency_records(before, limit)
+    (IDEMPOTENCY_KEPT, |tx, before| {
+        tx.prune_idempotency_records(before)
     }),
     // Processors resend an event for a few days. After that, no record is needed.
-    (DAY.saturating_mul(30), |tx, before, limit| {
-        tx.prune_processor_events(before, limit)
+    (DAY.saturating_mul(30), |tx, before| {
+        tx.prune_processor_events(before)
     }),
     // Tokens have their own expiry.
-    (Duration::ZERO, |tx, before, limit| {
-        tx.prune_worker_tokens(before, limit)
-    }),
+    (Duration::ZERO, |tx, before| tx.prune_worker_tokens(before)),
     // Before their events, which they refer to.
-    (EVENTS_KEPT, |tx, before, limit| {
-        tx.prune_deliveries(before, limit)
+    (EVENTS_KEPT, |tx, before| tx.prune_deliveries(before)),
+    (EVENTS_KEPT, |tx, before| tx.prune_events(before)),
+    (DAY.saturating_mul(90), |tx, before| {
+        tx.prune_notifications(before)
     }),
-    (EVENTS_KEPT, |tx, before, limit| {
-        tx.prune_events(before, limit)
-    }),
-    (DAY.saturating_mul(90), |tx, before, limit| {
-        tx.prune_notifications(before, limit)
-    }),
-    (ADDRESS_KEPT, |tx, before, limit| {
-        tx.forget_addresses(before, limit)
-    }),
-    (DAY, |tx, before, limit| tx.prune_uploads(before, limit)),
+    (ADDRESS_KEPT, |tx, before| tx.forget_addresses(before)),
+    (DAY, |tx, before| tx.prune_uploads(before)),
     // Whoever sent nothing for an hour has the whole quota.
-    (HOUR, |tx, before, limit| {
-        tx.prune_rate_limits(before, limit)
-    }),
+    (HOUR, |tx, before| tx.prune_rate_limits(before)),
 ];
 
-/// Deletes old rows in small batches, so that no one waits long for a batch.
+/// Deletes old rows in small batches, each in a transaction of its own. After a batch it waits as long
+/// as that took, so that others have the database at least half of the time.
 pub async fn prune(store: &Store, now: Timestamp) -> Result<(), StoreError> {
-    const BATCH: u64 = 500;
     for &(kept, prune) in PRUNED {
         let before = now.minus(kept);
-        while store
-            .write(move |tx| prune(tx, before, BATCH as i64))
-            .await?
-            == BATCH
-        {}
+        loop {
+            let begun = Instant::now();
+            let pruned = store.write(move |tx| prune(tx, before)).await?;
+            if pruned < PRUNED_AT_ONCE {
+                break;
+            }
+            tokio::time::sleep(begun.elapsed()).await;
+        }
     }
     Ok(())
+}
+
+/// Brings the counts of the next owners with many tasks forward. Returns the last one, or none when
+/// there are no more.
+pub async fn advance_ranges(
+    store: &Store,
+    after: Option<Owner>,
+) -> Result<Option<Owner>, StoreError> {
+    const OWNERS: i64 = 100;
+    let owners = store.snapshot(move |tx| tx.owners_with_ranges(after, OWNERS));
+    let owners: Vec<Owner> = owners.await?;
+    for owner in owners.iter().copied() {
+        if store.read(move |tx| tx.ranges_are_missing(owner)).await? {
+            let counted = store.snapshot(move |tx| tx.count_all_tasks(owner));
+            let counted: CountedTasks = counted.await?;
+            let keep = move |tx: &mut Tx<'_>| tx.store_ranges(owner, &counted);
+            store.write(keep).await?;
+        }
+        while store.write(move |tx| tx.advance_ranges(owner)).await? {}
+    }
+    Ok(owners.last().copied())
 }
 
 /// Deletes orphaned files, which a process leaves when it dies between storing and recording a

@@ -8,11 +8,14 @@ use crate::store::{StoreError, Tx};
 const MOST: i64 = 100_000;
 
 crate::store::statements! {
-    DUE_JOBS = "SELECT lane, COUNT(*), MIN(run_at) FROM (
-            SELECT CAST(CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END AS BIGINT) AS lane,
-                run_at
-            FROM jobs WHERE run_at <= ?1 ORDER BY run_at LIMIT ?2) due
-        GROUP BY lane";
+    DUE_NOTIFICATIONS = "SELECT COUNT(*), MIN(run_at) FROM (
+            SELECT run_at FROM jobs WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 1
+            AND run_at <= ?1
+            ORDER BY run_at LIMIT ?2) due";
+    DUE_REST = "SELECT COUNT(*), MIN(run_at) FROM (
+            SELECT run_at FROM jobs WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 0
+            AND run_at <= ?1
+            ORDER BY run_at LIMIT ?2) due";
     DEAD_JOBS = "SELECT COUNT(*) FROM (
             SELECT kind FROM jobs WHERE run_at IS NULL LIMIT ?1) dead";
     MAILS = "SELECT COUNT(*) FROM (
@@ -46,23 +49,26 @@ pub struct DueJobs {
 impl Tx<'_> {
     /// Read it in a snapshot.
     pub fn backlog(&mut self, now: Timestamp) -> Result<Backlog, StoreError> {
-        let due: Vec<(bool, i64, Timestamp)> = self.all(DUE_JOBS, &[now.into(), MOST.into()])?;
-        let due = due.into_iter().map(|(notifications, count, oldest)| {
-            let lane = match notifications {
-                true => Lane::Notifications,
-                false => Lane::Rest,
-            };
-            DueJobs {
-                lane,
-                count,
-                oldest,
+        let mut due_jobs = Vec::new();
+        for (lane, statement) in [
+            (Lane::Notifications, DUE_NOTIFICATIONS),
+            (Lane::Rest, DUE_REST),
+        ] {
+            let due: Option<(i64, Option<Timestamp>)> =
+                self.optional(statement, &[now.into(), MOST.into()])?;
+            if let Some((count, Some(oldest))) = due {
+                due_jobs.push(DueJobs {
+                    lane,
+                    count,
+                    oldest,
+                });
             }
-        });
+        }
         let most = [MOST.into()];
         let deliveries: Option<(i64, Option<Timestamp>)> = self.optional(DELIVERIES, &most)?;
         let (pending_deliveries, oldest_delivery) = deliveries.unwrap_or((0, None));
         Ok(Backlog {
-            due_jobs: due.collect(),
+            due_jobs,
             dead_jobs: self.optional(DEAD_JOBS, &most)?.unwrap_or(0),
             waiting_mails: self.optional(MAILS, &most)?.unwrap_or(0),
             pending_deliveries,

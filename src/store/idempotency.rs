@@ -46,7 +46,7 @@ crate::store::statements! {
     PRUNE = "DELETE FROM idempotency_keys
         WHERE (account_id, environment, idempotency_key) IN (
             SELECT account_id, environment, idempotency_key FROM idempotency_keys
-            WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)";
+            WHERE created_at <= ?1 ORDER BY created_at LIMIT 500)";
 }
 
 /// Callers choose their keys, so a key is unique only within one account and environment.
@@ -88,12 +88,11 @@ impl Tx<'_> {
         self.execute_one(PUT, &record_values(scope, record, expired_before))
     }
 
-    /// Deletes up to `limit` records of that age or older; returns how many.
+    /// Deletes a batch of records of that age or older; returns how many.
     pub fn prune_idempotency_records(
         &mut self,
         expired_before: Timestamp,
-        limit: i64,
     ) -> Result<u64, StoreError> {
-        self.execute(PRUNE, &[expired_before.into(), limit.into()])
+        self.execute(PRUNE, &[expired_before.into()])
     }
 }

@@ -39,12 +39,19 @@ crate::store::statements! {
     ADD = "INSERT INTO jobs (kind, subject, run_at, attempts, created_at)
         VALUES (?1, ?2, ?3, 0, ?4)
         ON CONFLICT (kind, subject) DO NOTHING";
-    DUE = concat!("SELECT ", due!(columns), " FROM jobs WHERE run_at <= ?1
-            AND CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = CAST(?2 AS BIGINT)
-        ORDER BY run_at LIMIT ?3");
-    ANY_DUE = "SELECT CAST(1 AS BIGINT) FROM jobs WHERE run_at <= ?1
-            AND CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = CAST(?2 AS BIGINT)
-        LIMIT 1";
+    /// The conditions on the kind are those of the partial indexes, in the same text.
+    DUE_NOTIFICATIONS = concat!("SELECT ", due!(columns), " FROM jobs
+        WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 1
+            AND run_at <= ?1 ORDER BY run_at LIMIT ?2");
+    DUE_REST = concat!("SELECT ", due!(columns), " FROM jobs
+        WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 0
+            AND run_at <= ?1 ORDER BY run_at LIMIT ?2");
+    ANY_DUE_NOTIFICATION = "SELECT run_at FROM jobs
+        WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 1
+            AND run_at <= ?1 ORDER BY run_at LIMIT 1";
+    ANY_DUE_REST = "SELECT run_at FROM jobs
+        WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 0
+            AND run_at <= ?1 ORDER BY run_at LIMIT 1";
     CLAIM = "UPDATE jobs SET run_at = ?3, claim = ?4, attempts = attempts + 1, waits_for = NULL
         WHERE kind = ?1 AND subject = ?2";
     /// A job that somebody has to look at before it runs.
@@ -65,9 +72,9 @@ crate::store::statements! {
     PAY_CHARGED_BACK = "UPDATE jobs SET pay_charged_back = 1 WHERE kind = ?1 AND subject = ?2";
     EXISTS = "SELECT CAST(1 AS BIGINT) FROM jobs WHERE kind = ?1 AND subject = ?2";
     PAGE = concat!("SELECT ", listed!(columns), " FROM jobs
-        WHERE kind > ?1 OR (kind = ?1 AND subject > ?2) ORDER BY kind, subject LIMIT ?3");
+        WHERE (kind, subject) > (?1, ?2) ORDER BY kind, subject LIMIT ?3");
     DEAD_PAGE = concat!("SELECT ", listed!(columns), " FROM jobs
-        WHERE run_at IS NULL AND (kind > ?1 OR (kind = ?1 AND subject > ?2))
+        WHERE run_at IS NULL AND (kind, subject) > (?1, ?2)
         ORDER BY kind, subject LIMIT ?3");
     ONE = concat!("SELECT ", listed!(columns), " FROM jobs
         WHERE kind = ?1 AND subject = ?2");
@@ -153,8 +160,11 @@ impl Tx<'_> {
     }
 
     pub fn any_job_due(&mut self, lane: Lane, now: Timestamp) -> Result<bool, StoreError> {
-        let values = [now.into(), lane_value(lane)];
-        let found = self.optional::<i64>(ANY_DUE, &values)?;
+        let statement = match lane {
+            Lane::Notifications => ANY_DUE_NOTIFICATION,
+            Lane::Rest => ANY_DUE_REST,
+        };
+        let found = self.optional::<i64>(statement, &[now.into()])?;
         Ok(found.is_some())
     }
 
@@ -167,8 +177,12 @@ impl Tx<'_> {
         lease_ends: Timestamp,
         limit: i64,
     ) -> Result<Vec<ClaimedJob>, StoreError> {
-        let values = [now.into(), lane_value(lane), limit.into()];
-        let due = self.all_unclaimed(DUE, &values)?.into_iter();
+        let statement = match lane {
+            Lane::Notifications => DUE_NOTIFICATIONS,
+            Lane::Rest => DUE_REST,
+        };
+        let values = [now.into(), limit.into()];
+        let due = self.all_unclaimed(statement, &values)?.into_iter();
         let jobs: Vec<_> = due
             .map(|due: DueJob| ClaimedJob {
                 name: due.name,
@@ -286,8 +300,4 @@ impl ClaimedJob {
             (&self.claim).into(),
         ]
     }
-}
-
-fn lane_value(lane: Lane) -> Value<'static> {
-    (lane == Lane::Notifications).into()
 }

@@ -52,6 +52,7 @@ pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxP
 pub use proofs::storage::{ExpiredFiles, FileCursor, StoredFiles};
 pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn, SecretPlace};
 pub use tasks::posted_tasks::{PostedIn, PostedOrder, PostedTask};
+pub use tasks::ranges::CountedTasks;
 pub use tasks::totals::TaskCounts;
 pub use tasks::{KeyAndTask, ListedTask, StoredMove, TaskFilter, TaskPage};
 pub use transfer::{HeldDatabase, Progress, Step, Transfer, TransferError};
@@ -137,6 +138,11 @@ const MIGRATIONS: &[Migration] = &[
         version: 13,
         name: "rate_limits",
         sql: include_str!("migrations/0013_rate_limits.sql"),
+    },
+    Migration {
+        version: 14,
+        name: "growth",
+        sql: include_str!("migrations/0014_growth.sql"),
     },
     Migration {
         version: 17,
@@ -318,6 +324,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         money::payments::ALL,
         workers::payout_accounts::ALL,
         tasks::posted_tasks::ALL,
+        tasks::ranges::ALL,
         money::processor_events::ALL,
         proofs::ALL,
         proofs::storage::ALL,
@@ -336,6 +343,10 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
     .flatten()
     .copied()
 }
+
+/// How many old rows one transaction deletes. The statements say it as a number: with a value in its
+/// place, PostgreSQL expects a tenth of the table, and reads all of it.
+pub const PRUNED_AT_ONCE: u64 = 500;
 
 fn owned_by(owner: Owner) -> Vec<Value<'static>> {
     vec![owner.account.into(), owner.environment.into()]

@@ -16,7 +16,7 @@ crate::store::statements! {
         ON CONFLICT (id) DO NOTHING";
     SET = "UPDATE rate_limits SET full_at = ?2, seen_at = ?3, used_hour = ?4 WHERE id = ?1";
     PRUNE = "DELETE FROM rate_limits WHERE id IN (
-            SELECT id FROM rate_limits WHERE used_hour < ?1 ORDER BY used_hour LIMIT ?2)";
+            SELECT id FROM rate_limits WHERE used_hour < ?1 ORDER BY used_hour LIMIT 500)";
 }
 
 impl Tx<'_> {
@@ -36,9 +36,10 @@ impl Tx<'_> {
         self.defer(SET, &values(id, bucket))
     }
 
-    pub fn prune_rate_limits(&mut self, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
+    /// Deletes a batch of older ones; returns how many.
+    pub fn prune_rate_limits(&mut self, before: Timestamp) -> Result<u64, StoreError> {
         let hour = hour(before.as_millis() * 1_000);
-        self.execute(PRUNE, &[hour.into(), limit.into()])
+        self.execute(PRUNE, &[hour.into()])
     }
 }
 

@@ -116,6 +116,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
+    use crate::domain::{AccountId, Environment, Timestamp};
 
     #[test]
     fn a_job_wakes_the_runner_of_its_lane() {
@@ -130,5 +131,34 @@ mod tests {
             let woken = Lane::ALL.map(|lane| wakeups.jobs(lane).notified().now_or_never());
             assert_eq!(woken.map(|woken| woken.is_some()), lanes, "{kind}");
         }
+    }
+
+    fn owner(number: u64) -> Owner {
+        let mut random = [0; 10];
+        random[2..].copy_from_slice(&number.to_be_bytes());
+        Owner {
+            account: AccountId::new(Timestamp::from_millis(0), &random),
+            environment: Environment::Live,
+        }
+    }
+
+    #[test]
+    fn only_those_who_listen_take_memory() {
+        let wakeups = Arc::new(Wakeups::default());
+        let kept = [
+            wakeups.of(owner(0)),
+            wakeups.of(owner(0)),
+            wakeups.of(owner(1)),
+        ];
+        for number in 0..1_000 {
+            drop(wakeups.of(owner(number)));
+            wakeups.notify(&ToWake {
+                events: vec![owner(number)],
+                ..ToWake::default()
+            });
+        }
+        assert_eq!(wakeups.listeners().len(), 2);
+        drop(kept);
+        assert!(wakeups.listeners().is_empty());
     }
 }

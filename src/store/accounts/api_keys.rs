@@ -71,7 +71,7 @@ crate::store::statements! {
     USED_FROM = "SELECT CAST(1 AS BIGINT) FROM api_keys
         WHERE account_id = ?1 AND last_address = ?2 AND last_used_at > ?3 LIMIT 1";
     FORGET_ADDRESSES = "UPDATE api_keys SET last_address = NULL WHERE id IN (
-            SELECT id FROM api_keys WHERE last_address IS NOT NULL AND last_used_at <= ?1 LIMIT ?2)";
+            SELECT id FROM api_keys WHERE last_address IS NOT NULL AND last_used_at <= ?1 LIMIT 500)";
     TOUCH = "UPDATE api_keys SET last_used_at = ?2, last_address = COALESCE(?3, last_address)
         WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
 }
@@ -173,8 +173,8 @@ impl Tx<'_> {
         Ok(found.is_some())
     }
 
-    /// Forgets the addresses of up to `limit` keys that were not used since then; returns how many.
-    pub fn forget_addresses(&mut self, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
-        self.execute(FORGET_ADDRESSES, &[before.into(), limit.into()])
+    /// Forgets the addresses of a batch of keys that were not used since then; returns how many.
+    pub fn forget_addresses(&mut self, before: Timestamp) -> Result<u64, StoreError> {
+        self.execute(FORGET_ADDRESSES, &[before.into()])
     }
 }

@@ -2,8 +2,7 @@
 
 use crate::domain::accounts::ERASED;
 use crate::domain::{AccountId, Owner, TaskId, Timestamp};
-use crate::store::owned_by;
-use crate::store::{StoreError, Tx};
+use crate::store::{PRUNED_AT_ONCE, StoreError, Tx, owned_by};
 
 crate::store::statements! {
     TASKS = "SELECT id, number FROM tasks
@@ -23,16 +22,15 @@ crate::store::statements! {
     /// letters sorts between the prefix and the prefix with a `g`.
     DROP_NOTIFICATIONS_OF = "DELETE FROM notices WHERE occasion >= ?1 AND occasion < ?2";
     DROP_DELIVERIES = "DELETE FROM deliveries WHERE event_id IN (
-            SELECT event_id FROM deliveries WHERE account_id = ?1 LIMIT ?2)";
+            SELECT event_id FROM deliveries WHERE account_id = ?1 LIMIT 500)";
     DROP_EVENTS = "DELETE FROM events WHERE id IN (
-            SELECT id FROM events WHERE account_id = ?1 LIMIT ?2)";
-    /// Scans all notifications, which are those of the last months, once for each erased account.
+            SELECT id FROM events WHERE account_id = ?1 LIMIT 500)";
     DROP_NOTIFICATIONS = "DELETE FROM notices WHERE id IN (
-            SELECT id FROM notices WHERE account_id = ?1 LIMIT ?2)";
+            SELECT id FROM notices WHERE account_id = ?1 LIMIT 500)";
     DROP_RESPONSES = "DELETE FROM idempotency_keys
         WHERE (account_id, environment, idempotency_key) IN (
             SELECT account_id, environment, idempotency_key FROM idempotency_keys
-            WHERE account_id = ?1 LIMIT ?2)";
+            WHERE account_id = ?1 LIMIT 500)";
     ERASE_KEYS = "UPDATE api_keys SET name = ?2, last_address = NULL WHERE account_id = ?1";
     ERASE_ACCOUNT = "UPDATE accounts SET name = ?2, company = NULL, erased_at = ?3
         WHERE id = ?1 AND status = 'deleted' AND erased_at IS NULL";
@@ -69,9 +67,9 @@ impl Tx<'_> {
         self.defer(DROP_NOTIFICATIONS_OF, &[occasions.into(), end.into()])
     }
 
-    /// Deletes up to `limit` of each: deliveries, events, notifications and stored responses of an
-    /// account. Returns whether there may be more.
-    pub fn drop_traces(&mut self, account: AccountId, limit: i64) -> Result<bool, StoreError> {
+    /// Deletes a batch of each: deliveries, events, notifications and stored responses of an account.
+    /// Returns whether there may be more.
+    pub fn drop_traces(&mut self, account: AccountId) -> Result<bool, StoreError> {
         let mut more = false;
         // Deliveries before events: a delivery needs its event.
         for statement in [
@@ -80,8 +78,7 @@ impl Tx<'_> {
             DROP_NOTIFICATIONS,
             DROP_RESPONSES,
         ] {
-            let values = [account.into(), limit.into()];
-            more |= self.execute(statement, &values)? == limit as u64;
+            more |= self.execute(statement, &[account.into()])? == PRUNED_AT_ONCE;
         }
         Ok(more)
     }

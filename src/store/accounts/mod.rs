@@ -51,7 +51,9 @@ crate::store::statements! {
     DELETE = "UPDATE accounts SET status = 'deleted', email = ?2, deleted_at = ?3, updated_at = ?3
         WHERE id = ?1 AND status = ?4";
     BEFORE = concat!("SELECT ", account!(columns), " FROM accounts
-        WHERE id < ?1 AND (?2 = '' OR status = ?2) ORDER BY id DESC LIMIT ?3");
+        WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
+    IN_STATUS_BEFORE = concat!("SELECT ", account!(columns), " FROM accounts
+        WHERE status = ?3 AND id < ?1 ORDER BY id DESC LIMIT ?2");
     SET_TIER = "UPDATE accounts SET tier = ?2, updated_at = ?3 WHERE id = ?1";
 }
 
@@ -147,9 +149,11 @@ impl Tx<'_> {
             };
             return Ok(found.filter(fits).collect());
         }
-        let status = filter.status.map_or("", AccountStatus::as_str);
-        let before = crate::store::before(before);
-        self.all(BEFORE, &[before.into(), status.into(), limit.into()])
+        let before = crate::store::before(before).into();
+        match filter.status {
+            Some(status) => self.all(IN_STATUS_BEFORE, &[before, limit.into(), status.into()]),
+            None => self.all(BEFORE, &[before, limit.into()]),
+        }
     }
 
     /// How far the clock of the account's test environment is ahead.

@@ -1,7 +1,7 @@
 //! The audit log and the head of its hash chain. No statement changes a line.
 
 use crate::domain::{Actor, AuditEntry, AuditHead, AuditKeys, AuditLine};
-use crate::store::{StoreError, Tx, columns};
+use crate::store::{StoreError, Tx, Value, columns};
 
 columns! {
     macro logged;
@@ -44,10 +44,13 @@ crate::store::statements! {
     MOVE_HEAD = "UPDATE audit_head SET number = ?1, hash = ?2 WHERE id = 1";
     ADD = logged!(insert);
     BEFORE = concat!("SELECT ", logged!(columns), " FROM audit_log
-        WHERE number < ?1 AND (?2 = '' OR action = ?2) ORDER BY number DESC LIMIT ?3");
+        WHERE number < ?1 ORDER BY number DESC LIMIT ?2");
+    OF_ACTION_BEFORE = concat!("SELECT ", logged!(columns), " FROM audit_log
+        WHERE action = ?3 AND number < ?1 ORDER BY number DESC LIMIT ?2");
     OF_SUBJECT_BEFORE = concat!("SELECT ", logged!(columns), " FROM audit_log
-        WHERE subject_id = ?4 AND number < ?1 AND (?2 = '' OR action = ?2)
-        ORDER BY number DESC LIMIT ?3");
+        WHERE subject_id = ?3 AND number < ?1 ORDER BY number DESC LIMIT ?2");
+    OF_SUBJECT_AND_ACTION_BEFORE = concat!("SELECT ", logged!(columns), " FROM audit_log
+        WHERE subject_id = ?3 AND action = ?4 AND number < ?1 ORDER BY number DESC LIMIT ?2");
     AFTER = concat!("SELECT ", logged!(columns), " FROM audit_log WHERE number > ?1
         ORDER BY number LIMIT ?2");
 }
@@ -122,15 +125,16 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<AuditLine>, StoreError> {
         let before = before.unwrap_or(i64::MAX);
-        let action = filter.action.as_deref().unwrap_or_default();
-        let mut values = vec![before.into(), action.into(), limit.into()];
-        match &filter.subject_id {
-            Some(subject) => {
-                values.push(subject.into());
-                self.all(OF_SUBJECT_BEFORE, &values)
-            }
-            None => self.all(BEFORE, &values),
-        }
+        let mut values = vec![before.into(), limit.into()];
+        values.extend(filter.subject_id.as_ref().map(Value::from));
+        values.extend(filter.action.as_ref().map(Value::from));
+        let statement = match (&filter.subject_id, &filter.action) {
+            (None, None) => BEFORE,
+            (None, Some(_)) => OF_ACTION_BEFORE,
+            (Some(_), None) => OF_SUBJECT_BEFORE,
+            (Some(_), Some(_)) => OF_SUBJECT_AND_ACTION_BEFORE,
+        };
+        self.all(statement, &values)
     }
 
     /// Up to `limit` lines in the order of the chain, after the given number.

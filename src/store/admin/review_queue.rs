@@ -47,10 +47,19 @@ crate::store::statements! {
     ONE = concat!("SELECT ", item!(columns), " FROM queue_items WHERE id = ?1");
     OF_SUBJECT = concat!("SELECT ", item!(columns), " FROM queue_items
         WHERE kind = ?1 AND subject = ?2");
+    /// With a time, only what nobody has claimed at that time: few items are claimed.
     PAGE = concat!("SELECT ", item!(columns), " FROM queue_items
-        WHERE status = ?1 AND id > ?2 AND (?4 = '' OR kind = ?4)
-            AND (?5 = '' OR (?5 = 'me' AND claimed_by = ?6 AND claimed_until > ?7)
-                OR (?5 = 'nobody' AND (claimed_until IS NULL OR claimed_until <= ?7)))
+        WHERE status = ?1 AND id > ?2
+            AND (CAST(?4 AS BIGINT) IS NULL OR claimed_until IS NULL OR claimed_until <= ?4)
+        ORDER BY id LIMIT ?3");
+    PAGE_OF_KIND = concat!("SELECT ", item!(columns), " FROM queue_items
+        WHERE status = ?1 AND kind = ?5 AND id > ?2
+            AND (CAST(?4 AS BIGINT) IS NULL OR claimed_until IS NULL OR claimed_until <= ?4)
+        ORDER BY id LIMIT ?3");
+    /// An admin has claimed few.
+    CLAIMED_PAGE = concat!("SELECT ", item!(columns), " FROM queue_items
+        WHERE claimed_by = ?6 AND claimed_until > ?4 AND status = ?1 AND id > ?2
+            AND (CAST(?5 AS TEXT) IS NULL OR kind = ?5)
         ORDER BY id LIMIT ?3");
     /// If two admins claim at the same time, the second one sees the claim of the first.
     CLAIM = "UPDATE queue_items SET claimed_by = ?2, claimed_until = ?3
@@ -111,22 +120,18 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> Result<Vec<QueueItem>, StoreError> {
         let after = after.map(|id| id.to_string()).unwrap_or_default();
-        let kind = filter.kind.map_or("", QueueKind::as_str);
-        let (claimed, admin) = match filter.claimed {
-            None => ("", Value::Null),
-            Some(Claimed::By(admin)) => ("me", admin.into()),
-            Some(Claimed::ByNobody) => ("nobody", Value::Null),
+        let mut values = vec![filter.status.into(), after.into(), limit.into()];
+        values.push(filter.claimed.map(|_| now).into());
+        if let Some(Claimed::By(admin)) = filter.claimed {
+            values.extend([filter.kind.into(), admin.into()]);
+            return self.all(CLAIMED_PAGE, &values);
+        }
+        values.extend(filter.kind.map(Value::from));
+        let statement = match filter.kind {
+            Some(_) => PAGE_OF_KIND,
+            None => PAGE,
         };
-        let values = [
-            filter.status.into(),
-            after.into(),
-            limit.into(),
-            kind.into(),
-            claimed.into(),
-            admin,
-            now.into(),
-        ];
-        self.all(PAGE, &values)
+        self.all(statement, &values)
     }
 
     /// Claims an open item, or extends the claim; false when another admin has claimed it or it is

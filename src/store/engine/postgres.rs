@@ -9,6 +9,7 @@
 
 mod backend;
 mod batch;
+mod churn;
 mod connector;
 mod deferred;
 mod errors;
@@ -141,7 +142,9 @@ fn migrate_patiently(
         "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;
          SELECT id FROM migration_lock WHERE id = 1 FOR UPDATE",
     )?;
-    let migrated = migrate::run(session, migrations).and_then(|()| session.batch("COMMIT"));
+    let migrated = migrate::run(session, migrations)
+        .and_then(|()| session.batch(churn::CLEAN_OFTEN))
+        .and_then(|()| session.batch("COMMIT"));
     if migrated.is_err() {
         let _ = session.batch("ROLLBACK");
     }

@@ -54,7 +54,7 @@ crate::store::statements! {
     AFTER = concat!("SELECT ", event!(columns), " FROM events
         WHERE account_id = ?1 AND environment = ?2 AND number > ?3 ORDER BY number LIMIT ?4");
     PRUNE = "DELETE FROM events WHERE id IN (
-            SELECT id FROM events WHERE id < ?1 ORDER BY id LIMIT ?2)";
+            SELECT id FROM events WHERE id < ?1 ORDER BY id LIMIT 500)";
 }
 
 /// Which events to list.
@@ -208,11 +208,11 @@ impl Tx<'_> {
         self.all(AFTER, &values)
     }
 
-    /// Deletes up to `limit` events from before that time; returns how many. Ids begin with their
+    /// Deletes a batch of events from before that time; returns how many. Ids begin with their
     /// time, so the oldest are found by id.
-    pub fn prune_events(&mut self, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
+    pub fn prune_events(&mut self, before: Timestamp) -> Result<u64, StoreError> {
         let first_kept = EventId::new(before, &[0; 10]);
-        self.execute(PRUNE, &[first_kept.into(), limit.into()])
+        self.execute(PRUNE, &[first_kept.into()])
     }
 }
 

@@ -63,7 +63,7 @@ crate::store::statements! {
     BEFORE = concat!("SELECT ", notification!(columns), " FROM notices WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
     SET_STATUS = "UPDATE notices SET status = ?2, error = ?3, sent_at = ?4 WHERE id = ?1";
     PRUNE = "DELETE FROM notices WHERE id IN (
-            SELECT id FROM notices WHERE id < ?1 ORDER BY id LIMIT ?2)";
+            SELECT id FROM notices WHERE id < ?1 ORDER BY id LIMIT 500)";
 }
 
 impl Tx<'_> {
@@ -125,14 +125,10 @@ impl Tx<'_> {
         self.defer(SET_STATUS, &values)
     }
 
-    /// Deletes up to `limit` notifications from before that time; returns how many.
-    pub fn prune_notifications(
-        &mut self,
-        before: Timestamp,
-        limit: i64,
-    ) -> Result<u64, StoreError> {
+    /// Deletes a batch of notifications from before that time; returns how many.
+    pub fn prune_notifications(&mut self, before: Timestamp) -> Result<u64, StoreError> {
         let first_kept = NotificationId::new(before, &[0; 10]);
-        self.execute(PRUNE, &[first_kept.into(), limit.into()])
+        self.execute(PRUNE, &[first_kept.into()])
     }
 }
 

@@ -102,18 +102,17 @@ crate::store::statements! {
         SET balance_cents = worker_balances.balance_cents + excluded.balance_cents";
     OF_TASK = concat!("SELECT ", entry!(columns), " FROM ledger_entries WHERE task_id = ?1");
     PAGE = concat!("SELECT ", entry!(columns), " FROM ledger_entries
-        WHERE task_id > ?1 OR (task_id = ?1 AND step > ?2)
-        ORDER BY task_id, step LIMIT ?3");
+        WHERE (task_id, step) > (?1, ?2) ORDER BY task_id, step LIMIT ?3");
     TASKS = concat!("SELECT ", task_money!(columns), "
         FROM tasks WHERE id > ?1 ORDER BY id LIMIT ?2");
     /// When no escrow is left, workers are owed what the processor holds beyond the fees.
     OWED = "SELECT CAST(1 AS BIGINT) FROM task_totals WHERE account_id = ?1 AND environment = ?2
         AND (refunds_cents <> 0 OR processor_cents + fees_cents <> 0)";
     DEVELOPERS = concat!("SELECT ", developer!(columns), "
-        FROM task_totals WHERE account_id > ?1 OR (account_id = ?1 AND environment > ?2)
+        FROM task_totals WHERE (account_id, environment) > (?1, ?2)
         ORDER BY account_id, environment LIMIT ?3");
     WORKERS = concat!("SELECT ", worker_balance!(columns), " FROM worker_balances
-        WHERE worker_id > ?1 OR (worker_id = ?1 AND environment > ?2)
+        WHERE (worker_id, environment) > (?1, ?2)
         ORDER BY worker_id, environment LIMIT ?3");
     PAYOUTS = concat!("SELECT ", payout!(columns), " FROM ledger_entries s
         LEFT JOIN jobs j ON j.kind = 'transfer' AND j.subject = s.task_id

@@ -8,7 +8,7 @@ crate::store::statements! {
         ON CONFLICT (processor, notice_id) DO NOTHING";
     PRUNE = "DELETE FROM processor_notices WHERE (processor, notice_id) IN (
             SELECT processor, notice_id FROM processor_notices
-            WHERE received_at <= ?1 ORDER BY received_at LIMIT ?2)";
+            WHERE received_at <= ?1 ORDER BY received_at LIMIT 500)";
 }
 
 impl Tx<'_> {
@@ -23,12 +23,8 @@ impl Tx<'_> {
         Ok(self.execute(RECORD, &values)? == 1)
     }
 
-    /// Deletes up to `limit` events of that age or older; returns how many.
-    pub fn prune_processor_events(
-        &mut self,
-        before: Timestamp,
-        limit: i64,
-    ) -> Result<u64, StoreError> {
-        self.execute(PRUNE, &[before.into(), limit.into()])
+    /// Deletes a batch of events of that age or older; returns how many.
+    pub fn prune_processor_events(&mut self, before: Timestamp) -> Result<u64, StoreError> {
+        self.execute(PRUNE, &[before.into()])
     }
 }

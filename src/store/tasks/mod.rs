@@ -3,6 +3,7 @@
 pub(super) mod due_tasks;
 pub(super) mod history;
 pub(super) mod posted_tasks;
+pub(super) mod ranges;
 pub(super) mod totals;
 
 use crate::domain::tasks::{Category, Location, Priority, Skill};
@@ -181,8 +182,6 @@ crate::store::statements! {
         WHERE id = ?1");
     ACCOUNT_OF = "SELECT account_id FROM tasks WHERE id = ?1";
     BEFORE = concat!("SELECT ", task!(columns), " FROM tasks WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
-    OF_ACCOUNT_BEFORE = concat!("SELECT ", task!(columns), " FROM tasks
-        WHERE id < ?1 AND account_id = ?3 ORDER BY id DESC LIMIT ?2");
     IN_STATUS_BEFORE = concat!("SELECT ", task!(columns), " FROM tasks
         WHERE id < ?1 AND status = ?3 ORDER BY id DESC LIMIT ?2");
     OF_ACCOUNT_IN_STATUS_BEFORE = concat!("SELECT ", task!(columns), " FROM tasks
@@ -207,22 +206,39 @@ crate::store::statements! {
     POSTED = concat!("SELECT number, ", task!(columns), " FROM tasks
         WHERE account_id = ?1 AND environment = ?2 AND status = 'posted' AND number > ?3
         ORDER BY number LIMIT ?4");
-    WITH_POSTED = "SELECT account_id FROM task_totals
-        WHERE environment = 'live' AND posted > 0 AND account_id > ?1 ORDER BY account_id LIMIT ?2";
-    POSTED_SKILLS = "SELECT DISTINCT required_skills FROM tasks
-        WHERE account_id = ?1 AND environment = ?2 AND status = 'posted'";
+    /// Goes from account to account: their tasks are not read.
+    WITH_POSTED = "WITH RECURSIVE found (account_id, place) AS (
+            SELECT (SELECT MIN(account_id) FROM tasks
+                WHERE environment = 'live' AND status = 'posted' AND account_id > ?1),
+                CAST(1 AS BIGINT)
+            UNION ALL
+            SELECT (SELECT MIN(t.account_id) FROM tasks t
+                WHERE t.environment = 'live' AND t.status = 'posted'
+                    AND t.account_id > found.account_id), found.place + 1
+            FROM found WHERE found.account_id IS NOT NULL AND found.place < ?2)
+        SELECT account_id FROM found WHERE account_id IS NOT NULL";
+    /// Goes from one set of skills to the next.
+    POSTED_SKILLS = "WITH RECURSIVE found (skills) AS (
+            SELECT (SELECT MIN(required_skills) FROM tasks
+                WHERE environment = 'live' AND status = 'posted' AND account_id = ?1)
+            UNION ALL
+            SELECT (SELECT MIN(t.required_skills) FROM tasks t
+                WHERE t.environment = 'live' AND t.status = 'posted' AND t.account_id = ?1
+                    AND t.required_skills > found.skills)
+            FROM found WHERE found.skills IS NOT NULL)
+        SELECT skills FROM found WHERE skills IS NOT NULL";
     IN_STATUS = concat!("SELECT ", task!(columns), " FROM tasks
         WHERE account_id = ?1 AND environment = ?2 AND status = ?3 ORDER BY number");
     PAGE = concat!("SELECT ", listed!(columns), " FROM tasks
         WHERE account_id = ?1 AND environment = ?2 AND number <= ?3
         ORDER BY number DESC LIMIT ?4");
-    /// The offset is skipped in the index. Only the page itself is read from the table.
+    /// What is skipped is skipped in the index. Only the page itself is read from the table.
     PAGE_BY_STATUS = concat!("SELECT ", listed!(columns), " FROM tasks
-        WHERE account_id = ?1 AND environment = ?2 AND number IN (
+        WHERE account_id = ?1 AND environment = ?2 AND status = ?3 AND number <= (
             SELECT number FROM tasks
-            WHERE account_id = ?1 AND environment = ?2 AND status = ?3
-            ORDER BY number DESC LIMIT ?4 OFFSET ?5)
-        ORDER BY number DESC");
+            WHERE account_id = ?1 AND environment = ?2 AND status = ?3 AND number <= ?4
+            ORDER BY number DESC LIMIT 1 OFFSET ?5)
+        ORDER BY number DESC LIMIT ?6");
 }
 
 /// Which tasks of all accounts to list.
@@ -315,6 +331,7 @@ impl Tx<'_> {
         };
         self.locked.set_totals(task.owner, numbered);
         self.defer(INSERT, &task_values(task, number))?;
+        self.count_in_ranges(task.owner, number)?;
         if let Some(entry) = payment {
             self.write_entry(entry)?;
         }
@@ -370,16 +387,35 @@ impl Tx<'_> {
         before: Option<TaskId>,
         limit: i64,
     ) -> Result<Vec<Task>, StoreError> {
-        let mut values = vec![crate::store::before(before).into(), limit.into()];
-        values.extend(filter.account.map(Value::from));
-        values.extend(filter.status.map(Value::from));
-        let statement = match (filter.account, filter.status) {
-            (None, None) => BEFORE,
-            (Some(_), None) => OF_ACCOUNT_BEFORE,
-            (None, Some(_)) => IN_STATUS_BEFORE,
-            (Some(_), Some(_)) => OF_ACCOUNT_IN_STATUS_BEFORE,
+        let before = crate::store::before(before);
+        let mut values = vec![before.as_str().into(), limit.into()];
+        let Some(account) = filter.account else {
+            values.extend(filter.status.map(Value::from));
+            let statement = match filter.status {
+                None => BEFORE,
+                Some(_) => IN_STATUS_BEFORE,
+            };
+            return self.all(statement, &values);
         };
-        self.all(statement, &values)
+        // An index for all statuses would be one more to write at every move.
+        let of_filter = filter.status.as_slice();
+        let statuses = match filter.status {
+            Some(_) => of_filter,
+            None => Status::ALL,
+        };
+        let mut tasks: Vec<Task> = Vec::new();
+        for status in statuses {
+            let values = [
+                before.as_str().into(),
+                limit.into(),
+                account.into(),
+                (*status).into(),
+            ];
+            tasks.extend(self.all::<Task>(OF_ACCOUNT_IN_STATUS_BEFORE, &values)?);
+        }
+        tasks.sort_unstable_by_key(|task| std::cmp::Reverse(task.id));
+        tasks.truncate(usize::try_from(limit).unwrap_or(0));
+        Ok(tasks)
     }
 
     /// A page of the live tasks that a worker has or had, newest first, and how many there are.
@@ -476,12 +512,15 @@ impl Tx<'_> {
         self.all(WITH_POSTED, &[after.into(), limit.into()])
     }
 
-    /// The distinct sets of skills that an owner's posted tasks require.
-    pub fn skills_of_posted_tasks(&mut self, owner: Owner) -> Result<Vec<Vec<Skill>>, StoreError> {
-        self.all(POSTED_SKILLS, &owned_by(owner))
+    /// The distinct sets of skills that an account's posted live tasks require.
+    pub fn skills_of_posted_tasks(
+        &mut self,
+        account: AccountId,
+    ) -> Result<Vec<Vec<Skill>>, StoreError> {
+        self.all(POSTED_SKILLS, &[account.into()])
     }
 
-    /// A page of an owner's tasks, newest first.
+    /// A page of an owner's tasks, newest first. In a snapshot.
     pub fn tasks_of(
         &mut self,
         owner: Owner,
@@ -494,16 +533,18 @@ impl Tx<'_> {
         let (total, tasks) = match status {
             Some(status) => {
                 let total = counts.in_status(status);
-                values.extend([status.into(), limit.into(), offset.into()]);
-                let beyond = offset >= total;
-                (
-                    total,
-                    if beyond {
-                        vec![]
-                    } else {
-                        self.all(PAGE_BY_STATUS, &values)?
-                    },
-                )
+                if offset >= total {
+                    let tasks = Vec::new();
+                    return Ok(TaskPage { tasks, total });
+                }
+                let start = self.page_start(owner, status, offset)?;
+                values.extend([
+                    status.into(),
+                    start.number.into(),
+                    start.skip.into(),
+                    limit.into(),
+                ]);
+                (total, self.all(PAGE_BY_STATUS, &values)?)
             }
             None => {
                 let total = counts.total();

@@ -6,7 +6,7 @@ use crate::domain::{
     AccountId, Delivery, DeliveryStatus, DueDelivery, EventId, EventType, NewEvent, Owner,
     Timestamp,
 };
-use crate::store::{StoreError, Tx, columns, owned_by};
+use crate::store::{StoreError, Tx, Value, columns, owned_by};
 
 columns! {
     macro delivery;
@@ -85,20 +85,44 @@ crate::store::statements! {
             WHERE account_id = ?1 AND due_at IS NOT NULL AND created_at <= ?2 LIMIT ?3)";
     ONE = concat!("SELECT ", delivery!(columns), " FROM deliveries
         WHERE event_id = ?3 AND account_id = ?1 AND environment = ?2");
-    /// An empty text means no filter.
     PAGE = concat!("SELECT ", delivery!(columns), " FROM deliveries
-        WHERE account_id = ?1 AND environment = ?2 AND (?3 = '' OR type = ?3)
-        ORDER BY number DESC LIMIT ?4 OFFSET ?5");
-    COUNT = "SELECT COUNT(*) FROM deliveries
-        WHERE account_id = ?1 AND environment = ?2 AND (?3 = '' OR type = ?3)";
+        WHERE account_id = ?1 AND environment = ?2
+        ORDER BY number DESC LIMIT ?3 OFFSET ?4");
     PAGE_BY_STATUS = concat!("SELECT ", delivery!(columns), " FROM deliveries
-        WHERE account_id = ?1 AND environment = ?2 AND (?3 = '' OR type = ?3) AND status = ?6
-        ORDER BY number DESC LIMIT ?4 OFFSET ?5");
-    COUNT_BY_STATUS = "SELECT COUNT(*) FROM deliveries
-        WHERE account_id = ?1 AND environment = ?2 AND (?3 = '' OR type = ?3) AND status = ?4";
+        WHERE account_id = ?1 AND environment = ?2 AND status = ?5
+        ORDER BY number DESC LIMIT ?3 OFFSET ?4");
+    /// A type is looked for among the newest `MOST_LISTED`, which takes no index: that would be one
+    /// more to write with every delivery.
+    PAGE_BY_TYPE = concat!("SELECT ", delivery!(columns), " FROM deliveries WHERE event_id IN (
+            SELECT event_id FROM (
+                SELECT event_id, type, number FROM deliveries
+                WHERE account_id = ?1 AND environment = ?2 ORDER BY number DESC LIMIT 10000) newest
+            WHERE type = ?5 ORDER BY number DESC LIMIT ?3 OFFSET ?4)
+        ORDER BY number DESC");
+    PAGE_BY_TYPE_AND_STATUS = concat!("SELECT ", delivery!(columns), " FROM deliveries
+        WHERE event_id IN (
+            SELECT event_id FROM (
+                SELECT event_id, type, number FROM deliveries
+                WHERE account_id = ?1 AND environment = ?2 AND status = ?6
+                ORDER BY number DESC LIMIT 10000) newest
+            WHERE type = ?5 ORDER BY number DESC LIMIT ?3 OFFSET ?4)
+        ORDER BY number DESC");
+    COUNT = "SELECT COUNT(*) FROM (SELECT number FROM deliveries
+        WHERE account_id = ?1 AND environment = ?2 LIMIT ?3) listed";
+    COUNT_BY_STATUS = "SELECT COUNT(*) FROM (SELECT number FROM deliveries
+        WHERE account_id = ?1 AND environment = ?2 AND status = ?4 LIMIT ?3) listed";
+    COUNT_BY_TYPE = "SELECT COUNT(*) FROM (SELECT type FROM deliveries
+        WHERE account_id = ?1 AND environment = ?2 ORDER BY number DESC LIMIT ?3) newest
+        WHERE type = ?4";
+    COUNT_BY_TYPE_AND_STATUS = "SELECT COUNT(*) FROM (SELECT type FROM deliveries
+        WHERE account_id = ?1 AND environment = ?2 AND status = ?5
+        ORDER BY number DESC LIMIT ?3) newest WHERE type = ?4";
     PRUNE = "DELETE FROM deliveries WHERE event_id IN (
-            SELECT event_id FROM deliveries WHERE event_id < ?1 ORDER BY event_id LIMIT ?2)";
+            SELECT event_id FROM deliveries WHERE event_id < ?1 ORDER BY event_id LIMIT 500)";
 }
+
+/// A list reaches back this far; the statements say the same number. Counting more would cost more, the longer there are deliveries.
+pub const MOST_LISTED: i64 = 10_000;
 
 /// Which deliveries to list.
 #[derive(Clone, Copy, Debug, Default)]
@@ -218,7 +242,7 @@ impl Tx<'_> {
         self.optional(ONE, &values)
     }
 
-    /// A page of an owner's deliveries, newest first, and how many there are.
+    /// A page of an owner's newest deliveries, and how many there are, both up to `MOST_LISTED`.
     pub fn deliveries(
         &mut self,
         owner: Owner,
@@ -226,23 +250,29 @@ impl Tx<'_> {
         limit: i64,
         offset: i64,
     ) -> Result<(Vec<Delivery>, i64), StoreError> {
-        let mut counted = owned_by(owner);
-        counted.push(filter.event_type.map_or("", EventType::as_str).into());
-        let mut listed = counted.clone();
-        listed.extend([limit.into(), offset.into()]);
-        let (mut count, mut page) = (COUNT, PAGE);
-        if let Some(status) = filter.status {
-            (count, page) = (COUNT_BY_STATUS, PAGE_BY_STATUS);
-            counted.push(status.into());
-            listed.push(status.into());
+        let (count, page) = match (filter.event_type, filter.status) {
+            (None, None) => (COUNT, PAGE),
+            (None, Some(_)) => (COUNT_BY_STATUS, PAGE_BY_STATUS),
+            (Some(_), None) => (COUNT_BY_TYPE, PAGE_BY_TYPE),
+            (Some(_), Some(_)) => (COUNT_BY_TYPE_AND_STATUS, PAGE_BY_TYPE_AND_STATUS),
+        };
+        let (mut counted, mut listed) = (owned_by(owner), owned_by(owner));
+        counted.push(MOST_LISTED.into());
+        listed.extend([limit.min(MOST_LISTED - offset).into(), offset.into()]);
+        for values in [&mut counted, &mut listed] {
+            values.extend(filter.event_type.map(Value::from));
+            values.extend(filter.status.map(Value::from));
         }
-        let count = self.optional(count, &counted)?;
-        Ok((self.all(page, &listed)?, count.unwrap_or(0)))
+        let count = self.optional(count, &counted)?.unwrap_or(0);
+        if offset >= count {
+            return Ok((Vec::new(), count));
+        }
+        Ok((self.all(page, &listed)?, count))
     }
 
-    /// Deletes up to `limit` deliveries of events from before that time; returns how many.
-    pub fn prune_deliveries(&mut self, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
+    /// Deletes a batch of deliveries of events from before that time; returns how many.
+    pub fn prune_deliveries(&mut self, before: Timestamp) -> Result<u64, StoreError> {
         let first_kept = EventId::new(before, &[0; 10]);
-        self.execute(PRUNE, &[first_kept.into(), limit.into()])
+        self.execute(PRUNE, &[first_kept.into()])
     }
 }

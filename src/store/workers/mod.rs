@@ -84,7 +84,9 @@ crate::store::statements! {
     BY_EMAIL = concat!("SELECT ", worker!(columns), ", password_hash FROM workers WHERE email = ?1");
     PAGE = concat!("SELECT ", worker!(columns), " FROM workers WHERE id > ?1 ORDER BY id LIMIT ?2");
     BEFORE = concat!("SELECT ", worker!(columns), " FROM workers
-        WHERE id < ?1 AND (?2 = '' OR status = ?2) ORDER BY id DESC LIMIT ?3");
+        WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
+    IN_STATUS_BEFORE = concat!("SELECT ", worker!(columns), " FROM workers
+        WHERE status = ?3 AND id < ?1 ORDER BY id DESC LIMIT ?2");
     EDIT = concat!("UPDATE workers SET ", edited!(set), " WHERE id = ", edited!(id));
     SET_STATUS = "UPDATE workers SET status = ?2, verified_at = ?3, updated_at = ?4
         WHERE id = ?1 AND status = ?5";
@@ -94,8 +96,11 @@ crate::store::statements! {
         WHERE id = ?1";
     OPEN_TASKS = "SELECT COUNT(*) FROM tasks WHERE worker_id = ?1 AND status IN ('assigned',
         'in_progress', 'proof_submitted', 'proof_rejected', 'disputed')";
-    IN_HAND = "SELECT id FROM tasks
-        WHERE worker_id = ?1 AND status IN ('assigned', 'in_progress', 'proof_rejected')
+    /// The first list of statuses is that of the partial index, in the same text.
+    IN_HAND = "SELECT id FROM tasks WHERE worker_id = ?1
+            AND status IN ('assigned', 'in_progress', 'proof_submitted', 'proof_rejected',
+                'disputed')
+            AND status IN ('assigned', 'in_progress', 'proof_rejected')
             AND environment = 'live' ORDER BY id";
     ADD_TOKEN = "INSERT INTO worker_tokens (token_hash, worker_id, created_at, expires_at)
         VALUES (?1, ?2, ?3, ?4)";
@@ -104,7 +109,7 @@ crate::store::statements! {
     REVOKE_TOKEN = "DELETE FROM worker_tokens WHERE token_hash = ?1";
     PRUNE_TOKENS = "DELETE FROM worker_tokens WHERE token_hash IN (
             SELECT token_hash FROM worker_tokens WHERE expires_at <= ?1
-            ORDER BY expires_at LIMIT ?2)";
+            ORDER BY expires_at LIMIT 500)";
     SUBSCRIBE = concat!(subscription!(insert), "
         ON CONFLICT (worker_id, endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth
         RETURNING id");
@@ -197,9 +202,11 @@ impl Tx<'_> {
             };
             return Ok(found.map(|(worker, _)| worker).filter(fits).collect());
         }
-        let status = filter.status.map_or("", WorkerStatus::as_str);
-        let before = crate::store::before(before);
-        self.all(BEFORE, &[before.into(), status.into(), limit.into()])
+        let before = crate::store::before(before).into();
+        match filter.status {
+            Some(status) => self.all(IN_STATUS_BEFORE, &[before, limit.into(), status.into()]),
+            None => self.all(BEFORE, &[before, limit.into()]),
+        }
     }
 
     pub fn edit_worker(&mut self, worker: &Worker) -> Result<(), StoreError> {
@@ -260,9 +267,9 @@ impl Tx<'_> {
         self.defer(REVOKE_TOKEN, &[token_hash.into()])
     }
 
-    /// Deletes up to `limit` expired tokens; returns how many.
-    pub fn prune_worker_tokens(&mut self, now: Timestamp, limit: i64) -> Result<u64, StoreError> {
-        self.execute(PRUNE_TOKENS, &[now.into(), limit.into()])
+    /// Deletes a batch of expired tokens; returns how many.
+    pub fn prune_worker_tokens(&mut self, now: Timestamp) -> Result<u64, StoreError> {
+        self.execute(PRUNE_TOKENS, &[now.into()])
     }
 
     /// Stores a subscription, or its new keys. Returns its id.

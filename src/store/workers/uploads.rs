@@ -9,7 +9,7 @@ crate::store::statements! {
         WHERE worker_uploads.bytes + excluded.bytes <= ?4";
     GIVE_BACK = "UPDATE worker_uploads SET bytes = bytes - ?3 WHERE worker_id = ?1 AND day = ?2";
     PRUNE = "DELETE FROM worker_uploads WHERE (worker_id, day) IN (
-            SELECT worker_id, day FROM worker_uploads WHERE day < ?1 ORDER BY day LIMIT ?2)";
+            SELECT worker_id, day FROM worker_uploads WHERE day < ?1 ORDER BY day LIMIT 500)";
 }
 
 impl Tx<'_> {
@@ -41,7 +41,8 @@ impl Tx<'_> {
         self.execute(GIVE_BACK, &values).map(drop)
     }
 
-    pub fn prune_uploads(&mut self, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
-        self.execute(PRUNE, &[uploads::day(before).into(), limit.into()])
+    /// Deletes a batch of older days; returns how many.
+    pub fn prune_uploads(&mut self, before: Timestamp) -> Result<u64, StoreError> {
+        self.execute(PRUNE, &[uploads::day(before).into()])
     }
 }

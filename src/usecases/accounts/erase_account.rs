@@ -11,7 +11,6 @@ use crate::usecases::admin::audit;
 /// Tasks erased in one transaction.
 const TASKS_PAGE: i64 = 50;
 /// Events, deliveries and notifications erased in one transaction.
-const TRACES_PAGE: i64 = 500;
 
 /// Notifications about a task have these prefixes in their occasion.
 const OCCASIONS_OF_TASK: [&str; 5] = ["assigned", "rejected", "bounty", "payout", "payment_failed"];
@@ -114,7 +113,7 @@ pub fn erase_page(tx: &mut Tx<'_>, page: &TasksPage, now: Timestamp) -> Result<(
 /// Erases some of the account's events, deliveries and notifications. Returns whether there may be
 /// more.
 pub fn erase_traces(tx: &mut Tx<'_>, account: AccountId) -> Result<bool, UseCaseError> {
-    Ok(tx.drop_traces(account, TRACES_PAGE)?)
+    Ok(tx.drop_traces(account)?)
 }
 
 /// The last step.

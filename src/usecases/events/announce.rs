@@ -96,7 +96,7 @@ pub fn announce_worker(tx: &mut Tx<'_>, subject: &str, now: Timestamp) -> Result
             account: *account,
             environment: Environment::Live,
         };
-        let wanted = tx.skills_of_posted_tasks(owner)?;
+        let wanted = tx.skills_of_posted_tasks(*account)?;
         if wanted.iter().any(|skills| worker.has_skills(skills)) {
             tx.add_event(owner, &event, now)?;
         }

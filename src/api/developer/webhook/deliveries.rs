@@ -108,7 +108,8 @@ impl DeliveryBody {
 
 /// List deliveries
 ///
-/// Deliveries of events in the key's environment, newest first.
+/// Deliveries of events in the key's environment, newest first. The list reaches back 10,000 deliveries,
+/// and `meta.total` is at most that. With `event`, those of that type among them.
 #[utoipa::path(
     get, path = "/v1/account/webhook/deliveries", tag = "Webhooks",
     operation_id = "listDeliveries",
