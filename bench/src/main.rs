@@ -15,6 +15,7 @@ mod fill;
 mod find;
 mod full_database;
 mod get;
+mod growth;
 mod hostile;
 mod http;
 mod lifecycle;
@@ -70,6 +71,10 @@ fn run() -> Result<ExitCode> {
         .is_some()
     {
         constant::serve(arguments.next().unwrap_or_default())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.next_if(|word| word == growth::COMMAND).is_some() {
+        growth::run(arguments)?;
         return Ok(ExitCode::SUCCESS);
     }
     let Some(options) = Options::read(arguments, parts::known())? else {

@@ -1,0 +1,172 @@
+//! Filled databases, and what a statement costs there: in steps of SQLite's virtual machine, and in
+//! blocks that PostgreSQL touches. Neither depends on the machine. Time is noted beside it.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use legwork::store::{Location, Store, all_statements};
+use rusqlite::types::Value;
+use rusqlite::{Connection, StatementStatus, params_from_iter};
+
+use super::probes::Probe;
+use super::seed;
+use crate::Result;
+use crate::postgres::{Cluster, Database};
+
+pub enum Filled {
+    Sqlite {
+        file: PathBuf,
+        connection: Connection,
+    },
+    Postgres(Database),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
+    pub units: f64,
+    pub microseconds: f64,
+}
+
+const RUNS: usize = 5;
+
+impl Filled {
+    pub fn sqlite(file: PathBuf, tasks: i64, now: i64) -> Result<Self> {
+        drop(Store::open(&Location::Sqlite { file: file.clone() })?);
+        let connection = Connection::open(&file)?;
+        connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -400000")?;
+        let script = seed::for_sqlite(tasks, now);
+        connection.execute_batch(&format!("BEGIN; {script} COMMIT;"))?;
+        Ok(Self::Sqlite { file, connection })
+    }
+
+    pub fn postgres(cluster: &Cluster, tasks: i64, now: i64) -> Result<Self> {
+        let database = cluster.new_database(&format!("growth_{tasks}"))?;
+        let url = database.url.clone();
+        drop(Store::open(&Location::Postgres {
+            url,
+            connections: 1,
+        })?);
+        database.run(&seed::for_postgres(tasks, now))?;
+        database.run("VACUUM ANALYZE")?;
+        Ok(Self::Postgres(database))
+    }
+
+    pub fn store(&self) -> Result<Store> {
+        Ok(Store::open(&match self {
+            Self::Sqlite { file, .. } => Location::Sqlite { file: file.clone() },
+            Self::Postgres(database) => Location::Postgres {
+                url: database.url.clone(),
+                connections: 2,
+            },
+        })?)
+    }
+
+    /// After the background has worked: what autovacuum would do soon.
+    pub fn settle(&self) -> Result<()> {
+        match self {
+            Self::Sqlite { .. } => Ok(()),
+            Self::Postgres(database) => database.run("VACUUM ANALYZE").map(drop),
+        }
+    }
+
+    pub fn cost(&self, probe: &Probe, now: i64) -> Result<Cost> {
+        let sql = statement(probe)?;
+        let values: Vec<_> = probe
+            .values
+            .iter()
+            .map(|value| value.replace("{now}", &now.to_string()))
+            .collect();
+        match self {
+            Self::Sqlite { connection, .. } => on_sqlite(connection, sql, &values),
+            Self::Postgres(database) => on_postgres(database, sql, &values),
+        }
+    }
+}
+
+/// The one statement with that text.
+fn statement(probe: &Probe) -> Result<&'static str> {
+    let plain = |sql: &str| {
+        let words: Vec<_> = sql.split_whitespace().collect();
+        words.join(" ")
+    };
+    let mut found =
+        all_statements().filter(|statement| plain(statement.sql()).contains(probe.statement));
+    let first = found
+        .next()
+        .ok_or(format!("no statement for {}", probe.name))?;
+    Ok(first.sql())
+}
+
+fn on_sqlite(connection: &Connection, sql: &str, values: &[String]) -> Result<Cost> {
+    let read = |value: &String| {
+        connection.query_row(&format!("SELECT {value}"), [], |row| row.get::<_, Value>(0))
+    };
+    let values: Vec<_> = values
+        .iter()
+        .map(read)
+        .collect::<std::result::Result<_, _>>()?;
+    let (mut units, mut times) = (0.0, Vec::new());
+    let mut prepared = connection.prepare(sql)?;
+    for _ in 0..RUNS {
+        connection.execute_batch("BEGIN")?;
+        prepared.reset_status(StatementStatus::VmStep);
+        let begun = Instant::now();
+        let mut rows = prepared.query(params_from_iter(&values))?;
+        while rows.next()?.is_some() {}
+        drop(rows);
+        times.push(begun.elapsed().as_secs_f64() * 1e6);
+        units = f64::from(prepared.get_status(StatementStatus::VmStep));
+        connection.execute_batch("ROLLBACK")?;
+    }
+    Ok(Cost {
+        units,
+        microseconds: middle(times),
+    })
+}
+
+fn on_postgres(database: &Database, sql: &str, values: &[String]) -> Result<Cost> {
+    let mut literals = Vec::new();
+    for value in values {
+        let text = database.run(&format!("SELECT {value}"))?;
+        literals.push(match value.as_str() {
+            "NULL" => "NULL".to_owned(),
+            _ => format!("'{text}'"),
+        });
+    }
+    let sql = (1..=values.len())
+        .rev()
+        .fold(sql.to_owned(), |sql, number| {
+            sql.replace(&format!("?{number}"), &format!("${number}"))
+        });
+    let execute = format!(
+        "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE measured({});",
+        literals.join(", ")
+    );
+    let script = format!(
+        "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off;
+         PREPARE measured AS {sql}; {} ROLLBACK; DEALLOCATE measured;",
+        execute.repeat(RUNS)
+    );
+    let answer = database.run(&script)?;
+    let plans = serde_json::Deserializer::from_str(&answer).into_iter::<serde_json::Value>();
+    let (mut units, mut times) = (0.0, Vec::new());
+    for plan in plans {
+        let plan = plan?;
+        let top = &plan[0]["Plan"];
+        let blocks = |kind: &str| top[kind].as_f64().unwrap_or(0.0);
+        units = blocks("Shared Hit Blocks") + blocks("Shared Read Blocks");
+        times.push(plan[0]["Execution Time"].as_f64().unwrap_or(0.0) * 1e3);
+    }
+    if times.len() != RUNS {
+        return Err(format!("no plan: {answer}").into());
+    }
+    Ok(Cost {
+        units,
+        microseconds: middle(times),
+    })
+}
+
+pub fn middle(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(0.0)
+}
