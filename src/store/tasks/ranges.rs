@@ -193,7 +193,8 @@ impl Tx<'_> {
     ) -> Result<Vec<MovedTasks>, StoreError> {
         let mut values = owned_by(owner);
         values.extend([after.into(), until.into()]);
-        let moves: Vec<((i64, Option<Status>), (Status, i64))> = self.all(MOVES, &values)?;
+        type Moves = ((i64, Option<Status>), (Status, i64));
+        let moves = self.all::<Moves>(MOVES, &values)?;
         let moved = |((first, from), (to, tasks))| MovedTasks {
             first,
             from,

@@ -10,7 +10,6 @@ use crate::usecases::admin::audit;
 
 /// Tasks erased in one transaction.
 const TASKS_PAGE: i64 = 50;
-/// Events, deliveries and notifications erased in one transaction.
 
 /// Notifications about a task have these prefixes in their occasion.
 const OCCASIONS_OF_TASK: [&str; 5] = ["assigned", "rejected", "bounty", "payout", "payment_failed"];
