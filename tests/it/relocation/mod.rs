@@ -32,10 +32,9 @@ fn lived_in() -> (Database, String) {
     let key = runtime.block_on(async {
         let app = TestApp::start(&database).await;
         let dev = app.developer().await;
-        dev.charge_to("pm_card_visa").await;
         let worker = app.ready_worker().await;
         for seed in ["one", "two"] {
-            let task = dev.create_live_task().await;
+            let task = dev.create_paid_task().await;
             app.jobs.drain().await.unwrap();
             worker.begin(&task).await;
             let proof = worker.prove(&task, seed).await;
