@@ -231,9 +231,13 @@ impl Pool {
         match outcome {
             Outcome::Committed => parts.into_iter().for_each(|part| part.work.answer(Ok(()))),
             Outcome::Dissolved => alone = parts,
+            // One that was given back before connects anew, if it has to.
             Outcome::Lost(error) => {
-                let parts = parts.into_iter().rev();
-                parts.for_each(|part| self.give_back(part, Mode::Write, error.clone()));
+                let returned: (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.returned);
+                alone = returned.0;
+                for part in returned.1.into_iter().rev() {
+                    self.give_back(part, Mode::Write, error.clone());
+                }
             }
             Outcome::Unknown(error) => {
                 let parts = parts.into_iter();
@@ -248,9 +252,7 @@ impl Pool {
     }
 
     fn give_back(&self, mut queued: Queued, mode: Mode, error: StoreError) {
-        if std::mem::replace(&mut queued.returned, true) {
-            return queued.refuse(error);
-        }
+        queued.returned = true;
         metrics::counter!("legwork_pool_retries_total").increment(1);
         self.queues.put_back(queued, mode, error);
     }
