@@ -1,7 +1,7 @@
 //! Where files are stored, as configured by the operator.
 
 use std::fmt;
-use std::io;
+use std::io::{self, ErrorKind::NotADirectory, ErrorKind::NotFound};
 use std::path::{Path, PathBuf};
 
 /// A file in a folder whose files were moved elsewhere. It says where.
@@ -38,7 +38,8 @@ impl FilesLocation {
         let mark = root.join(MOVED);
         match std::fs::read_to_string(&mark) {
             Ok(text) => Ok(Some((text.trim().to_owned(), mark))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            // A folder that cannot be made is named when it is opened.
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
             Err(error) => Err(error),
         }
     }

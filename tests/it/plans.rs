@@ -38,7 +38,7 @@ const MAY: &[(&str, &str)] = &[
         "sorts what one worker has in hand: five at most",
     ),
     (
-        "FROM push_subscriptions\n        WHERE worker_id = ?1 ORDER BY id DESC",
+        "FROM notices n JOIN (SELECT id FROM push_subscriptions WHERE worker_id = ?4",
         "sorts the browsers of one worker",
     ),
     (

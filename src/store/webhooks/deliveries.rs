@@ -107,10 +107,12 @@ crate::store::statements! {
                 ORDER BY number DESC LIMIT 10000) newest
             WHERE type = ?5 ORDER BY number DESC LIMIT ?3 OFFSET ?4)
         ORDER BY number DESC");
+    /// In order, so that PostgreSQL uses the index even where one account has most of the rows.
     COUNT = "SELECT COUNT(*) FROM (SELECT number FROM deliveries
-        WHERE account_id = ?1 AND environment = ?2 LIMIT ?3) listed";
+        WHERE account_id = ?1 AND environment = ?2 ORDER BY number DESC LIMIT ?3) listed";
     COUNT_BY_STATUS = "SELECT COUNT(*) FROM (SELECT number FROM deliveries
-        WHERE account_id = ?1 AND environment = ?2 AND status = ?4 LIMIT ?3) listed";
+        WHERE account_id = ?1 AND environment = ?2 AND status = ?4
+        ORDER BY number DESC LIMIT ?3) listed";
     COUNT_BY_TYPE = "SELECT COUNT(*) FROM (SELECT type FROM deliveries
         WHERE account_id = ?1 AND environment = ?2 ORDER BY number DESC LIMIT ?3) newest
         WHERE type = ?4";
@@ -121,7 +123,8 @@ crate::store::statements! {
             SELECT event_id FROM deliveries WHERE event_id < ?1 ORDER BY event_id LIMIT 500)";
 }
 
-/// A list reaches back this far; the statements say the same number. Counting more would cost more, the longer there are deliveries.
+/// A list reaches back this far; the statements say the same number. Counting more would cost more, the
+/// longer there are deliveries.
 pub const MOST_LISTED: i64 = 10_000;
 
 /// Which deliveries to list.

@@ -6,7 +6,6 @@ use crate::support::{Database, Engine, GOOD_CARD, TestApp, path};
 
 /// What all steps of the schema but the first added, gone again, and with them the steps.
 async fn take_back(database: &Database) {
-    database.execute("DROP INDEX tasks_by_worker").await;
     database.execute("DROP INDEX workers_by_latitude").await;
     for index in [
         "tasks_by_time_in_status",
@@ -15,6 +14,13 @@ async fn take_back(database: &Database) {
         "accounts_deleted",
         "api_keys_active",
         "api_keys_addresses",
+        "api_keys_by_address",
+        "accounts_in_status",
+        "tasks_of_all_in_status",
+        "tasks_of_account_in_status",
+        "tasks_of_worker",
+        "tasks_open_of_worker",
+        "tasks_posted_skills",
     ] {
         database.execute(&format!("DROP INDEX {index}")).await;
     }
@@ -39,6 +45,8 @@ async fn take_back(database: &Database) {
         "worker_submissions",
         "worker_uploads",
         "rate_limits",
+        "task_ranges",
+        "task_range_heads",
         "database_moves",
         "database_move_tables",
         "verification_files",
