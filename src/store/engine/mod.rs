@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use deadline::Waiting;
 use metrics::gauge;
-use postgres::Lock;
+use postgres::{Lock, Order};
 use work::{Closure, Lane, Queued};
 
 use crate::domain::Timestamp;
@@ -383,7 +383,7 @@ impl<'a> Tx<'a> {
     ) -> Result<(), StoreError> {
         match &mut self.inner {
             Inner::Sqlite(_) => self.execute_one(statement, values),
-            Inner::Postgres(session) => session.defer(statement, values, false),
+            Inner::Postgres(session) => session.defer(statement, values, Order::InTurn),
         }
     }
 
@@ -393,7 +393,21 @@ impl<'a> Tx<'a> {
     pub fn defer(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
         match &mut self.inner {
             Inner::Sqlite(connection) => sqlite::execute(connection, statement, values).map(|_| ()),
-            Inner::Postgres(session) => session.defer(statement, values, false),
+            Inner::Postgres(session) => session.defer(statement, values, Order::InTurn),
+        }
+    }
+
+    /// Like `defer`, for a row that transactions of several accounts write, with its key in the first
+    /// values. A batch of PostgreSQL writes such rows at its end, in one order, so that batches do not
+    /// wait for each other in a circle.
+    pub fn defer_last(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+    ) -> Result<(), StoreError> {
+        match &mut self.inner {
+            Inner::Sqlite(connection) => sqlite::execute(connection, statement, values).map(|_| ()),
+            Inner::Postgres(session) => session.defer(statement, values, Order::Last),
         }
     }
 
@@ -406,7 +420,7 @@ impl<'a> Tx<'a> {
     ) -> Result<(), StoreError> {
         match &mut self.inner {
             Inner::Sqlite(connection) => sqlite::execute(connection, statement, values).map(|_| ()),
-            Inner::Postgres(session) => session.defer(statement, values, true),
+            Inner::Postgres(session) => session.defer(statement, values, Order::Least),
         }
     }
 

@@ -35,6 +35,7 @@ use crate::store::engine::postgres::connector::Connector;
 use crate::store::engine::work::{Outcome, Queued, Work};
 use crate::store::engine::{StoreError, Tx};
 
+pub use deferred::Order;
 pub use errors::describe;
 pub use pool::Engine;
 pub use reads::Readers;

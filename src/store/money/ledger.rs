@@ -222,7 +222,7 @@ impl Tx<'_> {
         if let Some(worker) = entry.worker {
             let environment = entry.owner.environment.into();
             let cents = entry.postings.worker_cents.into();
-            self.defer(POST_TO_WORKER, &[worker.into(), environment, cents])?;
+            self.defer_last(POST_TO_WORKER, &[worker.into(), environment, cents])?;
         }
         self.defer(WRITE, &entry_values(entry))
     }

@@ -3,6 +3,7 @@
 //! In a batch they are kept until a statement comes that might notice, or until the commit. Then rows
 //! for the same table are inserted by one statement.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -17,8 +18,34 @@ pub struct Deferred {
     pub statement: Statement,
     pub prepared: Prepared,
     pub values: Values,
-    /// Two that differ in the last value alone are one, with the lesser value. It is sent last.
-    pub least: bool,
+    pub order: Order,
+}
+
+/// When a write is sent, compared with the others of its batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// After those before it, if they may notice.
+    InTurn,
+    /// At the end, by key: batches that write the same rows lock them in the same order, and not for
+    /// long.
+    Last,
+    /// The same, and two that differ in the last value alone are one, with the lesser value.
+    Least,
+}
+
+impl Deferred {
+    /// By statement and key.
+    fn compare(&self, other: &Self) -> Ordering {
+        let texts = self.statement.sql().cmp(other.statement.sql());
+        let values = self.values.iter().zip(&other.values);
+        values.fold(texts, |order, (one, other)| {
+            order.then_with(|| match (one, other) {
+                (Value::Text(one), Value::Text(other)) => one.cmp(other),
+                (Value::Int(one), Value::Int(other)) => one.cmp(other),
+                _ => Ordering::Equal,
+            })
+        })
+    }
 }
 
 /// Those that are kept back, in order.
@@ -35,7 +62,7 @@ impl Writes {
     }
 
     pub fn push(&mut self, write: Deferred) {
-        if write.least && self.lessen(&write) {
+        if write.order == Order::Least && self.lessen(&write) {
             return;
         }
         let address = Address::of(write.statement);
@@ -52,7 +79,7 @@ impl Writes {
         };
         let address = Address::of(write.statement);
         let mut alike = self.list.iter_mut().filter_map(|other| {
-            let same = other.least && Address::of(other.statement) == address;
+            let same = other.order == Order::Least && Address::of(other.statement) == address;
             let (other_last, other_key) = other.values.split_last_mut()?;
             (same && *other_key == *key).then_some(other_last)
         });
@@ -82,6 +109,27 @@ impl Writes {
     /// Puts back what was taken.
     pub fn put_back(&mut self, list: Vec<Deferred>) {
         self.list = list;
+    }
+
+    /// Takes out those for the end that a statement does not notice, and tells how many of them were
+    /// among the first `earlier`.
+    pub fn hold_back(
+        &mut self,
+        earlier: usize,
+        mut noticed: impl FnMut(&Deferred) -> bool,
+    ) -> (Vec<Deferred>, usize) {
+        let mut held = Vec::new();
+        let mut held_earlier = 0;
+        let list = std::mem::take(&mut self.list);
+        for (at, write) in list.into_iter().enumerate() {
+            if write.order == Order::InTurn || noticed(&write) {
+                self.list.push(write);
+            } else {
+                held_earlier += usize::from(at < earlier);
+                held.push(write);
+            }
+        }
+        (held, held_earlier)
     }
 }
 
@@ -139,7 +187,7 @@ impl Shapes {
         known.or_insert_with(insert).clone()
     }
 
-    fn order_matters(&mut self, one: Statement, other: Statement) -> bool {
+    pub fn order_matters(&mut self, one: Statement, other: Statement) -> bool {
         let key = (Address::of(one), Address::of(other));
         let known = self.ordered.entry(key);
         *known.or_insert_with(|| order_matters(one, other))
@@ -155,8 +203,11 @@ impl Shapes {
     /// that have nothing to do with its table.
     pub fn group(&mut self, deferred: Vec<Deferred>) -> Vec<Group> {
         let mut groups: Vec<Group> = Vec::new();
-        let (least, rest): (Vec<_>, Vec<_>) = deferred.into_iter().partition(|write| write.least);
-        for write in rest.into_iter().chain(least) {
+        let (in_turn, mut last): (Vec<_>, Vec<_>) = deferred
+            .into_iter()
+            .partition(|write| write.order == Order::InTurn);
+        last.sort_by(Deferred::compare);
+        for write in in_turn.into_iter().chain(last) {
             let insert = self.insert(write.statement);
             if let Some(insert) = &insert
                 && let Some(group) = self.group_for(&mut groups, write.statement, insert)

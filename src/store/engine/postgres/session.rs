@@ -13,7 +13,7 @@ use crate::store::engine::deadline::{GRACE, too_late};
 use crate::store::engine::postgres::Mode;
 use crate::store::engine::postgres::backend::Lost;
 use crate::store::engine::postgres::connector::{Connector, Link};
-use crate::store::engine::postgres::deferred::{Address, Deferred, Shapes, Writes};
+use crate::store::engine::postgres::deferred::{Address, Deferred, Order, Shapes, Writes};
 use crate::store::engine::postgres::errors::{classify, no_connection};
 use crate::store::engine::postgres::patience::{Patience, RoundTrip};
 use crate::store::engine::postgres::pipeline::{Answer, Step};
@@ -248,19 +248,19 @@ impl Session {
         }
     }
 
-    /// Of several that are to be the `least`, one is sent: see `Tx::defer_least`.
+    /// Keeps a write back: see `Tx::defer`, `Tx::defer_last` and `Tx::defer_least`.
     pub fn defer(
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
-        least: bool,
+        order: Order,
     ) -> Result<(), StoreError> {
         let prepared = self.prepare(statement, Variant::Locking(Lock::None))?;
         self.deferred.push(Deferred {
             statement,
             prepared,
             values: values.iter().cloned().map(Value::into_owned).collect(),
-            least,
+            order,
         });
         if self.part.is_some() {
             self.send_part_if_full()

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::{Lock, Session, Variant};
 use crate::store::engine::postgres::Mode;
-use crate::store::engine::postgres::deferred::Deferred;
+use crate::store::engine::postgres::deferred::{Deferred, Order};
 use crate::store::engine::postgres::pipeline::{Answer, Step};
 use crate::store::engine::postgres::shape::only_reads;
 use crate::store::engine::work::Outcome;
@@ -76,7 +76,7 @@ impl Session {
         let careful = self.part.as_ref().is_some_and(|part| part.careful);
         if careful && outcome == Outcome::Commit && self.failure.is_none() {
             // If it fails, the failure is noted.
-            let _ = self.send_all(Step::Nothing);
+            let _ = self.send_all(None, Step::Nothing);
         }
         let failure = self.failure.take();
         let Some(part) = &self.part else {
@@ -130,7 +130,7 @@ impl Session {
         let answer = if overtakes {
             self.send_ahead(step)
         } else {
-            self.send_all(step)
+            self.send_all(Some(statement), step)
         };
         let written = |answer: &Answer| answer.changed > 0 && !only_reads(statement);
         if let (Some(part), Ok(answer)) = (&mut self.part, &answer) {
@@ -146,16 +146,38 @@ impl Session {
         answer
     }
 
-    fn send_all(&mut self, step: Step<'_>) -> Result<Answer, StoreError> {
+    /// Sends what is deferred, and then a step. What is for the end waits on, if the statement of the
+    /// step does not notice.
+    fn send_all(
+        &mut self,
+        statement: Option<Statement>,
+        step: Step<'_>,
+    ) -> Result<Answer, StoreError> {
+        let (held, held_earlier) = self.hold_back(statement);
         if let Some(part) = &mut self.part {
-            part.wrote |= self.deferred.len() > part.earlier;
+            part.wrote |= self.deferred.len() > part.earlier - held_earlier;
         }
         self.merge_deferred()?;
         let answer = self.send(step);
         if let (Some(part), Ok(_)) = (&mut self.part, &answer) {
-            part.earlier = 0;
+            part.earlier = held_earlier;
+        }
+        for write in held {
+            self.deferred.push(write);
         }
         answer
+    }
+
+    fn hold_back(&mut self, statement: Option<Statement>) -> (Vec<Deferred>, usize) {
+        match (&self.part, statement) {
+            (Some(part), Some(statement)) if !part.careful => {
+                let (earlier, shapes) = (part.earlier, &mut self.shapes);
+                self.deferred.hold_back(earlier, |write| {
+                    shapes.order_matters(statement, write.statement)
+                })
+            }
+            _ => (Vec::new(), 0),
+        }
     }
 
     /// Sends what is deferred if it is too much to keep.
@@ -163,7 +185,7 @@ impl Session {
         if self.deferred.len() < MAX_DEFERRED {
             return Ok(());
         }
-        self.send_all(Step::Nothing).map(drop)
+        self.send_all(None, Step::Nothing).map(drop)
     }
 
     /// Inserts rows for the same table by one statement.
@@ -184,7 +206,7 @@ impl Session {
                     statement: group.statement,
                     prepared,
                     values: rows.into_iter().flatten().collect(),
-                    least: false,
+                    order: Order::InTurn,
                 });
             }
         }
