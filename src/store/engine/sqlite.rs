@@ -107,7 +107,8 @@ impl Engine {
     }
 
     pub fn snapshot(&self, mut queued: Queued) -> Result<(), StoreError> {
-        queued.place = Some(self.snapshots_admitted.admit()?);
+        // A request that has read may still be refused by the queue of the writer.
+        queued.place = Some(self.snapshots_admitted.admit_lookup()?);
         send(self.snapshots.as_ref(), queued)
     }
 

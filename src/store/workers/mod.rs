@@ -234,7 +234,7 @@ impl Tx<'_> {
     /// Counts a review of a worker's attempt. Simulated workers have no row.
     pub fn count_review(&mut self, worker: WorkerId, approved: bool) -> Result<(), StoreError> {
         let values = [worker.into(), approved.into(), approved.into(), 1i64.into()];
-        self.defer(COUNT_REVIEW, &values)
+        self.defer_last(COUNT_REVIEW, &values)
     }
 
     pub fn count_open_tasks(&mut self, worker: WorkerId) -> Result<i64, StoreError> {

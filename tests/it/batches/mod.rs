@@ -289,12 +289,12 @@ fn a_batch_whose_connection_is_lost_runs_again() {
         for number in 0..10 {
             let mut stop = (number == 5).then(|| middle.take().unwrap());
             let work = move |tx: &mut Tx<'_>| {
-                add_event(tx, account)?;
                 if let Some((begin, wait)) = stop.take() {
                     begin.send(()).unwrap();
                     wait.recv().unwrap();
                 }
-                Ok(())
+                // A statement after the wait: were COMMIT the next to be sent, nobody would know.
+                add_event(tx, account)
             };
             held.queue(&app.store, account, work).await;
         }
