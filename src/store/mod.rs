@@ -51,10 +51,11 @@ pub use money::outgoing_movements::OutgoingMovement;
 pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};
 pub use proofs::storage::{ExpiredFiles, FileCursor, StoredFiles};
 pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn, SecretPlace};
+pub use tasks::lists::{ListedTask, TaskFilter, TaskPage};
 pub use tasks::posted_tasks::{PostedIn, PostedOrder, PostedTask};
 pub use tasks::ranges::CountedTasks;
 pub use tasks::totals::TaskCounts;
-pub use tasks::{KeyAndTask, ListedTask, StoredMove, TaskFilter, TaskPage};
+pub use tasks::{KeyAndTask, StoredMove};
 pub use transfer::{HeldDatabase, Progress, Step, Transfer, TransferError};
 pub use unlock::UnlockError;
 pub use wakeups::EventWakeup;
@@ -314,6 +315,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         accounts::erasure::ALL,
         events::ALL,
         tasks::history::ALL,
+        tasks::lists::ALL,
         idempotency::ALL,
         jobs::ALL,
         money::charge_disputes::ALL,

@@ -7,18 +7,21 @@ use std::sync::mpsc;
 use futures_util::future::{join_all, maybe_done};
 use futures_util::poll;
 use legwork::ambient;
-use legwork::domain::{AccountId, Actor, NewAccount, Tier, Timestamp};
-use legwork::store::{Location, Store, StoreError, all_statements};
+use legwork::domain::{
+    AccountId, Action, Actor, HistoryEntry, NewAccount, TaskId, Tier, Timestamp,
+};
+use legwork::store::{Location, Store, StoreError, StoredMove, Tx, all_statements};
 use legwork::usecases;
 use legwork::usecases::{OpenedAccount, UseCaseError};
 
-use crate::support::{Database, Engine, TestApp, on_both_engines, tell};
+use crate::support::{Database, Engine, TestApp, on_both_engines, path, tell};
 
 on_both_engines!(
     every_statement_prepares,
     a_row_is_read_from_its_first_column_to_its_last,
     a_failing_transaction_undoes_only_itself,
     a_panic_undoes_only_itself,
+    a_move_from_a_state_that_is_over_is_a_collision,
     many_writers_at_once_lose_nothing,
     opening_twice_changes_nothing,
     a_newer_database_is_refused,
@@ -52,6 +55,42 @@ async fn a_row_is_read_from_its_first_column_to_its_last(app: TestApp) {
         })
         .await
         .unwrap();
+}
+
+/// The task is locked, so nobody else can have moved it. A mistake of ours is found all the same.
+async fn a_move_from_a_state_that_is_over_is_a_collision(app: TestApp) {
+    let dev = app.developer().await;
+    let account = AccountId::parse(&dev.account_id).unwrap();
+    let task = dev.create_live_task().await;
+    let id = TaskId::parse(task["id"].as_str().unwrap()).unwrap();
+    let now = app.clock.now();
+    let twice = move |tx: &mut Tx<'_>| {
+        let task = tx.any_task_to_change(id)?.unwrap();
+        let moved = task.act(Action::Cancel, now).unwrap();
+        for _ in 0..2 {
+            let entry = HistoryEntry {
+                from: Some(moved.from),
+                to: moved.task.status,
+                by: Actor::SERVICE,
+                reason: None,
+                created_at: now,
+            };
+            let made = StoredMove {
+                moved: &moved,
+                entry,
+                events: Vec::new(),
+            };
+            tx.move_task(&[made])?;
+        }
+        Ok::<_, StoreError>(())
+    };
+    let alone = app.store.write(twice).await;
+    let in_a_batch = app.store.write_for(account, twice).await;
+    for moved in [alone, in_a_batch] {
+        assert!(matches!(moved, Err(StoreError::Collision(_))), "{moved:?}");
+    }
+    let task = dev.live.get(&path(&task)).await.expect(200);
+    assert_eq!(task["status"], "pending");
 }
 
 /// Long lists of placeholders come from `columns!`, together with their values.

@@ -250,6 +250,11 @@ impl Engine {
     }
 }
 
+/// Another transaction was faster.
+fn not_as_expected() -> StoreError {
+    StoreError::Collision("a row was not in the expected state".into())
+}
+
 /// How much there is to do.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Load {
@@ -367,7 +372,7 @@ impl<'a> Tx<'a> {
         if self.execute(statement, values)? == 1 {
             return Ok(());
         }
-        let error = StoreError::Collision("a row was not in the expected state".into());
+        let error = not_as_expected();
         if let Inner::Postgres(session) = &mut self.inner {
             session.must_retry(error.clone());
         }
@@ -375,7 +380,8 @@ impl<'a> Tx<'a> {
     }
 
     /// Like `execute_one`, for a row that this transaction has locked and read: it is in the state in
-    /// which it was read. PostgreSQL needs no round trip for it.
+    /// which it was read. PostgreSQL sends it with the next statement, and checks before the commit that
+    /// it changed one row.
     pub fn change_locked(
         &mut self,
         statement: Statement,
@@ -383,7 +389,7 @@ impl<'a> Tx<'a> {
     ) -> Result<(), StoreError> {
         match &mut self.inner {
             Inner::Sqlite(_) => self.execute_one(statement, values),
-            Inner::Postgres(session) => session.defer(statement, values, Order::InTurn),
+            Inner::Postgres(session) => session.change(statement, values),
         }
     }
 
@@ -391,10 +397,7 @@ impl<'a> Tx<'a> {
     /// matter. PostgreSQL sends it together with the next statement or the commit, which saves a
     /// round trip. An error appears there and still rolls back the transaction.
     pub fn defer(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
-        match &mut self.inner {
-            Inner::Sqlite(connection) => sqlite::execute(connection, statement, values).map(|_| ()),
-            Inner::Postgres(session) => session.defer(statement, values, Order::InTurn),
-        }
+        self.defer_in(Order::InTurn, statement, values)
     }
 
     /// Like `defer`, for a row that transactions of several accounts write, with its key in the first
@@ -405,10 +408,7 @@ impl<'a> Tx<'a> {
         statement: Statement,
         values: &[Value<'_>],
     ) -> Result<(), StoreError> {
-        match &mut self.inner {
-            Inner::Sqlite(connection) => sqlite::execute(connection, statement, values).map(|_| ()),
-            Inner::Postgres(session) => session.defer(statement, values, Order::Last),
-        }
+        self.defer_in(Order::Last, statement, values)
     }
 
     /// Like `defer`, for a write that lowers something to its last value, if that is less. Of two that
@@ -418,9 +418,18 @@ impl<'a> Tx<'a> {
         statement: Statement,
         values: &[Value<'_>],
     ) -> Result<(), StoreError> {
+        self.defer_in(Order::Least, statement, values)
+    }
+
+    fn defer_in(
+        &mut self,
+        order: Order,
+        statement: Statement,
+        values: &[Value<'_>],
+    ) -> Result<(), StoreError> {
         match &mut self.inner {
-            Inner::Sqlite(connection) => sqlite::execute(connection, statement, values).map(|_| ()),
-            Inner::Postgres(session) => session.defer(statement, values, Order::Least),
+            Inner::Sqlite(connection) => sqlite::execute(connection, statement, values).map(drop),
+            Inner::Postgres(session) => session.defer(statement, values, order),
         }
     }
 

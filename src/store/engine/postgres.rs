@@ -7,41 +7,33 @@
 //! `BEGIN` is sent with the first statement, deferred writes with the statement after them, and the
 //! last of these with `COMMIT`: a typical transaction is two round trips.
 
-mod backend;
-mod batch;
 mod churn;
-mod connector;
-mod deferred;
+mod connect;
 mod errors;
-mod hosts;
 mod patience;
 mod pipeline;
 mod pool;
-mod pooler;
-mod queues;
 mod reads;
-mod server;
 mod session;
-mod shape;
 mod target;
-mod tls_options;
+mod writes;
 
 use std::time::{Duration, Instant};
 
 use metrics::counter;
 
 use crate::store::engine::migrate::{self, Migration};
-use crate::store::engine::postgres::connector::Connector;
+use crate::store::engine::postgres::connect::connector::Connector;
 use crate::store::engine::work::{Outcome, Queued, Work};
 use crate::store::engine::{StoreError, Tx};
 
-pub use deferred::Order;
+pub use connect::server::DatabaseServer;
 pub use errors::describe;
 pub use pool::Engine;
 pub use reads::Readers;
-pub use server::DatabaseServer;
 pub use session::{Lock, Session};
 pub use target::Target;
+pub use writes::deferred::Order;
 
 /// How often a transaction that collides with others is tried.
 const TRIES: u32 = 8;

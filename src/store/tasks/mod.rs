@@ -1,18 +1,18 @@
-//! Tasks: creating, moving, editing and listing them.
+//! Tasks: creating, moving and editing them.
 
 pub(super) mod due_tasks;
 pub(super) mod history;
+pub(super) mod lists;
 pub(super) mod posted_tasks;
 pub(super) mod ranges;
 pub(super) mod totals;
 
-use crate::domain::tasks::{Category, Location, Priority, Skill};
+use crate::domain::tasks::Location;
 use crate::domain::{
     AccountId, Entry, Environment, HistoryEntry, Moved, NewEvent, Owner, Status, Task, TaskId,
-    Timestamp, WorkerId,
 };
 use crate::store::events::{Numbered, numbered};
-use crate::store::{FromRow, KeyHolder, Lookup, Row, StoreError, Tx, Value, columns, owned_by};
+use crate::store::{FromRow, KeyHolder, Lookup, Row, StoreError, Tx, Value, columns};
 
 columns! {
     macro task;
@@ -89,27 +89,7 @@ columns! {
         escrow_cents,
     };
 }
-
-columns! {
-    macro listed;
-    columns {
-        id, title, status, category, budget_cents, location_city, location_state, priority,
-        worker_id, created_at, updated_at,
-    }
-    row ListedTask = ListedTask {
-        id,
-        title,
-        status,
-        category,
-        budget_cents,
-        location_city,
-        location_state,
-        priority,
-        worker: worker_id,
-        created_at,
-        updated_at,
-    };
-}
+pub(in crate::store) use task;
 
 columns! {
     macro edited;
@@ -181,15 +161,6 @@ crate::store::statements! {
     BY_ID_WITH_TOTALS = concat!("SELECT ", task!(columns), ", ", numbered!(columns), with_totals!(), "
         WHERE id = ?1");
     ACCOUNT_OF = "SELECT account_id FROM tasks WHERE id = ?1";
-    BEFORE = concat!("SELECT ", task!(columns), " FROM tasks WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
-    IN_STATUS_BEFORE = concat!("SELECT ", task!(columns), " FROM tasks
-        WHERE id < ?1 AND status = ?3 ORDER BY id DESC LIMIT ?2");
-    OF_ACCOUNT_IN_STATUS_BEFORE = concat!("SELECT ", task!(columns), " FROM tasks
-        WHERE id < ?1 AND account_id = ?3 AND status = ?4 ORDER BY id DESC LIMIT ?2");
-    OF_WORKER = concat!("SELECT ", task!(columns), " FROM tasks
-        WHERE worker_id = ?1 AND environment = 'live' ORDER BY assigned_at DESC, id DESC
-        LIMIT ?2 OFFSET ?3");
-    COUNT_OF_WORKER = "SELECT COUNT(*) FROM tasks WHERE worker_id = ?1 AND environment = 'live'";
     EDIT = concat!("UPDATE tasks SET ", edited!(set),
         " WHERE id = ", edited!(id), " AND status = ", edited!(status));
     MOVE = concat!("UPDATE tasks SET ", moved!(set),
@@ -203,65 +174,6 @@ crate::store::statements! {
         WHERE account_id = ?1 AND environment = ?2 AND month >= 0
             AND (month <> ?3 OR month_tasks < ?4)
         RETURNING last_number, ", numbered!(columns));
-    POSTED = concat!("SELECT number, ", task!(columns), " FROM tasks
-        WHERE account_id = ?1 AND environment = ?2 AND status = 'posted' AND number > ?3
-        ORDER BY number LIMIT ?4");
-    /// Goes from account to account: their tasks are not read.
-    WITH_POSTED = "WITH RECURSIVE found (account_id, place) AS (
-            SELECT (SELECT MIN(account_id) FROM tasks
-                WHERE environment = 'live' AND status = 'posted' AND account_id > ?1),
-                CAST(1 AS BIGINT)
-            UNION ALL
-            SELECT (SELECT MIN(t.account_id) FROM tasks t
-                WHERE t.environment = 'live' AND t.status = 'posted'
-                    AND t.account_id > found.account_id), found.place + 1
-            FROM found WHERE found.account_id IS NOT NULL AND found.place < ?2)
-        SELECT account_id FROM found WHERE account_id IS NOT NULL";
-    /// Goes from one set of skills to the next.
-    POSTED_SKILLS = "WITH RECURSIVE found (skills) AS (
-            SELECT (SELECT MIN(required_skills) FROM tasks
-                WHERE environment = 'live' AND status = 'posted' AND account_id = ?1)
-            UNION ALL
-            SELECT (SELECT MIN(t.required_skills) FROM tasks t
-                WHERE t.environment = 'live' AND t.status = 'posted' AND t.account_id = ?1
-                    AND t.required_skills > found.skills)
-            FROM found WHERE found.skills IS NOT NULL)
-        SELECT skills FROM found WHERE skills IS NOT NULL";
-    IN_STATUS = concat!("SELECT ", task!(columns), " FROM tasks
-        WHERE account_id = ?1 AND environment = ?2 AND status = ?3 ORDER BY number");
-    PAGE = concat!("SELECT ", listed!(columns), " FROM tasks
-        WHERE account_id = ?1 AND environment = ?2 AND number <= ?3
-        ORDER BY number DESC LIMIT ?4");
-    /// What is skipped is skipped in the index. Only the page itself is read from the table.
-    PAGE_BY_STATUS = concat!("SELECT ", listed!(columns), " FROM tasks
-        WHERE account_id = ?1 AND environment = ?2 AND status = ?3 AND number <= (
-            SELECT number FROM tasks
-            WHERE account_id = ?1 AND environment = ?2 AND status = ?3 AND number <= ?4
-            ORDER BY number DESC LIMIT 1 OFFSET ?5)
-        ORDER BY number DESC LIMIT ?6");
-}
-
-/// Which tasks of all accounts to list.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TaskFilter {
-    pub account: Option<AccountId>,
-    pub status: Option<Status>,
-}
-
-/// A task as lists show it.
-#[derive(Clone, Debug)]
-pub struct ListedTask {
-    pub id: TaskId,
-    pub title: String,
-    pub status: Status,
-    pub category: Category,
-    pub budget_cents: i64,
-    pub location_city: String,
-    pub location_state: String,
-    pub priority: Priority,
-    pub worker: Option<WorkerId>,
-    pub created_at: Timestamp,
-    pub updated_at: Timestamp,
 }
 
 /// A move, with what is told of it.
@@ -269,12 +181,6 @@ pub struct StoredMove<'a> {
     pub moved: &'a Moved,
     pub entry: HistoryEntry,
     pub events: Vec<NewEvent>,
-}
-
-#[derive(Clone, Debug)]
-pub struct TaskPage {
-    pub tasks: Vec<ListedTask>,
-    pub total: i64,
 }
 
 /// The holder of a key, and a task of theirs.
@@ -380,57 +286,6 @@ impl Tx<'_> {
         self.optional(ACCOUNT_OF, &[id.into()])
     }
 
-    /// Up to `limit` tasks of all accounts, newest first, before the given one.
-    pub fn tasks_before(
-        &mut self,
-        filter: TaskFilter,
-        before: Option<TaskId>,
-        limit: i64,
-    ) -> Result<Vec<Task>, StoreError> {
-        let before = crate::store::before(before);
-        let mut values = vec![before.as_str().into(), limit.into()];
-        let Some(account) = filter.account else {
-            values.extend(filter.status.map(Value::from));
-            let statement = match filter.status {
-                None => BEFORE,
-                Some(_) => IN_STATUS_BEFORE,
-            };
-            return self.all(statement, &values);
-        };
-        // An index for all statuses would be one more to write at every move.
-        let of_filter = filter.status.as_slice();
-        let statuses = match filter.status {
-            Some(_) => of_filter,
-            None => Status::ALL,
-        };
-        let mut tasks: Vec<Task> = Vec::new();
-        for status in statuses {
-            let values = [
-                before.as_str().into(),
-                limit.into(),
-                account.into(),
-                (*status).into(),
-            ];
-            tasks.extend(self.all::<Task>(OF_ACCOUNT_IN_STATUS_BEFORE, &values)?);
-        }
-        tasks.sort_unstable_by_key(|task| std::cmp::Reverse(task.id));
-        tasks.truncate(usize::try_from(limit).unwrap_or(0));
-        Ok(tasks)
-    }
-
-    /// A page of the live tasks that a worker has or had, newest first, and how many there are.
-    pub fn tasks_of_worker(
-        &mut self,
-        worker: WorkerId,
-        limit: i64,
-        offset: i64,
-    ) -> Result<(Vec<Task>, i64), StoreError> {
-        let values = [worker.into(), limit.into(), offset.into()];
-        let tasks = self.all(OF_WORKER, &values)?;
-        let count = self.optional(COUNT_OF_WORKER, &[worker.into()])?;
-        Ok((tasks, count.unwrap_or(0)))
-    }
-
     /// Stores the edited fields of a task that is still in the status it was read in.
     pub fn edit_task(&mut self, task: &Task) -> Result<(), StoreError> {
         self.execute_one(EDIT, &edited_values(task))
@@ -479,80 +334,6 @@ impl Tx<'_> {
         } else {
             Ok(())
         }
-    }
-
-    pub(in crate::store) fn tasks_in_status(
-        &mut self,
-        owner: Owner,
-        status: Status,
-    ) -> Result<Vec<Task>, StoreError> {
-        let mut values = owned_by(owner);
-        values.push(status.into());
-        self.all(IN_STATUS, &values)
-    }
-
-    /// Up to `limit` posted tasks of an owner after the one with that number, each with its number.
-    pub fn posted_tasks_of(
-        &mut self,
-        owner: Owner,
-        after: i64,
-        limit: i64,
-    ) -> Result<Vec<(i64, Task)>, StoreError> {
-        let mut values = owned_by(owner);
-        values.extend([after.into(), limit.into()]);
-        self.all(POSTED, &values)
-    }
-
-    /// Up to `limit` accounts that have live tasks posted, after the one with that id.
-    pub fn accounts_with_posted_tasks(
-        &mut self,
-        after: &str,
-        limit: i64,
-    ) -> Result<Vec<AccountId>, StoreError> {
-        self.all(WITH_POSTED, &[after.into(), limit.into()])
-    }
-
-    /// The distinct sets of skills that an account's posted live tasks require.
-    pub fn skills_of_posted_tasks(
-        &mut self,
-        account: AccountId,
-    ) -> Result<Vec<Vec<Skill>>, StoreError> {
-        self.all(POSTED_SKILLS, &[account.into()])
-    }
-
-    /// A page of an owner's tasks, newest first. In a snapshot.
-    pub fn tasks_of(
-        &mut self,
-        owner: Owner,
-        status: Option<Status>,
-        limit: i64,
-        offset: i64,
-    ) -> Result<TaskPage, StoreError> {
-        let counts = self.task_counts(owner)?;
-        let mut values = owned_by(owner);
-        let (total, tasks) = match status {
-            Some(status) => {
-                let total = counts.in_status(status);
-                if offset >= total {
-                    let tasks = Vec::new();
-                    return Ok(TaskPage { tasks, total });
-                }
-                let start = self.page_start(owner, status, offset)?;
-                values.extend([
-                    status.into(),
-                    start.number.into(),
-                    start.skip.into(),
-                    limit.into(),
-                ]);
-                (total, self.all(PAGE_BY_STATUS, &values)?)
-            }
-            None => {
-                let total = counts.total();
-                values.extend([total.saturating_sub(offset).into(), limit.into()]);
-                (total, self.all(PAGE, &values)?)
-            }
-        };
-        Ok(TaskPage { tasks, total })
     }
 }
 

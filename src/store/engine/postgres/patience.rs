@@ -11,7 +11,7 @@ use tokio::time::{timeout, timeout_at};
 
 use crate::store::engine::StoreError;
 use crate::store::engine::deadline::too_late;
-use crate::store::engine::postgres::connector::{Connector, Link};
+use crate::store::engine::postgres::connect::connector::{Connector, Link};
 
 /// How long a round trip takes before anybody asks whether the server still answers, and how long
 /// until the question is asked again.

@@ -10,11 +10,12 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use crate::store::engine::admission::Admission;
 use crate::store::engine::migrate::Migration;
-use crate::store::engine::postgres::batch::{Batch, Outcome};
-use crate::store::engine::postgres::connector::Connector;
-use crate::store::engine::postgres::queues::{Next, Queues};
+use crate::store::engine::postgres::connect::connector::Connector;
+use crate::store::engine::postgres::connect::pooler;
 use crate::store::engine::postgres::session::Session;
-use crate::store::engine::postgres::{Mode, migrate_under_lock, pooler, transact};
+use crate::store::engine::postgres::writes::batch::{Batch, Outcome};
+use crate::store::engine::postgres::writes::queues::{Next, Queues};
+use crate::store::engine::postgres::{Mode, migrate_under_lock, transact};
 use crate::store::engine::work::{Lane, Queued};
 use crate::store::engine::{Load, StoreError};
 
@@ -199,12 +200,6 @@ impl Pool {
         if !session.is_connected() && session.connect().is_err() {
             self.queues.end_batch(&lanes);
             return self.refuse_all();
-        }
-        if let [lane] = lanes[..]
-            && let Some(queued) = self.queues.take_last_from(lane)
-        {
-            self.run(session, queued, Mode::Write);
-            return self.queues.end_batch(&lanes);
         }
         // All processes take them in the same order, so batches do not wait for each other in a circle.
         lanes.sort_unstable();

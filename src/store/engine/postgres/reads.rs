@@ -14,7 +14,7 @@ use tokio_postgres::Row as Found;
 
 use crate::store::engine::admission::{Admission, Place};
 use crate::store::engine::deadline::Waiting;
-use crate::store::engine::postgres::connector::Connector;
+use crate::store::engine::postgres::connect::connector::Connector;
 use crate::store::engine::{FromRow, Lookup, Row, Statement, StoreError, Value};
 
 mod batch;

@@ -10,14 +10,15 @@ use tokio::runtime::Runtime;
 use tokio_postgres::Statement as Prepared;
 
 use crate::store::engine::deadline::{GRACE, too_late};
+use crate::store::engine::not_as_expected;
 use crate::store::engine::postgres::Mode;
-use crate::store::engine::postgres::backend::Lost;
-use crate::store::engine::postgres::connector::{Connector, Link};
-use crate::store::engine::postgres::deferred::{Address, Deferred, Order, Shapes, Writes};
+use crate::store::engine::postgres::connect::backend::Lost;
+use crate::store::engine::postgres::connect::connector::{Connector, Link};
 use crate::store::engine::postgres::errors::{classify, no_connection};
 use crate::store::engine::postgres::patience::{Patience, RoundTrip};
 use crate::store::engine::postgres::pipeline::{Answer, Step};
-use crate::store::engine::postgres::shape::{RowInsert, numbered_with_dollar};
+use crate::store::engine::postgres::writes::deferred::{Address, Deferred, Order, Shapes, Writes};
+use crate::store::engine::postgres::writes::shape::{RowInsert, numbered_with_dollar};
 use crate::store::engine::{FromRow, Row, Statement, StoreError, Value};
 
 pub use part::Ended;
@@ -255,12 +256,28 @@ impl Session {
         values: &[Value<'_>],
         order: Order,
     ) -> Result<(), StoreError> {
+        self.keep_back(statement, values, order, false)
+    }
+
+    /// Keeps back a write that must change one row: see `Tx::change_locked`.
+    pub fn change(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
+        self.keep_back(statement, values, Order::InTurn, true)
+    }
+
+    fn keep_back(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+        order: Order,
+        one_row: bool,
+    ) -> Result<(), StoreError> {
         let prepared = self.prepare(statement, Variant::Locking(Lock::None))?;
         self.deferred.push(Deferred {
             statement,
             prepared,
             values: values.iter().cloned().map(Value::into_owned).collect(),
             order,
+            one_row,
         });
         if self.part.is_some() {
             self.send_part_if_full()
@@ -287,7 +304,7 @@ impl Session {
                 self.roll_back();
                 return Err(too_late());
             }
-            if let Err(error) = self.merge_deferred() {
+            if let Err(error) = self.prepare_commit() {
                 self.roll_back();
                 return Err(error);
             }
@@ -296,6 +313,15 @@ impl Session {
             self.failure = None;
             self.in_transaction = false;
             committed?;
+        }
+        Ok(())
+    }
+
+    /// Once `COMMIT` is sent, it is too late to find that a row was not in the expected state.
+    fn prepare_commit(&mut self) -> Result<(), StoreError> {
+        self.merge_deferred()?;
+        if self.deferred.have_expectations() {
+            self.exchange(Step::Nothing)?;
         }
         Ok(())
     }
@@ -356,12 +382,16 @@ impl Session {
         let opening = self.opening.take();
         self.in_transaction |= opening.is_some();
         let deferred = self.deferred.take();
-        let before = opening.iter().len() + deferred.len();
-        let deferred = deferred.iter();
+        let first = opening.iter().len();
+        let before = first + deferred.len();
         let steps = opening
             .map(Step::Text)
             .into_iter()
-            .chain(deferred.map(|write| Step::Statement(&write.prepared, &write.values)))
+            .chain(
+                deferred
+                    .iter()
+                    .map(|write| Step::Statement(&write.prepared, &write.values)),
+            )
             .chain([last])
             .map(|step| step.run(client))
             .collect::<Vec<_>>();
@@ -369,15 +399,24 @@ impl Session {
             Ok(answers) => answers,
             Err(given_up) => return Err(self.fail_with(given_up, true)),
         };
-        // The first error is the cause. Those after it only say that the transaction has failed.
-        let first_error = answers.iter().position(Result::is_err);
-        match answers.into_iter().collect::<Result<Vec<_>, _>>() {
-            Ok(mut answers) => Ok(answers.pop().unwrap_or_default()),
-            Err(error) => {
-                self.blame(first_error.is_some_and(|at| at < before));
-                Err(self.fail(&error))
+        // The first failure is the cause. Errors after it only say that the transaction has failed.
+        let mut last = Answer::default();
+        for (at, answer) in answers.into_iter().enumerate() {
+            let expected = at.checked_sub(first).and_then(|at| deferred.get(at));
+            let one_row = expected.is_some_and(|write| write.one_row);
+            match answer {
+                Ok(answer) if one_row && answer.changed != 1 => {
+                    self.blame(true);
+                    return Err(self.fail_with(not_as_expected(), false));
+                }
+                Ok(answer) => last = answer,
+                Err(error) => {
+                    self.blame(at < before);
+                    return Err(self.fail(&error));
+                }
             }
         }
+        Ok(last)
     }
 
     /// Awaits a round trip. On an error the connection must be given up: the server has not answered.

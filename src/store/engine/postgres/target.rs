@@ -14,7 +14,7 @@ use tokio_postgres::{Client, Statement};
 use crate::domain::Timestamp;
 use crate::store::engine::migrate::{self, Migration};
 use crate::store::engine::moves::Role;
-use crate::store::engine::postgres::connector::{Connector, Link};
+use crate::store::engine::postgres::connect::connector::{Connector, Link};
 use crate::store::engine::postgres::{Engine, Mode, Session, describe};
 use crate::store::engine::transfer::{Kind, key_from_json, key_to_json, quoted};
 use crate::store::engine::{Row, RowCells, StoreError, Table, Tx, Value};

@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use super::{Lock, Session, Variant};
 use crate::store::engine::postgres::Mode;
-use crate::store::engine::postgres::deferred::{Deferred, Order};
 use crate::store::engine::postgres::pipeline::{Answer, Step};
-use crate::store::engine::postgres::shape::only_reads;
+use crate::store::engine::postgres::writes::deferred::{Deferred, Order};
+use crate::store::engine::postgres::writes::shape::only_reads;
 use crate::store::engine::work::Outcome;
 use crate::store::engine::{FromRow, Statement, StoreError, Value};
 
@@ -207,6 +207,7 @@ impl Session {
                     prepared,
                     values: rows.into_iter().flatten().collect(),
                     order: Order::InTurn,
+                    one_row: group.one_row,
                 });
             }
         }

@@ -15,10 +15,10 @@ use tokio_postgres::{CancelToken, Client, Config, NoTls, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::store::engine::StoreError;
-use crate::store::engine::postgres::backend::{Backend, Lost};
+use crate::store::engine::postgres::connect::backend::{Backend, Lost};
+use crate::store::engine::postgres::connect::hosts::Host;
+use crate::store::engine::postgres::connect::tls_options::{encryption, tls_options};
 use crate::store::engine::postgres::describe;
-use crate::store::engine::postgres::hosts::Host;
-use crate::store::engine::postgres::tls_options::{encryption, tls_options};
 
 /// How long a host may take for the whole handshake: TCP, TLS, authentication, is it writable.
 const HANDSHAKE: Duration = Duration::from_secs(2);

@@ -148,18 +148,6 @@ impl Queues {
         Some(next)
     }
 
-    /// The same, if it is the only one.
-    pub fn take_last_from(&self, lane: Lane) -> Option<Queued> {
-        let mut waiting = self.lock();
-        let line = &mut waiting.lanes.get_mut(&lane)?.waiting;
-        if line.len() != 1 {
-            return None;
-        }
-        let last = line.pop_front();
-        waiting.in_lanes -= 1;
-        last
-    }
-
     /// Queues a transaction that has left its batch. It waits for a lock, so it is in no lane.
     pub fn push_alone(&self, queued: Queued) {
         self.lock().singles.push_back((queued, Mode::Write));
@@ -363,7 +351,7 @@ mod tests {
         push(&queues, Some(7));
         assert_eq!(lanes(&queues), None);
         assert!(queues.take_from(7).is_some());
-        assert!(queues.take_last_from(7).is_some());
+        assert!(queues.take_from(7).is_some());
         push(&queues, Some(7));
         queues.end_batch(&[7]);
         assert_eq!(lanes(&queues), Some(vec![7]));

@@ -10,7 +10,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error, SimpleQueryMessage};
 
 use crate::store::engine::StoreError;
-use crate::store::engine::postgres::connector::Connector;
+use crate::store::engine::postgres::connect::connector::Connector;
 
 /// The pooler may have one connection only, which is taken then.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use metrics::{counter, histogram};
 
-use crate::store::engine::postgres::queues::Queues;
 use crate::store::engine::postgres::session::{Ended, Session};
+use crate::store::engine::postgres::writes::queues::Queues;
 use crate::store::engine::work::{Lane, Queued};
 use crate::store::engine::{StoreError, Tx};
 

@@ -1,7 +1,7 @@
 //! How the PostgreSQL server stands, for `legwork doctor`.
 
 use crate::domain::Timestamp;
-use crate::store::engine::postgres::connector::Connector;
+use crate::store::engine::postgres::connect::connector::Connector;
 use crate::store::engine::postgres::{Mode, Session};
 use crate::store::engine::{Statement, StoreError, Tx};
 

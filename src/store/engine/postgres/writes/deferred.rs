@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tokio_postgres::Statement as Prepared;
 
-use crate::store::engine::postgres::shape::{RowInsert, may_overtake, order_matters};
+use crate::store::engine::postgres::writes::shape::{RowInsert, may_overtake, order_matters};
 use crate::store::engine::{Statement, Value};
 
 type Values = Vec<Value<'static>>;
@@ -19,6 +19,8 @@ pub struct Deferred {
     pub prepared: Prepared,
     pub values: Values,
     pub order: Order,
+    /// It must change one row. Otherwise the transaction is a collision.
+    pub one_row: bool,
 }
 
 /// When a write is sent, compared with the others of its batch.
@@ -92,6 +94,11 @@ impl Writes {
         }
     }
 
+    /// Whether a commit has to wait for the answer of one of them.
+    pub fn have_expectations(&self) -> bool {
+        self.list.iter().any(|write| write.one_row)
+    }
+
     pub fn truncate(&mut self, length: usize) {
         self.list.truncate(length);
     }
@@ -139,6 +146,7 @@ pub struct Group {
     pub prepared: Prepared,
     pub rows: Vec<Values>,
     pub insert: Option<Arc<RowInsert>>,
+    pub one_row: bool,
 }
 
 impl Group {
@@ -220,6 +228,7 @@ impl Shapes {
                 prepared: write.prepared,
                 rows: vec![write.values],
                 insert,
+                one_row: write.one_row,
             });
         }
         groups

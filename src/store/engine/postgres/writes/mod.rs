@@ -1,0 +1,6 @@
+//! Writes of several transactions in one transaction of the database.
+
+pub mod batch;
+pub mod deferred;
+pub mod queues;
+pub mod shape;
