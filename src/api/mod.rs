@@ -69,7 +69,9 @@ pub struct Parts {
     pub monitoring: Monitoring,
     pub key_use: Arc<KeyUse>,
     pub timeouts: Timeouts,
-    pub passwords: Passwords,
+    pub passwords: Arc<Passwords>,
+    /// Whether there is a mail server, so that addresses can be confirmed.
+    pub sends_mail: bool,
     hsts: bool,
     tracer: Option<SdkTracer>,
     trusted_proxies: Vec<IpNet>,
@@ -103,6 +105,8 @@ pub struct Dependencies {
     /// Whether pages say that no money moves, if the processor is the sandbox.
     pub sandbox_banner: bool,
     pub storage_quota: StorageQuota,
+    /// Whether there is a mail server. Without one, every address counts as confirmed.
+    pub sends_mail: bool,
     pub timeouts: Timeouts,
     /// Browsers are told to use nothing but HTTPS.
     pub hsts: bool,
@@ -146,7 +150,8 @@ impl App {
             timeouts: dependencies.timeouts,
             hsts: dependencies.hsts,
             tracer: dependencies.tracer,
-            passwords: Passwords::default(),
+            passwords: Arc::default(),
+            sends_mail: dependencies.sends_mail,
             trusted_proxies: dependencies.trusted_proxies,
             sandbox_banner: dependencies.sandbox_banner,
             anonymous: dependencies.rate_limited.then(AnonymousLimit::default),

@@ -10,6 +10,7 @@ pub mod id;
 mod idempotency;
 pub mod job;
 pub mod money;
+pub mod people;
 pub mod proofs;
 pub mod rules;
 pub mod tasks;
@@ -27,8 +28,8 @@ pub use admin::{AdminKey, AdminRole, QueueItem, QueueKind, QueueStatus, Verifica
 pub use events::notification::{Notification, NotificationKind, NotificationStatus, Recipient};
 pub use events::{Event, EventType, NewEvent};
 pub use id::{
-    AccountId, AdminKeyId, ApiKeyId, EventId, NotificationId, ProofId, PushSubscriptionId,
-    QueueItemId, RequestId, TaskId, VerificationFileId, WorkerId,
+    AccountId, AdminKeyId, ApiKeyId, EventId, MailLinkId, NotificationId, ProofId,
+    PushSubscriptionId, QueueItemId, RequestId, SessionId, TaskId, VerificationFileId, WorkerId,
 };
 pub use idempotency::IDEMPOTENCY_KEPT;
 pub use job::{JobKind, JobName, Lane};
@@ -38,6 +39,9 @@ pub use money::payment::{
     ChargedMethod, HeldBecause, Payment, PaymentFailure, PaymentIntent, PaymentMethod,
     PaymentStatus, PayoutAccount, PayoutStatus, ProcessorName, StoredIntent,
 };
+pub use people::mail_link::{LinkPurpose, MailLink};
+pub use people::session::{Origin, Session};
+pub use people::{Person, PersonKind};
 pub use proofs::{FileMetadata, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
 pub use rules::{FieldError, FieldErrors};
 pub use string_enum::StringEnum;

@@ -168,21 +168,6 @@ pub const PHONE: TextRule = TextRule {
     },
 };
 
-/// Long enough to withstand guessing, short enough to hash.
-pub const PASSWORD: TextRule = TextRule {
-    min: 8,
-    max: 200,
-    pattern: None,
-    format: Some("password"),
-    check: |rule, text| {
-        if (rule.min..=rule.max).contains(&text.chars().count()) {
-            Ok(text.to_owned())
-        } else {
-            Err("must be 8 to 200 characters".to_owned())
-        }
-    },
-};
-
 pub const RADIUS_KM: NumberRule = NumberRule {
     min: 0.1,
     max: MAX_RADIUS_KM,
@@ -200,13 +185,5 @@ mod tests {
         for bad in ["", "++", "call me", "+1;2345", "1\n23"] {
             assert!(PHONE.check(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn a_password_has_bounds() {
-        assert!(PASSWORD.check("1234567").is_err());
-        assert!(PASSWORD.check("12345678").is_ok());
-        assert!(PASSWORD.check(&"ä".repeat(200)).is_ok());
-        assert!(PASSWORD.check(&"ä".repeat(201)).is_err());
     }
 }

@@ -6,13 +6,15 @@ use bytes::Bytes;
 use serde_json::json;
 
 use super::{Channels, Done, Failure, Jobs};
+use crate::domain::people::mail_link;
 use crate::domain::{
-    Notification, NotificationId, NotificationStatus, PushSubscriptionId, Timestamp,
+    Notification, NotificationId, NotificationStatus, PushSubscriptionId, Recipient, Timestamp,
 };
 use crate::mail::{Link, Mail, MailError, Message};
 use crate::outbound::{EndpointUrl, OutboundError};
 use crate::push::{self, PushError, Subscription};
-use crate::store::{ClaimedJob, PushSubscription, StoreError};
+use crate::store::{ClaimedJob, PushSubscription, StoreError, Tx};
+use crate::usecases::{self, MadeLink, UseCaseError};
 
 /// A notification that has not reached a browser by then is outdated.
 const PUSH_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -23,19 +25,23 @@ const GONE: u16 = 410;
 
 pub async fn mail(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = notification_id(&job.name.subject)?;
-    let notification = jobs.store.read(move |tx| tx.notification(id)).await?;
-    let Some(notification) =
-        notification.filter(|notification| notification.status == NotificationStatus::Pending)
-    else {
-        return jobs.finish(job).await;
-    };
-    let (status, error) = match &jobs.channels.mailer {
-        None => (NotificationStatus::Kept, None),
-        Some(mailer) => match mailer.send(&mail_for(&jobs.channels, &notification)).await {
-            Ok(()) => (NotificationStatus::Sent, None),
-            Err(MailError::Refused(reason)) => (NotificationStatus::Failed, Some(reason)),
-            Err(MailError::Unavailable(reason)) => return Err(Failure::Unavailable(reason)),
-        },
+    let now = jobs.clock.now();
+    let letter = jobs.store.read(move |tx| letter(tx, id, now)).await?;
+    let (status, error) = match (letter, &jobs.channels.mailer) {
+        (Letter::None, _) => return jobs.finish(job).await,
+        (Letter::Kept, _) | (_, None) => (NotificationStatus::Kept, None),
+        (Letter::Late, _) => {
+            let reason = "the link was no longer good when it could be sent";
+            (NotificationStatus::Failed, Some(reason.to_owned()))
+        }
+        (Letter::Send(notification, link), Some(mailer)) => {
+            let mail = mail_for(&jobs.channels, &notification, link.as_ref());
+            match mailer.send(&mail).await {
+                Ok(()) => (NotificationStatus::Sent, None),
+                Err(MailError::Refused(reason)) => (NotificationStatus::Failed, Some(reason)),
+                Err(MailError::Unavailable(reason)) => return Err(Failure::Unavailable(reason)),
+            }
+        }
     };
     jobs.record(job, move |tx, now| {
         let sent_at = (status == NotificationStatus::Sent).then_some(now);
@@ -44,11 +50,53 @@ pub async fn mail(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     .await
 }
 
-fn mail_for(channels: &Channels, notification: &Notification) -> Mail {
-    let link = notification.link.as_ref().map(|path| Link {
-        label: "Open Legwork".to_owned(),
+/// What to do with a notification.
+enum Letter {
+    /// There is none, or it was sent before.
+    None,
+    /// Its account has not confirmed the address: whoever reads the mail there may never have heard of
+    /// us.
+    Kept,
+    /// It carries a link that is no longer good.
+    Late,
+    Send(Box<Notification>, Option<MadeLink>),
+}
+
+fn letter(tx: &mut Tx<'_>, id: NotificationId, now: Timestamp) -> Result<Letter, UseCaseError> {
+    let notification = tx.notification(id)?;
+    let Some(notification) =
+        notification.filter(|notification| notification.status == NotificationStatus::Pending)
+    else {
+        return Ok(Letter::None);
+    };
+    if let Some(link) = mail_link::of_occasion(&notification.occasion) {
+        let link = usecases::token_to_mail(tx, link, now)?;
+        return Ok(link.map_or(Letter::Late, |link| {
+            Letter::Send(Box::new(notification), Some(link))
+        }));
+    }
+    let confirmed = match notification.to {
+        Recipient::Account(id) => tx
+            .account(id)?
+            .is_none_or(|account| account.email_confirmed),
+        Recipient::Worker(_) => true,
+    };
+    Ok(match confirmed {
+        true => Letter::Send(Box::new(notification), None),
+        false => Letter::Kept,
+    })
+}
+
+/// The token of a link is in the mail, and nowhere else.
+fn mail_for(channels: &Channels, notification: &Notification, made: Option<&MadeLink>) -> Mail {
+    let to = |label: &str, path: &str| Link {
+        label: label.to_owned(),
         url: format!("{}{path}", channels.public_url),
-    });
+    };
+    let link = match made {
+        Some(made) => Some(to(made.link.purpose.label(), &made.path())),
+        None => (notification.link.as_ref()).map(|path| to("Open Legwork", path)),
+    };
     Mail {
         id: notification.id.to_string(),
         to: notification.email.clone(),

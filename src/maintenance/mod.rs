@@ -115,6 +115,8 @@ const PRUNED: &[(Duration, Prune)] = &[
     }),
     // Tokens have their own expiry.
     (Duration::ZERO, |tx, before| tx.prune_worker_tokens(before)),
+    (Duration::ZERO, |tx, before| tx.prune_sessions(before)),
+    (DAY, |tx, before| tx.prune_mail_links(before)),
     // Before their events, which they refer to.
     (EVENTS_KEPT, |tx, before| tx.prune_deliveries(before)),
     (EVENTS_KEPT, |tx, before| tx.prune_events(before)),

@@ -4,10 +4,11 @@
 use crate::domain::tasks::{Category, Priority, ProofType, Skill, TaskType};
 use crate::domain::{
     AccountId, AccountStatus, ActorKind, AdminKeyId, AdminRole, ApiKeyId, ChargeDisputeStatus,
-    DeliveryStatus, Environment, EventId, EventType, JobKind, NotificationId, NotificationKind,
-    NotificationStatus, OutgoingKind, PaymentStatus, PayoutStatus, ProcessorName, ProofId,
-    ProofStatus, PushSubscriptionId, QueueItemId, QueueKind, QueueStatus, Status, Step, TaskId,
-    Tier, VerificationFileId, WorkerId, WorkerStatus,
+    DeliveryStatus, Environment, EventId, EventType, JobKind, LinkPurpose, MailLinkId,
+    NotificationId, NotificationKind, NotificationStatus, OutgoingKind, PaymentStatus,
+    PayoutStatus, PersonKind, ProcessorName, ProofId, ProofStatus, PushSubscriptionId, QueueItemId,
+    QueueKind, QueueStatus, SessionId, Status, Step, TaskId, Tier, VerificationFileId, WorkerId,
+    WorkerStatus,
 };
 use crate::store::engine::{Cell, Column, Value};
 
@@ -210,10 +211,12 @@ id_columns!(
     AdminKeyId,
     ApiKeyId,
     EventId,
+    MailLinkId,
     NotificationId,
     ProofId,
     PushSubscriptionId,
     QueueItemId,
+    SessionId,
     TaskId,
     VerificationFileId,
     WorkerId,
@@ -265,11 +268,13 @@ enum_columns!(
     Environment,
     EventType,
     JobKind,
+    LinkPurpose,
     NotificationKind,
     NotificationStatus,
     OutgoingKind,
     PaymentStatus,
     PayoutStatus,
+    PersonKind,
     Priority,
     ProcessorName,
     ProofStatus,

@@ -13,6 +13,7 @@ mod events;
 mod idempotency;
 mod jobs;
 mod money;
+mod people;
 mod proofs;
 mod rate_limits;
 mod secrets;
@@ -149,6 +150,11 @@ const MIGRATIONS: &[Migration] = &[
         version: 17,
         name: "database_moves",
         sql: include_str!("migrations/0017_database_moves.sql"),
+    },
+    Migration {
+        version: 18,
+        name: "people",
+        sql: include_str!("migrations/0018_people.sql"),
     },
 ];
 
@@ -313,6 +319,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         webhooks::deliveries::ALL,
         tasks::due_tasks::ALL,
         accounts::erasure::ALL,
+        accounts::people::ALL,
         events::ALL,
         tasks::history::ALL,
         tasks::lists::ALL,
@@ -324,6 +331,8 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         money::outgoing_movements::ALL,
         money::payment_methods::ALL,
         money::payments::ALL,
+        people::mail_links::ALL,
+        people::sessions::ALL,
         workers::payout_accounts::ALL,
         tasks::posted_tasks::ALL,
         tasks::ranges::ALL,

@@ -54,6 +54,10 @@ pub enum UseCaseError {
     KeyNotFound,
     #[error("an account can have {limit} active API keys; revoke one first")]
     TooManyKeys { limit: i64 },
+    #[error("no such session")]
+    SessionNotFound,
+    #[error("the link is unknown, has expired or was used already")]
+    LinkExpired,
     #[error("the e-mail address or the password is wrong")]
     WrongPassword,
     #[error("a worker with this e-mail address already exists")]

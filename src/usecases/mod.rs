@@ -5,6 +5,7 @@ mod admin;
 mod error;
 mod events;
 mod money;
+mod people;
 mod proofs;
 mod secrets;
 mod tasks;
@@ -16,6 +17,7 @@ pub use admin::*;
 pub use error::UseCaseError;
 pub use events::*;
 pub use money::*;
+pub use people::*;
 pub use proofs::*;
 pub use secrets::{
     change_master_key, record_reset, replace_lost_page, reseal_page, seal_plain_texts,

@@ -25,6 +25,7 @@ mod notifications;
 mod openapi;
 mod operators;
 mod outbound;
+mod people;
 mod pictures;
 mod plans;
 mod relocation;

@@ -50,6 +50,19 @@ const KINDS: &[(&str, &str, Prune)] = &[
         "(worker_id, day, bytes) SELECT CAST(1000000 + i AS TEXT), {at} / 86400000, 1",
         |tx, now| tx.prune_uploads(now),
     ),
+    (
+        "mail_links",
+        "(id, token_hash, purpose, person_kind, person_id, email, created_at, expires_at)
+            SELECT {id}, CAST(1000000 + i AS TEXT), 'confirm_email', 'account', 'a', '', {at}, {at}",
+        |tx, now| tx.prune_mail_links(now),
+    ),
+    (
+        "sessions",
+        "(id, token_hash, person_kind, person_id, created_at, signed_in_at, last_seen_at, expires_at,
+            ends_at, address, user_agent) SELECT {id}, CAST(1000000 + i AS TEXT), 'account', 'a', {at},
+            {at}, {at}, {at} + 1, {at} + 1, '', ''",
+        |tx, now| tx.prune_sessions(now),
+    ),
 ];
 
 type Prune = fn(&mut Tx<'_>, Timestamp) -> Result<u64, StoreError>;

@@ -82,6 +82,7 @@ error_codes! {
     KeyNotFound "KEY_NOT_FOUND" 404 "There is no such API key.";
     NotFound "NOT_FOUND" 404 "There is nothing at this path.";
     ProofNotFound "PROOF_NOT_FOUND" 404 "There is no such proof of this task.";
+    SessionNotFound "SESSION_NOT_FOUND" 404 "There is no such session.";
     TaskNotFound "TASK_NOT_FOUND" 404 "There is no such task, or it belongs to another account.";
     WorkerNotFound "WORKER_NOT_FOUND" 404 "There is no such worker.";
     MethodNotAllowed "METHOD_NOT_ALLOWED" 405 "The path does not take this method. `Allow` names those it takes.";
@@ -99,6 +100,7 @@ error_codes! {
     TooManyKeys "TOO_MANY_KEYS" 409 "The account has as many active API keys as it may have. Revoke one first.";
     WebhookDisabled "WEBHOOK_DISABLED" 409 "The webhook is disabled. Set it again to enable it.";
     WebhookNotConfigured "WEBHOOK_NOT_CONFIGURED" 409 "The account has no webhook.";
+    LinkExpired "LINK_EXPIRED" 410 "The link is unknown, has expired or was used already. Ask for a new one.";
     FileTooLarge "FILE_TOO_LARGE" 413 "The file is larger than its type allows.";
     PayloadTooLarge "PAYLOAD_TOO_LARGE" 413 "The body is too large.";
     IdempotencyMismatch "IDEMPOTENCY_MISMATCH" 422 "The Idempotency-Key was used for a different request.";

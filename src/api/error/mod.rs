@@ -214,6 +214,8 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::WebhookDisabled => ErrorCode::WebhookDisabled,
         UseCaseError::KeyNotFound => ErrorCode::KeyNotFound,
         UseCaseError::TooManyKeys { .. } => ErrorCode::TooManyKeys,
+        UseCaseError::SessionNotFound => ErrorCode::SessionNotFound,
+        UseCaseError::LinkExpired => ErrorCode::LinkExpired,
         UseCaseError::TaskLimitExceeded { .. } => ErrorCode::TaskLimitExceeded,
         UseCaseError::EmailTaken | UseCaseError::WorkerEmailTaken => ErrorCode::EmailTaken,
         UseCaseError::PaymentUnavailable(_) => ErrorCode::PaymentUnavailable,

@@ -12,6 +12,7 @@ use crate::api::error::ApiError;
 use crate::api::request::json::{self, join};
 use crate::api::request::schema::{self, Narrowed};
 use crate::domain::geo::{self, Point};
+use crate::domain::people::password;
 use crate::domain::rules::{self, IntegerRule, ListRule, NumberRule, TextRule};
 use crate::domain::{FieldErrors, StringEnum};
 
@@ -146,6 +147,16 @@ impl<'a> Fields<'a> {
             }
             _ => self.optional_text(name, rule).map(Some),
         }
+    }
+
+    /// A new password for the holder of an address, if that is known here.
+    pub fn password(&mut self, name: &'static str, email: Option<&str>) -> Option<String> {
+        let password = self.text(name, &password::PASSWORD)?;
+        if email.is_some_and(|email| password::reveals_address(&password, email)) {
+            self.refuse(name, password::REVEALS_ADDRESS);
+            return None;
+        }
+        Some(password)
     }
 
     fn text_field<T>(

@@ -92,7 +92,7 @@ pub struct SignUp {
 impl RequestBody for SignUp {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let email = fields.text("email", &accounts::EMAIL);
-        let password = fields.text("password", &workers::PASSWORD);
+        let password = fields.password("password", email.as_deref());
         let name = fields.text("name", &accounts::NAME);
         let phone = fields.optional_text("phone", &workers::PHONE);
         let skills = fields.optional_choices("skills", &ListRule::ANY);

@@ -117,6 +117,7 @@ async fn open(
         data: settings.data.clone(),
         rate_limited: settings.rate_limits,
         storage_quota: StorageQuota(settings.storage_quota),
+        sends_mail: settings.mail.is_some(),
         trusted_proxies: settings.edge.trusted_proxies.clone(),
         timeouts: Timeouts {
             request: settings.edge.request,

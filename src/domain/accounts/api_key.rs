@@ -66,6 +66,10 @@ impl Secret {
         Self(format!("svc_admin_{}", hex(random)))
     }
 
+    pub fn session(random: &[u8; 32]) -> Self {
+        Self(format!("svc_session_{}", hex(random)))
+    }
+
     /// A secret that a caller sent.
     pub fn presented(text: &str) -> Self {
         Self(text.to_owned())

@@ -55,6 +55,11 @@ pub const ERASED_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Replaces personal data.
 pub const ERASED: &str = "deleted";
 
+/// Stands in the place of an e-mail address that is not confirmed.
+pub fn unconfirmed_email(id: AccountId) -> String {
+    format!("unconfirmed-{id}@invalid")
+}
+
 /// Replaces the e-mail address of a deleted account, so that the address can be used again.
 pub fn freed_email(id: AccountId) -> String {
     format!("deleted-{id}@invalid")
@@ -70,6 +75,9 @@ string_enum!(AccountStatus {
 pub struct Account {
     pub id: AccountId,
     pub email: String,
+    /// Whether somebody who reads the mail of this address has said so, or an operator. Otherwise other
+    /// accounts may name the same address.
+    pub email_confirmed: bool,
     pub name: String,
     pub company: Option<String>,
     pub tier: Tier,
@@ -94,6 +102,7 @@ impl NewAccount {
         Account {
             id,
             email: self.email.clone(),
+            email_confirmed: true,
             name: self.name.clone(),
             company: self.company.clone(),
             tier: self.tier,

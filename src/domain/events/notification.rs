@@ -2,7 +2,9 @@
 
 use crate::domain::string_enum::string_enum;
 use crate::domain::tasks::MAX_PROOF_ATTEMPTS;
-use crate::domain::{AccountId, NotificationId, PaymentFailure, Task, Timestamp, WorkerId};
+use crate::domain::{
+    AccountId, LinkPurpose, NotificationId, PaymentFailure, Task, Timestamp, WorkerId,
+};
 
 string_enum!(NotificationKind {
     TaskAssigned = "task_assigned",
@@ -13,6 +15,12 @@ string_enum!(NotificationKind {
     Bounty = "bounty",
     WebhookDisabled = "webhook_disabled",
     PaymentFailed = "payment_failed",
+    ConfirmEmail = "confirm_email",
+    ResetPassword = "reset_password",
+    SetPassword = "set_password",
+    EmailKnown = "email_known",
+    EmailChanged = "email_changed",
+    PasswordChanged = "password_changed",
 });
 
 string_enum!(NotificationStatus {
@@ -166,6 +174,69 @@ pub fn payment_failed(task: &Task, failure: &PaymentFailure) -> NotificationText
             "The task stays pending until you pay in another way or its payment window ends."
                 .to_owned(),
         ],
+    )
+}
+
+/// The mail that carries a link. The job that sends it adds the link: the text holds no secret.
+pub fn mail_link(purpose: LinkPurpose) -> (NotificationKind, NotificationText) {
+    let (kind, subject, said) = match purpose {
+        LinkPurpose::ConfirmEmail => (
+            NotificationKind::ConfirmEmail,
+            "Confirm your e-mail address",
+            "Somebody signed up with this e-mail address. If it was you, confirm it.",
+        ),
+        LinkPurpose::ChangeEmail => (
+            NotificationKind::ConfirmEmail,
+            "Confirm your new e-mail address",
+            "Somebody wants to use this e-mail address for an account. If it was you, confirm it.",
+        ),
+        LinkPurpose::ResetPassword => (
+            NotificationKind::ResetPassword,
+            "Choose a new password",
+            "Somebody asked for a new password for your account. If it was you, choose one.",
+        ),
+        LinkPurpose::SetPassword => (
+            NotificationKind::SetPassword,
+            "Choose a password",
+            "You are invited to sign in. Choose a password for your account.",
+        ),
+    };
+    let good_for = match purpose.life().as_secs() / 60 {
+        minutes @ ..60 => format!("{minutes} minutes"),
+        minutes => format!("{} hours", minutes / 60),
+    };
+    let end = format!(
+        "The link works once, for {good_for}. If you did not ask for this, you can ignore this mail."
+    );
+    (kind, text(subject.to_owned(), [said.to_owned(), end]))
+}
+
+/// To whoever has an account when somebody signs up with the same address.
+pub fn email_known() -> NotificationText {
+    let said = "Somebody signed up with your e-mail address. You already have an account with it, so the new one stays unconfirmed.";
+    let next = "If it was you, sign in with your password or ask for a new one. If not, you can ignore this mail.";
+    text(
+        "You already have an account".to_owned(),
+        [said.to_owned(), next.to_owned()],
+    )
+}
+
+/// To the former address.
+pub fn email_changed(new: &str) -> NotificationText {
+    let said = format!("The e-mail address of your account is now {new}.");
+    let next = "If you did not change it, contact the operator of this service.";
+    text(
+        "Your e-mail address was changed".to_owned(),
+        [said, next.to_owned()],
+    )
+}
+
+pub fn password_changed() -> NotificationText {
+    let said = "The password of your account was changed, and all other sessions were ended.";
+    let next = "If you did not change it, ask for a new password and contact the operator of this service.";
+    text(
+        "Your password was changed".to_owned(),
+        [said.to_owned(), next.to_owned()],
     )
 }
 

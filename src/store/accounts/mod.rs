@@ -2,10 +2,11 @@
 
 pub(super) mod api_keys;
 pub(super) mod erasure;
+pub(super) mod people;
 
 use std::time::Duration;
 
-use crate::domain::accounts::freed_email;
+use crate::domain::accounts::{freed_email, unconfirmed_email};
 use crate::domain::{Account, AccountId, AccountStatus, Environment, Owner, Tier, Timestamp};
 use crate::store::{StoreError, Tx, columns};
 
@@ -15,7 +16,8 @@ columns! {
     fn account_values<'a>(account: &'a Account);
     columns {
         id: account.id,
-        email: &account.email,
+        email: held_email(account),
+        claimed_email: claimed_email(account),
         name: &account.name,
         company: &account.company,
         tier: account.tier,
@@ -27,7 +29,8 @@ columns! {
     }
     row Account = Account {
         id,
-        email,
+        email_confirmed: Option::is_none(&claimed_email),
+        email: Option::unwrap_or(claimed_email, email),
         name,
         company,
         tier,
@@ -43,12 +46,15 @@ crate::store::statements! {
     INSERT = concat!(account!(insert), " ON CONFLICT (email) DO NOTHING");
     BY_ID = concat!("SELECT ", account!(columns), " FROM accounts WHERE id = ?1");
     BY_EMAIL = concat!("SELECT ", account!(columns), " FROM accounts WHERE email = ?1");
+    BY_CLAIM = concat!("SELECT ", account!(columns), " FROM accounts
+        WHERE claimed_email = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
     PAGE = concat!("SELECT ", account!(columns), " FROM accounts WHERE id > ?1 ORDER BY id LIMIT ?2");
     TEST_CLOCK = "SELECT test_ahead_ms FROM accounts WHERE id = ?1";
     SET_TEST_CLOCK = "UPDATE accounts SET test_ahead_ms = ?2 WHERE id = ?1";
     /// Only in a transaction that has locked the totals: see `hold_totals`.
     SET_STATUS = "UPDATE accounts SET status = ?2, updated_at = ?3 WHERE id = ?1 AND status = ?4";
-    DELETE = "UPDATE accounts SET status = 'deleted', email = ?2, deleted_at = ?3, updated_at = ?3
+    DELETE = "UPDATE accounts SET status = 'deleted', email = ?2, claimed_email = NULL,
+            password_hash = NULL, deleted_at = ?3, updated_at = ?3
         WHERE id = ?1 AND status = ?4";
     BEFORE = concat!("SELECT ", account!(columns), " FROM accounts
         WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
@@ -120,8 +126,20 @@ impl Tx<'_> {
         self.execute_one(DELETE, &values)
     }
 
+    /// The account that has confirmed this address.
     pub fn account_by_email(&mut self, email: &str) -> Result<Option<Account>, StoreError> {
         self.optional(BY_EMAIL, &[email.into()])
+    }
+
+    /// Accounts that name this address and have not confirmed it, newest first, before the given one.
+    pub fn claims_of(
+        &mut self,
+        email: &str,
+        before: Option<AccountId>,
+        limit: i64,
+    ) -> Result<Vec<Account>, StoreError> {
+        let before = crate::store::before(before);
+        self.all(BY_CLAIM, &[email.into(), before.into(), limit.into()])
     }
 
     /// Up to `limit` accounts in the order they were opened, after the given one.
@@ -142,12 +160,16 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<Account>, StoreError> {
         if let Some(email) = &filter.email {
-            let found = self.account_by_email(email)?.into_iter();
+            let claims = self.claims_of(email, before, limit)?;
+            let found = self.account_by_email(email)?.into_iter().chain(claims);
             let fits = |account: &Account| {
                 filter.status.is_none_or(|status| status == account.status)
                     && before.is_none_or(|before| account.id < before)
             };
-            return Ok(found.filter(fits).collect());
+            let mut found: Vec<Account> = found.filter(fits).collect();
+            found.sort_by_key(|account| std::cmp::Reverse(account.id));
+            found.truncate(usize::try_from(limit).unwrap_or_default());
+            return Ok(found);
         }
         let before = crate::store::before(before).into();
         match filter.status {
@@ -184,4 +206,16 @@ impl Tx<'_> {
 
 fn ahead(millis: Option<i64>) -> Duration {
     Duration::from_millis(millis.unwrap_or(0).unsigned_abs())
+}
+
+fn held_email(account: &Account) -> String {
+    if account.email_confirmed {
+        account.email.clone()
+    } else {
+        unconfirmed_email(account.id)
+    }
+}
+
+fn claimed_email(account: &Account) -> Option<String> {
+    (!account.email_confirmed).then(|| account.email.clone())
 }

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::ambient;
+use crate::domain::accounts::api_key::hex;
 use crate::domain::{
     Account, AccountId, Actor, ApiKeyId, Environment, NewAccount, NewApiKey, Timestamp,
 };
@@ -43,6 +44,7 @@ pub fn create_account(
     by: &Actor,
 ) -> Result<(), UseCaseError> {
     let account = &opened.account;
+    tx.hold_addresses(&hex(&ambient::random::<32>()))?;
     if !tx.insert_account(account)? {
         return Err(UseCaseError::EmailTaken);
     }

@@ -4,7 +4,8 @@ use serde_json::json;
 
 use crate::domain::accounts::{ERASED_AFTER, freed_email};
 use crate::domain::{
-    Account, AccountId, AccountStatus, Actor, Environment, JobKind, JobName, Owner, Timestamp,
+    Account, AccountId, AccountStatus, Actor, Environment, JobKind, JobName, Owner, Person,
+    Timestamp,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
@@ -35,6 +36,9 @@ pub fn delete_account(
     tx.delete_account(&account, now)?;
     tx.revoke_api_keys(account.id, now)?;
     drop_webhook(tx, account.id, now)?;
+    let person = Person::Account(account.id);
+    tx.revoke_sessions(person, None)?;
+    tx.drop_all_mail_links(person)?;
     let erase = JobName::new(JobKind::EraseAccount, account.id);
     tx.add_job_at(&erase, now.plus(ERASED_AFTER), now)?;
     account.email = freed_email(account.id);

@@ -5,7 +5,7 @@ use crate::domain::events::notification::{self, NotificationText};
 use crate::domain::tasks::TaskType;
 use crate::domain::{
     AccountId, JobKind, JobName, Moved, Notification, NotificationId, NotificationKind,
-    NotificationStatus, Recipient, Status, Timestamp, WorkerId,
+    NotificationStatus, Person, Recipient, Status, Timestamp, WorkerId,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
@@ -88,6 +88,25 @@ pub fn developer(
         )?;
     }
     Ok(())
+}
+
+/// Notifies a person at an address that need not be the one of the account or worker. Only by e-mail.
+pub(in crate::usecases) fn address(
+    tx: &mut Tx<'_>,
+    (person, email): (Person, &str),
+    kind: NotificationKind,
+    occasion: String,
+    text: NotificationText,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let to = match person {
+        Person::Account(id) => Recipient::Account(id),
+        Person::Worker(id) => Recipient::Worker(id),
+        // Admins have no address.
+        Person::Admin(_) => return Ok(()),
+    };
+    let notification = notification(kind, to, occasion, email.to_owned(), text, now);
+    add(tx, &notification, now).map(drop)
 }
 
 fn notification(

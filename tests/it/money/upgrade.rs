@@ -15,6 +15,7 @@ async fn take_back(database: &Database) {
         "api_keys_active",
         "api_keys_addresses",
         "api_keys_by_address",
+        "accounts_by_claimed_email",
         "accounts_in_status",
         "tasks_of_all_in_status",
         "tasks_of_account_in_status",
@@ -47,6 +48,8 @@ async fn take_back(database: &Database) {
         "rate_limits",
         "task_ranges",
         "task_range_heads",
+        "mail_links",
+        "sessions",
         "database_moves",
         "database_move_tables",
         "verification_files",
@@ -85,6 +88,8 @@ async fn take_back(database: &Database) {
         ("accounts", "test_ahead_ms"),
         ("accounts", "deleted_at"),
         ("accounts", "erased_at"),
+        ("accounts", "claimed_email"),
+        ("accounts", "password_hash"),
         ("api_keys", "last_address"),
     ] {
         let drop = format!("ALTER TABLE {table} DROP COLUMN {column}");

@@ -157,6 +157,7 @@ impl TestApp {
             trusted_proxies: Vec::new(),
             sandbox_banner: false,
             storage_quota: StorageQuota(STORAGE),
+            sends_mail: false,
             timeouts,
             hsts: false,
             tracer: None,

@@ -82,6 +82,16 @@ async fn what_is_wrong_with_a_sign_up_is_named(app: TestApp) {
     let half = json!({"email": "a@b.org", "password": PASSWORD, "name": "G", "home_latitude": 1});
     let refused = app.client().post("/v1/workers", &half).await;
     assert_eq!(refused.faulty_fields(), ["home_longitude"]);
+    for weak in [
+        "12345678",
+        "QwertyUiop",
+        "xx-wanda-xx",
+        "wanda@b.org and more",
+    ] {
+        let body = json!({"email": "wanda@b.org", "password": weak, "name": "G"});
+        let refused = app.client().post("/v1/workers", &body).await;
+        assert_eq!(refused.faulty_fields(), ["password"], "{weak}");
+    }
 }
 
 async fn passwords_cannot_be_guessed(app: TestApp) {

@@ -277,7 +277,8 @@ async fn faulty_searches_are_refused(app: TestApp) {
         let reply = worker.client.get(&path).await;
         assert_eq!(reply.faulty_fields(), fields, "{query}");
     }
-    let body = json!({"email": "homeless@example.com", "password": "12345678", "name": "H"});
+    let body =
+        json!({"email": "homeless@example.com", "password": "correct horse battery", "name": "H"});
     let reply = app.client().post("/v1/workers", &body).await.expect(201);
     let client = crate::support::Client::new(app.address, reply["token"].as_str());
     let refused = client.get("/v1/worker/available_tasks").await;

@@ -1,0 +1,11 @@
+//! What people sign in with, whoever they are: links by mail, and sessions.
+
+pub(super) mod mail_links;
+pub(super) mod sessions;
+
+use crate::domain::{Person, PersonKind};
+use crate::store::StoreError;
+
+fn person(kind: PersonKind, id: String) -> Result<Person, StoreError> {
+    Person::parse(kind, &id).ok_or_else(|| StoreError::Failed("malformed id of a person".into()))
+}

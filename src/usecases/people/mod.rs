@@ -1,0 +1,9 @@
+//! What developers, workers and admins share: links by mail, and sessions.
+
+pub(super) mod mail_links;
+pub(super) mod sessions;
+
+pub use mail_links::{MadeLink, good_link, make_link, redeem_link, send_link, token_to_mail};
+pub use sessions::{
+    open_session, password_given_again, revoke_session, revoke_sessions, use_session,
+};
