@@ -63,6 +63,11 @@ impl AccountId {
     pub fn of_worker(worker: WorkerId) -> Self {
         Self(worker.0)
     }
+
+    /// The same for those of an admin key.
+    pub fn of_admin(admin: AdminKeyId) -> Self {
+        Self(admin.0)
+    }
 }
 
 impl ProofId {

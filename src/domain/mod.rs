@@ -24,7 +24,10 @@ pub mod workers;
 pub use accounts::api_key::{ApiKey, Environment, NewApiKey, Secret};
 pub use accounts::{Account, AccountStatus, NewAccount, StorageQuota, Tier};
 pub use admin::audit::{AuditEntry, AuditHead, AuditKeys, AuditLine, BrokenChain};
-pub use admin::{AdminKey, AdminRole, QueueItem, QueueKind, QueueStatus, VerificationFile};
+pub use admin::{
+    AdminKey, AdminRole, Decided, QueueItem, QueueKind, QueueStatus, ReplacedDocument,
+    VerificationFile,
+};
 pub use events::notification::{Notification, NotificationKind, NotificationStatus, Recipient};
 pub use events::{Event, EventType, NewEvent};
 pub use id::{
@@ -45,7 +48,7 @@ pub use people::{Person, PersonKind};
 pub use proofs::{FileMetadata, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
 pub use rules::{FieldError, FieldErrors};
 pub use string_enum::StringEnum;
-pub use tasks::dispute::{Decision, Dispute};
+pub use tasks::dispute::{Decision, DeveloperStatement, Dispute};
 pub use tasks::history::{Actor, ActorKind, HistoryEntry};
 pub use tasks::moves::{Action, Moved};
 pub use tasks::windows::Windows;

@@ -40,7 +40,7 @@ pub use engine::{
 
 pub use accounts::AccountFilter;
 pub use accounts::api_keys::KeyHolder;
-pub use admin::audit::AuditFilter;
+pub use admin::audit::{AuditFilter, NotedLine};
 pub use admin::review_queue::{Claimed, QueueFilter};
 pub use backlog::{Backlog, DueJobs};
 pub use certificates::{AcmeAccount, AcmeCertificate, AcmeChallenge, IssuedCertificate};
@@ -155,6 +155,11 @@ const MIGRATIONS: &[Migration] = &[
         version: 18,
         name: "people",
         sql: include_str!("migrations/0018_people.sql"),
+    },
+    Migration {
+        version: 26,
+        name: "admin_decisions",
+        sql: include_str!("migrations/0026_admin_decisions.sql"),
     },
 ];
 
@@ -314,6 +319,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         admin::admin_keys::ALL,
         accounts::api_keys::ALL,
         admin::audit::ALL,
+        admin::decisions::ALL,
         backlog::ALL,
         certificates::ALL,
         webhooks::deliveries::ALL,

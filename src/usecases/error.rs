@@ -1,6 +1,6 @@
 //! Why a use case failed.
 
-use crate::domain::{AccountStatus, NotAllowed, NotEligible, WorkerStatus};
+use crate::domain::{AccountStatus, Decision, NotAllowed, NotEligible, WorkerStatus};
 use crate::payments::ProcessorError;
 use crate::store::StoreError;
 
@@ -36,6 +36,13 @@ pub enum UseCaseError {
     ItemClaimed,
     #[error("this item has already been decided")]
     ItemClosed,
+    #[error("an item of this kind is closed by a decision and cannot be cleared")]
+    ItemNeedsDecision,
+    #[error("the dispute has already been decided: {decision}{}", of_cents(*paid_cents))]
+    DisputeDecided {
+        decision: Decision,
+        paid_cents: Option<i64>,
+    },
     #[error("there was no dispute about this task")]
     DisputeNotFound,
     #[error("a split must leave part of the budget of {budget_cents} cents to each side")]
@@ -92,6 +99,10 @@ pub enum UseCaseError {
     NotAllowed(#[from] NotAllowed),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+fn of_cents(paid_cents: Option<i64>) -> String {
+    paid_cents.map_or_else(String::new, |cents| format!(", {cents} cents paid"))
 }
 
 impl From<ProcessorError> for UseCaseError {

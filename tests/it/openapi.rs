@@ -50,7 +50,7 @@ fn every_operation_is_described_with_its_errors_and_an_example() {
             }
         }
     }
-    assert_eq!(operations, 84);
+    assert_eq!(operations, 88);
 }
 
 #[test]
@@ -100,10 +100,11 @@ fn every_id_has_its_pattern_and_every_time_its_format() {
 
 /// Ids of others: the audit log names objects of any kind, and a sender names its requests and its
 /// submissions.
-const FREE_IDS: [(&str, &str); 3] = [
+const FREE_IDS: [(&str, &str); 4] = [
     ("AuditLine", "subject_id"),
     ("ErrorContent", "request_id"),
     ("SubmitProof", "submission_id"),
+    ("WorkerPayoutAccount", "id"),
 ];
 
 /// An example of the content itself, of its schema, or of the objects in its list.

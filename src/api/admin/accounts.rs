@@ -1,17 +1,16 @@
 //! /v1/admin/accounts: developers' accounts.
 
-use axum::extract::{Request, State};
+use axum::extract::State;
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::api::App;
-use crate::api::admin::expect_no_fields;
 use crate::api::admin::query::AccountsQuery;
+use crate::api::admin::{AdminPost, ItemNote};
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
-use crate::api::openapi::{errors, groups, parameters};
-use crate::api::request::body;
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::path::IdPath;
 use crate::api::response::json::JsonResponse;
@@ -21,7 +20,7 @@ use crate::domain::{
 };
 use crate::store::Tx;
 use crate::usecases::{self, UseCaseError};
-use crate::views::{Id, examples};
+use crate::views::{Id, examples, to_json};
 
 type AdminAccountPage = CursorList<AdminAccount>;
 
@@ -213,18 +212,17 @@ request_bodies! {
 /// Existing tasks keep the fee they were created with.
 #[utoipa::path(
     post, path = "/v1/admin/accounts/{id}/tier", tag = "Admin", operation_id = "setTier",
-    params(("id" = inline(parameters::AccountId), Path, description = "Account ID")), request_body = SetTier,
+    params(("id" = inline(parameters::AccountId), Path, description = "Account ID"), IdempotencyKeyHeader), request_body = SetTier,
     responses((status = 200, description = "The account", body = AdminAccount),
-        groups::Admin, groups::Body, errors::AccountNotFound)
+        groups::Admin, groups::Body, groups::Idempotency, errors::AccountNotFound)
 )]
 pub async fn tier(
     State(app): State<App>,
-    admin: AdminCaller,
     IdPath(id): IdPath<AccountId>,
-    request: Request,
+    post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
-    let SetTier { tier } = body::json(request, app.timeouts).await?;
-    change(&app, admin, id, move |tx, id, by, now| {
+    let SetTier { tier } = post.read()?;
+    change(&app, post, id, move |tx, id, by, now| {
         usecases::set_tier(tx, id, tier, by, now)?;
         tx.account(id)?.ok_or(UseCaseError::AccountNotFound)
     })
@@ -236,48 +234,52 @@ pub async fn tier(
 /// Its keys stop working until it is restored.
 #[utoipa::path(
     post, path = "/v1/admin/accounts/{id}/suspend", tag = "Admin",
-    operation_id = "suspendAccount", params(("id" = inline(parameters::AccountId), Path, description = "Account ID")),
+    operation_id = "suspendAccount", params(("id" = inline(parameters::AccountId), Path, description = "Account ID"), IdempotencyKeyHeader), request_body = ItemNote,
     responses((status = 200, description = "The account is suspended", body = AdminAccount),
-        groups::Admin, groups::Body, errors::AccountNotFound, errors::InvalidAccountState)
+        groups::Admin, groups::Body, groups::Idempotency, errors::AccountNotFound, errors::InvalidAccountState)
 )]
 pub async fn suspend(
     State(app): State<App>,
-    admin: AdminCaller,
     IdPath(id): IdPath<AccountId>,
-    request: Request,
+    post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
-    expect_no_fields(&app, request).await?;
-    change(&app, admin, id, usecases::suspend_account).await
+    let ItemNote { note } = post.read()?;
+    change(&app, post, id, move |tx, id, by, now| {
+        usecases::suspend_account_with(tx, id, note.as_deref(), by, now)
+    })
+    .await
 }
 
 /// Restore an account
 #[utoipa::path(
     post, path = "/v1/admin/accounts/{id}/restore", tag = "Admin",
-    operation_id = "restoreAccount", params(("id" = inline(parameters::AccountId), Path, description = "Account ID")),
+    operation_id = "restoreAccount", params(("id" = inline(parameters::AccountId), Path, description = "Account ID"), IdempotencyKeyHeader), request_body = ItemNote,
     responses((status = 200, description = "The account is active", body = AdminAccount),
-        groups::Admin, groups::Body, errors::AccountNotFound, errors::InvalidAccountState)
+        groups::Admin, groups::Body, groups::Idempotency, errors::AccountNotFound, errors::InvalidAccountState)
 )]
 pub async fn restore(
     State(app): State<App>,
-    admin: AdminCaller,
     IdPath(id): IdPath<AccountId>,
-    request: Request,
+    post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
-    expect_no_fields(&app, request).await?;
-    change(&app, admin, id, usecases::restore_account).await
+    let ItemNote { note } = post.read()?;
+    change(&app, post, id, move |tx, id, by, now| {
+        usecases::restore_account_with(tx, id, note.as_deref(), by, now)
+    })
+    .await
 }
 
 /// Changes an account and answers with its new state.
 async fn change(
     app: &App,
-    admin: AdminCaller,
+    post: AdminPost,
     id: Option<AccountId>,
     mut change: impl FnMut(&mut Tx<'_>, AccountId, &Actor, Timestamp) -> Result<Account, UseCaseError>
     + Send
     + 'static,
 ) -> Result<JsonResponse, ApiError> {
-    let (id, clock) = (id.ok_or(UseCaseError::AccountNotFound)?, app.clock.clone());
-    let by = admin.by();
-    let changed = app.store.write(move |tx| change(tx, id, &by, clock.now()));
-    JsonResponse::ok(&AdminAccount::from(changed.await?))
+    let (id, by) = (id.ok_or(UseCaseError::AccountNotFound)?, post.by());
+    let work = move |tx: &mut Tx<'_>, now| change(tx, id, &by, now);
+    let render = |account: &Account| to_json(&AdminAccount::from(account.clone()));
+    post.once(app).run(work, render).await
 }

@@ -14,7 +14,7 @@ use crate::api::openapi::{groups, parameters};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::{Actor, AuditEntry, AuditLine, Timestamp};
-use crate::store::StoreError;
+use crate::store::{NotedLine, StoreError};
 use crate::views::actor::ActorBody;
 use crate::views::examples;
 
@@ -35,13 +35,17 @@ struct AuditLineBody<'a> {
     subject_id: &'a str,
     #[schema(value_type = Object)]
     details: &'a RawValue,
+    /// What the admin wrote. The hash does not cover it, and it is deleted with the person's data.
+    #[schema(required)]
+    note: Option<&'a str>,
     /// HMAC-SHA-256 over the previous line and this one. Lines from before the chain was keyed have a
     /// SHA-256 instead.
     hash: &'a str,
 }
 
 impl<'a> AuditLineBody<'a> {
-    fn of(line: &'a AuditLine) -> Result<Self, StoreError> {
+    fn of(noted: &'a NotedLine) -> Result<Self, StoreError> {
+        let line = &noted.line;
         let details = serde_json::from_str(&line.entry.details)
             .map_err(|e| StoreError::Failed(format!("details of line {}: {e}", line.number)))?;
         Ok(Self {
@@ -52,6 +56,7 @@ impl<'a> AuditLineBody<'a> {
             subject: &line.entry.subject,
             subject_id: &line.entry.subject_id,
             details,
+            note: noted.note.as_deref(),
             hash: &line.hash,
         })
     }
@@ -69,7 +74,8 @@ impl<'a> AuditLineBody<'a> {
             },
             hash: examples::sha256(),
         };
-        examples::json(AuditLineBody::of(&line))
+        let note = Some("The opening hours can be read.".to_owned());
+        examples::json(AuditLineBody::of(&NotedLine { line, note }))
     }
 }
 
@@ -99,7 +105,7 @@ pub async fn list(
         .store
         .snapshot(move |tx| tx.audit_lines_before(&filter, cursor, limit + 1));
     let mut lines = read.await?;
-    let meta = CursorMeta::cut(&mut lines, limit, |line| line.number.to_string());
+    let meta = CursorMeta::cut(&mut lines, limit, |noted| noted.line.number.to_string());
     let data = lines.iter().map(AuditLineBody::of);
     let data = data.collect::<Result<_, StoreError>>()?;
     JsonResponse::ok(&meta.list(data))

@@ -1,13 +1,12 @@
 //! /v1/admin/disputes: decide disputes.
 
-use axum::extract::{Request, State};
+use axum::extract::State;
 use serde_json::json;
 
 use crate::api::App;
+use crate::api::admin::AdminPost;
 use crate::api::error::ApiError;
-use crate::api::middleware::authentication::AdminCaller;
-use crate::api::openapi::{errors, groups, parameters};
-use crate::api::request::body;
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::fields::{Alternative, Fields, RequestBody, request_bodies};
 use crate::api::request::path::TaskPath;
 use crate::api::response::json::JsonResponse;
@@ -15,6 +14,7 @@ use crate::domain::rules::IntegerRule;
 use crate::domain::tasks::dispute;
 use crate::domain::tasks::pricing::MAX_BUDGET_CENTS;
 use crate::domain::{Action, Decision};
+use crate::store::Tx;
 use crate::usecases::{self, UseCaseError};
 use crate::views::task::TaskBody;
 
@@ -23,29 +23,28 @@ use crate::views::task::TaskBody;
 /// Pays the worker, refunds the developer, or splits the budget. Both sides read the note.
 #[utoipa::path(
     post, path = "/v1/admin/disputes/{id}/decide", tag = "Admin", operation_id = "decideDispute",
-    params(("id" = inline(parameters::TaskId), Path, description = "Task ID")), request_body = DecideDispute,
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader), request_body = DecideDispute,
     responses((status = 200, description = "The task", body = TaskBody),
-        groups::Admin, groups::Body, errors::TaskNotFound, errors::InvalidTaskState, errors::ItemClaimed)
+        groups::Admin, groups::Body, groups::Idempotency, errors::TaskNotFound, errors::InvalidTaskState, errors::ItemClaimed)
 )]
 pub async fn decide(
     State(app): State<App>,
-    admin: AdminCaller,
     path: TaskPath,
-    request: Request,
+    post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
-    let DecideDispute { action, note } = body::json(request, app.timeouts).await?;
-    let (id, by, clock) = (path.id()?, admin.by(), app.clock.clone());
-    let decided = app.store.write(move |tx| {
-        usecases::decide_dispute(tx, id, action, note.as_deref(), &by, clock.now())
-    });
-    let task = decided.await.map_err(|error| match error {
-        UseCaseError::NoSplit { budget_cents } => ApiError::invalid(
+    let (DecideDispute { action, note }, by) = (post.read()?, post.by());
+    let id = path.id()?;
+    let work = move |tx: &mut Tx<'_>, now| {
+        usecases::decide_dispute(tx, id, (action, note.as_deref()), &by, now)
+    };
+    let decided = post.once(&app).run(work, TaskBody::json);
+    decided.await.map_err(|error| match error {
+        ApiError::UseCase(UseCaseError::NoSplit { budget_cents }) => ApiError::invalid(
             "paid_cents",
             &format!("must be less than the budget of {budget_cents}"),
         ),
-        error => error.into(),
-    })?;
-    JsonResponse::ok(&TaskBody::of(&task)?)
+        error => error,
+    })
 }
 
 pub struct DecideDispute {

@@ -1,24 +1,24 @@
 //! /v1/admin/jobs: background jobs.
 
-use axum::extract::{Request, State};
+use axum::extract::State;
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::api::App;
+use crate::api::admin::AdminPost;
 use crate::api::admin::query::{JobsQuery, OnlyDead};
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
-use crate::api::openapi::{errors, groups, parameters};
-use crate::api::request::body;
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::rules::TextRule;
 use crate::domain::{JobKind, JobName, Timestamp};
-use crate::store::ListedJob;
+use crate::store::{ListedJob, Tx};
 use crate::usecases;
-use crate::views::examples;
+use crate::views::{examples, to_json};
 
 type JobPage = CursorList<JobBody>;
 
@@ -122,19 +122,14 @@ request_bodies! {
 /// Only a job that has failed permanently.
 #[utoipa::path(
     post, path = "/v1/admin/jobs/retry", tag = "Admin", operation_id = "retryJob",
+    params(IdempotencyKeyHeader),
     request_body = RetryJob,
     responses((status = 200, description = "The job, which is due now", body = JobBody),
-        groups::Admin, groups::Body, errors::JobNotFound, errors::ItemClaimed, errors::ItemClosed)
+        groups::Admin, groups::Body, groups::Idempotency, errors::JobNotFound, errors::ItemClaimed, errors::ItemClosed)
 )]
-pub async fn retry(
-    State(app): State<App>,
-    admin: AdminCaller,
-    request: Request,
-) -> Result<JsonResponse, ApiError> {
-    let RetryJob(name) = body::json(request, app.timeouts).await?;
-    let (by, clock) = (admin.by(), app.clock.clone());
-    let retried = app
-        .store
-        .write(move |tx| usecases::retry_job(tx, &name, &by, clock.now()));
-    JsonResponse::ok(&JobBody::from(retried.await?))
+pub async fn retry(State(app): State<App>, post: AdminPost) -> Result<JsonResponse, ApiError> {
+    let (RetryJob(name), by) = (post.read()?, post.by());
+    let work = move |tx: &mut Tx<'_>, now| usecases::retry_job(tx, &name, &by, now);
+    let render = |job: &ListedJob| to_json(&JobBody::from(job.clone()));
+    post.once(&app).run(work, render).await
 }

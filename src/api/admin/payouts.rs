@@ -1,50 +1,35 @@
 //! /v1/admin/payouts: transfers to workers that failed permanently.
 
-use axum::extract::{Request, State};
+use axum::extract::State;
 
 use crate::api::App;
-use crate::api::admin::expect_no_fields;
+use crate::api::admin::AdminPost;
 use crate::api::error::ApiError;
-use crate::api::middleware::authentication::AdminCaller;
-use crate::api::openapi::{errors, groups, parameters};
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::processor::with_timeout;
 use crate::api::request::path::TaskPath;
 use crate::api::response::json::JsonResponse;
-use crate::domain::{Actor, OutgoingKind, Task, TaskId, Timestamp};
+use crate::domain::{OutgoingKind, TaskId};
 use crate::store::Tx;
 use crate::usecases::{self, UseCaseError};
 use crate::views::task::TaskBody;
 
-type Decision = fn(&mut Tx<'_>, TaskId, &Actor, Timestamp) -> Result<Task, UseCaseError>;
-
-async fn decide(
-    app: &App,
-    admin: AdminCaller,
-    path: TaskPath,
-    decision: Decision,
-) -> Result<JsonResponse, ApiError> {
-    let (id, by, clock) = (path.id()?, admin.by(), app.clock.clone());
-    let decided = app
-        .store
-        .write(move |tx| decision(tx, id, &by, clock.now()));
-    JsonResponse::ok(&TaskBody::of(&decided.await?)?)
-}
-
 /// Retry a failed payout
 #[utoipa::path(
     post, path = "/v1/admin/payouts/{id}/retry", tag = "Admin", operation_id = "retryPayout",
-    params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
     responses((status = 200, description = "The task", body = TaskBody),
-        groups::Admin, groups::Body, errors::TaskNotFound, errors::PayoutNotFailed, errors::ItemClaimed)
+        groups::Admin, groups::Body, groups::Idempotency, errors::TaskNotFound, errors::PayoutNotFailed, errors::ItemClaimed)
 )]
 pub async fn retry(
     State(app): State<App>,
-    admin: AdminCaller,
     path: TaskPath,
-    request: Request,
+    post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
-    expect_no_fields(&app, request).await?;
-    decide(&app, admin, path, usecases::retry_payout).await
+    post.expect_no_fields()?;
+    let (id, by) = (path.id()?, post.by());
+    let work = move |tx: &mut Tx<'_>, now| usecases::retry_payout(tx, id, &by, now);
+    post.once(&app).run(work, TaskBody::json).await
 }
 
 /// Write off a failed payout
@@ -54,28 +39,38 @@ pub async fn retry(
 /// Retry it, and it is recorded.
 #[utoipa::path(
     post, path = "/v1/admin/payouts/{id}/write_off", tag = "Admin",
-    operation_id = "writeOffPayout", params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
+    operation_id = "writeOffPayout", params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
     responses((status = 200, description = "The task", body = TaskBody),
-        groups::Admin, groups::Body, errors::TaskNotFound, errors::PayoutNotFailed, errors::ItemClaimed,
+        groups::Admin, groups::Body, groups::Idempotency, errors::TaskNotFound, errors::PayoutNotFailed, errors::ItemClaimed,
         errors::PaymentUnavailable)
 )]
 pub async fn write_off(
     State(app): State<App>,
-    admin: AdminCaller,
     path: TaskPath,
-    request: Request,
+    post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
-    expect_no_fields(&app, request).await?;
-    let (id, processor) = (path.id()?, app.payments.processor.clone());
+    post.expect_no_fields()?;
+    let (id, by) = (path.id()?, post.by());
+    let work = move |tx: &mut Tx<'_>, now, (): &()| usecases::write_off_payout(tx, id, &by, now);
+    let asked = was_not_made(&app, id);
+    let request = post.once(&app).prepare(asked);
+    request.run(work, TaskBody::json).await
+}
+
+/// Asks the processor whether the transfer was made after all.
+async fn was_not_made(app: &App, id: TaskId) -> Result<(), ApiError> {
+    let processor = app.payments.processor.clone();
     let name = processor.name();
     let read = app
         .store
         .read(move |tx| usecases::payout_to_write_off(tx, id, name));
-    let transfer = read.await?;
+    let Some(transfer) = read.await? else {
+        return Ok(());
+    };
     let made = processor.find_made(OutgoingKind::Transfer, &transfer);
-    if with_timeout(&app, made).await?.is_some() {
+    match with_timeout(app, made).await? {
         // A retry finds it and records it.
-        return Err(UseCaseError::PayoutNotFailed.into());
+        Some(_) => Err(UseCaseError::PayoutNotFailed.into()),
+        None => Ok(()),
     }
-    decide(&app, admin, path, usecases::write_off_payout).await
 }

@@ -1,5 +1,7 @@
 //! /v1/admin/tasks: any task, with its money and history.
 
+pub mod proofs;
+
 use axum::extract::State;
 use serde::Serialize;
 use serde_json::Value;

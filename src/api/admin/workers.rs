@@ -1,28 +1,27 @@
 //! /v1/admin/workers: verify, refuse, suspend and restore workers.
 
-use axum::extract::{Request, State};
+use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::api::App;
-use crate::api::admin::ItemNote;
 use crate::api::admin::query::WorkersQuery;
+use crate::api::admin::{AdminPost, ItemNote};
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
-use crate::api::openapi::{errors, groups, parameters};
-use crate::api::request::body;
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::path::IdPath;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
-use crate::api::response::workers::{payout_status, with_payout_status};
+use crate::api::response::workers::payout_status;
 use crate::domain::{
-    Actor, PayoutStatus, QueueItemId, Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
+    PayoutStatus, QueueItemId, Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
 };
 use crate::files::FileKey;
 use crate::store::Tx;
-use crate::usecases::{self, Looker, UseCaseError};
-use crate::views::examples;
+use crate::usecases::{self, Looker, UseCaseError, WorkerDecision};
 use crate::views::worker::WorkerBody;
+use crate::views::{examples, to_json};
 
 type WorkerPage = CursorList<WorkerBody>;
 
@@ -48,6 +47,11 @@ impl DocumentBody {
         }
     }
 
+    /// Without its URL.
+    pub fn bare(file: VerificationFile) -> Self {
+        Self::of(file, None)
+    }
+
     pub fn example() -> Self {
         let file = examples::document();
         let file_url = examples::file_url(file.id);
@@ -56,10 +60,10 @@ impl DocumentBody {
 }
 
 /// The documents of a worker, without their URLs.
-pub async fn documents(app: &App, worker: WorkerId) -> Result<Vec<DocumentBody>, ApiError> {
+async fn documents(app: &App, worker: WorkerId) -> Result<Vec<DocumentBody>, ApiError> {
     let read = app.store.read(move |tx| tx.verification_files(worker));
     let files = read.await?.into_iter();
-    Ok(files.map(|file| DocumentBody::of(file, None)).collect())
+    Ok(files.map(DocumentBody::bare).collect())
 }
 
 /// The documents of a worker, each with a signed URL if this admin may look. Looking is recorded.
@@ -176,70 +180,69 @@ pub async fn get(
     JsonResponse::ok(&WorkerWithDocuments::of(worker, payout, files))
 }
 
-type Decision = fn(&mut Tx<'_>, WorkerId, &Actor, Timestamp) -> Result<Worker, UseCaseError>;
-
 async fn decide(
     app: &App,
-    AdminCaller(admin): AdminCaller,
+    post: AdminPost,
     id: Option<WorkerId>,
-    request: Request,
-    decision: Decision,
+    decision: WorkerDecision,
 ) -> Result<JsonResponse, ApiError> {
-    let ItemNote { .. } = body::json(request, app.timeouts).await?;
-    let (id, clock) = (id.ok_or(UseCaseError::WorkerNotFound)?, app.clock.clone());
-    let worker = app
-        .store
-        .write(move |tx| decision(tx, id, &Actor::admin(admin), clock.now()))
-        .await?;
-    JsonResponse::ok(&with_payout_status(app, worker).await?)
+    let (ItemNote { note }, by) = (post.read()?, post.by());
+    let id = id.ok_or(UseCaseError::WorkerNotFound)?;
+    let processor = app.payments.processor.name();
+    let work = move |tx: &mut Tx<'_>, now| {
+        let decision = (decision, note.as_deref());
+        let worker = usecases::decide_about_worker(tx, id, decision, &by, now)?;
+        Ok((worker, usecases::payout_status(tx, id, processor)?))
+    };
+    let render = |(worker, payout): &(Worker, PayoutStatus)| {
+        to_json(&WorkerBody::of(worker.clone(), *payout))
+    };
+    post.once(app).run(work, render).await
 }
 
 /// Verify a worker
 #[utoipa::path(
     post, path = "/v1/admin/workers/{id}/verify", tag = "Admin", operation_id = "verifyWorker",
-    params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID")),
+    params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID"), IdempotencyKeyHeader), request_body = ItemNote,
     responses((status = 200, description = "The worker is verified", body = WorkerBody),
-        groups::Admin, groups::Body, errors::WorkerNotFound, errors::InvalidWorkerState, errors::ItemClaimed)
+        groups::Admin, groups::Body, groups::Idempotency, errors::WorkerNotFound, errors::InvalidWorkerState, errors::ItemClaimed)
 )]
 pub async fn verify(
     State(app): State<App>,
-    admin: AdminCaller,
     IdPath(id): IdPath<WorkerId>,
-    request: Request,
+    post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
-    decide(&app, admin, id, request, usecases::verify_worker).await
+    decide(&app, post, id, WorkerDecision::Verify).await
 }
 
 /// Refuse a worker's documents
 #[utoipa::path(
     post, path = "/v1/admin/workers/{id}/refuse", tag = "Admin", operation_id = "refuseWorker",
-    params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID")),
+    params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID"), IdempotencyKeyHeader), request_body = ItemNote,
     responses((status = 200, description = "The worker may send others", body = WorkerBody),
-        groups::Admin, groups::Body, errors::WorkerNotFound, errors::InvalidWorkerState, errors::ItemClaimed)
+        groups::Admin, groups::Body, groups::Idempotency, errors::WorkerNotFound, errors::InvalidWorkerState, errors::ItemClaimed)
 )]
 pub async fn refuse(
     State(app): State<App>,
-    admin: AdminCaller,
     IdPath(id): IdPath<WorkerId>,
-    request: Request,
+    post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
-    decide(&app, admin, id, request, usecases::refuse_worker).await
+    decide(&app, post, id, WorkerDecision::Refuse).await
 }
 
 /// Suspend a worker
 #[utoipa::path(
     post, path = "/v1/admin/workers/{id}/suspend", tag = "Admin", operation_id = "suspendWorker",
-    params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID")),
+    params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID"), IdempotencyKeyHeader), request_body = ItemNote,
     responses((status = 200, description = "The worker is suspended", body = WorkerBody),
-        groups::Admin, groups::Body, errors::WorkerNotFound, errors::InvalidWorkerState)
+        groups::Admin, groups::Body, groups::Idempotency, errors::WorkerNotFound, errors::InvalidWorkerState)
 )]
 pub async fn suspend(
     State(app): State<App>,
-    admin: AdminCaller,
     IdPath(id): IdPath<WorkerId>,
-    request: Request,
+    post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
-    decide(&app, admin, id, request, usecases::suspend_worker).await
+    decide(&app, post, id, WorkerDecision::Suspend).await
 }
 
 /// Restore a worker
@@ -247,15 +250,14 @@ pub async fn suspend(
 /// A worker who was verified before is verified again.
 #[utoipa::path(
     post, path = "/v1/admin/workers/{id}/restore", tag = "Admin", operation_id = "restoreWorker",
-    params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID")),
+    params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID"), IdempotencyKeyHeader), request_body = ItemNote,
     responses((status = 200, description = "The worker is restored", body = WorkerBody),
-        groups::Admin, groups::Body, errors::WorkerNotFound, errors::InvalidWorkerState)
+        groups::Admin, groups::Body, groups::Idempotency, errors::WorkerNotFound, errors::InvalidWorkerState)
 )]
 pub async fn restore(
     State(app): State<App>,
-    admin: AdminCaller,
     IdPath(id): IdPath<WorkerId>,
-    request: Request,
+    post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
-    decide(&app, admin, id, request, usecases::restore_worker).await
+    decide(&app, post, id, WorkerDecision::Restore).await
 }

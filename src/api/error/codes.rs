@@ -94,6 +94,7 @@ error_codes! {
     InvalidWorkerState "INVALID_WORKER_STATE" 409 "The status of the worker does not allow this.";
     ItemClaimed "ITEM_CLAIMED" 409 "Another admin has claimed the item.";
     ItemClosed "ITEM_CLOSED" 409 "The item was decided already.";
+    ItemNeedsDecision "ITEM_NEEDS_DECISION" 409 "An item of this kind is closed by a decision. It cannot be cleared.";
     PayoutNotFailed "PAYOUT_NOT_FAILED" 409 "No payout for this task has failed permanently.";
     StorageFull "STORAGE_FULL" 409 "The stored proofs of the account fill its storage. Nothing was stored.";
     TasksOpen "TASKS_OPEN" 409 "The account still has open tasks, or money is still moving.";

@@ -168,6 +168,7 @@ fn says_more_than_its_code(error: &UseCaseError) -> bool {
         error,
         UseCaseError::InvalidAccountState { .. }
             | UseCaseError::InvalidWorkerState { .. }
+            | UseCaseError::DisputeDecided { .. }
             | UseCaseError::NotAllowed(_)
             | UseCaseError::NotEligible(_)
             | UseCaseError::TasksOpen { .. }
@@ -197,6 +198,7 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::ItemNotFound => ErrorCode::ItemNotFound,
         UseCaseError::ItemClaimed => ErrorCode::ItemClaimed,
         UseCaseError::ItemClosed => ErrorCode::ItemClosed,
+        UseCaseError::ItemNeedsDecision => ErrorCode::ItemNeedsDecision,
         UseCaseError::DisputeNotFound => ErrorCode::DisputeNotFound,
         UseCaseError::NoSplit { .. } => ErrorCode::ValidationError,
         UseCaseError::JobNotFound => ErrorCode::JobNotFound,
@@ -205,6 +207,7 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::NotEligible(_) => ErrorCode::WorkerNotEligible,
         UseCaseError::InvalidWorkerState { .. } => ErrorCode::InvalidWorkerState,
         UseCaseError::NotAllowed(_)
+        | UseCaseError::DisputeDecided { .. }
         | UseCaseError::ProofReviewed
         | UseCaseError::TooLateToDispute => ErrorCode::InvalidTaskState,
         UseCaseError::StorageFull { .. } => ErrorCode::StorageFull,

@@ -88,6 +88,21 @@ impl AdminCaller {
     }
 }
 
+/// The sender of a POST of an admin.
+#[derive(Clone, Debug)]
+pub struct AdminRequester(pub Requester);
+
+impl AdminRequester {
+    /// An admin's Idempotency-Keys are scoped to the admin key.
+    fn of(admin: AdminKeyId, key: Secret) -> Self {
+        let owner = Owner {
+            account: AccountId::of_admin(admin),
+            environment: Environment::Live,
+        };
+        Self(Requester { owner, key })
+    }
+}
+
 /// Runs before every handler that needs a worker's token: first the token, then the rate limit.
 pub async fn require_worker(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let caller = match identify_worker(&app, request.headers()).await {
@@ -137,6 +152,8 @@ pub async fn require_admin(
         return refuse(UseCaseError::Forbidden.into(), request).await;
     }
     request.extensions_mut().insert(AdminCaller(admin.id));
+    let requester = AdminRequester::of(admin.id, key);
+    request.extensions_mut().insert(requester);
     request.extensions_mut().insert(Looker {
         admin: admin.id,
         role: admin.role,
@@ -269,7 +286,7 @@ macro_rules! taken_from_the_request {
     )+ };
 }
 
-taken_from_the_request!(Caller, WorkerCaller, AdminCaller, Looker);
+taken_from_the_request!(Caller, WorkerCaller, AdminCaller, AdminRequester, Looker);
 
 /// Only one handler takes it, so it is moved and not copied.
 impl<S: Send + Sync> FromRequestParts<S> for OwnTask {

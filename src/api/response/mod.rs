@@ -1,5 +1,6 @@
 //! Writes responses.
 
+pub mod evidence;
 pub mod json;
 pub mod page;
 pub mod proofs;

@@ -26,7 +26,7 @@ pub async fn get(
     let (worker, id) = (caller.worker.id, path.id()?);
     let dispute = app.store.read(move |tx| {
         let task = usecases::own_task(tx, worker, id)?;
-        usecases::dispute_of(tx, &task)
+        usecases::dispute_of(tx, task.id)
     });
     JsonResponse::ok(&DisputeBody::of(id, dispute.await?))
 }

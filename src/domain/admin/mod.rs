@@ -139,6 +139,25 @@ pub struct VerificationFile {
     pub sha256: String,
 }
 
+/// A document that the worker has replaced. Its file is deleted.
+#[derive(Clone, Debug)]
+pub struct ReplacedDocument {
+    /// `identity` or `selfie`.
+    pub kind: String,
+    pub content_type: String,
+    pub sha256: String,
+    pub sent_at: Timestamp,
+    pub replaced_at: Timestamp,
+}
+
+/// The last decision about a worker or an account: what was done, and the note that came with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// As in the audit log, for example `worker.verified`.
+    pub decision: String,
+    pub note: Option<String>,
+}
+
 pub const NOTE: TextRule = TextRule::plain(1, 2_000);
 
 #[cfg(test)]

@@ -21,20 +21,31 @@ pub struct Dispute {
     /// The worker's objection to the rejection.
     pub statement: Option<String>,
     pub opened_at: Timestamp,
+    /// What the developer says.
+    pub developer: Option<DeveloperStatement>,
     /// None while it is open.
     pub verdict: Option<Verdict>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeveloperStatement {
+    pub statement: String,
+    pub stated_at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     pub decision: Decision,
+    /// For a split: what is paid of the budget, the fee included.
+    pub paid_cents: Option<i64>,
     pub decided_at: Timestamp,
     /// The admin's reason.
     pub note: Option<String>,
 }
 
 impl Dispute {
-    /// Reads the dispute from the task's history and ledger. `None` if there was no dispute.
+    /// Reads the dispute from the task's history and ledger, without the developer's statement. `None` if
+    /// there was no dispute.
     pub fn of(moves: &[HistoryEntry], ledger: &TaskLedger) -> Option<Self> {
         let opened = moves.iter().find(|made| made.to == Status::Disputed)?;
         let closed = moves
@@ -43,8 +54,10 @@ impl Dispute {
         Some(Self {
             statement: opened.reason.clone(),
             opened_at: opened.created_at,
+            developer: None,
             verdict: closed.map(|made| Verdict {
                 decision: decision(made.to, ledger.entry(Step::Settlement)),
+                paid_cents: split(ledger.entry(Step::Settlement)),
                 decided_at: made.created_at,
                 note: made.reason.clone(),
             }),
@@ -59,6 +72,16 @@ fn decision(to: Status, settlement: Option<&Entry>) -> Decision {
         (Status::Completed, true) => Decision::Split,
         _ => Decision::Refund,
     }
+}
+
+/// What a settlement that also refunds a part has paid.
+fn split(settlement: Option<&Entry>) -> Option<i64> {
+    let postings = settlement?.postings;
+    let (paid, refunded) = (
+        postings.worker_cents + postings.fees_cents,
+        postings.refunds_cents,
+    );
+    (paid > 0 && refunded > 0).then_some(paid)
 }
 
 /// The worker's share of a split, including the fee, must be more than nothing and less than the

@@ -81,6 +81,7 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> Result<Vec<VerificationFile>, StoreError> {
         let replaced = self.verification_files(worker)?;
+        self.remember_documents(worker, now)?;
         self.defer(DROP_FILES, &[worker.into()])?;
         for file in files {
             self.defer(PUT_FILE, &file_values(file, worker, now))?;

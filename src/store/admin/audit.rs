@@ -33,6 +33,29 @@ columns! {
 }
 
 columns! {
+    macro noted;
+    columns {
+        number, at, made_by, maker_id, action, subject, subject_id, details, hash,
+        note = "(SELECT n.note FROM audit_notes n WHERE n.number = audit_log.number)",
+    }
+    row NotedLine = NotedLine {
+        line: AuditLine {
+            number,
+            entry: AuditEntry {
+                at,
+                by: Actor { kind: made_by, id: maker_id },
+                action,
+                subject,
+                subject_id,
+                details,
+            },
+            hash,
+        },
+        note,
+    };
+}
+
+columns! {
     macro head;
     columns { number, hash }
     row AuditHead = AuditHead { number, hash };
@@ -43,13 +66,14 @@ crate::store::statements! {
     SET_KEYS = "UPDATE audit_head SET chain_keys = ?1 WHERE id = 1";
     MOVE_HEAD = "UPDATE audit_head SET number = ?1, hash = ?2 WHERE id = 1";
     ADD = logged!(insert);
-    BEFORE = concat!("SELECT ", logged!(columns), " FROM audit_log
+    NOTE = "INSERT INTO audit_notes (number, subject_id, note) VALUES (?1, ?2, ?3)";
+    BEFORE = concat!("SELECT ", noted!(columns), " FROM audit_log
         WHERE number < ?1 ORDER BY number DESC LIMIT ?2");
-    OF_ACTION_BEFORE = concat!("SELECT ", logged!(columns), " FROM audit_log
+    OF_ACTION_BEFORE = concat!("SELECT ", noted!(columns), " FROM audit_log
         WHERE action = ?3 AND number < ?1 ORDER BY number DESC LIMIT ?2");
-    OF_SUBJECT_BEFORE = concat!("SELECT ", logged!(columns), " FROM audit_log
+    OF_SUBJECT_BEFORE = concat!("SELECT ", noted!(columns), " FROM audit_log
         WHERE subject_id = ?3 AND number < ?1 ORDER BY number DESC LIMIT ?2");
-    OF_SUBJECT_AND_ACTION_BEFORE = concat!("SELECT ", logged!(columns), " FROM audit_log
+    OF_SUBJECT_AND_ACTION_BEFORE = concat!("SELECT ", noted!(columns), " FROM audit_log
         WHERE subject_id = ?3 AND action = ?4 AND number < ?1 ORDER BY number DESC LIMIT ?2");
     AFTER = concat!("SELECT ", logged!(columns), " FROM audit_log WHERE number > ?1
         ORDER BY number LIMIT ?2");
@@ -57,6 +81,13 @@ crate::store::statements! {
 
 /// The place of the sealed keys of the chain.
 pub(in crate::store) const KEYS_CONTEXT: &str = "audit_keys";
+
+/// A line, and what the admin wrote with it. The chain does not cover the note, which can be deleted.
+#[derive(Clone, Debug)]
+pub struct NotedLine {
+    pub line: AuditLine,
+    pub note: Option<String>,
+}
 
 /// Which lines to list.
 #[derive(Clone, Debug, Default)]
@@ -117,13 +148,25 @@ impl Tx<'_> {
         self.defer(MOVE_HEAD, &[line.number.into(), (&line.hash).into()])
     }
 
+    /// Adds what the admin wrote to a line that was just appended. It is deleted with what is held about
+    /// that worker, task or account.
+    pub fn add_audit_note(
+        &mut self,
+        line: &AuditLine,
+        about: &str,
+        note: &str,
+    ) -> Result<(), StoreError> {
+        let values = [line.number.into(), about.into(), note.into()];
+        self.defer(NOTE, &values)
+    }
+
     /// Up to `limit` lines, newest first, before the given number.
     pub fn audit_lines_before(
         &mut self,
         filter: &AuditFilter,
         before: Option<i64>,
         limit: i64,
-    ) -> Result<Vec<AuditLine>, StoreError> {
+    ) -> Result<Vec<NotedLine>, StoreError> {
         let before = before.unwrap_or(i64::MAX);
         let mut values = vec![before.into(), limit.into()];
         values.extend(filter.subject_id.as_ref().map(Value::from));

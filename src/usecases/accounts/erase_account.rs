@@ -100,6 +100,7 @@ pub fn page_to_erase(tx: &mut Tx<'_>, subject: &str) -> Result<ErasedPage, UseCa
 pub fn erase_page(tx: &mut Tx<'_>, page: &TasksPage, now: Timestamp) -> Result<(), UseCaseError> {
     for (task, _) in &page.tasks {
         tx.erase_task(*task)?;
+        tx.erase_notes_about(&task.to_string())?;
         for kind in OCCASIONS_OF_TASK {
             tx.drop_notifications_of(&format!("{kind}:{task}"))?;
         }
@@ -123,6 +124,7 @@ pub fn erase_account(
 ) -> Result<(), UseCaseError> {
     if tx.erase_account(account, now)? {
         let (by, id) = (Actor::CLOCK, account.to_string());
+        tx.erase_notes_about(&id)?;
         audit(tx, &by, "account.erased", "account", &id, json!({}), now)?;
     }
     Ok(())

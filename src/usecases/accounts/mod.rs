@@ -20,4 +20,6 @@ pub use erase_account::{
 pub use revoke_api_key::revoke_api_key;
 pub use set_tier::set_tier;
 pub use settle_rate_limits::settle_rate_limits;
-pub use suspend_account::{restore_account, show_posted_tasks, suspend_account};
+pub use suspend_account::{
+    restore_account, restore_account_with, show_posted_tasks, suspend_account, suspend_account_with,
+};

@@ -1,16 +1,15 @@
 //! Suspends and restores accounts. The keys of a suspended account are refused and its posted tasks
 //! are hidden. Workers can finish what they have started.
 
-use serde_json::json;
-
 use crate::ambient;
 use crate::domain::accounts::api_key::hex;
 use crate::domain::{
-    Account, AccountId, AccountStatus, Actor, Environment, JobKind, JobName, Owner, Timestamp,
+    Account, AccountId, AccountStatus, Actor, Decided, Environment, JobKind, JobName, Owner,
+    Timestamp,
 };
 use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
-use crate::usecases::admin::audit;
+use crate::usecases::admin::audit::{decided, record_decision};
 
 /// Posted tasks shown or hidden in one transaction.
 const PAGE: i64 = 200;
@@ -25,10 +24,33 @@ pub fn suspend_account(
     if account.status != AccountStatus::Active {
         return refuse(&account, "be suspended");
     }
+    suspend(tx, account, &decided("account.suspended", None), by, now)
+}
+
+/// The same with a note for the audit log. The same decision sent again changes nothing.
+pub fn suspend_account_with(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    note: Option<&str>,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Account, UseCaseError> {
+    let (account, made) = (held(tx, account)?, decided("account.suspended", note));
+    if account.status != AccountStatus::Active {
+        return again(tx, account, &made, "be suspended");
+    }
+    suspend(tx, account, &made, by, now)
+}
+
+fn suspend(
+    tx: &mut Tx<'_>,
+    account: Account,
+    made: &Decided,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Account, UseCaseError> {
     let account = set(tx, account, AccountStatus::Suspended, now)?;
-    let id = account.id.to_string();
-    audit(tx, by, "account.suspended", "account", &id, json!({}), now)?;
-    Ok(account)
+    record(tx, account, made, by, now)
 }
 
 pub fn restore_account(
@@ -41,9 +63,56 @@ pub fn restore_account(
     if account.status != AccountStatus::Suspended {
         return refuse(&account, "be restored");
     }
+    restore(tx, account, &decided("account.restored", None), by, now)
+}
+
+/// The same with a note for the audit log. The same decision sent again changes nothing.
+pub fn restore_account_with(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    note: Option<&str>,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Account, UseCaseError> {
+    let (account, made) = (held(tx, account)?, decided("account.restored", note));
+    if account.status != AccountStatus::Suspended {
+        return again(tx, account, &made, "be restored");
+    }
+    restore(tx, account, &made, by, now)
+}
+
+fn restore(
+    tx: &mut Tx<'_>,
+    account: Account,
+    made: &Decided,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Account, UseCaseError> {
     let account = set(tx, account, AccountStatus::Active, now)?;
-    let id = account.id.to_string();
-    audit(tx, by, "account.restored", "account", &id, json!({}), now)?;
+    record(tx, account, made, by, now)
+}
+
+/// A decision that changes nothing: fine if it was the last one about the account.
+fn again(
+    tx: &mut Tx<'_>,
+    account: Account,
+    made: &Decided,
+    what: &'static str,
+) -> Result<Account, UseCaseError> {
+    match tx.last_decision(&account.id.to_string())? {
+        Some(last) if last == *made && account.status != AccountStatus::Deleted => Ok(account),
+        _ => refuse(&account, what),
+    }
+}
+
+fn record(
+    tx: &mut Tx<'_>,
+    account: Account,
+    made: &Decided,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Account, UseCaseError> {
+    record_decision(tx, ("account", &account.id.to_string()), made, by, now)?;
     Ok(account)
 }
 

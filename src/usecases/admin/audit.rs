@@ -1,8 +1,10 @@
 //! Writes the audit log, in the transaction of the action it records.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::domain::{Actor, AuditEntry, AuditHead, AuditKeys, BrokenChain, Timestamp};
+use crate::domain::{
+    Actor, AuditEntry, AuditHead, AuditKeys, AuditLine, BrokenChain, Decided, Timestamp,
+};
 use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
 
@@ -17,18 +19,110 @@ pub fn audit(
     details: Value,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
+    let done = Done {
+        action,
+        subject,
+        subject_id,
+        details,
+    };
+    append(tx, by, &done, now)?;
+    Ok(())
+}
+
+/// What was done to which object.
+#[derive(Clone, Debug)]
+pub(in crate::usecases) struct Done<'a> {
+    pub action: &'a str,
+    pub subject: &'a str,
+    pub subject_id: &'a str,
+    pub details: Value,
+}
+
+/// The same with what the admin wrote. A note may name people, so it stands beside the line and can be
+/// deleted.
+pub(in crate::usecases) fn audit_with_note(
+    tx: &mut Tx<'_>,
+    by: &Actor,
+    done: &Done<'_>,
+    note: Option<&str>,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    audit_with_note_about(tx, by, done, note.map(|note| (done.subject_id, note)), now)
+}
+
+/// The same where the note is about another object than the line: a task, a worker or an account.
+pub(in crate::usecases) fn audit_with_note_about(
+    tx: &mut Tx<'_>,
+    by: &Actor,
+    done: &Done<'_>,
+    note: Option<(&str, &str)>,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let line = append(tx, by, done, now)?;
+    if let Some((about, note)) = note {
+        tx.add_audit_note(&line, about, note)?;
+    }
+    Ok(())
+}
+
+/// A decision about a worker or an account.
+pub(in crate::usecases) fn decided(action: &str, note: Option<&str>) -> Decided {
+    Decided {
+        decision: action.to_owned(),
+        note: note.map(str::to_owned),
+    }
+}
+
+/// Records a decision in the audit log and keeps it as the last one about the subject, which is named by
+/// its kind and its id. Comes last in a transaction, as `audit` does.
+pub(in crate::usecases) fn record_decision(
+    tx: &mut Tx<'_>,
+    (subject, subject_id): (&str, &str),
+    made: &Decided,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let details = json!({});
+    record_decision_with(tx, (subject, subject_id, details), made, by, now)
+}
+
+/// The same with details for the line.
+pub(in crate::usecases) fn record_decision_with(
+    tx: &mut Tx<'_>,
+    (subject, subject_id, details): (&str, &str, Value),
+    made: &Decided,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    tx.put_decision(subject_id, made)?;
+    let done = Done {
+        action: &made.decision,
+        subject,
+        subject_id,
+        details,
+    };
+    audit_with_note(tx, by, &done, made.note.as_deref(), now)
+}
+
+fn append(
+    tx: &mut Tx<'_>,
+    by: &Actor,
+    done: &Done<'_>,
+    now: Timestamp,
+) -> Result<AuditLine, StoreError> {
     let (head, keys) = tx.audit_head_to_change()?;
     let entry = AuditEntry {
         at: now,
         by: by.clone(),
-        action: action.to_owned(),
-        subject: subject.to_owned(),
-        subject_id: subject_id.to_owned(),
-        details: details.to_string(),
+        action: done.action.to_owned(),
+        subject: done.subject.to_owned(),
+        subject_id: done.subject_id.to_owned(),
+        details: done.details.to_string(),
     };
     let line = head.next(entry, &keys);
     let line = line.ok_or_else(|| StoreError::Failed("the audit log has no key".into()))?;
-    Ok(tx.append_audit_line(&line)?)
+    tx.append_audit_line(&line)?;
+    Ok(line)
 }
 
 /// The result of checking the audit log.

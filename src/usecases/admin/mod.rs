@@ -3,6 +3,7 @@
 pub(super) mod admin_key;
 pub(super) mod audit;
 pub(super) mod decide_dispute;
+pub(super) mod item_details;
 pub(super) mod report;
 pub(super) mod retry_job;
 pub(super) mod review_queue;
@@ -11,9 +12,10 @@ pub(super) mod view_documents;
 
 pub use admin_key::{IssuedAdminKey, create_admin_key, revoke_admin_key};
 pub use audit::{AuditReport, audit, verify_audit, verify_audit_against};
-pub use decide_dispute::{decide_dispute, dispute_of};
+pub use decide_dispute::{decide_dispute, dispute_of, find_dispute, state_side};
+pub use item_details::{ItemDetails, ItemMoney, item_details};
 pub use report::month_report;
 pub use retry_job::{payout_to_write_off, retry_job, retry_payout, write_off_payout};
 pub use review_queue::{claim_item, clear_item, note_item, release_item};
 pub use same_person::flag_same_person;
-pub use view_documents::{Looker, view_documents};
+pub use view_documents::{Looker, view_documents, view_original};

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::domain::{
     Actor, ChargeStanding, Entry, HeldBecause, JobKind, JobName, ProcessorName, QueueItem,
-    QueueKind, Task, TaskId, Timestamp,
+    QueueKind, Step, Task, TaskId, TaskLedger, Timestamp,
 };
 use crate::payments::Outgoing;
 use crate::store::{ListedJob, Tx};
@@ -88,18 +88,21 @@ pub fn retry_payout(
     }
 }
 
-/// The transfer that is about to be written off. A request for it may have taken effect without our
-/// knowledge, so the processor has to say that it was not made.
+/// The transfer that is about to be written off, or none if it was written off before. A request for it
+/// may have taken effect without our knowledge, so the processor has to say that it was not made.
 pub fn payout_to_write_off(
     tx: &mut Tx<'_>,
     id: TaskId,
     processor: ProcessorName,
-) -> Result<Outgoing, UseCaseError> {
+) -> Result<Option<Outgoing>, UseCaseError> {
     let task = tx.any_task(id)?.ok_or(UseCaseError::TaskNotFound)?;
+    let ledger = tx.ledger_of_task(id)?;
+    if is_written_off(&ledger) {
+        return Ok(None);
+    }
     let held = held_while_suspended(&task);
     let job = tx.job(&transfer(id))?;
     let job = job.filter(|job| job.run_at.is_none() || job.waits_for.as_ref() == Some(&held));
-    let ledger = tx.ledger_of_task(id)?;
     let payment = tx.payment(id)?;
     let (Some(_), Some(payment)) = (job, payment) else {
         return Err(UseCaseError::PayoutNotFailed);
@@ -110,13 +113,13 @@ pub fn payout_to_write_off(
         return Err(UseCaseError::PaymentUnavailable(reason));
     }
     let intent = payment.intent.ok_or(UseCaseError::PayoutNotFailed)?;
-    Ok(Outgoing {
+    Ok(Some(Outgoing {
         task: id,
         payment: intent.id,
         cents: ledger.owed_payout_cents(),
         already_cents: ledger.transferred_cents(),
         is_retry: true,
-    })
+    }))
 }
 
 /// What a transfer to a suspended worker waits for. The worker may never be restored.
@@ -127,7 +130,7 @@ fn held_while_suspended(task: &Task) -> String {
 
 /// Writes off a transfer that failed permanently, or that is held because the worker is suspended: the
 /// platform keeps what is owed. The processor has said that it was not made. No other job may be dropped,
-/// because it may be about to move the money.
+/// because it may be about to move the money. Writing it off again changes nothing.
 pub fn write_off_payout(
     tx: &mut Tx<'_>,
     id: TaskId,
@@ -138,8 +141,12 @@ pub fn write_off_payout(
         .any_task_to_change(id)?
         .ok_or(UseCaseError::TaskNotFound)?;
     let subject = id.to_string();
+    let ledger = tx.ledger_of_task(id)?;
+    if is_written_off(&ledger) {
+        return Ok(task);
+    }
     let items = items(tx, &transfer(id), by, now)?;
-    let cents = tx.ledger_of_task(id)?.owed_payout_cents();
+    let cents = ledger.owed_payout_cents();
     if cents <= 0 || !tx.drop_idle_job(&transfer(id), &held_while_suspended(&task))? {
         return Err(UseCaseError::PayoutNotFailed);
     }
@@ -150,6 +157,11 @@ pub fn write_off_payout(
     let details = json!({"amount_cents": cents});
     audit(tx, by, "payout.written_off", "task", &subject, details, now)?;
     Ok(task)
+}
+
+/// Whether what was owed was written off, and nothing else happened to it.
+fn is_written_off(ledger: &TaskLedger) -> bool {
+    ledger.entry(Step::WriteOff).is_some() && ledger.owed_payout_cents() == 0
 }
 
 fn transfer(id: TaskId) -> JobName {

@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
-use crate::usecases::admin::audit;
+use crate::usecases::admin::audit::{Done, audit_with_note_about};
 
 /// Claims an item, or extends the claim. If several admins try, one succeeds.
 pub fn claim_item(
@@ -59,11 +59,12 @@ pub fn note_item(
     item(tx, id)?;
     tx.note_queue_item(id, note)?;
     let item = item(tx, id)?;
-    record(tx, &Actor::admin(admin), "queue_item.noted", &item, now)?;
+    let (by, note) = (Actor::admin(admin), Some(note));
+    record_noted(tx, &by, "queue_item.noted", &item, note, now)?;
     Ok(item)
 }
 
-/// Closes an item that needs no other decision. Clearing it again changes nothing.
+/// Closes an item that needs no other decision. Clearing it again in the same words changes nothing.
 pub fn clear_item(
     tx: &mut Tx<'_>,
     id: QueueItemId,
@@ -74,15 +75,23 @@ pub fn clear_item(
     let found = item(tx, id)?;
     // All other kinds are closed by a decision.
     if !found.kind.can_be_cleared() {
-        return Err(UseCaseError::ItemNotFound);
+        return Err(UseCaseError::ItemNeedsDecision);
+    }
+    if found.status == QueueStatus::Closed {
+        let same = note.is_none() || note == found.note.as_deref();
+        return if same {
+            Ok(found)
+        } else {
+            Err(UseCaseError::ItemClosed)
+        };
     }
     let by = Actor::admin(admin);
     let Some(open) = decidable(Some(found), &by, now)? else {
-        return item(tx, id);
+        return Err(UseCaseError::ItemClosed);
     };
     close(tx, &open, note, &by, now)?;
     let item = item(tx, id)?;
-    record(tx, &by, "queue_item.cleared", &item, now)?;
+    record_noted(tx, &by, "queue_item.cleared", &item, note, now)?;
     Ok(item)
 }
 
@@ -152,9 +161,27 @@ fn record(
     item: &QueueItem,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    let (id, details) = (
-        item.id.to_string(),
-        json!({"kind": item.kind, "subject_id": item.subject}),
-    );
-    audit(tx, by, action, "queue_item", &id, details, now)
+    record_noted(tx, by, action, item, None, now)
+}
+
+fn record_noted(
+    tx: &mut Tx<'_>,
+    by: &Actor,
+    action: &str,
+    item: &QueueItem,
+    note: Option<&str>,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let done = Done {
+        action,
+        subject: "queue_item",
+        subject_id: &item.id.to_string(),
+        details: json!({"kind": item.kind, "subject_id": item.subject}),
+    };
+    // What is noted about a proof goes with its task.
+    let about = item
+        .task
+        .map_or_else(|| item.subject.clone(), |id| id.to_string());
+    let note = note.map(|note| (about.as_str(), note));
+    audit_with_note_about(tx, by, &done, note, now)
 }

@@ -1,9 +1,11 @@
-//! Identity documents: who may look, and a line in the audit log for every look.
+//! Identity documents, and proofs as the worker sent them: who may look, and a line in the audit log for
+//! every look.
 
 use serde_json::json;
 
 use crate::domain::{
-    Actor, AdminKeyId, AdminRole, QueueItemId, Timestamp, VerificationFile, WorkerId,
+    Actor, AdminKeyId, AdminRole, Proof, ProofId, QueueItemId, TaskId, Timestamp, VerificationFile,
+    WorkerId,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
@@ -36,4 +38,24 @@ pub fn view_documents(
         audit(tx, &by, action, "worker", &id, details, now)?;
     }
     Ok(Some(files))
+}
+
+/// A proof whose original an admin is about to open: what the camera recorded in it may tell more of the
+/// worker than the copy does.
+pub fn view_original(
+    tx: &mut Tx<'_>,
+    task: TaskId,
+    proof: Option<ProofId>,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Proof, UseCaseError> {
+    tx.any_task(task)?.ok_or(UseCaseError::TaskNotFound)?;
+    let proof = proof.ok_or(UseCaseError::ProofNotFound)?;
+    let proof = tx.proof(task, proof)?.ok_or(UseCaseError::ProofNotFound)?;
+    if proof.files_deleted_at.is_none() {
+        let (id, details) = (proof.id.to_string(), json!({"task_id": task.to_string()}));
+        let action = "proof.original_viewed";
+        audit(tx, by, action, "proof", &id, details, now)?;
+    }
+    Ok(proof)
 }

@@ -24,7 +24,7 @@ pub struct Finding {
     pub code: &'static str,
     pub measure: Option<(f64, &'static str)>,
     pub reason: String,
-    /// The other task and proof, if they belong to the same owner.
+    /// The other task and proof, if they belong to the same owner or if an admin asks.
     pub other: Option<(TaskId, ProofId)>,
 }
 
@@ -35,11 +35,31 @@ pub struct Evidence {
 }
 
 pub fn evidence(tx: &mut Tx<'_>, task: &Task, proof: Proof) -> Result<Evidence, StoreError> {
-    let mut findings = Vec::new();
-    place(task, &proof, &mut findings);
-    time(task, &proof, &mut findings);
-    same_photo(tx, task, &proof, &mut findings)?;
+    let mut findings = of_file(task, &proof);
+    for other in same_photos(tx, task, &proof)? {
+        findings.push(other.for_developer(task));
+    }
     Ok(Evidence { proof, findings })
+}
+
+/// The same for admins, who also learn which task of another developer has the same photo.
+pub fn evidence_for_admins(
+    tx: &mut Tx<'_>,
+    task: &Task,
+    proof: Proof,
+) -> Result<Evidence, StoreError> {
+    let mut findings = of_file(task, &proof);
+    for other in same_photos(tx, task, &proof)? {
+        findings.push(other.for_admin(task));
+    }
+    Ok(Evidence { proof, findings })
+}
+
+fn of_file(task: &Task, proof: &Proof) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    place(task, proof, &mut findings);
+    time(task, proof, &mut findings);
+    findings
 }
 
 fn found(
@@ -118,38 +138,63 @@ fn time(task: &Task, proof: &Proof, findings: &mut Vec<Finding>) {
     }
 }
 
-fn same_photo(
-    tx: &mut Tx<'_>,
-    task: &Task,
-    proof: &Proof,
-    findings: &mut Vec<Finding>,
-) -> Result<(), StoreError> {
-    let Some(hash) = proof.metadata.perceptual_hash else {
-        return Ok(());
-    };
-    for other in tx.proofs_like(hash, COMPARED)? {
-        let Some(its) = other
-            .metadata
-            .perceptual_hash
-            .filter(|_| other.id != proof.id)
-        else {
-            continue;
-        };
-        let bits = hash_distance(hash.cast_unsigned(), its.cast_unsigned());
-        if bits > SAME_PHOTO_BITS {
-            continue;
-        }
-        let owned = tx.task_of(task.owner, other.task)?.is_some();
-        let attempt = other.attempt_number;
-        let reason = match (other.task == task.id, owned) {
-            (true, _) => format!("the same photo was sent with attempt {attempt} of this task"),
+/// A proof with the same photo.
+struct SamePhoto {
+    other: Proof,
+    /// Whether its task is the developer's own.
+    owned: bool,
+    bits: u32,
+}
+
+impl SamePhoto {
+    fn for_developer(self, task: &Task) -> Finding {
+        let reason = match (self.other.task == task.id, self.owned) {
+            (true, _) => self.of_attempt(),
             (false, true) => "the same photo was sent for another task of yours".to_owned(),
             (false, false) => "the same photo was sent for another developer's task".to_owned(),
         };
-        findings.push(Finding {
-            other: owned.then_some((other.task, other.id)),
-            ..found("same_photo", Some((f64::from(bits), "bits")), reason)
-        });
+        let shown = self.owned;
+        self.found(reason, shown)
     }
-    Ok(())
+
+    fn for_admin(self, task: &Task) -> Finding {
+        let reason = match (self.other.task == task.id, self.owned) {
+            (true, _) => self.of_attempt(),
+            (false, true) => "the same photo was sent for another task of the developer".to_owned(),
+            (false, false) => "the same photo was sent for another developer's task".to_owned(),
+        };
+        self.found(reason, true)
+    }
+
+    fn of_attempt(&self) -> String {
+        let attempt = self.other.attempt_number;
+        format!("the same photo was sent with attempt {attempt} of this task")
+    }
+
+    fn found(self, reason: String, shown: bool) -> Finding {
+        let bits = f64::from(self.bits);
+        Finding {
+            other: shown.then_some((self.other.task, self.other.id)),
+            ..found("same_photo", Some((bits, "bits")), reason)
+        }
+    }
+}
+
+fn same_photos(tx: &mut Tx<'_>, task: &Task, proof: &Proof) -> Result<Vec<SamePhoto>, StoreError> {
+    let Some(hash) = proof.metadata.perceptual_hash else {
+        return Ok(Vec::new());
+    };
+    let mut same = Vec::new();
+    for other in tx.proofs_like(hash, COMPARED)? {
+        let its = other.metadata.perceptual_hash;
+        let Some(its) = its.filter(|_| other.id != proof.id) else {
+            continue;
+        };
+        let bits = hash_distance(hash.cast_unsigned(), its.cast_unsigned());
+        if bits <= SAME_PHOTO_BITS {
+            let owned = tx.task_of(task.owner, other.task)?.is_some();
+            same.push(SamePhoto { other, owned, bits });
+        }
+    }
+    Ok(same)
 }

@@ -113,7 +113,6 @@ pub fn dispute_task(
     tx.add_queue_item(&QueueItem {
         task: Some(id),
         worker: Some(worker),
-        note: statement.map(str::to_owned),
         ..QueueItem::new(item, QueueKind::Dispute, id, now)
     })?;
     Ok(disputed)

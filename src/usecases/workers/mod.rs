@@ -9,6 +9,6 @@ pub use payout_account::{
 };
 pub use sign_in_worker::{TOKEN_LIFE, issue_token, sign_up_worker};
 pub use verify_worker::{
-    may_send_documents, refuse_worker, restore_worker, send_verification, suspend_worker,
-    verify_worker,
+    WorkerDecision, decide_about_worker, may_send_documents, refuse_worker, restore_worker,
+    send_verification, suspend_worker, verify_worker,
 };

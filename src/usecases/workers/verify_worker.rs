@@ -5,8 +5,8 @@ use serde_json::json;
 use crate::ambient;
 use crate::domain::events::notification::{self, NotificationText};
 use crate::domain::{
-    Action, Actor, HeldBecause, JobKind, JobName, NotificationKind, QueueItem, QueueItemId,
-    QueueKind, Status, Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
+    Action, Actor, Decided, HeldBecause, JobKind, JobName, NotificationKind, QueueItem,
+    QueueItemId, QueueKind, Status, Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
@@ -43,16 +43,108 @@ pub fn send_verification(
     Ok((worker, replaced))
 }
 
-pub fn verify_worker(
+/// A decision of an admin about a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkerDecision {
+    Verify,
+    /// The documents were not sufficient. The worker may upload others.
+    Refuse,
+    Suspend,
+    /// Restores the previous status: verified or unverified.
+    Restore,
+}
+
+impl WorkerDecision {
+    /// As in the audit log, and what a worker for whom it is not possible cannot do.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Verify => ("worker.verified", "be verified"),
+            Self::Refuse => ("worker.refused", "be refused"),
+            Self::Suspend => ("worker.suspended", "be suspended"),
+            Self::Restore => ("worker.restored", "be restored"),
+        }
+    }
+
+    fn is_possible(self, status: WorkerStatus) -> bool {
+        match self {
+            Self::Verify => status != WorkerStatus::Verified,
+            Self::Refuse => status == WorkerStatus::InReview,
+            Self::Suspend => status != WorkerStatus::Suspended,
+            Self::Restore => status == WorkerStatus::Suspended,
+        }
+    }
+}
+
+/// Decides about a worker, with a note. The same decision sent again changes nothing.
+pub fn decide_about_worker(
     tx: &mut Tx<'_>,
     worker: WorkerId,
+    (decision, note): (WorkerDecision, Option<&str>),
     by: &Actor,
     now: Timestamp,
 ) -> Result<Worker, UseCaseError> {
     let worker = held(tx, worker)?;
-    if worker.status == WorkerStatus::Verified {
-        return refuse(&worker, "be verified");
+    let (action, what) = decision.words();
+    let made = audit::decided(action, note);
+    if !decision.is_possible(worker.status) {
+        let last = tx.last_decision(&worker.id.to_string())?;
+        return match last {
+            Some(last) if last == made => Ok(worker),
+            _ => refuse(&worker, what),
+        };
     }
+    make(tx, worker, (decision, &made), by, now)
+}
+
+fn make(
+    tx: &mut Tx<'_>,
+    worker: Worker,
+    (decision, made): (WorkerDecision, &Decided),
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Worker, UseCaseError> {
+    match decision {
+        WorkerDecision::Verify => verify(tx, worker, made, by, now),
+        WorkerDecision::Refuse => refuse_documents(tx, worker, made, by, now),
+        WorkerDecision::Suspend => suspend(tx, worker, made, by, now),
+        WorkerDecision::Restore => restore(tx, worker, made, by, now),
+    }
+}
+
+/// The decisions without a note, for the command line: one that changes nothing is refused.
+macro_rules! without_note {
+    ($($name:ident = $decision:ident;)+) => { $(
+        pub fn $name(
+            tx: &mut Tx<'_>,
+            worker: WorkerId,
+            by: &Actor,
+            now: Timestamp,
+        ) -> Result<Worker, UseCaseError> {
+            let (worker, decision) = (held(tx, worker)?, WorkerDecision::$decision);
+            let (action, what) = decision.words();
+            if !decision.is_possible(worker.status) {
+                return refuse(&worker, what);
+            }
+            let made = audit::decided(action, None);
+            make(tx, worker, (decision, &made), by, now)
+        }
+    )+ };
+}
+
+without_note! {
+    verify_worker = Verify;
+    refuse_worker = Refuse;
+    suspend_worker = Suspend;
+    restore_worker = Restore;
+}
+
+fn verify(
+    tx: &mut Tx<'_>,
+    worker: Worker,
+    made: &Decided,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Worker, UseCaseError> {
     let worker = decided(tx, worker, WorkerStatus::Verified, by, now)?;
     let name = JobName::new(JobKind::AnnounceWorker, announcement(worker.id, None));
     tx.add_job(&name, now)?;
@@ -63,20 +155,16 @@ pub fn verify_worker(
         notification::verified(),
         now,
     )?;
-    audited(tx, by, "worker.verified", worker, json!({}), now)
+    audited(tx, by, made, worker, json!({}), now)
 }
 
-/// The documents were not sufficient. The worker may upload others.
-pub fn refuse_worker(
+fn refuse_documents(
     tx: &mut Tx<'_>,
-    worker: WorkerId,
+    worker: Worker,
+    made: &Decided,
     by: &Actor,
     now: Timestamp,
 ) -> Result<Worker, UseCaseError> {
-    let worker = held(tx, worker)?;
-    if worker.status != WorkerStatus::InReview {
-        return refuse(&worker, "be refused");
-    }
     let worker = decided(tx, worker, WorkerStatus::Unverified, by, now)?;
     notify_worker(
         tx,
@@ -85,26 +173,23 @@ pub fn refuse_worker(
         notification::refused(),
         now,
     )?;
-    audited(tx, by, "worker.refused", worker, json!({}), now)
+    audited(tx, by, made, worker, json!({}), now)
 }
 
-pub fn suspend_worker(
+fn suspend(
     tx: &mut Tx<'_>,
-    worker: WorkerId,
+    worker: Worker,
+    made: &Decided,
     by: &Actor,
     now: Timestamp,
 ) -> Result<Worker, UseCaseError> {
-    let worker = held(tx, worker)?;
-    if worker.status == WorkerStatus::Suspended {
-        return refuse(&worker, "be suspended");
-    }
     // Closes the item even if an admin has claimed it.
     let (kind, subject) = (QueueKind::WorkerVerification, worker.id.to_string());
     tx.close_queue_items_of(kind, &subject, by.id.as_deref(), now)?;
     let worker = set(tx, worker, WorkerStatus::Suspended, now)?;
     let released = give_tasks_back(tx, worker.id, by, now)?;
     let details = json!({ "released_tasks": released });
-    audited(tx, by, "worker.suspended", worker, details, now)
+    audited(tx, by, made, worker, details, now)
 }
 
 /// Releases the tasks that the worker has not finished. Submitted proofs stay in review. What is
@@ -139,44 +224,34 @@ fn in_hand(status: Status) -> bool {
     )
 }
 
-/// Restores the previous status: verified or unverified. Payouts that were held are made.
-pub fn restore_worker(
+/// Payouts that were held are made.
+fn restore(
     tx: &mut Tx<'_>,
-    worker: WorkerId,
+    worker: Worker,
+    made: &Decided,
     by: &Actor,
     now: Timestamp,
 ) -> Result<Worker, UseCaseError> {
-    let worker = held(tx, worker)?;
-    if worker.status != WorkerStatus::Suspended {
-        return refuse(&worker, "be restored");
-    }
     let status = match worker.verified_at {
         Some(_) => WorkerStatus::Verified,
         None => WorkerStatus::Unverified,
     };
     let worker = set(tx, worker, status, now)?;
     tx.wake_jobs(&HeldBecause::WorkerSuspended.waits_for(worker.id), now)?;
-    audited(tx, by, "worker.restored", worker, json!({}), now)
+    audited(tx, by, made, worker, json!({}), now)
 }
 
 /// Comes last in the transaction.
 fn audited(
     tx: &mut Tx<'_>,
     by: &Actor,
-    action: &str,
+    made: &Decided,
     worker: Worker,
     details: serde_json::Value,
     now: Timestamp,
 ) -> Result<Worker, UseCaseError> {
-    audit(
-        tx,
-        by,
-        action,
-        "worker",
-        &worker.id.to_string(),
-        details,
-        now,
-    )?;
+    let subject = ("worker", &*worker.id.to_string(), details);
+    audit::record_decision_with(tx, subject, made, by, now)?;
     Ok(worker)
 }
 

@@ -12,6 +12,7 @@ on_both_engines!(
     only_a_dispute_can_be_decided_and_only_once,
     a_dispute_is_nobody_elses_business,
     a_dispute_of_the_test_world_is_decided_there,
+    the_developer_states_their_side_until_it_is_decided,
 );
 
 fn decide(task: &Value) -> String {
@@ -76,7 +77,8 @@ async fn a_decision_moves_the_money_and_is_told_to_both_sides(app: TestApp) {
             .await
             .expect(200);
         let expected = json!({"task_id": task["id"], "statement": "The door is in the picture.",
-            "opened_at": TestApp::NOON, "decision": body["decision"],
+            "opened_at": TestApp::NOON, "developer_statement": null,
+            "developer_stated_at": null, "decision": body["decision"],
             "decided_at": TestApp::NOON, "note": body["note"]});
         assert_eq!(told, expected);
         let id = task["id"].as_str().unwrap();
@@ -214,4 +216,51 @@ async fn a_dispute_of_the_test_world_is_decided_there(app: TestApp) {
         (&json!("split"), &json!("Some of it."))
     );
     TestApp::expect_settled(&app.verify().await);
+}
+
+async fn the_developer_states_their_side_until_it_is_decided(app: TestApp) {
+    let (dev, stranger, admin) = (
+        app.developer().await,
+        app.developer().await,
+        app.admin().await,
+    );
+    let worker = app.ready_worker().await;
+    let task = disputed_task(&app, &dev, &worker).await;
+    let state = format!("{}/dispute/statement", path(&task));
+    for (body, faulty) in [
+        (json!({}), "statement"),
+        (json!({"statement": " "}), "statement"),
+        (json!({"statement": "x".repeat(2_001)}), "statement"),
+        (json!({"statement": "x", "note": "y"}), "note"),
+    ] {
+        assert_eq!(dev.live.post(&state, &body).await.faulty_fields(), [faulty]);
+    }
+    let side = json!({"statement": "That is another door."});
+    for client in [&stranger.live, &dev.test] {
+        let hidden = client.post(&state, &side).await;
+        hidden.expect_error(404, "TASK_NOT_FOUND");
+    }
+    let own = format!("/v1/worker/tasks/{}/dispute", task["id"].as_str().unwrap());
+    let silent = worker.client.get(&own).await.expect(200);
+    assert_eq!(silent["developer_statement"], Value::Null);
+    dev.live.post(&state, &side).await.expect(200);
+    app.set_time("2026-11-15T13:00:00.000Z");
+    let side = json!({"statement": "That is the door of number 7."});
+    let said = dev.live.post(&state, &side).await.expect(200);
+    assert_eq!(said["developer_statement"], side["statement"]);
+    assert_eq!(said["developer_stated_at"], "2026-11-15T13:00:00.000Z");
+    assert_eq!(said["statement"], "The door is in the picture.");
+    assert_eq!(worker.client.get(&own).await.expect(200), said);
+    let queue = admin.get("/v1/admin/queue?kind=dispute").await.expect(200);
+    assert_eq!(queue["data"][0]["dispute"], said);
+    let pay = json!({"decision": "pay", "note": "x"});
+    admin.post(&decide(&task), &pay).await.expect(200);
+    let late = dev.live.post(&state, &json!({"statement": "But."})).await;
+    late.expect_error(409, "INVALID_TASK_STATE");
+    let read = worker.client.get(&own).await.expect(200);
+    assert_eq!(read["developer_statement"], side["statement"]);
+    let peaceful = dev.create_paid_task().await;
+    let none = format!("{}/dispute/statement", path(&peaceful));
+    let none = dev.live.post(&none, &side).await;
+    none.expect_error(409, "INVALID_TASK_STATE");
 }

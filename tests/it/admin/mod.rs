@@ -1,8 +1,10 @@
 //! Those who run the marketplace: who may do what, what they decide, and what is remembered of it.
 
 mod audit;
+mod deciding;
 mod disputes;
 mod documents;
+mod items;
 mod lists;
 mod payouts;
 mod queue;

@@ -80,6 +80,12 @@ pub const DEVELOPERS: &[DeveloperRoute] = &[
     developer("GET /v1/tasks/{id}/ledger", Yes, NO_TASK, NO_TASK),
     developer("GET /v1/tasks/{id}/payment", Yes, NO_TASK, NO_TASK),
     developer("GET /v1/tasks/{id}/dispute", Yes, NO_TASK, NO_TASK),
+    developer(
+        "POST /v1/tasks/{id}/dispute/statement",
+        Yes,
+        NO_TASK,
+        NO_TASK,
+    ),
     developer("GET /v1/tasks/{id}/proofs", Yes, NO_TASK, NO_TASK),
     developer(
         "GET /v1/tasks/{id}/proofs/{proof_id}/evidence",
@@ -211,6 +217,17 @@ pub const ADMINS: &[AdminRouteRow] = &[
     admin("GET /v1/admin/workers/{id}", Viewer, Yes),
     admin("GET /v1/admin/tasks", Viewer, Yes),
     admin("GET /v1/admin/tasks/{id}", Viewer, Yes),
+    admin("GET /v1/admin/tasks/{id}/proofs", Viewer, Yes),
+    admin(
+        "GET /v1/admin/tasks/{id}/proofs/{proof_id}/evidence",
+        Viewer,
+        Yes,
+    ),
+    admin(
+        "GET /v1/admin/tasks/{id}/proofs/{proof_id}/original",
+        Operator,
+        Yes,
+    ),
     admin("GET /v1/admin/jobs", Viewer, Yes),
     admin("GET /v1/admin/notices", Viewer, Yes),
     admin("GET /v1/admin/audit", Viewer, Yes),

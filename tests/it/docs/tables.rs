@@ -133,6 +133,7 @@ fn audit_actions() {
         "job",
         "payment_method",
         "payout",
+        "proof",
         "queue_item",
         "secrets",
         "webhook",
