@@ -79,9 +79,11 @@ impl ProofId {
 }
 
 impl WorkerId {
-    /// The simulated worker of an account in the test environment.
+    /// The simulated worker of an account in the test environment: always the same one, made from the
+    /// random part of the account's id.
     pub fn simulated(account: AccountId) -> Self {
-        Self(account.0)
+        const MASK: u128 = 0x5157_4f52_4b45;
+        Self(Uuid::from_u128(account.0.as_u128() ^ MASK))
     }
 }
 
@@ -122,6 +124,17 @@ mod tests {
     fn the_id_of_a_proof_tells_when_it_was_made() {
         let now = Timestamp::from_millis(1_763_200_000_123);
         assert_eq!(ProofId::new(now, &[255; 10]).made_at(), now);
+    }
+
+    #[test]
+    fn the_simulated_worker_has_an_id_of_its_own() {
+        let now = Timestamp::from_millis(1_763_200_000_000);
+        let [first, second] = [1, 2].map(|byte| AccountId::new(now, &[byte; 10]));
+        let simulated = WorkerId::simulated(first).to_string();
+        assert_ne!(simulated, first.to_string());
+        assert_ne!(simulated, WorkerId::simulated(second).to_string());
+        assert_eq!(simulated, WorkerId::simulated(first).to_string());
+        assert_eq!(&simulated[..16], &first.to_string()[..16]);
     }
 
     #[test]

@@ -1,36 +1,66 @@
 //! Incoming payments: charges default payment methods, and cancels payments that are no longer
 //! needed.
 
+use std::time::Duration;
+
 use super::{Done, Failure, Jobs, task_id};
 use crate::domain::{
-    AccountId, ChargedMethod, Payment, PaymentIntent, PaymentStatus, Status, TaskId,
+    AccountId, ChargedMethod, JobKind, JobName, Payment, PaymentIntent, PaymentStatus, Status,
+    TaskId,
 };
 use crate::payments::{Cancellation, Charge, NewPayment, ProcessorError};
-use crate::store::{ClaimedJob, StoreError};
+use crate::store::{ClaimedJob, PaymentAndTask, StoreError};
 use crate::usecases;
+
+/// How soon the job that cancels a payment looks again whether it is still being charged.
+const RECHECK: Duration = Duration::from_secs(1);
 
 /// Creates the payment at the processor, and charges the default method if there is one.
 pub async fn charge(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
-    let (status, payment) = read(jobs, id).await?;
+    let PaymentAndTask {
+        status,
+        deadline,
+        payment,
+    } = read(jobs, id).await?;
     if status != Status::Pending {
         // A process that died may have charged it after the task ended. Cancelling finds out.
         return cancel(jobs, job).await;
     }
-    if payment.status != PaymentStatus::Processing {
-        return jobs.finish(job).await;
+    if deadline.is_some_and(|deadline| deadline <= jobs.clock.now()) {
+        return expire(jobs, job, payment.account).await;
     }
     let Some(method) = &payment.method else {
         intent(jobs, id, &payment).await?;
-        return jobs.finish(job).await;
+        return jobs
+            .record(job, move |tx, now| usecases::payment_opened(tx, id, now))
+            .await;
     };
+    if payment.status != PaymentStatus::Processing {
+        return jobs.finish(job).await;
+    }
     match ask(jobs, &payment, method).await? {
         // The task was cancelled in the meantime, and its payment with it.
-        Err(ProcessorError::Refused { .. }) if read(jobs, id).await?.0 != Status::Pending => {
+        Err(ProcessorError::Refused { .. }) if read(jobs, id).await?.status != Status::Pending => {
             cancel(jobs, job).await
         }
         charged => record(jobs, job, payment.account, charged?).await,
     }
+}
+
+/// The deadline has passed, so nothing is charged. What a process that died may have charged, the
+/// job that cancels the payment finds.
+async fn expire(jobs: &Jobs, job: &ClaimedJob, account: AccountId) -> Result<Done, Failure> {
+    let id = task_id(job)?;
+    jobs.record_for(account, job, move |tx, now| {
+        if usecases::expire_unpaid(tx, id, now)? {
+            return Ok(());
+        }
+        // The task has a later deadline now, or is over: the job has to look again.
+        let changed = "the task has changed since it was read";
+        Err(StoreError::Unavailable(changed.to_owned()).into())
+    })
+    .await
 }
 
 /// Charges the payment. Also returns the payment if it was created in the same request, and so is not
@@ -92,22 +122,13 @@ async fn intent(jobs: &Jobs, id: TaskId, payment: &Payment) -> Result<String, Fa
         return Ok(intent.id.clone());
     }
     let intent = jobs.processor.create_payment(&new_payment(payment)).await?;
-    let status = match payment.method {
-        Some(_) => PaymentStatus::Processing,
-        None => PaymentStatus::RequiresPayment,
-    };
-    record_intent(jobs, id, intent, status).await
+    record_intent(jobs, id, intent).await
 }
 
-async fn record_intent(
-    jobs: &Jobs,
-    id: TaskId,
-    intent: PaymentIntent,
-    status: PaymentStatus,
-) -> Result<String, Failure> {
+async fn record_intent(jobs: &Jobs, id: TaskId, intent: PaymentIntent) -> Result<String, Failure> {
     let (processor, clock) = (jobs.processor.name(), jobs.clock.clone());
     let recorded = jobs.store.write(move |tx| {
-        tx.set_payment_intent(id, processor, &intent, status, clock.now())?;
+        tx.set_payment_intent(id, processor, &intent, clock.now())?;
         let payment = tx.payment(id)?.and_then(|payment| payment.intent);
         payment.ok_or_else(|| StoreError::Failed(format!("the payment of {id} does not exist")))
     });
@@ -117,25 +138,32 @@ async fn record_intent(
 /// Cancels a payment. If it was paid in the meantime, the money is refunded.
 pub async fn cancel(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
-    let (_, payment) = read(jobs, id).await?;
+    let payment = read(jobs, id).await?.payment;
     if payment.status == PaymentStatus::Succeeded {
         return jobs.finish(job).await;
     }
-    let Some(intent) = known_intent(jobs, id, &payment).await? else {
-        return jobs
-            .record(job, move |tx, now| usecases::payment_cancelled(tx, id, now))
-            .await;
+    let was_charge = job.name.kind == JobKind::Charge;
+    let cancellation = match known_intent(jobs, id, &payment).await? {
+        Some(intent) => jobs.processor.cancel_payment(id, &intent).await?,
+        None if !was_charge && is_being_charged(jobs, id).await? => {
+            return Ok(Done::Waits {
+                waits_for: Some(usecases::charge_of(id)),
+                recheck_after: RECHECK,
+            });
+        }
+        None => Cancellation::Cancelled,
     };
-    match jobs.processor.cancel_payment(id, &intent).await? {
-        Cancellation::Cancelled => {
-            jobs.record(job, move |tx, now| usecases::payment_cancelled(tx, id, now))
-                .await
+    jobs.record(job, move |tx, now| {
+        if was_charge {
+            // This has done its work.
+            tx.drop_job(&JobName::new(JobKind::CancelPayment, id))?;
         }
-        Cancellation::AlreadyPaid => {
-            jobs.record(job, move |tx, now| usecases::payment_succeeded(tx, id, now))
-                .await
+        match cancellation {
+            Cancellation::Cancelled => usecases::payment_cancelled(tx, id, now),
+            Cancellation::AlreadyPaid => usecases::payment_succeeded(tx, id, now),
         }
-    }
+    })
+    .await
 }
 
 /// The processor's id of a payment, if there is one. A process that died may have created and charged it
@@ -152,8 +180,7 @@ async fn known_intent(
     let Some(found) = jobs.processor.find_payment(id).await? else {
         return Ok(None);
     };
-    let recorded = record_intent(jobs, id, found, payment.status).await?;
-    Ok(Some(recorded))
+    Ok(Some(record_intent(jobs, id, found).await?))
 }
 
 /// A payment exists only at the processor it was created with.
@@ -168,10 +195,16 @@ pub(super) fn made_here(jobs: &Jobs, payment: &Payment) -> Result<(), Failure> {
     )))
 }
 
-async fn read(jobs: &Jobs, id: TaskId) -> Result<(Status, Payment), Failure> {
-    let found = jobs.store.read(move |tx| tx.payment_and_status(id)).await?;
-    match found {
-        Some((Some(status), payment)) => Ok((status, payment)),
-        _ => Err(Failure::Unexpected("the payment does not exist".to_owned())),
-    }
+/// Whether a job charges the payment, or is going to. As long as the processor knows nothing of the
+/// payment, nobody can cancel it there, and the job may still create it: it must not be called cancelled
+/// and succeed afterwards. If the job finds the task over, it cancels the payment itself.
+async fn is_being_charged(jobs: &Jobs, id: TaskId) -> Result<bool, Failure> {
+    let charge = JobName::new(JobKind::Charge, id);
+    let found = jobs.store.read(move |tx| tx.job(&charge)).await?;
+    Ok(found.is_some_and(|job| job.run_at.is_some()))
+}
+
+async fn read(jobs: &Jobs, id: TaskId) -> Result<PaymentAndTask, Failure> {
+    let found = jobs.store.read(move |tx| tx.payment_and_task(id)).await?;
+    found.ok_or_else(|| Failure::Unexpected("the payment does not exist".to_owned()))
 }

@@ -10,9 +10,10 @@ use axum::response::Response;
 
 use super::Pages;
 use super::html::page;
-use crate::domain::PaymentStatus;
+use crate::domain::{PaymentStatus, Status, Task, TaskLedger, Timestamp};
+use crate::payments::ProcessorError;
 use crate::payments::sandbox::{Card, Paid};
-use crate::store::SandboxPayment;
+use crate::store::{SandboxPayment, StoreError};
 use crate::usecases;
 
 const MAX_FORM_BYTES: usize = 16 * 1024;
@@ -23,19 +24,62 @@ const FORM_TIMEOUT: Duration = Duration::from_secs(20);
 struct Form<'a> {
     banner: bool,
     amount: String,
+    title: &'a str,
     problem: Option<&'a str>,
 }
 
+/// How a payment stands, for whoever pays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    ToPay,
+    Paid,
+    /// Paid, and this much goes back or has gone back.
+    Refunded {
+        cents: i64,
+        pending: bool,
+    },
+    /// The task ended without a payment, or its deadline has passed.
+    Over,
+}
+
+/// A payment, its task, and how it stands.
+struct Bill {
+    payment: SandboxPayment,
+    title: String,
+    standing: Standing,
+}
+
+impl Bill {
+    fn of(payment: SandboxPayment, task: &Task, ledger: &TaskLedger, now: Timestamp) -> Self {
+        let (sent, owed) = (ledger.refunded_cents(), ledger.owed_refund_cents());
+        let standing = match payment.status {
+            PaymentStatus::Succeeded if sent + owed > 0 => Standing::Refunded {
+                cents: sent + owed,
+                pending: owed > 0,
+            },
+            PaymentStatus::Succeeded => Standing::Paid,
+            PaymentStatus::Cancelled => Standing::Over,
+            _ if task.status != Status::Pending || task.is_overdue(now) => Standing::Over,
+            _ => Standing::ToPay,
+        };
+        Self {
+            payment,
+            title: task.title.clone(),
+            standing,
+        }
+    }
+
+    fn amount(&self) -> String {
+        dollars(self.payment.amount_cents)
+    }
+}
+
 pub async fn show(State(pages): State<Pages>, Path(secret): Path<String>) -> Response {
-    let Some(sandbox) = &pages.payments.sandbox else {
+    if pages.payments.sandbox.is_none() {
         return pages.no_sandbox();
-    };
-    match sandbox.payment(&secret).await {
-        Ok(Some(payment)) => match payment.status {
-            PaymentStatus::Succeeded => paid(&pages, &payment),
-            PaymentStatus::Cancelled => cancelled(&pages, StatusCode::OK),
-            _ => form(&pages, StatusCode::OK, &payment, None),
-        },
+    }
+    match bill(&pages, &secret).await {
+        Ok(Some(bill)) => present(&pages, &bill, StatusCode::OK),
         Ok(None) => pages.not_found(),
         Err(error) => pages.unavailable(&error),
     }
@@ -45,32 +89,78 @@ pub async fn pay(State(pages): State<Pages>, Path(secret): Path<String>, body: B
     let Some(sandbox) = &pages.payments.sandbox else {
         return pages.no_sandbox();
     };
-    let payment = match sandbox.payment(&secret).await {
-        Ok(Some(payment)) => payment,
+    let bill = match bill(&pages, &secret).await {
+        Ok(Some(bill)) => bill,
         Ok(None) => return pages.not_found(),
         Err(error) => return pages.unavailable(&error),
     };
     let card = match card(body).await {
         Ok(card) => card,
-        Err(problem) => return form(&pages, StatusCode::BAD_REQUEST, &payment, Some(problem)),
+        Err(problem) => return form(&pages, StatusCode::BAD_REQUEST, &bill, Some(problem)),
     };
-    match sandbox.pay(&payment, card).await {
+    if bill.standing == Standing::Over {
+        return present(&pages, &bill, StatusCode::CONFLICT);
+    }
+    match sandbox.pay(&bill.payment, card).await {
         Ok(Paid::Yes { event }) => {
             receive(&pages, event).await;
-            paid(&pages, &payment)
+            paid(&pages, &secret).await
         }
         Ok(Paid::Declined { event, failure }) => {
             receive(&pages, event).await;
-            form(
-                &pages,
-                StatusCode::PAYMENT_REQUIRED,
-                &payment,
-                Some(&failure.message),
-            )
+            let problem = Some(failure.message.as_str());
+            form(&pages, StatusCode::PAYMENT_REQUIRED, &bill, problem)
         }
-        Ok(Paid::Already) => paid(&pages, &payment),
-        Ok(Paid::Cancelled) => cancelled(&pages, StatusCode::CONFLICT),
+        Ok(Paid::Already) => paid(&pages, &secret).await,
+        Ok(Paid::Cancelled) => over(&pages, StatusCode::CONFLICT, &bill.title),
         Err(error) => pages.unavailable(&error),
+    }
+}
+
+/// The payment with this secret, as it stands now.
+async fn bill(pages: &Pages, secret: &str) -> Result<Option<Bill>, ProcessorError> {
+    let Some(sandbox) = &pages.payments.sandbox else {
+        return Ok(None);
+    };
+    let Some(payment) = sandbox.payment(secret).await? else {
+        return Ok(None);
+    };
+    let (id, now) = (payment.task, pages.clock.now());
+    let read = pages
+        .store
+        .read(move |tx| Ok::<_, StoreError>((tx.any_task(id)?, tx.ledger_of_task(id)?)));
+    let (task, ledger) = read.await?;
+    // A payment is created before its task. One whose task was refused has a secret that nobody got.
+    Ok(task.map(|task| Bill::of(payment, &task, &ledger, now)))
+}
+
+/// What a payment that was made has come to.
+async fn paid(pages: &Pages, secret: &str) -> Response {
+    match bill(pages, secret).await {
+        Ok(Some(bill)) => present(pages, &bill, StatusCode::OK),
+        Ok(None) => pages.not_found(),
+        Err(error) => pages.unavailable(&error),
+    }
+}
+
+fn present(pages: &Pages, bill: &Bill, status: StatusCode) -> Response {
+    let (amount, title) = (bill.amount(), &bill.title);
+    match bill.standing {
+        Standing::ToPay => form(pages, status, bill, None),
+        Standing::Over => over(pages, status, title),
+        Standing::Paid => {
+            let text = format!("You paid {amount} to Legwork for “{title}”.");
+            pages.message(status, "Thank you", &text)
+        }
+        Standing::Refunded { cents, pending } => {
+            let cents = dollars(cents);
+            let goes = match pending {
+                true => format!("{cents} of it are on their way back to you"),
+                false => format!("{cents} of it were refunded to you"),
+            };
+            let text = format!("You paid {amount} to Legwork for “{title}”. {goes}.");
+            pages.message(status, "Refunded", &text)
+        }
     }
 }
 
@@ -99,31 +189,19 @@ async fn card(body: Body) -> Result<Card, &'static str> {
         .ok_or("This is not a sandbox card. Please use one of the numbers below.")
 }
 
-fn form(
-    pages: &Pages,
-    status: StatusCode,
-    payment: &SandboxPayment,
-    problem: Option<&str>,
-) -> Response {
+fn form(pages: &Pages, status: StatusCode, bill: &Bill, problem: Option<&str>) -> Response {
     let form = Form {
         banner: pages.banner(),
-        amount: dollars(payment.amount_cents),
+        amount: bill.amount(),
+        title: &bill.title,
         problem,
     };
     page(status, &form)
 }
 
-fn paid(pages: &Pages, payment: &SandboxPayment) -> Response {
-    let text = format!(
-        "You paid {}. You can close this page.",
-        dollars(payment.amount_cents)
-    );
-    pages.message(StatusCode::OK, "Thank you", &text)
-}
-
-fn cancelled(pages: &Pages, status: StatusCode) -> Response {
-    let text = "The task was cancelled. There is nothing to pay.";
-    pages.message(status, "Payment cancelled", text)
+fn over(pages: &Pages, status: StatusCode, title: &str) -> Response {
+    let text = format!("“{title}” was cancelled or its time is over. There is nothing to pay.");
+    pages.message(status, "Nothing to pay", &text)
 }
 
 fn dollars(cents: i64) -> String {

@@ -49,6 +49,7 @@ pub use idempotency::{IdempotencyRecord, IdempotencyScope};
 pub use jobs::{ClaimedJob, ListedJob};
 pub use money::ledger::{DeveloperBalances, Payout, PayoutState, TaskMoney, WorkerBalance};
 pub use money::outgoing_movements::OutgoingMovement;
+pub use money::payments::PaymentAndTask;
 pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};
 pub use proofs::storage::{ExpiredFiles, FileCursor, StoredFiles};
 pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn, SecretPlace};
@@ -160,6 +161,11 @@ const MIGRATIONS: &[Migration] = &[
         version: 26,
         name: "admin_decisions",
         sql: include_str!("migrations/0026_admin_decisions.sql"),
+    },
+    Migration {
+        version: 28,
+        name: "old_secrets",
+        sql: include_str!("migrations/0028_old_secrets.sql"),
     },
 ];
 

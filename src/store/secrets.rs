@@ -8,7 +8,7 @@ use crate::store::{StoreError, Tx, columns};
 /// What a sealed text belongs to. A text that is copied to another row does not open there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretPlace {
-    /// Current and old secret of an endpoint: rotating moves one into the place of the other.
+    /// Current and old secrets of an endpoint: rotating moves each into the place of the next.
     Webhook,
     Payment,
     SandboxPayment,
@@ -142,6 +142,12 @@ crate::store::statements! {
     OLD_WEBHOOK_PLAIN = plain!("webhook_endpoints", "account_id", "old_secret");
     OLD_WEBHOOK_PAGE = page!("webhook_endpoints", "account_id", "old_secret");
     OLD_WEBHOOK_REPLACE = replace!("webhook_endpoints", "account_id", "old_secret");
+    OLD_2_WEBHOOK_PLAIN = plain!("webhook_endpoints", "account_id", "old_secret_2");
+    OLD_2_WEBHOOK_PAGE = page!("webhook_endpoints", "account_id", "old_secret_2");
+    OLD_2_WEBHOOK_REPLACE = replace!("webhook_endpoints", "account_id", "old_secret_2");
+    OLD_3_WEBHOOK_PLAIN = plain!("webhook_endpoints", "account_id", "old_secret_3");
+    OLD_3_WEBHOOK_PAGE = page!("webhook_endpoints", "account_id", "old_secret_3");
+    OLD_3_WEBHOOK_REPLACE = replace!("webhook_endpoints", "account_id", "old_secret_3");
     PAYMENT_PLAIN = plain!("payments", "task_id", "client_secret");
     PAYMENT_PAGE = page!("payments", "task_id", "client_secret");
     PAYMENT_REPLACE = replace!("payments", "task_id", "client_secret");
@@ -189,6 +195,8 @@ macro_rules! sealed_columns {
 sealed_columns! {
     Webhook: WEBHOOK_PLAIN, WEBHOOK_PAGE, WEBHOOK_REPLACE;
     Webhook: OLD_WEBHOOK_PLAIN, OLD_WEBHOOK_PAGE, OLD_WEBHOOK_REPLACE;
+    Webhook: OLD_2_WEBHOOK_PLAIN, OLD_2_WEBHOOK_PAGE, OLD_2_WEBHOOK_REPLACE;
+    Webhook: OLD_3_WEBHOOK_PLAIN, OLD_3_WEBHOOK_PAGE, OLD_3_WEBHOOK_REPLACE;
     Payment: PAYMENT_PLAIN, PAYMENT_PAGE, PAYMENT_REPLACE;
     SandboxPayment: SANDBOX_PAYMENT_PLAIN, SANDBOX_PAYMENT_PAGE, SANDBOX_PAYMENT_REPLACE;
     SandboxPayoutAccount: SANDBOX_ACCOUNT_PLAIN, SANDBOX_ACCOUNT_PAGE, SANDBOX_ACCOUNT_REPLACE;

@@ -1,6 +1,8 @@
 //! Why a use case failed.
 
-use crate::domain::{AccountStatus, Decision, NotAllowed, NotEligible, WorkerStatus};
+use crate::domain::{
+    AccountStatus, Decision, NotAllowed, NotEligible, Status, Timestamp, WorkerStatus,
+};
 use crate::payments::ProcessorError;
 use crate::store::StoreError;
 
@@ -26,6 +28,18 @@ pub enum UseCaseError {
     MoneyOwed,
     #[error("no such task")]
     TaskNotFound,
+    #[error("cancelling would refund {refund_cents} cents now, not {expected_cents}")]
+    RefundDiffers {
+        refund_cents: i64,
+        expected_cents: i64,
+    },
+    #[error("{}", cannot_advance(*from, *to, possible))]
+    CannotAdvance {
+        from: Status,
+        /// None for the next step of the happy path.
+        to: Option<Status>,
+        possible: Vec<Status>,
+    },
     #[error("no such proof")]
     ProofNotFound,
     #[error("no such worker")]
@@ -57,6 +71,8 @@ pub enum UseCaseError {
     WebhookNotConfigured,
     #[error("the webhook is disabled; set it again to enable it")]
     WebhookDisabled,
+    #[error("three replaced secrets still sign; the next rotation is possible at {free_at}")]
+    RotatedRecently { free_at: Timestamp },
     #[error("no such API key")]
     KeyNotFound,
     #[error("an account can have {limit} active API keys; revoke one first")]
@@ -109,4 +125,18 @@ impl From<ProcessorError> for UseCaseError {
     fn from(error: ProcessorError) -> Self {
         Self::PaymentUnavailable(error.to_string())
     }
+}
+
+fn cannot_advance(from: Status, to: Option<Status>, possible: &[Status]) -> String {
+    let to = match to {
+        None => "has no next step".to_owned(),
+        Some(to) if to == from => format!("cannot be advanced to {to}: it is there already"),
+        Some(to) => format!("cannot be advanced to {to}"),
+    };
+    let possible: Vec<_> = possible.iter().map(|status| status.as_str()).collect();
+    let possible = match possible.as_slice() {
+        [] => "there is no status that it can be advanced to".to_owned(),
+        possible => format!("it can be advanced to {}", possible.join(", ")),
+    };
+    format!("a task that is {from} {to}; {possible}")
 }

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use crate::ambient;
 use crate::domain::events::notification;
-use crate::domain::webhooks::delivery::{FAILING_LIMIT, OLD_SECRET_LIFE, next_try};
+use crate::domain::webhooks::delivery::{
+    FAILING_LIMIT, MAX_OLD_SECRETS, OLD_SECRET_LIFE, next_try,
+};
 use crate::domain::{
     AccountId, Actor, Attempt, Delivery, DeliveryStatus, DueDelivery, EventId, EventType, JobKind,
     JobName, NotificationKind, Owner, Timestamp,
@@ -75,7 +77,8 @@ pub(super) fn drop_webhook(
     Ok(removed)
 }
 
-/// Both secrets sign for a while.
+/// The old secrets sign for a while. None of them may stop earlier because of the next rotation, so a
+/// rotation that would need room for a fourth one is refused.
 pub fn rotate_webhook_secret(
     tx: &mut Tx<'_>,
     account: AccountId,
@@ -83,8 +86,14 @@ pub fn rotate_webhook_secret(
     by: &Actor,
     now: Timestamp,
 ) -> Result<Endpoint, UseCaseError> {
-    let endpoint = tx.endpoint_to_change(account)?;
-    endpoint.ok_or(UseCaseError::WebhookNotConfigured)?;
+    let endpoint = tx
+        .endpoint_to_change(account)?
+        .ok_or(UseCaseError::WebhookNotConfigured)?;
+    let until = endpoint.old_secrets.iter().map(|old| old.until);
+    let signing: Vec<_> = until.filter(|until| *until > now).collect();
+    if let (true, Some(free_at)) = (signing.len() >= MAX_OLD_SECRETS, signing.last()) {
+        return Err(UseCaseError::RotatedRecently { free_at: *free_at });
+    }
     tx.rotate_webhook_secret(account, new_secret, now.plus(OLD_SECRET_LIFE), now)?;
     let rotated = endpoint_of(tx, account)?;
     record(tx, account, by, "webhook.secret_rotated", json!({}), now)?;

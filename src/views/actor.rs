@@ -12,7 +12,7 @@ use crate::views::Id;
 pub struct ActorBody {
     #[serde(rename = "type")]
     kind: ActorKind,
-    /// The id of the API key, worker or admin key; null for any other actor.
+    /// The id of the API key, (simulated) worker or admin key; null for any other actor.
     #[schema(required, value_type = Option<Id>)]
     id: Option<String>,
 }

@@ -6,8 +6,10 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::domain::tasks::Skill;
+use crate::domain::tasks::pricing::Settlement;
 use crate::domain::{Event, EventType, NewEvent, Proof, Task, Timestamp, Worker};
 use crate::store::StoreError;
+use crate::views::payment::{PayoutBody, RefundBody};
 use crate::views::proof::ProofBody;
 use crate::views::task::TaskBody;
 use crate::views::{Id, examples, to_json};
@@ -22,7 +24,7 @@ pub struct EventBody {
     number: i64,
     event: EventType,
     /// The task after the event, without its instructions. Includes the `proof` if one was
-    /// submitted or rejected.
+    /// submitted or rejected, `refund` and `payout` if the task was cancelled.
     #[schema(value_type = Object)]
     data: Box<RawValue>,
     #[schema(value_type = String, format = DateTime)]
@@ -64,6 +66,21 @@ struct TaskData<'a> {
     task: TaskBody<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<ProofBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refund: Option<RefundBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payout: Option<PayoutBody>,
+}
+
+impl<'a> TaskData<'a> {
+    fn of(task: &'a Task) -> Result<Self, StoreError> {
+        Ok(Self {
+            task: TaskBody::for_event(task)?,
+            proof: None,
+            refund: None,
+            payout: None,
+        })
+    }
 }
 
 /// An event about a task, with the task as it is afterwards.
@@ -76,15 +93,32 @@ pub fn of_task(
     let data = match proof {
         None => TaskBody::for_event(task)?.text()?,
         Some(proof) => to_json(&TaskData {
-            task: TaskBody::for_event(task)?,
             proof: Some(ProofBody::for_event(proof.clone())?),
+            ..TaskData::of(task)?
         })?,
     };
-    Ok(NewEvent {
+    Ok(about(task, event_type, data))
+}
+
+/// A task was cancelled: with what goes back to the developer, and what goes to the worker.
+pub fn of_cancelled(task: &Task, settlement: Settlement) -> Result<NewEvent, StoreError> {
+    let data = to_json(&TaskData {
+        refund: Some(RefundBody::promised(settlement.refund_cents)),
+        payout: Some(PayoutBody::promised(
+            settlement.payout_cents,
+            settlement.fee_cents,
+        )),
+        ..TaskData::of(task)?
+    })?;
+    Ok(about(task, EventType::TaskCancelled, data))
+}
+
+fn about(task: &Task, event_type: EventType, data: String) -> NewEvent {
+    NewEvent {
         event_type,
         task: Some(task.id),
         data,
-    })
+    }
 }
 
 #[derive(Serialize)]

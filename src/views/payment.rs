@@ -24,6 +24,12 @@ pub struct PaymentBody {
     refunded_cents: i64,
     /// What will be refunded when the processor has done its part.
     refund_pending_cents: i64,
+    /// What goes back to you. Null until it is known, and if nothing does.
+    #[schema(required)]
+    refund: Option<RefundBody>,
+    /// What goes to the worker. Null until it is known, and if nothing does.
+    #[schema(required)]
+    payout: Option<PayoutBody>,
     /// Pay with this secret. Present while payment is required.
     #[schema(required)]
     payment_client_secret: Option<String>,
@@ -39,6 +45,63 @@ pub struct PaymentBody {
     created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
+}
+
+/// Money that goes back to the developer.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Refund)]
+pub struct RefundBody {
+    amount_cents: i64,
+    /// How much of it has left the processor.
+    paid_cents: i64,
+}
+
+impl RefundBody {
+    /// What a move has promised; nothing of it has left yet.
+    pub const fn promised(amount_cents: i64) -> Self {
+        Self {
+            amount_cents,
+            paid_cents: 0,
+        }
+    }
+
+    pub fn of(ledger: &TaskLedger) -> Self {
+        Self {
+            amount_cents: ledger.promised_refund_cents(),
+            paid_cents: ledger.refunded_cents(),
+        }
+    }
+}
+
+/// Money that goes to the worker.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TaskPayout)]
+pub struct PayoutBody {
+    amount_cents: i64,
+    /// How much of it has left the processor.
+    paid_cents: i64,
+    /// What the platform keeps.
+    platform_fee_cents: i64,
+}
+
+impl PayoutBody {
+    /// What a move has promised; nothing of it has left yet.
+    pub const fn promised(amount_cents: i64, platform_fee_cents: i64) -> Self {
+        Self {
+            amount_cents,
+            paid_cents: 0,
+            platform_fee_cents,
+        }
+    }
+
+    fn of(ledger: &TaskLedger) -> Self {
+        let settlement = ledger.entry(Step::Settlement);
+        Self {
+            amount_cents: ledger.earned_cents(),
+            paid_cents: ledger.transferred_cents(),
+            platform_fee_cents: settlement.map_or(0, |entry| entry.postings.fees_cents),
+        }
+    }
 }
 
 #[derive(Serialize, ToSchema)]
@@ -71,23 +134,44 @@ impl From<PaymentStatus> for PaymentState {
     }
 }
 
+/// The payment of a task that is over is open until the processor has cancelled it or says that it
+/// was made.
+fn state(task: &Task, payment: &Payment) -> PaymentState {
+    match payment.status {
+        PaymentStatus::RequiresPayment if task.status.is_final() => PaymentState::Processing,
+        status => status.into(),
+    }
+}
+
+/// Money that moves changes the payment too.
+fn updated_at(task: &Task, payment: Option<&Payment>, ledger: &TaskLedger) -> Timestamp {
+    let own = payment.map_or(task.updated_at, |payment| payment.updated_at);
+    let moved = ledger.entries().iter().map(|entry| entry.recorded_at);
+    let over = task.status.is_final().then_some(task.status_since);
+    moved.chain(over).fold(own, Timestamp::max)
+}
+
 impl PaymentBody {
     /// Without the client secret, because its holder can pay.
     pub fn of(task: &Task, payment: Option<&Payment>, ledger: &TaskLedger) -> Self {
         let failure = payment.and_then(|payment| payment.failure.clone());
+        let refund = RefundBody::of(ledger);
+        let payout = PayoutBody::of(ledger);
         Self {
             task_id: task.id.to_string(),
-            status: payment.map_or(PaymentState::NotRequired, |payment| payment.status.into()),
+            status: payment.map_or(PaymentState::NotRequired, |payment| state(task, payment)),
             amount_cents: task.budget_cents,
             escrow_cents: task.escrow_cents,
             refunded_cents: ledger.refunded_cents(),
             refund_pending_cents: ledger.owed_refund_cents(),
+            refund: Some(refund).filter(|refund| refund.amount_cents > 0),
+            payout: Some(payout).filter(|payout| payout.amount_cents > 0),
             payment_client_secret: None,
             payment_url: None,
             failure: failure.map(|PaymentFailure { code, message }| FailureBody { code, message }),
             processor: payment.map(|payment| payment.processor),
             created_at: payment.map_or(task.created_at, |payment| payment.created_at),
-            updated_at: payment.map_or(task.updated_at, |payment| payment.updated_at),
+            updated_at: updated_at(task, payment, ledger),
         }
     }
 

@@ -74,9 +74,8 @@ fn prepare(
 
 /// The valid secrets, the newest first.
 fn secrets(endpoint: &Endpoint, at: Timestamp) -> Vec<WebhookSecret> {
-    let old = endpoint.old_secret.as_ref().filter(|old| old.until > at);
-    let texts = [Some(&endpoint.secret), old.map(|old| &old.secret)];
-    let secrets = texts.into_iter().flatten();
+    let old = endpoint.old_secrets.iter().filter(|old| old.until > at);
+    let secrets = std::iter::once(&endpoint.secret).chain(old.map(|old| &old.secret));
     secrets
         .filter_map(|text| WebhookSecret::parse(text))
         .collect()

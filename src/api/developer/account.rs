@@ -123,7 +123,7 @@ pub async fn get(State(app): State<App>, caller: Caller) -> Result<JsonResponse,
             Ok::<_, UseCaseError>((account, tx.task_counts(owner)?))
         })
         .await?;
-    let tasks_this_month = counts.this_month(caller.holder.time(app.clock.now()));
+    let tasks_this_month = counts.this_month(app.clock.now());
     JsonResponse::ok(&AccountBody::of(account, tasks_this_month))
 }
 
@@ -177,6 +177,6 @@ pub async fn usage(State(app): State<App>, caller: Caller) -> Result<JsonRespons
         })
         .await?;
     let tier = caller.holder.tier;
-    let tasks_this_month = counts.this_month(caller.holder.time(app.clock.now()));
+    let tasks_this_month = counts.this_month(app.clock.now());
     JsonResponse::ok(&Usage::of(tier, tasks_this_month, keys))
 }

@@ -29,14 +29,14 @@ pub async fn get(
 ) -> Result<JsonResponse, ApiError> {
     let (owner, id) = (caller.owner(), path.id()?);
     let processor = app.payments.processor.as_ref();
-    let name = processor.name();
+    let (name, now) = (processor.name(), app.clock.now());
     let (body, secret) = app
         .store
         .read(move |tx| {
             let task = tx.task_of(owner, id)?.ok_or(UseCaseError::TaskNotFound)?;
             let (payment, ledger) = (tx.payment(id)?, tx.ledger_of_task(id)?);
             let body = PaymentBody::of(&task, payment.as_ref(), &ledger);
-            let payable = payment.and_then(|payment| payment.payable(task.status, name));
+            let payable = payment.and_then(|payment| payment.payable(&task, name, now));
             let secret = payable.map(|intent| tx.client_secret(id, &intent));
             Ok::<_, UseCaseError>((body, secret.transpose()?.flatten()))
         })

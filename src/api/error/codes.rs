@@ -96,6 +96,8 @@ error_codes! {
     ItemClosed "ITEM_CLOSED" 409 "The item was decided already.";
     ItemNeedsDecision "ITEM_NEEDS_DECISION" 409 "An item of this kind is closed by a decision. It cannot be cleared.";
     PayoutNotFailed "PAYOUT_NOT_FAILED" 409 "No payout for this task has failed permanently.";
+    RefundDiffers "REFUND_DIFFERS" 409 "Cancelling would refund another amount than you expect. The message and `details` say how much.";
+    RotatedRecently "ROTATED_RECENTLY" 409 "Three webhook secrets were replaced within the last 24 hours, and all of them still sign.";
     StorageFull "STORAGE_FULL" 409 "The stored proofs of the account fill its storage. Nothing was stored.";
     TasksOpen "TASKS_OPEN" 409 "The account still has open tasks, or money is still moving.";
     TooManyKeys "TOO_MANY_KEYS" 409 "The account has as many active API keys as it may have. Revoke one first.";

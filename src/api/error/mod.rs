@@ -123,6 +123,10 @@ impl ApiError {
         let code = self.code();
         let details = match self {
             Self::Validation(errors) => Some(errors.kept().to_vec()),
+            Self::UseCase(UseCaseError::RefundDiffers { refund_cents, .. }) => {
+                let must_be = format!("must be {refund_cents}");
+                Some(vec![FieldError::new("expected_refund_cents", must_be)])
+            }
             _ => None,
         };
         let body = serde_json::json!({ "error": ErrorContent {
@@ -171,6 +175,9 @@ fn says_more_than_its_code(error: &UseCaseError) -> bool {
             | UseCaseError::DisputeDecided { .. }
             | UseCaseError::NotAllowed(_)
             | UseCaseError::NotEligible(_)
+            | UseCaseError::CannotAdvance { .. }
+            | UseCaseError::RefundDiffers { .. }
+            | UseCaseError::RotatedRecently { .. }
             | UseCaseError::TasksOpen { .. }
             | UseCaseError::TaskLimitExceeded { .. }
             | UseCaseError::TooManyKeys { .. }
@@ -194,6 +201,8 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::TasksOpen { .. } | UseCaseError::MoneyOwed => ErrorCode::TasksOpen,
         UseCaseError::TaskNotFound => ErrorCode::TaskNotFound,
         UseCaseError::ProofNotFound => ErrorCode::ProofNotFound,
+        UseCaseError::RefundDiffers { .. } => ErrorCode::RefundDiffers,
+        UseCaseError::RotatedRecently { .. } => ErrorCode::RotatedRecently,
         UseCaseError::WorkerNotFound => ErrorCode::WorkerNotFound,
         UseCaseError::ItemNotFound => ErrorCode::ItemNotFound,
         UseCaseError::ItemClaimed => ErrorCode::ItemClaimed,
@@ -208,6 +217,7 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::InvalidWorkerState { .. } => ErrorCode::InvalidWorkerState,
         UseCaseError::NotAllowed(_)
         | UseCaseError::DisputeDecided { .. }
+        | UseCaseError::CannotAdvance { .. }
         | UseCaseError::ProofReviewed
         | UseCaseError::TooLateToDispute => ErrorCode::InvalidTaskState,
         UseCaseError::StorageFull { .. } => ErrorCode::StorageFull,
@@ -280,7 +290,8 @@ pub struct ErrorContent {
     /// What went wrong, for people.
     #[schema(example = "There is no such task, or it belongs to another account.")]
     pub message: String,
-    /// With VALIDATION_ERROR only: every field error, up to 100.
+    /// With VALIDATION_ERROR: every field error, up to 100. With REFUND_DIFFERS: the field and what
+    /// it must be now.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub details: Option<Vec<FieldError>>,

@@ -2,7 +2,7 @@
 
 use crate::domain::rules::TextRule;
 use crate::domain::string_enum::string_enum;
-use crate::domain::{AccountId, Status, TaskId, Timestamp, WorkerId};
+use crate::domain::{AccountId, Status, Task, TaskId, Timestamp, WorkerId};
 
 string_enum!(
     /// The payment processor.
@@ -48,9 +48,15 @@ pub struct Payment {
 
 impl Payment {
     /// The intent to pay with, if the task still waits for a payment through this processor.
-    pub fn payable(self, status: Status, processor: ProcessorName) -> Option<StoredIntent> {
+    pub fn payable(
+        self,
+        task: &Task,
+        processor: ProcessorName,
+        now: Timestamp,
+    ) -> Option<StoredIntent> {
         let payable = self.status == PaymentStatus::RequiresPayment
-            && status == Status::Pending
+            && task.status == Status::Pending
+            && !task.is_overdue(now)
             && self.processor == processor;
         self.intent.filter(|_| payable)
     }

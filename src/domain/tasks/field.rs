@@ -30,6 +30,11 @@ pub const BUDGET_CENTS: IntegerRule = IntegerRule {
     max: MAX_BUDGET_CENTS,
 };
 
+pub const REFUND_CENTS: IntegerRule = IntegerRule {
+    min: 0,
+    max: MAX_BUDGET_CENTS,
+};
+
 pub const PROOF_TYPES: ListRule<ProofType> = ListRule {
     min: 1,
     unique: true,

@@ -7,6 +7,8 @@ string_enum!(
     ActorKind {
         Developer = "developer",
         Worker = "worker",
+        /// A test helper.
+        SimulatedWorker = "simulated_worker",
         Admin = "admin",
         /// A deadline passed.
         Clock = "clock",
@@ -46,6 +48,13 @@ impl Actor {
     pub fn worker(worker: WorkerId) -> Self {
         Self {
             kind: ActorKind::Worker,
+            id: Some(worker.to_string()),
+        }
+    }
+
+    pub fn simulated_worker(worker: WorkerId) -> Self {
+        Self {
+            kind: ActorKind::SimulatedWorker,
             id: Some(worker.to_string()),
         }
     }

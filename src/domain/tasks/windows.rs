@@ -81,23 +81,40 @@ impl Task {
         overdue.into_iter().chain(waited).min_by_key(|(at, _)| *at)
     }
 
+    /// Whether the deadline of a live task has passed. Nobody is charged for it any more.
+    pub fn is_overdue(&self, now: Timestamp) -> bool {
+        self.is_live() && self.deadline.is_some_and(|deadline| deadline <= now)
+    }
+
     /// Whether a rejection can still be contested.
     pub fn can_be_contested(&self, windows: &Windows, now: Timestamp) -> bool {
         now <= self.status_since.plus(windows.dispute)
     }
 }
 
+/// Why a task with a deadline expires.
+pub const DEADLINE_PASSED: &str = "the deadline passed";
+
+/// Why a task without a deadline expires.
+fn open_too_long(open: Duration) -> String {
+    let days = open.as_secs() / (HOUR.as_secs() * 24);
+    let s = if days == 1 { "" } else { "s" };
+    format!("open for {days} day{s} without being completed")
+}
+
 impl Action {
     /// The reason recorded in the history.
-    pub const fn why_by_clock(self) -> &'static str {
-        match self {
+    pub fn why_by_clock(self, task: &Task, windows: &Windows) -> String {
+        let reason = match self {
             Self::LeaveUnpaid => "nobody paid in time",
-            Self::Overdue => "the deadline passed",
+            Self::Overdue if task.deadline.is_none() => return open_too_long(windows.open),
+            Self::Overdue => DEADLINE_PASSED,
             Self::Release => "nothing happened in time",
             Self::Approve => "nobody reviewed it in time",
             Self::DecideRefund => "nobody decided in time",
             _ => "a deadline passed",
-        }
+        };
+        reason.to_owned()
     }
 }
 

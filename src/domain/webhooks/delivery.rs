@@ -13,6 +13,8 @@ pub const TIME_LIMIT: Duration = Duration::from_secs(30);
 pub const FAILING_LIMIT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 /// How long an old secret still signs deliveries beside the new one.
 pub const OLD_SECRET_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+/// So many old secrets sign at most.
+pub const MAX_OLD_SECRETS: usize = 3;
 /// How long events and their deliveries are kept.
 pub const EVENTS_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// How many attempts are kept per delivery. Redelivery can add attempts without limit.

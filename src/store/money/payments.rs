@@ -5,7 +5,7 @@ use crate::domain::{
     StoredIntent, TaskId, Timestamp,
 };
 use crate::store::secrets::SecretPlace;
-use crate::store::{StoreError, Tx, columns};
+use crate::store::{FromRow, Row, StoreError, Tx, columns};
 
 columns! {
     macro payment;
@@ -47,14 +47,12 @@ columns! {
         task: TaskId,
         processor: ProcessorName,
         intent: &'a StoredIntent,
-        status: PaymentStatus,
         now: Timestamp,
     );
     columns {
         processor: processor,
         payment_id: &intent.id,
         client_secret: &intent.stored_secret,
-        status: status,
         updated_at: now,
     }
     parameters { task: task }
@@ -81,7 +79,8 @@ columns! {
 crate::store::statements! {
     INSERT = payment!(insert);
     OF_TASK = concat!("SELECT ", payment!(columns), " FROM payments WHERE task_id = ?1");
-    WITH_STATUS_OF_TASK = concat!("SELECT (SELECT t.status FROM tasks t WHERE t.id = payments.task_id), ",
+    WITH_TASK = concat!("SELECT (SELECT t.status FROM tasks t WHERE t.id = payments.task_id),
+            (SELECT t.deadline FROM tasks t WHERE t.id = payments.task_id), ",
         payment!(columns), " FROM payments WHERE task_id = ?1");
     BY_PROCESSOR = "SELECT task_id FROM payments WHERE processor = ?1 AND payment_id = ?2";
     PAGE = concat!("SELECT ", payment!(columns), " FROM payments
@@ -90,6 +89,24 @@ crate::store::statements! {
         " WHERE task_id = ", created!(task), " AND payment_id IS NULL");
     SET_STATUS = concat!("UPDATE payments SET ", outcome!(set),
         " WHERE task_id = ", outcome!(task), " AND status = ", outcome!(from));
+}
+
+/// A payment, and the status and the deadline of its task.
+#[derive(Clone, Debug)]
+pub struct PaymentAndTask {
+    pub status: Status,
+    pub deadline: Option<Timestamp>,
+    pub payment: Payment,
+}
+
+impl FromRow for PaymentAndTask {
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            status: row.next()?,
+            deadline: row.next()?,
+            payment: row.next()?,
+        })
+    }
 }
 
 impl Tx<'_> {
@@ -134,12 +151,9 @@ impl Tx<'_> {
         self.optional(OF_TASK, &[task.into()])
     }
 
-    /// The payment of a task, and the status of the task.
-    pub fn payment_and_status(
-        &mut self,
-        task: TaskId,
-    ) -> Result<Option<(Option<Status>, Payment)>, StoreError> {
-        self.optional(WITH_STATUS_OF_TASK, &[task.into()])
+    /// The payment of a task, with what decides whether it is charged.
+    pub fn payment_and_task(&mut self, task: TaskId) -> Result<Option<PaymentAndTask>, StoreError> {
+        self.optional(WITH_TASK, &[task.into()])
     }
 
     /// The payment, locked until this transaction ends. The caller has locked its task before.
@@ -172,11 +186,10 @@ impl Tx<'_> {
         task: TaskId,
         processor: ProcessorName,
         intent: &PaymentIntent,
-        status: PaymentStatus,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let sealed = self.seal_intent(task, intent)?;
-        let values = created_values(task, processor, &sealed, status, now);
+        let values = created_values(task, processor, &sealed, now);
         self.defer(SET_INTENT, &values)
     }
 

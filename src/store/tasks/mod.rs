@@ -207,13 +207,13 @@ impl Lookup<KeyAndTask> {
 
 impl Tx<'_> {
     /// Stores a new task with its payment, if it is paid, and its first moves and their events. False
-    /// when the monthly limit is reached.
+    /// when the limit of that month is reached.
     pub fn insert_task(
         &mut self,
         task: &Task,
         payment: Option<&Entry>,
         moves: &[(HistoryEntry, NewEvent)],
-        monthly_limit: i64,
+        (month, monthly_limit): (i64, i64),
     ) -> Result<bool, StoreError> {
         let counted = |status| Value::Int(i64::from(task.status == status));
         let numbers: Option<(i64, Numbered)> = self.optional(
@@ -221,7 +221,7 @@ impl Tx<'_> {
             &[
                 task.owner.account.into(),
                 task.owner.environment.into(),
-                task.created_at.month().into(),
+                month.into(),
                 monthly_limit.into(),
                 counted(Status::Pending),
                 counted(Status::Funded),

@@ -15,6 +15,10 @@ columns! {
         secret = "e.secret",
         old_secret = "e.old_secret",
         old_secret_until = "e.old_secret_until",
+        old_secret_2 = "e.old_secret_2",
+        old_secret_2_until = "e.old_secret_2_until",
+        old_secret_3 = "e.old_secret_3",
+        old_secret_3_until = "e.old_secret_3_until",
         failing_since = "e.failing_since",
         disabled_at = "e.disabled_at",
         disabled_because = "e.disabled_because",
@@ -24,7 +28,11 @@ columns! {
         url,
         events,
         secret,
-        old_secret: OldSecret::from_columns(old_secret, old_secret_until),
+        old_secrets: OldSecret::from_columns([
+            (old_secret, old_secret_until),
+            (old_secret_2, old_secret_2_until),
+            (old_secret_3, old_secret_3_until),
+        ]),
         failing_since,
         disabled: Disabled::from_columns(disabled_at, disabled_because),
     };
@@ -43,8 +51,10 @@ crate::store::statements! {
     ONE = concat!("SELECT ", endpoint!(columns), "
         FROM webhook_endpoints e JOIN accounts a ON a.id = e.account_id
         WHERE e.account_id = ?1 AND a.webhook_url IS NOT NULL");
-    ROTATE = "UPDATE webhook_endpoints SET old_secret = secret, old_secret_until = ?3, secret = ?2,
-            updated_at = ?4
+    ROTATE = "UPDATE webhook_endpoints SET old_secret_3 = old_secret_2,
+            old_secret_3_until = old_secret_2_until, old_secret_2 = old_secret,
+            old_secret_2_until = old_secret_until, old_secret = secret, old_secret_until = ?3,
+            secret = ?2, updated_at = ?4
         WHERE account_id = ?1";
     SET_FAILING = "UPDATE webhook_endpoints SET failing_since = ?2 WHERE account_id = ?1";
     DISABLE = "UPDATE webhook_endpoints SET disabled_at = ?2, disabled_because = ?3, due_at = NULL,
@@ -90,7 +100,8 @@ pub struct Endpoint {
     pub events: Vec<EventType>,
     /// Signs deliveries. Only the owner may see it.
     pub secret: String,
-    pub old_secret: Option<OldSecret>,
+    /// Those that were replaced, the last one first. Some may be past their time.
+    pub old_secrets: Vec<OldSecret>,
     pub failing_since: Option<Timestamp>,
     pub disabled: Option<Disabled>,
 }
@@ -103,9 +114,12 @@ pub struct OldSecret {
 }
 
 impl OldSecret {
-    fn from_columns(secret: Option<String>, until: Option<Timestamp>) -> Option<Self> {
-        let (secret, until) = secret.zip(until)?;
-        Some(Self { secret, until })
+    fn from_columns(columns: [(Option<String>, Option<Timestamp>); 3]) -> Vec<Self> {
+        let stored = columns.into_iter();
+        let stored = stored.filter_map(|(secret, until)| secret.zip(until));
+        stored
+            .map(|(secret, until)| Self { secret, until })
+            .collect()
     }
 }
 
@@ -170,7 +184,7 @@ impl Tx<'_> {
         };
         let context = SecretPlace::Webhook.context(endpoint.account);
         endpoint.secret = self.open(&context, &endpoint.secret)?;
-        if let Some(old) = &mut endpoint.old_secret {
+        for old in &mut endpoint.old_secrets {
             old.secret = self.open(&context, &old.secret)?;
         }
         Ok(Some(endpoint))
@@ -185,6 +199,7 @@ impl Tx<'_> {
         self.with_opened_secrets(endpoint)
     }
 
+    /// Replaces the secret. The third of those that were replaced before is forgotten.
     pub fn rotate_webhook_secret(
         &mut self,
         account: AccountId,

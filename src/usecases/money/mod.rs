@@ -9,7 +9,10 @@ pub(super) mod verify_ledger;
 
 pub use charge_dispute::{charge_standing, refund_offset};
 pub use outgoing::{Sent, money_not_sent, money_sent};
-pub use payment::{payment_cancelled, payment_charged, payment_failed, payment_succeeded};
+pub use payment::{
+    charge_of, payment_cancelled, payment_charged, payment_failed, payment_opened,
+    payment_succeeded,
+};
 pub use payment_method::{put_payment_method, remove_payment_method};
 pub use receive_processor_event::{processor_says, receive_processor_event, receive_sandbox_event};
 pub use verify_ledger::{LedgerReport, VerifyError, verify_ledger};

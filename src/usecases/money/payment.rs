@@ -10,6 +10,7 @@ use crate::payments::Charge;
 use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::events::notify;
+use crate::usecases::tasks::by_clock;
 use crate::usecases::tasks::transition::{self, Cause};
 
 /// The processor created the payment and charged it in one request.
@@ -21,7 +22,7 @@ pub fn payment_charged(
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
     let (task, payment) = held(tx, id)?;
-    tx.set_payment_intent(id, processor, intent, payment.status, now)?;
+    tx.set_payment_intent(id, processor, intent, now)?;
     match charge {
         Charge::Succeeded => succeeded(tx, &task, &payment, now),
         Charge::Declined(failure) => failed(tx, &task, &payment, failure, now),
@@ -29,8 +30,8 @@ pub fn payment_charged(
     }
 }
 
-/// The payment succeeded. The task is posted at once. If it has already ended, the money is
-/// refunded.
+/// The payment succeeded. The task is posted at once. If it has already ended, or its deadline has
+/// passed, the money is refunded.
 pub fn payment_succeeded(tx: &mut Tx<'_>, id: TaskId, now: Timestamp) -> Result<(), UseCaseError> {
     let (task, payment) = held(tx, id)?;
     succeeded(tx, &task, &payment, now)
@@ -46,16 +47,18 @@ fn succeeded(
         return Ok(());
     }
     tx.set_payment_status(payment, PaymentStatus::Succeeded, None, now)?;
-    if task.status == Status::Pending {
+    if task.status == Status::Pending && !task.is_overdue(now) {
         let paid = task.act(Action::Pay, now)?;
         let published = paid.task.act(Action::Publish, now)?;
         let [processor, service] = [Actor::PROCESSOR, Actor::SERVICE].map(Cause::from);
-        transition::write_all(tx, &[(&paid, &processor), (&published, &service)], now)?;
-    } else {
-        tx.post(&Entry::late_payment(task, payment.amount_cents, now))?;
-        tx.add_job(&JobName::new(JobKind::Refund, task.id), now)?;
+        return transition::write_all(tx, &[(&paid, &processor), (&published, &service)], now);
     }
-    Ok(())
+    if task.status == Status::Pending {
+        by_clock::expire(tx, task, now)?;
+    }
+    tx.post(&Entry::late_payment(task, payment.amount_cents, now))?;
+    tx.add_job(&JobName::new(JobKind::Refund, task.id), now)?;
+    Ok(tx.wake_jobs(&charge_of(task.id), now)?)
 }
 
 /// The charge was declined. The developer has to pay in another way.
@@ -82,6 +85,9 @@ fn failed(
     }
     let status = PaymentStatus::RequiresPayment;
     tx.set_payment_status(payment, status, Some(failure), now)?;
+    if task.status.is_final() {
+        return Ok(tx.wake_jobs(&charge_of(task.id), now)?);
+    }
     // A person who pays sees the failure on the page. The developer would not notice that a charge
     // of the default method failed.
     if payment.method.is_some() && payment.status == PaymentStatus::Processing {
@@ -91,6 +97,21 @@ fn failed(
         notify::developer(tx, account, kind, occasion, words, now)?;
     }
     Ok(())
+}
+
+/// The payment exists at the processor and can be paid by hand.
+pub fn payment_opened(tx: &mut Tx<'_>, id: TaskId, now: Timestamp) -> Result<(), UseCaseError> {
+    let (_, payment) = held(tx, id)?;
+    if payment.status == PaymentStatus::Processing && payment.method.is_none() {
+        tx.set_payment_status(&payment, PaymentStatus::RequiresPayment, None, now)?;
+    }
+    Ok(())
+}
+
+/// What the job that cancels a payment waits for while the payment is being charged. It is woken by
+/// what becomes known of the charge.
+pub fn charge_of(task: TaskId) -> String {
+    format!("charge:{task}")
 }
 
 /// The payment can no longer be made.

@@ -27,9 +27,13 @@ pub fn submit_proof(
     let moved = task.act(Action::SubmitProof, now)?;
     let task = &moved.task;
     let proofs = submission.proofs(task, worker, now);
+    let by = match task.owner.environment {
+        Environment::Live => Actor::worker(worker),
+        Environment::Test => Actor::simulated_worker(worker),
+    };
     let cause = Cause {
         proof: proofs.first(),
-        ..Actor::worker(worker).into()
+        ..by.into()
     };
     transition::write(tx, &moved, &cause, now)?;
     take_storage(tx, task, submission)?;

@@ -24,15 +24,23 @@ fn next(status: Status) -> Option<Status> {
 
 /// The shortest path from the task's status to another, by the table of moves.
 pub fn way(task: &Task, to: Option<Status>) -> Result<Vec<Action>, UseCaseError> {
-    let unreachable = NotAllowed {
-        status: task.status,
-        what: "be advanced to that status",
-    };
-    let to = to.or_else(|| next(task.status)).ok_or(unreachable)?;
-    if to == task.status {
-        return Err(unreachable.into());
+    let ways = ways(task);
+    let to = to.or_else(|| next(task.status));
+    let found = ways.iter().find(|(status, _)| Some(*status) == to);
+    match found {
+        Some((_, way)) => Ok(way.clone()),
+        None => Err(UseCaseError::CannotAdvance {
+            from: task.status,
+            to,
+            possible: ways.iter().map(|(status, _)| *status).collect(),
+        }),
     }
+}
+
+/// The shortest path to each status that can be reached, but for the present one.
+fn ways(task: &Task) -> Vec<(Status, Vec<Action>)> {
     let worker = WorkerId::simulated(task.owner.account);
+    let mut ways: Vec<(Status, Vec<Action>)> = Vec::new();
     let mut open = VecDeque::from([(task.clone(), Vec::new())]);
     let mut seen = vec![(task.status, task.proof_attempts)];
     while let Some((from, way)) = open.pop_front() {
@@ -42,20 +50,21 @@ pub fn way(task: &Task, to: Option<Status>) -> Result<Vec<Action>, UseCaseError>
             };
             let mut longer = way.clone();
             longer.push(action);
-            if moved.task.status == to {
-                return Ok(longer);
+            let status = moved.task.status;
+            if status != task.status && ways.iter().all(|(known, _)| *known != status) {
+                ways.push((status, longer.clone()));
             }
-            let place = (moved.task.status, moved.task.proof_attempts);
+            let place = (status, moved.task.proof_attempts);
             if !seen.contains(&place) {
                 seen.push(place);
                 open.push_back((moved.task, longer));
             }
         }
     }
-    Err(unreachable.into())
+    ways
 }
 
-/// Makes the moves for the developer. Each submission on the path uses one of the given ones.
+/// Makes the moves, as the simulated worker. Each submission on the path uses one of the given ones.
 pub fn advance_task(
     tx: &mut Tx<'_>,
     mut task: Task,
@@ -66,9 +75,10 @@ pub fn advance_task(
 ) -> Result<Task, UseCaseError> {
     let now = by.time(now);
     let mut submissions = submissions.into_iter();
+    let simulated = WorkerId::simulated(by.owner.account);
     let cause = Cause {
         reason: Some("test helper"),
-        ..Actor::developer(by.key).into()
+        ..Actor::simulated_worker(simulated).into()
     };
     for action in way(&task, to)? {
         task = match action {
@@ -81,7 +91,7 @@ pub fn advance_task(
                     }
                     .into());
                 };
-                let worker = task.worker.unwrap_or(WorkerId::simulated(by.owner.account));
+                let worker = task.worker.unwrap_or(simulated);
                 submit_proof(tx, &task, worker, &submission, now)?;
                 tx.any_task(task.id)?.ok_or(UseCaseError::TaskNotFound)?
             }

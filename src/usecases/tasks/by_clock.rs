@@ -1,6 +1,7 @@
 //! Moves tasks whose deadline has passed, through the same table of moves.
 
-use crate::domain::{Action, Actor, QueueKind, TaskId, Timestamp, Windows};
+use crate::domain::tasks::windows::DEADLINE_PASSED;
+use crate::domain::{Action, Actor, QueueKind, Status, Task, TaskId, Timestamp, Windows};
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::proofs::review_proof;
@@ -19,8 +20,9 @@ pub fn transition_by_clock(
     let Some((_, action)) = task.next_by_clock(windows).filter(|(at, _)| *at <= now) else {
         return Ok(false);
     };
+    let reason = action.why_by_clock(&task, windows);
     let cause = Cause {
-        reason: Some(action.why_by_clock()),
+        reason: Some(&reason),
         ..Actor::CLOCK.into()
     };
     match action {
@@ -33,4 +35,29 @@ pub fn transition_by_clock(
         tx.close_queue_items_of(QueueKind::Dispute, &id.to_string(), None, now)?;
     }
     Ok(true)
+}
+
+/// Expires a task that waits for its payment although its deadline has passed, so that nobody is
+/// charged for it. Returns false if it does not wait, or its deadline has not passed.
+pub fn expire_unpaid(tx: &mut Tx<'_>, id: TaskId, now: Timestamp) -> Result<bool, UseCaseError> {
+    match tx.any_task_to_move(id)? {
+        Some(task) if task.status == Status::Pending && task.is_overdue(now) => {
+            expire(tx, &task, now)?;
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Expires a task that this transaction has locked, because its deadline has passed.
+pub(in crate::usecases) fn expire(
+    tx: &mut Tx<'_>,
+    task: &Task,
+    now: Timestamp,
+) -> Result<Task, UseCaseError> {
+    let cause = Cause {
+        reason: Some(DEADLINE_PASSED),
+        ..Actor::CLOCK.into()
+    };
+    transition::make(tx, task, Action::Overdue, &cause, now)
 }

@@ -17,6 +17,9 @@ pub enum Funding {
     ByHand(ProcessorName, PaymentIntent),
     /// A job charges the account's default payment method.
     ByMethod(ProcessorName, ChargedMethod),
+    /// The deadline has passed already. A job expires the task; if the developer has moved the deadline
+    /// by then, it creates a payment for somebody to pay with.
+    Later(ProcessorName),
 }
 
 pub fn create_task(
@@ -27,6 +30,8 @@ pub fn create_task(
     funding: &Funding,
     now: Timestamp,
 ) -> Result<Task, UseCaseError> {
+    // A test clock that is ahead does not begin another month.
+    let month = now.month();
     let now = by.time(now);
     let mut task = Task::create(id, by.owner, by.tier, new, now);
     let mut entry = None;
@@ -49,9 +54,13 @@ pub fn create_task(
             tx.insert_payment(&payment, None)?;
             tx.add_job(&JobName::new(JobKind::Charge, id), now)?;
         }
+        Funding::Later(processor) => {
+            tx.insert_payment(&payment(&task, *processor, None), None)?;
+            tx.add_job(&JobName::new(JobKind::Charge, id), now)?;
+        }
     }
     let limit = by.tier.tasks_per_month();
-    if tx.insert_task(&task, entry.as_ref(), &moves, limit)? {
+    if tx.insert_task(&task, entry.as_ref(), &moves, (month, limit))? {
         Ok(task)
     } else if tx.account_is_active(by.owner.account)? {
         Err(UseCaseError::TaskLimitExceeded { limit })

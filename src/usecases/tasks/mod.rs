@@ -11,7 +11,7 @@ pub(super) mod update_task;
 pub(super) mod worker_tasks;
 
 pub use advance_task::{advance_task, way};
-pub use by_clock::transition_by_clock;
+pub use by_clock::{expire_unpaid, transition_by_clock};
 pub use cancel_task::cancel_task;
 pub use create_task::{Funding, create_task};
 pub use find_tasks::{Found, FoundCursor, FoundPage, Search, find_tasks};

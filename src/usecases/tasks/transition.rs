@@ -1,8 +1,8 @@
 //! Moves a task. Every change of a task, its money and what follows from it goes through here.
 
 use crate::domain::{
-    Action, Actor, Environment, HistoryEntry, JobKind, JobName, Moved, Owner, Proof, Status, Task,
-    TaskId, Timestamp,
+    Action, Actor, Environment, EventType, HistoryEntry, JobKind, JobName, Moved, Owner, Proof,
+    Status, Task, TaskId, Timestamp,
 };
 use crate::store::{StoredMove, Tx};
 use crate::usecases::UseCaseError;
@@ -100,7 +100,10 @@ fn stored<'a>(
     };
     let mut events = Vec::with_capacity(moved.events.len());
     for event_type in moved.events {
-        events.push(event::of_task(*event_type, &moved.task, cause.proof)?);
+        events.push(match event_type {
+            EventType::TaskCancelled => event::of_cancelled(&moved.task, moved.settlement)?,
+            event_type => event::of_task(*event_type, &moved.task, cause.proof)?,
+        });
     }
     Ok(StoredMove {
         moved,

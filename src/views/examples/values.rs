@@ -190,7 +190,7 @@ pub fn endpoint() -> Endpoint {
         url: "https://example.com/hooks/legwork".to_owned(),
         events: vec![EventType::TaskProofSubmitted, EventType::TaskCompleted],
         secret: WebhookSecret::new(&secret_bytes()).expose().to_owned(),
-        old_secret: None,
+        old_secrets: Vec::new(),
         failing_since: None,
         disabled: None,
     }

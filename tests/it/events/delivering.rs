@@ -19,6 +19,7 @@ on_both_engines!(
     gone_disables_at_once,
     three_days_of_failure_disable,
     two_secrets_sign_for_a_day,
+    every_replaced_secret_signs_for_a_day,
     a_delivery_can_be_made_again,
     what_was_not_delivered_is_given_up_with_the_webhook,
     a_sample_can_be_sent,
@@ -303,6 +304,54 @@ async fn two_secrets_sign_for_a_day(app: TestApp) {
             Some(signed.standard.as_str())
         );
     }
+}
+
+async fn every_replaced_secret_signs_for_a_day(app: TestApp) {
+    let (app, receiver) = app.with_receiver().await;
+    let dev = app.developer().await;
+    let first = dev
+        .put_webhook(&receiver.url("/"), json!(["task.funded"]))
+        .await;
+    let path = "/v1/account/webhook/rotate_secret";
+    let hour = Duration::from_secs(60 * 60);
+    let mut newest_first = vec![first];
+    for _ in 0..3 {
+        app.advance(hour);
+        let rotated = dev.test.post(path, &json!({})).await.expect(200);
+        let secret = rotated["webhook_secret"].as_str().unwrap().to_owned();
+        newest_first.insert(0, secret);
+    }
+    let refused = dev.test.post(path, &json!({})).await;
+    let refused = refused.expect_error(409, "ROTATED_RECENTLY");
+    let message = refused.body["error"]["message"].as_str().unwrap();
+    assert!(message.contains("2026-11-16T13:00:00.000Z"), "{message}");
+    // The first was replaced at 13:00, the next ones an hour later each.
+    let until_first_ends = hour * 22 - Duration::from_millis(1);
+    let cases = [
+        (Duration::ZERO, 4),
+        (until_first_ends, 4),
+        (Duration::from_millis(1), 3),
+    ];
+    for (count, (later, signing)) in (1..).zip(cases) {
+        app.advance(later);
+        dev.create_task().await;
+        app.webhooks.drain().await.unwrap();
+        let received = receiver.until(count).await.pop().unwrap();
+        let secrets = newest_first[..signing].iter();
+        let secrets: Vec<_> = secrets
+            .map(|text| WebhookSecret::parse(text).unwrap())
+            .collect();
+        let id = received.header("webhook-id").unwrap();
+        let signed = sign(&secrets, id, app.clock.now(), &received.body);
+        let header = received.header("x-service-signature");
+        assert_eq!(header, Some(signed.service.as_str()));
+        let header = received.header("webhook-signature");
+        assert_eq!(header, Some(signed.standard.as_str()));
+    }
+    // There is room for another one now.
+    dev.test.post(path, &json!({})).await.expect(200);
+    let refused = dev.test.post(path, &json!({})).await;
+    refused.expect_error(409, "ROTATED_RECENTLY");
 }
 
 async fn a_delivery_can_be_made_again(app: TestApp) {

@@ -116,10 +116,6 @@ async fn a_stream_goes_on_where_it_broke_off(app: TestApp) {
     for number in 6..=240 {
         assert_eq!(stream.next().await.data["number"], number);
     }
-    // One that is forgotten: all that is kept may be new.
-    let rest = format!("\nlast-event-id: {}\r\n", "0".repeat(32));
-    let mut stream = Stream::open(&dev.test, app.address, &rest).await;
-    assert_eq!(stream.next().await.data["number"], 1);
 }
 
 /// Two services on one database; what one writes, the other tells.
@@ -160,11 +156,19 @@ async fn what_no_stream_may_be_is_refused(app: TestApp) {
         .expect_error(401, "UNAUTHORIZED");
     let faulty = dev.test.get(&format!("{path}?limit=1&type=x")).await;
     assert_eq!(faulty.faulty_fields(), ["type", "limit"]);
-    let wrong = dev
-        .test
-        .send("GET", path, &[("last-event-id", "7")], "")
-        .await;
-    assert_eq!(wrong.faulty_fields(), ["Last-Event-ID"]);
+    dev.create_task().await;
+    let of_test = all_events(&dev.test).await[0]["id"].clone();
+    let of_test = of_test.as_str().unwrap();
+    let unknown = "0".repeat(32);
+    for (client, id) in [
+        (&dev.test, "7"),
+        (&dev.test, ""),
+        (&dev.test, unknown.as_str()),
+        (&dev.live, of_test),
+    ] {
+        let wrong = client.send("GET", path, &[("last-event-id", id)], "").await;
+        assert_eq!(wrong.faulty_fields(), ["Last-Event-ID"], "{id}");
+    }
     let mut open = Vec::new();
     for _ in 0..20 {
         open.push(Stream::open(&dev.test, app.address, "").await);

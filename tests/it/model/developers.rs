@@ -1,6 +1,8 @@
 //! What developers do: create, reword, pay, cancel, review, list.
 
 use legwork::domain::Timestamp;
+use legwork::payments::sandbox::{Card, Paid};
+use legwork::usecases;
 use serde_json::{Value, json};
 
 use super::people::{Sure, Who};
@@ -96,6 +98,7 @@ impl World {
             doer: None,
             proofs: Vec::new(),
             created_at: now,
+            really_created_at: self.now(),
             updated_at: now,
             funded_at: None,
             assigned_at: None,
@@ -104,6 +107,7 @@ impl World {
             cancelled_at: None,
             payment: match (test, method) {
                 (true, _) => Payment::NotRequired,
+                (false, None) if deadline.is_some_and(|deadline| deadline <= now) => Payment::Later,
                 (false, None) => Payment::Unpaid,
                 (false, Some(good)) => Payment::Charging { good },
             },
@@ -132,12 +136,13 @@ impl World {
     }
 
     pub fn this_month(&self, developer: usize, test: bool) -> usize {
-        let now = month(self.time_of(developer, test));
+        let now = month(self.now());
         let own = self
             .tasks
             .iter()
             .filter(|task| (task.developer, task.test) == (developer, test));
-        own.filter(|task| month(task.created_at) == now).count()
+        own.filter(|task| month(task.really_created_at) == now)
+            .count()
     }
 
     /// What a developer's move leads to.
@@ -151,10 +156,18 @@ impl World {
 
     pub async fn cancel(&mut self, task: usize) {
         let who = self.somebody(task);
-        let expected = self.expected_of(who, task, "cancel", 200);
+        let mut expected = self.expected_of(who, task, "cancel", 200);
+        let mut body = json!({});
+        if let (Ok((_, after)), 0..40) = (&expected, self.random.below(100)) {
+            let differs = self.random.percent(30);
+            body["expected_refund_cents"] = (after.refund() + i64::from(differs)).into();
+            if differs {
+                expected = Err((409, "REFUND_DIFFERS"));
+            }
+        }
         let sure = sure(task, &expected);
         let path = format!("{}/cancel", self.path(task));
-        let reply = self.post_once(who, &path, &json!({}), sure).await;
+        let reply = self.post_once(who, &path, &body, sure).await;
         let answer = self.expect(task, reply, expected.clone()).await;
         if expected.is_ok() {
             assert_eq!(answer["status"], "cancelled");
@@ -199,9 +212,12 @@ impl World {
         }
         let path = format!("{}/payment", self.path(task));
         let payment = self.get(self.owner(task), &path).await;
-        let payable = self.tasks[task].payment == Payment::Unpaid && !self.tasks[task].is_final();
+        let before = &self.tasks[task];
+        let over = before.is_final() || before.is_overdue(self.now());
+        let payable = before.payment == Payment::Unpaid && !over;
         let shown = payment["payment_client_secret"].as_str();
         assert_eq!(shown.is_some(), payable, "{payment}");
+        assert_eq!(payment["status"], before.payment_status(), "{payment}");
         let known = self.secrets.get(&task).map(String::as_str);
         let Some(secret) = shown.or(known).map(str::to_owned) else {
             return;
@@ -217,10 +233,11 @@ impl World {
         let (status, after) = match before.payment {
             Payment::Paid => (200, before.clone()),
             Payment::CalledOff => (409, before.clone()),
+            _ if over => (409, before.clone()),
             _ if card != GOOD_CARD => (402, before.clone()),
-            _ if before.is_final() => (200, before.paid_too_late()),
             _ => (200, before.paid(self.now()).unwrap()),
         };
+        let too_late = over && before.payment == Payment::Unpaid && card == GOOD_CARD;
         let form = [("content-type", "application/x-www-form-urlencoded")];
         let (page, body) = (format!("/pay/{secret}"), format!("card={card}"));
         let paid = self
@@ -228,7 +245,32 @@ impl World {
             .await;
         assert_eq!(paid.status, status, "{}", paid.text);
         self.becomes(task, after);
+        if too_late {
+            self.pay_too_late(task, &secret).await;
+        }
         self.look_at(task).await;
+    }
+
+    /// Past the page, as with a processor whose page is not ours: it takes the payment all the same.
+    async fn pay_too_late(&mut self, task: usize, secret: &str) {
+        let sandbox = self.app.payments.sandbox.clone().unwrap();
+        let payment = sandbox.payment(secret).await.unwrap().unwrap();
+        let paid = sandbox.pay(&payment, Card::Good).await.unwrap();
+        let Paid::Yes { event } = paid else {
+            panic!("{paid:?}");
+        };
+        let now = self.app.clock.now();
+        let received = self
+            .app
+            .store
+            .write(move |tx| usecases::receive_sandbox_event(tx, &event, now));
+        received.await.unwrap();
+        let before = &self.tasks[task];
+        let after = match before.is_final() {
+            true => before.paid_too_late(),
+            false => before.paid(self.now()).unwrap(),
+        };
+        self.becomes(task, after);
     }
 
     pub async fn review(&mut self, task: usize) {

@@ -83,7 +83,8 @@ impl World {
         let near = self.random.percent(80);
         let before = &self.tasks[task];
         let doer = before.doer.or(Some(Doer::Simulated));
-        let moved = before.moved_with("submit", None, self.time_at(task), doer, 0);
+        let by = Some("simulated_worker");
+        let moved = before.moved_with("submit", by, self.time_at(task), doer, 0);
         let refused = self.helped(who, task).err();
         let expected: Expected = match (refused, moved) {
             (Some(refused), _) => Err(refused),

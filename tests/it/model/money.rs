@@ -82,7 +82,7 @@ impl World {
             steps.sort_unstable();
             allowed.retain(|task| {
                 found["status"] == task.status
-                    && payment["status"] == task.payment.status()
+                    && payment["status"] == task.payment_status()
                     && task.ledger.keys().copied().eq(steps.iter().copied())
             });
             let told = format!("{} {} {steps:?}", found["status"], payment["status"]);

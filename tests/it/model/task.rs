@@ -24,6 +24,8 @@ pub enum Payment {
     Charging {
         good: bool,
     },
+    /// The deadline had passed at creation: there is no payment to pay with.
+    Later,
     Unpaid,
     Paid,
     CalledOff,
@@ -34,15 +36,15 @@ impl Payment {
         match self {
             Self::NotRequired => "not_required",
             Self::Charging { .. } => "processing",
-            Self::Unpaid => "requires_payment",
+            Self::Unpaid | Self::Later => "requires_payment",
             Self::Paid => "succeeded",
             Self::CalledOff => "cancelled",
         }
     }
 }
 
-/// A line of the history: from, to, by what kind of somebody, and when. Who stands behind a move of a
-/// test helper or a decision is left open.
+/// A line of the history: from, to, by what kind of somebody, and when. Who stands behind a decision is
+/// left open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
     pub from: Option<&'static str>,
@@ -71,6 +73,8 @@ pub struct Task {
     /// One for each attempt.
     pub proofs: Vec<&'static str>,
     pub created_at: Millis,
+    /// By the clock of live, which the months of all environments follow.
+    pub really_created_at: Millis,
     pub updated_at: Millis,
     pub funded_at: Option<Millis>,
     pub assigned_at: Option<Millis>,
@@ -194,8 +198,32 @@ impl Task {
         table::is_final(self.status)
     }
 
-    /// Paid for: funded, and posted at once.
+    /// Nobody is charged for it any more.
+    pub fn is_overdue(&self, now: Millis) -> bool {
+        !self.test && self.deadline.is_some_and(|deadline| deadline <= now)
+    }
+
+    /// What the developer reads. Of a task that is over it is not known yet whether somebody has paid.
+    pub fn payment_status(&self) -> &'static str {
+        match self.payment {
+            Payment::Unpaid | Payment::Later if self.is_final() => "processing",
+            payment => payment.status(),
+        }
+    }
+
+    /// What goes back to the developer when it ends.
+    pub fn refund(&self) -> i64 {
+        let settlement = self.ledger.get("settlement");
+        let refund = settlement.and_then(|entry| entry.get("developer_refunds"));
+        refund.copied().unwrap_or(0)
+    }
+
+    /// Paid for: funded, and posted at once; after the deadline, the money is owed back.
     pub fn paid(&self, now: Millis) -> Option<Self> {
+        if self.is_overdue(now) {
+            let expired = self.moved("deadline", Some("clock"), now)?;
+            return Some(expired.paid_too_late());
+        }
         let funded = self.moved("payment succeeds", Some("processor"), now)?;
         funded.moved("publish", Some("service"), now)
     }
@@ -236,9 +264,13 @@ impl Task {
         };
         let mut steps = Vec::new();
         match (self.payment, self.is_final()) {
+            (Payment::Charging { .. } | Payment::Later, false) if self.is_overdue(now) => {
+                steps.extend(self.moved("deadline", Some("clock"), now));
+            }
+            (Payment::Later, false) => steps.push(with(Payment::Unpaid)),
             (Payment::Charging { good: true }, false) => steps.extend(self.paid(now)),
             (Payment::Charging { good: false }, false) => steps.push(with(Payment::Unpaid)),
-            (Payment::Charging { .. } | Payment::Unpaid, true) => {
+            (Payment::Charging { .. } | Payment::Unpaid | Payment::Later, true) => {
                 steps.push(with(Payment::CalledOff));
             }
             _ => {}
@@ -325,6 +357,7 @@ impl Task {
     fn helped(&self, now: Millis) -> impl Iterator<Item = Self> {
         let doer = Some(Doer::Simulated);
         let tries = table::BY_HELPER.iter();
-        tries.filter_map(move |trigger| self.moved_with(trigger, None, now, doer, 0))
+        let by = Some("simulated_worker");
+        tries.filter_map(move |trigger| self.moved_with(trigger, by, now, doer, 0))
     }
 }

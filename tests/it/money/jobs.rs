@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use legwork::domain::{JobKind, JobName, Lane, PaymentStatus, TaskId};
+use legwork::domain::{JobKind, JobName, Lane, TaskId};
 use legwork::jobs::Jobs;
 use legwork::payments::NewPayment;
 
@@ -125,7 +125,7 @@ async fn a_charge_after_the_end_by_a_process_that_died_is_refunded(app: TestApp)
     let intent = processor.create_payment(&new).await.unwrap();
     let (made, name, now) = (intent.clone(), processor.name(), app.clock.now());
     app.store
-        .write(move |tx| tx.set_payment_intent(id, name, &made, PaymentStatus::Processing, now))
+        .write(move |tx| tx.set_payment_intent(id, name, &made, now))
         .await
         .unwrap();
     let method = payment.method.unwrap();

@@ -6,6 +6,8 @@ mod holds;
 mod interleavings;
 mod jobs;
 mod ledger;
+mod past_deadlines;
 mod paying_out;
+mod payment_status;
 mod record;
 mod upgrade;

@@ -15,9 +15,11 @@ on_both_engines!(
 );
 
 /// Every column that holds a secret.
-const COLUMNS: [(&str, &str); 6] = [
+const COLUMNS: [(&str, &str); 8] = [
     ("webhook_endpoints", "secret"),
     ("webhook_endpoints", "old_secret"),
+    ("webhook_endpoints", "old_secret_2"),
+    ("webhook_endpoints", "old_secret_3"),
     ("payments", "client_secret"),
     ("sandbox_payments", "client_secret"),
     ("sandbox_payout_accounts", "link_secret"),
@@ -70,13 +72,18 @@ async fn what_an_older_program_wrote_is_sealed(app: TestApp) {
     let dev = app.developer().await;
     let first = webhook_secret(&dev.live).await;
     let rotate = "/v1/account/webhook/rotate_secret";
-    dev.live.send("POST", rotate, &[], "").await.expect(200);
+    for _ in 0..3 {
+        dev.live.send("POST", rotate, &[], "").await.expect(200);
+    }
     let secret = webhook_secret(&dev.live).await;
     let (_, client_secret) = dev.create_payable_task().await;
     write_plain(&app, 450).await;
     let (id, _) = client_secret.split_once("_secret_").unwrap();
     for plain in [
-        format!("UPDATE webhook_endpoints SET secret = '{secret}', old_secret = '{first}'"),
+        format!(
+            "UPDATE webhook_endpoints SET secret = '{secret}', old_secret = '{first}',
+                old_secret_2 = '{first}', old_secret_3 = '{first}'"
+        ),
         format!("UPDATE payments SET client_secret = '{client_secret}'"),
         format!(
             "UPDATE sandbox_payments SET client_secret = '{client_secret}' WHERE payment_id = '{id}'"

@@ -26,6 +26,8 @@ pub enum InjectedFault {
     Refuses,
     /// It is refused, for good, once the test releases it.
     RefusesLate,
+    /// It happens once the test releases it.
+    ArrivesLate,
 }
 
 #[derive(Clone)]
@@ -80,6 +82,11 @@ impl Flaky {
         done
     }
 
+    /// Waits for a request that arrives late, does something, and lets it arrive.
+    pub async fn before_late_arrival<T>(&self, meanwhile: impl Future<Output = T>) -> T {
+        self.before_late_refusal(meanwhile).await
+    }
+
     async fn ask<T>(
         &self,
         request: impl Future<Output = Result<T, ProcessorError>>,
@@ -94,6 +101,11 @@ impl Flaky {
                 self.arrived.notify_one();
                 self.released.notified().await;
                 refused()
+            }
+            InjectedFault::ArrivesLate => {
+                self.arrived.notify_one();
+                self.released.notified().await;
+                request.await
             }
             InjectedFault::AnswerLost => {
                 let _ = request.await;

@@ -106,6 +106,9 @@ async fn a_task_without_a_deadline_is_open_for_thirty_days(app: TestApp) {
     let dev = app.developer().await;
     let task = dev.create_paid_task().await;
     expect_at(&app, &dev, &task, HOUR * 24 * 30, "expired").await;
+    let history = dev.live.get(&format!("{}/history", path(&task))).await;
+    let reason = "open for 30 days without being completed";
+    assert_eq!(history.expect(200)["data"][3]["reason"], reason);
     settled(&app).await;
 }
 

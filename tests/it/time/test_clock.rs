@@ -121,8 +121,16 @@ async fn objects_and_events_carry_that_time(app: TestApp) {
         .expect(200);
     assert_eq!(cancelled["cancelled_at"], "2026-11-24T12:00:00.000Z");
     wind(&dev, 10 * 24 * HOUR).await;
+    // It is December there, but the month of real time goes on.
     let account = dev.test.get("/v1/account").await.expect(200);
-    assert_eq!(account["tasks_this_month"], 0, "it is December there");
+    assert_eq!(account["tasks_this_month"], 2);
+    let december = dev.create_task().await;
+    assert_eq!(december["created_at"], "2026-12-04T12:00:00.000Z");
+    let usage = dev.test.get("/v1/account/usage").await.expect(200);
+    assert_eq!(usage["tasks_this_month"], 3);
+    app.set_time("2026-12-01T00:00:00.000Z");
+    let usage = dev.test.get("/v1/account/usage").await.expect(200);
+    assert_eq!(usage["tasks_this_month"], 0);
 }
 
 async fn webhooks_are_tried_again_on_the_way(app: TestApp) {

@@ -7,6 +7,8 @@ use crate::support::{Developer, Reply, TestApp, on_both_engines, path, photo};
 on_both_engines!(
     a_test_task_is_walked_to_its_end,
     every_status_can_be_reached,
+    a_helper_that_cannot_advance_says_where_it_can,
+    the_simulated_worker_is_nobody_else,
     proof_is_submitted_as_the_simulated_worker,
     live_keys_get_no_help,
 );
@@ -75,6 +77,75 @@ async fn every_status_can_be_reached(app: TestApp) {
     let faulty = advance(&dev, &task, json!({"to": "done"})).await;
     assert_eq!(faulty.faulty_fields(), ["to"]);
     TestApp::expect_settled(&app.verify().await);
+}
+
+async fn a_helper_that_cannot_advance_says_where_it_can(app: TestApp) {
+    let dev = app.developer().await;
+    let refused = async |task: &Value, body: Value| {
+        let reply = advance(&dev, task, body).await;
+        let error = reply.expect_error(409, "INVALID_TASK_STATE").body["error"].clone();
+        error["message"].as_str().unwrap().to_owned()
+    };
+    let task = dev.create_task().await;
+    let possible = "it can be advanced to posted, expired, cancelled, assigned, in_progress, \
+        proof_submitted, completed, proof_rejected, disputed, refunded";
+    assert_eq!(
+        refused(&task, json!({"to": "funded"})).await,
+        format!(
+            "a task that is funded cannot be advanced to funded: it is there already; {possible}"
+        )
+    );
+    assert_eq!(
+        refused(&task, json!({"to": "pending"})).await,
+        format!("a task that is funded cannot be advanced to pending; {possible}")
+    );
+    advance(&dev, &task, json!({"to": "proof_submitted"}))
+        .await
+        .expect(200);
+    let message = refused(&task, json!({})).await;
+    assert!(
+        message.starts_with("a task that is proof_submitted has no next step; it can be advanced"),
+        "{message}"
+    );
+    advance(&dev, &task, json!({"to": "completed"}))
+        .await
+        .expect(200);
+    assert_eq!(
+        refused(&task, json!({"to": "expired"})).await,
+        "a task that is completed cannot be advanced to expired; there is no status that it can be \
+         advanced to"
+    );
+}
+
+async fn the_simulated_worker_is_nobody_else(app: TestApp) {
+    let (dev, other) = (app.developer().await, app.developer().await);
+    let task = dev.create_task().await;
+    let moved = advance(&dev, &task, json!({"to": "in_progress"})).await;
+    let worker = moved.expect(200)["worker_id"].clone();
+    assert_ne!(worker, dev.account_id);
+    let next = dev.create_task().await;
+    let moved = advance(&dev, &next, json!({"to": "assigned"})).await;
+    assert_eq!(moved.expect(200)["worker_id"], worker, "the same one");
+    let others = other.create_task().await;
+    let moved = advance(&other, &others, json!({"to": "assigned"})).await;
+    assert_ne!(moved.expect(200)["worker_id"], worker);
+    let submit = format!(
+        "/v1/test_helpers/tasks/{}/proofs",
+        task["id"].as_str().unwrap()
+    );
+    let here = json!({"gps_latitude": 40.7163, "gps_longitude": -73.9595});
+    let sent = dev.test.post(&submit, &here).await.expect(201);
+    assert_eq!(sent["data"][0]["worker_id"], worker);
+    let moved = advance(&dev, &task, json!({"to": "disputed"})).await;
+    moved.expect(200);
+    let history = dev.test.get(&format!("{}/history", path(&task))).await;
+    let history = history.expect(200)["data"].clone();
+    let by = |place: usize| history[place]["by"]["type"].clone();
+    assert_eq!((by(0), by(1)), (json!("developer"), json!("processor")));
+    for place in 2..history.as_array().unwrap().len() {
+        let expected = json!({"type": "simulated_worker", "id": worker});
+        assert_eq!(history[place]["by"], expected, "{history}");
+    }
 }
 
 async fn proof_is_submitted_as_the_simulated_worker(app: TestApp) {

@@ -33,8 +33,8 @@ const GREETING: &str = "retry: 1000\n\n";
 /// Stream events
 ///
 /// Server-Sent Events: `id` is the event's ID, `event` its type, `data` the event as JSON. The
-/// stream starts with the next event or, with `Last-Event-ID`, with the event after that one. A
-/// comment is sent every 15 seconds.
+/// stream starts with the next event or, with `Last-Event-ID`, with the event after that one. An
+/// unknown `Last-Event-ID` is an error. A comment is sent every 15 seconds.
 #[utoipa::path(
     get, path = "/v1/events/stream", tag = "Webhooks", operation_id = "streamEvents",
     params(
@@ -58,15 +58,11 @@ pub async fn stream(
     let permit = app.streams.acquire(owner.account)?;
     let wakeup = app.store.event_wakeup(owner);
     let read = app.store.read(move |tx| match last_seen {
-        None => tx.last_event_number(owner),
-        Some(id) => match tx.event_number(owner, id)? {
-            Some(number) => Ok(number),
-            // Pruned: everything that is left may be new.
-            None => Ok(tx.oldest_event_number(owner)?.unwrap_or(1) - 1),
-        },
+        None => tx.last_event_number(owner).map(Some),
+        Some(id) => tx.event_number(owner, id),
     });
     let listener = Listener {
-        after: read.await?,
+        after: read.await?.ok_or_else(unknown)?,
         ready: VecDeque::from([Bytes::from_static(GREETING.as_bytes())]),
         heard_at: Instant::now(),
         checked_at: Instant::now(),
@@ -93,9 +89,13 @@ fn last_seen(headers: &HeaderMap) -> Result<Option<EventId>, ApiError> {
         return Ok(None);
     };
     let text = value.to_str().unwrap_or_default();
-    let id = EventId::parse(text);
-    id.map(Some)
-        .ok_or_else(|| ApiError::invalid("Last-Event-ID", "must be the id of an event"))
+    EventId::parse(text).map(Some).ok_or_else(unknown)
+}
+
+/// One that was deleted is unknown too: what came after it may be gone as well.
+fn unknown() -> ApiError {
+    let message = "must be the id of an event of this account and environment that is still kept";
+    ApiError::invalid("Last-Event-ID", message)
 }
 
 /// An open stream.

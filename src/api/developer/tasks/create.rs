@@ -81,12 +81,13 @@ pub async fn create(
     let CreateTask(new) = post.read()?;
     let holder = caller.holder;
     let id = TaskId::new(holder.time(app.clock.now()), &ambient::random_for_id());
-    let prepare = funding::prepare(&app, holder, id, new.budget_cents);
+    let prepare = funding::prepare(&app, holder, id, &new);
+    let task = new.clone();
     let create = move |tx: &mut Tx<'_>, now, funding: &Funding| {
-        let task = usecases::create_task(tx, &holder, &new, id, funding, now)?;
+        let task = usecases::create_task(tx, &holder, &task, id, funding, now)?;
         let client_secret = match funding {
             Funding::ByHand(_, intent) => Some(intent.client_secret.clone()),
-            Funding::Simulated | Funding::ByMethod(..) => None,
+            Funding::Simulated | Funding::ByMethod(..) | Funding::Later(_) => None,
         };
         Ok((task, client_secret))
     };

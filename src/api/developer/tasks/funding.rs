@@ -3,18 +3,19 @@
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::processor::with_timeout;
-use crate::domain::{Environment, TaskId};
+use crate::domain::{Environment, NewTask, TaskId};
 use crate::payments::NewPayment;
 use crate::store::KeyHolder;
 use crate::usecases::{self, Funding, UseCaseError};
 
 /// Creates a payment at the processor, unless the account has a default method, which is charged
-/// later. The payment is useless without its secret, which only the response of the new task has.
+/// later, or the deadline has passed: then nobody is to pay. The payment is useless without its
+/// secret, which only the response of the new task has.
 pub async fn prepare(
     app: &App,
     holder: KeyHolder,
     task: TaskId,
-    amount_cents: i64,
+    new: &NewTask,
 ) -> Result<Funding, ApiError> {
     if holder.owner.environment == Environment::Test {
         return Ok(Funding::Simulated);
@@ -32,10 +33,13 @@ pub async fn prepare(
     if let Some(method) = method.filter(|method| method.processor == processor.name()) {
         return Ok(Funding::ByMethod(method.processor, method.method));
     }
+    if new.deadline.is_some_and(|deadline| deadline <= now) {
+        return Ok(Funding::Later(processor.name()));
+    }
     let new = NewPayment {
         task,
         account: holder.owner.account,
-        amount_cents,
+        amount_cents: new.budget_cents,
         customer: None,
     };
     let intent = with_timeout(app, processor.create_payment(&new)).await?;

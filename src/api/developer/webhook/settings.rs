@@ -190,12 +190,14 @@ pub async fn delete(State(app): State<App>, caller: Caller) -> Result<JsonRespon
 
 /// Rotate the webhook secret
 ///
-/// For 24 hours, deliveries are signed with the old secret too: `v1=<new>,v1=<old>`.
+/// For 24 hours, deliveries are signed with the old secret too: `v1=<new>,v1=<old>`. Up to three old
+/// secrets sign at a time.
 #[utoipa::path(
     post, path = "/v1/account/webhook/rotate_secret", tag = "Webhooks",
     operation_id = "rotateWebhookSecret", params(IdempotencyKeyHeader),
     responses((status = 200, description = "The webhook", body = WebhookWithSecret),
-        groups::Developer, groups::Body, groups::Idempotency, errors::WebhookNotConfigured)
+        groups::Developer, groups::Body, groups::Idempotency, errors::WebhookNotConfigured,
+        errors::RotatedRecently)
 )]
 pub async fn rotate_secret(
     State(app): State<App>,

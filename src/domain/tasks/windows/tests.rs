@@ -101,3 +101,14 @@ fn a_rejection_can_be_contested_until_its_time_is_over() {
     assert!(task.can_be_contested(&windows, last));
     assert!(!task.can_be_contested(&windows, last.plus(Duration::from_millis(1))));
 }
+
+#[test]
+fn a_task_that_expires_says_why() {
+    let windows = Windows {
+        open: DAY * 12,
+        ..Windows::default()
+    };
+    let why = |deadline| Action::Overdue.why_by_clock(&fresh(Status::Posted, deadline), &windows);
+    assert_eq!(why(Some(START)), "the deadline passed");
+    assert_eq!(why(None), "open for 12 days without being completed");
+}
