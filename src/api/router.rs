@@ -61,6 +61,7 @@ fn with_key() -> OpenApiRouter<App> {
         .routes(routes!(webhook::settings::rotate_secret))
         .routes(routes!(webhook::deliveries::list))
         .routes(routes!(webhook::deliveries::get))
+        .routes(routes!(webhook::deliveries::recover))
         .routes(routes!(webhook::deliveries::redeliver))
         .routes(routes!(events::list::list))
         .routes(routes!(events::stream::stream))

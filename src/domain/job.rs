@@ -37,6 +37,9 @@ string_enum!(
         /// Give up deliveries whose endpoint was removed. The subject is the account and a
         /// timestamp.
         GiveUpDeliveries = "give_up_deliveries",
+        /// Make failed deliveries due again. The subject is the account, the environment, since when
+        /// they failed, and when somebody asked.
+        RecoverDeliveries = "recover_deliveries",
     }
 );
 

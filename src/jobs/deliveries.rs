@@ -1,4 +1,4 @@
-//! Gives up the deliveries of a removed endpoint, a page at a time.
+//! Gives up the deliveries of a removed endpoint, and makes failed ones due again, a page at a time.
 
 use super::{Done, Failure, Jobs};
 use crate::store::ClaimedJob;
@@ -14,4 +14,16 @@ pub async fn give_up(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
             return jobs.finish(job).await;
         }
     }
+}
+
+pub async fn recover(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
+    let mut after = Some(0);
+    while let Some(number) = after {
+        let (subject, clock) = (job.name.subject.clone(), jobs.clock.clone());
+        let page = jobs
+            .store
+            .write(move |tx| usecases::recover_page(tx, &subject, number, clock.now()));
+        after = page.await?;
+    }
+    jobs.finish(job).await
 }

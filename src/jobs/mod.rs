@@ -271,6 +271,7 @@ impl Jobs {
             JobKind::ShowTasks => accounts::show_tasks(self, job).await,
             JobKind::EraseAccount => accounts::erase(self, job).await,
             JobKind::GiveUpDeliveries => deliveries::give_up(self, job).await,
+            JobKind::RecoverDeliveries => deliveries::recover(self, job).await,
         }
     }
 

@@ -61,7 +61,7 @@ pub use tasks::{KeyAndTask, StoredMove};
 pub use transfer::{HeldDatabase, Progress, Step, Transfer, TransferError};
 pub use unlock::UnlockError;
 pub use wakeups::EventWakeup;
-pub use webhooks::deliveries::{DeliveryFilter, RecordedDelivery};
+pub use webhooks::deliveries::{DeliveryFilter, FailedSpan, RecordedDelivery};
 pub use webhooks::{Disabled, Endpoint, OldSecret};
 pub use workers::{PushSubscription, WorkerFilter};
 

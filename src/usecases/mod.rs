@@ -24,7 +24,8 @@ pub use secrets::{
 };
 pub use tasks::*;
 pub use webhooks::{
-    DeliveryOutcome, EndpointHealth, endpoint_of, give_up_deliveries, put_webhook,
-    record_deliveries, redeliver, remove_webhook, rotate_webhook_secret,
+    DeliveryOutcome, EndpointHealth, Recovered, endpoint_of, give_up_deliveries, put_webhook,
+    record_deliveries, recover_deliveries, recover_page, redeliver, remove_webhook,
+    rotate_webhook_secret,
 };
 pub use workers::*;

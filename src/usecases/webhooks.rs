@@ -10,10 +10,10 @@ use crate::domain::webhooks::delivery::{
     FAILING_LIMIT, MAX_OLD_SECRETS, OLD_SECRET_LIFE, next_try,
 };
 use crate::domain::{
-    AccountId, Actor, Attempt, Delivery, DeliveryStatus, DueDelivery, EventId, EventType, JobKind,
-    JobName, NotificationKind, Owner, Timestamp,
+    AccountId, Actor, Attempt, Delivery, DeliveryStatus, DueDelivery, Environment, EventId,
+    EventType, JobKind, JobName, NotificationKind, Owner, Timestamp,
 };
-use crate::store::{Endpoint, RecordedDelivery, StoreError, Tx};
+use crate::store::{Endpoint, FailedSpan, RecordedDelivery, StoreError, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
 use crate::usecases::events::notify;
@@ -116,6 +116,77 @@ pub fn redeliver(
     tx.redeliver(owner, event, now)?;
     tx.delivery(owner, event)?
         .ok_or(UseCaseError::DeliveryNotFound)
+}
+
+/// How many failed deliveries are looked at in one transaction.
+const RECOVERED_AT_ONCE: i64 = 500;
+
+/// How many deliveries a request has made due again, and whether a job goes on with newer ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recovered {
+    pub deliveries: u64,
+    pub more: bool,
+}
+
+/// Sends again what has failed since a time, oldest first. There may be very many, so a job does what
+/// is more than a page.
+pub fn recover_deliveries(
+    tx: &mut Tx<'_>,
+    owner: Owner,
+    since: Timestamp,
+    now: Timestamp,
+) -> Result<Recovered, UseCaseError> {
+    if endpoint_of(tx, owner.account)?.disabled.is_some() {
+        return Err(UseCaseError::WebhookDisabled);
+    }
+    let span = FailedSpan {
+        since,
+        asked_at: now,
+    };
+    let (deliveries, next) = tx.recover_deliveries(owner, span, 0, RECOVERED_AT_ONCE, now)?;
+    if next.is_some() {
+        let Owner {
+            account,
+            environment,
+        } = owner;
+        let (since, asked_at) = (since.as_millis(), now.as_millis());
+        let subject = format!("{account}/{environment}/{since}/{asked_at}");
+        tx.add_job(&JobName::new(JobKind::RecoverDeliveries, subject), now)?;
+    }
+    Ok(Recovered {
+        deliveries,
+        more: next.is_some(),
+    })
+}
+
+/// Does a page of what a request asked for. Returns after which number to go on.
+pub fn recover_page(
+    tx: &mut Tx<'_>,
+    subject: &str,
+    after: i64,
+    now: Timestamp,
+) -> Result<Option<i64>, UseCaseError> {
+    let malformed = || StoreError::Failed("malformed job subject".into());
+    let parts: Vec<_> = subject.split('/').collect();
+    let [account, environment, since, asked_at] = parts[..] else {
+        return Err(malformed().into());
+    };
+    let owner = Owner {
+        account: AccountId::parse(account).ok_or_else(malformed)?,
+        environment: Environment::parse(environment).ok_or_else(malformed)?,
+    };
+    let time = |text: &str| text.parse().map(Timestamp::from_millis);
+    let span = FailedSpan {
+        since: time(since).map_err(|_| malformed())?,
+        asked_at: time(asked_at).map_err(|_| malformed())?,
+    };
+    // It may have been removed or disabled since.
+    match tx.endpoint(owner.account)? {
+        Some(endpoint) if endpoint.disabled.is_none() => {}
+        _ => return Ok(None),
+    }
+    let (_, next) = tx.recover_deliveries(owner, span, after, RECOVERED_AT_ONCE, now)?;
+    Ok(next)
 }
 
 /// A delivery and the outcome of its attempt.

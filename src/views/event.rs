@@ -7,9 +7,11 @@ use utoipa::ToSchema;
 
 use crate::domain::tasks::Skill;
 use crate::domain::tasks::pricing::Settlement;
-use crate::domain::{Event, EventType, NewEvent, Proof, Task, Timestamp, Worker};
+use crate::domain::{
+    Event, EventType, NewEvent, PaymentFailure, Proof, Task, TaskLedger, Timestamp, Worker,
+};
 use crate::store::StoreError;
-use crate::views::payment::{PayoutBody, RefundBody};
+use crate::views::payment::{FailureBody, PayoutBody, RefundBody};
 use crate::views::proof::ProofBody;
 use crate::views::task::TaskBody;
 use crate::views::{Id, examples, to_json};
@@ -24,7 +26,8 @@ pub struct EventBody {
     number: i64,
     event: EventType,
     /// The task after the event, without its instructions. Includes the `proof` if one was
-    /// submitted or rejected, `refund` and `payout` if the task was cancelled.
+    /// submitted or rejected, `refund` and `payout` if the task was cancelled, `failure` if a payment
+    /// failed, `refund` if it was paid.
     #[schema(value_type = Object)]
     data: Box<RawValue>,
     #[schema(value_type = String, format = DateTime)]
@@ -70,6 +73,8 @@ struct TaskData<'a> {
     refund: Option<RefundBody>,
     #[serde(skip_serializing_if = "Option::is_none")]
     payout: Option<PayoutBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<FailureBody>,
 }
 
 impl<'a> TaskData<'a> {
@@ -79,6 +84,7 @@ impl<'a> TaskData<'a> {
             proof: None,
             refund: None,
             payout: None,
+            failure: None,
         })
     }
 }
@@ -111,6 +117,24 @@ pub fn of_cancelled(task: &Task, settlement: Settlement) -> Result<NewEvent, Sto
         ..TaskData::of(task)?
     })?;
     Ok(about(task, EventType::TaskCancelled, data))
+}
+
+/// A payment failed, and the task still waits for one.
+pub fn of_failed_payment(task: &Task, failure: &PaymentFailure) -> Result<NewEvent, StoreError> {
+    let data = to_json(&TaskData {
+        failure: Some(failure.clone().into()),
+        ..TaskData::of(task)?
+    })?;
+    Ok(about(task, EventType::TaskPaymentFailed, data))
+}
+
+/// A refund has left the processor. The ledger is that of the task, with the refund.
+pub fn of_paid_refund(task: &Task, ledger: &TaskLedger) -> Result<NewEvent, StoreError> {
+    let data = to_json(&TaskData {
+        refund: Some(RefundBody::of(ledger)),
+        ..TaskData::of(task)?
+    })?;
+    Ok(about(task, EventType::TaskRefundPaid, data))
 }
 
 fn about(task: &Task, event_type: EventType, data: String) -> NewEvent {

@@ -106,10 +106,17 @@ impl PayoutBody {
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = PaymentFailure)]
-struct FailureBody {
+pub struct FailureBody {
     /// The processor's error code.
     code: String,
     message: String,
+}
+
+impl From<PaymentFailure> for FailureBody {
+    fn from(failure: PaymentFailure) -> Self {
+        let PaymentFailure { code, message } = failure;
+        Self { code, message }
+    }
 }
 
 #[derive(Serialize, ToSchema)]
@@ -168,7 +175,7 @@ impl PaymentBody {
             payout: Some(payout).filter(|payout| payout.amount_cents > 0),
             payment_client_secret: None,
             payment_url: None,
-            failure: failure.map(|PaymentFailure { code, message }| FailureBody { code, message }),
+            failure: failure.map(FailureBody::from),
             processor: payment.map(|payment| payment.processor),
             created_at: payment.map_or(task.created_at, |payment| payment.created_at),
             updated_at: updated_at(task, payment, ledger),

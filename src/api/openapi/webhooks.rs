@@ -59,17 +59,31 @@ fn delivery(event: EventType) -> Operation {
     operation
 }
 
+/// What an event carries beside the task: fields and their schemas.
+fn beside_task(event: EventType) -> &'static [(&'static str, &'static str)] {
+    match event {
+        event if event.is_about_proof() => &[("proof", EVENT_PROOF)],
+        EventType::TaskCancelled => &[("refund", "Refund"), ("payout", "TaskPayout")],
+        EventType::TaskPaymentFailed => &[("failure", "PaymentFailure")],
+        EventType::TaskRefundPaid => &[("refund", "Refund")],
+        _ => &[],
+    }
+}
+
 fn body(event: EventType) -> Content {
     let data: RefOr<Schema> = match event {
         EventType::WorkerVerified => Ref::from_schema_name(EVENT_WORKER).into(),
-        event if event.is_about_proof() => {
-            let proof = ObjectBuilder::new()
-                .property("proof", Ref::from_schema_name(EVENT_PROOF))
-                .required("proof");
+        event if beside_task(event).is_empty() => Ref::from_schema_name(EVENT_TASK).into(),
+        event => {
+            let mut beside = ObjectBuilder::new();
+            for (field, schema) in beside_task(event) {
+                beside = beside
+                    .property(*field, Ref::from_schema_name(*schema))
+                    .required(*field);
+            }
             let task = AllOfBuilder::new().item(Ref::from_schema_name(EVENT_TASK));
-            task.item(proof).into()
+            task.item(beside).into()
         }
-        _ => Ref::from_schema_name(EVENT_TASK).into(),
     };
     let name = ObjectBuilder::new()
         .schema_type(Type::String)

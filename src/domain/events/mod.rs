@@ -18,6 +18,10 @@ string_enum!(EventType {
     TaskExpired = "task.expired",
     TaskDisputed = "task.disputed",
     TaskRefunded = "task.refunded",
+    /// Nobody could be charged. The task does not move.
+    TaskPaymentFailed = "task.payment_failed",
+    /// A refund has left the processor. The task does not move.
+    TaskRefundPaid = "task.refund_paid",
     WorkerVerified = "worker.verified",
 });
 

@@ -253,6 +253,12 @@ impl TaskLedger {
         Self { entries }
     }
 
+    /// The same with one more entry.
+    pub fn with(mut self, entry: Entry) -> Self {
+        self.entries.push(entry);
+        Self::of(self.entries)
+    }
+
     /// Oldest first.
     pub fn entries(&self) -> &[Entry] {
         &self.entries

@@ -80,6 +80,9 @@ pub struct Delivery {
     pub event: EventId,
     pub account: AccountId,
     pub event_type: EventType,
+    pub task: Option<TaskId>,
+    /// The event's data, if it was asked for and is still kept.
+    pub data: Option<String>,
     pub status: DeliveryStatus,
     pub status_code: Option<i64>,
     pub attempts: String,

@@ -36,6 +36,10 @@ crate::store::statements! {
     NUMBER = concat!("UPDATE task_totals SET last_event = last_event + ?3,
             last_event_at = CASE WHEN last_event_at > ?4 THEN last_event_at ELSE ?4 END
         WHERE account_id = ?1 AND environment = ?2 RETURNING ", numbered!(columns));
+    /// The same in a transaction that has locked the row and knows the number.
+    COUNT_ONE = "UPDATE task_totals SET last_event = last_event + 1,
+            last_event_at = CASE WHEN last_event_at > ?3 THEN last_event_at ELSE ?3 END
+        WHERE account_id = ?1 AND environment = ?2";
     FORGET_TIME = "UPDATE task_totals SET last_event_at = 0 WHERE account_id = ?1 AND environment = ?2";
     NUMBER_OF = "SELECT number FROM events WHERE id = ?1 AND account_id = ?2 AND environment = ?3";
     ONE = concat!("SELECT ", event!(columns), " FROM events
@@ -127,9 +131,19 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut values = owned_by(owner);
-        values.extend([1i64.into(), now.into()]);
-        let numbered: Numbered = self.optional(NUMBER, &values)?.ok_or_else(no_totals)?;
-        self.locked.set_totals(owner, numbered);
+        let numbered = match self.locked.count_events(owner, 1, now) {
+            Some(numbered) => {
+                values.push(now.into());
+                self.change_locked(COUNT_ONE, &values)?;
+                numbered
+            }
+            None => {
+                values.extend([1i64.into(), now.into()]);
+                let numbered: Numbered = self.optional(NUMBER, &values)?.ok_or_else(no_totals)?;
+                self.locked.set_totals(owner, numbered);
+                numbered
+            }
+        };
         self.write_events(owner, std::slice::from_ref(event), numbered)
             .map(drop)
     }

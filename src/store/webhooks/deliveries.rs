@@ -11,13 +11,15 @@ use crate::store::{StoreError, Tx, Value, columns, owned_by};
 columns! {
     macro delivery;
     columns {
-        event_id, account_id, event_type = "type", status, status_code, attempts, due_at,
+        event_id, account_id, event_type = "type", task_id, status, status_code, attempts, due_at,
         created_at, updated_at,
     }
     row Delivery = Delivery {
         event: event_id,
         account: account_id,
         event_type,
+        task: task_id,
+        data: None,
         status,
         status_code,
         attempts,
@@ -83,8 +85,20 @@ crate::store::statements! {
     FAIL = "UPDATE deliveries SET status = 'failed', due_at = NULL WHERE event_id IN (
             SELECT event_id FROM deliveries
             WHERE account_id = ?1 AND due_at IS NOT NULL AND created_at <= ?2 LIMIT ?3)";
-    ONE = concat!("SELECT ", delivery!(columns), " FROM deliveries
-        WHERE event_id = ?3 AND account_id = ?1 AND environment = ?2");
+    ONE = concat!("SELECT ", delivery!(columns), ",
+            (SELECT e.data FROM events e WHERE e.id = deliveries.event_id)
+        FROM deliveries WHERE event_id = ?3 AND account_id = ?1 AND environment = ?2");
+    /// Of the first failed deliveries after a number: how many there are, and the last number.
+    FAILED_PAGE = "SELECT COUNT(*), COALESCE(MAX(number), 0) FROM (
+            SELECT number FROM deliveries
+            WHERE account_id = ?1 AND environment = ?2 AND status = 'failed' AND number > ?3
+            ORDER BY number LIMIT ?4) listed";
+    /// Those that failed since a time, and before somebody asked for it.
+    RECOVER = "UPDATE deliveries SET status = 'pending', tries = 0, due_at = ?6, updated_at = ?6
+        WHERE status = 'failed' AND event_id IN (
+            SELECT event_id FROM deliveries
+            WHERE account_id = ?1 AND environment = ?2 AND status = 'failed' AND number > ?3
+                AND number <= ?4 AND (created_at >= ?5 OR updated_at >= ?5) AND updated_at <= ?7)";
     PAGE = concat!("SELECT ", delivery!(columns), " FROM deliveries
         WHERE account_id = ?1 AND environment = ?2
         ORDER BY number DESC LIMIT ?3 OFFSET ?4");
@@ -132,6 +146,13 @@ pub const MOST_LISTED: i64 = 10_000;
 pub struct DeliveryFilter {
     pub status: Option<DeliveryStatus>,
     pub event_type: Option<EventType>,
+}
+
+/// Deliveries that failed since a time, and not after somebody asked for them.
+#[derive(Clone, Copy, Debug)]
+pub struct FailedSpan {
+    pub since: Timestamp,
+    pub asked_at: Timestamp,
 }
 
 /// The outcome of an attempt at a delivery.
@@ -242,7 +263,38 @@ impl Tx<'_> {
     ) -> Result<Option<Delivery>, StoreError> {
         let mut values = owned_by(owner);
         values.push(event.into());
-        self.optional(ONE, &values)
+        let found: Option<(Delivery, Option<String>)> = self.optional(ONE, &values)?;
+        Ok(found.map(|(delivery, data)| Delivery { data, ..delivery }))
+    }
+
+    /// Makes failed deliveries due again: of up to `limit` after that number, those that failed within
+    /// the span. Returns how many, and after which number to go on if there may be more.
+    pub fn recover_deliveries(
+        &mut self,
+        owner: Owner,
+        span: FailedSpan,
+        after: i64,
+        limit: i64,
+        now: Timestamp,
+    ) -> Result<(u64, Option<i64>), StoreError> {
+        let mut values = owned_by(owner);
+        values.push(after.into());
+        let mut page = values.clone();
+        page.push(limit.into());
+        let (count, last): (i64, i64) = self.optional(FAILED_PAGE, &page)?.unwrap_or((0, 0));
+        if count == 0 {
+            return Ok((0, None));
+        }
+        values.extend([
+            last.into(),
+            span.since.into(),
+            now.into(),
+            span.asked_at.into(),
+        ]);
+        let recovered = self.execute(RECOVER, &values)?;
+        self.wake_endpoint_now(owner.account, now)?;
+        self.to_wake.events.push(owner);
+        Ok((recovered, (count == limit).then_some(last)))
     }
 
     /// A page of an owner's newest deliveries, and how many there are, both up to `MOST_LISTED`.

@@ -11,6 +11,7 @@ use crate::store::{OutgoingMovement, StoreError, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::review_queue;
 use crate::usecases::events::notify;
+use crate::views::event;
 
 /// A refund or a transfer that the processor made.
 #[derive(Clone, Debug)]
@@ -51,14 +52,19 @@ pub fn money_sent(
         returned_cents: known.as_ref().map_or(0, |known| known.returned_cents),
         returned_because: known.and_then(|known| known.returned_because),
     };
-    tx.post(&Entry::outgoing(&task, sent.kind, step, sent.cents, now))?;
+    let entry = Entry::outgoing(&task, sent.kind, step, sent.cents, now);
+    tx.post(&entry)?;
     tx.put_outgoing_movement(&movement, now)?;
     if movement.returned_cents > 0 {
         let cents = movement.returned_cents;
         return record_return(tx, &task, &movement, cents, now).map(Some);
     }
-    if sent.kind == OutgoingKind::Transfer {
-        notify_worker(tx, &task, &ledger, sent.cents, now)?;
+    match sent.kind {
+        OutgoingKind::Transfer => notify_worker(tx, &task, &ledger, sent.cents, now)?,
+        OutgoingKind::Refund => {
+            let event = event::of_paid_refund(&task, &ledger.with(entry))?;
+            tx.add_event(task.owner, &event, now)?;
+        }
     }
     Ok(None)
 }

@@ -12,6 +12,7 @@ use crate::usecases::UseCaseError;
 use crate::usecases::events::notify;
 use crate::usecases::tasks::by_clock;
 use crate::usecases::tasks::transition::{self, Cause};
+use crate::views::event;
 
 /// The processor created the payment and charged it in one request.
 pub fn payment_charged(
@@ -87,6 +88,13 @@ fn failed(
     tx.set_payment_status(payment, status, Some(failure), now)?;
     if task.status.is_final() {
         return Ok(tx.wake_jobs(&charge_of(task.id), now)?);
+    }
+    // The processor may say the same once more.
+    let is_news =
+        payment.status == PaymentStatus::Processing || payment.failure.as_ref() != Some(failure);
+    if is_news {
+        let event = event::of_failed_payment(task, failure)?;
+        tx.add_event(task.owner, &event, now)?;
     }
     // A person who pays sees the failure on the page. The developer would not notice that a charge
     // of the default method failed.

@@ -63,6 +63,7 @@ pub const DEVELOPERS: &[DeveloperRoute] = &[
         No("DELIVERY_NOT_FOUND"),
         No("DELIVERY_NOT_FOUND"),
     ),
+    developer("POST /v1/account/webhook/deliveries/recover", Yes, Yes, Yes),
     developer(
         "POST /v1/account/webhook/deliveries/{id}/redeliver",
         Yes,

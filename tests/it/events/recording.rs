@@ -13,6 +13,8 @@ on_both_engines!(
     every_type_has_a_cause,
     an_event_carries_the_task_as_it_stood,
     proof_events_carry_the_proof,
+    a_payment_that_fails_is_told_once_for_each_reason,
+    a_refund_is_told_when_the_money_has_left,
     what_is_refused_is_not_told,
     numbers_have_no_gaps_and_readers_see_none,
     a_verified_worker_is_told_to_those_who_wait,
@@ -81,6 +83,15 @@ async fn every_type_has_a_cause(app: TestApp) {
     app.jobs.drain().await.unwrap();
     assert_eq!(told_of(&dev.live, &waiting).await.len(), 3);
 
+    let paid_back = ["task.refund_paid"];
+    let expected = [&expected[..], &paid_back].concat();
+    assert_eq!(told_of(&dev.live, &refunded).await, expected);
+    dev.charge_to("pm_card_chargeDeclined").await;
+    let declined = dev.live.post("/v1/tasks", &storefront()).await.expect(201);
+    app.jobs.drain().await.unwrap();
+    let told = told_of(&dev.live, &declined).await;
+    assert_eq!(told, ["task.created", "task.payment_failed"]);
+
     let events = all_events(&dev.live).await;
     let seen: BTreeSet<_> = types(&events).into_iter().collect();
     let all: BTreeSet<_> = EventType::ALL.iter().map(|event| event.as_str()).collect();
@@ -109,12 +120,68 @@ async fn an_event_carries_the_task_as_it_stood(app: TestApp) {
     assert_eq!(events[0]["data"], created);
     let mut cancelled = dev.test.get(&path(&task)).await.expect(200);
     cancelled.as_object_mut().unwrap().remove("instructions");
+    cancelled["refund"] = json!({"amount_cents": 2500, "paid_cents": 0});
+    cancelled["payout"] = json!({"amount_cents": 0, "paid_cents": 0, "platform_fee_cents": 0});
     assert_eq!(events[2]["data"], cancelled);
     assert_eq!(events[2]["created_at"], cancelled["updated_at"]);
     assert!(
         all_events(&dev.live).await.is_empty(),
         "another environment"
     );
+}
+
+async fn a_payment_that_fails_is_told_once_for_each_reason(app: TestApp) {
+    let dev = app.developer().await;
+    dev.charge_to("pm_card_chargeDeclined").await;
+    let task = dev.live.post("/v1/tasks", &storefront()).await.expect(201);
+    app.jobs.drain().await.unwrap();
+    let payment = dev.live.get(&format!("{}/payment", path(&task))).await;
+    let payment = payment.expect(200);
+    let secret = payment["payment_client_secret"].as_str().unwrap();
+    let [declined, insufficient] = ["4000000000000002", "4000000000009995"];
+    for card in [declined, insufficient, insufficient, declined] {
+        assert_eq!(app.client().pay(secret, card).await.status, 402);
+    }
+    let events = all_events(&dev.live).await;
+    let failed: Vec<_> = events
+        .iter()
+        .filter(|event| event["event"] == "task.payment_failed")
+        .map(|event| event["data"]["failure"]["code"].clone())
+        .collect();
+    assert_eq!(
+        failed,
+        ["card_declined", "insufficient_funds", "card_declined"]
+    );
+    let mut shown = dev.live.get(&path(&task)).await.expect(200);
+    shown.as_object_mut().unwrap().remove("instructions");
+    shown["failure"] = payment["failure"].clone();
+    assert_eq!(events[1]["data"], shown, "the task, and why");
+    // A decline that is heard of after the task is over is no news.
+    let cancel = format!("{}/cancel", path(&task));
+    dev.live.post(&cancel, &json!({})).await.expect(200);
+    app.jobs.drain().await.unwrap();
+    let history = dev.live.get(&format!("{}/history", path(&task))).await;
+    assert_eq!(history.expect(200)["meta"]["total"], 2, "no moves");
+}
+
+async fn a_refund_is_told_when_the_money_has_left(app: TestApp) {
+    let dev = app.developer().await;
+    let task = dev.create_paid_task().await;
+    let worker = app.ready_worker().await;
+    worker.act(&task, "accept").await.expect(200);
+    let cancel = format!("{}/cancel", path(&task));
+    dev.live.post(&cancel, &json!({})).await.expect(200);
+    let promised = all_events(&dev.live).await;
+    assert_eq!(promised.last().unwrap()["event"], "task.cancelled");
+    app.jobs.drain().await.unwrap();
+    let events = all_events(&dev.live).await;
+    assert_eq!(events.len(), promised.len() + 1);
+    let paid = events.last().unwrap();
+    assert_eq!(paid["event"], "task.refund_paid");
+    let mut shown = dev.live.get(&path(&task)).await.expect(200);
+    shown.as_object_mut().unwrap().remove("instructions");
+    shown["refund"] = json!({"amount_cents": 1250, "paid_cents": 1250});
+    assert_eq!(paid["data"], shown);
 }
 
 async fn proof_events_carry_the_proof(app: TestApp) {

@@ -111,6 +111,7 @@ impl World {
                 (false, None) => Payment::Unpaid,
                 (false, Some(good)) => Payment::Charging { good },
             },
+            failure: None,
             refund_due: 0,
             transfer_due: 0,
             in_doubt: false,
@@ -222,19 +223,19 @@ impl World {
         let Some(secret) = shown.or(known).map(str::to_owned) else {
             return;
         };
-        let card = self.random.one_of(&[
-            GOOD_CARD,
-            GOOD_CARD,
-            GOOD_CARD,
-            "4000000000000002",
-            "4000000000009995",
+        let (card, failure) = self.random.one_of(&[
+            (GOOD_CARD, ""),
+            (GOOD_CARD, ""),
+            (GOOD_CARD, ""),
+            ("4000000000000002", "card_declined"),
+            ("4000000000009995", "insufficient_funds"),
         ]);
         let before = &self.tasks[task];
         let (status, after) = match before.payment {
             Payment::Paid => (200, before.clone()),
             Payment::CalledOff => (409, before.clone()),
             _ if over => (409, before.clone()),
-            _ if card != GOOD_CARD => (402, before.clone()),
+            _ if card != GOOD_CARD => (402, before.declined(failure)),
             _ => (200, before.paid(self.now()).unwrap()),
         };
         let too_late = over && before.payment == Payment::Unpaid && card == GOOD_CARD;

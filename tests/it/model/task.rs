@@ -82,6 +82,8 @@ pub struct Task {
     pub completed_at: Option<Millis>,
     pub cancelled_at: Option<Millis>,
     pub payment: Payment,
+    /// Why the last attempt to pay failed.
+    pub failure: Option<&'static str>,
     pub refund_due: i64,
     pub transfer_due: i64,
     /// Something was asked of the processor, and who asked died before the answer.
@@ -146,7 +148,7 @@ impl Task {
             "payment succeeds" => {
                 self.funded_at = Some(now);
                 if !self.test {
-                    self.payment = Payment::Paid;
+                    (self.payment, self.failure) = (Payment::Paid, None);
                 }
             }
             "accept" => (self.doer, self.assigned_at) = (doer, Some(now)),
@@ -231,11 +233,22 @@ impl Task {
     /// Paid for after it was over: the money is owed back.
     pub fn paid_too_late(&self) -> Self {
         let mut task = self.clone();
-        task.payment = Payment::Paid;
+        (task.payment, task.failure) = (Payment::Paid, None);
         task.refund_due = task.budget;
         let cents = task.budget;
         let entry = postings(&[("processor", -cents), ("developer_refunds", cents)]);
         task.ledger.insert("payment", entry);
+        task
+    }
+
+    /// Somebody tried to pay in vain. The same reason twice in a row is told once.
+    pub fn declined(&self, failure: &'static str) -> Self {
+        let mut task = self.clone();
+        let charged = task.payment != Payment::Unpaid;
+        if charged || task.failure != Some(failure) {
+            task.events.push(("task.payment_failed", task.status));
+        }
+        (task.payment, task.failure) = (Payment::Unpaid, Some(failure));
         task
     }
 
@@ -244,6 +257,7 @@ impl Task {
         task.refund_due = 0;
         let entry = postings(&[("processor", cents), ("developer_refunds", -cents)]);
         task.ledger.insert("refund", entry);
+        task.events.push(("task.refund_paid", task.status));
         task
     }
 
@@ -269,7 +283,9 @@ impl Task {
             }
             (Payment::Later, false) => steps.push(with(Payment::Unpaid)),
             (Payment::Charging { good: true }, false) => steps.extend(self.paid(now)),
-            (Payment::Charging { good: false }, false) => steps.push(with(Payment::Unpaid)),
+            (Payment::Charging { good: false }, false) => {
+                steps.push(self.declined("card_declined"));
+            }
             (Payment::Charging { .. } | Payment::Unpaid | Payment::Later, true) => {
                 steps.push(with(Payment::CalledOff));
             }

@@ -2,14 +2,15 @@
 
 use axum::extract::State;
 use serde::Serialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::IdPath;
 use crate::api::request::query::DeliveriesQuery;
@@ -17,8 +18,8 @@ use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
 use crate::domain::{Delivery, DeliveryStatus, EventId, EventType, Timestamp};
 use crate::store::StoreError;
-use crate::usecases::{self, UseCaseError};
-use crate::views::{Id, examples, to_json};
+use crate::usecases::{self, Recovered, UseCaseError};
+use crate::views::{Id, event, examples, to_json};
 
 type DeliveryList = OffsetList<DeliveryBody>;
 
@@ -30,6 +31,9 @@ pub struct DeliveryBody {
     #[schema(value_type = Id)]
     id: String,
     event: EventType,
+    /// The task of the event. Null for `worker.verified`.
+    #[schema(required, value_type = Option<Id>)]
+    task_id: Option<String>,
     status: DeliveryStatus,
     /// The last status code of the endpoint.
     #[schema(required)]
@@ -40,12 +44,25 @@ pub struct DeliveryBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<AttemptBody>, required = false)]
     attempts: Option<Box<RawValue>>,
+    /// The body that is sent. Not in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    payload: Option<PayloadBody>,
     #[schema(required, value_type = Option<String>, format = DateTime)]
     next_attempt_at: Option<Timestamp>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
+}
+
+/// The body of a webhook.
+#[derive(Serialize, ToSchema)]
+#[schema(as = DeliveryPayload)]
+struct PayloadBody {
+    event: EventType,
+    #[schema(value_type = Object)]
+    data: Box<RawValue>,
 }
 
 /// One attempt to deliver.
@@ -67,14 +84,24 @@ struct AttemptBody {
 
 impl DeliveryBody {
     fn of(delivery: Delivery, with_attempts: bool) -> Result<Self, StoreError> {
-        let unreadable = |e| StoreError::Failed(format!("attempts of {}: {e}", delivery.event));
+        let unreadable = |e| StoreError::Failed(format!("delivery of {}: {e}", delivery.event));
         let attempts: Vec<&RawValue> =
             serde_json::from_str(&delivery.attempts).map_err(unreadable)?;
         let attempts_count = attempts.len();
         let attempts = with_attempts.then(|| RawValue::from_string(delivery.attempts.clone()));
+        let data = delivery.data.clone().map(RawValue::from_string);
+        let payload = data
+            .transpose()
+            .map_err(unreadable)?
+            .map(|data| PayloadBody {
+                event: delivery.event_type,
+                data,
+            });
         Ok(Self {
             id: delivery.event.to_string(),
             event: delivery.event_type,
+            task_id: delivery.task.map(|id| id.to_string()),
+            payload,
             status: delivery.status,
             status_code: delivery.status_code,
             attempts_count,
@@ -90,11 +117,14 @@ impl DeliveryBody {
     }
 
     fn example() -> Value {
-        let attempt = examples::attempt();
+        let (attempt, task) = (examples::attempt(), examples::funded().task);
+        let event = event::of_task(EventType::TaskFunded, &task, None);
         let delivery = Delivery {
             event: examples::event_id(),
             account: examples::account_id(),
             event_type: EventType::TaskFunded,
+            task: Some(task.id),
+            data: event.ok().map(|event| event.data),
             status: DeliveryStatus::Delivered,
             status_code: attempt.status_code.map(i64::from),
             attempts: attempt.appended_to("[]").unwrap_or_default(),
@@ -142,7 +172,7 @@ pub async fn list(
 
 /// Get a delivery
 ///
-/// Includes every attempt.
+/// Includes every attempt, and the body that is sent.
 #[utoipa::path(
     get, path = "/v1/account/webhook/deliveries/{id}", tag = "Webhooks",
     operation_id = "getDelivery",
@@ -186,6 +216,71 @@ pub async fn redeliver(
         .run(
             move |tx, now| usecases::redeliver(tx, owner, id, now),
             DeliveryBody::json,
+        )
+        .await
+}
+
+/// Since when deliveries have failed.
+pub struct RecoverDeliveries {
+    since: Timestamp,
+}
+
+impl RequestBody for RecoverDeliveries {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let since = fields
+            .doc("ISO 8601. Without an offset it is taken as UTC.")
+            .text("since", &Timestamp::RULE);
+        Some(Self { since: since? })
+    }
+}
+
+request_bodies! {
+    /// Since when deliveries have failed.
+    RecoverDeliveries = json!({"since": "2026-11-15T09:30:00Z"});
+}
+
+/// What is sent again.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(RecoveredDeliveries { recovered: 12, more: false }))]
+pub struct RecoveredDeliveries {
+    /// How many deliveries are due now.
+    recovered: u64,
+    /// There are so many that the rest follows in the background.
+    more: bool,
+}
+
+impl RecoveredDeliveries {
+    fn json(recovered: &Recovered) -> Result<String, StoreError> {
+        to_json(&Self {
+            recovered: recovered.deliveries,
+            more: recovered.more,
+        })
+    }
+}
+
+/// Redeliver what failed
+///
+/// Delivers all events of the key's environment again, oldest first, whose delivery has failed since
+/// that time.
+#[utoipa::path(
+    post, path = "/v1/account/webhook/deliveries/recover", tag = "Webhooks",
+    operation_id = "recoverDeliveries", params(IdempotencyKeyHeader),
+    request_body = RecoverDeliveries,
+    responses((status = 200, description = "How many are due now", body = RecoveredDeliveries),
+        groups::Developer, groups::Body, groups::Idempotency, errors::WebhookNotConfigured,
+        errors::WebhookDisabled)
+)]
+pub async fn recover(
+    State(app): State<App>,
+    caller: Caller,
+    post: Post,
+) -> Result<JsonResponse, ApiError> {
+    let RecoverDeliveries { since } = post.read()?;
+    let owner = caller.owner();
+    Idempotent::new(&app, caller.requester(), post)
+        .run(
+            move |tx, now| usecases::recover_deliveries(tx, owner, since, now),
+            RecoveredDeliveries::json,
         )
         .await
 }
