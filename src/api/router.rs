@@ -35,6 +35,7 @@ fn with_key() -> OpenApiRouter<App> {
         .routes(routes!(tasks::update::update))
         .routes(routes!(tasks::cancel::cancel))
         .routes(routes!(tasks::history::get))
+        .routes(routes!(tasks::search::search))
         .routes(routes!(proofs::list::list))
         .routes(routes!(proofs::review::approve))
         .routes(routes!(proofs::review::reject))

@@ -1,6 +1,8 @@
-//! Periodic maintenance: records key use, deletes old rows and old test files, sweeps orphaned files.
+//! Periodic maintenance: records key use, deletes old rows and old test files, sweeps orphaned files,
+//! indexes the metadata of older tasks.
 
 mod key_use;
+mod metadata;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,6 +18,7 @@ use crate::shutdown::Shutdown;
 use crate::store::{CountedTasks, PRUNED_AT_ONCE, Store, StoreError, Tx};
 
 pub use key_use::KeyUse;
+pub use metadata::{Indexed, index_metadata};
 
 const TICK: Duration = Duration::from_secs(1);
 const PRUNE_EVERY: Duration = Duration::from_secs(60);
@@ -40,6 +43,7 @@ impl Maintenance {
             self.delete_rows(&shutdown),
             self.delete_files(&shutdown),
             self.count_tasks(&shutdown),
+            self.index_metadata(&shutdown),
         );
     }
 
@@ -87,6 +91,23 @@ impl Maintenance {
                 Ok(last) => after = last,
                 Err(error) => tracing::warn!(%error, "cannot count the tasks of large accounts"),
             }
+        }
+    }
+}
+
+impl Maintenance {
+    async fn index_metadata(&self, shutdown: &Shutdown) {
+        let mut every = TICK;
+        while ticks(every, shutdown).await {
+            every = match metadata::index_metadata(&self.store, self.clock.now()).await {
+                Ok(Indexed::Some) => TICK,
+                Ok(Indexed::ForNow) => PRUNE_EVERY,
+                Ok(Indexed::All) => return,
+                Err(error) => {
+                    tracing::warn!(%error, "cannot index the metadata of older tasks");
+                    PRUNE_EVERY
+                }
+            };
         }
     }
 }

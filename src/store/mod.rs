@@ -56,6 +56,7 @@ pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn, SecretPlace};
 pub use tasks::lists::{ListedTask, TaskFilter, TaskPage};
 pub use tasks::posted_tasks::{PostedIn, PostedOrder, PostedTask};
 pub use tasks::ranges::CountedTasks;
+pub use tasks::search::{Candidate, MetadataBackfill, OlderTask, SEARCHED_AT_ONCE, SearchedTask};
 pub use tasks::totals::TaskCounts;
 pub use tasks::{KeyAndTask, StoredMove};
 pub use transfer::{HeldDatabase, Progress, Step, Transfer, TransferError};
@@ -166,6 +167,11 @@ const MIGRATIONS: &[Migration] = &[
         version: 28,
         name: "old_secrets",
         sql: include_str!("migrations/0028_old_secrets.sql"),
+    },
+    Migration {
+        version: 29,
+        name: "task_metadata",
+        sql: include_str!("migrations/0029_task_metadata.sql"),
     },
 ];
 
@@ -348,6 +354,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         workers::payout_accounts::ALL,
         tasks::posted_tasks::ALL,
         tasks::ranges::ALL,
+        tasks::search::ALL,
         money::processor_events::ALL,
         proofs::ALL,
         proofs::storage::ALL,

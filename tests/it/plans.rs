@@ -22,6 +22,7 @@ const SMALL: &[&str] = &[
     "admin_keys",
     "audit_head",
     "master_keys",
+    "metadata_backfill",
     "processes",
     "sandbox_switches",
     "service_secrets",

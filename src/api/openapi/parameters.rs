@@ -1,10 +1,11 @@
 //! Parameters that several operations take.
 
-use utoipa::openapi::{ObjectBuilder, RefOr, Schema, Type};
+use utoipa::openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat, Type};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use crate::domain::admin::audit::{AUDIT_ACTION, SUBJECT_ID};
 use crate::domain::rules::{NumberRule, TextRule};
+use crate::domain::tasks::field;
 use crate::domain::{accounts, geo, workers};
 use crate::views::Id;
 
@@ -60,6 +61,13 @@ fn rule(rule: &TextRule) -> RefOr<Schema> {
         .into()
 }
 
+fn date_time() -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+        .into()
+}
+
 /// Types that stand for a schema, since parameters name types.
 macro_rules! parameters {
     ($($name:ident = $schema:expr;)+) => { $(
@@ -95,6 +103,8 @@ parameters! {
     JobCursor = text("^(charge|cancel_payment|refund|transfer):[0-9a-f]{32}$");
     SubjectId = rule(&SUBJECT_ID);
     AuditAction = rule(&AUDIT_ACTION);
+    SearchWords = rule(&field::SEARCH_WORDS);
+    DateTime = date_time();
     Month = text("^[2-9][0-9]{3}-(0[1-9]|1[0-2])$");
     Email = rule(&accounts::EMAIL);
 }

@@ -10,4 +10,5 @@ pub mod multipart;
 pub mod path;
 pub mod query;
 pub mod schema;
+pub mod search;
 pub mod submission;

@@ -179,19 +179,46 @@ fn cursor(text: &str) -> Option<FoundCursor> {
 
 pub struct Parameters {
     given: HashMap<String, String>,
+    /// Those that may be given more than once.
+    repeated: HashMap<String, Vec<String>>,
     errors: FieldErrors,
 }
 
 impl Parameters {
     pub fn of(query: &str) -> Self {
+        Self::with_repeated(query, &[])
+    }
+
+    /// Parameters of which those with these names may be given more than once.
+    pub fn with_repeated(query: &str, names: &[&str]) -> Self {
         let mut given = HashMap::new();
+        let mut repeated: HashMap<String, Vec<String>> = HashMap::new();
         let mut errors = FieldErrors::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            if given.insert(name.to_string(), value.into_owned()).is_some() {
+            if names.contains(&name.as_ref()) {
+                let values = repeated.entry(name.into_owned()).or_default();
+                values.push(value.into_owned());
+            } else if given.insert(name.to_string(), value.into_owned()).is_some() {
                 errors.push(|| json::join("", &name), "is given more than once");
             }
         }
-        Self { given, errors }
+        Self {
+            given,
+            repeated,
+            errors,
+        }
+    }
+
+    pub fn take_repeated(&mut self, name: &str) -> Vec<String> {
+        self.repeated.remove(name).unwrap_or_default()
+    }
+
+    /// All parameters whose names begin so, in the order of their names.
+    pub fn take_with_prefix(&mut self, prefix: &str) -> Vec<(String, String)> {
+        let named = self.given.extract_if(|name, _| name.starts_with(prefix));
+        let mut taken: Vec<_> = named.collect();
+        taken.sort();
+        taken
     }
 
     pub fn optional<T>(
@@ -216,7 +243,7 @@ impl Parameters {
         self.optional(name, rule)
     }
 
-    fn refuse(&mut self, name: &str, message: impl Into<String>) {
+    pub fn refuse(&mut self, name: &str, message: impl Into<String>) {
         self.errors.push(|| name.to_owned(), message);
     }
 

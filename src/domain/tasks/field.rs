@@ -8,6 +8,8 @@ pub const TITLE: TextRule = TextRule::plain(1, 200);
 pub const DESCRIPTION: TextRule = TextRule::plain(1, 2_000);
 pub const INSTRUCTIONS: TextRule = TextRule::plain(0, 5_000);
 pub const ADDRESS: TextRule = TextRule::plain(0, 500);
+/// What a search looks for.
+pub const SEARCH_WORDS: TextRule = TextRule::plain(1, 200);
 pub const CITY: TextRule = TextRule::plain(1, 200);
 
 /// Stored in upper case.

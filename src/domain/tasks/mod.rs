@@ -3,6 +3,7 @@
 pub mod dispute;
 pub mod field;
 pub mod history;
+pub mod metadata;
 pub mod moves;
 pub mod pricing;
 pub mod windows;

@@ -5,6 +5,7 @@ pub(super) mod history;
 pub(super) mod lists;
 pub(super) mod posted_tasks;
 pub(super) mod ranges;
+pub(super) mod search;
 pub(super) mod totals;
 
 use crate::domain::tasks::Location;
@@ -238,6 +239,7 @@ impl Tx<'_> {
         self.locked.set_totals(task.owner, numbered);
         self.defer(INSERT, &task_values(task, number))?;
         self.count_in_ranges(task.owner, number)?;
+        self.index_metadata(task, number)?;
         if let Some(entry) = payment {
             self.write_entry(entry)?;
         }

@@ -12,6 +12,7 @@ mod limits;
 mod listing;
 mod multipart;
 mod reading;
+mod searching;
 mod shared_limits;
 mod stopping;
 mod updating;

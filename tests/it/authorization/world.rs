@@ -160,6 +160,7 @@ fn body(route: &str) -> Value {
         "PATCH /v1/tasks/{id}" => json!({"title": "Photograph a storefront by daylight"}),
         "POST /v1/tasks/{id}/proofs/{proof_id}/reject" => json!({"reason": "Too dark."}),
         "POST /v1/tasks/{id}/dispute/statement" => json!({"statement": "It is another door."}),
+        "POST /v1/account/webhook/deliveries/recover" => json!({"since": "2026-11-15T09:30:00Z"}),
         "POST /v1/account/keys" => json!({"name": "One more", "environment": "test"}),
         "PUT /v1/account/payment_method" => json!({"payment_method": "pm_card_visa"}),
         "PUT /v1/account/webhook" => json!({"url": "https://127.0.0.1:9/other"}),

@@ -21,9 +21,6 @@ on_both_engines!(
     two_secrets_sign_for_a_day,
     every_replaced_secret_signs_for_a_day,
     a_delivery_can_be_made_again,
-    a_delivery_shows_its_task_and_what_is_sent,
-    what_failed_since_a_time_is_sent_again,
-    a_great_many_failures_are_recovered_by_a_job,
     what_was_not_delivered_is_given_up_with_the_webhook,
     a_sample_can_be_sent,
 );
@@ -460,106 +457,4 @@ async fn a_sample_can_be_sent(app: TestApp) {
         super::all_events(&dev.test).await.is_empty(),
         "it never happened"
     );
-}
-
-async fn a_delivery_shows_its_task_and_what_is_sent(app: TestApp) {
-    let (app, receiver) = app.with_receiver().await;
-    let dev = app.developer().await;
-    dev.put_webhook(&receiver.url("/"), json!(["task.funded"]))
-        .await;
-    let task = dev.create_task().await;
-    app.webhooks.drain().await.unwrap();
-    let listed = deliveries(&dev, "").await[0].clone();
-    assert_eq!(listed["task_id"], task["id"]);
-    assert_eq!(listed.get("payload"), None);
-    let shown = delivery(&dev, listed["id"].as_str().unwrap()).await;
-    assert_eq!(shown["task_id"], task["id"]);
-    let sent: Value = serde_json::from_slice(&receiver.received()[0].body).unwrap();
-    assert_eq!(shown["payload"], sent);
-}
-
-async fn what_failed_since_a_time_is_sent_again(app: TestApp) {
-    let (app, receiver) = app.with_receiver().await;
-    let dev = app.developer().await;
-    let recover = format!("{LIST}/recover");
-    let since = |since: &str| json!({ "since": since });
-    let none = dev.test.post(&recover, &since(TestApp::NOON)).await;
-    none.expect_error(409, "WEBHOOK_NOT_CONFIGURED");
-    receiver.answer(|_| Response::status(500));
-    dev.put_webhook(&receiver.url("/"), json!(["task.funded"]))
-        .await;
-    for faulty in [
-        json!({}),
-        json!({"since": "yesterday"}),
-        json!({"since": 7}),
-    ] {
-        let reply = dev.test.post(&recover, &faulty).await;
-        assert_eq!(reply.faulty_fields(), ["since"]);
-    }
-    // Of three failures, an hour apart, two are in the time; and one of the other environment.
-    let hour = Duration::from_secs(60 * 60);
-    for _ in 0..3 {
-        dev.create_task().await;
-        app.advance(hour * 2);
-    }
-    dev.create_paid_task().await;
-    for _ in 0..4 {
-        app.webhooks.drain().await.unwrap();
-        app.advance(hour * 2);
-    }
-    assert_eq!(deliveries(&dev, "?status=failed").await.len(), 3);
-    receiver.answer(|_| Response::status(200));
-    let future = dev
-        .test
-        .post(&recover, &since("2030-01-01T00:00:00Z"))
-        .await;
-    assert_eq!(future.expect(200), json!({"recovered": 0, "more": false}));
-    // All of them failed after that time; the first was created before it.
-    let key = [("idempotency-key", "again")];
-    let body = since("2026-11-15T13:00:00Z");
-    let first = dev.test.post_with(&recover, &key, &body).await.expect(200);
-    assert_eq!(first, json!({"recovered": 3, "more": false}));
-    let pending = deliveries(&dev, "?status=pending").await;
-    assert_eq!(pending.len(), 3);
-    app.webhooks.drain().await.unwrap();
-    assert_eq!(deliveries(&dev, "?status=delivered").await.len(), 3);
-    let again = dev.test.post_with(&recover, &key, &body).await.expect(200);
-    assert_eq!(again, first);
-    let nothing = dev.test.post(&recover, &body).await.expect(200);
-    assert_eq!(nothing, json!({"recovered": 0, "more": false}));
-    let live = dev.live.get(&format!("{LIST}?status=failed")).await;
-    assert_eq!(live.expect(200)["meta"]["total"], 1, "left alone");
-}
-
-async fn a_great_many_failures_are_recovered_by_a_job(app: TestApp) {
-    let (app, receiver) = app.with_receiver().await;
-    let dev = app.developer().await;
-    dev.put_webhook(&receiver.url("/"), json!(["task.funded"]))
-        .await;
-    dev.create_task().await;
-    app.webhooks.drain().await.unwrap();
-    let column = async |sql: &str| app.database.column(sql).await;
-    let count = "SELECT CAST(COUNT(*) AS TEXT) FROM deliveries WHERE status = 'pending'";
-    for number in 0..1_100 {
-        let copy = format!(
-            "INSERT INTO deliveries (event_id, account_id, environment, number, type, task_id, status,
-                tries, due_at, attempts, status_code, created_at, updated_at)
-            SELECT '{number:032}', account_id, environment, number + 1 + {number}, type, task_id,
-                'failed', 4, NULL, '[]', NULL, created_at, updated_at
-            FROM deliveries WHERE status = 'delivered'"
-        );
-        app.database.execute(&copy).await;
-    }
-    let recover = format!("{LIST}/recover");
-    let body = json!({"since": TestApp::NOON});
-    let reply = dev.test.post(&recover, &body).await.expect(200);
-    assert_eq!(reply, json!({"recovered": 500, "more": true}));
-    assert_eq!(column(count).await, ["500"]);
-    let first = "SELECT CAST(MAX(number) AS TEXT) FROM deliveries WHERE status = 'pending'";
-    assert_eq!(column(first).await, ["502"], "oldest first");
-    // Those that fail after the question are not asked for.
-    let late = "UPDATE deliveries SET updated_at = updated_at + 1 WHERE number = 1102";
-    app.database.execute(late).await;
-    assert_eq!(app.jobs.drain().await.unwrap(), 1);
-    assert_eq!(column(count).await, ["1099"]);
 }

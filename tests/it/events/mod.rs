@@ -6,6 +6,7 @@ mod delivering;
 mod notifications;
 mod reading;
 mod recording;
+mod recovering;
 mod settings;
 mod streaming;
 

@@ -52,6 +52,8 @@ async fn take_back(database: &Database) {
         "sessions",
         "database_moves",
         "database_move_tables",
+        "task_metadata",
+        "metadata_backfill",
         "verification_files",
         "replaced_documents",
         "dispute_statements",

@@ -5,4 +5,5 @@ pub mod create;
 pub mod funding;
 pub mod history;
 pub mod read;
+pub mod search;
 pub mod update;

@@ -41,7 +41,7 @@ pub struct TaskListItem {
 }
 
 impl TaskListItem {
-    fn example() -> Self {
+    pub fn example() -> Self {
         let task = examples::funded().task;
         Self::from(ListedTask {
             id: task.id,
