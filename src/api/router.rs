@@ -32,6 +32,7 @@ fn with_key() -> OpenApiRouter<App> {
 
     OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(tasks::create::create, tasks::read::list))
+        .routes(routes!(tasks::batch::create))
         .routes(routes!(tasks::update::update))
         .routes(routes!(tasks::cancel::cancel))
         .routes(routes!(tasks::history::get))

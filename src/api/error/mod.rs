@@ -120,7 +120,15 @@ impl ApiError {
 
     /// The whole answer. The request id is known only at the edge, which calls this.
     pub fn render(&self, request_id: &str) -> Response {
-        let code = self.code();
+        let body = serde_json::json!({ "error": self.content(request_id) });
+        let json = (header::CONTENT_TYPE, JSON);
+        let mut response = (self.status(), [json], body.to_string()).into_response();
+        self.add_headers(response.headers_mut());
+        response
+    }
+
+    /// What the answer tells.
+    pub fn content(&self, request_id: &str) -> ErrorContent {
         let details = match self {
             Self::Validation(errors) => Some(errors.kept().to_vec()),
             Self::UseCase(UseCaseError::RefundDiffers { refund_cents, .. }) => {
@@ -129,16 +137,12 @@ impl ApiError {
             }
             _ => None,
         };
-        let body = serde_json::json!({ "error": ErrorContent {
-            code,
+        ErrorContent {
+            code: self.code(),
             message: self.message(),
             details,
             request_id: request_id.to_owned(),
-        }});
-        let json = (header::CONTENT_TYPE, JSON);
-        let mut response = (code.status(), [json], body.to_string()).into_response();
-        self.add_headers(response.headers_mut());
-        response
+        }
     }
 
     fn add_headers(&self, headers: &mut axum::http::HeaderMap) {

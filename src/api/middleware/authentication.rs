@@ -265,8 +265,10 @@ async fn turn_away(app: &App, error: ApiError, request: Request) -> Response {
     refuse(error, request).await
 }
 
+/// A handler that has counted more puts the later status on its response.
 fn with_status(mut response: Response, status: Option<RateLimitStatus>) -> Response {
-    if let Some(status) = status {
+    let later = response.extensions_mut().remove::<RateLimitStatus>();
+    if let Some(status) = later.or(status) {
         status.write(response.headers_mut());
     }
     response

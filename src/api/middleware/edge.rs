@@ -43,7 +43,7 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         .tracer
         .as_ref()
         .map(|to| span::begin(to, &request, route));
-    let (notes, request) = Notes::begin(request);
+    let (notes, request) = Notes::begin(request, request_id.clone());
     let mut response = match host::check(&request) {
         Ok(()) => AssertUnwindSafe(store::within(app.timeouts.request, next.run(request)))
             .catch_unwind()

@@ -7,16 +7,17 @@ use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
+use axum::http::HeaderValue;
 use hyper::body::{Frame, SizeHint};
 
 use crate::domain::{AccountId, AdminKeyId, Secret, WorkerId};
 
 /// Travels with the request, and stays with the outermost layer.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Notes(Arc<Noted>);
 
-#[derive(Default)]
 struct Noted {
+    request_id: HeaderValue,
     asker: OnceLock<Asker>,
     received_bytes: AtomicU64,
 }
@@ -39,8 +40,12 @@ pub enum Who {
 
 impl Notes {
     /// Begins to take notes about a request.
-    pub fn begin(request: Request) -> (Self, Request) {
-        let notes = Self::default();
+    pub fn begin(request: Request, request_id: HeaderValue) -> (Self, Request) {
+        let notes = Self(Arc::new(Noted {
+            request_id,
+            asker: OnceLock::new(),
+            received_bytes: AtomicU64::new(0),
+        }));
         let mut request = if request.body().is_end_stream() {
             request
         } else {
@@ -49,6 +54,11 @@ impl Notes {
         };
         request.extensions_mut().insert(notes.clone());
         (notes, request)
+    }
+
+    /// As the response will tell it.
+    pub fn request_id(&self) -> &str {
+        self.0.request_id.to_str().unwrap_or_default()
     }
 
     pub fn asker(&self) -> Option<&Asker> {

@@ -328,6 +328,30 @@ impl<'a> Fields<'a> {
         None
     }
 
+    /// A list of bodies, each of which is read by itself: one with errors does not concern the others.
+    pub fn bodies<B: RequestBody + ToSchema>(
+        &mut self,
+        name: &'static str,
+        max: usize,
+    ) -> Option<Vec<Result<B, ApiError>>> {
+        self.refer_to::<B>();
+        if let Source::Description(description) = &mut self.source {
+            description.referenced.extend(describe::<B>().referenced);
+        }
+        self.declare(name, Presence::Required, || schema::bodies::<B>(max));
+        let Some(items) = self.value(name, Presence::Required)?.as_array() else {
+            self.error(name, "must be an array of objects");
+            return None;
+        };
+        if items.is_empty() || items.len() > max {
+            self.error(name, format!("must have 1 to {max} items"));
+            return None;
+        }
+        let not_an_object = || ApiError::invalid(json::BODY, "must be a JSON object");
+        let read = |item: &Value| read(item.as_object().ok_or_else(not_an_object)?);
+        Some(items.iter().map(read).collect())
+    }
+
     /// An object that is the caller's own, taken as JSON text.
     pub fn optional_json_object(
         &mut self,

@@ -3,6 +3,8 @@
 //! The response is stored in the transaction of the effect, so there is never one without the other.
 //! A refused request has no effect and stores nothing: sent again, it is processed as new.
 
+pub mod batch;
+
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
@@ -312,13 +314,16 @@ fn replay(
         .ok()
         .and_then(|status| StatusCode::from_u16(status).ok())
         .unwrap_or(StatusCode::OK);
-    let body = if record.sealed {
-        // Another key of the account: the secret was not given to it.
-        seal::open(key, &record.response_body).map_err(|_| ApiError::IdempotencyMismatch)?
-    } else {
-        record.response_body
-    };
-    Ok(answer(status, body, true))
+    Ok(answer(status, opened(record, key)?, true))
+}
+
+/// The body of a stored response.
+fn opened(record: IdempotencyRecord, key: &Secret) -> Result<String, ApiError> {
+    if !record.sealed {
+        return Ok(record.response_body);
+    }
+    // Another key of the account: the secret was not given to it.
+    seal::open(key, &record.response_body).map_err(|_| ApiError::IdempotencyMismatch)
 }
 
 /// Keys whose first request is running in this process. Between processes the database decides: the

@@ -61,6 +61,15 @@ pub fn list<T: ToSchema>(rule: &ListRule<T>) -> RefOr<Schema> {
         .into()
 }
 
+/// A list of other bodies.
+pub fn bodies<B: ToSchema>(max: usize) -> RefOr<Schema> {
+    ArrayBuilder::new()
+        .items(Ref::from_schema_name(B::name()))
+        .min_items(Some(1))
+        .max_items(Some(max))
+        .into()
+}
+
 /// The same, or null.
 pub fn or_null(schema: RefOr<Schema>) -> RefOr<Schema> {
     let null = || SchemaType::Type(Type::Null);

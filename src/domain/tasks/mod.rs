@@ -20,6 +20,9 @@ pub const MAX_PROOF_ATTEMPTS: i64 = 3;
 /// The maximum size of metadata. Its contents are up to the caller.
 pub const MAX_METADATA_BYTES: usize = 16 * 1024;
 
+/// Tasks that may be created by one request.
+pub const MAX_BATCH: usize = 100;
+
 string_enum!(
     /// The status of a task. `moves` lists every allowed change.
     Status {

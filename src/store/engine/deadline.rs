@@ -50,6 +50,8 @@ pub fn admit_request() {
 pub struct Waiting {
     pub begun: Instant,
     pub deadline: Option<Instant>,
+    /// How much longer the request could wait when this began.
+    left: Option<Duration>,
 }
 
 impl Waiting {
@@ -59,6 +61,7 @@ impl Waiting {
         Self {
             begun,
             deadline: left.map(|left| begun + left),
+            left,
         }
     }
 
@@ -72,8 +75,11 @@ impl Waiting {
             Some(deadline) => tokio::time::timeout_at((deadline + GRACE).into(), answer).await,
             None => Ok(answer.await),
         };
-        let waited = self.begun.elapsed();
-        let _ = LEFT.try_with(|left| left.set(left.get().saturating_sub(waited)));
+        if let Some(had) = self.left {
+            // Transactions that wait at the same time use up the same seconds.
+            let has = had.saturating_sub(self.begun.elapsed());
+            let _ = LEFT.try_with(|left| left.set(left.get().min(has)));
+        }
         match answered {
             Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(StoreError::Unavailable("the store is shutting down".into()).into()),
@@ -115,6 +121,22 @@ mod tests {
             reply.send(Ok(())).unwrap();
             waiting.for_answer(answer).await.unwrap();
             assert!(left().unwrap() <= Duration::from_secs(40));
+            assert!(left().unwrap() > Duration::from_secs(1));
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn those_who_wait_at_the_same_time_use_up_the_same_seconds() {
+        within(Duration::from_secs(60), async {
+            let waiting = [Waiting::begin(), Waiting::begin(), Waiting::begin()];
+            for mut waiting in waiting {
+                let (reply, answer) = oneshot::channel::<Result<(), StoreError>>();
+                waiting.begun -= Duration::from_secs(30);
+                reply.send(Ok(())).unwrap();
+                waiting.for_answer(answer).await.unwrap();
+            }
+            assert!(left().unwrap() <= Duration::from_secs(30));
             assert!(left().unwrap() > Duration::from_secs(1));
         })
         .await;

@@ -3,6 +3,7 @@ mod authentication;
 mod cancelling;
 mod connections;
 mod creating;
+mod creating_many;
 mod database_loss;
 mod hostile_input;
 mod http;

@@ -76,6 +76,7 @@ pub const DEVELOPERS: &[DeveloperRoute] = &[
     developer("GET /v1/tasks", Yes, Yes, Yes),
     developer("POST /v1/tasks", Yes, Yes, Yes),
     developer("GET /v1/tasks/search", Yes, Yes, Yes),
+    developer("POST /v1/tasks/batch", Yes, Yes, Yes),
     developer("GET /v1/tasks/{id}", Yes, NO_TASK, NO_TASK),
     developer("PATCH /v1/tasks/{id}", Yes, NO_TASK, NO_TASK),
     developer("GET /v1/tasks/{id}/history", Yes, NO_TASK, NO_TASK),

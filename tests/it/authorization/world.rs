@@ -157,6 +157,7 @@ async fn flagged_task(dev: &Developer, worker: &Worker) -> (Value, Value) {
 fn body(route: &str) -> Value {
     match route {
         "POST /v1/tasks" => crate::support::storefront(),
+        "POST /v1/tasks/batch" => json!({"tasks": [crate::support::storefront()]}),
         "PATCH /v1/tasks/{id}" => json!({"title": "Photograph a storefront by daylight"}),
         "POST /v1/tasks/{id}/proofs/{proof_id}/reject" => json!({"reason": "Too dark."}),
         "POST /v1/tasks/{id}/dispute/statement" => json!({"statement": "It is another door."}),

@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::ambient;
 use crate::api::App;
+use crate::api::developer::tasks::creation::Creation;
 use crate::api::developer::tasks::funding;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
@@ -16,9 +16,9 @@ use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::response::json::JsonResponse;
 use crate::domain::rules::ListRule;
 use crate::domain::tasks::{Location, Priority, ProofType, TaskType, field};
-use crate::domain::{Environment, NewTask, Task, TaskId, Timestamp, geo};
+use crate::domain::{Environment, NewTask, Owner, Task, Timestamp, geo};
 use crate::store::{StoreError, Tx};
-use crate::usecases::{self, Funding};
+use crate::usecases::Funding;
 use crate::views::task::TaskBody;
 use crate::views::{examples, to_json};
 
@@ -42,11 +42,11 @@ impl<'a> CreatedTask<'a> {
         })
     }
 
-    fn json((task, client_secret): &(Task, Option<String>)) -> Result<String, StoreError> {
+    pub fn json((task, client_secret): &(Task, Option<String>)) -> Result<String, StoreError> {
         to_json(&CreatedTask::of(task, client_secret.as_deref())?)
     }
 
-    fn example() -> Value {
+    pub fn example() -> Value {
         let (story, intent) = (examples::pending(), examples::payment_intent());
         examples::json(CreatedTask::of(&story.task, Some(&intent.client_secret)))
     }
@@ -79,31 +79,28 @@ pub async fn create(
     post: Post,
 ) -> Result<JsonResponse, ApiError> {
     let CreateTask(new) = post.read()?;
-    let holder = caller.holder;
-    let id = TaskId::new(holder.time(app.clock.now()), &ambient::random_for_id());
-    let prepare = funding::prepare(&app, holder, id, &new);
-    let task = new.clone();
-    let create = move |tx: &mut Tx<'_>, now, funding: &Funding| {
-        let task = usecases::create_task(tx, &holder, &task, id, funding, now)?;
-        let client_secret = match funding {
-            Funding::ByHand(_, intent) => Some(intent.client_secret.clone()),
-            Funding::Simulated | Funding::ByMethod(..) | Funding::Later(_) => None,
-        };
-        Ok((task, client_secret))
+    let creation = Creation::new(&app, caller.holder, new);
+    let prepare = funding::prepare(&app, &creation);
+    let create = {
+        let creation = creation.clone();
+        move |tx: &mut Tx<'_>, now, funding: &Funding| creation.run(tx, now, funding)
     };
-    // A live task may have a client secret.
-    let is_live = holder.owner.environment == Environment::Live;
     Idempotent::new(&app, caller.requester(), post)
         .of_account(caller.owner().account)
         .created()
-        .sealed_if(is_live)
+        .sealed_if(has_secrets(caller.owner()))
         .prepare(prepare)
         .run(create, CreatedTask::json)
         .await
 }
 
+/// A live task may have a client secret.
+pub fn has_secrets(owner: Owner) -> bool {
+    owner.environment == Environment::Live
+}
+
 /// What to do, where, and for how much.
-pub struct CreateTask(NewTask);
+pub struct CreateTask(pub NewTask);
 
 impl RequestBody for CreateTask {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {

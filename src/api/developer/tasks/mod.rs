@@ -1,7 +1,9 @@
 //! /v1/tasks
 
+pub mod batch;
 pub mod cancel;
 pub mod create;
+pub mod creation;
 pub mod funding;
 pub mod history;
 pub mod read;

@@ -33,6 +33,9 @@ pub struct RateLimits {
     shared: Option<Arc<SharedLimits>>,
 }
 
+/// Where a caller stands, and whether the request passes.
+pub type Counted = (RateLimitStatus, Result<(), ApiError>);
+
 /// The state of an account's limit after a request.
 #[derive(Clone, Copy, Debug)]
 pub struct RateLimitStatus {
@@ -65,37 +68,44 @@ impl RateLimits {
     }
 
     /// Counts a request. The error says how long to wait.
-    pub async fn count(
+    pub async fn count(&self, account: AccountId, tier: Tier) -> Counted {
+        self.count_many(account, tier, NonZeroU32::MIN).await
+    }
+
+    /// Counts a request that is worth several. All of it passes, or none.
+    pub async fn count_many(
         &self,
         account: AccountId,
         tier: Tier,
-    ) -> (RateLimitStatus, Result<(), ApiError>) {
+        requests: NonZeroU32,
+    ) -> Counted {
         let quota = tier.requests_per_minute();
         let limiter = self.by_tier.iter().find(|(of, _)| *of == tier);
         let counted = match limiter {
-            Some((_, limiter)) => self.count_in(limiter, account, quota),
+            Some((_, limiter)) => self.count_in(limiter, account, quota, requests),
             None => (RateLimitStatus::full(quota), Ok(())),
         };
-        self.count_shared(account, counted).await
+        self.count_shared(account, counted, requests).await
     }
 
     /// Counts a request of a worker.
-    pub async fn count_worker(&self, worker: WorkerId) -> (RateLimitStatus, Result<(), ApiError>) {
+    pub async fn count_worker(&self, worker: WorkerId) -> Counted {
         let (id, quota) = (AccountId::of_worker(worker), WORKER_REQUESTS_PER_MINUTE);
-        let counted = self.count_in(&self.workers, id, quota);
-        self.count_shared(id, counted).await
+        let counted = self.count_in(&self.workers, id, quota, NonZeroU32::MIN);
+        self.count_shared(id, counted, NonZeroU32::MIN).await
     }
 
     /// What this server lets through, all servers together must have room for.
     async fn count_shared(
         &self,
         id: AccountId,
-        (status, counted): (RateLimitStatus, Result<(), ApiError>),
-    ) -> (RateLimitStatus, Result<(), ApiError>) {
+        (status, counted): Counted,
+        requests: NonZeroU32,
+    ) -> Counted {
         let Some(shared) = self.shared.as_ref().filter(|_| counted.is_ok()) else {
             return (status, counted);
         };
-        let counted = shared.count(id, status.quota).await;
+        let counted = shared.count(id, status.quota, requests.get()).await;
         let remaining = status.remaining.min(counted.remaining);
         let refused = |wait: Duration| ApiError::RateLimited {
             retry_after_seconds: wait.as_secs() + 1,
@@ -112,21 +122,22 @@ impl RateLimits {
         limiter: &Limiter,
         id: AccountId,
         quota: u32,
-    ) -> (RateLimitStatus, Result<(), ApiError>) {
-        match limiter.check_key(&id) {
-            Ok(state) => {
+        requests: NonZeroU32,
+    ) -> Counted {
+        let wait = match limiter.check_key_n(&id, requests) {
+            Ok(Ok(state)) => {
                 let remaining = state.remaining_burst_capacity();
-                (RateLimitStatus { quota, remaining }, Ok(()))
+                return (RateLimitStatus { quota, remaining }, Ok(()));
             }
-            Err(until) => {
-                let wait = until.wait_time_from(self.clock.now());
-                let refused = ApiError::RateLimited {
-                    retry_after_seconds: wait.as_secs() + 1,
-                };
-                let remaining = 0;
-                (RateLimitStatus { quota, remaining }, Err(refused))
-            }
-        }
+            Ok(Err(until)) => until.wait_time_from(self.clock.now()),
+            // More than the whole quota, which no tier is as small for.
+            Err(_) => RATE_WINDOW,
+        };
+        let refused = ApiError::RateLimited {
+            retry_after_seconds: wait.as_secs() + 1,
+        };
+        let remaining = 0;
+        (RateLimitStatus { quota, remaining }, Err(refused))
     }
 
     /// Drops callers that have their whole quota back.
@@ -182,6 +193,30 @@ mod tests {
         }
         assert!((90..=100).contains(&refused), "{refused}");
         assert!(limits.count(account(2), Tier::Free).await.1.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_worth_several_passes_as_a_whole_or_not_at_all() {
+        let limits = RateLimits::of_one_process();
+        let account = AccountId::new(Timestamp::from_millis(0), &[1; 10]);
+        let count = async |requests: u32| {
+            let requests = NonZeroU32::new(requests).unwrap();
+            limits.count_many(account, Tier::Free, requests).await
+        };
+        let (status, counted) = count(500).await;
+        assert!(counted.is_ok() && status.remaining <= 101);
+        let (
+            _,
+            Err(ApiError::RateLimited {
+                retry_after_seconds,
+            }),
+        ) = count(600).await
+        else {
+            panic!("more than is left");
+        };
+        assert!(retry_after_seconds >= 45, "{retry_after_seconds}");
+        // The one that was refused took nothing.
+        assert!(count(100).await.1.is_ok());
     }
 
     #[test]

@@ -78,17 +78,18 @@ impl Share {
         self.quota = quota;
     }
 
-    /// Counts a request. `alone` is when the database does not answer: then all pass, and are recorded
-    /// when it answers again.
-    pub fn count(&mut self, now: Instant, alone: bool) -> Verdict {
+    /// Counts so many requests, all or none of which pass. `alone` is when the database does not
+    /// answer: then all pass, and are recorded when it answers again.
+    pub fn count(&mut self, requests: u32, now: Instant, alone: bool) -> Verdict {
         self.used_at = now;
-        if self.held > 0 {
-            self.held -= 1;
-            self.used = self.used.saturating_add(1);
+        if self.held >= requests {
+            self.held -= requests;
+            self.used = self.used.saturating_add(requests);
             return Verdict::Passes;
         }
-        if alone || (self.unrecorded() < self.slice() && self.has_credit(now)) {
-            self.pass_on_credit(now);
+        let on_credit = self.unrecorded().saturating_add(requests);
+        if alone || (on_credit <= self.slice() && self.has_credit(now)) {
+            self.pass_on_credit(requests, now);
             return Verdict::Passes;
         }
         match self.empty_until {
@@ -97,21 +98,21 @@ impl Share {
         }
     }
 
-    /// For one that has waited for long enough.
-    pub fn pass_on_credit(&mut self, now: Instant) {
+    /// For those that have waited for long enough.
+    pub fn pass_on_credit(&mut self, requests: u32, now: Instant) {
         if self.owed == 0 {
             self.owed_since = now;
         }
-        self.used = self.used.saturating_add(1);
-        self.owed = self.owed.saturating_add(1).min(self.quota);
+        self.used = self.used.saturating_add(requests);
+        self.owed = self.owed.saturating_add(requests).min(self.quota);
     }
 
-    pub fn begin_waiting(&mut self) {
-        self.waiting += 1;
+    pub fn begin_waiting(&mut self, requests: u32) {
+        self.waiting = self.waiting.saturating_add(requests);
     }
 
-    pub fn end_waiting(&mut self) {
-        self.waiting = self.waiting.saturating_sub(1);
+    pub fn end_waiting(&mut self, requests: u32) {
+        self.waiting = self.waiting.saturating_sub(requests);
     }
 
     /// When the database should be asked, if nothing happens before. None: there is nothing to ask.

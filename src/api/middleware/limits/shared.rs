@@ -65,12 +65,13 @@ impl SharedLimits {
         })
     }
 
-    pub async fn count(self: &Arc<Self>, id: AccountId, quota: u32) -> Counted {
+    /// Counts so many requests of a caller, all or none of which pass.
+    pub async fn count(self: &Arc<Self>, id: AccountId, quota: u32, requests: u32) -> Counted {
         let mut waiting = None;
         let deadline = Instant::now() + PATIENCE;
         loop {
             let now = Instant::now();
-            let (verdict, remaining) = self.try_count(id, quota, now);
+            let (verdict, remaining) = self.try_count((id, quota), requests, now);
             let settled = match verdict {
                 Verdict::Passes => {
                     let result = Ok(());
@@ -83,18 +84,23 @@ impl SharedLimits {
                 Verdict::Waits(settled) => settled,
             };
             if waiting.is_none() {
-                waiting = Some(Waiting::begin(self.clone(), id));
+                waiting = Some(Waiting::begin(self.clone(), id, requests));
             }
             let settled = tokio::time::timeout_at(deadline.into(), settled).await;
             if settled.is_err() {
-                self.pass(id);
+                self.pass(id, requests);
                 let result = Ok(());
                 return Counted { remaining, result };
             }
         }
     }
 
-    fn try_count(self: &Arc<Self>, id: AccountId, quota: u32, now: Instant) -> (Verdict, u32) {
+    fn try_count(
+        self: &Arc<Self>,
+        (id, quota): (AccountId, u32),
+        requests: u32,
+        now: Instant,
+    ) -> (Verdict, u32) {
         let mut state = self.lock();
         let is_alone = state.is_alone;
         let caller = state.callers.entry(id).or_insert_with(|| Caller {
@@ -102,14 +108,14 @@ impl SharedLimits {
             timer: None,
         });
         caller.share.set_quota(quota);
-        let verdict = caller.share.count(now, is_alone);
+        let verdict = caller.share.count(requests, now, is_alone);
         let remaining = caller.share.remaining(now);
         self.schedule(&mut state, id, now);
         (verdict, remaining)
     }
 
-    fn pass(self: &Arc<Self>, id: AccountId) {
-        self.change(id, |share, now| share.pass_on_credit(now));
+    fn pass(self: &Arc<Self>, id: AccountId, requests: u32) {
+        self.change(id, |share, now| share.pass_on_credit(requests, now));
     }
 
     fn change(self: &Arc<Self>, id: AccountId, change: impl FnOnce(&mut Share, Instant)) {
@@ -258,22 +264,29 @@ async fn run(limits: Weak<SharedLimits>, woken: Arc<Notify>) {
     }
 }
 
-/// That a request waits for a settlement.
+/// That so many requests wait for a settlement.
 struct Waiting {
     limits: Arc<SharedLimits>,
     id: AccountId,
+    requests: u32,
 }
 
 impl Waiting {
-    fn begin(limits: Arc<SharedLimits>, id: AccountId) -> Self {
-        limits.change(id, |share, _| share.begin_waiting());
-        Self { limits, id }
+    fn begin(limits: Arc<SharedLimits>, id: AccountId, requests: u32) -> Self {
+        limits.change(id, |share, _| share.begin_waiting(requests));
+        Self {
+            limits,
+            id,
+            requests,
+        }
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.limits.change(self.id, |share, _| share.end_waiting());
+        let requests = self.requests;
+        self.limits
+            .change(self.id, |share, _| share.end_waiting(requests));
     }
 }
 

@@ -96,12 +96,12 @@ impl World {
 
 impl Process {
     fn count(&mut self, now: Instant) {
-        match self.share.count(now, false) {
+        match self.share.count(1, now, false) {
             Verdict::Passes => self.passed += 1,
             Verdict::Refused { .. } => self.refused += 1,
             Verdict::Waits(_) => {
                 self.waiting += 1;
-                self.share.begin_waiting();
+                self.share.begin_waiting(1);
             }
         }
     }
@@ -124,7 +124,7 @@ impl Process {
         *bucket = after;
         self.share.settled(settled, now, jitter);
         for _ in 0..std::mem::take(&mut self.waiting) {
-            self.share.end_waiting();
+            self.share.end_waiting(1);
             self.count(now);
         }
     }
@@ -232,19 +232,19 @@ fn without_the_database_all_pass_and_are_recorded_later() {
     let start = Instant::now();
     let mut share = Share::new(600, start);
     for _ in 0..8 {
-        assert!(matches!(share.count(start, false), Verdict::Passes));
+        assert!(matches!(share.count(1, start, false), Verdict::Passes));
     }
     let asked = share.ask(start).unwrap();
     assert_eq!(asked.spent, 8);
     share.failed();
     for _ in 0..100 {
-        assert!(matches!(share.count(start, true), Verdict::Passes));
+        assert!(matches!(share.count(1, start, true), Verdict::Passes));
     }
     assert_eq!(share.ask(start).unwrap().spent, 108);
     // However long that lasts, no more than one window is held against the caller.
     share.failed();
     for _ in 0..5_000 {
-        share.count(start, true);
+        share.count(1, start, true);
     }
     assert_eq!(share.ask(start).unwrap().spent, 600);
 }
@@ -253,7 +253,7 @@ fn without_the_database_all_pass_and_are_recorded_later() {
 fn what_is_left_is_told() {
     let start = Instant::now();
     let mut share = Share::new(600, start);
-    share.count(start, false);
+    share.count(1, start, false);
     assert_eq!(share.remaining(start), 599);
     share.ask(start).unwrap();
     assert_eq!(share.remaining(start), 599);
@@ -261,4 +261,28 @@ fn what_is_left_is_told() {
     share.settled(Settled { granted, left }, start, 0.5);
     assert_eq!(share.remaining(start), 300);
     assert_eq!(share.remaining(start + Duration::from_secs(10)), 400);
+}
+
+#[test]
+fn requests_that_come_together_pass_together_or_not_at_all() {
+    let start = Instant::now();
+    let mut share = Share::new(600, start);
+    // More than a slice: the database is asked for all of them.
+    assert!(matches!(share.count(99, start, false), Verdict::Waits(_)));
+    share.begin_waiting(99);
+    let asked = share.ask(start).unwrap();
+    assert_eq!((asked.spent, asked.wanted), (0, 99));
+    let (granted, left) = (98, 0);
+    share.settled(Settled { granted, left }, start, 0.5);
+    assert!(matches!(
+        share.count(99, start, false),
+        Verdict::Refused { .. }
+    ));
+    share.end_waiting(99);
+    // What was granted is there for others.
+    assert!(matches!(share.count(98, start, false), Verdict::Passes));
+    assert!(matches!(
+        share.count(1, start, false),
+        Verdict::Refused { .. }
+    ));
 }
