@@ -201,26 +201,21 @@ impl Transfer {
     }
 
     fn copy(&self, table: &Table, progress: &mut Progress<'_>) -> Result<(), TransferError> {
-        let total = self.source.count(table)?;
         let copied = self.target.copied(table)?;
-        let mut rows = copied.as_ref().map_or(0, |copied| copied.rows);
-        let mut last = copied.map(|copied| copied.last_key);
+        let rows = copied.as_ref().map_or(0, |copied| copied.rows);
+        let mut pass = Pass {
+            table,
+            comparing: false,
+            rows,
+            total: self.source.count(table)?,
+            last: copied.map(|copied| copied.last_key),
+        };
         loop {
-            let batch = self.batch(table, last.as_deref())?;
-            rows += batch.len() as u64;
+            let batch = self.batch(&pass)?;
+            let rows = pass.rows + batch.len() as u64;
             self.target.append(table, &batch, rows)?;
-            let step = Step {
-                table: &table.name,
-                comparing: false,
-                rows,
-                total,
-            };
-            if progress(step).is_break() {
-                return Err(TransferError::Stopped);
-            }
-            match batch.last() {
-                Some(row) => last = Some(table.key_of(row)),
-                None => return Ok(()),
+            if !pass.advance(&batch, progress)? {
+                return Ok(());
             }
         }
     }
@@ -230,29 +225,24 @@ impl Transfer {
     fn compare(&self, table: &Table, progress: &mut Progress<'_>) -> Result<(), TransferError> {
         let lookup = self.target.prepare_lookup(table)?;
         let total = self.source.count(table)?;
-        let mut rows = 0;
-        let mut last = None;
+        let mut pass = Pass {
+            table,
+            comparing: true,
+            rows: 0,
+            total,
+            last: None,
+        };
         loop {
-            let batch = self.batch(table, last.as_deref())?;
+            let batch = self.batch(&pass)?;
             let there = self.target.rows_like(table, &lookup, &batch)?;
             for (row, there) in batch.iter().zip(&there) {
                 compare_rows(table, row, there.as_ref())?;
             }
-            rows += batch.len() as u64;
-            let step = Step {
-                table: &table.name,
-                comparing: true,
-                rows,
-                total,
-            };
-            if progress(step).is_break() {
-                return Err(TransferError::Stopped);
-            }
-            match batch.last() {
-                Some(row) => last = Some(table.key_of(row)),
-                None => break,
+            if !pass.advance(&batch, progress)? {
+                break;
             }
         }
+        let rows = pass.rows;
         let target_rows = self.target.count(table)?;
         if (rows, target_rows) == (total, total) {
             return Ok(());
@@ -264,13 +254,44 @@ impl Transfer {
         })
     }
 
-    fn batch(
-        &self,
-        table: &Table,
-        after: Option<&[Value<'static>]>,
-    ) -> Result<Vec<RowCells>, StoreError> {
+    /// The next rows of the source. None are left when it is empty.
+    fn batch(&self, pass: &Pass<'_>) -> Result<Vec<RowCells>, StoreError> {
         let most = (self.batch_rows, BATCH_BYTES);
-        self.source.rows_after(table, after, most)
+        self.source
+            .rows_after(pass.table, pass.last.as_deref(), most)
+    }
+}
+
+/// How far a pass through a table has come.
+struct Pass<'a> {
+    table: &'a Table,
+    comparing: bool,
+    rows: u64,
+    total: u64,
+    last: Option<Vec<Value<'static>>>,
+}
+
+impl Pass<'_> {
+    /// Says whether there is more to do after a batch.
+    fn advance(
+        &mut self,
+        batch: &[RowCells],
+        progress: &mut Progress<'_>,
+    ) -> Result<bool, TransferError> {
+        self.rows += batch.len() as u64;
+        let step = Step {
+            table: &self.table.name,
+            comparing: self.comparing,
+            rows: self.rows,
+            total: self.total,
+        };
+        if progress(step).is_break() {
+            return Err(TransferError::Stopped);
+        }
+        if let Some(row) = batch.last() {
+            self.last = Some(self.table.key_of(row));
+        }
+        Ok(!batch.is_empty())
     }
 }
 

@@ -32,6 +32,7 @@ mod relocation;
 mod reports;
 mod retention;
 mod secrets;
+mod serving;
 mod store;
 mod stripe;
 mod suspension;

@@ -97,6 +97,12 @@ impl Postgres {
         format!("postgres://legwork@{}/postgres", self.place())
     }
 
+    /// With another server, which may take its place.
+    pub fn url_with(&self, other: &Self) -> String {
+        let (first, second) = (self.place(), other.place());
+        format!("postgres://legwork@{first},{second}/postgres")
+    }
+
     /// The first value of the first row.
     pub async fn ask(&self, sql: &str) -> String {
         ask(&self.url(), sql).await

@@ -17,8 +17,7 @@ fn writes_are_back_soon_after_a_frozen_primary_is_replaced() {
     runtime().block_on(async {
         let primary = Postgres::primary();
         let standby = primary.standby().await;
-        let (first, second) = (primary.place(), standby.place());
-        let url = format!("postgres://legwork@{first},{second}/postgres");
+        let url = primary.url_with(&standby);
         let server = serve(&folder, &url, 4, 10);
         let client = server.client(&key_in(&server.greeting, "svc_test_"));
         let mut acknowledged = Vec::new();
@@ -54,8 +53,7 @@ fn a_primary_that_becomes_read_only_is_left() {
     runtime().block_on(async {
         let former = Postgres::primary();
         let next = former.standby().await;
-        let (first, second) = (former.place(), next.place());
-        let url = format!("postgres://legwork@{first},{second}/postgres");
+        let url = former.url_with(&next);
         let server = serve(&folder, &url, 4, 10);
         let client = server.client(&key_in(&server.greeting, "svc_test_"));
         create(&client).await.unwrap();

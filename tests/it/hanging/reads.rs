@@ -104,8 +104,7 @@ fn reads_are_back_after_a_promotion() {
     runtime().block_on(async {
         let primary = Postgres::primary();
         let standby = primary.standby().await;
-        let (first, second) = (primary.place(), standby.place());
-        let url = format!("postgres://legwork@{first},{second}/postgres");
+        let url = primary.url_with(&standby);
         let server = serve(&folder, &url, CONNECTIONS, 10);
         let (client, path) = first_task(&server).await;
         readers_are_used(&client, &path, &primary).await;

@@ -14,6 +14,7 @@ use crate::store::engine::not_as_expected;
 use crate::store::engine::postgres::Mode;
 use crate::store::engine::postgres::connect::backend::Lost;
 use crate::store::engine::postgres::connect::connector::{Connector, Link};
+use crate::store::engine::postgres::connect::runtime::own_runtime;
 use crate::store::engine::postgres::errors::{classify, no_connection};
 use crate::store::engine::postgres::patience::{Patience, RoundTrip};
 use crate::store::engine::postgres::pipeline::{Answer, Step};
@@ -98,10 +99,7 @@ impl Lock {
 
 impl Session {
     pub fn new(connector: Connector) -> Result<Self, StoreError> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|e| StoreError::Unavailable(e.to_string()))?;
+        let runtime = own_runtime()?;
         Ok(Self {
             connector,
             runtime: Some(runtime),

@@ -15,6 +15,7 @@ use crate::domain::Timestamp;
 use crate::store::engine::migrate::{self, Migration};
 use crate::store::engine::moves::Role;
 use crate::store::engine::postgres::connect::connector::{Connector, Link};
+use crate::store::engine::postgres::connect::runtime::own_runtime;
 use crate::store::engine::postgres::{Engine, Mode, Session, describe};
 use crate::store::engine::transfer::{Kind, key_from_json, key_to_json, quoted};
 use crate::store::engine::{Row, RowCells, StoreError, Table, Tx, Value};
@@ -56,10 +57,7 @@ impl Target {
     }
 
     fn connect(url: &str) -> Result<Self, StoreError> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|e| StoreError::Unavailable(e.to_string()))?;
+        let runtime = own_runtime()?;
         let connector = Connector::new(url)?;
         let link = runtime.block_on(connector.connect(None))?;
         let target = Self { runtime, link };

@@ -4,5 +4,6 @@ pub mod backend;
 pub mod connector;
 mod hosts;
 pub mod pooler;
+pub mod runtime;
 pub mod server;
 mod tls_options;

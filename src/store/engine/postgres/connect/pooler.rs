@@ -11,6 +11,7 @@ use tokio_postgres::{Client, Error, SimpleQueryMessage};
 
 use crate::store::engine::StoreError;
 use crate::store::engine::postgres::connect::connector::Connector;
+use crate::store::engine::postgres::connect::runtime::own_runtime;
 
 /// The pooler may have one connection only, which is taken then.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -21,10 +22,7 @@ const PROCESS: &str = "SELECT pg_backend_pid()";
 
 /// Asks on two connections, once at the start. A server that cannot be asked is taken as it is.
 pub fn examine(connector: &Connector) -> Result<(), StoreError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| StoreError::Unavailable(e.to_string()))?;
+    let runtime = own_runtime()?;
     let is_pooled = runtime.block_on(async {
         let first = connector.connect(None).await?;
         let Ok(second) = connector.connect(None).await else {

@@ -15,6 +15,7 @@ use super::{Asked, Found, Unanswered};
 use crate::store::engine::deadline::too_late;
 use crate::store::engine::postgres::connect::backend::Lost;
 use crate::store::engine::postgres::connect::connector::{Connector, Link};
+use crate::store::engine::postgres::connect::runtime::own_runtime;
 use crate::store::engine::postgres::errors::classify;
 use crate::store::engine::postgres::patience::{Patience, RoundTrip};
 use crate::store::engine::{Statement, StoreError};
@@ -46,10 +47,7 @@ struct Connection {
 
 impl Reader {
     pub fn new(connector: Connector, connected: Arc<AtomicUsize>) -> Result<Self, StoreError> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|e| StoreError::Unavailable(e.to_string()))?;
+        let runtime = own_runtime()?;
         Ok(Self {
             connector,
             connected,

@@ -1,0 +1,9 @@
+//! Connections and requests, whatever they ask for.
+
+mod connections;
+mod database_loss;
+mod hostile_input;
+mod http;
+mod http2;
+mod multipart;
+mod stopping;
