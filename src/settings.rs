@@ -212,6 +212,10 @@ pub struct EdgeSettings {
     pub drain: Duration,
     /// Who may say for whom a request was forwarded.
     pub trusted_proxies: Vec<IpNet>,
+    /// Web pages of other hosts that may call the API.
+    pub cors_origins: Vec<String>,
+    /// Whether such pages may send API keys.
+    pub cors_keys: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -383,6 +387,8 @@ fn edge(given: &Given) -> Result<EdgeSettings, SettingsError> {
         request: given.read("request_seconds", "10", seconds(1..=300))?,
         drain: given.read("drain_seconds", "0", seconds(0..=300))?,
         trusted_proxies: given.read("trusted_proxies", "", networks)?,
+        cors_origins: given.read("cors_origins", "", values::origins)?,
+        cors_keys: given.read("cors_keys", "off", on_or_off)?,
     })
 }
 

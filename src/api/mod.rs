@@ -43,6 +43,7 @@ use crate::submission::Submissions;
 use crate::webhooks::Webhooks;
 
 pub use error::codes::markdown_table as error_table;
+pub use middleware::cors::CorsRules;
 pub use router::{AdminRoute, admin_routes, metrics_router, openapi_document, router};
 pub use server::{ConnectionLimits, Serving, Timeouts, listen, redirect_router, serve};
 
@@ -73,6 +74,7 @@ pub struct Parts {
     /// Whether there is a mail server, so that addresses can be confirmed.
     pub sends_mail: bool,
     hsts: bool,
+    cors: CorsRules,
     tracer: Option<SdkTracer>,
     trusted_proxies: Vec<IpNet>,
     sandbox_banner: bool,
@@ -110,6 +112,8 @@ pub struct Dependencies {
     pub timeouts: Timeouts,
     /// Browsers are told to use nothing but HTTPS.
     pub hsts: bool,
+    /// Which web pages of other hosts may call the API.
+    pub cors: CorsRules,
     /// Where the spans of requests go, when traces are on.
     pub tracer: Option<SdkTracer>,
 }
@@ -149,6 +153,7 @@ impl App {
             key_use: Arc::default(),
             timeouts: dependencies.timeouts,
             hsts: dependencies.hsts,
+            cors: dependencies.cors,
             tracer: dependencies.tracer,
             passwords: Arc::default(),
             sends_mail: dependencies.sends_mail,

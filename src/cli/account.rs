@@ -1,9 +1,11 @@
 //! `legwork account ...`
 
+use std::io::IsTerminal;
+
 use clap::ArgMatches;
 use serde_json::{Value, json};
 
-use super::{Failure, argument, block_on, open_store, print_line};
+use super::{Failure, argument, block_on, open_or_create_store, open_store, print_line};
 use crate::ambient::Clock;
 use crate::domain::{Account, AccountId, Actor, NewAccount, Tier, Timestamp, accounts};
 use crate::settings::Settings;
@@ -22,7 +24,7 @@ pub fn create(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure
     };
     let opened = OpenedAccount::new(&new, Clock::system().now());
     let written = opened.clone();
-    let store = open_store(settings)?;
+    let store = open_or_create_store(settings)?;
     block_on(store.write(move |tx| usecases::create_account(tx, &written, &Actor::COMMAND_LINE)))??;
     if arguments.get_flag("json") {
         let mut value = as_json(&opened.account);
@@ -106,6 +108,11 @@ pub fn decide(settings: &Settings, command: &str, arguments: &ArgMatches) -> Res
     };
     let which = argument(arguments, "account", |text| Ok(text.to_owned()))?;
     let store = open_store(settings)?;
+    if command == "delete" && !arguments.get_flag("yes") {
+        confirm(&format!(
+            "Delete {which}? Its keys stop working at once, and nobody can undo it."
+        ))?;
+    }
     let now = Clock::system().now();
     let given = which.to_lowercase();
     let decided = block_on(store.write(move |tx| {
@@ -119,6 +126,22 @@ pub fn decide(settings: &Settings, command: &str, arguments: &ArgMatches) -> Res
         }
         Err(UseCaseError::AccountNotFound) => Err(Failure(format!("there is no account {which}"))),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Asks the person at the terminal. A script has to say that it means it.
+fn confirm(question: &str) -> Result<(), Failure> {
+    let input = std::io::stdin();
+    if !input.is_terminal() {
+        let reason = "there is no terminal to ask on; add --yes if you mean it";
+        return Err(Failure(reason.to_owned()));
+    }
+    eprint!("{question} Type yes: ");
+    let mut answer = String::new();
+    input.read_line(&mut answer)?;
+    match answer.trim() {
+        "yes" => Ok(()),
+        _ => Err(Failure("nothing was deleted".to_owned())),
     }
 }
 

@@ -3,7 +3,9 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 
-use super::{Failure, argument, block_on, database_flags, open_store, print_line};
+use super::{
+    Failure, argument, block_on, database_flags, open_or_create_store, open_store, print_line,
+};
 use crate::ambient::{self, Clock};
 use crate::domain::{Actor, AdminKeyId, AdminRole, accounts};
 use crate::settings::Settings;
@@ -67,7 +69,7 @@ pub fn create_key(settings: &Settings, arguments: &ArgMatches) -> Result<(), Fai
     let now = Clock::system().now();
     let id = AdminKeyId::new(now, &ambient::random());
     let key = IssuedAdminKey::new(&name, role, id, &ambient::random(), now);
-    let (store, written) = (open_store(settings)?, key.clone());
+    let (store, written) = (open_or_create_store(settings)?, key.clone());
     let create =
         store.write(move |tx| usecases::create_admin_key(tx, &written, &Actor::COMMAND_LINE, now));
     block_on(create)??;

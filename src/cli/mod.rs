@@ -209,10 +209,12 @@ fn account_command() -> Command {
                 .args(database_flags()),
         )
         .subcommands(account::DECISIONS.map(|(name, about, _)| {
-            Command::new(name)
-                .about(about)
-                .arg(which())
-                .args(database_flags())
+            let command = Command::new(name).about(about).arg(which());
+            let command = match name {
+                "delete" => command.arg(yes_flag("Delete it without asking")),
+                _ => command,
+            };
+            command.args(database_flags())
         }))
 }
 
@@ -235,6 +237,13 @@ fn database_flags() -> Vec<Arg> {
     let mut flags = setting_flags(|name| matches!(name, "data" | "database_url"));
     flags.push(config_flag());
     flags
+}
+
+fn yes_flag(help: &'static str) -> Arg {
+    Arg::new("yes")
+        .long("yes")
+        .action(clap::ArgAction::SetTrue)
+        .help(help)
 }
 
 fn config_flag() -> Arg {
@@ -317,22 +326,48 @@ fn print_line(line: impl std::fmt::Display) {
     }
 }
 
-/// Opens the database for a command, with the master key. Creates the data folder and the key if they
-/// are missing.
+/// Opens the database for a command that sets up a service, with the master key. Creates the data
+/// folder, the database and the key if they are missing.
+fn open_or_create_store(settings: &Settings) -> Result<Store, Failure> {
+    make_data_folder(&settings.data)?;
+    master_key::unlock(open_database(settings)?, settings)
+}
+
+/// Opens the database for any other command, with the master key. A name that was mistyped must not
+/// look like an empty service.
 fn open_store(settings: &Settings) -> Result<Store, Failure> {
     master_key::unlock(open_locked_store(settings)?, settings)
 }
 
-/// Opens the database without the master key, for commands that need none.
+/// The same without the master key.
 fn open_locked_store(settings: &Settings) -> Result<Store, Failure> {
-    make_data_folder(&settings.data)?;
-    Store::open(&settings.database).map_err(|error| {
-        let setting = match &settings.database {
-            Location::Sqlite { .. } => "LEGWORK_DATA",
-            Location::Postgres { .. } => "LEGWORK_DATABASE_URL",
-        };
-        Failure(format!("{setting}: {error}"))
-    })
+    let place = match &settings.database {
+        Location::Sqlite { file } if file.exists() => None,
+        Location::Sqlite { .. } => Some(format!("in {}", settings.data.display())),
+        Location::Postgres { url, .. } => {
+            let is_there = Store::exists(&settings.database).map_err(in_database(settings))?;
+            (!is_there).then(|| format!("at {}", doctor::place(url)))
+        }
+    };
+    match place {
+        None => open_database(settings),
+        Some(place) => Err(in_database(settings)(format!(
+            "there is no Legwork database {place}; `legwork serve` and `legwork migrate` create one"
+        ))),
+    }
+}
+
+fn open_database(settings: &Settings) -> Result<Store, Failure> {
+    Store::open(&settings.database).map_err(in_database(settings))
+}
+
+/// Names the setting that says where the database is.
+fn in_database<E: std::fmt::Display>(settings: &Settings) -> impl Fn(E) -> Failure {
+    let setting = match &settings.database {
+        Location::Sqlite { .. } => "LEGWORK_DATA",
+        Location::Postgres { .. } => "LEGWORK_DATABASE_URL",
+    };
+    move |error| Failure(format!("{setting}: {error}"))
 }
 
 /// Only the owner can access a data folder that we create. An existing one keeps its permissions.
@@ -346,7 +381,8 @@ fn make_data_folder(folder: &Path) -> Result<(), Failure> {
 }
 
 fn migrate(settings: &Settings) -> Result<(), Failure> {
-    open_locked_store(settings)?;
+    make_data_folder(&settings.data)?;
+    open_database(settings)?;
     print_line("The database is up to date.");
     Ok(())
 }

@@ -189,6 +189,16 @@ pub const SETTINGS: &[Setting] = &[
         "Networks of proxies whose X-Forwarded-For and Forwarded headers are believed, comma-separated [default: none]",
     ),
     setting(
+        "cors_origins",
+        "ORIGIN,...",
+        "Web pages of other hosts that may call the API, comma-separated, such as https://app.example.com [default: none]",
+    ),
+    setting(
+        "cors_keys",
+        "on|off",
+        "API keys in requests of web pages of other hosts [default: off]",
+    ),
+    setting(
         "max_connections",
         "NUMBER",
         "Connections that may be open at once [default: 10000]",

@@ -80,6 +80,18 @@ fn every_error_names_the_setting_and_its_origin() {
         ),
         (
             &[],
+            &[("LEGWORK_CORS_ORIGINS", "https://a.example, *")],
+            None,
+            "LEGWORK_CORS_ORIGINS",
+        ),
+        (
+            &[],
+            &[("LEGWORK_CORS_KEYS", "yes")],
+            None,
+            "LEGWORK_CORS_KEYS",
+        ),
+        (
+            &[],
             &[("LEGWORK_LOG_FORMAT", "xml")],
             None,
             "LEGWORK_LOG_FORMAT",
@@ -396,4 +408,36 @@ fn deliveries_are_tried_again_when_the_operator_says() {
     };
     assert_eq!(delays("60,480,3840"), [60.0, 480.0, 3_840.0]);
     assert_eq!(delays("0.5, 0"), [0.5, 0.0]);
+}
+
+#[test]
+fn an_origin_is_what_a_browser_sends() {
+    let origins = |text: &str| {
+        let settings = given(&[("cors_origins", text)], &[], None);
+        settings.map(|settings| settings.edge.cors_origins)
+    };
+    let list =
+        "https://App.example.com, http://localhost:3000,https://b.example:443,http://[::1]:80";
+    let expected = [
+        "https://app.example.com",
+        "http://localhost:3000",
+        "https://b.example",
+        "http://[::1]",
+    ];
+    assert_eq!(origins(list).unwrap(), expected);
+    assert!(origins("").unwrap().is_empty());
+    for wrong in [
+        "*",
+        "null",
+        "app.example.com",
+        "https://*.example.com",
+        "https://app.example.com/",
+        "https://app.example.com/app",
+        "https://me@app.example.com",
+        "http://app.example.com",
+        "ftp://localhost",
+        "https://",
+    ] {
+        assert!(origins(wrong).is_err(), "{wrong}");
+    }
 }

@@ -168,6 +168,36 @@ pub fn domains(text: &str) -> Result<Vec<String>, String> {
     parts.map(domain).collect()
 }
 
+/// Origins as browsers send them. A page that others can change on its way could send anything, so plain
+/// HTTP is for this machine alone.
+pub fn origins(text: &str) -> Result<Vec<String>, String> {
+    let origin = |part: &str| {
+        let part = part.trim();
+        let wrong = || {
+            format!(
+                "{part:?} is not an origin such as https://app.example.com: the scheme https (http for \
+                 this machine), a host, and a port if it has one"
+            )
+        };
+        let url = url::Url::parse(part).map_err(|_| wrong())?;
+        let is_safe = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(part));
+        let origin = url.origin().ascii_serialization();
+        // Nothing but the origin: no user, path, query or fragment. Browsers leave out the default port.
+        let given = part.to_ascii_lowercase();
+        let port = if url.scheme() == "https" {
+            ":443"
+        } else {
+            ":80"
+        };
+        let given = given.strip_suffix(port).unwrap_or(&given);
+        (is_safe && given == origin && !origin.contains('*'))
+            .then_some(origin)
+            .ok_or_else(wrong)
+    };
+    let parts = text.split(',').filter(|part| !part.trim().is_empty());
+    parts.map(origin).collect()
+}
+
 /// Seconds, as a whole number within bounds.
 pub fn seconds(bounds: RangeInclusive<u64>) -> impl Fn(&str) -> Result<Duration, String> {
     move |text| {

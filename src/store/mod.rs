@@ -201,6 +201,11 @@ impl Store {
         Engine::pending_migrations(location, MIGRATIONS)
     }
 
+    /// Whether there is a database of ours, of whatever version. Changes nothing.
+    pub fn exists(location: &Location) -> Result<bool, StoreError> {
+        Ok(Self::lacking_migrations(location)? < MIGRATIONS.len())
+    }
+
     /// How the database server stands. None for SQLite, which has no server. Changes nothing.
     pub fn database_server(
         location: &Location,

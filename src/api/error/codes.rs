@@ -69,6 +69,7 @@ error_codes! {
     InvalidCredentials "INVALID_CREDENTIALS" 401 "The e-mail address or the password is wrong.";
     AccountSuspended "ACCOUNT_SUSPENDED" 403 "The account or the worker is suspended.";
     Forbidden "FORBIDDEN" 403 "The role of the admin key does not allow this.";
+    KeyInBrowser "KEY_IN_BROWSER" 403 "A web page of another host has sent an API key. Whoever opens the page can read the key: send the request from your own server.";
     TaskLimitExceeded "TASK_LIMIT_EXCEEDED" 403 "The monthly task limit of the tier is reached.";
     TestModeOnly "TEST_MODE_ONLY" 403 "This works with a test key only.";
     UrlExpired "URL_EXPIRED" 403 "The signed URL has expired. List the proofs again to get a fresh one.";
@@ -152,11 +153,11 @@ pub mod groups {
         /// Of every request that needs no key.
         Anybody = RateLimited, Internal, Unavailable;
         /// Of every request with an API key.
-        Developer = Unauthorized, AccountSuspended, RateLimited, Internal, Unavailable;
+        Developer = Unauthorized, AccountSuspended, KeyInBrowser, RateLimited, Internal, Unavailable;
         /// Of every request with a worker's token.
         Worker = Unauthorized, AccountSuspended, RateLimited, Internal, Unavailable;
         /// Of every request with an admin key.
-        Admin = Unauthorized, Forbidden, RateLimited, Internal, Unavailable;
+        Admin = Unauthorized, Forbidden, KeyInBrowser, RateLimited, Internal, Unavailable;
         /// Of every request with a body.
         Body = ValidationError, RequestTimeout, PayloadTooLarge;
         /// Of every request with query parameters.

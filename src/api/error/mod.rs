@@ -44,6 +44,8 @@ pub enum ApiError {
     },
     UrlExpired,
     UrlInvalid,
+    /// A page of another host has sent an API key.
+    KeyInBrowser,
     /// Too many wait for this already.
     Busy,
     UseCase(UseCaseError),
@@ -73,6 +75,7 @@ impl ApiError {
             Self::IdempotencyInFlight => ErrorCode::IdempotencyInFlight,
             Self::TestModeOnly => ErrorCode::TestModeOnly,
             Self::FileTooLarge { .. } => ErrorCode::FileTooLarge,
+            Self::KeyInBrowser => ErrorCode::KeyInBrowser,
             Self::UrlExpired => ErrorCode::UrlExpired,
             Self::UrlInvalid => ErrorCode::UrlInvalid,
             Self::Busy => ErrorCode::Unavailable,

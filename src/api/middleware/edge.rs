@@ -18,6 +18,7 @@ use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::client_address::ClientAddress;
+use crate::api::middleware::cors::Visit;
 use crate::api::middleware::notes::{Asker, Notes, Who};
 use crate::api::middleware::{headers, host, span};
 use crate::domain::{AccountId, AdminKeyId, RequestId, WorkerId};
@@ -43,12 +44,16 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         .tracer
         .as_ref()
         .map(|to| span::begin(to, &request, route));
+    let visit = Visit::of(&app.cors, &request);
     let (notes, request) = Notes::begin(request, request_id.clone());
     let mut response = match host::check(&request) {
-        Ok(()) => AssertUnwindSafe(store::within(app.timeouts.request, next.run(request)))
-            .catch_unwind()
-            .await
-            .unwrap_or_else(|_| ApiError::Panicked.into_response()),
+        Ok(()) => {
+            let served = visit.run(&app, request, next);
+            AssertUnwindSafe(store::within(app.timeouts.request, served))
+                .catch_unwind()
+                .await
+                .unwrap_or_else(|_| ApiError::Panicked.into_response())
+        }
         Err(error) => error.into_response(),
     };
     let cause = match response.extensions_mut().remove::<ApiError>() {
@@ -60,6 +65,7 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
     };
     let headers = response.headers_mut();
     headers::set(route, headers);
+    visit.mark(headers);
     if app.hsts {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
     }

@@ -2,6 +2,7 @@
 
 pub mod authentication;
 pub mod client_address;
+pub mod cors;
 pub mod edge;
 pub mod headers;
 pub mod host;

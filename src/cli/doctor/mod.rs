@@ -3,7 +3,7 @@
 mod checks;
 mod values;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use values::{database, values};
@@ -22,6 +22,7 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
         print_line(format_args!("  {:28} {value}  ({origin})", variable(name)));
     }
     print_line("Checks");
+    let made = Missing::in_path_of(&settings.data);
     let mut checks = vec![
         check("data folder", data_folder(&settings.data)),
         check("address", address_is_free(settings)),
@@ -39,6 +40,7 @@ pub fn run(given: &Given, settings: &Settings) -> ExitCode {
     if let Some(hint) = checks::proxies(settings) {
         print_line(format_args!("  hint {hint}."));
     }
+    made.remove_again();
     match checks.iter().filter(|good| !**good).count() {
         0 => {
             print_line("Everything works.");
@@ -58,6 +60,38 @@ fn check(what: &str, result: Result<String, String>) -> bool {
     };
     print_line(format_args!("  {mark} {what}: {text}"));
     result.is_ok()
+}
+
+/// Folders that were not there before the checks, the innermost first. The checks create them to find out
+/// whether the server can; they are the server's to create.
+struct Missing(Vec<PathBuf>);
+
+impl Missing {
+    fn in_path_of(folder: &Path) -> Self {
+        let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let missing = folder.ancestors().take_while(missing);
+        Self(missing.map(Path::to_owned).collect())
+    }
+
+    fn remove_again(self) {
+        if let Some(data) = self.0.first() {
+            remove_empty(data);
+        }
+        for folder in &self.0 {
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
+}
+
+/// Removes empty folders below a folder. What has a file in it stays.
+fn remove_empty(folder: &Path) {
+    let inner = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in inner {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_empty(&entry.path());
+            let _ = std::fs::remove_dir(entry.path());
+        }
+    }
 }
 
 fn data_folder(folder: &Path) -> Result<String, String> {

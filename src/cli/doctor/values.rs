@@ -39,6 +39,8 @@ pub fn values(settings: &Settings) -> Vec<(&'static str, String)> {
         ("acme_domains", acme(settings)),
         ("redirect_listen", shown(settings.https.redirect_listen)),
         ("trusted_proxies", networks(&edge.trusted_proxies)),
+        ("cors_origins", origins(&edge.cors_origins)),
+        ("cors_keys", on_or_off(edge.cors_keys)),
         ("max_connections", edge.max_connections.to_string()),
         ("request_seconds", edge.request.as_secs().to_string()),
         ("drain_seconds", edge.drain.as_secs().to_string()),
@@ -70,6 +72,13 @@ pub fn database(location: &Location) -> String {
         Location::Postgres { url, connections } => {
             format!("PostgreSQL at {}, {connections} connections", place(url))
         }
+    }
+}
+
+fn origins(origins: &[String]) -> String {
+    match origins {
+        [] => "none".to_owned(),
+        origins => origins.join(","),
     }
 }
 

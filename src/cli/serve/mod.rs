@@ -20,9 +20,9 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use opentelemetry_sdk::trace::SdkTracer;
 use signals::stop_on_signals;
 
-use super::{Failure, master_key, open_store, payments};
+use super::{Failure, master_key, open_or_create_store, payments};
 use crate::ambient::{self, Clock};
-use crate::api::{self, App, ConnectionLimits, Dependencies, Serving, Timeouts};
+use crate::api::{self, App, ConnectionLimits, CorsRules, Dependencies, Serving, Timeouts};
 use crate::domain::StorageQuota;
 use crate::domain::accounts::api_key::hex;
 use crate::domain::accounts::same_person::ADDRESS_SECRET;
@@ -62,7 +62,7 @@ pub fn run(settings: &Settings, self_signed: bool) -> Result<(), Failure> {
     settings.check_processor().map_err(Failure)?;
     telemetry::start_logging(settings);
     let metrics = telemetry::start_metrics();
-    let store = open_store(settings)?;
+    let store = open_or_create_store(settings)?;
     // On SQLite, one thread never waits for the disk. With one more than there are processors, that
     // costs nothing.
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -125,6 +125,11 @@ async fn open(
         },
         // A browser that remembers it for localhost would refuse everything else there.
         hsts: url.starts_with("https://") && !self_signed && !settings.is_local(),
+        cors: CorsRules {
+            origins: settings.edge.cors_origins.clone(),
+            keys: settings.edge.cors_keys,
+            own_url: url.clone(),
+        },
         sandbox_banner: !settings.local().hides_the_sandbox_banner(),
         tracer,
     });

@@ -20,6 +20,16 @@ impl Environment {
     }
 }
 
+const ADMIN_PREFIX: &str = "svc_admin_";
+
+/// Whether a text looks like the key of a developer or an admin. Both are for servers, not for browsers.
+pub fn is_api_key(text: &str) -> bool {
+    let live_and_test = Environment::ALL.iter().map(|one| one.key_prefix());
+    live_and_test
+        .chain([ADMIN_PREFIX])
+        .any(|prefix| text.starts_with(prefix))
+}
+
 /// How many characters of a key may be shown after it was created.
 const SHOWN_CHARACTERS: usize = 20;
 
@@ -63,7 +73,7 @@ impl Secret {
     }
 
     pub fn admin_key(random: &[u8; 32]) -> Self {
-        Self(format!("svc_admin_{}", hex(random)))
+        Self(format!("{ADMIN_PREFIX}{}", hex(random)))
     }
 
     pub fn session(random: &[u8; 32]) -> Self {

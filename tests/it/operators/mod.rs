@@ -2,6 +2,7 @@
 //! proxy of the documentation.
 
 mod alerts;
+mod cors;
 mod doctor;
 mod headers;
 mod logs;

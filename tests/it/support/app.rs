@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use legwork::ambient::Clock;
 use legwork::api;
-use legwork::api::{App, ConnectionLimits, Dependencies, Serving, Timeouts};
+use legwork::api::{App, ConnectionLimits, CorsRules, Dependencies, Serving, Timeouts};
 use legwork::domain::{AccountId, Actor, NewAccount, StorageQuota, Tier, Timestamp, Windows};
 use legwork::files::{Files, FilesLocation};
 use legwork::jobs::{Channels, Jobs};
@@ -55,6 +55,8 @@ const STORAGE: [u64; 4] = [300_000, 1 << 40, 1 << 40, 1 << 40];
 impl TestApp {
     /// Noon on the fifteenth: no month ends by accident.
     pub const NOON: &str = "2026-11-15T12:00:00.000Z";
+    /// Pages of this origin may call it.
+    pub const ELSEWHERE: &str = "https://workers.example.com";
 
     pub async fn start(database: &Arc<Database>) -> Self {
         Self::start_on(database.open().await, database).await
@@ -160,6 +162,10 @@ impl TestApp {
             sends_mail: false,
             timeouts,
             hsts: false,
+            cors: CorsRules {
+                origins: vec![Self::ELSEWHERE.to_owned()],
+                ..CorsRules::default()
+            },
             tracer: None,
         });
         let router = api::router(&app, true);

@@ -1,5 +1,7 @@
 //! `legwork account suspend|restore|delete` and `legwork worker ...`, as an operator types them.
 
+use std::io::Write;
+
 use serde_json::{Value, json};
 
 use crate::support::{Client, Command, Database, Engine, Server, runtime, storefront};
@@ -50,7 +52,7 @@ fn accounts_are_suspended_restored_and_deleted() {
             );
             let cancel = format!("/v1/tasks/{}/cancel", task["id"].as_str().unwrap());
             client.post(&cancel, &json!({})).await.expect(200);
-            run(&database, &["account", "delete", id]);
+            run(&database, &["account", "delete", id, "--yes"]);
             client
                 .get("/v1/account")
                 .await
@@ -68,7 +70,7 @@ fn accounts_are_suspended_restored_and_deleted() {
 }
 
 fn refused_to_delete(database: &Database, id: &str) -> String {
-    refused(database, &["account", "delete", id])
+    refused(database, &["account", "delete", id, "--yes"])
 }
 
 async fn sign_up(server: &Server, email: &str) -> Value {
@@ -117,5 +119,88 @@ fn workers_are_listed_and_decided_on() {
         let said = refused(&database, &["worker", "verify", &none]);
         assert!(said.contains("there is no worker"), "{said}");
         refused(&database, &["worker", "list", "--status", "lazy"]);
+    }
+}
+
+/// What a person at a terminal types. The exit status, and all that is on the screen.
+fn at_a_terminal(database: &Database, arguments: &[&str], typed: &str) -> (bool, String) {
+    let command = Command::new(arguments).on(database).0;
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words = words.map(|word| format!("'{}'", word.to_str().unwrap()));
+    let line = words.collect::<Vec<_>>().join(" ");
+    let mut terminal = std::process::Command::new("script")
+        .args(["-qec", &line, "/dev/null"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = terminal.stdin.take().unwrap();
+    input.write_all(typed.as_bytes()).unwrap();
+    let output = terminal.wait_with_output().unwrap();
+    let screen = String::from_utf8(output.stdout).unwrap();
+    (output.status.success(), screen)
+}
+
+#[test]
+fn deleting_an_account_needs_a_yes() {
+    for engine in ENGINES {
+        let database = Database::create(engine);
+        let email = "ada@example.com";
+        let create = ["account", "create", "--email", email, "--name", "Ada"];
+        run(&database, &create);
+        let delete = ["account", "delete", email];
+        let said = refused(&database, &delete);
+        assert!(said.contains("--yes"), "{said}");
+        for typed in ["no\n", "y\n", "\n", "\u{4}"] {
+            let (deleted, screen) = at_a_terminal(&database, &delete, typed);
+            assert!(!deleted && screen.contains("Delete ada@example.com?"));
+            assert!(screen.contains("nothing was deleted"), "{screen}");
+        }
+        assert!(run(&database, &["account", "list"]).contains(email));
+        let (deleted, screen) = at_a_terminal(&database, &delete, "yes\n");
+        assert!(deleted && screen.contains("is now deleted"), "{screen}");
+    }
+}
+
+#[test]
+fn commands_that_need_a_database_create_none() {
+    const COMMANDS: [&[&str]; 15] = [
+        &["worker", "list"],
+        &["worker", "verify", "a@example.com"],
+        &["account", "list"],
+        &["account", "set-tier", "a@example.com", "--tier", "pro"],
+        &["account", "suspend", "a@example.com"],
+        &["account", "delete", "a@example.com", "--yes"],
+        &["admin", "list-keys"],
+        &["audit", "verify"],
+        &["ledger", "verify"],
+        &["ledger", "export", "--csv"],
+        &["report", "--month", "2026-11"],
+        &["job", "list"],
+        &["secrets", "rotate"],
+        &["secrets", "reset", "--yes"],
+        &["sandbox", "down"],
+    ];
+    for engine in ENGINES {
+        let database = Database::create(engine);
+        let typo = database.folder.path().join("a/typo");
+        let run = |arguments: &[&str]| {
+            let mut command = Command::new(arguments);
+            command.0.arg("--data").arg(&typo);
+            if let Some(url) = database.url() {
+                command.0.arg("--database-url").arg(url);
+            }
+            command
+        };
+        for arguments in COMMANDS {
+            let said = run(arguments).fail();
+            assert_eq!(said.trim().lines().count(), 1, "{arguments:?}: {said}");
+            assert!(said.contains("there is no Legwork database"), "{said}");
+        }
+        assert!(run(&["doctor"]).succeed().contains("Everything works."));
+        assert!(!typo.parent().unwrap().exists());
+        run(&["migrate"]).succeed();
+        assert!(typo.exists());
+        run(&["account", "list"]).succeed();
     }
 }
