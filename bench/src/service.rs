@@ -130,6 +130,7 @@ impl Service {
             },
             tier: new.tier,
             status: AccountStatus::Active,
+            email_confirmed: true,
             ahead: Duration::ZERO,
         };
         let kept = self

@@ -28,7 +28,7 @@ use crate::pages::{self, Pages};
 
 /// Routes that need an API key.
 fn with_key() -> OpenApiRouter<App> {
-    use developer::{account, disputes, events, keys, payment_method, payments, proofs};
+    use developer::{account, disputes, events, keys, links, payment_method, payments, proofs};
 
     OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(tasks::create::create, tasks::read::list))
@@ -47,6 +47,7 @@ fn with_key() -> OpenApiRouter<App> {
         .routes(routes!(disputes::state))
         .routes(routes!(account::get, account::delete))
         .routes(routes!(account::usage))
+        .routes(routes!(links::send_again))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
         .routes(routes!(
@@ -154,6 +155,7 @@ fn for_operators() -> OpenApiRouter<App> {
 /// Changes of terms, and write-offs.
 fn for_owners() -> OpenApiRouter<App> {
     OpenApiRouter::new()
+        .routes(routes!(admin::account_keys::create))
         .routes(routes!(admin::accounts::tier))
         .routes(routes!(admin::payouts::write_off))
 }
@@ -187,9 +189,13 @@ pub fn admin_routes() -> Vec<AdminRoute> {
     routes
 }
 
-/// Routes by which workers sign up and in.
+/// Routes by which developers and workers sign up and in.
 fn without_token() -> OpenApiRouter<App> {
     OpenApiRouter::new()
+        .routes(routes!(developer::sign_up::sign_up))
+        .routes(routes!(developer::links::confirm))
+        .routes(routes!(developer::links::ask_for_reset))
+        .routes(routes!(developer::links::reset))
         .routes(routes!(worker::session::sign_up))
         .routes(routes!(worker::session::sign_in))
 }
@@ -201,6 +207,7 @@ pub fn router(app: &App, with_metrics: bool) -> Router {
         store: app.store.clone(),
         clock: app.clock.clone(),
         payments: app.payments.clone(),
+        passwords: app.passwords.clone(),
         sandbox_banner: app.sandbox_banner,
     });
     let anonymous = from_fn_with_state(app.clone(), limit_anonymous);

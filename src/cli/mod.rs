@@ -1,6 +1,7 @@
 //! The command line.
 
 mod account;
+mod account_access;
 mod admin;
 mod audit;
 mod backup;
@@ -65,6 +66,8 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(("account", account)) => match account.subcommand() {
             Some(("create", _)) => account::create(&settings, innermost)?,
             Some(("list", _)) => account::list(&settings, innermost)?,
+            Some(("create-key", _)) => account_access::create_key(&settings, innermost)?,
+            Some(("invite", _)) => account_access::invite(&settings, innermost)?,
             Some(("set-tier", _)) => account::set_tier(&settings, innermost)?,
             Some((decision, _)) => account::decide(&settings, decision, innermost)?,
             _ => unreachable!("clap requires one of the above"),
@@ -208,6 +211,7 @@ fn account_command() -> Command {
                 .arg(tier().required(true).help("The new tier"))
                 .args(database_flags()),
         )
+        .subcommands(account_access::commands())
         .subcommands(account::DECISIONS.map(|(name, about, _)| {
             let command = Command::new(name).about(about).arg(which());
             let command = match name {

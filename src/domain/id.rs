@@ -68,6 +68,11 @@ impl AccountId {
     pub fn of_admin(admin: AdminKeyId) -> Self {
         Self(admin.0)
     }
+
+    /// The same for those of somebody who signs up, made from a hash of the address.
+    pub fn of_stranger(hash: [u8; 16]) -> Self {
+        Self(Uuid::from_bytes(hash))
+    }
 }
 
 impl ProofId {

@@ -23,6 +23,9 @@ string_enum!(
         Mail = "mail",
         /// Send a notification by Web Push. The subject is the notification and the subscription.
         Push = "push",
+        /// Mail a link to somebody who asked for one. The subject is the purpose, the kind of person,
+        /// and the person or the address.
+        SendLink = "send_link",
         /// Notify nearby workers of a bounty.
         AnnounceBounty = "announce_bounty",
         /// Notify developers of a verified worker. The subject is the worker and the last account

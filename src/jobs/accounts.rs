@@ -52,3 +52,12 @@ async fn erase_rest(jobs: &Jobs, job: &ClaimedJob, account: AccountId) -> Result
     })
     .await
 }
+
+/// Whether the address is known is found out here, and not by whoever asked.
+pub async fn send_link(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
+    let subject = job.name.subject.clone();
+    jobs.record(job, move |tx, now| {
+        usecases::send_requested_link(tx, &subject, now)
+    })
+    .await
+}

@@ -266,6 +266,7 @@ impl Jobs {
             JobKind::SandboxEvent => sandbox_event::deliver(self, job).await,
             JobKind::Mail => notification::mail(self, job).await,
             JobKind::Push => notification::push(self, job).await,
+            JobKind::SendLink => accounts::send_link(self, job).await,
             JobKind::AnnounceBounty => announce::bounty(self, job).await,
             JobKind::AnnounceWorker => announce::worker(self, job).await,
             JobKind::ShowTasks => accounts::show_tasks(self, job).await,

@@ -1,8 +1,12 @@
 //! Pages for people, rendered on the server.
 
+mod form;
 mod html;
+mod links;
 mod onboarding;
 mod pay;
+
+use std::sync::Arc;
 
 use axum::Router;
 use axum::http::header;
@@ -10,6 +14,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 
 use crate::ambient::Clock;
+use crate::passwords::Passwords;
 use crate::payments::Payments;
 use crate::store::Store;
 
@@ -19,6 +24,7 @@ pub struct Pages {
     pub store: Store,
     pub clock: Clock,
     pub payments: Payments,
+    pub passwords: Arc<Passwords>,
     /// Pages say that no money moves if the processor is the sandbox.
     pub sandbox_banner: bool,
 }
@@ -39,6 +45,18 @@ pub fn router<S: Clone + Send + Sync + 'static>(pages: Pages) -> Router<S> {
         )
         .route("/onboarding/done", get(onboarding::done))
         .route("/onboarding/expired", get(onboarding::expired))
+        .route(
+            "/confirm/{token}",
+            get(links::show_confirm).post(links::confirm),
+        )
+        .route(
+            "/reset/{token}",
+            get(links::show_password).post(links::set_password),
+        )
+        .route(
+            "/invite/{token}",
+            get(links::show_password).post(links::set_password),
+        )
         .route("/assets/legwork.css", get(stylesheet))
         .with_state(pages)
 }

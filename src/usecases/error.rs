@@ -1,7 +1,7 @@
 //! Why a use case failed.
 
 use crate::domain::{
-    AccountStatus, Decision, NotAllowed, NotEligible, Status, Timestamp, WorkerStatus,
+    AccountStatus, Decision, Environment, NotAllowed, NotEligible, Status, Timestamp, WorkerStatus,
 };
 use crate::payments::ProcessorError;
 use crate::store::StoreError;
@@ -77,6 +77,13 @@ pub enum UseCaseError {
     KeyNotFound,
     #[error("an account can have {limit} active API keys; revoke one first")]
     TooManyKeys { limit: i64 },
+    #[error(
+        "revoking the last {environment} key locks you out of that environment; send \
+         {{\"confirm\": true}} to revoke it"
+    )]
+    LastKey { environment: Environment },
+    #[error("confirm the e-mail address of the account before you create live tasks")]
+    EmailNotConfirmed,
     #[error("no such session")]
     SessionNotFound,
     #[error("the link is unknown, has expired or was used already")]

@@ -78,6 +78,7 @@ impl Developers {
             },
             tier: new.tier,
             status: AccountStatus::Active,
+            email_confirmed: true,
         };
         let secret = WebhookSecret::new(&ambient::random());
         let write = self.store.write(move |tx| {

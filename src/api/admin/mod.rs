@@ -1,5 +1,6 @@
 //! /v1/admin: what admins call with an admin key.
 
+pub mod account_keys;
 pub mod accounts;
 pub mod audit;
 pub mod disputes;

@@ -67,7 +67,7 @@ impl Usage {
 }
 
 impl AccountBody {
-    fn of(account: Account, tasks_this_month: i64) -> Self {
+    pub fn of(account: Account, tasks_this_month: i64) -> Self {
         Self {
             id: account.id.to_string(),
             email: account.email,

@@ -1,8 +1,8 @@
 //! /v1/account/keys
 
-use axum::extract::State;
+use axum::extract::{Request, State};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::ambient;
@@ -10,60 +10,16 @@ use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
+use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::KeyPath;
 use crate::api::response::json::JsonResponse;
+use crate::api::response::keys::{self, CreatedKey};
 use crate::domain::accounts::api_key;
 use crate::domain::{ApiKey, ApiKeyId, Environment, NewApiKey, Timestamp};
-use crate::store::StoreError;
-use crate::usecases::{self, IssuedKey, UseCaseError};
-use crate::views::{Id, examples, to_json};
-
-/// A new key. No other response ever has the key itself.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!(CreatedKey::example()))]
-pub struct CreatedKey<'a> {
-    #[schema(value_type = Id)]
-    id: String,
-    name: &'a str,
-    key: &'a str,
-    key_prefix: &'a str,
-    environment: Environment,
-    #[schema(value_type = String, format = DateTime)]
-    created_at: Timestamp,
-}
-
-impl<'a> CreatedKey<'a> {
-    fn of(key: &'a IssuedKey) -> Self {
-        Self {
-            id: key.record.id.to_string(),
-            name: &key.record.name,
-            key: key.secret.expose(),
-            key_prefix: &key.record.key_prefix,
-            environment: key.record.environment,
-            created_at: key.record.created_at,
-        }
-    }
-
-    fn json(key: &IssuedKey) -> Result<String, StoreError> {
-        to_json(&CreatedKey::of(key))
-    }
-
-    fn example() -> Value {
-        json!(CreatedKey::of(&example()))
-    }
-}
-
-fn example() -> IssuedKey {
-    let new = NewApiKey {
-        name: "Nightly audit".to_owned(),
-        environment: Environment::Test,
-    };
-    let (account, id) = (examples::account_id(), examples::key_id());
-    let random = examples::secret_bytes();
-    IssuedKey::new(account, &new, id, &random, examples::CREATED)
-}
+use crate::usecases::{self, IssuedKey, Revocation, UseCaseError};
+use crate::views::{Id, examples};
 
 /// A key record, without the key.
 #[derive(Serialize, ToSchema)]
@@ -113,7 +69,7 @@ impl KeyList {
     fn example() -> Self {
         Self::of(vec![ApiKey {
             last_used_at: Some(examples::REVIEWED),
-            ..example().record
+            ..keys::example().record
         }])
     }
 }
@@ -140,7 +96,7 @@ impl RevokedKey {
     fn example() -> Self {
         Self::of(ApiKey {
             revoked_at: Some(examples::REVIEWED),
-            ..example().record
+            ..keys::example().record
         })
     }
 }
@@ -191,7 +147,24 @@ impl RequestBody for CreateKey {
     }
 }
 
+/// Confirms that the key may be the last one of its environment.
+pub struct RevokeKey {
+    confirm: bool,
+}
+
+impl RequestBody for RevokeKey {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let confirm = fields
+            .doc("`true` revokes the key even if it is the last live or the last test key.")
+            .optional_boolean("confirm");
+        Some(Self {
+            confirm: confirm.unwrap_or(false),
+        })
+    }
+}
+
 request_bodies! {
+    RevokeKey = json!({"confirm": true});
     CreateKey = json!({"name": "Nightly audit", "environment": "test"});
 }
 
@@ -217,23 +190,31 @@ pub async fn list(State(app): State<App>, caller: Caller) -> Result<JsonResponse
 
 /// Revoke an API key
 ///
-/// Takes effect at once and cannot be undone.
+/// Takes effect at once and cannot be undone. The last live and the last test key need
+/// `{"confirm": true}`.
 #[utoipa::path(
     delete, path = "/v1/account/keys/{id}", tag = "Account", operation_id = "revokeKey",
     params(("id" = inline(parameters::KeyId), Path, description = "ID of the key record, not the key")),
+    request_body = RevokeKey,
     responses((status = 200, description = "The key is revoked", body = RevokedKey),
-        groups::Developer, errors::KeyNotFound)
+        groups::Developer, groups::Body, errors::KeyNotFound, errors::LastKey)
 )]
 pub async fn revoke(
     State(app): State<App>,
     caller: Caller,
     path: KeyPath,
+    request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let (account, id, clock) = (caller.owner().account, path.id()?, app.clock.clone());
-    let by = caller.by();
+    let RevokeKey { confirm } = body::json(request, app.timeouts).await?;
+    let (clock, by) = (app.clock.clone(), caller.by());
+    let revocation = Revocation {
+        account: caller.owner().account,
+        key: path.id()?,
+        may_be_last: confirm,
+    };
     let key = app
         .store
-        .write(move |tx| usecases::revoke_api_key(tx, account, id, &by, clock.now()))
+        .write(move |tx| usecases::revoke_api_key(tx, revocation, &by, clock.now()))
         .await?;
     JsonResponse::ok(&RevokedKey::of(key))
 }

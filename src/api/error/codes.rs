@@ -68,6 +68,7 @@ error_codes! {
     Unauthorized "UNAUTHORIZED" 401 "The key or token is missing, malformed, unknown, expired or revoked.";
     InvalidCredentials "INVALID_CREDENTIALS" 401 "The e-mail address or the password is wrong.";
     AccountSuspended "ACCOUNT_SUSPENDED" 403 "The account or the worker is suspended.";
+    EmailNotConfirmed "EMAIL_NOT_CONFIRMED" 403 "The e-mail address of the account is not confirmed. Live tasks need that.";
     Forbidden "FORBIDDEN" 403 "The role of the admin key does not allow this.";
     KeyInBrowser "KEY_IN_BROWSER" 403 "A web page of another host has sent an API key. Whoever opens the page can read the key: send the request from your own server.";
     TaskLimitExceeded "TASK_LIMIT_EXCEEDED" 403 "The monthly task limit of the tier is reached.";
@@ -96,6 +97,7 @@ error_codes! {
     ItemClaimed "ITEM_CLAIMED" 409 "Another admin has claimed the item.";
     ItemClosed "ITEM_CLOSED" 409 "The item was decided already.";
     ItemNeedsDecision "ITEM_NEEDS_DECISION" 409 "An item of this kind is closed by a decision. It cannot be cleared.";
+    LastKey "LAST_KEY" 409 "This is the last live or the last test key. Send `{\"confirm\": true}` to revoke it.";
     PayoutNotFailed "PAYOUT_NOT_FAILED" 409 "No payout for this task has failed permanently.";
     RefundDiffers "REFUND_DIFFERS" 409 "Cancelling would refund another amount than you expect. The message and `details` say how much.";
     RotatedRecently "ROTATED_RECENTLY" 409 "Three webhook secrets were replaced within the last 24 hours, and all of them still sign.";

@@ -12,6 +12,7 @@ use crate::api::error::codes::ErrorCode;
 use crate::domain::uploads::UPLOADS_AT_ONCE;
 use crate::domain::{FieldError, FieldErrors};
 use crate::files::FilesError;
+use crate::passwords::HashError;
 use crate::store::StoreError;
 use crate::submission::SubmissionError;
 use crate::usecases::UseCaseError;
@@ -188,6 +189,7 @@ fn says_more_than_its_code(error: &UseCaseError) -> bool {
             | UseCaseError::TasksOpen { .. }
             | UseCaseError::TaskLimitExceeded { .. }
             | UseCaseError::TooManyKeys { .. }
+            | UseCaseError::LastKey { .. }
             | UseCaseError::NoSplit { .. }
             | UseCaseError::MoneyOwed
             | UseCaseError::ProofReviewed
@@ -234,6 +236,8 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::WebhookDisabled => ErrorCode::WebhookDisabled,
         UseCaseError::KeyNotFound => ErrorCode::KeyNotFound,
         UseCaseError::TooManyKeys { .. } => ErrorCode::TooManyKeys,
+        UseCaseError::LastKey { .. } => ErrorCode::LastKey,
+        UseCaseError::EmailNotConfirmed => ErrorCode::EmailNotConfirmed,
         UseCaseError::SessionNotFound => ErrorCode::SessionNotFound,
         UseCaseError::LinkExpired => ErrorCode::LinkExpired,
         UseCaseError::TaskLimitExceeded { .. } => ErrorCode::TaskLimitExceeded,
@@ -260,6 +264,15 @@ impl From<FilesError> for ApiError {
             FilesError::TooLarge { limit } => Self::FileTooLarge { limit },
             FilesError::NotFound => Self::NotFound,
             FilesError::Unavailable(reason) => UseCaseError::FilesUnavailable(reason).into(),
+        }
+    }
+}
+
+impl From<HashError> for ApiError {
+    fn from(error: HashError) -> Self {
+        match error {
+            HashError::Busy => Self::Busy,
+            HashError::Failed(reason) => StoreError::Failed(reason).into(),
         }
     }
 }

@@ -228,7 +228,7 @@ async fn admit(
 async fn identify(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
     let key = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
     let found = app.store.find(Lookup::key_holder(key.hash())).await?;
-    let holder = usecases::authenticate(found)?;
+    let holder = confirmed(app, usecases::authenticate(found)?);
     Ok(Caller { holder, key })
 }
 
@@ -240,8 +240,14 @@ async fn identify_with_task(
     let key = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
     let found = app.store.find(Lookup::key_and_task(key.hash(), id)).await?;
     let (holder, task) = found.map(|found| (found.holder, found.task)).unzip();
-    let holder = usecases::authenticate(holder)?;
+    let holder = confirmed(app, usecases::authenticate(holder)?);
     Ok((Caller { holder, key }, task.flatten()))
+}
+
+/// Without a mail server nobody can confirm an address, so each counts as confirmed.
+fn confirmed(app: &App, mut holder: KeyHolder) -> KeyHolder {
+    holder.email_confirmed |= !app.sends_mail;
+    holder
 }
 
 fn bearer_token(headers: &HeaderMap) -> Option<Secret> {

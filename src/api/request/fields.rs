@@ -12,7 +12,6 @@ use crate::api::error::ApiError;
 use crate::api::request::json::{self, join};
 use crate::api::request::schema::{self, Narrowed};
 use crate::domain::geo::{self, Point};
-use crate::domain::people::password;
 use crate::domain::rules::{self, IntegerRule, ListRule, NumberRule, TextRule};
 use crate::domain::{FieldErrors, StringEnum};
 
@@ -149,16 +148,6 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A new password for the holder of an address, if that is known here.
-    pub fn password(&mut self, name: &'static str, email: Option<&str>) -> Option<String> {
-        let password = self.text(name, &password::PASSWORD)?;
-        if email.is_some_and(|email| password::reveals_address(&password, email)) {
-            self.refuse(name, password::REVEALS_ADDRESS);
-            return None;
-        }
-        Some(password)
-    }
-
     fn text_field<T>(
         &mut self,
         name: &'static str,
@@ -219,6 +208,16 @@ impl<'a> Fields<'a> {
             return None;
         }
         self.keep(name, (rule.check)(list))
+    }
+
+    /// True or false, which may be left out.
+    pub fn optional_boolean(&mut self, name: &'static str) -> Option<bool> {
+        self.declare(name, Presence::Optional, schema::boolean);
+        let value = self.value(name, Presence::Optional)?;
+        let result = value
+            .as_bool()
+            .ok_or_else(|| "must be true or false".to_owned());
+        self.keep(name, result)
     }
 
     pub fn integer(&mut self, name: &'static str, rule: &IntegerRule) -> Option<i64> {

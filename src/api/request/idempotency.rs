@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use ring::hmac;
 use serde_json::{Map, Value};
 
 use crate::api::App;
@@ -57,6 +58,19 @@ impl FromRequest<App> for Post {
 impl Post {
     pub fn read<B: RequestBody>(&self) -> Result<B, ApiError> {
         fields::read(&self.body)
+    }
+
+    /// For a body that holds a password. What is stored of it is made with a secret of the service, so
+    /// whoever reads the database cannot try passwords. Returns what seals the response.
+    pub fn keyed(mut self, secret: &str) -> (Self, Secret) {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+        let mac = api_key::hex(hmac::sign(&key, self.fingerprint.as_bytes()).as_ref());
+        self.fingerprint = api_key::hash(&mac);
+        (self, Secret::presented(&mac))
+    }
+
+    pub fn has_key(&self) -> bool {
+        self.key.is_some()
     }
 
     /// For requests that take no body: nothing, or an object without fields.

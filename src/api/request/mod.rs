@@ -7,6 +7,7 @@ mod fuzz;
 pub mod idempotency;
 pub mod json;
 pub mod multipart;
+mod password;
 pub mod path;
 pub mod query;
 pub mod schema;

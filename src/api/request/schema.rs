@@ -33,6 +33,10 @@ pub fn text<T>(rule: &TextRule<T>) -> RefOr<Schema> {
         .into()
 }
 
+pub fn boolean() -> RefOr<Schema> {
+    ObjectBuilder::new().schema_type(Type::Boolean).into()
+}
+
 pub fn integer(rule: &IntegerRule) -> RefOr<Schema> {
     ObjectBuilder::new()
         .schema_type(Type::Integer)

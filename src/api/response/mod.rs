@@ -2,6 +2,7 @@
 
 pub mod evidence;
 pub mod json;
+pub mod keys;
 pub mod page;
 pub mod proofs;
 pub mod submitted;

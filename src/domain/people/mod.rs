@@ -7,6 +7,9 @@ pub mod session;
 use crate::domain::string_enum::string_enum;
 use crate::domain::{AccountId, AdminKeyId, WorkerId};
 
+/// The name of the service's secret that protects what is stored of a sign-up with an Idempotency-Key.
+pub const SIGN_UP_SECRET: &str = "sign_up";
+
 string_enum!(PersonKind {
     Account = "account",
     Worker = "worker",

@@ -1,7 +1,7 @@
 //! Who moved a task, and why.
 
 use crate::domain::string_enum::string_enum;
-use crate::domain::{AdminKeyId, ApiKeyId, Status, Timestamp, WorkerId};
+use crate::domain::{AccountId, AdminKeyId, ApiKeyId, Status, Timestamp, WorkerId};
 
 string_enum!(
     ActorKind {
@@ -42,6 +42,14 @@ impl Actor {
         Self {
             kind: ActorKind::Developer,
             id: Some(key.to_string()),
+        }
+    }
+
+    /// The person of an account, who came with a link or a password and not with a key.
+    pub fn account(account: AccountId) -> Self {
+        Self {
+            kind: ActorKind::Developer,
+            id: Some(account.to_string()),
         }
     }
 

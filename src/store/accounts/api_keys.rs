@@ -40,6 +40,7 @@ columns! {
         environment = "k.environment",
         tier = "a.tier",
         status = "a.status",
+        email_confirmed = "CASE WHEN a.claimed_email IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END",
         ahead_ms = "CASE WHEN k.environment = 'test' THEN a.test_ahead_ms ELSE 0 END",
     }
     row KeyHolder = KeyHolder {
@@ -47,6 +48,7 @@ columns! {
         owner: Owner { account, environment },
         tier,
         status,
+        email_confirmed,
         ahead: Duration::from_millis(i64::unsigned_abs(ahead_ms)),
     };
 }
@@ -62,6 +64,8 @@ crate::store::statements! {
     REVOKE = "UPDATE api_keys SET revoked_at = ?3
         WHERE account_id = ?1 AND id = ?2 AND revoked_at IS NULL";
     REVOKE_ALL = "UPDATE api_keys SET revoked_at = ?2 WHERE account_id = ?1 AND revoked_at IS NULL";
+    COUNT_ACTIVE_IN = "SELECT COUNT(*) FROM api_keys
+        WHERE account_id = ?1 AND revoked_at IS NULL AND environment = ?2";
     COUNT_ACTIVE = "SELECT COUNT(*) FROM api_keys WHERE account_id = ?1 AND revoked_at IS NULL";
     /// Whether it is revoked is asked in a way that the index of active keys does not answer: while there
     /// are few keys, PostgreSQL would otherwise go through that index, and keep doing so.
@@ -83,6 +87,8 @@ pub struct KeyHolder {
     pub owner: Owner,
     pub tier: Tier,
     pub status: AccountStatus,
+    /// Or there is no way to confirm it.
+    pub email_confirmed: bool,
     /// How far the clock of a test key is ahead.
     pub ahead: Duration,
 }
@@ -148,6 +154,12 @@ impl Tx<'_> {
 
     pub fn count_active_api_keys(&mut self, account: AccountId) -> Result<i64, StoreError> {
         let count = self.optional(COUNT_ACTIVE, &[account.into()])?;
+        Ok(count.unwrap_or(0))
+    }
+
+    /// How many keys of one environment are active. The account is locked, so it stays true.
+    pub fn count_active_keys_in(&mut self, owner: Owner) -> Result<i64, StoreError> {
+        let count = self.optional(COUNT_ACTIVE_IN, &crate::store::owned_by(owner))?;
         Ok(count.unwrap_or(0))
     }
 

@@ -36,6 +36,13 @@ impl OpenedAccount {
             account,
         }
     }
+
+    /// For somebody who only claims the address.
+    pub fn claiming(new: &NewAccount, now: Timestamp) -> Self {
+        let mut opened = Self::new(new, now);
+        opened.account.email_confirmed = false;
+        opened
+    }
 }
 
 pub fn create_account(
@@ -43,15 +50,31 @@ pub fn create_account(
     opened: &OpenedAccount,
     by: &Actor,
 ) -> Result<(), UseCaseError> {
-    let account = &opened.account;
     tx.hold_addresses(&hex(&ambient::random::<32>()))?;
-    if !tx.insert_account(account)? {
+    if !store_account(tx, opened)? {
         return Err(UseCaseError::EmailTaken);
     }
-    let keys = [&opened.live_key, &opened.test_key];
-    for key in keys {
+    audit_opening(tx, opened, by)
+}
+
+/// Stores an account with its keys. False when its address is taken.
+pub(super) fn store_account(tx: &mut Tx<'_>, opened: &OpenedAccount) -> Result<bool, UseCaseError> {
+    if !tx.insert_account(&opened.account)? {
+        return Ok(false);
+    }
+    for key in [&opened.live_key, &opened.test_key] {
         tx.insert_api_key(&key.record, &key.secret.hash())?;
     }
+    Ok(true)
+}
+
+pub(super) fn audit_opening(
+    tx: &mut Tx<'_>,
+    opened: &OpenedAccount,
+    by: &Actor,
+) -> Result<(), UseCaseError> {
+    let account = &opened.account;
+    let keys = [&opened.live_key, &opened.test_key];
     let details = json!({
         "tier": account.tier,
         "api_keys": keys.map(|key| key.record.id.to_string()),

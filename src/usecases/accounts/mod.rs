@@ -5,6 +5,7 @@ pub(super) mod create_account;
 pub(super) mod create_api_key;
 pub(super) mod delete_account;
 pub(super) mod erase_account;
+pub(super) mod people;
 pub(super) mod revoke_api_key;
 pub(super) mod set_tier;
 pub(super) mod settle_rate_limits;
@@ -17,7 +18,12 @@ pub use delete_account::delete_account;
 pub use erase_account::{
     ErasedPage, TasksPage, erase_account, erase_page, erase_traces, page_to_erase,
 };
-pub use revoke_api_key::revoke_api_key;
+pub use people::{
+    change_email, change_password, expect_confirmed, invite, request_confirmation, request_reset,
+    sign_in_candidates, sign_up,
+};
+pub(super) use people::{confirm_account, send_account_link, set_account_password};
+pub use revoke_api_key::{Revocation, revoke_api_key};
 pub use set_tier::set_tier;
 pub use settle_rate_limits::settle_rate_limits;
 pub use suspend_account::{

@@ -2,18 +2,39 @@
 
 use serde_json::json;
 
-use crate::domain::{AccountId, Actor, ApiKey, ApiKeyId, Timestamp};
+use crate::domain::{AccountId, Actor, ApiKey, ApiKeyId, Owner, Timestamp};
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
 
+/// Which key to revoke, and whether it may be the last one of its environment.
+#[derive(Clone, Copy, Debug)]
+pub struct Revocation {
+    pub account: AccountId,
+    pub key: ApiKeyId,
+    pub may_be_last: bool,
+}
+
+/// The account is locked, so two requests at once cannot revoke the last two keys unasked.
 pub fn revoke_api_key(
     tx: &mut Tx<'_>,
-    account: AccountId,
-    id: ApiKeyId,
+    revocation: Revocation,
     by: &Actor,
     now: Timestamp,
 ) -> Result<ApiKey, UseCaseError> {
+    let (account, id) = (revocation.account, revocation.key);
+    tx.account_to_change(account)?;
+    let key = tx.api_key(account, id)?.ok_or(UseCaseError::KeyNotFound)?;
+    let environment = key.environment;
+    if key.revoked_at.is_none() && !revocation.may_be_last {
+        let owner = Owner {
+            account,
+            environment,
+        };
+        if tx.count_active_keys_in(owner)? <= 1 {
+            return Err(UseCaseError::LastKey { environment });
+        }
+    }
     let revoked = tx.revoke_api_key(account, id, now)?;
     let key = tx.api_key(account, id)?.ok_or(UseCaseError::KeyNotFound)?;
     if revoked {

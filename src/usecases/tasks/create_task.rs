@@ -6,6 +6,7 @@ use crate::domain::{
 };
 use crate::store::{KeyHolder, Tx};
 use crate::usecases::UseCaseError;
+use crate::usecases::accounts::expect_confirmed;
 use crate::views::event;
 
 /// How a new task is paid for.
@@ -30,6 +31,7 @@ pub fn create_task(
     funding: &Funding,
     now: Timestamp,
 ) -> Result<Task, UseCaseError> {
+    expect_confirmed(by)?;
     // A test clock that is ahead does not begin another month.
     let month = now.month();
     let now = by.time(now);

@@ -19,7 +19,9 @@ async fn every_bad_key_gets_the_same_answer(app: TestApp) {
         .find(|key| key["environment"] == "test")
         .unwrap();
     let revoke = format!("/v1/account/keys/{}", test_key["id"].as_str().unwrap());
-    dev.live.delete(&revoke).await.expect(200);
+    let confirm = r#"{"confirm": true}"#;
+    let revoked = dev.live.send("DELETE", &revoke, &[], confirm).await;
+    revoked.expect(200);
     let unknown = format!("svc_test_{}", "0".repeat(64));
     let none = app.client();
     let mut bodies: Vec<Value> = Vec::new();

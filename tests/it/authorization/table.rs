@@ -50,6 +50,7 @@ pub const DEVELOPERS: &[DeveloperRoute] = &[
     developer("GET /v1/account/usage", Yes, Yes, Yes),
     developer("GET /v1/account/keys", Yes, Yes, Yes),
     developer("POST /v1/account/keys", Yes, Yes, Yes),
+    developer("POST /v1/account/confirmation", Yes, Yes, Yes),
     developer("GET /v1/account/payment_method", Yes, Yes, Yes),
     developer("PUT /v1/account/payment_method", Yes, Yes, Yes),
     developer("GET /v1/account/webhook", Yes, Yes, Yes),
@@ -250,11 +251,19 @@ pub const ADMINS: &[AdminRouteRow] = &[
     admin("POST /v1/admin/accounts/{id}/suspend", Operator, Yes),
     admin("POST /v1/admin/accounts/{id}/restore", Operator, Yes),
     admin("POST /v1/admin/accounts/{id}/tier", Owner, Yes),
+    admin("POST /v1/admin/accounts/{id}/keys", Owner, Yes),
     admin("POST /v1/admin/payouts/{id}/write_off", Owner, Yes),
 ];
 
 /// Routes that need no key. A key changes nothing.
 pub const OPEN: &[(&str, Answer)] = &[
+    ("POST /v1/accounts/sign_up", Yes),
+    ("POST /v1/accounts/confirm", No("LINK_EXPIRED")),
+    ("POST /v1/accounts/password_reset", Yes),
+    (
+        "POST /v1/accounts/password_reset/confirm",
+        No("LINK_EXPIRED"),
+    ),
     ("POST /v1/workers", Yes),
     ("POST /v1/workers/sessions", No("INVALID_CREDENTIALS")),
 ];

@@ -162,6 +162,17 @@ fn body(route: &str) -> Value {
         "POST /v1/tasks/{id}/proofs/{proof_id}/reject" => json!({"reason": "Too dark."}),
         "POST /v1/tasks/{id}/dispute/statement" => json!({"statement": "It is another door."}),
         "POST /v1/account/webhook/deliveries/recover" => json!({"since": "2026-11-15T09:30:00Z"}),
+        "POST /v1/accounts/sign_up" => {
+            let random: [u8; 8] = legwork::ambient::random();
+            let email = format!("{:016x}@example.org", u64::from_be_bytes(random));
+            json!({"email": email, "password": crate::support::PASSWORD, "name": "Ada"})
+        }
+        "POST /v1/accounts/confirm" => json!({"token": "none"}),
+        "POST /v1/accounts/password_reset" => json!({"email": "nobody@example.org"}),
+        "POST /v1/accounts/password_reset/confirm" => {
+            json!({"token": "none", "password": crate::support::PASSWORD})
+        }
+        "POST /v1/admin/accounts/{id}/keys" => json!({"name": "One more", "environment": "test"}),
         "POST /v1/account/keys" => json!({"name": "One more", "environment": "test"}),
         "PUT /v1/account/payment_method" => json!({"payment_method": "pm_card_visa"}),
         "PUT /v1/account/webhook" => json!({"url": "https://127.0.0.1:9/other"}),

@@ -115,10 +115,25 @@ fn no_key_reaches_the_log() {
             .get("/v1/worker")
             .await
             .expect(200);
+        let words = [
+            "account",
+            "create",
+            "--email",
+            "ada@example.com",
+            "--name",
+            "Ada",
+        ];
+        Command::new(&words).on(&database).succeed();
+        let words = ["account", "invite", "--email", "ada@example.com"];
+        let invited = Command::new(&words).on(&database).succeed();
+        let (_, token) = invited.lines().next().unwrap().rsplit_once('/').unwrap();
+        let link = format!("/invite/{token}");
+        assert_eq!(stranger.get(&link).await.status, 200);
+        assert_eq!(stranger.send("POST", &link, &[], "").await.status, 400);
         let line = logged.of_request("by-a-stranger");
         assert!(line.get("key").is_none() && line.get("account").is_none());
         let log = std::fs::read_to_string(&logged.file).unwrap();
-        for secret in [foreign, &dev.test_key, worker.client.key()] {
+        for secret in [foreign, &dev.test_key, worker.client.key(), token] {
             assert!(!log.contains(&secret[..21]), "{log}");
         }
     });

@@ -1,4 +1,9 @@
 //! People: links by mail, sessions, and accounts that they open themselves.
 
+mod accounts;
+mod commands;
+mod keys;
 mod links;
+mod mails;
 mod sessions;
+mod signing_in;

@@ -16,7 +16,7 @@ async fn no_secret_is_in_the_database(app: TestApp) {
     let server = Server::start(&app.database);
     serve(&server, &app, &mut secrets).await;
     assert_eq!(server.terminate(), Some(0));
-    for name in ["file_urls", "vapid"] {
+    for name in ["file_urls", "mail_links", "vapid"] {
         let found = app.store.read(move |tx| tx.find_service_secret(name));
         let found: Result<_, StoreError> = found.await;
         secrets.push(found.unwrap().unwrap());

@@ -11,6 +11,7 @@ use legwork::api::{App, ConnectionLimits, CorsRules, Dependencies, Serving, Time
 use legwork::domain::{AccountId, Actor, NewAccount, StorageQuota, Tier, Timestamp, Windows};
 use legwork::files::{Files, FilesLocation};
 use legwork::jobs::{Channels, Jobs};
+use legwork::mail::Mailer;
 use legwork::outbound::{Outbound, OutboundSettings};
 use legwork::payments::{Payments, Sandbox};
 use legwork::push::Vapid;
@@ -39,6 +40,14 @@ pub struct TestApp {
     pub app: App,
     pub database: Arc<Database>,
     _stop: Arc<StopOnDrop>,
+}
+
+/// What is not as usual.
+#[derive(Default)]
+struct Unlike {
+    /// Whose certificates webhooks trust.
+    authority: Option<PathBuf>,
+    mailer: Option<Mailer>,
 }
 
 struct StopOnDrop(Shutdown);
@@ -104,24 +113,37 @@ impl TestApp {
         timeouts: Timeouts,
         payments: impl FnOnce(&Store, &Clock, &str) -> Payments,
     ) -> Self {
-        Self::start_trusting(store, database, timeouts, payments, None).await
+        Self::start_unlike(store, database, timeouts, payments, Unlike::default()).await
     }
 
     /// The same service once more, which trusts the authority of a receiver of webhooks.
     pub async fn with_receiver(&self) -> (Self, Receiver) {
         let receiver = Receiver::start().await;
-        let authority = Some(receiver.ca_file.clone());
+        let unlike = Unlike {
+            authority: Some(receiver.ca_file.clone()),
+            ..Unlike::default()
+        };
         let (store, timeouts) = (self.store.clone(), Timeouts::default());
-        let app = Self::start_trusting(store, &self.database, timeouts, sandbox, authority);
+        let app = Self::start_unlike(store, &self.database, timeouts, sandbox, unlike);
         (app.await, receiver)
     }
 
-    async fn start_trusting(
+    /// The same service once more, with a mail server.
+    pub async fn with_mail(&self, mailer: Mailer) -> Self {
+        let unlike = Unlike {
+            mailer: Some(mailer),
+            ..Unlike::default()
+        };
+        let (store, timeouts) = (self.store.clone(), Timeouts::default());
+        Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
+    }
+
+    async fn start_unlike(
         store: Store,
         database: &Arc<Database>,
         timeouts: Timeouts,
         payments: impl FnOnce(&Store, &Clock, &str) -> Payments,
-        authority: Option<PathBuf>,
+        unlike: Unlike,
     ) -> Self {
         let clock = Clock::set_to(Timestamp::RULE.check(Self::NOON).unwrap());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -129,12 +151,12 @@ impl TestApp {
         let payments = payments(&store, &clock, &format!("http://{address}"));
         let outbound = Outbound::new(&OutboundSettings {
             allow: vec!["127.0.0.0/8".parse().unwrap()],
-            authority,
+            authority: unlike.authority,
         })
         .unwrap();
         let delays = [60, 480, 3_840].map(Duration::from_secs).to_vec();
         let channels = Channels {
-            mailer: None,
+            mailer: unlike.mailer.clone(),
             outbound: outbound.clone(),
             vapid: Arc::new(Vapid::generate().unwrap()),
             public_url: format!("http://{address}"),
@@ -159,7 +181,7 @@ impl TestApp {
             trusted_proxies: Vec::new(),
             sandbox_banner: false,
             storage_quota: StorageQuota(STORAGE),
-            sends_mail: false,
+            sends_mail: unlike.mailer.is_some(),
             timeouts,
             hsts: false,
             cors: CorsRules {

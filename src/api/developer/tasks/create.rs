@@ -70,7 +70,7 @@ impl<'a> CreatedTask<'a> {
                 ("ledger" = (operation_id = "getLedger", parameters(("id" = "$response.body#/id")))),
                 ("advance" = (operation_id = "advanceTask", parameters(("id" = "$response.body#/id")))),
                 ("simulate_proof" = (operation_id = "simulateProof", parameters(("id" = "$response.body#/id")))))),
-        groups::Developer, groups::Body, groups::Idempotency, errors::TaskLimitExceeded,
+        groups::Developer, groups::Body, groups::Idempotency, errors::EmailNotConfirmed, errors::TaskLimitExceeded,
         errors::StorageFull, errors::PaymentUnavailable)
 )]
 pub async fn create(

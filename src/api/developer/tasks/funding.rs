@@ -30,6 +30,7 @@ pub async fn terms(app: &App, holder: KeyHolder) -> Result<Option<Terms>, ApiErr
     if holder.owner.environment == Environment::Test {
         return Ok(None);
     }
+    usecases::expect_confirmed(&holder)?;
     let (now, quota) = (app.clock.now(), app.submissions.quota);
     let (this_month, method) = app
         .store

@@ -1,0 +1,74 @@
+//! /v1/admin/accounts/{id}/keys: a key for a developer who has lost theirs.
+
+use axum::extract::State;
+use serde_json::json;
+
+use crate::ambient;
+use crate::api::App;
+use crate::api::admin::AdminPost;
+use crate::api::error::ApiError;
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
+use crate::api::request::path::IdPath;
+use crate::api::response::json::JsonResponse;
+use crate::api::response::keys::CreatedKey;
+use crate::domain::accounts::api_key;
+use crate::domain::{AccountId, ApiKeyId, NewApiKey};
+use crate::usecases::{self, IssuedKey, UseCaseError};
+
+pub struct CreateAccountKey(NewApiKey);
+
+impl RequestBody for CreateAccountKey {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let name = fields.text("name", &api_key::NAME);
+        let environment = fields.choice("environment");
+        Some(Self(NewApiKey {
+            name: name?,
+            environment: environment?,
+        }))
+    }
+}
+
+request_bodies! {
+    CreateAccountKey = json!({"name": "Replacement", "environment": "live"});
+}
+
+/// Create a key for an account
+///
+/// For a developer who has lost all keys. No other response ever has the key itself.
+#[utoipa::path(
+    post, path = "/v1/admin/accounts/{id}/keys", tag = "Admin", operation_id = "createAccountKey",
+    params(("id" = inline(parameters::AccountId), Path, description = "Account ID"), IdempotencyKeyHeader),
+    request_body = CreateAccountKey,
+    responses((status = 201, description = "The new key", body = CreatedKey),
+        groups::Admin, groups::Body, groups::Idempotency, errors::AccountNotFound, errors::TooManyKeys)
+)]
+pub async fn create(
+    State(app): State<App>,
+    IdPath(account): IdPath<AccountId>,
+    post: AdminPost,
+) -> Result<JsonResponse, ApiError> {
+    let CreateAccountKey(new) = post.read()?;
+    let account = account.ok_or(UseCaseError::AccountNotFound)?;
+    let (id, random, by) = (ambient::random_for_id(), ambient::random(), post.by());
+    post.once(&app)
+        .created()
+        .sealed()
+        .run(
+            move |tx, now| {
+                let key = IssuedKey::new(account, &new, ApiKeyId::new(now, &id), &random, now);
+                usecases::create_api_key(tx, &key, &by).map_err(no_account)?;
+                Ok(key)
+            },
+            CreatedKey::json,
+        )
+        .await
+}
+
+/// To a developer, an account that is gone means that the key is; to an admin, that it is not found.
+fn no_account(error: UseCaseError) -> UseCaseError {
+    match error {
+        UseCaseError::Unauthorized => UseCaseError::AccountNotFound,
+        error => error,
+    }
+}

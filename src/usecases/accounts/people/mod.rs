@@ -1,0 +1,14 @@
+//! The people of accounts: how they sign up, confirm their address, choose passwords and sign in.
+
+mod address;
+mod password;
+mod sign_in;
+mod sign_up;
+
+pub use address::change_email;
+pub(in crate::usecases) use address::confirm_account;
+pub(in crate::usecases) use password::set_account_password;
+pub use password::{change_password, invite, request_reset};
+pub use sign_in::sign_in_candidates;
+pub(in crate::usecases) use sign_up::send_account_link;
+pub use sign_up::{expect_confirmed, request_confirmation, sign_up};

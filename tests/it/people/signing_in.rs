@@ -1,0 +1,115 @@
+//! Signing in on the pages with an address and a password.
+
+use legwork::domain::{AccountStatus, Actor, Origin, Person};
+use legwork::sign_in::{SignInError, SignIns, SignedIn};
+use legwork::usecases::{self, UseCaseError};
+use serde_json::json;
+
+use super::mails::{link_to, named_developer, new_address, plain_mailer, sign_up};
+use crate::support::{PASSWORD, TestApp, on_both_engines};
+
+on_both_engines!(
+    a_developer_signs_in_with_a_confirmed_address,
+    without_a_mail_server_each_claim_has_its_own_password,
+    a_new_password_ends_the_other_sessions,
+);
+
+fn sign_ins(app: &TestApp, sends_mail: bool) -> SignIns {
+    SignIns {
+        store: app.store.clone(),
+        clock: app.clock.clone(),
+        passwords: app.app.passwords.clone(),
+        sends_mail,
+    }
+}
+
+async fn sign_in(app: &SignIns, email: &str, password: &str) -> Result<SignedIn, UseCaseError> {
+    let origin = Origin::new("192.0.2.1", "Browser");
+    match app.developer(email, password, origin).await {
+        Ok(signed_in) => Ok(signed_in),
+        Err(SignInError::Refused(error)) => Err(error),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[track_caller]
+fn expect_wrong(outcome: Result<SignedIn, UseCaseError>) {
+    let error = outcome.map(|_| "signed in").unwrap_err();
+    assert!(matches!(error, UseCaseError::WrongPassword), "{error}");
+}
+
+async fn a_developer_signs_in_with_a_confirmed_address(app: TestApp) {
+    let app = app.with_mail(plain_mailer()).await;
+    let pages = sign_ins(&app, true);
+    let email = new_address("enter");
+    sign_up(&app, &email).await;
+    // Otherwise a stranger could try the password of the account just made, and learn whether the
+    // address was free.
+    expect_wrong(sign_in(&pages, &email, PASSWORD).await);
+    app.jobs.drain().await.unwrap();
+    let path = link_to(&email);
+    let body = json!({"token": path.rsplit_once('/').unwrap().1});
+    let confirmed = app.client().post("/v1/accounts/confirm", &body).await;
+    confirmed.expect(200);
+    let signed_in = sign_in(&pages, &email.to_uppercase(), PASSWORD)
+        .await
+        .unwrap();
+    assert_eq!(signed_in.account.email, email);
+    assert!(signed_in.token.expose().starts_with("svc_session_"));
+    expect_wrong(sign_in(&pages, &email, "not this one").await);
+    expect_wrong(sign_in(&pages, &new_address("nobody"), PASSWORD).await);
+    // A session opens nothing of the API.
+    let token = signed_in.token.expose();
+    let client = crate::support::Client::new(app.address, Some(token));
+    let refused = client.get("/v1/account").await;
+    refused.expect_error(401, "UNAUTHORIZED");
+    let (id, now) = (signed_in.account.id, app.clock.now());
+    let suspend = app
+        .store
+        .write(move |tx| usecases::suspend_account(tx, id, &Actor::COMMAND_LINE, now));
+    assert_eq!(suspend.await.unwrap().status, AccountStatus::Suspended);
+    let refused = sign_in(&pages, &email, PASSWORD).await.map(|_| ());
+    assert!(matches!(refused, Err(UseCaseError::AccountSuspended)));
+}
+
+async fn without_a_mail_server_each_claim_has_its_own_password(app: TestApp) {
+    let pages = sign_ins(&app, false);
+    let email = "ada@example.com";
+    let known = named_developer(&app, email).await;
+    let mut ids = Vec::new();
+    for password in ["the first password", "the second password"] {
+        let body = json!({"email": email, "password": password, "name": "Ada"});
+        let signed_up = app.client().post("/v1/accounts/sign_up", &body).await;
+        ids.push(signed_up.expect(201)["account"]["id"].clone());
+        let signed_in = sign_in(&pages, email, password).await.unwrap();
+        assert_eq!(json!(signed_in.account.id.to_string()), ids[ids.len() - 1]);
+    }
+    let first = sign_in(&pages, email, "the first password").await.unwrap();
+    assert_eq!(json!(first.account.id.to_string()), ids[0]);
+    assert_ne!(first.account.id, known);
+    expect_wrong(sign_in(&pages, email, PASSWORD).await);
+}
+
+async fn a_new_password_ends_the_other_sessions(app: TestApp) {
+    let pages = sign_ins(&app, false);
+    sign_up(&app, "ada@example.com").await;
+    let one = sign_in(&pages, "ada@example.com", PASSWORD).await.unwrap();
+    let other = sign_in(&pages, "ada@example.com", PASSWORD).await.unwrap();
+    let (id, now) = (one.account.id, app.clock.now());
+    let hash = app.app.passwords.hash("another password".to_owned());
+    let (hash, kept) = (hash.await.unwrap(), one.session.id);
+    app.store
+        .write(move |tx| usecases::change_password(tx, id, &hash, kept, now))
+        .await
+        .unwrap();
+    let sessions = app
+        .store
+        .snapshot::<_, UseCaseError, _>(move |tx| Ok(tx.sessions_of(Person::Account(id), now)?));
+    let sessions = sessions.await.unwrap();
+    assert_eq!(sessions.len(), 1);
+    assert_eq!(sessions[0].id, one.session.id);
+    assert_ne!(other.session.id, one.session.id);
+    expect_wrong(sign_in(&pages, "ada@example.com", PASSWORD).await);
+    let signed_in = sign_in(&pages, "ada@example.com", "another password").await;
+    signed_in.unwrap();
+}
