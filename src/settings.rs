@@ -20,7 +20,7 @@ use crate::store::Location;
 pub use list::{SETTINGS, Setting};
 pub use local::LocalMode;
 use values::{
-    address, connections, database, delays, domains, folder, gigabytes, hours, https_url,
+    address, cents, connections, database, delays, domains, folder, gigabytes, hours, https_url,
     is_loopback, log_filter, log_format, master_key, networks, on_or_off, optional, public_url,
     seconds, secret, span, stripe_url,
 };
@@ -264,6 +264,8 @@ pub struct Settings {
     pub allow_sandbox: bool,
     /// How long a payout waits before the money is sent.
     pub payout_hold: Duration,
+    /// Above this, write-offs and dispute payouts need a second admin.
+    pub four_eyes_cents: Option<i64>,
     /// `None`: a file in the data folder holds it.
     pub master_key: Option<Secret>,
     /// Bytes of stored proofs for each account, in the order of the tiers.
@@ -299,6 +301,7 @@ impl Settings {
             payments: payments(given)?,
             allow_sandbox: given.read("allow_sandbox", "off", on_or_off)?,
             payout_hold: given.read("payout_hold_hours", "0", hours)?,
+            four_eyes_cents: given.read("four_eyes_cents", "", optional(cents))?,
             master_key: given.read("master_key", "", optional(master_key))?,
             storage_quota: given.read("storage_gigabytes", "5,50,500,5000", gigabytes)?,
             edge: edge(given)?,

@@ -40,6 +40,7 @@ use crate::scheduler::Scheduler;
 use crate::shutdown::Shutdown;
 use crate::store::Store;
 use crate::submission::Submissions;
+use crate::usecases::FourEyes;
 use crate::webhooks::Webhooks;
 
 pub use error::codes::markdown_table as error_table;
@@ -73,6 +74,7 @@ pub struct Parts {
     pub passwords: Arc<Passwords>,
     /// Whether there is a mail server, so that addresses can be confirmed.
     pub sends_mail: bool,
+    pub four_eyes: FourEyes,
     hsts: bool,
     cors: CorsRules,
     tracer: Option<SdkTracer>,
@@ -109,6 +111,8 @@ pub struct Dependencies {
     pub storage_quota: StorageQuota,
     /// Whether there is a mail server. Without one, every address counts as confirmed.
     pub sends_mail: bool,
+    /// Above which amount decisions of admins need a second one.
+    pub four_eyes: FourEyes,
     pub timeouts: Timeouts,
     /// Browsers are told to use nothing but HTTPS.
     pub hsts: bool,
@@ -154,6 +158,7 @@ impl App {
             timeouts: dependencies.timeouts,
             hsts: dependencies.hsts,
             cors: dependencies.cors,
+            four_eyes: dependencies.four_eyes,
             tracer: dependencies.tracer,
             passwords: Arc::default(),
             sends_mail: dependencies.sends_mail,

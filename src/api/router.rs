@@ -146,6 +146,7 @@ fn for_operators() -> OpenApiRouter<App> {
         .routes(routes!(admin::workers::restore))
         .routes(routes!(admin::tasks::proofs::original))
         .routes(routes!(admin::disputes::decide))
+        .routes(routes!(admin::proposals::of_dispute))
         .routes(routes!(admin::payouts::retry))
         .routes(routes!(admin::jobs::retry))
         .routes(routes!(admin::accounts::suspend))
@@ -156,8 +157,12 @@ fn for_operators() -> OpenApiRouter<App> {
 fn for_owners() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(admin::account_keys::create))
+        .routes(routes!(admin::accounts::create))
         .routes(routes!(admin::accounts::tier))
+        .routes(routes!(admin::keys::create, admin::keys::list))
+        .routes(routes!(admin::keys::revoke))
         .routes(routes!(admin::payouts::write_off))
+        .routes(routes!(admin::proposals::of_write_off))
 }
 
 /// A route of admins, and the role that it needs.

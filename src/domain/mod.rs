@@ -25,8 +25,8 @@ pub use accounts::api_key::{ApiKey, Environment, NewApiKey, Secret};
 pub use accounts::{Account, AccountStatus, NewAccount, StorageQuota, Tier};
 pub use admin::audit::{AuditEntry, AuditHead, AuditKeys, AuditLine, BrokenChain};
 pub use admin::{
-    AdminKey, AdminRole, Decided, QueueItem, QueueKind, QueueStatus, ReplacedDocument,
-    VerificationFile,
+    AdminKey, AdminRole, Decided, Proposal, ProposalKind, QueueItem, QueueKind, QueueStatus,
+    ReplacedDocument, VerificationFile,
 };
 pub use events::notification::{Notification, NotificationKind, NotificationStatus, Recipient};
 pub use events::{Event, EventType, NewEvent};

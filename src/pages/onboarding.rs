@@ -2,13 +2,15 @@
 //! the pages to which a real processor sends workers back.
 
 use askama::Template;
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::Pages;
 use super::html::page;
-use super::pay::receive;
+use super::pay::{form_fields, receive};
+use crate::payments::sandbox::OnboardingOutcome;
 
 #[derive(Template)]
 #[template(path = "onboarding.html")]
@@ -33,7 +35,11 @@ pub async fn show(State(pages): State<Pages>, Path(secret): Path<String>) -> Res
     }
 }
 
-pub async fn complete(State(pages): State<Pages>, Path(secret): Path<String>) -> Response {
+pub async fn complete(
+    State(pages): State<Pages>,
+    Path(secret): Path<String>,
+    body: Body,
+) -> Response {
     let Some(sandbox) = &pages.payments.sandbox else {
         return pages.no_sandbox();
     };
@@ -42,12 +48,29 @@ pub async fn complete(State(pages): State<Pages>, Path(secret): Path<String>) ->
         Ok(None) => return pages.not_found(),
         Err(error) => return pages.unavailable(&error),
     };
-    match sandbox.complete_payout_account(&account).await {
-        Ok(event) => {
+    let Some(outcome) = outcome(body).await else {
+        let text = "The outcome must be ready, pending or payouts_refused.";
+        return pages.message(StatusCode::BAD_REQUEST, "Unknown outcome", text);
+    };
+    let completed = sandbox.complete_payout_account(&account, outcome).await;
+    match completed {
+        Ok(Some(event)) => {
             receive(&pages, event).await;
             complete_already(&pages)
         }
+        Ok(None) if account.ready => complete_already(&pages),
+        Ok(None) => done(State(pages)).await,
         Err(error) => pages.unavailable(&error),
+    }
+}
+
+/// What the form asks for. Without a field, the account becomes ready.
+async fn outcome(body: Body) -> Option<OnboardingOutcome> {
+    let fields = form_fields(body).await?;
+    let outcome = fields.iter().find(|(name, _)| name == "outcome");
+    match outcome {
+        Some((_, outcome)) => OnboardingOutcome::parse(outcome),
+        None => Some(OnboardingOutcome::Ready),
     }
 }
 

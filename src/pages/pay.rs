@@ -178,15 +178,20 @@ pub(super) async fn receive(pages: &Pages, event: String) {
 
 /// The card named in the form. The card number is not stored.
 async fn card(body: Body) -> Result<Card, &'static str> {
-    let reading = axum::body::to_bytes(body, MAX_FORM_BYTES);
-    let Ok(Ok(bytes)) = tokio::time::timeout(FORM_TIMEOUT, reading).await else {
-        return Err("The form could not be read. Please try again.");
-    };
-    let mut fields = form_urlencoded::parse(&bytes);
-    let number = fields.find(|(name, _)| name == "card");
+    let fields = form_fields(body).await;
+    let fields = fields.ok_or("The form could not be read. Please try again.")?;
+    let number = fields.iter().find(|(name, _)| name == "card");
     let (_, number) = number.ok_or("Please enter a card number.")?;
-    Card::by_number(&number)
+    Card::by_number(number)
         .ok_or("This is not a sandbox card. Please use one of the numbers below.")
+}
+
+/// The fields of a form, if it comes in time and is not too long.
+pub(super) async fn form_fields(body: Body) -> Option<Vec<(String, String)>> {
+    let reading = axum::body::to_bytes(body, MAX_FORM_BYTES);
+    let read = tokio::time::timeout(FORM_TIMEOUT, reading).await;
+    let bytes = read.ok()?.ok()?;
+    Some(form_urlencoded::parse(&bytes).into_owned().collect())
 }
 
 fn form(pages: &Pages, status: StatusCode, bill: &Bill, problem: Option<&str>) -> Response {

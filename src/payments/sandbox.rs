@@ -171,17 +171,44 @@ impl Sandbox {
         Ok(account.await?.filter(opens))
     }
 
-    /// A worker completes a payout account. Returns the event about it.
+    /// A worker completes a payout account. Returns the event about it, unless it stays as it was.
     pub async fn complete_payout_account(
         &self,
         account: &SandboxPayoutAccount,
-    ) -> Result<String, ProcessorError> {
+        outcome: OnboardingOutcome,
+    ) -> Result<Option<String>, ProcessorError> {
+        let refuses_payouts = match outcome {
+            OnboardingOutcome::Pending => return Ok(None),
+            OnboardingOutcome::Ready => false,
+            OnboardingOutcome::PayoutsRefused => true,
+        };
         let id = account.id.clone();
-        self.operate(move |tx, now| {
-            tx.set_sandbox_payout_account_ready(&id)?;
+        let completed = self.operate(move |tx, now| {
+            tx.set_sandbox_payout_account_ready(&id, refuses_payouts)?;
             add_event(tx, PAYOUT_ACCOUNT_READY, &id, None, now)
-        })
-        .await
+        });
+        completed.await.map(Some)
+    }
+}
+
+/// What onboarding leads to: magic values of the sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnboardingOutcome {
+    Ready,
+    /// The processor is still checking, for ever.
+    Pending,
+    /// The account looks ready, but transfers to it fail.
+    PayoutsRefused,
+}
+
+impl OnboardingOutcome {
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "ready" => Some(Self::Ready),
+            "pending" => Some(Self::Pending),
+            "payouts_refused" => Some(Self::PayoutsRefused),
+            _ => None,
+        }
     }
 }
 
@@ -384,6 +411,7 @@ impl Processor for Sandbox {
             link_secret: with_secret(&id),
             id: id.clone(),
             ready: false,
+            refuses_payouts: false,
         };
         self.operate(move |tx, now| Ok(tx.add_sandbox_payout_account(&account, now)?))
             .await?;

@@ -144,6 +144,11 @@ pub const SETTINGS: &[Setting] = &[
         "Time between an approval and the payout [default: 0]",
     ),
     setting(
+        "four_eyes_cents",
+        "CENTS",
+        "Write-offs, and disputes that pay a worker more than this, need a second admin [default: none]",
+    ),
+    setting(
         "master_key",
         "KEY",
         "Key that seals secrets in the database, 32 bytes in base64 [default: the file master.key in the data folder]",

@@ -175,6 +175,12 @@ fn every_error_names_the_setting_and_its_origin() {
         ),
         (
             &[],
+            &[("LEGWORK_FOUR_EYES_CENTS", "12.50")],
+            None,
+            "LEGWORK_FOUR_EYES_CENTS",
+        ),
+        (
+            &[],
             &[("LEGWORK_MASTER_KEY", "c2hvcnQ=")],
             None,
             "LEGWORK_MASTER_KEY",

@@ -250,6 +250,11 @@ pub fn hours(text: &str) -> Result<Duration, String> {
     }
 }
 
+pub fn cents(text: &str) -> Result<i64, String> {
+    let cents = text.parse().ok().filter(|cents| *cents >= 0);
+    cents.ok_or_else(|| format!("{text:?} must be a whole number of cents, 0 or more"))
+}
+
 pub fn https_url(text: &str) -> Result<String, String> {
     match text.strip_prefix("https://") {
         Some(rest) if !rest.is_empty() => Ok(text.to_owned()),

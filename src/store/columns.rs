@@ -6,9 +6,9 @@ use crate::domain::{
     AccountId, AccountStatus, ActorKind, AdminKeyId, AdminRole, ApiKeyId, ChargeDisputeStatus,
     DeliveryStatus, Environment, EventId, EventType, JobKind, LinkPurpose, MailLinkId,
     NotificationId, NotificationKind, NotificationStatus, OutgoingKind, PaymentStatus,
-    PayoutStatus, PersonKind, ProcessorName, ProofId, ProofStatus, PushSubscriptionId, QueueItemId,
-    QueueKind, QueueStatus, SessionId, Status, Step, TaskId, Tier, VerificationFileId, WorkerId,
-    WorkerStatus,
+    PayoutStatus, PersonKind, ProcessorName, ProofId, ProofStatus, ProposalKind,
+    PushSubscriptionId, QueueItemId, QueueKind, QueueStatus, SessionId, Status, Step, TaskId, Tier,
+    VerificationFileId, WorkerId, WorkerStatus,
 };
 use crate::store::engine::{Cell, Column, Value};
 
@@ -279,6 +279,7 @@ enum_columns!(
     ProcessorName,
     ProofStatus,
     ProofType,
+    ProposalKind,
     QueueKind,
     QueueStatus,
     Skill,

@@ -164,6 +164,11 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("migrations/0026_admin_decisions.sql"),
     },
     Migration {
+        version: 27,
+        name: "four_eyes",
+        sql: include_str!("migrations/0027_four_eyes.sql"),
+    },
+    Migration {
         version: 28,
         name: "old_secrets",
         sql: include_str!("migrations/0028_old_secrets.sql"),
@@ -364,6 +369,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         proofs::ALL,
         proofs::storage::ALL,
         rate_limits::ALL,
+        admin::proposals::ALL,
         admin::review_queue::ALL,
         admin::reports::ALL,
         money::sandbox::ALL,

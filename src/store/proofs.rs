@@ -90,6 +90,20 @@ crate::store::statements! {
     ADD_HASH_PART = "INSERT INTO proof_hash_parts (part, bits, proof_id) VALUES (?1, ?2, ?3)";
     SHARING_HASH_PART = "SELECT proof_id FROM proof_hash_parts WHERE part = ?1 AND bits = ?2
         ORDER BY proof_id DESC LIMIT ?3";
+    /// Each quarter of the hash in the order of its number; newest first, up to 50 of each.
+    LIKE = "SELECT p.id, p.task_id, p.perceptual_hash FROM (
+            SELECT proof_id FROM (SELECT proof_id FROM proof_hash_parts WHERE part = 0 AND bits = ?1
+                ORDER BY proof_id DESC LIMIT 50) newest
+            UNION ALL
+            SELECT proof_id FROM (SELECT proof_id FROM proof_hash_parts WHERE part = 1 AND bits = ?2
+                ORDER BY proof_id DESC LIMIT 50) newest
+            UNION ALL
+            SELECT proof_id FROM (SELECT proof_id FROM proof_hash_parts WHERE part = 2 AND bits = ?3
+                ORDER BY proof_id DESC LIMIT 50) newest
+            UNION ALL
+            SELECT proof_id FROM (SELECT proof_id FROM proof_hash_parts WHERE part = 3 AND bits = ?4
+                ORDER BY proof_id DESC LIMIT 50) newest
+        ) alike JOIN proofs p ON p.id = alike.proof_id";
     ADD_SUBMISSION = "INSERT INTO worker_submissions
             (task_id, worker_id, submission_id, attempt_number) VALUES (?1, ?2, ?3, ?4)";
     /// For servers that run the program of before: they look there.
@@ -187,6 +201,12 @@ impl Tx<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// The same as ids and hashes, by one statement. One that shares several quarters comes as often.
+    pub fn hashes_like(&mut self, hash: i64) -> Result<Vec<(ProofId, TaskId, i64)>, StoreError> {
+        let values = parts(hash).map(|(_, bits)| bits.into());
+        self.all(LIKE, &values)
     }
 
     pub fn add_submission(

@@ -52,6 +52,12 @@ pub enum UseCaseError {
     ItemClosed,
     #[error("an item of this kind is closed by a decision and cannot be cleared")]
     ItemNeedsDecision,
+    #[error(
+        "another decision waits for a second admin: {0}; confirm it in the same words, or have it withdrawn"
+    )]
+    ProposalPending(String),
+    #[error("no decision waits for a second admin")]
+    ProposalNotFound,
     #[error("the dispute has already been decided: {decision}{}", of_cents(*paid_cents))]
     DisputeDecided {
         decision: Decision,
@@ -75,6 +81,8 @@ pub enum UseCaseError {
     RotatedRecently { free_at: Timestamp },
     #[error("no such API key")]
     KeyNotFound,
+    #[error("this is the last key of an owner; create another one first")]
+    LastOwnerKey,
     #[error("an account can have {limit} active API keys; revoke one first")]
     TooManyKeys { limit: i64 },
     #[error(

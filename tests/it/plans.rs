@@ -51,7 +51,7 @@ const MAY: &[(&str, &str)] = &[
         "the report of a month reads the entries of that month",
     ),
     (
-        "SELECT (created_at - ?2) / ?4, COUNT(*) FROM tasks",
+        "SELECT (created_at - ?1) / ?3, COUNT(*) FROM tasks",
         "the report of a month reads the tasks of that month",
     ),
     (
@@ -321,6 +321,7 @@ async fn pages(store: &Store, owner: Owner) -> Vec<Ids> {
 async fn ids(store: &Store, owner: Owner, status: Status) -> Ids {
     let filter = legwork::store::TaskFilter {
         account: Some(owner.account),
+        environment: None,
         status: Some(status),
     };
     let all = store.snapshot(move |tx| tx.tasks_before(filter, None, 1_000_000));

@@ -16,10 +16,11 @@ use crate::api::request::path::IdPath;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::{
-    Account, AccountId, AccountStatus, Actor, Environment, Owner, Status, Tier, Timestamp,
+    Account, AccountId, AccountStatus, Actor, Environment, NewAccount, Owner, Secret, Status, Tier,
+    Timestamp, accounts,
 };
-use crate::store::Tx;
-use crate::usecases::{self, UseCaseError};
+use crate::store::{StoreError, Tx};
+use crate::usecases::{self, OpenedAccount, UseCaseError};
 use crate::views::{Id, examples, to_json};
 
 type AdminAccountPage = CursorList<AdminAccount>;
@@ -192,6 +193,79 @@ pub async fn get(
     JsonResponse::ok(&found.await?)
 }
 
+pub struct OpenAccount(NewAccount);
+
+impl RequestBody for OpenAccount {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let email = fields.text("email", &accounts::EMAIL);
+        let name = fields.text("name", &accounts::NAME);
+        let company = fields.optional_text("company", &accounts::NAME);
+        let tier = fields.doc("`free` when left out.").optional_choice("tier");
+        Some(Self(NewAccount {
+            email: email?,
+            name: name?,
+            company,
+            tier: tier.unwrap_or(Tier::Free),
+        }))
+    }
+}
+
+/// A new account and its keys. No other response ever has these keys.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(NewAdminAccount::example()))]
+pub struct NewAdminAccount {
+    account: AdminAccount,
+    live_key: String,
+    test_key: String,
+}
+
+impl NewAdminAccount {
+    fn of(opened: &OpenedAccount) -> Self {
+        Self {
+            account: opened.account.clone().into(),
+            live_key: opened.live_key.secret.expose().to_owned(),
+            test_key: opened.test_key.secret.expose().to_owned(),
+        }
+    }
+
+    fn json(opened: &OpenedAccount) -> Result<String, StoreError> {
+        to_json(&Self::of(opened))
+    }
+
+    fn example() -> Self {
+        let key = |environment| {
+            Secret::api_key(environment, &examples::secret_bytes())
+                .expose()
+                .to_owned()
+        };
+        Self {
+            account: AdminAccount::example(),
+            live_key: key(Environment::Live),
+            test_key: key(Environment::Test),
+        }
+    }
+}
+
+/// Create an account
+///
+/// With a live and a test key.
+#[utoipa::path(
+    post, path = "/v1/admin/accounts", tag = "Admin", operation_id = "createAccount",
+    params(IdempotencyKeyHeader), request_body = OpenAccount,
+    responses((status = 201, description = "The account and its keys, which are shown only once", body = NewAdminAccount),
+        groups::Admin, groups::Body, groups::Idempotency, errors::EmailTaken)
+)]
+pub async fn create(State(app): State<App>, post: AdminPost) -> Result<JsonResponse, ApiError> {
+    let (OpenAccount(new), by) = (post.read()?, post.by());
+    let opened = OpenedAccount::new(&new, app.clock.now());
+    let work = move |tx: &mut Tx<'_>, _| {
+        usecases::create_account(tx, &opened, &by)?;
+        Ok(opened.clone())
+    };
+    let request = post.once(&app).created().sealed();
+    request.run(work, NewAdminAccount::json).await
+}
+
 pub struct SetTier {
     tier: Tier,
 }
@@ -204,6 +278,7 @@ impl RequestBody for SetTier {
 }
 
 request_bodies! {
+    OpenAccount = json!({"email": "ada@example.com", "name": "Ada", "company": "Acme Audits"});
     SetTier = json!({"tier": "pro"});
 }
 

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::api::App;
 use crate::api::admin::AdminPost;
+use crate::api::admin::proposals::{self, ProposalBody};
 use crate::api::error::ApiError;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::fields::{Alternative, Fields, RequestBody, request_bodies};
@@ -20,12 +21,15 @@ use crate::views::task::TaskBody;
 
 /// Decide a dispute
 ///
-/// Pays the worker, refunds the developer, or splits the budget. Both sides read the note.
+/// Pays the worker, refunds the developer, or splits the budget. Both sides read the note. Above a limit of
+/// the operator, the decision is proposed, and another admin confirms it by sending the same.
 #[utoipa::path(
     post, path = "/v1/admin/disputes/{id}/decide", tag = "Admin", operation_id = "decideDispute",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader), request_body = DecideDispute,
     responses((status = 200, description = "The task", body = TaskBody),
-        groups::Admin, groups::Body, groups::Idempotency, errors::TaskNotFound, errors::InvalidTaskState, errors::ItemClaimed)
+        (status = 202, description = "It waits for a second admin", body = ProposalBody),
+        groups::Admin, groups::Body, groups::Idempotency, errors::TaskNotFound, errors::InvalidTaskState, errors::ItemClaimed,
+        errors::ProposalPending)
 )]
 pub async fn decide(
     State(app): State<App>,
@@ -33,11 +37,12 @@ pub async fn decide(
     post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
     let (DecideDispute { action, note }, by) = (post.read()?, post.by());
-    let id = path.id()?;
+    let (id, four_eyes) = (path.id()?, app.four_eyes);
     let work = move |tx: &mut Tx<'_>, now| {
-        usecases::decide_dispute(tx, id, (action, note.as_deref()), &by, now)
+        let decision = (action, note.as_deref());
+        usecases::decide_dispute(tx, id, decision, (&by, four_eyes), now)
     };
-    let decided = post.once(&app).run(work, TaskBody::json);
+    let decided = post.once(&app).run_with_status(work, proposals::answer);
     decided.await.map_err(|error| match error {
         ApiError::UseCase(UseCaseError::NoSplit { budget_cents }) => ApiError::invalid(
             "paid_cents",

@@ -4,6 +4,7 @@ use axum::extract::State;
 
 use crate::api::App;
 use crate::api::admin::AdminPost;
+use crate::api::admin::proposals::{self, ProposalBody};
 use crate::api::error::ApiError;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::processor::with_timeout;
@@ -36,13 +37,15 @@ pub async fn retry(
 ///
 /// The payout will never be transferred. What is owed moves from the worker's balance to the
 /// platform. The payment processor is asked first: a transfer that was made cannot be written off.
-/// Retry it, and it is recorded.
+/// Retry it, and it is recorded. Above a limit of the operator, it is proposed, and another admin confirms
+/// it by sending the same.
 #[utoipa::path(
     post, path = "/v1/admin/payouts/{id}/write_off", tag = "Admin",
     operation_id = "writeOffPayout", params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
     responses((status = 200, description = "The task", body = TaskBody),
+        (status = 202, description = "It waits for a second admin", body = ProposalBody),
         groups::Admin, groups::Body, groups::Idempotency, errors::TaskNotFound, errors::PayoutNotFailed, errors::ItemClaimed,
-        errors::PaymentUnavailable)
+        errors::PaymentUnavailable, errors::ProposalPending)
 )]
 pub async fn write_off(
     State(app): State<App>,
@@ -50,11 +53,13 @@ pub async fn write_off(
     post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
-    let (id, by) = (path.id()?, post.by());
-    let work = move |tx: &mut Tx<'_>, now, (): &()| usecases::write_off_payout(tx, id, &by, now);
+    let (id, by, four_eyes) = (path.id()?, post.by(), app.four_eyes);
+    let work = move |tx: &mut Tx<'_>, now, (): &()| {
+        usecases::write_off_payout(tx, id, (&by, four_eyes), now)
+    };
     let asked = was_not_made(&app, id);
     let request = post.once(&app).prepare(asked);
-    request.run(work, TaskBody::json).await
+    request.run_with_status(work, proposals::answer).await
 }
 
 /// Asks the processor whether the transfer was made after all.

@@ -90,6 +90,7 @@ queries! {
         };
         let filter = TaskFilter {
             account: parameters.optional("account_id", account),
+            environment: parameters.optional("environment", Environment::rule),
             status: parameters.optional("status", Status::rule),
         };
         Self::finish(parameters, filter, TaskId::parse)

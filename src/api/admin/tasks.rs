@@ -15,7 +15,7 @@ use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
-use crate::domain::{HistoryEntry, Payment, Status, Task, TaskLedger};
+use crate::domain::{Environment, HistoryEntry, Payment, Status, Task, TaskLedger};
 use crate::store::StoreError;
 use crate::usecases::UseCaseError;
 use crate::views::examples;
@@ -27,10 +27,11 @@ type TaskPage = CursorList<TaskBody<'static>>;
 
 /// List tasks of all accounts
 ///
-/// Live and test, newest first.
+/// Live and test, newest first. Test tasks are ordered by the time at which they were really created.
 #[utoipa::path(
     get, path = "/v1/admin/tasks", tag = "Admin", operation_id = "listTasksAsAdmin",
     params(("account_id" = inline(Option<parameters::AccountId>), Query, description = "Only of this account"),
+        ("environment" = inline(Option<Environment>), Query, description = "Only of this environment"),
         ("status" = inline(Option<Status>), Query, description = "Only in this status"),
         ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
         ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page")),

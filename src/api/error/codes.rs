@@ -84,6 +84,7 @@ error_codes! {
     KeyNotFound "KEY_NOT_FOUND" 404 "There is no such API key.";
     NotFound "NOT_FOUND" 404 "There is nothing at this path.";
     ProofNotFound "PROOF_NOT_FOUND" 404 "There is no such proof of this task.";
+    ProposalNotFound "PROPOSAL_NOT_FOUND" 404 "No decision about this task waits for a second admin.";
     SessionNotFound "SESSION_NOT_FOUND" 404 "There is no such session.";
     TaskNotFound "TASK_NOT_FOUND" 404 "There is no such task, or it belongs to another account.";
     WorkerNotFound "WORKER_NOT_FOUND" 404 "There is no such worker.";
@@ -98,7 +99,9 @@ error_codes! {
     ItemClosed "ITEM_CLOSED" 409 "The item was decided already.";
     ItemNeedsDecision "ITEM_NEEDS_DECISION" 409 "An item of this kind is closed by a decision. It cannot be cleared.";
     LastKey "LAST_KEY" 409 "This is the last live or the last test key. Send `{\"confirm\": true}` to revoke it.";
+    LastOwnerKey "LAST_OWNER_KEY" 409 "No other owner would be left. Create another key with the role `owner` first.";
     PayoutNotFailed "PAYOUT_NOT_FAILED" 409 "No payout for this task has failed permanently.";
+    ProposalPending "PROPOSAL_PENDING" 409 "Another decision waits for a second admin. Confirm it in the same words, or have it withdrawn.";
     RefundDiffers "REFUND_DIFFERS" 409 "Cancelling would refund another amount than you expect. The message and `details` say how much.";
     RotatedRecently "ROTATED_RECENTLY" 409 "Three webhook secrets were replaced within the last 24 hours, and all of them still sign.";
     StorageFull "STORAGE_FULL" 409 "The stored proofs of the account fill its storage. Nothing was stored.";

@@ -181,6 +181,7 @@ fn says_more_than_its_code(error: &UseCaseError) -> bool {
         UseCaseError::InvalidAccountState { .. }
             | UseCaseError::InvalidWorkerState { .. }
             | UseCaseError::DisputeDecided { .. }
+            | UseCaseError::ProposalPending(_)
             | UseCaseError::NotAllowed(_)
             | UseCaseError::NotEligible(_)
             | UseCaseError::CannotAdvance { .. }
@@ -217,6 +218,8 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::ItemClaimed => ErrorCode::ItemClaimed,
         UseCaseError::ItemClosed => ErrorCode::ItemClosed,
         UseCaseError::ItemNeedsDecision => ErrorCode::ItemNeedsDecision,
+        UseCaseError::ProposalPending(_) => ErrorCode::ProposalPending,
+        UseCaseError::ProposalNotFound => ErrorCode::ProposalNotFound,
         UseCaseError::DisputeNotFound => ErrorCode::DisputeNotFound,
         UseCaseError::NoSplit { .. } => ErrorCode::ValidationError,
         UseCaseError::JobNotFound => ErrorCode::JobNotFound,
@@ -235,6 +238,7 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::WebhookNotConfigured => ErrorCode::WebhookNotConfigured,
         UseCaseError::WebhookDisabled => ErrorCode::WebhookDisabled,
         UseCaseError::KeyNotFound => ErrorCode::KeyNotFound,
+        UseCaseError::LastOwnerKey => ErrorCode::LastOwnerKey,
         UseCaseError::TooManyKeys { .. } => ErrorCode::TooManyKeys,
         UseCaseError::LastKey { .. } => ErrorCode::LastKey,
         UseCaseError::EmailNotConfirmed => ErrorCode::EmailNotConfirmed,

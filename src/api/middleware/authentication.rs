@@ -148,6 +148,7 @@ pub async fn require_admin(
         Err(error) => return turn_away(&app, error, request).await,
     };
     note_asker(&request, Who::Admin(admin.id), &key);
+    app.key_use.note_admin(admin.id, app.clock.now());
     if !admin.role.may(needed) {
         return refuse(UseCaseError::Forbidden.into(), request).await;
     }

@@ -119,7 +119,7 @@ pub struct Requester {
 }
 
 enum Outcome {
-    Done(String),
+    Done(StatusCode, String),
     Earlier(IdempotencyRecord),
 }
 
@@ -188,9 +188,25 @@ impl<'a> Idempotent<'a> {
         let nothing = std::future::ready(Ok(()));
         self.prepare(nothing).run(effect, render).await
     }
+
+    /// The same where the status depends on what the effect returns.
+    pub async fn run_with_status<F, T>(
+        self,
+        mut effect: F,
+        render: RenderWithStatus<T>,
+    ) -> Result<JsonResponse, ApiError>
+    where
+        F: FnMut(&mut Tx<'_>, Timestamp) -> Result<T, UseCaseError> + Send + 'static,
+        T: Send + 'static,
+    {
+        let effect = move |tx: &mut Tx<'_>, now, (): &()| effect(tx, now);
+        let nothing = std::future::ready(Ok(()));
+        self.prepare(nothing).run_with_status(effect, render).await
+    }
 }
 
 type Render<T> = fn(&T) -> Result<String, StoreError>;
+type RenderWithStatus<T> = fn(&T) -> Result<(StatusCode, String), StoreError>;
 
 pub struct Prepared<'a, P> {
     request: Idempotent<'a>,
@@ -202,25 +218,48 @@ where
     F: Future<Output = Result<P, ApiError>>,
     P: Send + 'static,
 {
-    pub async fn run<E, T>(self, mut effect: E, render: Render<T>) -> Result<JsonResponse, ApiError>
+    pub async fn run<E, T>(self, effect: E, render: Render<T>) -> Result<JsonResponse, ApiError>
     where
         E: FnMut(&mut Tx<'_>, Timestamp, &P) -> Result<T, UseCaseError> + Send + 'static,
         T: Send + 'static,
+    {
+        let status = self.request.status;
+        let render = move |done: &T| Ok((status, render(done)?));
+        self.run_rendered(effect, render).await
+    }
+
+    pub async fn run_with_status<E, T>(
+        self,
+        effect: E,
+        render: RenderWithStatus<T>,
+    ) -> Result<JsonResponse, ApiError>
+    where
+        E: FnMut(&mut Tx<'_>, Timestamp, &P) -> Result<T, UseCaseError> + Send + 'static,
+        T: Send + 'static,
+    {
+        self.run_rendered(effect, render).await
+    }
+
+    async fn run_rendered<E, T, R>(self, mut effect: E, render: R) -> Result<JsonResponse, ApiError>
+    where
+        E: FnMut(&mut Tx<'_>, Timestamp, &P) -> Result<T, UseCaseError> + Send + 'static,
+        T: Send + 'static,
+        R: Fn(&T) -> Result<(StatusCode, String), StoreError> + Send + 'static,
     {
         let Idempotent {
             app,
             requester,
             post,
-            status,
             sealed,
             account,
+            ..
         } = self.request;
         let clock = app.clock.clone();
         let Some(key) = post.key else {
             let prepared = self.prepare.await?;
             let work = move |tx: &mut Tx<'_>| effect(tx, clock.now(), &prepared);
-            let done = write(app, account, work).await?;
-            return Ok(answer(status, render(&done)?, false));
+            let (status, body) = render(&write(app, account, work).await?)?;
+            return Ok(answer(status, body, false));
         };
         let scope = IdempotencyScope {
             owner: requester.owner,
@@ -240,13 +279,13 @@ where
             if let Some(earlier) = remembered(tx, &stored_under, now)? {
                 return Ok(Outcome::Earlier(earlier));
             }
-            let body = render(&effect(tx, now, &prepared)?)?;
+            let (status, body) = render(&effect(tx, now, &prepared)?)?;
             let record = record(&fingerprint, status, &body, sealer.as_ref(), now)?;
             tx.put_idempotency_record(&stored_under, &record, now.minus(IDEMPOTENCY_KEPT))?;
-            Ok::<_, UseCaseError>(Outcome::Done(body))
+            Ok::<_, UseCaseError>(Outcome::Done(status, body))
         };
         match write(app, account, work).await {
-            Ok(Outcome::Done(body)) => Ok(answer(status, body, false)),
+            Ok(Outcome::Done(status, body)) => Ok(answer(status, body, false)),
             Ok(Outcome::Earlier(record)) => replay(record),
             // The same request may have been running on another server: then the effect waited for
             // it and found its work done.

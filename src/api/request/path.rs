@@ -4,7 +4,9 @@ use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 
 use crate::api::error::ApiError;
-use crate::domain::{AccountId, ApiKeyId, EventId, ProofId, QueueItemId, TaskId, WorkerId};
+use crate::domain::{
+    AccountId, AdminKeyId, ApiKeyId, EventId, ProofId, QueueItemId, TaskId, WorkerId,
+};
 use crate::usecases::UseCaseError;
 
 pub struct TaskPath(pub Option<TaskId>);
@@ -79,7 +81,7 @@ macro_rules! id_paths {
     )+ };
 }
 
-id_paths!(AccountId, EventId, QueueItemId, WorkerId);
+id_paths!(AccountId, AdminKeyId, EventId, QueueItemId, WorkerId);
 
 async fn parameter<S: Send + Sync, T>(
     parts: &mut Parts,

@@ -37,6 +37,7 @@ use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 use crate::store::Store;
 use crate::telemetry::{self, Traces};
+use crate::usecases::FourEyes;
 use crate::webhooks::Webhooks;
 
 /// Requests, jobs and deliveries in flight must end within this time. Other processes take over the
@@ -130,6 +131,7 @@ async fn open(
             keys: settings.edge.cors_keys,
             own_url: url.clone(),
         },
+        four_eyes: FourEyes(settings.four_eyes_cents),
         sandbox_banner: !settings.local().hides_the_sandbox_banner(),
         tracer,
     });

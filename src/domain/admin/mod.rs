@@ -36,6 +36,7 @@ pub struct AdminKey {
     pub role: AdminRole,
     pub key_prefix: String,
     pub created_at: Timestamp,
+    pub last_used_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
 }
 
@@ -137,6 +138,26 @@ pub struct VerificationFile {
     pub key: String,
     pub content_type: String,
     pub sha256: String,
+}
+
+string_enum!(
+    /// Which decision waits for a second admin.
+    ProposalKind {
+        Dispute = "dispute",
+        WriteOff = "write_off",
+    }
+);
+
+/// A decision that waits for a second admin.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    pub kind: ProposalKind,
+    pub task: TaskId,
+    /// What is decided: a JSON object, serialized.
+    pub content: String,
+    pub note: Option<String>,
+    pub proposed_by: AdminKeyId,
+    pub proposed_at: Timestamp,
 }
 
 /// A document that the worker has replaced. Its file is deleted.

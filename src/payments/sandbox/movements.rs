@@ -70,9 +70,13 @@ fn take_or_refuse(
 ) -> Result<(), ProcessorError> {
     if let Some(account) = &movement.payout_account {
         let account = tx.sandbox_payout_account(account)?;
-        if !account.is_some_and(|account| account.ready) {
+        let Some(account) = account.filter(|account| account.ready) else {
             let message = "The payout account cannot receive payouts.";
             return Err(refused("payout_account_not_ready", message));
+        };
+        if account.refuses_payouts {
+            let message = "The bank of the payout account refuses payouts.";
+            return Err(refused("payouts_refused", message));
         }
     }
     let payment = payment_to_change(tx, &movement.payment)?;

@@ -13,10 +13,19 @@ columns! {
         role: key.role,
         key_prefix: &key.key_prefix,
         created_at: key.created_at,
+        last_used_at: key.last_used_at,
         revoked_at: key.revoked_at,
     }
     inserted { key_hash: key_hash }
-    row AdminKey = AdminKey { id, name, role, key_prefix, created_at, revoked_at };
+    row AdminKey = AdminKey {
+        id,
+        name,
+        role,
+        key_prefix,
+        created_at,
+        last_used_at,
+        revoked_at,
+    };
 }
 
 columns! {
@@ -41,6 +50,8 @@ crate::store::statements! {
     KEYS = concat!("SELECT ", key!(columns), " FROM admin_keys ORDER BY id");
     KEY = concat!("SELECT ", key!(columns), " FROM admin_keys WHERE id = ?1");
     REVOKE_KEY = "UPDATE admin_keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
+    TOUCH = "UPDATE admin_keys SET last_used_at = ?2
+        WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
     PUT_FILE = document!(insert);
     DROP_FILES = "DELETE FROM verification_files WHERE worker_id = ?1";
     FILES = concat!("SELECT ", document!(columns), " FROM verification_files
@@ -71,6 +82,15 @@ impl Tx<'_> {
     /// False when there is no such key, or when it is revoked already.
     pub fn revoke_admin_key(&mut self, id: AdminKeyId, now: Timestamp) -> Result<bool, StoreError> {
         Ok(self.execute(REVOKE_KEY, &[id.into(), now.into()])? == 1)
+    }
+
+    /// Records that a key was used.
+    pub fn touch_admin_key(
+        &mut self,
+        id: AdminKeyId,
+        used_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.defer(TOUCH, &[id.into(), used_at.into()])
     }
 
     /// Replaces a worker's documents. Returns those from before, whose files nobody needs any more.

@@ -1,6 +1,8 @@
 //! The review queue: what admins have to look at.
 
-use crate::domain::{AdminKeyId, QueueItem, QueueItemId, QueueKind, QueueStatus, Timestamp};
+use crate::domain::{
+    AdminKeyId, QueueItem, QueueItemId, QueueKind, QueueStatus, TaskId, Timestamp,
+};
 use crate::store::{StoreError, Tx, Value, columns};
 
 columns! {
@@ -73,6 +75,9 @@ crate::store::statements! {
             decided_at = ?4, claimed_by = NULL, claimed_until = NULL
         WHERE id = ?1 AND status = 'open'
             AND (claimed_by = ?3 OR claimed_until IS NULL OR claimed_until <= ?4)";
+    CLOSE_FLAGGED = "UPDATE queue_items SET status = 'closed', decided_at = ?2, claimed_by = NULL,
+            claimed_until = NULL
+        WHERE task_id = ?1 AND kind = 'flagged_proof' AND status = 'open'";
     CLOSE_OF_SUBJECT = "UPDATE queue_items SET status = 'closed', decided_by = ?3, decided_at = ?4,
             claimed_by = NULL, claimed_until = NULL
         WHERE kind = ?1 AND subject = ?2 AND status = 'open'";
@@ -183,5 +188,10 @@ impl Tx<'_> {
     ) -> Result<(), StoreError> {
         let values = [kind.into(), subject.into(), by.into(), now.into()];
         self.defer(CLOSE_OF_SUBJECT, &values)
+    }
+
+    /// Closes the items about proofs of a task that is over, whoever has claimed them.
+    pub fn close_flagged_proofs(&mut self, task: TaskId, now: Timestamp) -> Result<(), StoreError> {
+        self.defer(CLOSE_FLAGGED, &[task.into(), now.into()])
     }
 }

@@ -85,9 +85,15 @@ columns! {
         payout_account_id: &account.id,
         link_secret: &account.link_secret,
         ready: account.ready,
+        refuses_payouts: account.refuses_payouts,
     }
     inserted { created_at: now }
-    row SandboxPayoutAccount = SandboxPayoutAccount { id: payout_account_id, link_secret, ready };
+    row SandboxPayoutAccount = SandboxPayoutAccount {
+        id: payout_account_id,
+        link_secret,
+        ready,
+        refuses_payouts,
+    };
 }
 
 columns! {
@@ -135,7 +141,7 @@ crate::store::statements! {
             AND status = 'succeeded' AND (?2 = 0 OR refunded_cents = 0)
             AND (?3 = 0 OR transferred_cents = 0)
             AND (?4 = '' OR EXISTS (SELECT 1 FROM sandbox_payout_accounts
-                WHERE payout_account_id = ?4 AND ready = 1))
+                WHERE payout_account_id = ?4 AND ready = 1 AND refuses_payouts = 0))
             AND NOT EXISTS (SELECT 1 FROM sandbox_switches)";
     ADD_MOVEMENT = concat!(movement!(insert), " ON CONFLICT (idempotency_key) DO NOTHING");
     MOVEMENT = concat!("SELECT ", movement!(columns), " FROM sandbox_movements
@@ -148,7 +154,8 @@ crate::store::statements! {
         ON CONFLICT (payout_account_id) DO NOTHING");
     PAYOUT_ACCOUNT = concat!("SELECT ", payout_account!(columns), " FROM sandbox_payout_accounts
         WHERE payout_account_id = ?1");
-    SET_READY = "UPDATE sandbox_payout_accounts SET ready = 1 WHERE payout_account_id = ?1";
+    SET_READY = "UPDATE sandbox_payout_accounts SET ready = 1, refuses_payouts = ?2
+        WHERE payout_account_id = ?1";
     ADD_EVENT = concat!(event!(insert), " ON CONFLICT (notice_id) DO NOTHING");
     EVENT = concat!("SELECT ", event!(columns), " FROM sandbox_notices WHERE notice_id = ?1");
     DROP_EVENT = "DELETE FROM sandbox_notices WHERE notice_id = ?1";
@@ -191,6 +198,8 @@ pub struct SandboxPayoutAccount {
     pub id: String,
     pub link_secret: String,
     pub ready: bool,
+    /// It looks ready, but no transfer reaches it.
+    pub refuses_payouts: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -356,8 +365,12 @@ impl Tx<'_> {
         Ok(Some(account))
     }
 
-    pub fn set_sandbox_payout_account_ready(&mut self, id: &str) -> Result<(), StoreError> {
-        self.defer(SET_READY, &[id.into()])
+    pub fn set_sandbox_payout_account_ready(
+        &mut self,
+        id: &str,
+        refuses_payouts: bool,
+    ) -> Result<(), StoreError> {
+        self.defer(SET_READY, &[id.into(), refuses_payouts.into()])
     }
 
     pub fn add_sandbox_event(

@@ -1,7 +1,7 @@
 //! Lists of tasks: of an owner, of a worker, of all accounts, and of what is posted.
 
 use crate::domain::tasks::{Category, Priority, Skill};
-use crate::domain::{AccountId, Owner, Status, Task, TaskId, Timestamp, WorkerId};
+use crate::domain::{AccountId, Environment, Owner, Status, Task, TaskId, Timestamp, WorkerId};
 use crate::store::tasks::task;
 use crate::store::{StoreError, Tx, Value, columns, owned_by};
 
@@ -29,9 +29,10 @@ columns! {
 crate::store::statements! {
     BEFORE = concat!("SELECT ", task!(columns), " FROM tasks WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
     IN_STATUS_BEFORE = concat!("SELECT ", task!(columns), " FROM tasks
-        WHERE id < ?1 AND status = ?3 ORDER BY id DESC LIMIT ?2");
+        WHERE id < ?1 AND environment = ?3 AND status = ?4 ORDER BY id DESC LIMIT ?2");
     OF_ACCOUNT_IN_STATUS_BEFORE = concat!("SELECT ", task!(columns), " FROM tasks
-        WHERE id < ?1 AND account_id = ?3 AND status = ?4 ORDER BY id DESC LIMIT ?2");
+        WHERE id < ?1 AND environment = ?3 AND status = ?4 AND account_id = ?5
+        ORDER BY id DESC LIMIT ?2");
     OF_WORKER = concat!("SELECT ", task!(columns), " FROM tasks
         WHERE worker_id = ?1 AND environment = 'live' ORDER BY assigned_at DESC, id DESC
         LIMIT ?2 OFFSET ?3");
@@ -78,7 +79,28 @@ crate::store::statements! {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TaskFilter {
     pub account: Option<AccountId>,
+    pub environment: Option<Environment>,
     pub status: Option<Status>,
+}
+
+impl TaskFilter {
+    fn is_empty(&self) -> bool {
+        self.account.is_none() && self.environment.is_none() && self.status.is_none()
+    }
+
+    /// Every environment and status that it admits.
+    fn ranges(&self) -> impl Iterator<Item = (Environment, Status)> {
+        let (environment, status) = (self.environment, self.status);
+        let environments = Environment::ALL.iter().copied();
+        let environments =
+            environments.filter(move |it| environment.is_none_or(|wanted| wanted == *it));
+        environments.flat_map(move |environment| {
+            let statuses = Status::ALL.iter().copied();
+            statuses
+                .filter(move |it| status.is_none_or(|wanted| wanted == *it))
+                .map(move |status| (environment, status))
+        })
+    }
 }
 
 /// A task as lists show it.
@@ -112,30 +134,24 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<Task>, StoreError> {
         let before = crate::store::before(before);
-        let mut values = vec![before.as_str().into(), limit.into()];
-        let Some(account) = filter.account else {
-            values.extend(filter.status.map(Value::from));
-            let statement = match filter.status {
-                None => BEFORE,
-                Some(_) => IN_STATUS_BEFORE,
-            };
-            return self.all(statement, &values);
-        };
-        // An index for all statuses would be one more to write at every move.
-        let of_filter = filter.status.as_slice();
-        let statuses = match filter.status {
-            Some(_) => of_filter,
-            None => Status::ALL,
-        };
+        if filter.is_empty() {
+            return self.all(BEFORE, &[before.as_str().into(), limit.into()]);
+        }
+        // An index for all statuses, and one for both environments, would be more to write at every move.
         let mut tasks: Vec<Task> = Vec::new();
-        for status in statuses {
-            let values = [
+        for (environment, status) in filter.ranges() {
+            let mut values = vec![
                 before.as_str().into(),
                 limit.into(),
-                account.into(),
-                (*status).into(),
+                environment.into(),
+                status.into(),
             ];
-            tasks.extend(self.all::<Task>(OF_ACCOUNT_IN_STATUS_BEFORE, &values)?);
+            values.extend(filter.account.map(Value::from));
+            let statement = match filter.account {
+                None => IN_STATUS_BEFORE,
+                Some(_) => OF_ACCOUNT_IN_STATUS_BEFORE,
+            };
+            tasks.extend(self.all::<Task>(statement, &values)?);
         }
         tasks.sort_unstable_by_key(|task| std::cmp::Reverse(task.id));
         tasks.truncate(usize::try_from(limit).unwrap_or(0));

@@ -1,4 +1,4 @@
-//! Admin keys. They are created and revoked on the command line.
+//! Admin keys. They are created and revoked on the command line, and by owners.
 
 use serde_json::json;
 
@@ -29,9 +29,50 @@ impl IssuedAdminKey {
             role,
             key_prefix: secret.shown_prefix().to_owned(),
             created_at: now,
+            last_used_at: None,
             revoked_at: None,
         };
         Self { record, secret }
+    }
+}
+
+/// An owner creates a key.
+pub fn create_admin_key_as(
+    tx: &mut Tx<'_>,
+    owner: AdminKeyId,
+    key: &IssuedAdminKey,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    active_keys(tx, owner)?;
+    create_admin_key(tx, key, &Actor::admin(owner), now)
+}
+
+/// An owner revokes a key, their own included, unless no other owner would be left.
+pub fn revoke_admin_key_as(
+    tx: &mut Tx<'_>,
+    owner: AdminKeyId,
+    id: Option<AdminKeyId>,
+    now: Timestamp,
+) -> Result<AdminKey, UseCaseError> {
+    let active = active_keys(tx, owner)?;
+    let id = id.ok_or(UseCaseError::KeyNotFound)?;
+    let mut owners = active.iter().filter(|key| key.role == AdminRole::Owner);
+    if owners.all(|key| key.id == id) {
+        return Err(UseCaseError::LastOwnerKey);
+    }
+    revoke_admin_key(tx, id, &Actor::admin(owner), now)
+}
+
+/// The active keys, for an owner whose key is still one of them. Locks the end of the audit log first,
+/// so that of two owners who revoke each other's keys the second one sees what the first did.
+fn active_keys(tx: &mut Tx<'_>, owner: AdminKeyId) -> Result<Vec<AdminKey>, UseCaseError> {
+    tx.audit_head_to_change()?;
+    let mut keys = tx.admin_keys()?;
+    keys.retain(|key| key.revoked_at.is_none());
+    if keys.iter().any(|key| key.id == owner) {
+        Ok(keys)
+    } else {
+        Err(UseCaseError::Unauthorized)
     }
 }
 

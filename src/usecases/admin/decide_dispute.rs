@@ -1,33 +1,35 @@
 //! Disputes: an admin decides, and both sides can read the decision and its reason.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::domain::tasks::dispute::{Verdict, is_split_of};
 use crate::domain::{
-    Action, Actor, Decision, Dispute, NotAllowed, QueueKind, Status, Task, TaskId, Timestamp,
+    Action, Actor, Decision, Dispute, NotAllowed, ProposalKind, QueueKind, Status, Task, TaskId,
+    Timestamp,
 };
 use crate::store::{KeyHolder, StoreError, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit::{Done, audit_with_note};
+use crate::usecases::admin::four_eyes::{self, FourEyes, Outcome, Passed, Wanted};
 use crate::usecases::admin::review_queue;
 use crate::usecases::tasks::transition::{self, Cause};
 
 /// Decides a dispute. The action is one of the three decisions. The same decision sent again changes
-/// nothing.
+/// nothing. One that pays the worker much waits for a second admin.
 pub fn decide_dispute(
     tx: &mut Tx<'_>,
     id: TaskId,
     (action, note): (Action, Option<&str>),
-    by: &Actor,
+    (by, four_eyes): (&Actor, FourEyes),
     now: Timestamp,
-) -> Result<Task, UseCaseError> {
+) -> Result<Outcome<Task>, UseCaseError> {
     let task = tx
         .any_task_to_change(id)?
         .ok_or(UseCaseError::TaskNotFound)?;
     if task.status != Status::Disputed
         && let Some(verdict) = find_dispute(tx, id)?.and_then(|dispute| dispute.verdict)
     {
-        return decided_before(task, &verdict, action, note);
+        return decided_before(task, &verdict, action, note).map(Outcome::Made);
     }
     if let Action::DecideSplit { paid_cents } = action
         && task.status == Status::Disputed
@@ -38,29 +40,44 @@ pub fn decide_dispute(
     }
     let subject = id.to_string();
     let item = review_queue::decidable_item(tx, QueueKind::Dispute, &subject, by, now)?;
+    let moved = task.act(action, now)?;
+    let wanted = Wanted {
+        kind: ProposalKind::Dispute,
+        task: id,
+        content: content(action),
+        note,
+        cents: moved.settlement.payout_cents,
+    };
+    let passed = four_eyes::pass(tx, four_eyes, &wanted, by, now)?;
+    if let Passed::Waits(proposal) = passed {
+        return Ok(Outcome::Proposed(proposal));
+    }
     let cause = Cause {
         reason: note,
         ..by.clone().into()
     };
-    let decided = transition::make(tx, &task, action, &cause, now)?;
+    transition::write(tx, &moved, &cause, now)?;
     if let Some(item) = item {
         review_queue::close(tx, &item, None, by, now)?;
     }
-    let details = match action {
+    let done = Done {
+        action: "dispute.decided",
+        subject: "task",
+        subject_id: &subject,
+        details: passed.noted_in(wanted.content),
+    };
+    audit_with_note(tx, by, &done, note, now)?;
+    Ok(Outcome::Made(moved.task))
+}
+
+fn content(action: Action) -> Value {
+    match action {
         Action::DecideSplit { paid_cents } => {
             json!({"decision": "split", "paid_cents": paid_cents})
         }
         Action::DecidePay => json!({"decision": "pay"}),
         _ => json!({"decision": "refund"}),
-    };
-    let done = Done {
-        action: "dispute.decided",
-        subject: "task",
-        subject_id: &subject,
-        details,
-    };
-    audit_with_note(tx, by, &done, note, now)?;
-    Ok(decided)
+    }
 }
 
 fn decided_before(

@@ -3,6 +3,7 @@
 pub(super) mod admin_key;
 pub(super) mod audit;
 pub(super) mod decide_dispute;
+pub(super) mod four_eyes;
 pub(super) mod item_details;
 pub(super) mod report;
 pub(super) mod retry_job;
@@ -10,9 +11,12 @@ pub(super) mod review_queue;
 pub(super) mod same_person;
 pub(super) mod view_documents;
 
-pub use admin_key::{IssuedAdminKey, create_admin_key, revoke_admin_key};
+pub use admin_key::{
+    IssuedAdminKey, create_admin_key, create_admin_key_as, revoke_admin_key, revoke_admin_key_as,
+};
 pub use audit::{AuditReport, audit, verify_audit, verify_audit_against};
 pub use decide_dispute::{decide_dispute, dispute_of, find_dispute, state_side};
+pub use four_eyes::{FourEyes, Outcome, withdraw_proposal};
 pub use item_details::{ItemDetails, ItemMoney, item_details};
 pub use report::month_report;
 pub use retry_job::{payout_to_write_off, retry_job, retry_payout, write_off_payout};

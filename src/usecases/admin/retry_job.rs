@@ -3,11 +3,12 @@
 use serde_json::json;
 
 use crate::domain::{
-    Actor, ChargeStanding, Entry, HeldBecause, JobKind, JobName, ProcessorName, QueueItem,
-    QueueKind, Step, Task, TaskId, TaskLedger, Timestamp,
+    Actor, ChargeStanding, Entry, HeldBecause, JobKind, JobName, ProcessorName, ProposalKind,
+    QueueItem, QueueKind, Step, Task, TaskId, TaskLedger, Timestamp,
 };
 use crate::payments::Outgoing;
 use crate::store::{ListedJob, Tx};
+use crate::usecases::admin::four_eyes::{self, FourEyes, Outcome, Passed, Wanted};
 use crate::usecases::admin::{audit, review_queue};
 use crate::usecases::{self, UseCaseError};
 
@@ -49,6 +50,10 @@ pub fn retry_job(
     }
     if payout && is_charged_back(tx, name)? {
         tx.pay_charged_back(name)?;
+    }
+    if let Some(task) = TaskId::parse(&name.subject).filter(|_| payout) {
+        // Whoever has proposed to write it off did so before it was tried again.
+        tx.drop_proposal(ProposalKind::WriteOff, task)?;
     }
     for item in &items {
         review_queue::close(tx, item, None, by, now)?;
@@ -100,9 +105,7 @@ pub fn payout_to_write_off(
     if is_written_off(&ledger) {
         return Ok(None);
     }
-    let held = held_while_suspended(&task);
-    let job = tx.job(&transfer(id))?;
-    let job = job.filter(|job| job.run_at.is_none() || job.waits_for.as_ref() == Some(&held));
+    let job = idle_transfer(tx, id, &held_while_suspended(&task))?;
     let payment = tx.payment(id)?;
     let (Some(_), Some(payment)) = (job, payment) else {
         return Err(UseCaseError::PayoutNotFailed);
@@ -134,29 +137,54 @@ fn held_while_suspended(task: &Task) -> String {
 pub fn write_off_payout(
     tx: &mut Tx<'_>,
     id: TaskId,
-    by: &Actor,
+    (by, four_eyes): (&Actor, FourEyes),
     now: Timestamp,
-) -> Result<Task, UseCaseError> {
+) -> Result<Outcome<Task>, UseCaseError> {
     let task = tx
         .any_task_to_change(id)?
         .ok_or(UseCaseError::TaskNotFound)?;
     let subject = id.to_string();
     let ledger = tx.ledger_of_task(id)?;
     if is_written_off(&ledger) {
-        return Ok(task);
+        return Ok(Outcome::Made(task));
     }
     let items = items(tx, &transfer(id), by, now)?;
     let cents = ledger.owed_payout_cents();
-    if cents <= 0 || !tx.drop_idle_job(&transfer(id), &held_while_suspended(&task))? {
+    let held = held_while_suspended(&task);
+    if cents <= 0 || idle_transfer(tx, id, &held)?.is_none() {
+        return Err(UseCaseError::PayoutNotFailed);
+    }
+    let wanted = Wanted {
+        kind: ProposalKind::WriteOff,
+        task: id,
+        content: json!({"amount_cents": cents}),
+        note: None,
+        cents,
+    };
+    let passed = four_eyes::pass(tx, four_eyes, &wanted, by, now)?;
+    if let Passed::Waits(proposal) = passed {
+        return Ok(Outcome::Proposed(proposal));
+    }
+    if !tx.drop_idle_job(&transfer(id), &held)? {
         return Err(UseCaseError::PayoutNotFailed);
     }
     tx.post(&Entry::write_off(&task, cents, now))?;
     for item in &items {
         review_queue::close(tx, item, None, by, now)?;
     }
-    let details = json!({"amount_cents": cents});
+    let details = passed.noted_in(wanted.content);
     audit(tx, by, "payout.written_off", "task", &subject, details, now)?;
-    Ok(task)
+    Ok(Outcome::Made(task))
+}
+
+/// The transfer of a task, if it failed permanently or waits for this.
+fn idle_transfer(
+    tx: &mut Tx<'_>,
+    id: TaskId,
+    waits_for: &str,
+) -> Result<Option<ListedJob>, UseCaseError> {
+    let job = tx.job(&transfer(id))?;
+    Ok(job.filter(|job| job.run_at.is_none() || job.waits_for.as_deref() == Some(waits_for)))
 }
 
 /// Whether what was owed was written off, and nothing else happened to it.

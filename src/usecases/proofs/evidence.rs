@@ -198,3 +198,21 @@ fn same_photos(tx: &mut Tx<'_>, task: &Task, proof: &Proof) -> Result<Vec<SamePh
     }
     Ok(same)
 }
+
+/// The tasks of other proofs that show the same photo as one that is about to be stored.
+pub(in crate::usecases) fn tasks_with_same_photo(
+    tx: &mut Tx<'_>,
+    proof: &Proof,
+) -> Result<Vec<TaskId>, StoreError> {
+    let Some(hash) = proof.metadata.perceptual_hash else {
+        return Ok(Vec::new());
+    };
+    let mut tasks = Vec::new();
+    for (id, task, its) in tx.hashes_like(hash)? {
+        let bits = hash_distance(hash.cast_unsigned(), its.cast_unsigned());
+        if id != proof.id && bits <= SAME_PHOTO_BITS && !tasks.contains(&task) {
+            tasks.push(task);
+        }
+    }
+    Ok(tasks)
+}

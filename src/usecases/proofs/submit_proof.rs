@@ -3,10 +3,11 @@
 use crate::ambient;
 use crate::domain::{
     Action, Actor, Environment, NotAllowed, Owner, Proof, QueueItem, QueueItemId, QueueKind,
-    StorageQuota, Submission, Task, Timestamp, WorkerId,
+    StorageQuota, Submission, Task, TaskId, Timestamp, WorkerId,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
+use crate::usecases::proofs::evidence;
 use crate::usecases::tasks::transition::{self, Cause};
 
 /// Records a submission for a task that this transaction has locked. A submission with a known
@@ -38,10 +39,10 @@ pub fn submit_proof(
     transition::write(tx, &moved, &cause, now)?;
     take_storage(tx, task, submission)?;
     for proof in &proofs {
-        tx.insert_proof(proof)?;
-        if task.owner.environment == Environment::Live && proof.is_suspect() {
-            flag(tx, proof, now)?;
+        if task.owner.environment == Environment::Live {
+            flag_if_suspect(tx, proof, now)?;
         }
+        tx.insert_proof(proof)?;
     }
     if let Some(name) = &submission.submission_id {
         tx.add_submission(task.id, worker, name, task.proof_attempts)?;
@@ -140,12 +141,35 @@ pub fn submission_was_made(
     Ok(attempt.is_some())
 }
 
-fn flag(tx: &mut Tx<'_>, proof: &Proof, now: Timestamp) -> Result<(), UseCaseError> {
+/// How many tasks with the same photo a note names.
+const NAMED: usize = 3;
+
+/// A proof from far away, or with a photo that was sent before, is for an admin to look at.
+fn flag_if_suspect(tx: &mut Tx<'_>, proof: &Proof, now: Timestamp) -> Result<(), UseCaseError> {
+    let same = evidence::tasks_with_same_photo(tx, proof)?;
+    if same.is_empty() && !proof.is_suspect() {
+        return Ok(());
+    }
+    let note = same_photo_note(proof, &same);
     let item = QueueItemId::new(now, &ambient::random_for_id());
     tx.add_queue_item(&QueueItem {
         task: Some(proof.task),
         worker: Some(proof.worker),
+        note,
         ..QueueItem::new(item, QueueKind::FlaggedProof, proof.id, now)
     })?;
     Ok(())
+}
+
+fn same_photo_note(proof: &Proof, tasks: &[TaskId]) -> Option<String> {
+    let others: Vec<_> = tasks.iter().filter(|task| **task != proof.task).collect();
+    if tasks.is_empty() {
+        return None;
+    }
+    if others.is_empty() {
+        return Some("The same photo was sent with an earlier attempt.".to_owned());
+    }
+    let named = others.iter().take(NAMED).map(|task| task.to_string());
+    let named = named.collect::<Vec<_>>().join(", ");
+    Some(format!("The same photo was sent for other tasks: {named}."))
 }

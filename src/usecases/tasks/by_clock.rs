@@ -1,7 +1,9 @@
 //! Moves tasks whose deadline has passed, through the same table of moves.
 
 use crate::domain::tasks::windows::DEADLINE_PASSED;
-use crate::domain::{Action, Actor, QueueKind, Status, Task, TaskId, Timestamp, Windows};
+use crate::domain::{
+    Action, Actor, ProposalKind, QueueKind, Status, Task, TaskId, Timestamp, Windows,
+};
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::proofs::review_proof;
@@ -33,6 +35,7 @@ pub fn transition_by_clock(
     }
     if action == Action::DecideRefund {
         tx.close_queue_items_of(QueueKind::Dispute, &id.to_string(), None, now)?;
+        tx.drop_proposal(ProposalKind::Dispute, id)?;
     }
     Ok(true)
 }

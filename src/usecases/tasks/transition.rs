@@ -82,6 +82,10 @@ pub(in crate::usecases) fn write_all(
             tx.add_job(&JobName::new(kind, moved.task.id), now)?;
         }
         notify::of_move(tx, moved, cause.reason, now)?;
+        // Where nothing was sent, nothing is flagged.
+        if moved.task.status.is_final() && moved.task.proof_attempts > 0 {
+            tx.close_flagged_proofs(moved.task.id, now)?;
+        }
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ on_both_engines!(
     what_is_on_its_way_or_done_is_not_written_off,
     of_a_retry_and_a_write_off_one_happens,
     a_transfer_after_a_write_off_is_found,
+    a_payout_account_of_the_sandbox_fails_when_asked_to,
 );
 
 /// A task whose worker is about to be paid.
@@ -195,4 +196,44 @@ async fn a_transfer_after_a_write_off_is_found(app: TestApp) {
     );
     let refused = owner.post(&payout(&task, "write_off"), &json!({})).await;
     refused.expect_error(409, "PAYOUT_NOT_FAILED");
+}
+
+async fn a_payout_account_of_the_sandbox_fails_when_asked_to(app: TestApp) {
+    let (dev, admin) = (app.developer().await, app.admin().await);
+    let worker = app.sign_up(&[]).await;
+    let page = worker.onboarding().await;
+    let unknown = app.client().send("POST", &page, &[], "outcome=rich").await;
+    assert_eq!(unknown.status, 400);
+    let status = async || {
+        let worker = worker.client.get("/v1/worker").await.expect(200);
+        worker["payout_account"]["status"].clone()
+    };
+    worker.onboard_as(&app, "pending").await;
+    assert_eq!(status().await, "pending");
+    worker.become_ready(&app).await;
+    assert_eq!(status().await, "ready");
+    // What is ready stays so.
+    worker.onboard_as(&app, "pending").await;
+    assert_eq!(status().await, "ready");
+    worker.onboard_as(&app, "payouts_refused").await;
+    assert_eq!(status().await, "ready");
+    let task = approved_task(&dev, &worker).await;
+    app.jobs.drain().await.unwrap();
+    assert_eq!(open_items(&app).await, 1);
+    let queue = admin.get("/v1/admin/queue?kind=failed_payout").await;
+    let id = ids(&queue.expect(200))[0].to_owned();
+    let item = admin
+        .get(&format!("/v1/admin/queue/{id}"))
+        .await
+        .expect(200);
+    let error = item["error"].as_str().unwrap();
+    assert!(error.contains("refuses payouts"), "{error}");
+    // The worker corrects the account.
+    worker.onboard_as(&app, "ready").await;
+    let retry = payout(&task, "retry");
+    admin.post(&retry, &json!({})).await.expect(200);
+    app.jobs.drain().await.unwrap();
+    TestApp::expect_settled(&app.verify().await);
+    let earnings = worker.client.get("/v1/worker/earnings").await.expect(200);
+    assert_eq!(earnings["paid_cents"], 2100);
 }

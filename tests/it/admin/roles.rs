@@ -39,7 +39,10 @@ fn the_list_of_routes_is_complete() {
 }
 
 /// What a viewer may not even read.
-const NOT_FOR_VIEWERS: &[&str] = &["/v1/admin/tasks/{id}/proofs/{proof_id}/original"];
+const NOT_FOR_VIEWERS: &[&str] = &[
+    "/v1/admin/keys",
+    "/v1/admin/tasks/{id}/proofs/{proof_id}/original",
+];
 
 #[test]
 fn viewers_only_read_and_owners_alone_change_terms() {
@@ -52,7 +55,12 @@ fn viewers_only_read_and_owners_alone_change_terms() {
         .filter(|route| route.role == AdminRole::Owner);
     let owners: Vec<_> = owners.map(|route| route.path).collect();
     let expected = [
+        "/v1/admin/accounts",
         "/v1/admin/accounts/{id}/tier",
+        "/v1/admin/keys",
+        "/v1/admin/keys",
+        "/v1/admin/keys/{id}",
+        "/v1/admin/payouts/{id}/proposal",
         "/v1/admin/payouts/{id}/write_off",
     ];
     assert_eq!(owners, expected);

@@ -245,14 +245,28 @@ pub const ADMINS: &[AdminRouteRow] = &[
     admin("POST /v1/admin/workers/{id}/suspend", Operator, Yes),
     admin("POST /v1/admin/workers/{id}/restore", Operator, Yes),
     admin("POST /v1/admin/disputes/{id}/decide", Operator, Yes),
+    admin(
+        "DELETE /v1/admin/disputes/{id}/proposal",
+        Operator,
+        No("PROPOSAL_NOT_FOUND"),
+    ),
     admin("POST /v1/admin/payouts/{id}/retry", Operator, Yes),
     // No job is dead.
     admin("POST /v1/admin/jobs/retry", Operator, No("JOB_NOT_FOUND")),
     admin("POST /v1/admin/accounts/{id}/suspend", Operator, Yes),
     admin("POST /v1/admin/accounts/{id}/restore", Operator, Yes),
+    admin("POST /v1/admin/accounts", Owner, Yes),
     admin("POST /v1/admin/accounts/{id}/tier", Owner, Yes),
     admin("POST /v1/admin/accounts/{id}/keys", Owner, Yes),
+    admin("GET /v1/admin/keys", Owner, Yes),
+    admin("POST /v1/admin/keys", Owner, Yes),
+    admin("DELETE /v1/admin/keys/{id}", Owner, No("KEY_NOT_FOUND")),
     admin("POST /v1/admin/payouts/{id}/write_off", Owner, Yes),
+    admin(
+        "DELETE /v1/admin/payouts/{id}/proposal",
+        Owner,
+        No("PROPOSAL_NOT_FOUND"),
+    ),
 ];
 
 /// Routes that need no key. A key changes nothing.

@@ -184,6 +184,12 @@ fn body(route: &str) -> Value {
             "endpoint": "https://push.example.net/1", "keys": {"p256dh": "a", "auth": "b"}}),
         "DELETE /v1/worker/push_subscriptions" => json!({"endpoint": "https://push.example.net/1"}),
         "POST /v1/worker/tasks/{id}/dispute" => json!({"statement": "It is in the picture."}),
+        "POST /v1/admin/accounts" => {
+            let random: [u8; 8] = legwork::ambient::random();
+            let email = format!("{:016x}@example.org", u64::from_be_bytes(random));
+            json!({"email": email, "name": "Grace"})
+        }
+        "POST /v1/admin/keys" => json!({"name": "Grace", "role": "viewer"}),
         "POST /v1/admin/accounts/{id}/tier" => json!({"tier": "pro"}),
         "POST /v1/admin/disputes/{id}/decide" => json!({"decision": "pay", "note": "It is."}),
         "POST /v1/admin/jobs/retry" => json!({"kind": "refund", "subject": "none"}),

@@ -20,7 +20,7 @@ use legwork::shutdown::Shutdown;
 use legwork::store::Store;
 use legwork::telemetry;
 use legwork::usecases;
-use legwork::usecases::OpenedAccount;
+use legwork::usecases::{FourEyes, OpenedAccount};
 use legwork::webhooks::Webhooks;
 
 use super::{Client, Database, Developer, Flaky, Receiver};
@@ -48,6 +48,7 @@ struct Unlike {
     /// Whose certificates webhooks trust.
     authority: Option<PathBuf>,
     mailer: Option<Mailer>,
+    four_eyes: FourEyes,
 }
 
 struct StopOnDrop(Shutdown);
@@ -116,6 +117,16 @@ impl TestApp {
         Self::start_unlike(store, database, timeouts, payments, Unlike::default()).await
     }
 
+    /// The same service once more, where decisions above this amount need a second admin.
+    pub async fn with_four_eyes(&self, cents: i64) -> Self {
+        let unlike = Unlike {
+            four_eyes: FourEyes(Some(cents)),
+            ..Unlike::default()
+        };
+        let (store, timeouts) = (self.store.clone(), Timeouts::default());
+        Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
+    }
+
     /// The same service once more, which trusts the authority of a receiver of webhooks.
     pub async fn with_receiver(&self) -> (Self, Receiver) {
         let receiver = Receiver::start().await;
@@ -180,6 +191,7 @@ impl TestApp {
             rate_limited: true,
             trusted_proxies: Vec::new(),
             sandbox_banner: false,
+            four_eyes: unlike.four_eyes,
             storage_quota: StorageQuota(STORAGE),
             sends_mail: unlike.mailer.is_some(),
             timeouts,

@@ -77,13 +77,26 @@ impl Worker {
     }
 
     pub async fn onboard(&self, app: &TestApp) {
+        let page = self.onboarding().await;
+        let done = app.client().send("POST", &page, &[], "").await;
+        assert_eq!(done.status, 200);
+    }
+
+    /// With a magic value of the sandbox.
+    pub async fn onboard_as(&self, app: &TestApp, outcome: &str) {
+        let form = format!("outcome={outcome}");
+        let page = self.onboarding().await;
+        let done = app.client().send("POST", &page, &[], form).await;
+        assert_eq!(done.status, 200);
+    }
+
+    /// The page on which the payout account is completed.
+    pub async fn onboarding(&self) -> String {
         let path = "/v1/worker/payout_account";
         let onboarding = self.client.post(path, &json!({})).await.expect(201);
         let url = onboarding["url"].as_str().unwrap();
         let (_, page) = url.split_once("/onboarding/").unwrap();
-        let page = format!("/onboarding/{page}");
-        let done = app.client().send("POST", &page, &[], "").await;
-        assert_eq!(done.status, 200);
+        format!("/onboarding/{page}")
     }
 
     pub async fn act(&self, task: &Value, action: &str) -> Reply {

@@ -8,6 +8,7 @@ use super::details::{
     AttemptBody, EarlierDecision, EarlierDocument, PayoutAccountBody, ProofDetails,
 };
 use crate::api::App;
+use crate::api::admin::proposals::ProposalBody;
 use crate::api::admin::workers::DocumentBody;
 use crate::api::error::ApiError;
 use crate::api::response::evidence::{EvidenceBody, MapBody};
@@ -96,6 +97,10 @@ pub struct ItemBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     earlier_files: Option<Vec<EarlierDocument>>,
+    /// The decision that waits for a second admin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    proposal: Option<ProposalBody>,
     /// ID of the admin key that has claimed the item, until `claimed_until`.
     #[schema(required, value_type = Option<Id>)]
     claimed_by: Option<String>,
@@ -200,6 +205,8 @@ impl ItemBody {
             return Ok(());
         };
         self.task = Some(raw(&task)?);
+        let proposal = details.proposal.as_ref();
+        self.proposal = proposal.map(ProposalBody::of).transpose()?;
         if let Some(money) = details.money {
             self.add_money(&task, money);
         }
@@ -247,6 +254,7 @@ impl ItemBody {
             error: None,
             earlier_decisions: None,
             earlier_files: None,
+            proposal: None,
             claimed_by: holder.map(|admin| admin.to_string()),
             claimed_until: item.claimed_until.filter(|_| holder.is_some()),
             decided_at: item.decided_at,
