@@ -266,6 +266,8 @@ pub struct Settings {
     pub payout_hold: Duration,
     /// Above this, write-offs and dispute payouts need a second admin.
     pub four_eyes_cents: Option<i64>,
+    /// How long a worker's documents are kept after the decision on them.
+    pub documents_kept: Duration,
     /// `None`: a file in the data folder holds it.
     pub master_key: Option<Secret>,
     /// Bytes of stored proofs for each account, in the order of the tiers.
@@ -302,6 +304,7 @@ impl Settings {
             allow_sandbox: given.read("allow_sandbox", "off", on_or_off)?,
             payout_hold: given.read("payout_hold_hours", "0", hours)?,
             four_eyes_cents: given.read("four_eyes_cents", "", optional(cents))?,
+            documents_kept: given.read("document_days", "90", |text| span(text, DAY))?,
             master_key: given.read("master_key", "", optional(master_key))?,
             storage_quota: given.read("storage_gigabytes", "5,50,500,5000", gigabytes)?,
             edge: edge(given)?,
@@ -344,9 +347,10 @@ fn outbound(given: &Given, local: LocalMode) -> Result<OutboundSettings, Setting
     Ok(OutboundSettings { allow, authority })
 }
 
+const HOUR: u64 = 60 * 60;
+const DAY: u64 = 24 * HOUR;
+
 fn windows(given: &Given) -> Result<Windows, SettingsError> {
-    const HOUR: u64 = 60 * 60;
-    const DAY: u64 = 24 * HOUR;
     Ok(Windows {
         unpaid: given.read("unpaid_hours", "24", |text| span(text, HOUR))?,
         start: given.read("start_hours", "24", |text| span(text, HOUR))?,

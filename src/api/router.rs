@@ -84,10 +84,12 @@ fn of_task() -> OpenApiRouter<App> {
 
 /// Routes that need a worker's token.
 fn with_worker_token() -> OpenApiRouter<App> {
-    use worker::{disputes, payouts, profile, proofs, push, session, tasks, verification};
+    use worker::{
+        deletion, disputes, payouts, profile, proofs, push, session, tasks, verification,
+    };
 
     OpenApiRouter::new()
-        .routes(routes!(profile::get, profile::update))
+        .routes(routes!(profile::get, profile::update, deletion::delete))
         .routes(routes!(session::sign_out))
         .routes(routes!(payouts::open_payout_account))
         .routes(routes!(payouts::earnings))

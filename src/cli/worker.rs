@@ -15,7 +15,7 @@ const AT_ONCE: i64 = 500;
 type Decision = fn(&mut Tx<'_>, WorkerId, &Actor, Timestamp) -> Result<Worker, UseCaseError>;
 
 /// Decisions about a worker: the command, its help text, and the use case.
-const DECISIONS: [(&str, &str, Decision); 4] = [
+const DECISIONS: [(&str, &str, Decision); 5] = [
     (
         "verify",
         "Verify a worker, who can then accept tasks",
@@ -32,6 +32,11 @@ const DECISIONS: [(&str, &str, Decision); 4] = [
         usecases::suspend_worker,
     ),
     ("restore", "Undo a suspension", usecases::restore_worker),
+    (
+        "delete",
+        "Delete a worker who has no open tasks and payouts, and erase the personal data",
+        usecases::delete_worker,
+    ),
 ];
 
 pub fn command() -> Command {

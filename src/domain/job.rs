@@ -43,6 +43,10 @@ string_enum!(
         /// Make failed deliveries due again. The subject is the account, the environment, since when
         /// they failed, and when somebody asked.
         RecoverDeliveries = "recover_deliveries",
+        /// Erase what a deleted worker left. The subject is the worker and the last proof erased.
+        EraseWorker = "erase_worker",
+        /// Delete a stored file that no row names any more. The subject is its key.
+        DeleteFile = "delete_file",
     }
 );
 

@@ -19,6 +19,8 @@ string_enum!(WorkerStatus {
     InReview = "in_review",
     Verified = "verified",
     Suspended = "suspended",
+    /// What was personal is erased. The row stays, because tasks and the ledger name it.
+    Deleted = "deleted",
 });
 
 #[derive(Clone, Debug)]

@@ -14,6 +14,7 @@ mod notification;
 mod outgoing;
 mod post;
 mod sandbox_event;
+mod workers;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -273,6 +274,8 @@ impl Jobs {
             JobKind::EraseAccount => accounts::erase(self, job).await,
             JobKind::GiveUpDeliveries => deliveries::give_up(self, job).await,
             JobKind::RecoverDeliveries => deliveries::recover(self, job).await,
+            JobKind::EraseWorker => workers::erase(self, job).await,
+            JobKind::DeleteFile => workers::delete_file(self, job).await,
         }
     }
 

@@ -1,5 +1,5 @@
-//! Periodic maintenance: records key use, deletes old rows and old test files, sweeps orphaned files,
-//! indexes the metadata of older tasks.
+//! Periodic maintenance: records key use, deletes old rows, old documents and old test files, sweeps
+//! orphaned files, indexes the metadata of older tasks.
 
 mod key_use;
 mod metadata;
@@ -31,6 +31,8 @@ pub struct Maintenance {
     pub clock: Clock,
     pub metrics: PrometheusHandle,
     pub key_use: Arc<KeyUse>,
+    /// How long a worker's documents are kept after the decision on them.
+    pub documents_kept: Duration,
     /// Drops the counters of callers who have their full quota back.
     pub forget_idle_callers: Box<dyn Fn() + Send + Sync>,
 }
@@ -74,6 +76,10 @@ impl Maintenance {
         while ticks(EXPIRE_EVERY, shutdown).await {
             if let Err(error) = expire_files(&self.store, &self.files, self.clock.now()).await {
                 tracing::warn!(%error, "cannot delete the files of old test proofs");
+            }
+            let (now, kept) = (self.clock.now(), self.documents_kept);
+            if let Err(error) = expire_documents(&self.store, kept, now).await {
+                tracing::warn!(%error, "cannot delete old identity documents");
             }
             expiries = expiries.wrapping_add(1);
             if expiries.is_multiple_of(EXPIRIES_TO_SWEEP)
@@ -257,6 +263,20 @@ pub async fn expire_files(
             return Err(fault);
         }
     }
+}
+
+/// Deletes the documents of workers that were decided on so long ago. Jobs delete their files.
+pub async fn expire_documents(
+    store: &Store,
+    kept: Duration,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let before = now.minus(kept);
+    while store
+        .write(move |tx| tx.drop_decided_documents(before, now))
+        .await?
+    {}
+    Ok(())
 }
 
 async fn delete_all(files: &Files, keys: &[String]) -> Result<(), FilesError> {

@@ -149,6 +149,11 @@ pub const SETTINGS: &[Setting] = &[
         "Write-offs, and disputes that pay a worker more than this, need a second admin [default: none]",
     ),
     setting(
+        "document_days",
+        "DAYS",
+        "Time until identity documents and selfies are deleted, from the decision on them [default: 90]",
+    ),
+    setting(
         "master_key",
         "KEY",
         "Key that seals secrets in the database, 32 bytes in base64 [default: the file master.key in the data folder]",

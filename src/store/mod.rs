@@ -159,6 +159,11 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("migrations/0018_people.sql"),
     },
     Migration {
+        version: 22,
+        name: "privacy",
+        sql: include_str!("migrations/0022_privacy.sql"),
+    },
+    Migration {
         version: 26,
         name: "admin_decisions",
         sql: include_str!("migrations/0026_admin_decisions.sql"),
@@ -378,6 +383,8 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         tasks::totals::ALL,
         webhooks::ALL,
         workers::ALL,
+        workers::documents::ALL,
+        workers::erasure::ALL,
         workers::uploads::ALL,
     ]
     .into_iter()

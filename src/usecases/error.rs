@@ -24,6 +24,10 @@ pub enum UseCaseError {
     },
     #[error("the account still has {open} open tasks")]
     TasksOpen { open: i64 },
+    #[error("these tasks are still open: {tasks}")]
+    WorkerTasksOpen { tasks: String },
+    #[error("payouts for these tasks are still to be made: {tasks}")]
+    PayoutsOpen { tasks: String },
     #[error("payments, refunds or payouts of the account are still pending; try again later")]
     MoneyOwed,
     #[error("no such task")]

@@ -28,6 +28,7 @@ mod outbound;
 mod people;
 mod pictures;
 mod plans;
+mod privacy;
 mod relocation;
 mod reports;
 mod retention;

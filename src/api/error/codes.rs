@@ -105,7 +105,7 @@ error_codes! {
     RefundDiffers "REFUND_DIFFERS" 409 "Cancelling would refund another amount than you expect. The message and `details` say how much.";
     RotatedRecently "ROTATED_RECENTLY" 409 "Three webhook secrets were replaced within the last 24 hours, and all of them still sign.";
     StorageFull "STORAGE_FULL" 409 "The stored proofs of the account fill its storage. Nothing was stored.";
-    TasksOpen "TASKS_OPEN" 409 "The account still has open tasks, or money is still moving.";
+    TasksOpen "TASKS_OPEN" 409 "The account or the worker still has open tasks, or money is still moving.";
     TooManyKeys "TOO_MANY_KEYS" 409 "The account has as many active API keys as it may have. Revoke one first.";
     WebhookDisabled "WEBHOOK_DISABLED" 409 "The webhook is disabled. Set it again to enable it.";
     WebhookNotConfigured "WEBHOOK_NOT_CONFIGURED" 409 "The account has no webhook.";

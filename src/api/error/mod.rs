@@ -188,6 +188,8 @@ fn says_more_than_its_code(error: &UseCaseError) -> bool {
             | UseCaseError::RefundDiffers { .. }
             | UseCaseError::RotatedRecently { .. }
             | UseCaseError::TasksOpen { .. }
+            | UseCaseError::WorkerTasksOpen { .. }
+            | UseCaseError::PayoutsOpen { .. }
             | UseCaseError::TaskLimitExceeded { .. }
             | UseCaseError::TooManyKeys { .. }
             | UseCaseError::LastKey { .. }
@@ -208,7 +210,10 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::Forbidden => ErrorCode::Forbidden,
         UseCaseError::AccountNotFound => ErrorCode::AccountNotFound,
         UseCaseError::InvalidAccountState { .. } => ErrorCode::InvalidAccountState,
-        UseCaseError::TasksOpen { .. } | UseCaseError::MoneyOwed => ErrorCode::TasksOpen,
+        UseCaseError::TasksOpen { .. }
+        | UseCaseError::MoneyOwed
+        | UseCaseError::PayoutsOpen { .. }
+        | UseCaseError::WorkerTasksOpen { .. } => ErrorCode::TasksOpen,
         UseCaseError::TaskNotFound => ErrorCode::TaskNotFound,
         UseCaseError::ProofNotFound => ErrorCode::ProofNotFound,
         UseCaseError::RefundDiffers { .. } => ErrorCode::RefundDiffers,

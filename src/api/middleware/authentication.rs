@@ -17,7 +17,7 @@ use crate::api::request::idempotency::Requester;
 use crate::api::request::path::TaskPath;
 use crate::domain::{
     AccountId, Actor, AdminKey, AdminKeyId, AdminRole, Environment, Owner, Secret, Task, TaskId,
-    Worker,
+    Worker, WorkerStatus,
 };
 use crate::store::{KeyHolder, Lookup};
 use crate::usecases::{self, Looker, UseCaseError};
@@ -133,6 +133,8 @@ async fn identify_worker(app: &App, headers: &HeaderMap) -> Result<WorkerCaller,
     // refused where they are taken.
     let lookup = Lookup::token_holder(token.hash(), app.clock.now());
     let worker = app.store.find(lookup).await?;
+    // A sign-in may have made a token while the worker was being deleted.
+    let worker = worker.filter(|worker| worker.status != WorkerStatus::Deleted);
     let worker = worker.ok_or(UseCaseError::Unauthorized)?;
     Ok(WorkerCaller { worker, token })
 }

@@ -1,5 +1,6 @@
 //! What workers call with their token.
 
+pub mod deletion;
 pub mod disputes;
 pub mod payouts;
 pub mod profile;

@@ -12,7 +12,7 @@ use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::workers::with_payout_status;
 use crate::domain::rules::ListRule;
-use crate::domain::{WorkerEdit, accounts, geo, workers};
+use crate::domain::{WorkerEdit, WorkerStatus, accounts, geo, workers};
 use crate::usecases::UseCaseError;
 use crate::views::worker::WorkerBody;
 
@@ -42,7 +42,9 @@ pub async fn update(
     let worker = app
         .store
         .write(move |tx| {
-            let worker = tx.worker_to_change(id)?.ok_or(UseCaseError::Unauthorized)?;
+            let worker = tx.worker_to_change(id)?;
+            let worker = worker.filter(|worker| worker.status != WorkerStatus::Deleted);
+            let worker = worker.ok_or(UseCaseError::Unauthorized)?;
             let worker = worker.edit(&edit, clock.now());
             tx.edit_worker(&worker)?;
             Ok::<_, UseCaseError>(worker)

@@ -79,7 +79,7 @@ pub async fn verification(
     };
     for key in unused.iter().filter_map(|file| FileKey::parse(&file.key)) {
         if let Err(error) = app.files.delete(key).await {
-            tracing::warn!(%error, %key, "cannot delete an identity document");
+            tracing::warn!(%error, %key, "cannot delete an identity document; a job will retry");
         }
     }
     let worker = worker?;

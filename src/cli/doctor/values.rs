@@ -34,6 +34,7 @@ pub fn values(settings: &Settings) -> Vec<(&'static str, String)> {
         ("allow_sandbox", on_or_off(settings.allow_sandbox)),
         ("payout_hold_hours", hours(settings.payout_hold)),
         ("four_eyes_cents", shown(settings.four_eyes_cents)),
+        ("document_days", days(settings.documents_kept)),
         ("master_key", key_setting(settings)),
         ("storage_gigabytes", gigabytes(&settings.storage_quota)),
         ("tls_cert", tls_cert(settings)),

@@ -158,7 +158,7 @@ async fn serve(
         tls: front.https.as_ref().map(Https::config).transpose()?,
     };
     listen_beside(&app, &front.url, settings, &serving)?;
-    let maintenance = tokio::spawn(maintenance(&app).run(shutdown.clone()));
+    let maintenance = tokio::spawn(maintenance(&app, settings).run(shutdown.clone()));
     let (store, files, clock) = (app.store.clone(), app.files.clone(), app.clock.clone());
     let keys = tokio::spawn(master_key::follow(store, files, clock, shutdown.clone()));
     let background = background(&app, channels, settings.payout_hold);
@@ -188,7 +188,7 @@ async fn serve(
     Ok(())
 }
 
-fn maintenance(app: &App) -> Maintenance {
+fn maintenance(app: &App, settings: &Settings) -> Maintenance {
     let limits = app.clone();
     Maintenance {
         store: app.store.clone(),
@@ -196,6 +196,7 @@ fn maintenance(app: &App) -> Maintenance {
         clock: app.clock.clone(),
         metrics: app.metrics.clone(),
         key_use: app.key_use.clone(),
+        documents_kept: settings.documents_kept,
         forget_idle_callers: Box::new(move || limits.forget_idle_callers()),
     }
 }

@@ -60,8 +60,8 @@ pub fn unconfirmed_email(id: AccountId) -> String {
     format!("unconfirmed-{id}@invalid")
 }
 
-/// Replaces the e-mail address of a deleted account, so that the address can be used again.
-pub fn freed_email(id: AccountId) -> String {
+/// Replaces the e-mail address of a deleted account or worker, so that the address can be used again.
+pub fn freed_email(id: impl std::fmt::Display) -> String {
     format!("deleted-{id}@invalid")
 }
 

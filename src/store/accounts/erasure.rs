@@ -1,7 +1,7 @@
-//! Erases the data of a deleted account. The ledger, the history of its tasks and the audit log stay.
+//! Erases the data of a deleted account. The ledger, the moves of its tasks and the audit log stay.
 
 use crate::domain::accounts::ERASED;
-use crate::domain::{AccountId, Owner, TaskId, Timestamp};
+use crate::domain::{AccountId, Owner, ProofId, QueueKind, TaskId, Timestamp};
 use crate::store::{PRUNED_AT_ONCE, StoreError, Tx, owned_by};
 
 crate::store::statements! {
@@ -18,6 +18,10 @@ crate::store::statements! {
             accuracy_meters = NULL, device_info = '{}', taken_at = NULL, exif_latitude = NULL,
             exif_longitude = NULL, rejection_reason = NULL
         WHERE task_id = ?1";
+    /// What people wrote: reasons for rejections, statements and notes on disputes.
+    ERASE_REASONS = "UPDATE task_moves SET reason = NULL WHERE task_id = ?1 AND reason IS NOT NULL
+        AND made_by IN ('developer', 'worker', 'admin', 'command_line')";
+    PROOFS_OF_TASK = "SELECT id FROM proofs WHERE task_id = ?1";
     /// A range for a prefix that works in every collation: what goes on with digits or hexadecimal
     /// letters sorts between the prefix and the prefix with a `g`.
     DROP_NOTIFICATIONS_OF = "DELETE FROM notices WHERE occasion >= ?1 AND occasion < ?2";
@@ -59,10 +63,17 @@ impl Tx<'_> {
         Ok(keys.into_iter().flat_map(<[String; 2]>::from).collect())
     }
 
-    /// Erases the texts and the place of a task that is over, and the places in its proofs.
+    /// Erases the texts and the place of a task that is over, the places in its proofs, and what people
+    /// wrote about it.
     pub fn erase_task(&mut self, task: TaskId) -> Result<(), StoreError> {
+        let proofs: Vec<ProofId> = self.all(PROOFS_OF_TASK, &[task.into()])?;
+        for proof in proofs {
+            self.erase_note(QueueKind::FlaggedProof, &proof.to_string())?;
+        }
+        self.erase_note(QueueKind::Dispute, &task.to_string())?;
         self.defer(ERASE_TASK, &[task.into(), ERASED.into()])?;
-        self.defer(ERASE_PROOFS, &[task.into()])
+        self.defer(ERASE_PROOFS, &[task.into()])?;
+        self.defer(ERASE_REASONS, &[task.into()])
     }
 
     /// Deletes the notifications of occasions whose names begin so.

@@ -1,6 +1,6 @@
-//! Admin keys, the documents of workers, and secrets of the service.
+//! Admin keys.
 
-use crate::domain::{AdminKey, AdminKeyId, Timestamp, VerificationFile, WorkerId};
+use crate::domain::{AdminKey, AdminKeyId, Timestamp};
 use crate::store::{Lookup, StoreError, Tx, columns};
 
 columns! {
@@ -28,21 +28,6 @@ columns! {
     };
 }
 
-columns! {
-    macro document;
-    table verification_files;
-    fn file_values<'a>(file: &'a VerificationFile, worker: WorkerId, now: Timestamp);
-    columns {
-        id: file.id,
-        kind: &file.kind,
-        file_key: &file.key,
-        content_type: &file.content_type,
-        sha256: &file.sha256,
-    }
-    inserted { worker_id: worker, created_at: now }
-    row VerificationFile = VerificationFile { id, kind, key: file_key, content_type, sha256 };
-}
-
 crate::store::statements! {
     ADD_KEY = key!(insert);
     KEY_HOLDER = concat!("SELECT ", key!(columns), " FROM admin_keys
@@ -52,10 +37,6 @@ crate::store::statements! {
     REVOKE_KEY = "UPDATE admin_keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
     TOUCH = "UPDATE admin_keys SET last_used_at = ?2
         WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
-    PUT_FILE = document!(insert);
-    DROP_FILES = "DELETE FROM verification_files WHERE worker_id = ?1";
-    FILES = concat!("SELECT ", document!(columns), " FROM verification_files
-        WHERE worker_id = ?1 ORDER BY kind");
 }
 
 impl Lookup<AdminKey> {
@@ -91,28 +72,5 @@ impl Tx<'_> {
         used_at: Timestamp,
     ) -> Result<(), StoreError> {
         self.defer(TOUCH, &[id.into(), used_at.into()])
-    }
-
-    /// Replaces a worker's documents. Returns those from before, whose files nobody needs any more.
-    pub fn put_verification_files(
-        &mut self,
-        worker: WorkerId,
-        files: &[VerificationFile],
-        now: Timestamp,
-    ) -> Result<Vec<VerificationFile>, StoreError> {
-        let replaced = self.verification_files(worker)?;
-        self.remember_documents(worker, now)?;
-        self.defer(DROP_FILES, &[worker.into()])?;
-        for file in files {
-            self.defer(PUT_FILE, &file_values(file, worker, now))?;
-        }
-        Ok(replaced)
-    }
-
-    pub fn verification_files(
-        &mut self,
-        worker: WorkerId,
-    ) -> Result<Vec<VerificationFile>, StoreError> {
-        self.all(FILES, &[worker.into()])
     }
 }

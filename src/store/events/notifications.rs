@@ -44,12 +44,12 @@ columns! {
 
 crate::store::statements! {
     ADD = concat!(notification!(insert), " ON CONFLICT (occasion) DO NOTHING");
-    /// Only if the worker has a row, which tells the address.
+    /// Only if the worker has a row, which tells the address, and is not deleted.
     ADD_FOR_WORKER = concat!("INSERT INTO notices (", notification!(columns), ")
         SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), w.email, NULL, w.id,
             CAST(?5 AS TEXT), CAST(?6 AS TEXT), CAST(?7 AS TEXT), CAST(?8 AS TEXT), NULL, NULL,
             CAST(?9 AS BIGINT)
-        FROM workers w WHERE w.id = ?4 ON CONFLICT (occasion) DO NOTHING");
+        FROM workers w WHERE w.id = ?4 AND w.status <> 'deleted' ON CONFLICT (occasion) DO NOTHING");
     /// An e-mail, and a push to each browser. Nothing if the notification was not stored, because there
     /// was one of its occasion already.
     SEND = "INSERT INTO jobs (kind, subject, run_at, attempts, created_at)

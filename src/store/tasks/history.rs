@@ -1,5 +1,5 @@
 //! The history of tasks: every move, who made it, and why, and what happened to a task without moving
-//! it. Rows are never changed.
+//! it. Rows are never changed, except that the reasons of a deleted account or worker are erased.
 
 use crate::domain::{Actor, HistoryEntry, Status, Task, TaskId, Timestamp};
 use crate::store::{StoreError, Tx, columns};

@@ -1,5 +1,7 @@
 //! Workers, their tokens and their push subscriptions.
 
+pub(super) mod documents;
+pub(super) mod erasure;
 pub(super) mod payout_accounts;
 pub(super) mod uploads;
 

@@ -1,9 +1,13 @@
-//! Workers: sign-in, verification, payout accounts.
+//! Workers: sign-in, verification, payout accounts, deletion.
 
+pub(super) mod delete_worker;
 pub(super) mod payout_account;
 pub(super) mod sign_in_worker;
 pub(super) mod verify_worker;
 
+pub use delete_worker::{
+    delete_worker, erase_proofs_of_worker, erase_traces_of_worker, erase_worker,
+};
 pub use payout_account::{
     payout_account_changed, payout_account_opened, payout_status, waits_for_payout_account,
 };

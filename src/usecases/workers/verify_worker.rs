@@ -24,7 +24,7 @@ pub fn may_send_documents(worker: &Worker) -> Result<(), UseCaseError> {
 }
 
 /// A worker uploads documents. New documents replace those from before, which are returned: their files
-/// are to be deleted.
+/// are to be deleted. Jobs delete what the caller does not.
 pub fn send_verification(
     tx: &mut Tx<'_>,
     worker: WorkerId,
@@ -66,10 +66,11 @@ impl WorkerDecision {
     }
 
     fn is_possible(self, status: WorkerStatus) -> bool {
+        let there = status != WorkerStatus::Deleted;
         match self {
-            Self::Verify => status != WorkerStatus::Verified,
+            Self::Verify => there && status != WorkerStatus::Verified,
             Self::Refuse => status == WorkerStatus::InReview,
-            Self::Suspend => status != WorkerStatus::Suspended,
+            Self::Suspend => there && status != WorkerStatus::Suspended,
             Self::Restore => status == WorkerStatus::Suspended,
         }
     }
@@ -186,6 +187,7 @@ fn suspend(
     // Closes the item even if an admin has claimed it.
     let (kind, subject) = (QueueKind::WorkerVerification, worker.id.to_string());
     tx.close_queue_items_of(kind, &subject, by.id.as_deref(), now)?;
+    tx.documents_decided(worker.id, now)?;
     let worker = set(tx, worker, WorkerStatus::Suspended, now)?;
     let released = give_tasks_back(tx, worker.id, by, now)?;
     let details = json!({ "released_tasks": released });
@@ -290,6 +292,7 @@ fn decided(
     if let Some(item) = review_queue::decidable_item(tx, kind, &subject, by, now)? {
         review_queue::close(tx, &item, None, by, now)?;
     }
+    tx.documents_decided(worker.id, now)?;
     set(tx, worker, status, now)
 }
 

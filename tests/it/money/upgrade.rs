@@ -55,6 +55,8 @@ async fn take_back(database: &Database) {
         "database_move_tables",
         "task_metadata",
         "metadata_backfill",
+        "exports",
+        "export_parts",
         "verification_files",
         "replaced_documents",
         "dispute_statements",

@@ -3,7 +3,7 @@
 mod accounts;
 mod commands;
 mod deletion;
-mod erasure;
+pub mod erasure;
 mod many;
 mod workers;
 
@@ -15,7 +15,7 @@ use legwork::usecases::UseCaseError;
 
 use crate::support::{Developer, TestApp, Worker};
 
-fn id_of(dev: &Developer) -> AccountId {
+pub fn id_of(dev: &Developer) -> AccountId {
     AccountId::parse(&dev.account_id).unwrap()
 }
 
@@ -33,7 +33,7 @@ async fn restore(app: &TestApp, account: AccountId) -> Result<Account, UseCaseEr
         .await
 }
 
-async fn delete(app: &TestApp, account: AccountId) -> Result<Account, UseCaseError> {
+pub async fn delete(app: &TestApp, account: AccountId) -> Result<Account, UseCaseError> {
     let now = app.clock.now();
     app.store
         .write(move |tx| usecases::delete_account(tx, account, &Actor::COMMAND_LINE, now))
@@ -51,20 +51,20 @@ async fn found(worker: &Worker) -> Vec<String> {
 }
 
 /// The ids of a query, in order.
-async fn ids(app: &TestApp, sql: &str) -> Vec<String> {
+pub async fn ids(app: &TestApp, sql: &str) -> Vec<String> {
     let mut ids = app.database.column(sql).await;
     ids.sort();
     ids
 }
 
-async fn count(app: &TestApp, table: &str) -> usize {
+pub async fn count(app: &TestApp, table: &str) -> usize {
     let count = format!("SELECT CAST(COUNT(*) AS TEXT) FROM {table}");
     app.database.column(&count).await[0].parse().unwrap()
 }
 
 /// Runs jobs until something is so, then kills whoever runs them, wherever that is, and lets the leases
 /// of the killed run out.
-async fn kill_jobs_when(app: &TestApp, reached: impl AsyncFn() -> bool) {
+pub async fn kill_jobs_when(app: &TestApp, reached: impl AsyncFn() -> bool) {
     let watch = async {
         while !reached().await {
             tokio::task::yield_now().await;
@@ -79,7 +79,7 @@ async fn kill_jobs_when(app: &TestApp, reached: impl AsyncFn() -> bool) {
 
 /// Works until nothing is left to do. The database may still be at a transaction of the killed, which
 /// leaves a job behind: one look is not enough.
-async fn finish_jobs(app: &TestApp) {
+pub async fn finish_jobs(app: &TestApp) {
     while count(app, "jobs").await > 0 {
         app.jobs.drain().await.unwrap();
     }
