@@ -6,8 +6,11 @@
 
 pub mod ambient;
 pub mod api;
+pub mod archive;
+pub mod bundles;
 pub mod cli;
 pub mod domain;
+pub mod exports;
 pub mod files;
 pub mod https;
 pub mod jobs;
@@ -21,6 +24,7 @@ pub mod pages;
 pub mod passwords;
 pub mod payments;
 pub mod push;
+pub mod records;
 pub mod scheduler;
 pub mod seal;
 pub mod settings;

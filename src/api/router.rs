@@ -21,14 +21,16 @@ use crate::api::middleware::client_address::ClientAddress;
 use crate::api::middleware::edge::edge;
 use crate::api::middleware::limits::anonymous::{self, limit_anonymous, limit_unsigned};
 use crate::api::openapi::{Description, Security, finish as finish_description, secure};
-use crate::api::public::{files, health, stripe_webhook};
+use crate::api::public::{files, health, keys, stripe_webhook};
 use crate::api::{App, JSON, admin, worker};
 use crate::domain::AdminRole;
 use crate::pages::{self, Pages};
 
 /// Routes that need an API key.
 fn with_key() -> OpenApiRouter<App> {
-    use developer::{account, disputes, events, keys, links, payment_method, payments, proofs};
+    use developer::{
+        account, disputes, events, exports, keys, links, payment_method, payments, proofs,
+    };
 
     OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(tasks::create::create, tasks::read::list))
@@ -37,6 +39,7 @@ fn with_key() -> OpenApiRouter<App> {
         .routes(routes!(tasks::cancel::cancel))
         .routes(routes!(tasks::history::get))
         .routes(routes!(tasks::search::search))
+        .routes(routes!(tasks::bundle::get))
         .routes(routes!(proofs::list::list))
         .routes(routes!(proofs::review::approve))
         .routes(routes!(proofs::review::reject))
@@ -47,6 +50,7 @@ fn with_key() -> OpenApiRouter<App> {
         .routes(routes!(disputes::state))
         .routes(routes!(account::get, account::delete))
         .routes(routes!(account::usage))
+        .routes(routes!(exports::request, exports::list))
         .routes(routes!(links::send_again))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
@@ -85,11 +89,12 @@ fn of_task() -> OpenApiRouter<App> {
 /// Routes that need a worker's token.
 fn with_worker_token() -> OpenApiRouter<App> {
     use worker::{
-        deletion, disputes, payouts, profile, proofs, push, session, tasks, verification,
+        deletion, disputes, exports, payouts, profile, proofs, push, session, tasks, verification,
     };
 
     OpenApiRouter::new()
         .routes(routes!(profile::get, profile::update, deletion::delete))
+        .routes(routes!(exports::request, exports::list))
         .routes(routes!(session::sign_out))
         .routes(routes!(payouts::open_payout_account))
         .routes(routes!(payouts::earnings))
@@ -220,7 +225,8 @@ pub fn router(app: &App, with_metrics: bool) -> Router {
     let anonymous = from_fn_with_state(app.clone(), limit_anonymous);
     let mut router = described
         .merge(pages.route_layer(anonymous.clone()))
-        .merge(documentation(&openapi).route_layer(anonymous))
+        .merge(documentation(&openapi).route_layer(anonymous.clone()))
+        .merge(published().route_layer(anonymous))
         .merge(signed().route_layer(from_fn_with_state(app.clone(), limit_unsigned)))
         .merge(health());
     if with_metrics {
@@ -241,6 +247,11 @@ fn signed() -> Router<App> {
     Router::new()
         .route("/hooks/stripe", post(stripe_webhook::stripe))
         .route("/files/{*key}", get(files::get))
+}
+
+/// What others check our signatures with.
+fn published() -> Router<App> {
+    Router::new().route("/.well-known/legwork-keys.json", get(keys::get))
 }
 
 /// The description of the API, and pages that show it.

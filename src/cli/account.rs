@@ -130,7 +130,7 @@ pub fn decide(settings: &Settings, command: &str, arguments: &ArgMatches) -> Res
 }
 
 /// Asks the person at the terminal. A script has to say that it means it.
-fn confirm(question: &str) -> Result<(), Failure> {
+pub fn confirm(question: &str) -> Result<(), Failure> {
     let input = std::io::stdin();
     if !input.is_terminal() {
         let reason = "there is no terminal to ask on; add --yes if you mean it";

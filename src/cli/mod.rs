@@ -5,6 +5,7 @@ mod account_access;
 mod admin;
 mod audit;
 mod backup;
+mod bundle;
 mod doctor;
 mod job;
 mod ledger;
@@ -94,6 +95,10 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             Some(("retry", _)) => job::retry(&settings, innermost)?,
             _ => unreachable!("clap requires one of the above"),
         },
+        Some(("bundle", bundle)) => match bundle.subcommand() {
+            Some((command, _)) => return bundle::run(&settings, command, innermost),
+            None => unreachable!("clap requires one"),
+        },
         Some(("secrets", secrets)) => match secrets.subcommand() {
             Some((command, _)) => secrets::run(&settings, command, innermost)?,
             None => unreachable!("clap requires one"),
@@ -132,6 +137,7 @@ fn command() -> Command {
         .subcommand(ledger::command())
         .subcommand(report::command())
         .subcommand(job::command())
+        .subcommand(bundle::command())
         .subcommand(secrets::command())
         .subcommand(sandbox::command())
         .subcommand(

@@ -3,7 +3,8 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
-use super::{Failure, argument, block_on, database_flags, open_store, print_line};
+use super::account::confirm;
+use super::{Failure, argument, block_on, database_flags, open_store, print_line, yes_flag};
 use crate::ambient::Clock;
 use crate::domain::{Actor, Timestamp, Worker, WorkerId, WorkerStatus};
 use crate::settings::Settings;
@@ -41,15 +42,16 @@ const DECISIONS: [(&str, &str, Decision); 5] = [
 
 pub fn command() -> Command {
     let decisions = DECISIONS.map(|(name, about, _)| {
-        Command::new(name)
-            .about(about)
-            .arg(
-                Arg::new("worker")
-                    .required(true)
-                    .value_name("ID|EMAIL")
-                    .help("The worker"),
-            )
-            .args(database_flags())
+        let which = Arg::new("worker")
+            .required(true)
+            .value_name("ID|EMAIL")
+            .help("The worker");
+        let command = Command::new(name).about(about).arg(which);
+        let command = match name {
+            "delete" => command.arg(yes_flag("Delete the worker without asking")),
+            _ => command,
+        };
+        command.args(database_flags())
     });
     Command::new("worker")
         .about("Manage workers")
@@ -80,7 +82,7 @@ fn list_command() -> Command {
 
 pub fn run(settings: &Settings, command: &str, arguments: &ArgMatches) -> Result<(), Failure> {
     match DECISIONS.iter().find(|(name, ..)| *name == command) {
-        Some((_, _, decision)) => decide(settings, arguments, *decision),
+        Some((name, _, decision)) => decide(settings, arguments, (name, *decision)),
         None => list(settings, arguments),
     }
 }
@@ -118,9 +120,18 @@ fn print(worker: &Worker, json: bool) {
     print_line(format_args!("{id}  {:10}  {email}", status.as_str()));
 }
 
-fn decide(settings: &Settings, arguments: &ArgMatches, decision: Decision) -> Result<(), Failure> {
+fn decide(
+    settings: &Settings,
+    arguments: &ArgMatches,
+    (command, decision): (&str, Decision),
+) -> Result<(), Failure> {
     let which = argument(arguments, "worker", |text| Ok(text.to_owned()))?;
     let store = open_store(settings)?;
+    if command == "delete" && !arguments.get_flag("yes") {
+        confirm(&format!(
+            "Delete {which}? The personal data is erased at once, and nobody can undo it."
+        ))?;
+    }
     let now = Clock::system().now();
     let email = which.to_lowercase();
     let decided = block_on(store.write(move |tx| {
@@ -137,7 +148,12 @@ fn decide(settings: &Settings, arguments: &ArgMatches, decision: Decision) -> Re
     }))?;
     match decided {
         Ok(worker) => {
-            print_line(format_args!("{} is now {}.", worker.email, worker.status));
+            // The address of a deleted worker is erased.
+            let name = match worker.status {
+                WorkerStatus::Deleted => &which,
+                _ => &worker.email,
+            };
+            print_line(format_args!("{name} is now {}.", worker.status));
             Ok(())
         }
         Err(UseCaseError::WorkerNotFound) => Err(Failure(format!("there is no worker {which}"))),

@@ -45,6 +45,7 @@ id_types!(
     AdminKeyId,
     ApiKeyId,
     EventId,
+    ExportId,
     MailLinkId,
     NotificationId,
     ProofId,

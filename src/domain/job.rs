@@ -45,6 +45,8 @@ string_enum!(
         RecoverDeliveries = "recover_deliveries",
         /// Erase what a deleted worker left. The subject is the worker and the last proof erased.
         EraseWorker = "erase_worker",
+        /// Make the next part of an export. The subject is the export and the number of the part.
+        Export = "export",
         /// Delete a stored file that no row names any more. The subject is its key.
         DeleteFile = "delete_file",
     }

@@ -4,7 +4,9 @@ mod string_enum;
 
 pub mod accounts;
 pub mod admin;
+pub mod bundles;
 pub mod events;
+pub mod exports;
 pub mod geo;
 pub mod id;
 mod idempotency;
@@ -31,7 +33,7 @@ pub use admin::{
 pub use events::notification::{Notification, NotificationKind, NotificationStatus, Recipient};
 pub use events::{Event, EventType, NewEvent};
 pub use id::{
-    AccountId, AdminKeyId, ApiKeyId, EventId, MailLinkId, NotificationId, ProofId,
+    AccountId, AdminKeyId, ApiKeyId, EventId, ExportId, MailLinkId, NotificationId, ProofId,
     PushSubscriptionId, QueueItemId, RequestId, SessionId, TaskId, VerificationFileId, WorkerId,
 };
 pub use idempotency::IDEMPOTENCY_KEPT;

@@ -7,20 +7,23 @@ use crate::domain::Timestamp;
 /// The kind of a file, which is the first part of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Prefix {
+    /// Proofs, and the documents of workers.
     Proofs,
+    Exports,
 }
 
 impl Prefix {
-    const ALL: [Self; 1] = [Self::Proofs];
+    pub const ALL: [Self; 2] = [Self::Proofs, Self::Exports];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Proofs => "proofs",
+            Self::Exports => "exports",
         }
     }
 }
 
-/// `proofs/<32 hex digits>`. It is built from an id only, so a key can never name anything outside
+/// `proofs/<32 hex digits>` or `exports/<32 hex digits>`. It is built from an id only, so a key can never name anything outside
 /// the storage location.
 ///
 /// Create the id when the file arrives: its timestamp is the age of the file, and keys sort by it.

@@ -9,7 +9,7 @@ mod accounts;
 mod announce;
 mod charge;
 mod deliveries;
-
+mod exports;
 mod notification;
 mod outgoing;
 mod post;
@@ -28,7 +28,9 @@ use crate::ambient::{self, Clock};
 use crate::domain::accounts::api_key::hex;
 use crate::domain::job::{MAX_ATTEMPTS, delay};
 use crate::domain::{AccountId, JobKind, Lane, OutgoingKind, TaskId, Timestamp};
+use crate::exports::PartLimits;
 use crate::files::Files;
+use crate::jobs::exports::Exporting;
 use crate::mail::Mailer;
 use crate::outbound::Outbound;
 use crate::payments::{Processor, ProcessorError};
@@ -59,6 +61,8 @@ pub struct Jobs {
     channels: Channels,
     /// How long a payout is held after it was earned.
     payout_hold: Duration,
+    export_limits: PartLimits,
+    exporting: Exporting,
 }
 
 /// How notifications are sent.
@@ -144,11 +148,18 @@ impl Jobs {
             files,
             channels,
             payout_hold: Duration::ZERO,
+            export_limits: PartLimits::default(),
+            exporting: Exporting::default(),
         }
     }
 
     pub fn with_payout_hold(mut self, hold: Duration) -> Self {
         self.payout_hold = hold;
+        self
+    }
+
+    pub fn with_export_limits(mut self, limits: PartLimits) -> Self {
+        self.export_limits = limits;
         self
     }
 
@@ -275,6 +286,7 @@ impl Jobs {
             JobKind::GiveUpDeliveries => deliveries::give_up(self, job).await,
             JobKind::RecoverDeliveries => deliveries::recover(self, job).await,
             JobKind::EraseWorker => workers::erase(self, job).await,
+            JobKind::Export => exports::make_part(self, job).await,
             JobKind::DeleteFile => workers::delete_file(self, job).await,
         }
     }
@@ -316,6 +328,9 @@ impl Jobs {
                     JobKind::Refund => Some(OutgoingKind::Refund),
                     _ => None,
                 };
+                if job.name.kind == JobKind::Export {
+                    usecases::export_gave_up(tx, &job.name.subject)?;
+                }
                 if let (Some(kind), Ok(task)) = (outgoing, task_id(&job)) {
                     usecases::money_not_sent(tx, task, kind, &reason, now)?;
                 }

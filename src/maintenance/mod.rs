@@ -1,5 +1,5 @@
-//! Periodic maintenance: records key use, deletes old rows, old documents and old test files, sweeps
-//! orphaned files, indexes the metadata of older tasks.
+//! Periodic maintenance: records key use, deletes old rows, old documents, old exports and old test
+//! files, sweeps orphaned files, indexes the metadata of older tasks.
 
 mod key_use;
 mod metadata;
@@ -80,6 +80,9 @@ impl Maintenance {
             let (now, kept) = (self.clock.now(), self.documents_kept);
             if let Err(error) = expire_documents(&self.store, kept, now).await {
                 tracing::warn!(%error, "cannot delete old identity documents");
+            }
+            if let Err(error) = expire_exports(&self.store, self.clock.now()).await {
+                tracing::warn!(%error, "cannot delete old exports");
             }
             expiries = expiries.wrapping_add(1);
             if expiries.is_multiple_of(EXPIRIES_TO_SWEEP)
@@ -207,15 +210,16 @@ pub async fn sweep_files(
     const OLD: Duration = Duration::from_secs(26 * 60 * 60);
     let young = now.minus(YOUNG);
     let mut removed = files.remove_abandoned(young).await?;
-    let mut after = Some(FileKey::first_of(Prefix::Proofs, now.minus(OLD)));
-    loop {
-        let page = files
-            .kept_before(Prefix::Proofs, young, after, BATCH)
-            .await?;
-        let Some(last) = page.last() else {
-            return Ok(removed);
+    let mut prefixes = Prefix::ALL.into_iter();
+    let first_of = |prefix| FileKey::first_of(prefix, now.minus(OLD));
+    let mut after = prefixes.next().map(first_of);
+    while let Some(place) = after {
+        let page = files.kept_before(place.prefix(), young, after, BATCH);
+        let page = page.await?;
+        after = match page.last() {
+            Some(last) => Some(*last),
+            None => prefixes.next().map(first_of),
         };
-        after = Some(*last);
         for key in page {
             let name = key.to_string();
             let known = store.read(move |tx| tx.file_is_known(&name)).await;
@@ -225,6 +229,7 @@ pub async fn sweep_files(
             }
         }
     }
+    Ok(removed)
 }
 
 /// Deletes the files of test proofs that are due, and gives the storage back. The proofs stay. Returns
@@ -276,6 +281,12 @@ pub async fn expire_documents(
         .write(move |tx| tx.drop_decided_documents(before, now))
         .await?
     {}
+    Ok(())
+}
+
+/// Deletes exports that have expired. Jobs delete their files.
+pub async fn expire_exports(store: &Store, now: Timestamp) -> Result<(), StoreError> {
+    while store.write(move |tx| tx.drop_expired_exports(now)).await? {}
     Ok(())
 }
 

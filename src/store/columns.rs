@@ -1,10 +1,11 @@
 //! One list for each table: the SELECT list, the placeholders, the values and the reader all come
 //! from it, so they cannot disagree.
 
+use crate::domain::exports::ExportStatus;
 use crate::domain::tasks::{Category, Priority, ProofType, Skill, TaskType};
 use crate::domain::{
     AccountId, AccountStatus, ActorKind, AdminKeyId, AdminRole, ApiKeyId, ChargeDisputeStatus,
-    DeliveryStatus, Environment, EventId, EventType, JobKind, LinkPurpose, MailLinkId,
+    DeliveryStatus, Environment, EventId, EventType, ExportId, JobKind, LinkPurpose, MailLinkId,
     NotificationId, NotificationKind, NotificationStatus, OutgoingKind, PaymentStatus,
     PayoutStatus, PersonKind, ProcessorName, ProofId, ProofStatus, ProposalKind,
     PushSubscriptionId, QueueItemId, QueueKind, QueueStatus, SessionId, Status, Step, TaskId, Tier,
@@ -211,6 +212,7 @@ id_columns!(
     AdminKeyId,
     ApiKeyId,
     EventId,
+    ExportId,
     MailLinkId,
     NotificationId,
     ProofId,
@@ -267,6 +269,7 @@ enum_columns!(
     DeliveryStatus,
     Environment,
     EventType,
+    ExportStatus,
     JobKind,
     LinkPurpose,
     NotificationKind,

@@ -8,8 +8,10 @@ mod wakeups;
 mod accounts;
 mod admin;
 mod backlog;
+mod bundle_keys;
 mod certificates;
 mod events;
+mod exports;
 mod idempotency;
 mod jobs;
 mod money;
@@ -45,6 +47,7 @@ pub use admin::review_queue::{Claimed, QueueFilter};
 pub use backlog::{Backlog, DueJobs};
 pub use certificates::{AcmeAccount, AcmeCertificate, AcmeChallenge, IssuedCertificate};
 pub use events::EventFilter;
+pub use exports::pages::{ExportedDelivery, ToldNotification};
 pub use idempotency::{IdempotencyRecord, IdempotencyScope};
 pub use jobs::{ClaimedJob, ListedJob};
 pub use money::ledger::{DeveloperBalances, Payout, PayoutState, TaskMoney, WorkerBalance};
@@ -162,6 +165,11 @@ const MIGRATIONS: &[Migration] = &[
         version: 22,
         name: "privacy",
         sql: include_str!("migrations/0022_privacy.sql"),
+    },
+    Migration {
+        version: 23,
+        name: "bundle_keys",
+        sql: include_str!("migrations/0023_bundle_keys.sql"),
     },
     Migration {
         version: 26,
@@ -348,12 +356,15 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         admin::audit::ALL,
         admin::decisions::ALL,
         backlog::ALL,
+        bundle_keys::ALL,
         certificates::ALL,
         webhooks::deliveries::ALL,
         tasks::due_tasks::ALL,
         accounts::erasure::ALL,
         accounts::people::ALL,
         events::ALL,
+        exports::ALL,
+        exports::pages::ALL,
         tasks::history::ALL,
         tasks::lists::ALL,
         idempotency::ALL,

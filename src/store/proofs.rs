@@ -82,6 +82,8 @@ crate::store::statements! {
     ANY = concat!("SELECT ", proof!(columns), " FROM proofs WHERE id = ?1");
     OF_TASK = concat!("SELECT ", proof!(columns), " FROM proofs WHERE task_id = ?1
         ORDER BY attempt_number, type LIMIT ?2 OFFSET ?3");
+    OF_WORKER = concat!("SELECT ", proof!(columns), " FROM proofs
+        WHERE worker_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3");
     OF_ATTEMPT = concat!("SELECT ", proof!(columns), " FROM proofs
         WHERE task_id = ?1 AND attempt_number = ?2 ORDER BY type");
     COUNT = "SELECT COUNT(*) FROM proofs WHERE task_id = ?1";
@@ -119,7 +121,8 @@ crate::store::statements! {
     HAS_ATTEMPTS = "SELECT CAST(1 AS BIGINT) FROM proofs
         WHERE task_id = ?1 AND worker_id = ?2 LIMIT 1";
     FILE_IS_KNOWN = "SELECT CAST(1 AS BIGINT) FROM proofs WHERE file_key = ?1 OR original_key = ?1
-        UNION ALL SELECT CAST(1 AS BIGINT) FROM verification_files WHERE file_key = ?1";
+        UNION ALL SELECT CAST(1 AS BIGINT) FROM verification_files WHERE file_key = ?1
+        UNION ALL SELECT CAST(1 AS BIGINT) FROM export_parts WHERE file_key = ?1";
 }
 
 /// A hash of 64 bits in four parts.
@@ -159,6 +162,16 @@ impl Tx<'_> {
         let proofs = self.all(OF_TASK, &values)?;
         let count = self.optional(COUNT, &[task.into()])?;
         Ok((proofs, count.unwrap_or(0)))
+    }
+
+    /// Up to `limit` proofs of a worker in the order of their ids, after the given one.
+    pub fn proofs_of_worker(
+        &mut self,
+        worker: WorkerId,
+        after: &str,
+        limit: i64,
+    ) -> Result<Vec<Proof>, StoreError> {
+        self.all(OF_WORKER, &[worker.into(), after.into(), limit.into()])
     }
 
     pub fn proofs_of_attempt(
@@ -242,7 +255,7 @@ impl Tx<'_> {
         Ok(found.is_some())
     }
 
-    /// Whether a stored file belongs to a proof or a verification.
+    /// Whether a stored file belongs to a proof, a verification or an export.
     pub fn file_is_known(&mut self, key: &str) -> Result<bool, StoreError> {
         let found = self.optional::<i64>(FILE_IS_KNOWN, &[key.into()])?;
         Ok(found.is_some())

@@ -75,6 +75,14 @@ pub enum UseCaseError {
     JobNotFound,
     #[error("no payout for this task has failed permanently")]
     PayoutNotFailed,
+    #[error("an export is already being made: {id}")]
+    ExportUnderWay { id: String },
+    #[error("you can ask for {limit} exports a day; ask again at {next_at}")]
+    TooManyExports {
+        limit: i64,
+        next_at: Timestamp,
+        retry_after_seconds: u64,
+    },
     #[error("no such delivery")]
     DeliveryNotFound,
     #[error("no webhook is configured")]

@@ -2,8 +2,10 @@
 
 mod accounts;
 mod admin;
+mod bundle_keys;
 mod error;
 mod events;
+mod exports;
 mod links;
 mod money;
 mod people;
@@ -15,8 +17,10 @@ mod workers;
 
 pub use accounts::*;
 pub use admin::*;
+pub use bundle_keys::{bundle_signer, make_bundle_key, rotate_bundle_key};
 pub use error::UseCaseError;
 pub use events::*;
+pub use exports::{export_gave_up, export_part_made, request_export};
 pub use links::{PasswordLink, confirm_email, password_link, send_requested_link, set_password};
 pub use money::*;
 pub use people::*;

@@ -11,6 +11,7 @@ mod architecture;
 mod authorization;
 mod backup;
 mod batches;
+mod bundles;
 mod callers;
 mod cli;
 mod docs;

@@ -21,6 +21,7 @@ const SMALL: &[&str] = &[
     "acme_challenges",
     "admin_keys",
     "audit_head",
+    "bundle_keys",
     "master_keys",
     "metadata_backfill",
     "processes",

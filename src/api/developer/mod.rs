@@ -3,6 +3,7 @@
 pub mod account;
 pub mod disputes;
 pub mod events;
+pub mod exports;
 pub mod keys;
 pub mod links;
 pub mod payment_method;

@@ -91,6 +91,7 @@ error_codes! {
     MethodNotAllowed "METHOD_NOT_ALLOWED" 405 "The path does not take this method. `Allow` names those it takes.";
     RequestTimeout "REQUEST_TIMEOUT" 408 "The body did not arrive in time.";
     EmailTaken "EMAIL_TAKEN" 409 "The e-mail address is in use.";
+    ExportUnderWay "EXPORT_UNDER_WAY" 409 "An export is already being made.";
     IdempotencyInFlight "IDEMPOTENCY_IN_FLIGHT" 409 "A request with this Idempotency-Key is still in progress.";
     InvalidAccountState "INVALID_ACCOUNT_STATE" 409 "The status of the account does not allow this.";
     InvalidTaskState "INVALID_TASK_STATE" 409 "The status of the task does not allow this.";
@@ -114,6 +115,7 @@ error_codes! {
     PayloadTooLarge "PAYLOAD_TOO_LARGE" 413 "The body is too large.";
     IdempotencyMismatch "IDEMPOTENCY_MISMATCH" 422 "The Idempotency-Key was used for a different request.";
     RateLimited "RATE_LIMITED" 429 "Too many requests. Retry after the seconds in `Retry-After`.";
+    TooManyExports "TOO_MANY_EXPORTS" 429 "You have asked for as many exports as you can in a day. The message says when the next one is possible.";
     Internal "INTERNAL" 500 "Something went wrong on our side. If this persists, contact the operator with the request ID.";
     PaymentUnavailable "PAYMENT_UNAVAILABLE" 503 "The payment processor cannot be reached. Nothing was changed; retry later.";
     Unavailable "UNAVAILABLE" 503 "The service cannot do this right now. Retry, with the same Idempotency-Key if you sent one.";

@@ -163,7 +163,11 @@ impl ApiError {
             | Self::UploadedEnough {
                 retry_after_seconds,
                 ..
-            } => {
+            }
+            | Self::UseCase(UseCaseError::TooManyExports {
+                retry_after_seconds,
+                ..
+            }) => {
                 headers.insert(header::RETRY_AFTER, (*retry_after_seconds).into());
             }
             _ if self.status() == StatusCode::SERVICE_UNAVAILABLE => {
@@ -194,7 +198,9 @@ fn says_more_than_its_code(error: &UseCaseError) -> bool {
             | UseCaseError::TooManyKeys { .. }
             | UseCaseError::LastKey { .. }
             | UseCaseError::NoSplit { .. }
+            | UseCaseError::ExportUnderWay { .. }
             | UseCaseError::MoneyOwed
+            | UseCaseError::TooManyExports { .. }
             | UseCaseError::ProofReviewed
             | UseCaseError::StorageFull { .. }
             | UseCaseError::TooLateToDispute
@@ -214,6 +220,8 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         | UseCaseError::MoneyOwed
         | UseCaseError::PayoutsOpen { .. }
         | UseCaseError::WorkerTasksOpen { .. } => ErrorCode::TasksOpen,
+        UseCaseError::ExportUnderWay { .. } => ErrorCode::ExportUnderWay,
+        UseCaseError::TooManyExports { .. } => ErrorCode::TooManyExports,
         UseCaseError::TaskNotFound => ErrorCode::TaskNotFound,
         UseCaseError::ProofNotFound => ErrorCode::ProofNotFound,
         UseCaseError::RefundDiffers { .. } => ErrorCode::RefundDiffers,

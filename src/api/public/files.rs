@@ -8,7 +8,7 @@ use futures_util::StreamExt as _;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::client_address::ClientAddress;
-use crate::files::{FilesError, SignatureError};
+use crate::files::{FilesError, Prefix, SignatureError};
 
 /// What a browser may do with a file: show it, and nothing else.
 const SANDBOX: HeaderValue = HeaderValue::from_static("sandbox; default-src 'none'");
@@ -42,6 +42,7 @@ pub async fn get(
     });
     let mut response = Response::new(Body::from_stream(stream));
     let headers = response.headers_mut();
+    let is_archive = file.key.prefix() == Prefix::Exports;
     let content_type = HeaderValue::try_from(file.content_type);
     headers.insert(
         header::CONTENT_TYPE,
@@ -52,7 +53,10 @@ pub async fn get(
     headers.insert(header::CONTENT_SECURITY_POLICY, SANDBOX);
     headers.insert(
         header::CONTENT_DISPOSITION,
-        HeaderValue::from_static("inline"),
+        HeaderValue::from_static(match is_archive {
+            true => "attachment; filename=\"legwork-export.zip\"",
+            false => "inline",
+        }),
     );
     headers.insert(
         header::CACHE_CONTROL,

@@ -2,4 +2,5 @@
 
 pub mod files;
 pub mod health;
+pub mod keys;
 pub mod stripe_webhook;

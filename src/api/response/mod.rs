@@ -1,6 +1,7 @@
 //! Writes responses.
 
 pub mod evidence;
+pub mod exports;
 pub mod json;
 pub mod keys;
 pub mod page;

@@ -2,6 +2,7 @@
 
 pub mod deletion;
 pub mod disputes;
+pub mod exports;
 pub mod payouts;
 pub mod profile;
 pub mod proofs;

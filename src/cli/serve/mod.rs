@@ -37,7 +37,7 @@ use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 use crate::store::Store;
 use crate::telemetry::{self, Traces};
-use crate::usecases::FourEyes;
+use crate::usecases::{self, FourEyes};
 use crate::webhooks::Webhooks;
 
 /// Requests, jobs and deliveries in flight must end within this time. Other processes take over the
@@ -101,6 +101,7 @@ async fn open(
     let url = public_url(settings, https.as_ref(), address);
     let channels = open_channels(&store, settings, &url).await?;
     make_address_key(&store).await?;
+    make_bundle_key(&store, &clock).await?;
     let (outbound, delays) = (channels.outbound.clone(), settings.webhook_delays.clone());
     let webhooks = Webhooks::new(store.clone(), clock.clone(), outbound.clone(), delays);
     let (kept, windows) = (clock.clone(), settings.windows);
@@ -206,6 +207,14 @@ fn maintenance(app: &App, settings: &Settings) -> Maintenance {
 async fn make_address_key(store: &Store) -> Result<(), Failure> {
     let new = hex(&ambient::random::<32>());
     let made = store.write(move |tx| tx.service_secret(ADDRESS_SECRET, &new));
+    made.await?;
+    Ok(())
+}
+
+/// Makes the key that signs proof bundles, at the first start.
+async fn make_bundle_key(store: &Store, clock: &Clock) -> Result<(), Failure> {
+    let (seed, now) = (ambient::random::<32>(), clock.now());
+    let made = store.write(move |tx| usecases::make_bundle_key(tx, &seed, now));
     made.await?;
     Ok(())
 }

@@ -21,6 +21,7 @@ string_enum!(NotificationKind {
     EmailKnown = "email_known",
     EmailChanged = "email_changed",
     PasswordChanged = "password_changed",
+    ExportReady = "export_ready",
 });
 
 string_enum!(NotificationStatus {
@@ -159,6 +160,19 @@ pub fn webhook_disabled(url: &str, because: &str) -> NotificationText {
         [
             format!("Events are no longer sent to {url}: {because}."),
             "No event is lost: GET /v1/events returns the events of the last 30 days. Set the webhook again to enable it.".to_owned(),
+        ],
+    )
+}
+
+/// `path` is where the person finds it.
+pub fn export_ready(path: &str, until: Timestamp) -> NotificationText {
+    text(
+        "Your data is ready".to_owned(),
+        [
+            format!(
+                "You asked for a copy of what we hold about you. GET {path} returns where to download it."
+            ),
+            format!("It is deleted at {until}."),
         ],
     )
 }

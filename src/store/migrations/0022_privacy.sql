@@ -14,9 +14,11 @@ CREATE INDEX verification_files_decided ON verification_files (decided_at)
 ALTER TABLE workers ADD COLUMN deleted_at BIGINT;
 ALTER TABLE workers ADD COLUMN erased_at BIGINT;
 
--- What belongs to a worker, for erasing and for exports.
+-- What belongs to a person, for erasing and for exports.
 CREATE INDEX proofs_of_worker ON proofs (worker_id, id);
 CREATE INDEX IF NOT EXISTS worker_tokens_of_worker ON worker_tokens (worker_id);
+DROP INDEX notices_of_account;
+CREATE INDEX notices_of_account ON notices (account_id, id) WHERE account_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS notices_of_worker ON notices (worker_id, id) WHERE worker_id IS NOT NULL;
 
 -- Archives of everything that is held about a developer (owner_kind 'account') or a worker. A job makes

@@ -39,13 +39,16 @@ crate::store::statements! {
         ORDER BY p.id LIMIT ?2";
     OF_DOCUMENTS = "SELECT id, file_key, content_type FROM verification_files
         WHERE id > ?1 ORDER BY id LIMIT ?2";
+    OF_EXPORTS = "SELECT file_key FROM export_parts
+        WHERE file_key > ?1 ORDER BY file_key LIMIT ?2";
 }
 
-/// The last record whose files were read: in the first table, or in the second.
+/// The last record whose files were read, in each table: one is read after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileCursor {
     pub proof: String,
     pub document: String,
+    pub export: String,
 }
 
 /// The files of one record.
@@ -89,6 +92,16 @@ impl Tx<'_> {
                 next.document = id;
                 let keys = vec![key];
                 files.push(StoredFiles { keys, content_type });
+            }
+        }
+        if files.is_empty() {
+            let values = [(&after.export).into(), limit.into()];
+            for key in self.all::<String>(OF_EXPORTS, &values)? {
+                next.export.clone_from(&key);
+                files.push(StoredFiles {
+                    keys: vec![key],
+                    content_type: "application/zip".to_owned(),
+                });
             }
         }
         Ok((files, next))

@@ -1,7 +1,7 @@
 //! The identity documents and selfies of workers. Whoever deletes a row here also adds the job that
 //! deletes its file, so that no file is left without a row or a job that knows it.
 
-use crate::domain::{JobKind, JobName, Timestamp, VerificationFile, WorkerId};
+use crate::domain::{JobKind, JobName, Timestamp, VerificationFile, VerificationFileId, WorkerId};
 use crate::store::{PRUNED_AT_ONCE, StoreError, Tx, columns};
 
 columns! {
@@ -27,6 +27,12 @@ crate::store::statements! {
         WHERE worker_id = ?1 AND decided_at IS NULL";
     DUE = concat!("SELECT ", document!(columns), " FROM verification_files
         WHERE decided_at <= ?1 ORDER BY decided_at LIMIT 500");
+    /// Decided on by a program that did not write down when. Dated ones that are as old are gone already.
+    UNDATED = concat!("SELECT ", document!(columns), " FROM verification_files
+        WHERE id < ?1 AND decided_at IS NULL AND EXISTS (
+            SELECT 1 FROM workers w WHERE w.id = verification_files.worker_id
+                AND w.status <> 'in_review')
+        ORDER BY id LIMIT 500");
     DROP_FILE = "DELETE FROM verification_files WHERE id = ?1";
 }
 
@@ -80,9 +86,15 @@ impl Tx<'_> {
         before: Timestamp,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let files: Vec<VerificationFile> = self.all(DUE, &[before.into()])?;
-        self.drop_documents(&files, now)?;
-        Ok(files.len() as u64 == PRUNED_AT_ONCE)
+        let first_kept = VerificationFileId::new(before, &[0; 10]);
+        let decided: Vec<VerificationFile> = self.all(DUE, &[before.into()])?;
+        let undated: Vec<VerificationFile> = self.all(UNDATED, &[first_kept.into()])?;
+        let mut more = false;
+        for files in [decided, undated] {
+            self.drop_documents(&files, now)?;
+            more |= files.len() as u64 == PRUNED_AT_ONCE;
+        }
+        Ok(more)
     }
 
     fn drop_documents(

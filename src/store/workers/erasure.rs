@@ -10,7 +10,7 @@ use crate::store::{PRUNED_AT_ONCE, StoreError, Tx};
 crate::store::statements! {
     /// The list of statuses is that of the partial index, in the same text.
     OPEN_TASKS = "SELECT id FROM tasks WHERE worker_id = ?1 AND status IN ('assigned',
-        'in_progress', 'proof_submitted', 'proof_rejected', 'disputed') ORDER BY id LIMIT ?2";
+        'in_progress', 'proof_submitted', 'proof_rejected', 'disputed') LIMIT ?2";
     DELETE = "UPDATE workers SET status = 'deleted', email = ?2, name = ?3, password_hash = '',
             phone = NULL, skills = '[]', home_latitude = NULL, home_longitude = NULL,
             deleted_at = ?4, updated_at = ?4

@@ -39,6 +39,7 @@ pub fn delete_account(
     let person = Person::Account(account.id);
     tx.revoke_sessions(person, None)?;
     tx.drop_all_mail_links(person)?;
+    tx.drop_exports_of(person, now)?;
     let erase = JobName::new(JobKind::EraseAccount, account.id);
     tx.add_job_at(&erase, now.plus(ERASED_AFTER), now)?;
     account.email = freed_email(account.id);

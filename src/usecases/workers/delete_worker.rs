@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::domain::people::Person;
 use crate::domain::{
     Actor, Environment, JobKind, JobName, ProofId, QueueKind, Status, TaskId, Timestamp, Worker,
     WorkerId, WorkerStatus,
@@ -38,6 +39,10 @@ pub fn delete_worker(
     tx.close_queue_items_of(kind, &subject, by.id.as_deref(), now)?;
     tx.erase_note(kind, &subject)?;
     tx.erase_notes_about(&subject)?;
+    let person = Person::Worker(worker.id);
+    tx.drop_exports_of(person, now)?;
+    tx.revoke_sessions(person, None)?;
+    tx.drop_all_mail_links(person)?;
     let worker = tx.delete_worker(worker, now)?;
     tx.add_job(&JobName::new(JobKind::EraseWorker, worker.id), now)?;
     audit(tx, by, "worker.deleted", "worker", &subject, json!({}), now)?;
@@ -122,6 +127,8 @@ pub fn erase_traces_of_worker(tx: &mut Tx<'_>, subject: &str) -> Result<bool, Us
 pub fn erase_worker(tx: &mut Tx<'_>, subject: &str, now: Timestamp) -> Result<(), UseCaseError> {
     let (worker, _) = place(subject)?;
     tx.shut_worker_out(worker)?;
+    tx.revoke_sessions(Person::Worker(worker), None)?;
+    tx.drop_all_mail_links(Person::Worker(worker))?;
     tx.drop_verification_files(worker, now)?;
     if tx.worker_erased(worker, now)? {
         let (by, id) = (Actor::CLOCK, worker.to_string());

@@ -48,6 +48,8 @@ pub const DEVELOPERS: &[DeveloperRoute] = &[
     // Of the account: each account has its own, and both environments share it.
     developer("GET /v1/account", Yes, Yes, Yes),
     developer("GET /v1/account/usage", Yes, Yes, Yes),
+    developer("GET /v1/account/export", Yes, Yes, Yes),
+    developer("POST /v1/account/export", Yes, Yes, Yes),
     developer("GET /v1/account/keys", Yes, Yes, Yes),
     developer("POST /v1/account/keys", Yes, Yes, Yes),
     developer("POST /v1/account/confirmation", Yes, Yes, Yes),
@@ -80,6 +82,7 @@ pub const DEVELOPERS: &[DeveloperRoute] = &[
     developer("POST /v1/tasks/batch", Yes, Yes, Yes),
     developer("GET /v1/tasks/{id}", Yes, NO_TASK, NO_TASK),
     developer("PATCH /v1/tasks/{id}", Yes, NO_TASK, NO_TASK),
+    developer("GET /v1/tasks/{id}/bundle", Yes, NO_TASK, NO_TASK),
     developer("GET /v1/tasks/{id}/history", Yes, NO_TASK, NO_TASK),
     developer("GET /v1/tasks/{id}/ledger", Yes, NO_TASK, NO_TASK),
     developer("GET /v1/tasks/{id}/payment", Yes, NO_TASK, NO_TASK),
@@ -173,6 +176,8 @@ pub const WORKERS: &[WorkerRoute] = &[
     worker("PATCH /v1/worker", Yes, Yes, Yes),
     worker("GET /v1/worker/earnings", Yes, Yes, Yes),
     worker("POST /v1/worker/payout_account", Yes, Yes, Yes),
+    worker("GET /v1/worker/export", Yes, Yes, Yes),
+    worker("POST /v1/worker/export", Yes, Yes, Yes),
     worker("GET /v1/worker/push_key", Yes, Yes, Yes),
     worker("POST /v1/worker/push_subscriptions", Yes, Yes, Yes),
     worker("DELETE /v1/worker/push_subscriptions", Yes, Yes, Yes),
@@ -192,6 +197,13 @@ pub const WORKERS: &[WorkerRoute] = &[
     ),
     worker("GET /v1/worker/tasks/{id}/dispute", Yes, Yes, NO_TASK),
     worker("POST /v1/worker/tasks/{id}/dispute", Yes, Yes, NO_TASK),
+    // It needs the password, which these requests do not have.
+    worker(
+        "DELETE /v1/worker",
+        No("INVALID_CREDENTIALS"),
+        No("INVALID_CREDENTIALS"),
+        No("INVALID_CREDENTIALS"),
+    ),
     worker("DELETE /v1/worker/session", Yes, Yes, Yes),
 ];
 

@@ -179,6 +179,7 @@ fn body(route: &str) -> Value {
         "DELETE /v1/account" => json!({"confirm": "somebody@example.com"}),
         "POST /v1/test_helpers/clock" => json!({"advance_seconds": 1}),
         "POST /v1/test_helpers/tasks/{id}/advance" => json!({"to": "proof_submitted"}),
+        "DELETE /v1/worker" => json!({"password": "wrong horse battery"}),
         "PATCH /v1/worker" => json!({"name": "Grace H."}),
         "POST /v1/worker/push_subscriptions" => json!({
             "endpoint": "https://push.example.net/1", "keys": {"p256dh": "a", "auth": "b"}}),

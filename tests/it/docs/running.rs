@@ -84,6 +84,7 @@ documents! {
     webhooks: "docs/guides/webhooks.md",
     workers: "docs/guides/workers.md",
     disputes_and_money: "docs/guides/disputes-and-money.md",
+    proof_bundles: "docs/guides/proof-bundles.md",
     going_live: "docs/guides/going-live.md",
     conventions: "docs/reference/conventions.md",
     account: "docs/reference/account.md",

@@ -3,5 +3,5 @@
 mod keeping;
 mod memory;
 pub mod peer;
-mod place;
+pub mod place;
 mod troubles;

@@ -55,6 +55,7 @@ async fn take_back(database: &Database) {
         "database_move_tables",
         "task_metadata",
         "metadata_backfill",
+        "bundle_keys",
         "exports",
         "export_parts",
         "verification_files",

@@ -6,7 +6,7 @@ use legwork::maintenance::expire_documents;
 use serde_json::json;
 
 use super::{DAY, send_documents, stored};
-use crate::support::{TestApp, Worker, on_both_engines};
+use crate::support::{Client, PASSWORD, TestApp, Worker, on_both_engines};
 use crate::suspension::erasure::files_in;
 use crate::suspension::{count, finish_jobs, ids, kill_jobs_when};
 
@@ -14,6 +14,7 @@ on_both_engines!(
     documents_go_so_long_after_the_decision,
     replaced_documents_go_at_once,
     a_file_goes_however_often_its_job_is_killed,
+    documents_whose_decision_was_not_dated_go_too,
 );
 
 const KEPT: Duration = DAY.saturating_mul(90);
@@ -22,6 +23,17 @@ async fn decide(app: &TestApp, worker: &Worker, decision: &str) {
     let path = format!("/v1/admin/workers/{}/{decision}", worker.id);
     let decided = app.admin().await.post(&path, &json!({})).await;
     decided.expect(200);
+}
+
+/// A token ends after 30 days.
+async fn sign_in_again(app: &TestApp, worker: Worker) -> Worker {
+    let body = json!({"email": worker.email, "password": PASSWORD});
+    let signed_in = app.client().post("/v1/workers/sessions", &body).await;
+    let token = signed_in.expect(201)["token"].clone();
+    Worker {
+        client: Client::new(app.address, token.as_str()),
+        ..worker
+    }
 }
 
 async fn expire(app: &TestApp) {
@@ -55,6 +67,7 @@ async fn replaced_documents_go_at_once(app: TestApp) {
     send_documents(&worker, "first").await;
     decide(&app, &worker, "refuse").await;
     app.advance(DAY * 89);
+    let worker = sign_in_again(&app, worker).await;
     send_documents(&worker, "second").await;
     finish_jobs(&app).await;
     assert_eq!(files_in(&stored(&app)), 2);
@@ -88,4 +101,23 @@ async fn a_file_goes_however_often_its_job_is_killed(app: TestApp) {
     kill_jobs_when(&app, async || files_in(&stored(&app)) < 16).await;
     finish_jobs(&app).await;
     assert_eq!(files_in(&stored(&app)), 0);
+}
+
+async fn documents_whose_decision_was_not_dated_go_too(app: TestApp) {
+    let (decided, waiting) = (app.sign_up(&[]).await, app.sign_up(&[]).await);
+    send_documents(&decided, "decided").await;
+    send_documents(&waiting, "waiting").await;
+    decide(&app, &decided, "verify").await;
+    // As a server of before has left them.
+    app.database
+        .execute("UPDATE verification_files SET decided_at = NULL")
+        .await;
+    app.advance(KEPT - Duration::from_millis(1));
+    expire(&app).await;
+    assert_eq!(count(&app, "verification_files").await, 4);
+    // The id of a document tells when it was sent, to the millisecond.
+    app.advance(Duration::from_millis(2));
+    expire(&app).await;
+    let left = ids(&app, "SELECT DISTINCT worker_id FROM verification_files").await;
+    assert_eq!(left, [waiting.id]);
 }

@@ -1,6 +1,8 @@
 //! What people can ask for: a copy of what is held about them, and that it goes.
 
 mod documents;
+mod exports;
+mod in_s3;
 mod worker_deletion;
 
 use std::path::PathBuf;

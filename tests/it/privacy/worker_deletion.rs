@@ -103,7 +103,6 @@ async fn nothing_of_the_person_is_left(app: TestApp) {
     );
     app.database.execute(&rename).await;
     worker.email = "hopper@example.com".to_owned();
-    subscribe(&app, &worker).await;
     let task = dev.create_paid_task().await;
     worker.begin(&task).await;
     let photo = crate::support::photo("one");
@@ -118,6 +117,7 @@ async fn nothing_of_the_person_is_left(app: TestApp) {
     let proof = proof["data"][0].clone();
     dev.review(&task, &proof, "approve").await.expect(200);
     app.jobs.drain().await.unwrap();
+    subscribe(&app, &worker).await;
     // What events told of the proof is kept for 30 days, as for everybody.
     app.database.execute("DELETE FROM deliveries").await;
     app.database.execute("DELETE FROM events").await;
@@ -154,6 +154,10 @@ async fn nothing_of_the_person_is_left(app: TestApp) {
 async fn decided_dispute(app: &TestApp) -> (crate::support::Developer, Worker, Value) {
     let (dev, worker) = (app.developer().await, app.ready_worker().await);
     let task = disputed_task(app, &dev, &worker).await;
+    let side = json!({"statement": "Nobody can see the door."});
+    let state = format!("{}/dispute/statement", path(&task));
+    let stated = dev.live.post(&state, &side).await;
+    assert!(stated.status.is_success(), "{}", stated.text);
     let decide = format!("/v1/admin/disputes/{}/decide", task["id"].as_str().unwrap());
     let body = json!({"decision": "pay", "note": "The brass is well lit."});
     let admin = app.admin().await;
@@ -163,7 +167,11 @@ async fn decided_dispute(app: &TestApp) -> (crate::support::Developer, Worker, V
 }
 
 async fn statements_and_notes_of_disputes_go_with_either_side(app: TestApp) {
-    let said = ["The door is in the picture.", "The brass is well lit."];
+    let said = [
+        "The door is in the picture.",
+        "The brass is well lit.",
+        "Nobody can see the door.",
+    ];
     let in_database = async || {
         app.database.execute("DELETE FROM deliveries").await;
         app.database.execute("DELETE FROM events").await;
@@ -171,17 +179,17 @@ async fn statements_and_notes_of_disputes_go_with_either_side(app: TestApp) {
         said.map(|text| rows.contains(text))
     };
     let (_, worker, _) = decided_dispute(&app).await;
-    assert_eq!(in_database().await, [true, true]);
+    assert_eq!(in_database().await, [true; 3]);
     delete(&worker, PASSWORD).await.expect(200);
     finish_jobs(&app).await;
-    assert_eq!(in_database().await, [false, false]);
+    assert_eq!(in_database().await, [false; 3]);
     let (dev, ..) = decided_dispute(&app).await;
-    assert_eq!(in_database().await, [true, true]);
+    assert_eq!(in_database().await, [true; 3]);
     let account = crate::suspension::id_of(&dev);
     crate::suspension::delete(&app, account).await.unwrap();
     app.advance(super::DAY * 30);
     finish_jobs(&app).await;
-    assert_eq!(in_database().await, [false, false]);
+    assert_eq!(in_database().await, [false; 3]);
 }
 
 async fn half_erased_is_erased_in_the_end(app: TestApp) {

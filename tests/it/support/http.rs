@@ -25,6 +25,8 @@ pub struct Reply {
     pub headers: HeaderMap,
     pub body: Value,
     pub text: String,
+    /// The body as it came.
+    pub bytes: Bytes,
 }
 
 impl Client {
@@ -152,16 +154,17 @@ impl Client {
         let request = request.body(Full::new(Bytes::new())).unwrap();
         let response = self.hyper.request(request).await.unwrap();
         let (parts, body) = response.into_parts();
-        let mut text = String::new();
+        let mut bytes = Bytes::new();
         if !parts.status.is_success() {
-            let bytes = body.collect().await.unwrap().to_bytes();
-            text = String::from_utf8_lossy(&bytes).into_owned();
+            bytes = body.collect().await.unwrap().to_bytes();
         }
+        let text = String::from_utf8_lossy(&bytes).into_owned();
         Reply {
             status: parts.status,
             headers: parts.headers,
             body: serde_json::from_str(&text).unwrap_or(Value::Null),
             text,
+            bytes,
         }
     }
 
@@ -175,6 +178,7 @@ impl Client {
             headers: parts.headers,
             body: serde_json::from_str(&text).unwrap_or(Value::Null),
             text,
+            bytes,
         })
     }
 }

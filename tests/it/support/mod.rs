@@ -1,6 +1,7 @@
 //! What every test stands on: a database, a server on a real socket, people who use it.
 
 mod app;
+pub mod archive;
 mod database;
 mod developer;
 mod edge;

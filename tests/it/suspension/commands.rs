@@ -110,6 +110,16 @@ fn workers_are_listed_and_decided_on() {
             let said = run(&database, &["worker", decision, joan]);
             assert_eq!(said.trim(), format!("joan@example.com is now {status}."));
         }
+        // Without a terminal to ask on, it has to be meant.
+        let said = refused(&database, &["worker", "delete", "joan@example.com"]);
+        assert!(said.contains("--yes"), "{said}");
+        let said = run(
+            &database,
+            &["worker", "delete", "joan@example.com", "--yes"],
+        );
+        assert_eq!(said.trim(), "joan@example.com is now deleted.");
+        let list = run(&database, &["worker", "list"]);
+        assert!(!list.contains("joan@example.com"), "{list}");
         let said = refused(&database, &["worker", "suspend", "nobody@example.com"]);
         assert!(
             said.contains("there is no worker nobody@example.com"),

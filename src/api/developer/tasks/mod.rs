@@ -1,6 +1,7 @@
 //! /v1/tasks
 
 pub mod batch;
+pub mod bundle;
 pub mod cancel;
 pub mod create;
 pub mod creation;
