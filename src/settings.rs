@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use crate::domain::{ProcessorName, Secret, Tier, Windows};
+use crate::domain::{ProcessorName, RequiredFactor, Secret, Tier, Windows};
 use crate::files::FilesLocation;
 use crate::outbound::OutboundSettings;
 use crate::store::Location;
@@ -272,6 +272,7 @@ pub struct Settings {
     pub master_key: Option<Secret>,
     /// Bytes of stored proofs for each account, in the order of the tiers.
     pub storage_quota: [u64; Tier::ALL.len()],
+    pub required_factor: RequiredFactor,
     pub edge: EdgeSettings,
     pub https: HttpsSettings,
     pub rate_limits: bool,
@@ -307,6 +308,7 @@ impl Settings {
             documents_kept: given.read("document_days", "90", |text| span(text, DAY))?,
             master_key: given.read("master_key", "", optional(master_key))?,
             storage_quota: given.read("storage_gigabytes", "5,50,500,5000", gigabytes)?,
+            required_factor: given.read("require_second_factor", "none", RequiredFactor::rule)?,
             edge: edge(given)?,
             https,
             rate_limits: given.read("rate_limits", "on", on_or_off)?,

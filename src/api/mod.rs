@@ -10,6 +10,7 @@ mod public;
 mod request;
 mod response;
 mod router;
+mod second_factor;
 mod server;
 mod worker;
 
@@ -29,7 +30,7 @@ use opentelemetry_sdk::trace::SdkTracer;
 use request::idempotency::InFlight;
 
 use crate::ambient::Clock;
-use crate::domain::StorageQuota;
+use crate::domain::{RequiredFactor, StorageQuota};
 use crate::files::Files;
 use crate::maintenance::KeyUse;
 use crate::monitoring::Monitoring;
@@ -75,6 +76,8 @@ pub struct Parts {
     /// Whether there is a mail server, so that addresses can be confirmed.
     pub sends_mail: bool,
     pub four_eyes: FourEyes,
+    /// Who needs a second factor.
+    pub required_factor: RequiredFactor,
     hsts: bool,
     cors: CorsRules,
     tracer: Option<SdkTracer>,
@@ -113,6 +116,8 @@ pub struct Dependencies {
     pub sends_mail: bool,
     /// Above which amount decisions of admins need a second one.
     pub four_eyes: FourEyes,
+    /// Who needs a second factor.
+    pub required_factor: RequiredFactor,
     pub timeouts: Timeouts,
     /// Browsers are told to use nothing but HTTPS.
     pub hsts: bool,
@@ -162,6 +167,7 @@ impl App {
             tracer: dependencies.tracer,
             passwords: Arc::default(),
             sends_mail: dependencies.sends_mail,
+            required_factor: dependencies.required_factor,
             trusted_proxies: dependencies.trusted_proxies,
             sandbox_banner: dependencies.sandbox_banner,
             anonymous: dependencies.rate_limited.then(AnonymousLimit::default),

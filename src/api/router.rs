@@ -20,10 +20,11 @@ use crate::api::middleware::authentication::{
 use crate::api::middleware::client_address::ClientAddress;
 use crate::api::middleware::edge::edge;
 use crate::api::middleware::limits::anonymous::{self, limit_anonymous, limit_unsigned};
+use crate::api::middleware::required_factor::{require_admins_factor, require_workers_factor};
 use crate::api::openapi::{Description, Security, finish as finish_description, secure};
 use crate::api::public::{files, health, keys, stripe_webhook};
 use crate::api::{App, JSON, admin, worker};
-use crate::domain::AdminRole;
+use crate::domain::{AdminRole, RequiredFactor};
 use crate::pages::{self, Pages};
 
 /// Routes that need an API key.
@@ -89,13 +90,18 @@ fn of_task() -> OpenApiRouter<App> {
 /// Routes that need a worker's token.
 fn with_worker_token() -> OpenApiRouter<App> {
     use worker::{
-        deletion, disputes, exports, payouts, profile, proofs, push, session, tasks, verification,
+        account, deletion, disputes, exports, payouts, profile, proofs, push, sessions, tasks,
+        verification,
     };
 
     OpenApiRouter::new()
         .routes(routes!(profile::get, profile::update, deletion::delete))
         .routes(routes!(exports::request, exports::list))
-        .routes(routes!(session::sign_out))
+        .routes(routes!(account::send_confirmation))
+        .routes(routes!(account::change_password))
+        .routes(routes!(account::change_email))
+        .routes(routes!(sessions::list))
+        .routes(routes!(sessions::revoke))
         .routes(routes!(payouts::open_payout_account))
         .routes(routes!(payouts::earnings))
         .routes(routes!(push::subscribe, push::unsubscribe))
@@ -110,6 +116,37 @@ fn with_worker_token() -> OpenApiRouter<App> {
         .routes(routes!(disputes::get))
         .routes(routes!(proofs::submit))
         .routes(routes!(verification::verification))
+}
+
+/// Routes that a worker's token opens even where the worker lacks a second factor that is required.
+fn with_worker_token_alone() -> OpenApiRouter<App> {
+    use worker::{second_factor, session};
+
+    OpenApiRouter::new()
+        .routes(routes!(session::sign_out))
+        .routes(routes!(
+            second_factor::get,
+            second_factor::begin,
+            second_factor::turn_off
+        ))
+        .routes(routes!(second_factor::confirm))
+        .routes(routes!(second_factor::new_codes))
+}
+
+/// The same for an admin key, whatever its role.
+fn with_admin_key_alone() -> OpenApiRouter<App> {
+    use admin::{second_factor, sessions};
+
+    OpenApiRouter::new()
+        .routes(routes!(
+            second_factor::get,
+            second_factor::begin,
+            second_factor::turn_off
+        ))
+        .routes(routes!(second_factor::confirm))
+        .routes(routes!(second_factor::new_codes))
+        .routes(routes!(sessions::open))
+        .routes(routes!(sessions::end))
 }
 
 /// Routes that need an admin key: one list for each role.
@@ -183,7 +220,8 @@ pub struct AdminRoute {
 /// Every route that needs an admin key.
 pub fn admin_routes() -> Vec<AdminRoute> {
     let mut routes = Vec::new();
-    for (role, router) in with_admin_key() {
+    let alone = (AdminRole::Viewer, with_admin_key_alone());
+    for (role, router) in with_admin_key().into_iter().chain([alone]) {
         for (path, item) in router.into_openapi().paths.paths {
             let operations = [
                 (Method::GET, item.get),
@@ -210,6 +248,9 @@ fn without_token() -> OpenApiRouter<App> {
         .routes(routes!(developer::links::reset))
         .routes(routes!(worker::session::sign_up))
         .routes(routes!(worker::session::sign_in))
+        .routes(routes!(worker::account::confirm))
+        .routes(routes!(worker::account::ask_for_reset))
+        .routes(routes!(worker::account::reset))
 }
 
 /// Everything that the main address serves. Metrics only in local mode.
@@ -308,6 +349,8 @@ fn described(app: Option<&App>) -> (Router<App>, OpenApi) {
     let (mut tasks, of_tasks) = of_task().split_for_parts();
     openapi.merge(of_tasks);
     let (mut workers, mut of_workers) = with_worker_token().split_for_parts();
+    let (enrolling, of_enrolling) = with_worker_token_alone().split_for_parts();
+    of_workers.merge(of_enrolling);
     let (mut open, mut of_open) = without_token().split_for_parts();
     secure(&mut openapi, Some(Security::DeveloperKey));
     secure(&mut of_workers, Some(Security::WorkerToken));
@@ -315,22 +358,43 @@ fn described(app: Option<&App>) -> (Router<App>, OpenApi) {
     if let Some(app) = app {
         keys = keys.route_layer(from_fn_with_state(app.clone(), require_key));
         tasks = tasks.route_layer(from_fn_with_state(app.clone(), require_key_of_task));
+        if app.required_factor != RequiredFactor::Nobody {
+            let factor = from_fn_with_state(app.clone(), require_workers_factor);
+            workers = workers.route_layer(factor);
+        }
+        workers = workers.merge(enrolling);
         workers = workers.route_layer(from_fn_with_state(app.clone(), require_worker));
         open = open.route_layer(from_fn_with_state(app.clone(), limit_anonymous));
     }
     openapi.merge(of_workers);
     openapi.merge(of_open);
-    let mut routes = keys.merge(tasks).merge(workers).merge(open);
+    let routes = keys.merge(tasks).merge(workers).merge(open);
+    let (admins, of_admins) = described_for_admins(app);
+    openapi.merge(of_admins);
+    finish_description(&mut openapi);
+    (routes.merge(admins), openapi)
+}
+
+/// The routes of admins, each behind the role that it needs.
+fn described_for_admins(app: Option<&App>) -> (Router<App>, OpenApi) {
+    let (mut routes, mut openapi) = with_admin_key_alone().split_for_parts();
+    if let Some(app) = app {
+        let needs = (app.clone(), AdminRole::Viewer);
+        routes = routes.route_layer(from_fn_with_state(needs, require_admin));
+    }
     for (role, admins) in with_admin_key() {
-        let (mut admins, mut of_admins) = admins.split_for_parts();
-        secure(&mut of_admins, Some(Security::AdminKey));
+        let (mut admins, of_admins) = admins.split_for_parts();
         if let Some(app) = app {
             let needs = (app.clone(), role);
+            if app.required_factor != RequiredFactor::Nobody {
+                let factor = from_fn_with_state(app.clone(), require_admins_factor);
+                admins = admins.route_layer(factor);
+            }
             admins = admins.route_layer(from_fn_with_state(needs, require_admin));
         }
         openapi.merge(of_admins);
         routes = routes.merge(admins);
     }
-    finish_description(&mut openapi);
+    secure(&mut openapi, Some(Security::AdminKey));
     (routes, openapi)
 }

@@ -14,6 +14,7 @@ mod payments;
 mod relocate;
 mod report;
 mod sandbox;
+mod second_factor;
 mod secrets;
 mod serve;
 mod worker;
@@ -99,6 +100,7 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             Some((command, _)) => return bundle::run(&settings, command, innermost),
             None => unreachable!("clap requires one"),
         },
+        Some(("second-factor", _)) => second_factor::reset(&settings, innermost)?,
         Some(("secrets", secrets)) => match secrets.subcommand() {
             Some((command, _)) => secrets::run(&settings, command, innermost)?,
             None => unreachable!("clap requires one"),
@@ -138,6 +140,7 @@ fn command() -> Command {
         .subcommand(report::command())
         .subcommand(job::command())
         .subcommand(bundle::command())
+        .subcommand(second_factor::command())
         .subcommand(secrets::command())
         .subcommand(sandbox::command())
         .subcommand(

@@ -267,6 +267,12 @@ fn reset(settings: &Settings) -> Result<(), Failure> {
         count(SecretPlace::Webhook),
         count(SecretPlace::Payment),
     ));
+    match count(SecretPlace::SecondFactor) {
+        0 => {}
+        factors => print_line(format_args!(
+            "{factors} second factors take recovery codes only. Who has none is helped by: legwork second-factor reset"
+        )),
+    }
     Ok(())
 }
 

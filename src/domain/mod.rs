@@ -15,6 +15,7 @@ pub mod money;
 pub mod people;
 pub mod proofs;
 pub mod rules;
+pub mod second_factor;
 pub mod tasks;
 #[cfg(test)]
 pub mod testing;
@@ -49,6 +50,9 @@ pub use people::session::{Origin, Session};
 pub use people::{Person, PersonKind};
 pub use proofs::{FileMetadata, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
 pub use rules::{FieldError, FieldErrors};
+pub use second_factor::recovery::RecoveryCodes;
+pub use second_factor::totp::TotpSecret;
+pub use second_factor::{GivenCode, RequiredFactor, SecondFactor, WrongCodes};
 pub use string_enum::StringEnum;
 pub use tasks::dispute::{Decision, DeveloperStatement, Dispute};
 pub use tasks::history::{Actor, ActorKind, HistoryEntry};

@@ -27,6 +27,9 @@ string_enum!(WorkerStatus {
 pub struct Worker {
     pub id: WorkerId,
     pub email: String,
+    /// Whether somebody who reads the mail of this address has said so. Otherwise other workers may name
+    /// the same address.
+    pub email_confirmed: bool,
     pub name: String,
     pub phone: Option<String>,
     pub skills: Vec<Skill>,
@@ -40,6 +43,11 @@ pub struct Worker {
     pub reviewed_attempts: i64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+}
+
+/// Stands in the place of an e-mail address that is not confirmed.
+pub fn unconfirmed_email(id: WorkerId) -> String {
+    format!("unconfirmed-{id}@invalid")
 }
 
 /// What signing up needs, except the password.
@@ -83,6 +91,7 @@ impl Worker {
         Self {
             id,
             email: new.email,
+            email_confirmed: true,
             name: new.name,
             phone: new.phone,
             skills: new.skills,

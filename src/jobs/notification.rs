@@ -79,7 +79,7 @@ fn letter(tx: &mut Tx<'_>, id: NotificationId, now: Timestamp) -> Result<Letter,
         Recipient::Account(id) => tx
             .account(id)?
             .is_none_or(|account| account.email_confirmed),
-        Recipient::Worker(_) => true,
+        Recipient::Worker(id) => tx.worker(id)?.is_none_or(|worker| worker.email_confirmed),
     };
     Ok(match confirmed {
         true => Letter::Send(Box::new(notification), None),

@@ -147,6 +147,7 @@ const PRUNED: &[(Duration, Prune)] = &[
     (Duration::ZERO, |tx, before| tx.prune_worker_tokens(before)),
     (Duration::ZERO, |tx, before| tx.prune_sessions(before)),
     (DAY, |tx, before| tx.prune_mail_links(before)),
+    (Duration::ZERO, |tx, before| tx.prune_admin_sessions(before)),
     // Before their events, which they refer to.
     (EVENTS_KEPT, |tx, before| tx.prune_deliveries(before)),
     (EVENTS_KEPT, |tx, before| tx.prune_events(before)),

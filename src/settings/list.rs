@@ -164,6 +164,11 @@ pub const SETTINGS: &[Setting] = &[
         "Gigabytes of stored proofs for an account of each tier: free, growth, pro, enterprise [default: 5,50,500,5000]",
     ),
     setting(
+        "require_second_factor",
+        "none|admins|all",
+        "Who needs a second factor: nobody, admins, or everybody [default: none]",
+    ),
+    setting(
         "tls_cert",
         "FILE",
         "PEM file with the certificate chain for HTTPS, read again when it changes [default: none; plain HTTP]",

@@ -211,6 +211,12 @@ fn every_error_names_the_setting_and_its_origin() {
         ),
         (
             &[],
+            &[("LEGWORK_REQUIRE_SECOND_FACTOR", "admin")],
+            None,
+            "LEGWORK_REQUIRE_SECOND_FACTOR (from environment): must be one of: none, admins, all",
+        ),
+        (
+            &[],
             &[("LEGWORK_TRUSTED_PROXIES", "proxy")],
             None,
             "LEGWORK_TRUSTED_PROXIES",

@@ -18,6 +18,7 @@ mod money;
 mod people;
 mod proofs;
 mod rate_limits;
+mod second_factors;
 mod secrets;
 mod tasks;
 mod transfer;
@@ -67,7 +68,7 @@ pub use unlock::UnlockError;
 pub use wakeups::EventWakeup;
 pub use webhooks::deliveries::{DeliveryFilter, FailedSpan, RecordedDelivery};
 pub use webhooks::{Disabled, Endpoint, OldSecret};
-pub use workers::{PushSubscription, WorkerFilter};
+pub use workers::{NewWorkerToken, PushSubscription, WorkerFilter, WorkerSession};
 
 /// Declares the statements of a file, and lists them for the test that prepares each on both
 /// engines.
@@ -160,6 +161,16 @@ const MIGRATIONS: &[Migration] = &[
         version: 18,
         name: "people",
         sql: include_str!("migrations/0018_people.sql"),
+    },
+    Migration {
+        version: 20,
+        name: "second_factors",
+        sql: include_str!("migrations/0020_second_factors.sql"),
+    },
+    Migration {
+        version: 21,
+        name: "worker_accounts",
+        sql: include_str!("migrations/0021_worker_accounts.sql"),
     },
     Migration {
         version: 22,
@@ -389,6 +400,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         admin::review_queue::ALL,
         admin::reports::ALL,
         money::sandbox::ALL,
+        second_factors::ALL,
         secrets::ALL,
         tasks::ALL,
         tasks::totals::ALL,
@@ -396,6 +408,8 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         workers::ALL,
         workers::documents::ALL,
         workers::erasure::ALL,
+        workers::people::ALL,
+        workers::tokens::ALL,
         workers::uploads::ALL,
     ]
     .into_iter()

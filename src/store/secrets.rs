@@ -17,6 +17,7 @@ pub enum SecretPlace {
     AcmeAccount,
     AcmeKey,
     AcmeChallenge,
+    SecondFactor,
 }
 
 impl SecretPlace {
@@ -30,6 +31,7 @@ impl SecretPlace {
             Self::AcmeAccount => "acme_account",
             Self::AcmeKey => "acme_key",
             Self::AcmeChallenge => "acme_challenge",
+            Self::SecondFactor => "second_factor",
         };
         format!("{place}:{id}")
     }
@@ -169,6 +171,9 @@ crate::store::statements! {
     ACME_CHALLENGE_PLAIN = plain!("acme_challenges", "id", "answer");
     ACME_CHALLENGE_PAGE = page!("acme_challenges", "id", "answer");
     ACME_CHALLENGE_REPLACE = replace!("acme_challenges", "id", "answer");
+    FACTOR_PLAIN = plain!("second_factors", "holder", "secret");
+    FACTOR_PAGE = page!("second_factors", "holder", "secret");
+    FACTOR_REPLACE = replace!("second_factors", "holder", "secret");
 }
 
 /// A column with sealed texts. A new one needs a line in `SEALED_COLUMNS`: otherwise a rotation
@@ -204,6 +209,7 @@ sealed_columns! {
     AcmeAccount: ACME_ACCOUNT_PLAIN, ACME_ACCOUNT_PAGE, ACME_ACCOUNT_REPLACE;
     AcmeKey: ACME_KEY_PLAIN, ACME_KEY_PAGE, ACME_KEY_REPLACE;
     AcmeChallenge: ACME_CHALLENGE_PLAIN, ACME_CHALLENGE_PAGE, ACME_CHALLENGE_REPLACE;
+    SecondFactor: FACTOR_PLAIN, FACTOR_PAGE, FACTOR_REPLACE;
 }
 
 impl Tx<'_> {
@@ -322,7 +328,8 @@ impl Tx<'_> {
             SecretPlace::Webhook
             | SecretPlace::Payment
             | SecretPlace::SandboxPayment
-            | SecretPlace::SandboxPayoutAccount => return Ok(()),
+            | SecretPlace::SandboxPayoutAccount
+            | SecretPlace::SecondFactor => return Ok(()),
         };
         self.defer(statement, &[id.into()])
     }

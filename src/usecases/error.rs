@@ -110,6 +110,20 @@ pub enum UseCaseError {
     LinkExpired,
     #[error("the e-mail address or the password is wrong")]
     WrongPassword,
+    #[error("the e-mail address is not confirmed")]
+    EmailNotConfirmed,
+    #[error("the code is wrong, or was used already")]
+    WrongCode,
+    #[error("the second factor is missing")]
+    SecondFactorRequired,
+    #[error("the operator requires a second factor")]
+    SecondFactorNotSetUp,
+    #[error("the second factor is on already")]
+    SecondFactorOn,
+    #[error("the second factor is off")]
+    SecondFactorOff,
+    #[error("the sign-in is too old for this")]
+    SignInAgain,
     #[error("a worker with this e-mail address already exists")]
     WorkerEmailTaken,
     #[error(transparent)]

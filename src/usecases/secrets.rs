@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::ambient;
 use crate::domain::accounts::api_key::hex;
 use crate::domain::webhooks::WebhookSecret;
-use crate::domain::{Actor, Timestamp};
+use crate::domain::{Actor, Timestamp, TotpSecret};
 use crate::store::{SEALED_COLUMNS, SealedColumn, SecretPlace, StoreError, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
@@ -92,6 +92,8 @@ fn replacement(place: SecretPlace, id: &str) -> Option<String> {
         SecretPlace::SandboxPayoutAccount => {
             Some(format!("{id}_secret_{}", hex(&ambient::random::<24>())))
         }
+        // Nobody knows it: the holder signs in with a recovery code and sets the factor up again.
+        SecretPlace::SecondFactor => Some(TotpSecret::new(&ambient::random()).to_base32()),
         SecretPlace::Service
         | SecretPlace::AcmeAccount
         | SecretPlace::AcmeKey

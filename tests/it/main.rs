@@ -33,6 +33,7 @@ mod privacy;
 mod relocation;
 mod reports;
 mod retention;
+mod second_factor;
 mod secrets;
 mod serving;
 mod store;

@@ -90,6 +90,7 @@ const SCANS_LITTLE: &[&str] = &[
     "USING INDEX payments_plain",
     "USING INDEX sandbox_payments_plain",
     "USING INDEX sandbox_payout_accounts_plain",
+    "USING INDEX second_factors_plain",
     "SCAN due",
     "SCAN dead",
     "SCAN mails",

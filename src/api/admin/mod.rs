@@ -12,6 +12,8 @@ pub mod proposals;
 mod query;
 pub mod report;
 pub mod review_queue;
+pub mod second_factor;
+pub mod sessions;
 pub mod tasks;
 pub mod workers;
 

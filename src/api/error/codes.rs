@@ -66,11 +66,15 @@ macro_rules! error_codes {
 error_codes! {
     ValidationError "VALIDATION_ERROR" 400 "The request is invalid. `details` names every field and what is wrong with it.";
     Unauthorized "UNAUTHORIZED" 401 "The key or token is missing, malformed, unknown, expired or revoked.";
+    InvalidCode "INVALID_CODE" 401 "The code of the second factor is wrong, or was used already.";
     InvalidCredentials "INVALID_CREDENTIALS" 401 "The e-mail address or the password is wrong.";
+    SecondFactorRequired "SECOND_FACTOR_REQUIRED" 401 "A code of the second factor is needed. Workers sign in with `code`; admins open a session with a code and use its token.";
     AccountSuspended "ACCOUNT_SUSPENDED" 403 "The account or the worker is suspended.";
-    EmailNotConfirmed "EMAIL_NOT_CONFIRMED" 403 "The e-mail address of the account is not confirmed. Live tasks need that.";
+    EmailNotConfirmed "EMAIL_NOT_CONFIRMED" 403 "The e-mail address is not confirmed. Live tasks of developers and the verification of workers need that.";
     Forbidden "FORBIDDEN" 403 "The role of the admin key does not allow this.";
     KeyInBrowser "KEY_IN_BROWSER" 403 "A web page of another host has sent an API key. Whoever opens the page can read the key: send the request from your own server.";
+    SecondFactorNotSetUp "SECOND_FACTOR_NOT_SET_UP" 403 "This service requires a second factor, and you have none. Set it up first.";
+    SignInAgain "SIGN_IN_AGAIN" 403 "Your sign-in is older than 10 minutes. Sign in again and repeat the request with the new token.";
     TaskLimitExceeded "TASK_LIMIT_EXCEEDED" 403 "The monthly task limit of the tier is reached.";
     TestModeOnly "TEST_MODE_ONLY" 403 "This works with a test key only.";
     UrlExpired "URL_EXPIRED" 403 "The signed URL has expired. List the proofs again to get a fresh one.";
@@ -105,6 +109,8 @@ error_codes! {
     ProposalPending "PROPOSAL_PENDING" 409 "Another decision waits for a second admin. Confirm it in the same words, or have it withdrawn.";
     RefundDiffers "REFUND_DIFFERS" 409 "Cancelling would refund another amount than you expect. The message and `details` say how much.";
     RotatedRecently "ROTATED_RECENTLY" 409 "Three webhook secrets were replaced within the last 24 hours, and all of them still sign.";
+    SecondFactorOff "SECOND_FACTOR_OFF" 409 "The second factor is off, or its setup has not begun.";
+    SecondFactorOn "SECOND_FACTOR_ON" 409 "The second factor is on. Turn it off before you set up another.";
     StorageFull "STORAGE_FULL" 409 "The stored proofs of the account fill its storage. Nothing was stored.";
     TasksOpen "TASKS_OPEN" 409 "The account or the worker still has open tasks, or money is still moving.";
     TooManyKeys "TOO_MANY_KEYS" 409 "The account has as many active API keys as it may have. Revoke one first.";
@@ -162,9 +168,9 @@ pub mod groups {
         /// Of every request with an API key.
         Developer = Unauthorized, AccountSuspended, KeyInBrowser, RateLimited, Internal, Unavailable;
         /// Of every request with a worker's token.
-        Worker = Unauthorized, AccountSuspended, RateLimited, Internal, Unavailable;
+        Worker = Unauthorized, SecondFactorRequired, AccountSuspended, SecondFactorNotSetUp, RateLimited, Internal, Unavailable;
         /// Of every request with an admin key.
-        Admin = Unauthorized, Forbidden, KeyInBrowser, RateLimited, Internal, Unavailable;
+        Admin = Unauthorized, SecondFactorRequired, Forbidden, KeyInBrowser, SecondFactorNotSetUp, RateLimited, Internal, Unavailable;
         /// Of every request with a body.
         Body = ValidationError, RequestTimeout, PayloadTooLarge;
         /// Of every request with query parameters.

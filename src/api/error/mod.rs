@@ -238,6 +238,13 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::JobNotFound => ErrorCode::JobNotFound,
         UseCaseError::PayoutNotFailed => ErrorCode::PayoutNotFailed,
         UseCaseError::WrongPassword => ErrorCode::InvalidCredentials,
+        UseCaseError::EmailNotConfirmed => ErrorCode::EmailNotConfirmed,
+        UseCaseError::WrongCode => ErrorCode::InvalidCode,
+        UseCaseError::SecondFactorRequired => ErrorCode::SecondFactorRequired,
+        UseCaseError::SecondFactorNotSetUp => ErrorCode::SecondFactorNotSetUp,
+        UseCaseError::SecondFactorOn => ErrorCode::SecondFactorOn,
+        UseCaseError::SecondFactorOff => ErrorCode::SecondFactorOff,
+        UseCaseError::SignInAgain => ErrorCode::SignInAgain,
         UseCaseError::NotEligible(_) => ErrorCode::WorkerNotEligible,
         UseCaseError::InvalidWorkerState { .. } => ErrorCode::InvalidWorkerState,
         UseCaseError::NotAllowed(_)

@@ -1,5 +1,7 @@
 //! Authentication: from the Authorization header to the caller.
 
+use std::time::Duration;
+
 use axum::RequestExt;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
@@ -19,7 +21,7 @@ use crate::domain::{
     AccountId, Actor, AdminKey, AdminKeyId, AdminRole, Environment, Owner, Secret, Task, TaskId,
     Worker, WorkerStatus,
 };
-use crate::store::{KeyHolder, Lookup};
+use crate::store::{KeyHolder, Lookup, WorkerSession};
 use crate::usecases::{self, Looker, UseCaseError};
 
 /// The holder of the API key of a request.
@@ -63,6 +65,7 @@ impl OwnTask {
 pub struct WorkerCaller {
     pub worker: Worker,
     pub token: Secret,
+    pub session: WorkerSession,
 }
 
 impl WorkerCaller {
@@ -103,6 +106,19 @@ impl AdminRequester {
     }
 }
 
+/// The admin key of a request, and what was sent for it: the key itself or the token of a session.
+#[derive(Clone, Debug)]
+pub struct AdminHolder {
+    pub key: AdminKey,
+    pub token: Secret,
+}
+
+impl AdminHolder {
+    pub fn requester(&self) -> Requester {
+        AdminRequester::of(self.key.id, self.token.clone()).0
+    }
+}
+
 /// Runs before every handler that needs a worker's token: first the token, then the rate limit.
 pub async fn require_worker(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let caller = match identify_worker(&app, request.headers()).await {
@@ -110,6 +126,7 @@ pub async fn require_worker(State(app): State<App>, mut request: Request, next: 
         Err(error) => return turn_away(&app, error, request).await,
     };
     note_asker(&request, Who::Worker(caller.worker.id), &caller.token);
+    note_use(&app, &caller);
     let (status, counted) = match &app.rate_limits {
         None => (None, Ok(())),
         Some(limits) => {
@@ -127,16 +144,32 @@ pub async fn require_worker(State(app): State<App>, mut request: Request, next: 
     with_status(response, status)
 }
 
+/// How often the use of a worker's token is written at most.
+const USED_EVERY: Duration = Duration::from_secs(5 * 60);
+
+/// A worker sees when a session was last used, to a few minutes.
+fn note_use(app: &App, caller: &WorkerCaller) {
+    let now = app.clock.now();
+    let last = caller.session.last_used_at;
+    if last.is_none_or(|last| now.since(last) >= USED_EVERY) {
+        app.key_use.note_token(caller.token.hash(), now);
+    }
+}
+
 async fn identify_worker(app: &App, headers: &HeaderMap) -> Result<WorkerCaller, ApiError> {
     let token = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
     // A suspended worker can still read earnings. Actions that a suspended worker may not take are
     // refused where they are taken.
     let lookup = Lookup::token_holder(token.hash(), app.clock.now());
-    let worker = app.store.find(lookup).await?;
+    let found = app.store.find(lookup).await?;
     // A sign-in may have made a token while the worker was being deleted.
-    let worker = worker.filter(|worker| worker.status != WorkerStatus::Deleted);
-    let worker = worker.ok_or(UseCaseError::Unauthorized)?;
-    Ok(WorkerCaller { worker, token })
+    let found = found.filter(|(worker, _)| worker.status != WorkerStatus::Deleted);
+    let (worker, session) = found.ok_or(UseCaseError::Unauthorized)?;
+    Ok(WorkerCaller {
+        worker,
+        token,
+        session,
+    })
 }
 
 /// Runs before every handler that needs an admin key: first the key, then its role.
@@ -145,29 +178,37 @@ pub async fn require_admin(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let (admin, key) = match identify_admin(&app, request.headers()).await {
+    let holder = match identify_admin(&app, request.headers()).await {
         Ok(found) => found,
         Err(error) => return turn_away(&app, error, request).await,
     };
-    note_asker(&request, Who::Admin(admin.id), &key);
+    let admin = &holder.key;
+    note_asker(&request, Who::Admin(admin.id), &holder.token);
     app.key_use.note_admin(admin.id, app.clock.now());
     if !admin.role.may(needed) {
         return refuse(UseCaseError::Forbidden.into(), request).await;
     }
-    request.extensions_mut().insert(AdminCaller(admin.id));
-    let requester = AdminRequester::of(admin.id, key);
-    request.extensions_mut().insert(requester);
-    request.extensions_mut().insert(Looker {
+    let requester = AdminRequester::of(admin.id, holder.token.clone());
+    let looker = Looker {
         admin: admin.id,
         role: admin.role,
-    });
+    };
+    request.extensions_mut().insert(AdminCaller(admin.id));
+    request.extensions_mut().insert(requester);
+    request.extensions_mut().insert(looker);
+    request.extensions_mut().insert(holder);
     next.run(request).await
 }
 
-async fn identify_admin(app: &App, headers: &HeaderMap) -> Result<(AdminKey, Secret), ApiError> {
-    let key = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
-    let admin = app.store.find(Lookup::admin_key(key.hash())).await?;
-    Ok((admin.ok_or(UseCaseError::Unauthorized)?, key))
+async fn identify_admin(app: &App, headers: &HeaderMap) -> Result<AdminHolder, ApiError> {
+    let token = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
+    let lookup = match token.is_admin_session() {
+        true => Lookup::admin_session(token.hash(), app.clock.now()),
+        false => Lookup::admin_key(token.hash()),
+    };
+    let key = app.store.find(lookup).await?;
+    let key = key.ok_or(UseCaseError::Unauthorized)?;
+    Ok(AdminHolder { key, token })
 }
 
 /// Runs before every handler that needs a key: first the key, then the rate limit.
@@ -297,7 +338,14 @@ macro_rules! taken_from_the_request {
     )+ };
 }
 
-taken_from_the_request!(Caller, WorkerCaller, AdminCaller, AdminRequester, Looker);
+taken_from_the_request!(
+    Caller,
+    WorkerCaller,
+    AdminCaller,
+    AdminHolder,
+    AdminRequester,
+    Looker
+);
 
 /// Only one handler takes it, so it is moved and not copied.
 impl<S: Send + Sync> FromRequestParts<S> for OwnTask {

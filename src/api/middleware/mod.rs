@@ -8,4 +8,6 @@ pub mod headers;
 pub mod host;
 pub mod limits;
 pub mod notes;
+pub mod required_factor;
 pub mod span;
+pub mod user_agent;

@@ -90,6 +90,7 @@ parameters! {
     KeyId = id();
     LastEventId = id();
     ProofId = id();
+    SessionId = id();
     TaskId = id();
     WorkerId = id();
     PageLimit = whole_number(1, 20);

@@ -66,6 +66,27 @@ impl<S: Send + Sync> FromRequestParts<S> for ProofPath {
     }
 }
 
+/// A session of a worker.
+pub struct SessionPath(Option<String>);
+
+impl SessionPath {
+    pub fn id(self) -> Result<String, UseCaseError> {
+        self.0.ok_or(UseCaseError::SessionNotFound)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for SessionPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let parse = |text: &str| {
+            let is_id = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+            is_id.then(|| text.to_owned())
+        };
+        Ok(Self(parameter(parts, state, parse).await))
+    }
+}
+
 /// The id of anything else.
 pub struct IdPath<T>(pub Option<T>);
 

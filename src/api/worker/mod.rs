@@ -1,5 +1,6 @@
 //! What workers call with their token.
 
+pub mod account;
 pub mod deletion;
 pub mod disputes;
 pub mod exports;
@@ -7,6 +8,8 @@ pub mod payouts;
 pub mod profile;
 pub mod proofs;
 pub mod push;
+pub mod second_factor;
 pub mod session;
+pub mod sessions;
 pub mod tasks;
 pub mod verification;

@@ -37,11 +37,12 @@ impl Onboarding {
 
 /// Start payout onboarding
 ///
-/// Returns the payment processor's page on which you complete your payout account.
+/// Returns the payment processor's page on which you complete your payout account. Needs a sign-in of the
+/// last 10 minutes.
 #[utoipa::path(
     post, path = "/v1/worker/payout_account", tag = "Workers", operation_id = "openPayoutAccount",
     responses((status = 201, description = "Where to complete the account", body = Onboarding),
-        groups::Worker, groups::Body, errors::PaymentUnavailable)
+        groups::Worker, groups::Body, errors::PaymentUnavailable, errors::SignInAgain)
 )]
 pub async fn open_payout_account(
     State(app): State<App>,
@@ -49,6 +50,7 @@ pub async fn open_payout_account(
     post: Post,
 ) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
+    usecases::check_recent_sign_in(caller.session.signed_in_at, app.clock.now())?;
     let processor = app.payments.processor.clone();
     let (worker, name) = (caller.worker.id, processor.name());
     let known = app

@@ -11,17 +11,19 @@ use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
 use crate::api::middleware::client_address::ClientAddress;
+use crate::api::middleware::user_agent::UserAgent;
 use crate::api::openapi::{errors, groups};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::Post;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::workers::payout_status;
+use crate::api::second_factor::not_passed;
 use crate::domain::rules::{ListRule, TextRule};
 use crate::domain::workers::{self, DEFAULT_RADIUS_KM};
-use crate::domain::{NewWorker, PayoutStatus, Secret, Worker, WorkerId, accounts};
+use crate::domain::{GivenCode, NewWorker, PayoutStatus, Secret, Worker, WorkerId, accounts};
 use crate::passwords::HashError;
 use crate::store::StoreError;
-use crate::usecases::{self, UseCaseError};
+use crate::usecases::{self, NewSession, SignInOutcome, UseCaseError};
 use crate::views::examples;
 use crate::views::worker::WorkerBody;
 
@@ -48,6 +50,9 @@ impl SignedIn {
 }
 
 /// Sign up as a worker
+///
+/// Where the service sends mail, the address gets a link to confirm it, and the answer is the same
+/// whether or not the address is known. You sign in with a confirmed address.
 #[utoipa::path(
     post, path = "/v1/workers", tag = "Workers", operation_id = "signUpWorker",
     request_body = SignUp,
@@ -57,6 +62,7 @@ impl SignedIn {
 pub async fn sign_up(
     State(app): State<App>,
     client: ClientAddress,
+    user_agent: UserAgent,
     post: Post,
 ) -> Result<JsonResponse, ApiError> {
     let SignUp {
@@ -66,17 +72,28 @@ pub async fn sign_up(
     app.sign_in_limits.count_sign_up(client)?;
     let password_hash = app.passwords.hash(password).await.map_err(unhashed)?;
     let now = app.clock.now();
-    let worker = Worker::sign_up(&new, WorkerId::new(now, &ambient::random()), now);
-    let token = Secret::worker_token(&ambient::random());
-    let (written, issued) = (worker.clone(), token.clone());
+    // With mail the address is only claimed: nobody learns from the answer whether it is known.
+    let worker = Worker {
+        email_confirmed: !app.sends_mail,
+        ..Worker::sign_up(&new, WorkerId::new(now, &ambient::random()), now)
+    };
+    let session = new_session(user_agent);
+    let (written, issued) = (worker.clone(), session.clone());
     app.store
         .write(move |tx| usecases::sign_up_worker(tx, &written, &password_hash, &issued, now))
         .await?;
-    let signed_in = SignedIn::of(worker, PayoutStatus::None, &token);
+    let signed_in = SignedIn::of(worker, PayoutStatus::None, &session.token);
     JsonResponse::new(StatusCode::CREATED, &signed_in)
 }
 
-fn unhashed(error: HashError) -> ApiError {
+fn new_session(user_agent: UserAgent) -> NewSession {
+    NewSession {
+        token: Secret::worker_token(&ambient::random()),
+        user_agent: user_agent.0,
+    }
+}
+
+pub fn unhashed(error: HashError) -> ApiError {
     match error {
         HashError::Busy => ApiError::Busy,
         HashError::Failed(reason) => StoreError::Failed(reason).into(),
@@ -117,19 +134,24 @@ impl RequestBody for SignUp {
 pub struct SignIn {
     email: String,
     password: String,
+    code: Option<GivenCode>,
 }
 
 /// Wide enough for every address and password that a sign-up takes.
 const ANY_EMAIL: TextRule = TextRule::plain(1, accounts::EMAIL.max);
-const ANY_PASSWORD: TextRule = TextRule::plain(1, 1_000);
+pub const ANY_PASSWORD: TextRule = TextRule::plain(1, 1_000);
 
 impl RequestBody for SignIn {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let email = fields.text("email", &ANY_EMAIL);
         let password = fields.text("password", &ANY_PASSWORD);
+        let code = fields
+            .doc("With a second factor: the code that the app shows, or a recovery code.")
+            .optional_text("code", &GivenCode::RULE);
         Some(Self {
             email: email?.to_lowercase(),
             password: password?,
+            code,
         })
     }
 }
@@ -146,45 +168,68 @@ request_bodies! {
 
 /// Sign in as a worker
 ///
-/// An unknown e-mail address and a wrong password get the same response.
+/// An unknown e-mail address and a wrong password get the same response. If you have a second factor,
+/// a right password without `code` gets SECOND_FACTOR_REQUIRED.
 #[utoipa::path(
     post, path = "/v1/workers/sessions", tag = "Workers", operation_id = "signInWorker",
     request_body = SignIn,
     responses((status = 201, description = "The worker, and a token", body = SignedIn),
-        groups::Anybody, groups::Body, errors::InvalidCredentials)
+        groups::Anybody, groups::Body, errors::InvalidCredentials, errors::InvalidCode,
+        errors::SecondFactorRequired)
 )]
 pub async fn sign_in(
     State(app): State<App>,
     client: ClientAddress,
+    user_agent: UserAgent,
     post: Post,
 ) -> Result<JsonResponse, ApiError> {
-    let SignIn { email, password } = post.read()?;
+    let SignIn {
+        email,
+        password,
+        code,
+    } = post.read()?;
     let attempt = app.sign_in_limits.begin(&email, client)?;
-    let worker = match signed_in(&app, email, password).await {
-        Ok(Some(worker)) => worker,
-        Ok(None) => return Err(UseCaseError::WrongPassword.into()),
+    let session = new_session(user_agent);
+    match try_sign_in(&app, (email, password, code), session.clone()).await {
+        Ok((worker, SignInOutcome::Done)) => {
+            app.sign_in_limits.succeeded(attempt);
+            let payout = payout_status(&app, worker.id).await?;
+            let signed_in = SignedIn::of(worker, payout, &session.token);
+            JsonResponse::new(StatusCode::CREATED, &signed_in)
+        }
+        // Counts as much as a wrong password.
+        Ok((_, SignInOutcome::Refused(check))) => Err(not_passed(&app, check)),
+        Ok((_, SignInOutcome::CodeRequired)) => {
+            app.sign_in_limits.give_back(attempt);
+            Err(UseCaseError::SecondFactorRequired.into())
+        }
+        Err(error @ ApiError::UseCase(UseCaseError::WrongPassword)) => Err(error),
         Err(error) => {
             app.sign_in_limits.give_back(attempt);
-            return Err(error);
+            Err(error)
         }
-    };
-    app.sign_in_limits.succeeded(attempt);
-    let token = Secret::worker_token(&ambient::random());
-    let (issued, id, clock) = (token.clone(), worker.id, app.clock.clone());
-    app.store
-        .write(move |tx| usecases::issue_token(tx, id, &issued, clock.now()))
-        .await?;
-    let payout = payout_status(&app, id).await?;
-    JsonResponse::new(StatusCode::CREATED, &SignedIn::of(worker, payout, &token))
+    }
 }
 
-/// The worker with this e-mail address and this password.
-async fn signed_in(app: &App, email: String, password: String) -> Result<Option<Worker>, ApiError> {
+/// Issues a token to the worker with this e-mail address and this password, if the code passes.
+async fn try_sign_in(
+    app: &App,
+    (email, password, code): (String, String, Option<GivenCode>),
+    session: NewSession,
+) -> Result<(Worker, SignInOutcome), ApiError> {
     let known = app.store.read(move |tx| tx.worker_by_email(&email)).await?;
     let (worker, stored) = known.unzip();
-    let right = app.passwords.verify(password, stored).await;
+    let right = app.passwords.verify(password, stored.clone()).await;
     let right = right.map_err(unhashed)?;
-    Ok(worker.filter(|_| right))
+    let (Some(worker), Some(checked), true) = (worker, stored, right) else {
+        return Err(UseCaseError::WrongPassword.into());
+    };
+    let (id, clock) = (worker.id, app.clock.clone());
+    let outcome = app.store.write(move |tx| {
+        let who = (id, checked.as_str());
+        usecases::sign_in_worker(tx, who, code.as_ref(), &session, clock.now())
+    });
+    Ok((worker, outcome.await?))
 }
 
 #[derive(Serialize, ToSchema)]

@@ -47,12 +47,13 @@ form_bodies!(SendDocuments);
 
 /// Send documents for verification
 ///
-/// A photo of an identity document and a selfie. An admin reviews them.
+/// A photo of an identity document and a selfie. An admin reviews them. Confirm your e-mail address first.
 #[utoipa::path(
     post, path = "/v1/worker/verification", tag = "Workers", operation_id = "sendDocuments",
     request_body(content = SendDocuments, content_type = "multipart/form-data"),
     responses((status = 201, description = "The worker is in review", body = WorkerBody),
-        groups::Worker, groups::Body, errors::InvalidWorkerState, errors::FileTooLarge)
+        groups::Worker, groups::Body, errors::EmailNotConfirmed,
+        errors::InvalidWorkerState, errors::FileTooLarge)
 )]
 pub async fn verification(
     State(app): State<App>,
@@ -95,6 +96,7 @@ struct Begun {
 }
 
 async fn begin(app: &App, worker: &Worker, announced: Option<u64>) -> Result<Begun, ApiError> {
+    usecases::expect_confirmed_worker(worker, app.sends_mail)?;
     usecases::may_send_documents(worker)?;
     let permit = app.uploads.acquire(Sender::Worker(worker.id)).await?;
     let wanted = Wanted::files::<SendDocuments>(|_| true);

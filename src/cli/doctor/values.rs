@@ -37,6 +37,10 @@ pub fn values(settings: &Settings) -> Vec<(&'static str, String)> {
         ("document_days", days(settings.documents_kept)),
         ("master_key", key_setting(settings)),
         ("storage_gigabytes", gigabytes(&settings.storage_quota)),
+        (
+            "require_second_factor",
+            settings.required_factor.to_string(),
+        ),
         ("tls_cert", tls_cert(settings)),
         ("acme_domains", acme(settings)),
         ("redirect_listen", shown(settings.https.redirect_listen)),

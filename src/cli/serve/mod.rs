@@ -120,6 +120,7 @@ async fn open(
         rate_limited: settings.rate_limits,
         storage_quota: StorageQuota(settings.storage_quota),
         sends_mail: settings.mail.is_some(),
+        required_factor: settings.required_factor,
         trusted_proxies: settings.edge.trusted_proxies.clone(),
         timeouts: Timeouts {
             request: settings.edge.request,

@@ -59,6 +59,9 @@ pub const MAX_ACTIVE: i64 = 100;
 /// How many revoked keys a list shows, so that it stays one page.
 pub const REVOKED_SHOWN: i64 = 100;
 
+/// No admin key begins like this: what follows its prefix is hexadecimal.
+const ADMIN_SESSION_PREFIX: &str = "svc_admin_session_";
+
 /// A secret that is shown once. It has no `Display`, and its `Debug` prints nothing.
 #[derive(Clone)]
 pub struct Secret(String);
@@ -78,6 +81,14 @@ impl Secret {
 
     pub fn session(random: &[u8; 32]) -> Self {
         Self(format!("svc_session_{}", hex(random)))
+    }
+
+    pub fn admin_session(random: &[u8; 32]) -> Self {
+        Self(format!("{ADMIN_SESSION_PREFIX}{}", hex(random)))
+    }
+
+    pub fn is_admin_session(&self) -> bool {
+        self.0.starts_with(ADMIN_SESSION_PREFIX)
     }
 
     /// A secret that a caller sent.

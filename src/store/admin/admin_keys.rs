@@ -37,12 +37,27 @@ crate::store::statements! {
     REVOKE_KEY = "UPDATE admin_keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
     TOUCH = "UPDATE admin_keys SET last_used_at = ?2
         WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
+    ADD_SESSION = "INSERT INTO admin_sessions (token_hash, admin_key_id, created_at, expires_at)
+        VALUES (?1, ?2, ?3, ?4)";
+    SESSION_HOLDER = concat!("SELECT ", key!(columns), " FROM admin_keys
+        WHERE revoked_at IS NULL AND id = (SELECT admin_key_id FROM admin_sessions
+            WHERE token_hash = ?1 AND expires_at > ?2)");
+    END_SESSION = "DELETE FROM admin_sessions WHERE token_hash = ?1";
+    END_SESSIONS = "DELETE FROM admin_sessions WHERE admin_key_id = ?1";
+    PRUNE_SESSIONS = "DELETE FROM admin_sessions WHERE token_hash IN (
+            SELECT token_hash FROM admin_sessions WHERE expires_at <= ?1
+            ORDER BY expires_at LIMIT 500)";
 }
 
 impl Lookup<AdminKey> {
     /// The record of a key that is not revoked.
     pub fn admin_key(key_hash: String) -> Self {
         Self::new(KEY_HOLDER, vec![key_hash.into()])
+    }
+
+    /// The record of the key that a session belongs to, while both are good.
+    pub fn admin_session(token_hash: String, now: Timestamp) -> Self {
+        Self::new(SESSION_HOLDER, vec![token_hash.into(), now.into()])
     }
 }
 
@@ -63,6 +78,30 @@ impl Tx<'_> {
     /// False when there is no such key, or when it is revoked already.
     pub fn revoke_admin_key(&mut self, id: AdminKeyId, now: Timestamp) -> Result<bool, StoreError> {
         Ok(self.execute(REVOKE_KEY, &[id.into(), now.into()])? == 1)
+    }
+
+    pub fn add_admin_session(
+        &mut self,
+        token_hash: &str,
+        key: AdminKeyId,
+        now: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let values = [token_hash.into(), key.into(), now.into(), expires_at.into()];
+        self.defer(ADD_SESSION, &values)
+    }
+
+    pub fn end_admin_session(&mut self, token_hash: &str) -> Result<bool, StoreError> {
+        Ok(self.execute(END_SESSION, &[token_hash.into()])? == 1)
+    }
+
+    pub fn end_admin_sessions_of(&mut self, key: AdminKeyId) -> Result<(), StoreError> {
+        self.defer(END_SESSIONS, &[key.into()])
+    }
+
+    /// Deletes a batch of expired sessions; returns how many.
+    pub fn prune_admin_sessions(&mut self, now: Timestamp) -> Result<u64, StoreError> {
+        self.execute(PRUNE_SESSIONS, &[now.into()])
     }
 
     /// Records that a key was used.

@@ -46,7 +46,7 @@ crate::store::statements! {
     ADD = concat!(notification!(insert), " ON CONFLICT (occasion) DO NOTHING");
     /// Only if the worker has a row, which tells the address, and is not deleted.
     ADD_FOR_WORKER = concat!("INSERT INTO notices (", notification!(columns), ")
-        SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), w.email, NULL, w.id,
+        SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), COALESCE(w.claimed_email, w.email), NULL, w.id,
             CAST(?5 AS TEXT), CAST(?6 AS TEXT), CAST(?7 AS TEXT), CAST(?8 AS TEXT), NULL, NULL,
             CAST(?9 AS BIGINT)
         FROM workers w WHERE w.id = ?4 AND w.status <> 'deleted' ON CONFLICT (occasion) DO NOTHING");

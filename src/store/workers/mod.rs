@@ -1,13 +1,18 @@
-//! Workers, their tokens and their push subscriptions.
+//! Workers and their push subscriptions.
 
 pub(super) mod documents;
 pub(super) mod erasure;
 pub(super) mod payout_accounts;
+pub(super) mod people;
+pub(super) mod tokens;
 pub(super) mod uploads;
 
 use crate::domain::geo::Point;
+use crate::domain::workers::unconfirmed_email;
 use crate::domain::{PushSubscriptionId, TaskId, Timestamp, Worker, WorkerId, WorkerStatus};
 use crate::store::{Lookup, StoreError, Tx, columns};
+
+pub use tokens::{NewWorkerToken, WorkerSession};
 
 columns! {
     macro worker;
@@ -15,7 +20,8 @@ columns! {
     fn worker_values<'a>(worker: &'a Worker, password_hash: &'a str);
     columns {
         id: worker.id,
-        email: &worker.email,
+        email: held_email(worker),
+        claimed_email: claimed_email(worker),
         name: &worker.name,
         phone: &worker.phone,
         skills: &worker.skills,
@@ -33,7 +39,8 @@ columns! {
     inserted { password_hash: password_hash }
     row Worker = Worker {
         id,
-        email,
+        email_confirmed: Option::is_none(&claimed_email),
+        email: Option::unwrap_or(claimed_email, email),
         name,
         phone,
         skills,
@@ -80,10 +87,24 @@ columns! {
     row PushSubscription = PushSubscription { id, worker: worker_id, endpoint, p256dh, auth };
 }
 
+columns! {
+    macro session;
+    columns { session_id, signed_in_at, last_used_at, user_agent, second_factor }
+    row WorkerSession = WorkerSession {
+        id: session_id,
+        signed_in_at,
+        last_used_at,
+        user_agent,
+        second_factor,
+    };
+}
+
 crate::store::statements! {
     INSERT = concat!(worker!(insert), " ON CONFLICT (email) DO NOTHING");
     BY_ID = concat!("SELECT ", worker!(columns), " FROM workers WHERE id = ?1");
     BY_EMAIL = concat!("SELECT ", worker!(columns), ", password_hash FROM workers WHERE email = ?1");
+    BY_CLAIM = concat!("SELECT ", worker!(columns), " FROM workers
+        WHERE claimed_email = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
     PAGE = concat!("SELECT ", worker!(columns), " FROM workers WHERE id > ?1 ORDER BY id LIMIT ?2");
     BEFORE = concat!("SELECT ", worker!(columns), " FROM workers
         WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
@@ -104,14 +125,12 @@ crate::store::statements! {
                 'disputed')
             AND status IN ('assigned', 'in_progress', 'proof_rejected')
             AND environment = 'live' ORDER BY id";
-    ADD_TOKEN = "INSERT INTO worker_tokens (token_hash, worker_id, created_at, expires_at)
-        VALUES (?1, ?2, ?3, ?4)";
-    HOLDER = concat!("SELECT ", worker!(columns), " FROM workers WHERE id =
-        (SELECT worker_id FROM worker_tokens WHERE token_hash = ?1 AND expires_at > ?2)");
-    REVOKE_TOKEN = "DELETE FROM worker_tokens WHERE token_hash = ?1";
-    PRUNE_TOKENS = "DELETE FROM worker_tokens WHERE token_hash IN (
-            SELECT token_hash FROM worker_tokens WHERE expires_at <= ?1
-            ORDER BY expires_at LIMIT 500)";
+    /// The worker and the session of a token.
+    HOLDER = concat!("SELECT ", worker!(columns), ", ", session!(columns), " FROM workers JOIN (
+            SELECT worker_id, substr(token_hash, 1, 32) AS session_id,
+                created_at AS signed_in_at, last_used_at, user_agent, second_factor
+            FROM worker_tokens WHERE token_hash = ?1 AND expires_at > ?2) token
+        ON token.worker_id = workers.id");
     SUBSCRIBE = concat!(subscription!(insert), "
         ON CONFLICT (worker_id, endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth
         RETURNING id");
@@ -147,7 +166,7 @@ pub struct WorkerFilter {
     pub email: Option<String>,
 }
 
-impl Lookup<Worker> {
+impl Lookup<(Worker, WorkerSession)> {
     /// The worker of a token that is valid now.
     pub fn token_holder(token_hash: String, now: Timestamp) -> Self {
         Self::new(HOLDER, vec![token_hash.into(), now.into()])
@@ -174,7 +193,18 @@ impl Tx<'_> {
         self.optional_locked(BY_ID, &[id.into()])
     }
 
-    /// A worker with the hash of the password.
+    /// Workers who name this address and have not confirmed it, newest first, before the given one.
+    pub fn workers_claiming(
+        &mut self,
+        email: &str,
+        before: Option<WorkerId>,
+        limit: i64,
+    ) -> Result<Vec<Worker>, StoreError> {
+        let before = crate::store::before(before);
+        self.all(BY_CLAIM, &[email.into(), before.into(), limit.into()])
+    }
+
+    /// The worker who has confirmed this address, with the hash of the password.
     pub fn worker_by_email(&mut self, email: &str) -> Result<Option<(Worker, String)>, StoreError> {
         self.optional(BY_EMAIL, &[email.into()])
     }
@@ -197,12 +227,16 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<Worker>, StoreError> {
         if let Some(email) = &filter.email {
-            let found = self.worker_by_email(email)?.into_iter();
+            let claims = self.workers_claiming(email, before, limit)?;
+            let found = self.worker_by_email(email)?.map(|(worker, _)| worker);
             let fits = |worker: &Worker| {
                 filter.status.is_none_or(|status| status == worker.status)
                     && before.is_none_or(|before| worker.id < before)
             };
-            return Ok(found.map(|(worker, _)| worker).filter(fits).collect());
+            let mut found: Vec<_> = found.into_iter().chain(claims).filter(fits).collect();
+            found.sort_by_key(|worker| std::cmp::Reverse(worker.id));
+            found.truncate(usize::try_from(limit).unwrap_or_default());
+            return Ok(found);
         }
         let before = crate::store::before(before).into();
         match filter.status {
@@ -249,31 +283,6 @@ impl Tx<'_> {
         self.all(IN_HAND, &[worker.into()])
     }
 
-    pub fn add_worker_token(
-        &mut self,
-        token_hash: &str,
-        worker: WorkerId,
-        now: Timestamp,
-        expires_at: Timestamp,
-    ) -> Result<(), StoreError> {
-        let values = [
-            token_hash.into(),
-            worker.into(),
-            now.into(),
-            expires_at.into(),
-        ];
-        self.defer(ADD_TOKEN, &values)
-    }
-
-    pub fn revoke_worker_token(&mut self, token_hash: &str) -> Result<(), StoreError> {
-        self.defer(REVOKE_TOKEN, &[token_hash.into()])
-    }
-
-    /// Deletes a batch of expired tokens; returns how many.
-    pub fn prune_worker_tokens(&mut self, now: Timestamp) -> Result<u64, StoreError> {
-        self.execute(PRUNE_TOKENS, &[now.into()])
-    }
-
     /// Stores a subscription, or its new keys. Returns its id.
     pub fn subscribe(
         &mut self,
@@ -317,4 +326,16 @@ impl Tx<'_> {
         let values = [worker.into(), endpoint.into()];
         Ok(self.execute(UNSUBSCRIBE, &values)? == 1)
     }
+}
+
+fn held_email(worker: &Worker) -> String {
+    if worker.email_confirmed {
+        worker.email.clone()
+    } else {
+        unconfirmed_email(worker.id)
+    }
+}
+
+fn claimed_email(worker: &Worker) -> Option<String> {
+    (!worker.email_confirmed).then(|| worker.email.clone())
 }

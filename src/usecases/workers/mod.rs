@@ -2,6 +2,7 @@
 
 pub(super) mod delete_worker;
 pub(super) mod payout_account;
+pub(super) mod people;
 pub(super) mod sign_in_worker;
 pub(super) mod verify_worker;
 
@@ -11,7 +12,14 @@ pub use delete_worker::{
 pub use payout_account::{
     payout_account_changed, payout_account_opened, payout_status, waits_for_payout_account,
 };
-pub use sign_in_worker::{TOKEN_LIFE, issue_token, sign_up_worker};
+pub use people::{
+    change_worker_email, change_worker_password, confirm_worker_email, expect_confirmed_worker,
+    request_worker_reset, reset_worker_password, send_worker_confirmation, worker_reset_link,
+};
+pub use sign_in_worker::{
+    NewSession, SignInOutcome, TOKEN_LIFE, check_recent_sign_in, issue_token, sign_in_worker,
+    sign_up_worker,
+};
 pub use verify_worker::{
     WorkerDecision, decide_about_worker, may_send_documents, refuse_worker, restore_worker,
     send_verification, suspend_worker, verify_worker,

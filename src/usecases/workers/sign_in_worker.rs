@@ -2,24 +2,80 @@
 
 use std::time::Duration;
 
-use crate::domain::{Secret, Timestamp, Worker, WorkerId};
-use crate::store::Tx;
+use crate::domain::{GivenCode, Person, Secret, Timestamp, Worker, WorkerId};
+use crate::store::{NewWorkerToken, Tx};
 use crate::usecases::UseCaseError;
+use crate::usecases::second_factor::{CodeCheck, check_code};
+use crate::usecases::workers::people::send_worker_confirmation;
 
 /// How long a token is valid.
 pub const TOKEN_LIFE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
+/// How old a sign-in may be for what moves money or keeps others out.
+const RECENT_SIGN_IN: Duration = Duration::from_secs(10 * 60);
+
+/// A token that is about to be issued.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    pub token: Secret,
+    /// What the program says of itself.
+    pub user_agent: String,
+}
+
+/// Signs a worker up. An address that is only claimed gets a mail, whatever is known of it.
 pub fn sign_up_worker(
     tx: &mut Tx<'_>,
     worker: &Worker,
     password_hash: &str,
-    token: &Secret,
+    session: &NewSession,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
     if !tx.insert_worker(worker, password_hash)? {
         return Err(UseCaseError::WorkerEmailTaken);
     }
-    issue_token(tx, worker.id, token, now)
+    add_token(tx, worker.id, session, false, now)?;
+    send_worker_confirmation(tx, worker, now)
+}
+
+/// What became of a sign-in whose password was right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignInOutcome {
+    Done,
+    /// The worker has a second factor and gave no code.
+    CodeRequired,
+    /// The code did not pass.
+    Refused(CodeCheck),
+}
+
+/// Issues a token for a worker whose password matched the hash `checked`, if the second factor allows it. The
+/// transaction must be kept whatever the outcome is.
+pub fn sign_in_worker(
+    tx: &mut Tx<'_>,
+    (worker, checked): (WorkerId, &str),
+    code: Option<&GivenCode>,
+    session: &NewSession,
+    now: Timestamp,
+) -> Result<SignInOutcome, UseCaseError> {
+    // It may have been changed since it was compared.
+    tx.worker_to_change(worker)?;
+    if tx.worker_password(worker)?.as_deref() != Some(checked) {
+        return Err(UseCaseError::WrongPassword);
+    }
+    let holder = Person::Worker(worker);
+    if tx.second_factor_enabled(holder)?.is_none() {
+        add_token(tx, worker, session, false, now)?;
+        return Ok(SignInOutcome::Done);
+    }
+    let Some(code) = code else {
+        return Ok(SignInOutcome::CodeRequired);
+    };
+    let second_factor = match check_code(tx, holder, code, now)? {
+        CodeCheck::Right => true,
+        CodeCheck::Off => false,
+        refused => return Ok(SignInOutcome::Refused(refused)),
+    };
+    add_token(tx, worker, session, second_factor, now)?;
+    Ok(SignInOutcome::Done)
 }
 
 /// Stores a token. Only its hash is kept.
@@ -29,5 +85,34 @@ pub fn issue_token(
     token: &Secret,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    Ok(tx.add_worker_token(&token.hash(), worker, now, now.plus(TOKEN_LIFE))?)
+    let session = NewSession {
+        token: token.clone(),
+        user_agent: String::new(),
+    };
+    add_token(tx, worker, &session, false, now)
+}
+
+fn add_token(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    session: &NewSession,
+    second_factor: bool,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    Ok(tx.add_worker_token(&NewWorkerToken {
+        hash: &session.token.hash(),
+        worker,
+        second_factor,
+        user_agent: &session.user_agent,
+        created_at: now,
+        expires_at: now.plus(TOKEN_LIFE),
+    })?)
+}
+
+/// Some things need a sign-in from a short time ago: a token that was stolen since then is not enough.
+pub fn check_recent_sign_in(signed_in_at: Timestamp, now: Timestamp) -> Result<(), UseCaseError> {
+    match now.since(signed_in_at) <= RECENT_SIGN_IN {
+        true => Ok(()),
+        false => Err(UseCaseError::SignInAgain),
+    }
 }

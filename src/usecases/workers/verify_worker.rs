@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::ambient;
 use crate::domain::events::notification::{self, NotificationText};
 use crate::domain::{
-    Action, Actor, Decided, HeldBecause, JobKind, JobName, NotificationKind, QueueItem,
+    Action, Actor, Decided, HeldBecause, JobKind, JobName, NotificationKind, Person, QueueItem,
     QueueItemId, QueueKind, Status, Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
 };
 use crate::store::Tx;
@@ -189,6 +189,8 @@ fn suspend(
     tx.close_queue_items_of(kind, &subject, by.id.as_deref(), now)?;
     tx.documents_decided(worker.id, now)?;
     let worker = set(tx, worker, WorkerStatus::Suspended, now)?;
+    tx.revoke_worker_tokens(worker.id, None)?;
+    tx.revoke_sessions(Person::Worker(worker.id), None)?;
     let released = give_tasks_back(tx, worker.id, by, now)?;
     let details = json!({ "released_tasks": released });
     audited(tx, by, made, worker, details, now)

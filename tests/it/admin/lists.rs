@@ -194,6 +194,7 @@ async fn a_worker_is_suspended_and_restored(app: TestApp) {
             .post(&path(&worker.id, "suspend"), &json!({}))
             .await
             .expect(200);
+        let worker = worker.signed_in_again(&app).await;
         let own = worker.client.get("/v1/worker").await.expect(200);
         assert_eq!(own["status"], "suspended", "who reads, and takes nothing");
         let restored = admin

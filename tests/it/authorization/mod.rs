@@ -263,13 +263,14 @@ async fn workers_reach_what_is_theirs(app: TestApp) {
     }
     assert_eq!(world.state().await, before);
     // On a world of its own, since a suspension gives tasks to others.
-    let second = World::build(&app).await;
+    let mut second = World::build(&app).await;
     let suspend = format!("/v1/admin/workers/{}/suspend", second.holder.id);
     app.admin()
         .await
         .post(&suspend, &json!({}))
         .await
         .expect(200);
+    second.holder = second.holder.signed_in_again(&app).await;
     for row in WORKERS {
         let reply = second.send(&second.holder.client, row.route).await;
         check("a suspended worker", row.route, &reply, row.suspended);

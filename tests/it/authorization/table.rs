@@ -204,6 +204,33 @@ pub const WORKERS: &[WorkerRoute] = &[
         No("INVALID_CREDENTIALS"),
         No("INVALID_CREDENTIALS"),
     ),
+    worker("POST /v1/worker/confirmation", Yes, Yes, Yes),
+    worker("PUT /v1/worker/password", Yes, Yes, Yes),
+    worker("PUT /v1/worker/email", Yes, Yes, Yes),
+    worker("GET /v1/worker/sessions", Yes, Yes, Yes),
+    // No session has the id that these requests name.
+    worker(
+        "DELETE /v1/worker/sessions/{id}",
+        No("SESSION_NOT_FOUND"),
+        No("SESSION_NOT_FOUND"),
+        No("SESSION_NOT_FOUND"),
+    ),
+    worker("GET /v1/worker/second_factor", Yes, Yes, Yes),
+    worker("POST /v1/worker/second_factor", Yes, Yes, Yes),
+    // Nobody here has one: the codes that these requests give are wrong.
+    worker(
+        "POST /v1/worker/second_factor/confirm",
+        No("INVALID_CODE"),
+        No("INVALID_CODE"),
+        No("INVALID_CODE"),
+    ),
+    worker(
+        "POST /v1/worker/second_factor/recovery_codes",
+        Yes,
+        Yes,
+        Yes,
+    ),
+    worker("DELETE /v1/worker/second_factor", Yes, Yes, Yes),
     worker("DELETE /v1/worker/session", Yes, Yes, Yes),
 ];
 
@@ -248,6 +275,18 @@ pub const ADMINS: &[AdminRouteRow] = &[
     admin("GET /v1/admin/notices", Viewer, Yes),
     admin("GET /v1/admin/audit", Viewer, Yes),
     admin("GET /v1/admin/report", Viewer, Yes),
+    admin("GET /v1/admin/second_factor", Viewer, Yes),
+    admin("POST /v1/admin/second_factor", Viewer, Yes),
+    // Nobody here has one: the codes that these requests give are wrong.
+    admin(
+        "POST /v1/admin/second_factor/confirm",
+        Viewer,
+        No("INVALID_CODE"),
+    ),
+    admin("POST /v1/admin/second_factor/recovery_codes", Viewer, Yes),
+    admin("DELETE /v1/admin/second_factor", Viewer, Yes),
+    admin("POST /v1/admin/sessions", Viewer, Yes),
+    admin("DELETE /v1/admin/session", Viewer, Yes),
     admin("POST /v1/admin/queue/{id}/claim", Operator, Yes),
     admin("POST /v1/admin/queue/{id}/release", Operator, Yes),
     admin("POST /v1/admin/queue/{id}/note", Operator, Yes),
@@ -291,5 +330,11 @@ pub const OPEN: &[(&str, Answer)] = &[
         No("LINK_EXPIRED"),
     ),
     ("POST /v1/workers", Yes),
+    ("POST /v1/workers/confirm", No("LINK_EXPIRED")),
+    ("POST /v1/workers/password_reset", Yes),
+    (
+        "POST /v1/workers/password_reset/confirm",
+        No("LINK_EXPIRED"),
+    ),
     ("POST /v1/workers/sessions", No("INVALID_CREDENTIALS")),
 ];

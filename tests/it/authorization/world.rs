@@ -195,6 +195,25 @@ fn body(route: &str) -> Value {
         "POST /v1/admin/disputes/{id}/decide" => json!({"decision": "pay", "note": "It is."}),
         "POST /v1/admin/jobs/retry" => json!({"kind": "refund", "subject": "none"}),
         "POST /v1/admin/queue/{id}/note" => json!({"note": "Known place."}),
+        "PUT /v1/worker/password" => json!({
+            "current_password": crate::support::PASSWORD, "password": crate::support::PASSWORD}),
+        "PUT /v1/worker/email" => {
+            let random: [u8; 8] = legwork::ambient::random();
+            let email = format!("{:016x}@example.net", u64::from_be_bytes(random));
+            json!({"password": crate::support::PASSWORD, "email": email})
+        }
+        "POST /v1/workers/confirm" => json!({"token": "none"}),
+        "POST /v1/workers/password_reset" => json!({"email": "nobody@example.org"}),
+        "POST /v1/workers/password_reset/confirm" => {
+            json!({"token": "none", "password": crate::support::PASSWORD})
+        }
+        "POST /v1/worker/second_factor/confirm"
+        | "POST /v1/worker/second_factor/recovery_codes"
+        | "DELETE /v1/worker/second_factor"
+        | "POST /v1/admin/second_factor/confirm"
+        | "POST /v1/admin/second_factor/recovery_codes"
+        | "DELETE /v1/admin/second_factor"
+        | "POST /v1/admin/sessions" => json!({"code": "000000"}),
         "POST /v1/workers" => {
             let random: [u8; 8] = legwork::ambient::random();
             let email = format!("{:016x}@example.org", u64::from_be_bytes(random));

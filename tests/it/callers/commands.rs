@@ -95,9 +95,8 @@ async fn what_a_command_revokes_stops_at_once(app: TestApp) {
 
 async fn a_suspension_by_a_command_counts_at_once(app: TestApp) {
     let running = Running::start(&app);
-    let (dev, worker) = (app.developer().await, app.sign_up(&[]).await);
+    let (dev, mut worker) = (app.developer().await, app.sign_up(&[]).await);
     let client = running.client(&Value::from(dev.test_key.as_str()));
-    let own = running.client(&Value::from(worker.client.key()));
     for _ in 0..TIMES / 4 {
         client.get("/v1/account").await.expect(200);
         run(&app, &["account", "suspend", &dev.account_id]);
@@ -106,11 +105,12 @@ async fn a_suspension_by_a_command_counts_at_once(app: TestApp) {
             .await
             .expect_error(403, "ACCOUNT_SUSPENDED");
         run(&app, &["account", "restore", &dev.account_id]);
+        let own = running.client(&Value::from(worker.client.key()));
+        own.get("/v1/worker").await.expect(200);
         run(&app, &["worker", "suspend", &worker.id]);
-        assert_eq!(
-            own.get("/v1/worker").await.expect(200)["status"],
-            "suspended"
-        );
+        let signed_out = own.get("/v1/worker").await;
+        signed_out.expect_error(401, "UNAUTHORIZED");
         run(&app, &["worker", "restore", &worker.id]);
+        worker = worker.signed_in_again(&app).await;
     }
 }

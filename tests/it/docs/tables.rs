@@ -135,6 +135,7 @@ fn audit_actions() {
         "payout",
         "proof",
         "queue_item",
+        "second_factor",
         "secrets",
         "webhook",
         "worker",

@@ -300,6 +300,7 @@ async fn a_payout_of_a_suspended_worker_can_be_written_off(app: TestApp) {
     TestApp::expect_settled(&app.verify().await);
     admin.post(&restore, &json!({})).await.expect(200);
     app.jobs.drain().await.unwrap();
+    let worker = worker.signed_in_again(&app).await;
     assert_eq!(payout(&worker).await["status"], "written_off");
     TestApp::expect_settled(&app.verify().await);
 }

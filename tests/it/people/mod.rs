@@ -7,3 +7,4 @@ mod links;
 mod mails;
 mod sessions;
 mod signing_in;
+mod workers;

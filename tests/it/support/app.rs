@@ -8,7 +8,9 @@ use std::time::Duration;
 use legwork::ambient::Clock;
 use legwork::api;
 use legwork::api::{App, ConnectionLimits, CorsRules, Dependencies, Serving, Timeouts};
-use legwork::domain::{AccountId, Actor, NewAccount, StorageQuota, Tier, Timestamp, Windows};
+use legwork::domain::{
+    AccountId, Actor, NewAccount, RequiredFactor, StorageQuota, Tier, Timestamp, Windows,
+};
 use legwork::files::{Files, FilesLocation};
 use legwork::jobs::{Channels, Jobs};
 use legwork::mail::Mailer;
@@ -43,12 +45,26 @@ pub struct TestApp {
 }
 
 /// What is not as usual.
-#[derive(Default)]
 struct Unlike {
     /// Whose certificates webhooks trust.
     authority: Option<PathBuf>,
     mailer: Option<Mailer>,
+    /// As if there were a mail server, although there is no mailer.
+    sends_mail: bool,
     four_eyes: FourEyes,
+    required_factor: RequiredFactor,
+}
+
+impl Default for Unlike {
+    fn default() -> Self {
+        Self {
+            authority: None,
+            mailer: None,
+            sends_mail: false,
+            four_eyes: FourEyes::default(),
+            required_factor: RequiredFactor::Nobody,
+        }
+    }
 }
 
 struct StopOnDrop(Shutdown);
@@ -149,6 +165,27 @@ impl TestApp {
         Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
     }
 
+    /// The same service once more, as if there were a mail server: addresses have to be confirmed. Mails
+    /// stay in the database.
+    pub async fn sending_mail(&self) -> Self {
+        let unlike = Unlike {
+            sends_mail: true,
+            ..Unlike::default()
+        };
+        let (store, timeouts) = (self.store.clone(), Timeouts::default());
+        Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
+    }
+
+    /// The same service once more, where the operator requires a second factor.
+    pub async fn requiring(&self, required_factor: RequiredFactor) -> Self {
+        let unlike = Unlike {
+            required_factor,
+            ..Unlike::default()
+        };
+        let (store, timeouts) = (self.store.clone(), Timeouts::default());
+        Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
+    }
+
     async fn start_unlike(
         store: Store,
         database: &Arc<Database>,
@@ -193,7 +230,8 @@ impl TestApp {
             sandbox_banner: false,
             four_eyes: unlike.four_eyes,
             storage_quota: StorageQuota(STORAGE),
-            sends_mail: unlike.mailer.is_some(),
+            sends_mail: unlike.sends_mail || unlike.mailer.is_some(),
+            required_factor: unlike.required_factor,
             timeouts,
             hsts: false,
             cors: CorsRules {

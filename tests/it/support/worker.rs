@@ -66,6 +66,16 @@ impl TestApp {
 }
 
 impl Worker {
+    /// The same worker with another token. A suspension revokes all of them.
+    pub async fn signed_in_again(&self, app: &TestApp) -> Self {
+        let body = json!({"email": self.email, "password": PASSWORD});
+        let reply = app.client().post("/v1/workers/sessions", &body).await;
+        Self {
+            client: Client::new(app.address, reply.expect(201)["token"].as_str()),
+            ..self.clone()
+        }
+    }
+
     pub async fn become_ready(&self, app: &TestApp) {
         self.onboard(app).await;
         let verify = format!("/v1/admin/workers/{}/verify", self.id);

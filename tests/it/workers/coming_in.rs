@@ -206,6 +206,9 @@ async fn documents_go_to_the_admins(app: TestApp) {
     assert_eq!(queue["data"], json!([]));
     let suspend = format!("{worker_path}/suspend");
     admin.post(&suspend, &json!({})).await.expect(200);
+    let signed_out = worker.client.get("/v1/worker").await;
+    signed_out.expect_error(401, "UNAUTHORIZED");
+    let worker = worker.signed_in_again(&app).await;
     let suspended = worker.client.get("/v1/worker").await.expect(200);
     assert_eq!(suspended["status"], "suspended");
     let sent = worker.client.send_form(path, &parts).await;

@@ -1,0 +1,63 @@
+//! Where the operator requires a second factor, who has not given one may only set it up.
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::{AdminHolder, WorkerCaller};
+use crate::api::middleware::limits::anonymous::refuse;
+use crate::domain::Person;
+use crate::store::StoreError;
+use crate::usecases::UseCaseError;
+
+/// Runs after `require_worker`.
+pub async fn require_workers_factor(
+    State(app): State<App>,
+    caller: WorkerCaller,
+    request: Request,
+    next: Next,
+) -> Response {
+    let holder = Person::Worker(caller.worker.id);
+    pass(&app, (holder, caller.session.second_factor), request, next).await
+}
+
+/// Runs after `require_admin`. A session was opened with a code.
+pub async fn require_admins_factor(
+    State(app): State<App>,
+    caller: AdminHolder,
+    request: Request,
+    next: Next,
+) -> Response {
+    let holder = Person::Admin(caller.key.id);
+    pass(
+        &app,
+        (holder, caller.token.is_admin_session()),
+        request,
+        next,
+    )
+    .await
+}
+
+async fn pass(
+    app: &App,
+    (holder, was_given): (Person, bool),
+    request: Request,
+    next: Next,
+) -> Response {
+    if was_given || !app.required_factor.of(holder) {
+        return next.run(request).await;
+    }
+    refuse(what_is_missing(app, holder).await, request).await
+}
+
+async fn what_is_missing(app: &App, holder: Person) -> ApiError {
+    let enabled = app.store.read(move |tx| tx.second_factor_enabled(holder));
+    let enabled: Result<_, StoreError> = enabled.await;
+    match enabled {
+        Ok(Some(_)) => UseCaseError::SecondFactorRequired.into(),
+        Ok(None) => UseCaseError::SecondFactorNotSetUp.into(),
+        Err(error) => error.into(),
+    }
+}

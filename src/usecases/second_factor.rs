@@ -1,0 +1,231 @@
+//! The second factor of developers, workers and admin keys.
+
+use serde_json::json;
+
+use crate::domain::second_factor::{ADMIN_SESSION_LIFE, qr, recovery};
+use crate::domain::{
+    Actor, AdminKeyId, GivenCode, Person, RecoveryCodes, SecondFactor, Secret, Timestamp,
+    TotpSecret,
+};
+use crate::store::{StoreError, Tx};
+use crate::usecases::UseCaseError;
+use crate::usecases::admin::audit;
+
+/// How the second factor of somebody stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FactorStatus {
+    pub enabled_at: Option<Timestamp>,
+    pub recovery_codes_left: i64,
+}
+
+/// What somebody needs to add the factor to an app. Shown once.
+#[derive(Clone, Debug)]
+pub struct FactorSetup {
+    pub secret: Secret,
+    pub url: Secret,
+    pub qr_svg: Secret,
+}
+
+impl FactorSetup {
+    /// `label` tells one entry of the app from another: an e-mail address or the name of a key.
+    pub fn new(secret: &TotpSecret, label: &str) -> Result<Self, StoreError> {
+        let url = secret.url(label);
+        let too_long = || StoreError::Failed("the QR code does not fit".into());
+        Ok(Self {
+            secret: Secret::presented(&secret.to_base32()),
+            qr_svg: Secret::presented(&qr::svg(&url).ok_or_else(too_long)?),
+            url: Secret::presented(&url),
+        })
+    }
+}
+
+/// What became of a code. The transaction must be kept whatever it was: it has used the code up, or
+/// counted a wrong one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeCheck {
+    Right,
+    Wrong,
+    /// Too many wrong ones. Nothing was looked at.
+    BlockedUntil(Timestamp),
+    /// There is no factor.
+    Off,
+}
+
+pub fn second_factor_status(tx: &mut Tx<'_>, holder: Person) -> Result<FactorStatus, StoreError> {
+    let enabled_at = tx.second_factor_enabled(holder)?;
+    let recovery_codes_left = match enabled_at {
+        Some(_) => tx.count_recovery_codes(holder)?,
+        None => 0,
+    };
+    Ok(FactorStatus {
+        enabled_at,
+        recovery_codes_left,
+    })
+}
+
+/// Keeps the secret of a factor until a right code turns it on. Beginning again replaces it.
+pub fn begin_second_factor(
+    tx: &mut Tx<'_>,
+    holder: Person,
+    secret: &TotpSecret,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    match tx.begin_second_factor(holder, secret, now)? {
+        true => Ok(()),
+        false => Err(UseCaseError::SecondFactorOn),
+    }
+}
+
+/// Turns the factor on. `session` is the worker's token from which this is done.
+pub fn confirm_second_factor(
+    tx: &mut Tx<'_>,
+    holder: Person,
+    (code, codes): (&GivenCode, &RecoveryCodes),
+    (by, session): (&Actor, Option<&Secret>),
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let factor = tx.second_factor_to_change(holder)?;
+    let factor = factor.ok_or(UseCaseError::SecondFactorOff)?;
+    if factor.enabled_at.is_some() {
+        return Err(UseCaseError::SecondFactorOn);
+    }
+    let step = match code {
+        GivenCode::App(code) => factor.secret.matching_step(code.expose(), now, 0),
+        GivenCode::Recovery(_) => None,
+    };
+    let step = step.ok_or(UseCaseError::WrongCode)?;
+    if !tx.enable_second_factor(holder, step, now)? {
+        return Err(UseCaseError::SecondFactorOn);
+    }
+    tx.put_recovery_codes(holder, &codes.hashes(holder))?;
+    if let Some(token) = session {
+        tx.mark_worker_token(&token.hash())?;
+    }
+    recorded(tx, by, "second_factor.enabled", holder, now)
+}
+
+/// Checks a code and uses it up.
+pub fn check_code(
+    tx: &mut Tx<'_>,
+    holder: Person,
+    code: &GivenCode,
+    now: Timestamp,
+) -> Result<CodeCheck, StoreError> {
+    let factor = tx.second_factor_to_change(holder)?;
+    let Some(factor) = factor.filter(|factor| factor.enabled_at.is_some()) else {
+        return Ok(CodeCheck::Off);
+    };
+    let is_right = match code {
+        GivenCode::Recovery(code) => tx.use_recovery_code(holder, &recovery::hash(holder, code))?,
+        GivenCode::App(code) => match factor.wrong.blocked_until(now) {
+            Some(until) => return Ok(CodeCheck::BlockedUntil(until)),
+            None => is_unused(tx, holder, &factor, code, now)?,
+        },
+    };
+    if is_right {
+        return Ok(CodeCheck::Right);
+    }
+    tx.count_wrong_code(holder, factor.wrong.and_one(now))?;
+    Ok(CodeCheck::Wrong)
+}
+
+/// Whether the code is right now and was not used before. Then it is used.
+fn is_unused(
+    tx: &mut Tx<'_>,
+    holder: Person,
+    factor: &SecondFactor,
+    code: &Secret,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let step = factor
+        .secret
+        .matching_step(code.expose(), now, factor.last_step);
+    match step {
+        Some(step) => tx.use_step(holder, step),
+        None => Ok(false),
+    }
+}
+
+/// Turns the factor off. The caller has checked a code.
+pub fn turn_off_second_factor(
+    tx: &mut Tx<'_>,
+    holder: Person,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    if !remove(tx, holder)? {
+        return Err(UseCaseError::SecondFactorOff);
+    }
+    recorded(tx, by, "second_factor.disabled", holder, now)
+}
+
+/// An operator helps somebody who has lost app and recovery codes. False if there was no factor.
+pub fn reset_second_factor(
+    tx: &mut Tx<'_>,
+    holder: Person,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<bool, UseCaseError> {
+    let removed = remove(tx, holder)?;
+    if removed {
+        recorded(tx, by, "second_factor.reset", holder, now)?;
+    }
+    Ok(removed)
+}
+
+/// What was opened with the factor is closed with it.
+fn remove(tx: &mut Tx<'_>, holder: Person) -> Result<bool, StoreError> {
+    match holder {
+        Person::Worker(worker) => tx.unmark_worker_tokens(worker)?,
+        Person::Admin(key) => tx.end_admin_sessions_of(key)?,
+        Person::Account(_) => {}
+    }
+    tx.drop_second_factor(holder)
+}
+
+/// Replaces the recovery codes. The caller has checked a code.
+pub fn replace_recovery_codes(
+    tx: &mut Tx<'_>,
+    holder: Person,
+    codes: &RecoveryCodes,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let factor = tx.second_factor_to_change(holder)?;
+    if factor.is_none_or(|factor| factor.enabled_at.is_none()) {
+        return Err(UseCaseError::SecondFactorOff);
+    }
+    tx.put_recovery_codes(holder, &codes.hashes(holder))?;
+    let action = "second_factor.codes_replaced";
+    recorded(tx, by, action, holder, now)
+}
+
+/// Opens a session for an admin key. The caller has checked a code. Returns when it ends.
+pub fn open_admin_session(
+    tx: &mut Tx<'_>,
+    key: AdminKeyId,
+    token: &Secret,
+    now: Timestamp,
+) -> Result<Timestamp, UseCaseError> {
+    let expires_at = now.plus(ADMIN_SESSION_LIFE);
+    tx.add_admin_session(&token.hash(), key, now, expires_at)?;
+    let (by, holder) = (Actor::admin(key), Person::Admin(key));
+    recorded(tx, &by, "admin_key.signed_in", holder, now)?;
+    Ok(expires_at)
+}
+
+/// Comes last in the transaction.
+fn recorded(
+    tx: &mut Tx<'_>,
+    by: &Actor,
+    action: &str,
+    holder: Person,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let subject = match holder {
+        Person::Account(_) => "account",
+        Person::Worker(_) => "worker",
+        Person::Admin(_) => "admin_key",
+    };
+    audit(tx, by, action, subject, &holder.id(), json!({}), now)
+}

@@ -1,0 +1,250 @@
+//! How workers confirm and change their address, and choose passwords. Whoever calls these has checked
+//! the password, where one is asked for.
+
+use serde_json::json;
+
+use crate::ambient;
+use crate::domain::accounts::api_key::hex;
+use crate::domain::events::notification;
+use crate::domain::{
+    Actor, LinkPurpose, MailLink, NotificationKind, Person, Secret, Timestamp, Worker, WorkerId,
+};
+use crate::store::Tx;
+use crate::usecases::UseCaseError;
+use crate::usecases::admin::audit;
+use crate::usecases::events::notify;
+use crate::usecases::people::{good_link, redeem_link, send_link};
+
+const CONFIRM: [LinkPurpose; 2] = [LinkPurpose::ConfirmEmail, LinkPurpose::ChangeEmail];
+const RESET: [LinkPurpose; 1] = [LinkPurpose::ResetPassword];
+
+/// Notices to the owner of an address about somebody else's sign-ups: one for each day.
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
+
+/// Verification needs a confirmed address. Without a mail server every address counts as confirmed.
+pub fn expect_confirmed_worker(worker: &Worker, sends_mail: bool) -> Result<(), UseCaseError> {
+    match worker.email_confirmed || !sends_mail {
+        true => Ok(()),
+        false => Err(UseCaseError::EmailNotConfirmed),
+    }
+}
+
+/// Sends the link with which a worker confirms the address. If it is confirmed for another worker, that
+/// one is told instead. Whoever asked cannot tell one from the other.
+pub fn send_worker_confirmation(
+    tx: &mut Tx<'_>,
+    worker: &Worker,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    if worker.email_confirmed {
+        return Ok(());
+    }
+    match tx.worker_by_email(&worker.email)? {
+        Some((owner, _)) => {
+            let day = now.as_millis() / DAY_MILLIS;
+            let occasion = format!("email_known:{}:{day}", owner.id);
+            let (kind, text) = (NotificationKind::EmailKnown, notification::email_known());
+            notify::worker(tx, owner.id, kind, occasion, text, now)
+        }
+        None => {
+            let person = Person::Worker(worker.id);
+            send_link(tx, LinkPurpose::ConfirmEmail, person, &worker.email, now)
+        }
+    }
+}
+
+/// Uses a link that confirms an address of a worker. Returns the address.
+pub fn confirm_worker_email(
+    tx: &mut Tx<'_>,
+    token: &Secret,
+    now: Timestamp,
+) -> Result<String, UseCaseError> {
+    let link = redeem_link(tx, token, &CONFIRM, now)?;
+    confirm_worker(tx, worker_of(&link)?, &link, now)?;
+    Ok(link.email)
+}
+
+/// Somebody has followed a link that confirms an address.
+pub(in crate::usecases) fn confirm_worker(
+    tx: &mut Tx<'_>,
+    id: WorkerId,
+    link: &MailLink,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    hold_addresses(tx)?;
+    let worker = tx.worker_to_change(id)?.ok_or(UseCaseError::LinkExpired)?;
+    let same = worker.email == link.email;
+    if link.purpose == LinkPurpose::ConfirmEmail && !same {
+        return Err(UseCaseError::LinkExpired);
+    }
+    if same && worker.email_confirmed {
+        return Ok(());
+    }
+    take_address(tx, &worker, &link.email, now)?;
+    match link.purpose {
+        LinkPurpose::ChangeEmail => {
+            tell_former_address(tx, &worker, &link.email, now)?;
+            recorded(tx, id, "worker.email_changed", now)
+        }
+        _ => recorded(tx, id, "worker.email_confirmed", now),
+    }
+}
+
+/// A worker wants another address. With mail, it is theirs once they follow the link that is sent there;
+/// without mail, at once.
+pub fn change_worker_email(
+    tx: &mut Tx<'_>,
+    id: WorkerId,
+    email: &str,
+    sends_mail: bool,
+    now: Timestamp,
+) -> Result<Worker, UseCaseError> {
+    if sends_mail {
+        let person = Person::Worker(id);
+        send_link(tx, LinkPurpose::ChangeEmail, person, email, now)?;
+        return tx.worker(id)?.ok_or(UseCaseError::Unauthorized);
+    }
+    hold_addresses(tx)?;
+    let worker = tx.worker_to_change(id)?.ok_or(UseCaseError::Unauthorized)?;
+    if worker.email == email && worker.email_confirmed {
+        return Ok(worker);
+    }
+    take_address(tx, &worker, email, now)?;
+    tell_former_address(tx, &worker, email, now)?;
+    recorded(tx, id, "worker.email_changed", now)?;
+    Ok(Worker {
+        email: email.to_owned(),
+        email_confirmed: true,
+        updated_at: now,
+        ..worker
+    })
+}
+
+/// From here on no other transaction takes an address.
+fn hold_addresses(tx: &mut Tx<'_>) -> Result<(), UseCaseError> {
+    Ok(tx.hold_addresses(&hex(&ambient::random::<32>()))?)
+}
+
+/// The worker gets the address, unless another one has confirmed it. Links that were mailed before are
+/// void: whoever reads the mail of the former address must not set the password.
+fn take_address(
+    tx: &mut Tx<'_>,
+    worker: &Worker,
+    email: &str,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let owner = tx.worker_by_email(email)?;
+    if owner.is_some_and(|(owner, _)| owner.id != worker.id) {
+        return Err(UseCaseError::WorkerEmailTaken);
+    }
+    tx.take_worker_email(worker.id, email, now)?;
+    Ok(tx.drop_all_mail_links(Person::Worker(worker.id))?)
+}
+
+fn tell_former_address(
+    tx: &mut Tx<'_>,
+    worker: &Worker,
+    new: &str,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    if !worker.email_confirmed {
+        return Ok(());
+    }
+    let to = (Person::Worker(worker.id), worker.email.as_str());
+    let occasion = format!("email_changed:{}:{}", worker.id, now.as_millis());
+    let text = notification::email_changed(new);
+    notify::address(tx, to, NotificationKind::EmailChanged, occasion, text, now)
+}
+
+/// Has a link sent to the worker who has confirmed this address, if there is one.
+pub fn request_worker_reset(
+    tx: &mut Tx<'_>,
+    email: &str,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    match tx.worker_by_email(email)? {
+        Some((worker, _)) => {
+            let person = Person::Worker(worker.id);
+            send_link(tx, LinkPurpose::ResetPassword, person, email, now)
+        }
+        None => Ok(()),
+    }
+}
+
+/// Looks at a link without using it. Hashing a password is dear, so this comes first. Returns the
+/// address, which the new password must not contain.
+pub fn worker_reset_link(
+    tx: &mut Tx<'_>,
+    token: &Secret,
+    now: Timestamp,
+) -> Result<String, UseCaseError> {
+    let link = good_link(tx, token, &RESET, now)?;
+    worker_of(&link)?;
+    Ok(link.email)
+}
+
+/// Uses a link, sets the password and revokes all tokens.
+pub fn reset_worker_password(
+    tx: &mut Tx<'_>,
+    token: &Secret,
+    hash: &str,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let link = redeem_link(tx, token, &RESET, now)?;
+    let worker = tx.worker_to_change(worker_of(&link)?)?;
+    let worker = worker.filter(|worker| worker.email == link.email);
+    let worker = worker.ok_or(UseCaseError::LinkExpired)?;
+    store_password(tx, &worker, hash, None, now)
+}
+
+/// A worker who has given the old password chooses a new one. `checked` is the hash that the old one was
+/// compared with, `token` the one that is kept.
+pub fn change_worker_password(
+    tx: &mut Tx<'_>,
+    id: WorkerId,
+    (checked, hash): (&str, &str),
+    token: &Secret,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let worker = tx.worker_to_change(id)?.ok_or(UseCaseError::Unauthorized)?;
+    if tx.worker_password(id)?.as_deref() != Some(checked) {
+        return Err(UseCaseError::WrongPassword);
+    }
+    store_password(tx, &worker, hash, Some(token), now)
+}
+
+fn store_password(
+    tx: &mut Tx<'_>,
+    worker: &Worker,
+    hash: &str,
+    kept: Option<&Secret>,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    tx.set_worker_password(worker.id, hash)?;
+    tx.revoke_worker_tokens(worker.id, kept.map(Secret::hash).as_deref())?;
+    tx.revoke_sessions(Person::Worker(worker.id), None)?;
+    tx.drop_mail_links(Person::Worker(worker.id), LinkPurpose::ResetPassword)?;
+    let occasion = format!("password_changed:{}:{}", worker.id, now.as_millis());
+    let text = notification::password_changed();
+    let kind = NotificationKind::PasswordChanged;
+    notify::worker(tx, worker.id, kind, occasion, text, now)?;
+    recorded(tx, worker.id, "worker.password_set", now)
+}
+
+fn worker_of(link: &MailLink) -> Result<WorkerId, UseCaseError> {
+    match link.person {
+        Person::Worker(id) => Ok(id),
+        Person::Account(_) | Person::Admin(_) => Err(UseCaseError::LinkExpired),
+    }
+}
+
+/// Comes last in the transaction.
+fn recorded(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    action: &str,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let (by, id) = (Actor::worker(worker), worker.to_string());
+    audit(tx, &by, action, "worker", &id, json!({}), now)
+}

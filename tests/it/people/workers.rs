@@ -1,0 +1,430 @@
+//! Workers confirm and change their addresses, choose passwords, and see where they are signed in.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use legwork::domain::MailLinkId;
+use legwork::usecases;
+use serde_json::{Value, json};
+
+use crate::support::{Client, PASSWORD, TestApp, Worker, on_both_engines, photo};
+
+on_both_engines!(
+    verification_needs_a_confirmed_address,
+    without_mail_every_address_counts_as_confirmed,
+    a_sign_up_does_not_tell_whether_the_address_is_known,
+    the_first_who_confirms_gets_the_address,
+    nobody_signs_in_with_an_address_that_is_only_claimed,
+    a_confirmation_is_sent_again,
+    a_link_of_somebody_else_confirms_nothing,
+    a_reset_sets_the_password_and_revokes_all_tokens,
+    a_request_for_a_reset_tells_nothing,
+    a_changed_password_revokes_all_other_tokens,
+    the_current_password_cannot_be_guessed,
+    a_new_address_is_confirmed_by_its_link_and_told_to_the_old_one,
+    without_mail_an_address_is_changed_at_once,
+    sessions_are_listed_and_revoked,
+    a_sign_in_that_races_with_a_change_of_password_leaves_no_token,
+);
+
+const NEW: &str = "staple battery horse";
+const SESSIONS: &str = "/v1/workers/sessions";
+const RESET: &str = "/v1/workers/password_reset";
+
+/// The token of the latest link of a purpose.
+async fn token(app: &TestApp, purpose: &str) -> String {
+    let sql = format!("SELECT id FROM mail_links WHERE purpose = '{purpose}' ORDER BY id");
+    let id = app.database.column(&sql).await.pop().unwrap();
+    let (id, now) = (MailLinkId::parse(&id).unwrap(), app.clock.now());
+    let made = app
+        .store
+        .read(move |tx| usecases::token_to_mail(tx, id, now));
+    made.await.unwrap().unwrap().token.expose().to_owned()
+}
+
+/// The kinds of the mails to an address, oldest first.
+async fn mails(app: &TestApp, email: &str) -> Vec<String> {
+    let sql = format!("SELECT kind FROM notices WHERE email = '{email}' ORDER BY created_at, id");
+    app.database.column(&sql).await
+}
+
+async fn confirm(app: &TestApp) -> Value {
+    let body = json!({"token": token(app, "confirm_email").await});
+    let reply = app.client().post("/v1/workers/confirm", &body).await;
+    reply.expect(200)
+}
+
+fn credentials(email: &str, password: &str) -> Value {
+    json!({"email": email, "password": password})
+}
+
+async fn send_documents(worker: &Worker) -> crate::support::Reply {
+    let (identity, selfie) = (photo("identity"), photo("selfie"));
+    let parts: [(&str, &[u8]); 2] = [("identity", &identity), ("selfie", &selfie)];
+    let path = "/v1/worker/verification";
+    worker.client.send_form(path, &parts).await
+}
+
+async fn verification_needs_a_confirmed_address(app: TestApp) {
+    let app = app.sending_mail().await;
+    let worker = app.sign_up(&[]).await;
+    let profile = worker.client.get("/v1/worker").await.expect(200);
+    assert_eq!(profile["email"], worker.email);
+    assert_eq!(mails(&app, &worker.email).await, ["confirm_email"]);
+    let early = send_documents(&worker).await;
+    early.expect_error(403, "EMAIL_NOT_CONFIRMED");
+    let confirmed = confirm(&app).await;
+    assert_eq!(confirmed, json!({"email": worker.email, "confirmed": true}));
+    send_documents(&worker).await.expect(201);
+}
+
+async fn without_mail_every_address_counts_as_confirmed(app: TestApp) {
+    let worker = app.sign_up(&[]).await;
+    assert_eq!(mails(&app, &worker.email).await, Vec::<String>::new());
+    send_documents(&worker).await.expect(201);
+    let email = worker
+        .client
+        .post("/v1/worker/confirmation", &json!({}))
+        .await;
+    assert_eq!(email.expect(200)["confirmed"], true);
+}
+
+async fn a_sign_up_does_not_tell_whether_the_address_is_known(app: TestApp) {
+    let app = app.sending_mail().await;
+    let owner = app.sign_up(&[]).await;
+    confirm(&app).await;
+    let body = json!({"email": owner.email, "password": NEW, "name": "Mallory"});
+    let known = app.client().post("/v1/workers", &body).await.expect(201);
+    let body = json!({"email": "unknown@example.com", "password": NEW, "name": "Mallory"});
+    let unknown = app.client().post("/v1/workers", &body).await.expect(201);
+    let hide = |mut reply: Value| {
+        reply["token"] = "".into();
+        reply["worker"]["id"] = "".into();
+        reply["worker"]["email"] = "".into();
+        reply
+    };
+    let stranger = Client::new(app.address, known["token"].as_str());
+    let profile = stranger.get("/v1/worker").await.expect(200);
+    assert_eq!(profile["email"], owner.email);
+    assert_ne!(profile["id"], owner.id);
+    assert_eq!(hide(known), hide(unknown));
+    // The owner is told, once a day, and no link gives the address away.
+    let expected = ["confirm_email", "email_known"];
+    assert_eq!(mails(&app, &owner.email).await, expected);
+    app.client().post("/v1/workers", &body).await.expect(201);
+    assert_eq!(mails(&app, &owner.email).await, expected);
+    let wrong = app
+        .client()
+        .post(SESSIONS, &credentials(&owner.email, NEW))
+        .await;
+    wrong.expect_error(401, "INVALID_CREDENTIALS");
+    let right = credentials(&owner.email, PASSWORD);
+    let signed_in = app.client().post(SESSIONS, &right).await.expect(201);
+    assert_eq!(signed_in["worker"]["id"], owner.id);
+}
+
+async fn the_first_who_confirms_gets_the_address(app: TestApp) {
+    let app = app.sending_mail().await;
+    let body = json!({"email": "grace@example.com", "password": PASSWORD, "name": "Grace"});
+    let mut tokens = Vec::new();
+    for _ in 0..2 {
+        app.client().post("/v1/workers", &body).await.expect(201);
+        tokens.push(token(&app, "confirm_email").await);
+        app.clock
+            .move_to(app.clock.now().plus(Duration::from_millis(1)));
+    }
+    let posts = tokens.iter().map(|token| {
+        let (client, body) = (app.client(), json!({"token": token}));
+        async move { client.post("/v1/workers/confirm", &body).await }
+    });
+    let replies = join_all(posts).await;
+    let done = replies.iter().filter(|reply| reply.status == 200).count();
+    assert_eq!(done, 1, "one of two who confirm at once");
+    let refused = replies.iter().find(|reply| reply.status != 200).unwrap();
+    assert_eq!(refused.body["error"]["code"], "EMAIL_TAKEN");
+    for token in tokens {
+        let body = json!({"token": token});
+        let again = app.client().post("/v1/workers/confirm", &body).await;
+        assert!(again.status == 410 || again.status == 409, "{}", again.text);
+    }
+}
+
+async fn nobody_signs_in_with_an_address_that_is_only_claimed(app: TestApp) {
+    let app = app.sending_mail().await;
+    let worker = app.sign_up(&[]).await;
+    let body = credentials(&worker.email, PASSWORD);
+    let claimed = app.client().post(SESSIONS, &body).await;
+    claimed.expect_error(401, "INVALID_CREDENTIALS");
+    let asked = app
+        .client()
+        .post(RESET, &json!({"email": worker.email}))
+        .await;
+    asked.expect(200);
+    assert_eq!(mails(&app, &worker.email).await, ["confirm_email"]);
+    confirm(&app).await;
+    app.client().post(SESSIONS, &body).await.expect(201);
+}
+
+async fn a_confirmation_is_sent_again(app: TestApp) {
+    let app = app.sending_mail().await;
+    let worker = app.sign_up(&[]).await;
+    let path = "/v1/worker/confirmation";
+    // Three good links at a time.
+    for _ in 0..4 {
+        let email = worker.client.post(path, &json!({})).await.expect(200);
+        assert_eq!(email, json!({"email": worker.email, "confirmed": false}));
+    }
+    assert_eq!(mails(&app, &worker.email).await, ["confirm_email"; 3]);
+    confirm(&app).await;
+    let email = worker.client.post(path, &json!({})).await.expect(200);
+    assert_eq!(email["confirmed"], true);
+    assert_eq!(mails(&app, &worker.email).await.len(), 3);
+}
+
+async fn a_link_of_somebody_else_confirms_nothing(app: TestApp) {
+    use legwork::domain::{AccountId, LinkPurpose, Person};
+    let now = app.clock.now();
+    let person = Person::Account(AccountId::new(now, &[1; 10]));
+    for (purpose, path) in [
+        (LinkPurpose::ConfirmEmail, "/v1/workers/confirm"),
+        (
+            LinkPurpose::ResetPassword,
+            "/v1/workers/password_reset/confirm",
+        ),
+    ] {
+        let make = move |tx: &mut legwork::store::Tx<'_>| {
+            usecases::make_link(tx, purpose, person, "ada@example.com", now)
+        };
+        let made = app.store.write(make).await.unwrap().unwrap();
+        let mut body = json!({"token": made.token.expose()});
+        if purpose == LinkPurpose::ResetPassword {
+            body["password"] = NEW.into();
+        }
+        let refused = app.client().post(path, &body).await;
+        refused.expect_error(410, "LINK_EXPIRED");
+    }
+    let malformed = app.client().post("/v1/workers/confirm", &json!({})).await;
+    assert_eq!(malformed.faulty_fields(), ["token"]);
+}
+
+async fn a_reset_sets_the_password_and_revokes_all_tokens(app: TestApp) {
+    let worker = app.sign_up(&[]).await;
+    app.client()
+        .post(RESET, &json!({"email": worker.email}))
+        .await
+        .expect(200);
+    assert_eq!(mails(&app, &worker.email).await, ["reset_password"]);
+    let token = token(&app, "reset_password").await;
+    let path = format!("{RESET}/confirm");
+    let faulty = json!({"token": token, "password": "password"});
+    let faulty = app.client().post(&path, &faulty).await;
+    assert_eq!(faulty.faulty_fields(), ["password"]);
+    let revealing = json!({"token": token, "password": worker.email});
+    let revealing = app.client().post(&path, &revealing).await;
+    assert_eq!(revealing.faulty_fields(), ["password"]);
+    worker.client.get("/v1/worker").await.expect(200);
+    let body = json!({"token": token, "password": NEW});
+    app.client().post(&path, &body).await.expect(200);
+    let gone = worker.client.get("/v1/worker").await;
+    gone.expect_error(401, "UNAUTHORIZED");
+    let again = app.client().post(&path, &body).await;
+    again.expect_error(410, "LINK_EXPIRED");
+    let old = app
+        .client()
+        .post(SESSIONS, &credentials(&worker.email, PASSWORD))
+        .await;
+    old.expect_error(401, "INVALID_CREDENTIALS");
+    let new = credentials(&worker.email, NEW);
+    app.client().post(SESSIONS, &new).await.expect(201);
+    let expected = ["reset_password", "password_changed"];
+    assert_eq!(mails(&app, &worker.email).await, expected);
+    // A link is good for half an hour.
+    app.client()
+        .post(RESET, &json!({"email": worker.email}))
+        .await
+        .expect(200);
+    let late = self::token(&app, "reset_password").await;
+    app.clock
+        .move_to(app.clock.now().plus(Duration::from_secs(30 * 60)));
+    let late = app
+        .client()
+        .post(&path, &json!({"token": late, "password": PASSWORD}))
+        .await;
+    late.expect_error(410, "LINK_EXPIRED");
+}
+
+async fn a_request_for_a_reset_tells_nothing(app: TestApp) {
+    let worker = app.sign_up(&[]).await;
+    let known = app
+        .client()
+        .post(RESET, &json!({"email": worker.email}))
+        .await;
+    let unknown = app
+        .client()
+        .post(RESET, &json!({"email": "nobody@example.com"}))
+        .await;
+    assert_eq!(known.expect(200), unknown.expect(200));
+    let faulty = app.client().post(RESET, &json!({"email": "nobody"})).await;
+    assert_eq!(faulty.faulty_fields(), ["email"]);
+}
+
+async fn a_changed_password_revokes_all_other_tokens(app: TestApp) {
+    let worker = app.sign_up(&[]).await;
+    let other = worker.signed_in_again(&app).await;
+    let path = "/v1/worker/password";
+    let put = async |body: Value| worker.client.send("PUT", path, &[], body.to_string()).await;
+    let wrong = put(json!({"current_password": "not this one", "password": NEW})).await;
+    wrong.expect_error(401, "INVALID_CREDENTIALS");
+    let faulty = put(json!({"current_password": PASSWORD, "password": "short"})).await;
+    assert_eq!(faulty.faulty_fields(), ["password"]);
+    let missing = put(json!({})).await;
+    assert_eq!(missing.faulty_fields(), ["current_password", "password"]);
+    other.client.get("/v1/worker").await.expect(200);
+    put(json!({"current_password": PASSWORD, "password": NEW}))
+        .await
+        .expect(200);
+    worker.client.get("/v1/worker").await.expect(200);
+    let gone = other.client.get("/v1/worker").await;
+    gone.expect_error(401, "UNAUTHORIZED");
+    assert_eq!(mails(&app, &worker.email).await, ["password_changed"]);
+    let new = credentials(&worker.email, NEW);
+    app.client().post(SESSIONS, &new).await.expect(201);
+    let old = put(json!({"current_password": PASSWORD, "password": PASSWORD})).await;
+    old.expect_error(401, "INVALID_CREDENTIALS");
+}
+
+async fn the_current_password_cannot_be_guessed(app: TestApp) {
+    let worker = app.sign_up(&[]).await;
+    let put = async |path: &str, body: Value| {
+        let body = body.to_string();
+        worker.client.send("PUT", path, &[], body).await
+    };
+    let wrong = json!({"password": "not this one", "email": "new@example.com"});
+    for _ in 0..10 {
+        let refused = put("/v1/worker/email", wrong.clone()).await;
+        refused.expect_error(401, "INVALID_CREDENTIALS");
+    }
+    let right = json!({"current_password": PASSWORD, "password": NEW});
+    let limited = put("/v1/worker/password", right).await;
+    limited.expect_error(429, "RATE_LIMITED");
+}
+
+async fn a_new_address_is_confirmed_by_its_link_and_told_to_the_old_one(app: TestApp) {
+    let app = app.sending_mail().await;
+    let worker = app.sign_up(&[]).await;
+    confirm(&app).await;
+    let other = app.sign_up(&[]).await;
+    confirm(&app).await;
+    let put = async |email: &str| {
+        let body = json!({"password": PASSWORD, "email": email}).to_string();
+        let reply = worker
+            .client
+            .send("PUT", "/v1/worker/email", &[], body)
+            .await;
+        reply.expect(200)
+    };
+    // Whether somebody has the address is not told.
+    let expected = json!({"email": worker.email, "new_email": other.email});
+    assert_eq!(put(&other.email).await, expected);
+    let body = json!({"token": token(&app, "change_email").await});
+    let taken = app.client().post("/v1/workers/confirm", &body).await;
+    taken.expect_error(409, "EMAIL_TAKEN");
+    app.clock
+        .move_to(app.clock.now().plus(Duration::from_millis(1)));
+    put("hopper@example.com").await;
+    let unchanged = worker.client.get("/v1/worker").await.expect(200);
+    assert_eq!(unchanged["email"], worker.email);
+    let body = json!({"token": token(&app, "change_email").await});
+    let changed = app.client().post("/v1/workers/confirm", &body).await;
+    assert_eq!(changed.expect(200)["email"], "hopper@example.com");
+    let profile = worker.client.get("/v1/worker").await.expect(200);
+    assert_eq!(profile["email"], "hopper@example.com");
+    let told = mails(&app, &worker.email).await;
+    assert_eq!(told.last().map(String::as_str), Some("email_changed"));
+    let new = credentials("hopper@example.com", PASSWORD);
+    app.client().post(SESSIONS, &new).await.expect(201);
+    let old = app
+        .client()
+        .post(SESSIONS, &credentials(&worker.email, PASSWORD))
+        .await;
+    old.expect_error(401, "INVALID_CREDENTIALS");
+}
+
+async fn without_mail_an_address_is_changed_at_once(app: TestApp) {
+    let (worker, other) = (app.sign_up(&[]).await, app.sign_up(&[]).await);
+    let put = async |email: &str| {
+        let body = json!({"password": PASSWORD, "email": email}).to_string();
+        worker
+            .client
+            .send("PUT", "/v1/worker/email", &[], body)
+            .await
+    };
+    put(&other.email).await.expect_error(409, "EMAIL_TAKEN");
+    let changed = put("Hopper@Example.com").await.expect(200);
+    let expected = json!({"email": "hopper@example.com", "new_email": null});
+    assert_eq!(changed, expected);
+    let new = credentials("hopper@example.com", PASSWORD);
+    app.client().post(SESSIONS, &new).await.expect(201);
+}
+
+async fn sessions_are_listed_and_revoked(app: TestApp) {
+    let worker = app.sign_up(&[]).await;
+    app.clock
+        .move_to(app.clock.now().plus(Duration::from_secs(60)));
+    let header = [("User-Agent", "Legwork/1.0 (Android)")];
+    let body = credentials(&worker.email, PASSWORD);
+    let reply = app.client().post_with(SESSIONS, &header, &body).await;
+    let phone = Client::new(app.address, reply.expect(201)["token"].as_str());
+    phone.get("/v1/worker").await.expect(200);
+    let listed = worker.client.get("/v1/worker/sessions").await.expect(200);
+    let sessions = listed["data"].as_array().unwrap();
+    assert_eq!(sessions.len(), 2);
+    assert_eq!(sessions[0]["user_agent"], "Legwork/1.0 (Android)");
+    assert_eq!(sessions[0]["created_at"], "2026-11-15T12:01:00.000Z");
+    assert_eq!(sessions[0]["last_used_at"], "2026-11-15T12:01:00.000Z");
+    assert_eq!(sessions[0]["current"], false);
+    assert_eq!(sessions[1]["current"], true);
+    assert_eq!(sessions[1]["created_at"], TestApp::NOON);
+    // Somebody else's session is not found.
+    let path = format!(
+        "/v1/worker/sessions/{}",
+        sessions[0]["id"].as_str().unwrap()
+    );
+    let other = app.sign_up(&[]).await;
+    let refused = other.client.delete(&path).await;
+    refused.expect_error(404, "SESSION_NOT_FOUND");
+    phone.get("/v1/worker").await.expect(200);
+    worker.client.delete(&path).await.expect(200);
+    let gone = phone.get("/v1/worker").await;
+    gone.expect_error(401, "UNAUTHORIZED");
+    let again = worker.client.delete(&path).await;
+    again.expect_error(404, "SESSION_NOT_FOUND");
+    let malformed = worker.client.delete("/v1/worker/sessions/none").await;
+    malformed.expect_error(404, "SESSION_NOT_FOUND");
+    let listed = worker.client.get("/v1/worker/sessions").await.expect(200);
+    assert_eq!(listed["data"].as_array().unwrap().len(), 1);
+}
+
+async fn a_sign_in_that_races_with_a_change_of_password_leaves_no_token(app: TestApp) {
+    let worker = app.sign_up(&[]).await;
+    let mut passwords = [PASSWORD, NEW];
+    for _ in 0..4 {
+        let [old, new] = passwords;
+        let change = json!({"current_password": old, "password": new}).to_string();
+        let (client, body) = (app.client(), credentials(&worker.email, old));
+        let (changed, signed_in) = tokio::join!(
+            worker
+                .client
+                .send("PUT", "/v1/worker/password", &[], change),
+            client.post(SESSIONS, &body),
+        );
+        changed.expect(200);
+        // Whoever signed in with the old password is signed out by now.
+        if signed_in.status == 201 {
+            let token = signed_in.body["token"].as_str();
+            let gone = Client::new(app.address, token).get("/v1/worker").await;
+            gone.expect_error(401, "UNAUTHORIZED");
+        }
+        passwords.reverse();
+    }
+}
