@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use crate::domain::{ProcessorName, RequiredFactor, Secret, Tier, Windows};
+use crate::domain::{CheckedSkills, ProcessorName, RequiredFactor, Secret, Tier, Windows};
 use crate::files::FilesLocation;
 use crate::outbound::OutboundSettings;
 use crate::store::Location;
@@ -268,6 +268,7 @@ pub struct Settings {
     pub four_eyes_cents: Option<i64>,
     /// How long a worker's documents are kept after the decision on them.
     pub documents_kept: Duration,
+    pub checked_skills: CheckedSkills,
     /// `None`: a file in the data folder holds it.
     pub master_key: Option<Secret>,
     /// Bytes of stored proofs for each account, in the order of the tiers.
@@ -306,6 +307,7 @@ impl Settings {
             payout_hold: given.read("payout_hold_hours", "0", hours)?,
             four_eyes_cents: given.read("four_eyes_cents", "", optional(cents))?,
             documents_kept: given.read("document_days", "90", |text| span(text, DAY))?,
+            checked_skills: given.read("checked_skills", "notary", CheckedSkills::rule)?,
             master_key: given.read("master_key", "", optional(master_key))?,
             storage_quota: given.read("storage_gigabytes", "5,50,500,5000", gigabytes)?,
             required_factor: given.read("require_second_factor", "none", RequiredFactor::rule)?,

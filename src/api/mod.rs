@@ -30,7 +30,7 @@ use opentelemetry_sdk::trace::SdkTracer;
 use request::idempotency::InFlight;
 
 use crate::ambient::Clock;
-use crate::domain::{RequiredFactor, StorageQuota};
+use crate::domain::{CheckedSkills, RequiredFactor, StorageQuota};
 use crate::files::Files;
 use crate::maintenance::KeyUse;
 use crate::monitoring::Monitoring;
@@ -78,6 +78,7 @@ pub struct Parts {
     pub four_eyes: FourEyes,
     /// Who needs a second factor.
     pub required_factor: RequiredFactor,
+    pub checked_skills: CheckedSkills,
     hsts: bool,
     cors: CorsRules,
     tracer: Option<SdkTracer>,
@@ -118,6 +119,8 @@ pub struct Dependencies {
     pub four_eyes: FourEyes,
     /// Who needs a second factor.
     pub required_factor: RequiredFactor,
+    /// Which skills of workers have to be confirmed.
+    pub checked_skills: CheckedSkills,
     pub timeouts: Timeouts,
     /// Browsers are told to use nothing but HTTPS.
     pub hsts: bool,
@@ -154,6 +157,7 @@ impl App {
             scheduler: dependencies.scheduler,
             outbound: dependencies.outbound,
             push_key: dependencies.push_key,
+            checked_skills: dependencies.checked_skills,
             shutdown: dependencies.shutdown,
             streams: StreamLimits::default(),
             file_limits: FileLimits::default(),

@@ -90,8 +90,8 @@ fn of_task() -> OpenApiRouter<App> {
 /// Routes that need a worker's token.
 fn with_worker_token() -> OpenApiRouter<App> {
     use worker::{
-        account, deletion, disputes, exports, payouts, profile, proofs, push, sessions, tasks,
-        verification,
+        account, deletion, disputes, exports, notifications, payouts, profile, proofs, push,
+        sessions, tasks, verification,
     };
 
     OpenApiRouter::new()
@@ -104,6 +104,9 @@ fn with_worker_token() -> OpenApiRouter<App> {
         .routes(routes!(sessions::revoke))
         .routes(routes!(payouts::open_payout_account))
         .routes(routes!(payouts::earnings))
+        .routes(routes!(notifications::list))
+        .routes(routes!(notifications::read))
+        .routes(routes!(notifications::read_all))
         .routes(routes!(push::subscribe, push::unsubscribe))
         .routes(routes!(push::key))
         .routes(routes!(tasks::available::available))
@@ -114,7 +117,7 @@ fn with_worker_token() -> OpenApiRouter<App> {
         .routes(routes!(tasks::actions::release))
         .routes(routes!(tasks::actions::contest))
         .routes(routes!(disputes::get))
-        .routes(routes!(proofs::submit))
+        .routes(routes!(proofs::list, proofs::submit))
         .routes(routes!(verification::verification))
 }
 
@@ -188,6 +191,7 @@ fn for_operators() -> OpenApiRouter<App> {
         .routes(routes!(admin::workers::refuse))
         .routes(routes!(admin::workers::suspend))
         .routes(routes!(admin::workers::restore))
+        .routes(routes!(admin::workers::confirm_skills))
         .routes(routes!(admin::tasks::proofs::original))
         .routes(routes!(admin::disputes::decide))
         .routes(routes!(admin::proposals::of_dispute))

@@ -57,7 +57,8 @@ pub use string_enum::StringEnum;
 pub use tasks::dispute::{Decision, DeveloperStatement, Dispute};
 pub use tasks::history::{Actor, ActorKind, HistoryEntry};
 pub use tasks::moves::{Action, Moved};
-pub use tasks::windows::Windows;
+pub use tasks::records::{DeveloperRecord, Outcome};
+pub use tasks::windows::{Due, DueAction, Windows};
 pub use tasks::{
     Category, Location, NewTask, NotAllowed, Owner, Priority, ProofType, SearchOrder, Skill,
     Status, Task, TaskEdit, TaskType,
@@ -65,4 +66,4 @@ pub use tasks::{
 pub use time::Timestamp;
 pub use webhooks::WebhookSecret;
 pub use webhooks::delivery::{Attempt, Delivery, DeliveryStatus, DueDelivery};
-pub use workers::{NewWorker, NotEligible, Worker, WorkerEdit, WorkerStatus};
+pub use workers::{CheckedSkills, NewWorker, NotEligible, Worker, WorkerEdit, WorkerStatus};

@@ -6,7 +6,7 @@ use crate::domain::string_enum::string_enum;
 use crate::domain::tasks::{Skill, Task};
 use crate::domain::{PayoutStatus, Status, Tier, Timestamp, WorkerId};
 
-/// How many open tasks a worker may have at once.
+/// How many tasks that wait for them a worker may have and accept no more.
 pub const MAX_OPEN_TASKS: i64 = 5;
 /// Requests of one worker per minute, as on the free tier. All of them may come in one burst.
 pub const WORKER_REQUESTS_PER_MINUTE: u32 = Tier::Free.requests_per_minute();
@@ -23,6 +23,35 @@ string_enum!(WorkerStatus {
     Deleted = "deleted",
 });
 
+/// Skills that count only when an admin has confirmed them. Set by the operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedSkills(Vec<Skill>);
+
+impl Default for CheckedSkills {
+    fn default() -> Self {
+        Self(vec![Skill::Notary])
+    }
+}
+
+impl CheckedSkills {
+    /// Reads a list with commas. An empty one is fine: then every skill counts.
+    pub fn rule(text: &str) -> Result<Self, String> {
+        let parts = text.split(',').map(str::trim);
+        let parts = parts.filter(|part| !part.is_empty());
+        let skill = |part: &str| {
+            Skill::parse(part).ok_or_else(|| format!("{part:?} is not a skill such as notary"))
+        };
+        parts.map(skill).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl std::fmt::Display for CheckedSkills {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words: Vec<_> = self.0.iter().map(|skill| skill.as_str()).collect();
+        f.write_str(&words.join(","))
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Worker {
     pub id: WorkerId,
@@ -33,14 +62,17 @@ pub struct Worker {
     pub name: String,
     pub phone: Option<String>,
     pub skills: Vec<Skill>,
+    /// Those that an admin has confirmed, also some that the worker no longer names.
+    pub confirmed_skills: Vec<Skill>,
+    /// The name that a verified worker wants instead, until an admin has decided.
+    pub pending_name: Option<String>,
     pub home: Option<Point>,
     pub radius_km: f64,
     pub status: WorkerStatus,
     pub verified_at: Option<Timestamp>,
+    /// Tasks that ended with this worker's work paid, and with it refused for good.
     pub completed_tasks: i64,
-    /// The number of attempts that were approved, and of all that were reviewed.
-    pub approved_attempts: i64,
-    pub reviewed_attempts: i64,
+    pub refused_tasks: i64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -67,8 +99,7 @@ pub struct WorkerEdit {
     pub name: Option<String>,
     pub phone: Option<Option<String>>,
     pub skills: Option<Vec<Skill>>,
-    pub home_latitude: Option<f64>,
-    pub home_longitude: Option<f64>,
+    pub home: Option<Point>,
     pub radius_km: Option<f64>,
 }
 
@@ -79,9 +110,11 @@ pub enum NotEligible {
     NotVerified,
     #[error("the worker does not have all skills that the task requires")]
     LacksSkill,
+    #[error("a skill that the task requires is not confirmed by an admin yet")]
+    UnconfirmedSkill,
     #[error("the worker's payout account is not ready")]
     NoPayoutAccount,
-    #[error("the worker already has {MAX_OPEN_TASKS} open tasks")]
+    #[error("the worker already has {MAX_OPEN_TASKS} open tasks, not counting those under review")]
     TooManyTasks,
 }
 
@@ -95,34 +128,65 @@ impl Worker {
             name: new.name,
             phone: new.phone,
             skills: new.skills,
+            confirmed_skills: Vec::new(),
+            pending_name: None,
             home: new.home,
             radius_km: new.radius_km,
             status: WorkerStatus::Unverified,
             verified_at: None,
             completed_tasks: 0,
-            approved_attempts: 0,
-            reviewed_attempts: 0,
+            refused_tasks: 0,
             created_at: now,
             updated_at: now,
         }
     }
 
+    /// A name that was verified stays until an admin has decided about the new one.
     pub fn edit(&self, edit: &WorkerEdit, now: Timestamp) -> Self {
         let mut worker = self.clone();
         let edit = edit.clone();
-        worker.name = edit.name.unwrap_or(worker.name);
+        match edit.name {
+            Some(name) if self.has_locked_name() => {
+                worker.pending_name = Some(name).filter(|name| *name != self.name);
+            }
+            Some(name) => worker.name = name,
+            None => {}
+        }
         worker.phone = edit.phone.unwrap_or(worker.phone);
         worker.skills = edit.skills.unwrap_or(worker.skills);
         worker.radius_km = edit.radius_km.unwrap_or(worker.radius_km);
-        let latitude = edit.home_latitude.or(self.home.map(|home| home.latitude));
-        let longitude = edit.home_longitude.or(self.home.map(|home| home.longitude));
-        worker.home = Point::from_pair(latitude, longitude);
+        worker.home = edit.home.or(worker.home);
         worker.updated_at = now;
         worker
     }
 
-    pub fn has_skills(&self, required: &[Skill]) -> bool {
-        required.iter().all(|skill| self.skills.contains(skill))
+    /// Whether an admin has verified the worker under the present name.
+    pub fn has_locked_name(&self) -> bool {
+        self.verified_at.is_some()
+    }
+
+    fn has_skill(&self, skill: Skill, checked: &CheckedSkills) -> bool {
+        let confirmed = !checked.0.contains(&skill) || self.confirmed_skills.contains(&skill);
+        confirmed && self.skills.contains(&skill)
+    }
+
+    /// The skills that count.
+    pub fn counting_skills(&self, checked: &CheckedSkills) -> Vec<Skill> {
+        let skills = self.skills.iter().copied();
+        skills
+            .filter(|skill| self.has_skill(*skill, checked))
+            .collect()
+    }
+
+    /// Whether an admin has to look at a skill.
+    pub fn has_unconfirmed_skills(&self, checked: &CheckedSkills) -> bool {
+        let mut skills = self.skills.iter();
+        skills.any(|skill| !self.has_skill(*skill, checked))
+    }
+
+    pub fn has_skills(&self, required: &[Skill], checked: &CheckedSkills) -> bool {
+        let mut required = required.iter();
+        required.all(|skill| self.has_skill(*skill, checked))
     }
 
     /// Whether the worker may accept this task now.
@@ -130,38 +194,43 @@ impl Worker {
         &self,
         task: &Task,
         payout: PayoutStatus,
-        open_tasks: i64,
+        in_hand: i64,
+        checked: &CheckedSkills,
     ) -> Result<(), NotEligible> {
         if self.status != WorkerStatus::Verified {
             return Err(NotEligible::NotVerified);
         }
-        if !self.has_skills(&task.required_skills) {
+        let required = &task.required_skills;
+        if !required.iter().all(|skill| self.skills.contains(skill)) {
             return Err(NotEligible::LacksSkill);
+        }
+        if !self.has_skills(required, checked) {
+            return Err(NotEligible::UnconfirmedSkill);
         }
         if payout != PayoutStatus::Ready {
             return Err(NotEligible::NoPayoutAccount);
         }
-        if open_tasks >= MAX_OPEN_TASKS {
+        if in_hand >= MAX_OPEN_TASKS {
             return Err(NotEligible::TooManyTasks);
         }
         Ok(())
     }
 
-    /// The share of reviewed attempts that were approved. `None` before the first review.
+    /// The share of final outcomes in which the work was paid. `None` before the first.
     pub fn approval_rate(&self) -> Option<f64> {
-        (self.reviewed_attempts > 0)
-            .then(|| self.approved_attempts as f64 / self.reviewed_attempts as f64)
+        let decided = self.completed_tasks + self.refused_tasks;
+        (decided > 0).then(|| self.completed_tasks as f64 / decided as f64)
     }
 }
 
-/// The statuses in which a task counts as open for its worker.
-pub const OPEN: [Status; 5] = [
-    Status::Assigned,
-    Status::InProgress,
-    Status::ProofSubmitted,
-    Status::ProofRejected,
-    Status::Disputed,
-];
+/// Whether the worker of a task has to do something. These count towards `MAX_OPEN_TASKS`; what waits
+/// for the developer or for an admin does not.
+pub const fn is_in_hand(status: Status) -> bool {
+    matches!(
+        status,
+        Status::Assigned | Status::InProgress | Status::ProofRejected
+    )
+}
 
 pub const PHONE: TextRule = TextRule {
     min: 3,

@@ -183,8 +183,8 @@ pub fn audit(
     };
     let before = place.after.parse().ok();
     let lines = tx.audit_lines_before(&filter, before, RECORDS)?;
-    let listed = lines.iter().map(|line| {
-        let entry = &line.entry;
+    let listed = lines.iter().map(|noted| {
+        let (line, entry) = (&noted.line, &noted.line.entry);
         json!({
             "number": line.number,
             "at": entry.at,
@@ -193,11 +193,13 @@ pub fn audit(
             "subject": entry.subject,
             "subject_id": entry.subject_id,
             "details": serde_json::from_str::<Value>(&entry.details).unwrap_or_default(),
+            "note": noted.note,
         })
     });
     let listed = Value::Array(listed.collect());
     let unit = lines.last().map(|last| {
-        Unit::new(last.number).document(format!("audit-{}.json", last.number), &listed)
+        let number = last.line.number;
+        Unit::new(number).document(format!("audit-{number}.json"), &listed)
     });
     Ok(unit.into_iter().collect())
 }

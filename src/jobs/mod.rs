@@ -27,7 +27,7 @@ use tokio::task::JoinSet;
 use crate::ambient::{self, Clock};
 use crate::domain::accounts::api_key::hex;
 use crate::domain::job::{MAX_ATTEMPTS, delay};
-use crate::domain::{AccountId, JobKind, Lane, OutgoingKind, TaskId, Timestamp};
+use crate::domain::{AccountId, CheckedSkills, JobKind, Lane, OutgoingKind, TaskId, Timestamp};
 use crate::exports::PartLimits;
 use crate::files::Files;
 use crate::jobs::exports::Exporting;
@@ -63,6 +63,8 @@ pub struct Jobs {
     payout_hold: Duration,
     export_limits: PartLimits,
     exporting: Exporting,
+    /// Which skills of workers have to be confirmed.
+    checked_skills: CheckedSkills,
 }
 
 /// How notifications are sent.
@@ -150,7 +152,13 @@ impl Jobs {
             payout_hold: Duration::ZERO,
             export_limits: PartLimits::default(),
             exporting: Exporting::default(),
+            checked_skills: CheckedSkills::default(),
         }
+    }
+
+    pub fn with_checked_skills(mut self, checked: CheckedSkills) -> Self {
+        self.checked_skills = checked;
+        self
     }
 
     pub fn with_payout_hold(mut self, hold: Duration) -> Self {

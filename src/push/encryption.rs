@@ -22,6 +22,10 @@ const TAG_BYTES: usize = 16;
 const LAST_RECORD: u8 = 2;
 pub const MAX_PAYLOAD_BYTES: usize = RECORD_BYTES - HEADER_BYTES - 1 - TAG_BYTES;
 
+const NO_PUBLIC_KEY: &str = "must be a 65-byte public key in base64url";
+const NOT_ON_THE_CURVE: &str = "must be a point on the curve P-256";
+const NO_AUTH: &str = "must be 16 bytes in base64url";
+
 /// Browsers write base64url without padding. Client libraries use any variant.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::URL_SAFE,
@@ -36,9 +40,23 @@ pub struct BrowserKeys {
 
 impl BrowserKeys {
     pub fn read(p256dh: &str, auth: &str) -> Result<Self, String> {
-        let public = decoded(p256dh).ok_or("p256dh must be a 65-byte public key in base64url")?;
-        let auth = decoded(auth).ok_or("auth must be 16 bytes in base64url")?;
+        let public = decoded(p256dh).ok_or_else(|| format!("p256dh {NO_PUBLIC_KEY}"))?;
+        let auth = decoded(auth).ok_or_else(|| format!("auth {NO_AUTH}"))?;
         Ok(Self { public, auth })
+    }
+
+    /// Whether the public key is one: a point on the curve. Tried with a key that is then dropped.
+    pub fn check_public(p256dh: &str) -> Result<(), String> {
+        let public: [u8; POINT_BYTES] = decoded(p256dh).ok_or(NO_PUBLIC_KEY)?;
+        let theirs = UnparsedPublicKey::new(&ECDH_P256, &public);
+        let agreed = EphemeralPrivateKey::generate(&ECDH_P256, &SystemRandom::new())
+            .and_then(|ours| agree_ephemeral(ours, &theirs, |_| ()));
+        agreed.map_err(|Unspecified| NOT_ON_THE_CURVE.to_owned())
+    }
+
+    pub fn check_auth(auth: &str) -> Result<(), String> {
+        decoded::<16>(auth).ok_or(NO_AUTH)?;
+        Ok(())
     }
 
     /// Fails if the browser's public key is not a point on the curve.
@@ -54,7 +72,7 @@ impl BrowserKeys {
                 self.seal(our_public.as_ref(), shared, salt, payload)
             })?
         };
-        encrypted().map_err(|Unspecified| "p256dh must be a point on the curve P-256".to_owned())
+        encrypted().map_err(|Unspecified| format!("p256dh {NOT_ON_THE_CURVE}"))
     }
 
     /// Builds the message from the shared secret, following RFC 8291, section 3.4.

@@ -17,16 +17,44 @@ pub use vapid::Vapid;
 
 use crate::ambient;
 use crate::domain::Timestamp;
+use crate::domain::rules::TextRule;
 use encryption::BrowserKeys;
 
 const TTL: HeaderName = HeaderName::from_static("ttl");
 const URGENCY: HeaderName = HeaderName::from_static("urgency");
+const MAX_KEY_CHARACTERS: usize = 200;
 
 /// A browser's push endpoint and its keys, in base64url or any other base64.
 pub struct Subscription<'a> {
     pub endpoint: &'a str,
     pub p256dh: &'a str,
     pub auth: &'a str,
+}
+
+impl Subscription<'_> {
+    /// The rules of its keys, for when a browser subscribes.
+    pub const P256DH: TextRule = TextRule {
+        min: 1,
+        max: MAX_KEY_CHARACTERS,
+        pattern: None,
+        format: None,
+        check: |rule, text| {
+            let text = rule.text(text)?;
+            BrowserKeys::check_public(&text)?;
+            Ok(text)
+        },
+    };
+    pub const AUTH: TextRule = TextRule {
+        min: 1,
+        max: MAX_KEY_CHARACTERS,
+        pattern: None,
+        format: None,
+        check: |rule, text| {
+            let text = rule.text(text)?;
+            BrowserKeys::check_auth(&text)?;
+            Ok(text)
+        },
+    };
 }
 
 /// Why no message could be built. A retry would not help.

@@ -154,6 +154,11 @@ pub const SETTINGS: &[Setting] = &[
         "Time until identity documents and selfies are deleted, from the decision on them [default: 90]",
     ),
     setting(
+        "checked_skills",
+        "SKILL,...",
+        "Skills of workers that count only when an admin has confirmed them, comma-separated [default: notary]",
+    ),
+    setting(
         "master_key",
         "KEY",
         "Key that seals secrets in the database, 32 bytes in base64 [default: the file master.key in the data folder]",

@@ -181,6 +181,12 @@ fn every_error_names_the_setting_and_its_origin() {
         ),
         (
             &[],
+            &[("LEGWORK_CHECKED_SKILLS", "notary,flying")],
+            None,
+            "LEGWORK_CHECKED_SKILLS",
+        ),
+        (
+            &[],
             &[("LEGWORK_MASTER_KEY", "c2hvcnQ=")],
             None,
             "LEGWORK_MASTER_KEY",

@@ -183,6 +183,16 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("migrations/0023_bundle_keys.sql"),
     },
     Migration {
+        version: 24,
+        name: "records",
+        sql: include_str!("migrations/0024_records.sql"),
+    },
+    Migration {
+        version: 25,
+        name: "worker_notifications_and_skills",
+        sql: include_str!("migrations/0025_worker_notifications_and_skills.sql"),
+    },
+    Migration {
         version: 26,
         name: "admin_decisions",
         sql: include_str!("migrations/0026_admin_decisions.sql"),
@@ -391,6 +401,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         workers::payout_accounts::ALL,
         tasks::posted_tasks::ALL,
         tasks::ranges::ALL,
+        tasks::records::ALL,
         tasks::search::ALL,
         money::processor_events::ALL,
         proofs::ALL,

@@ -87,6 +87,11 @@ crate::store::statements! {
     OF_ATTEMPT = concat!("SELECT ", proof!(columns), " FROM proofs
         WHERE task_id = ?1 AND attempt_number = ?2 ORDER BY type");
     COUNT = "SELECT COUNT(*) FROM proofs WHERE task_id = ?1";
+    OF_TASK_BY = concat!("SELECT ", proof!(columns), " FROM proofs
+        WHERE task_id = ?1 AND worker_id = ?2 ORDER BY attempt_number, type");
+    LAST_REJECTION = "SELECT rejection_reason FROM proofs
+        WHERE task_id = ?1 AND worker_id = ?2 AND status = 'rejected'
+        ORDER BY attempt_number DESC, type DESC LIMIT 1";
     REVIEW = "UPDATE proofs SET status = ?3, rejection_reason = ?4, reviewed_at = ?5
         WHERE task_id = ?1 AND attempt_number = ?2 AND status = 'pending'";
     ADD_HASH_PART = "INSERT INTO proof_hash_parts (part, bits, proof_id) VALUES (?1, ?2, ?3)";
@@ -172,6 +177,26 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<Proof>, StoreError> {
         self.all(OF_WORKER, &[worker.into(), after.into(), limit.into()])
+    }
+
+    /// The proofs of a task that this worker submitted, oldest first. There are few attempts.
+    pub fn proofs_of_task_by(
+        &mut self,
+        task: TaskId,
+        worker: WorkerId,
+    ) -> Result<Vec<Proof>, StoreError> {
+        self.all(OF_TASK_BY, &[task.into(), worker.into()])
+    }
+
+    /// Why the last attempt of this worker that was rejected was rejected.
+    pub fn last_rejection(
+        &mut self,
+        task: TaskId,
+        worker: WorkerId,
+    ) -> Result<Option<String>, StoreError> {
+        let reason: Option<Option<String>> =
+            self.optional(LAST_REJECTION, &[task.into(), worker.into()])?;
+        Ok(reason.flatten())
     }
 
     pub fn proofs_of_attempt(

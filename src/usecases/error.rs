@@ -48,6 +48,8 @@ pub enum UseCaseError {
     ProofNotFound,
     #[error("no such worker")]
     WorkerNotFound,
+    #[error("no such notification")]
+    NotificationNotFound,
     #[error("no such item")]
     ItemNotFound,
     #[error("another admin is working on this item")]
@@ -102,15 +104,13 @@ pub enum UseCaseError {
          {{\"confirm\": true}} to revoke it"
     )]
     LastKey { environment: Environment },
-    #[error("confirm the e-mail address of the account before you create live tasks")]
-    EmailNotConfirmed,
     #[error("no such session")]
     SessionNotFound,
     #[error("the link is unknown, has expired or was used already")]
     LinkExpired,
     #[error("the e-mail address or the password is wrong")]
     WrongPassword,
-    #[error("the e-mail address is not confirmed")]
+    #[error("confirm your e-mail address first; the link is in your mailbox")]
     EmailNotConfirmed,
     #[error("the code is wrong, or was used already")]
     WrongCode,

@@ -152,14 +152,14 @@ struct WorkerData<'a> {
     verified_at: Option<Timestamp>,
 }
 
-/// An event about a verified worker.
-pub fn of_verified(worker: &Worker) -> Result<NewEvent, StoreError> {
+/// An event about a verified worker, with the skills that count.
+pub fn of_verified(worker: &Worker, skills: &[Skill]) -> Result<NewEvent, StoreError> {
     Ok(NewEvent {
         event_type: EventType::WorkerVerified,
         task: None,
         data: to_json(&WorkerData {
             id: worker.id.to_string(),
-            skills: &worker.skills,
+            skills,
             verified_at: worker.verified_at,
         })?,
     })

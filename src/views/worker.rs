@@ -15,9 +15,14 @@ pub struct WorkerBody {
     id: String,
     email: String,
     name: String,
+    /// The name that waits for an admin's decision.
+    #[schema(required)]
+    pending_name: Option<String>,
     #[schema(required)]
     phone: Option<String>,
     skills: Vec<Skill>,
+    /// Those that an admin has confirmed. Some skills, such as `notary`, count only then.
+    confirmed_skills: Vec<Skill>,
     #[schema(required)]
     home_latitude: Option<f64>,
     #[schema(required)]
@@ -25,8 +30,9 @@ pub struct WorkerBody {
     radius_km: f64,
     status: WorkerStatus,
     payout_account: PayoutAccountBody,
+    /// Paid work: approved by the developer, by an admin or because nobody reviewed it in time.
     completed_tasks: i64,
-    /// The share of reviewed attempts that were approved, 0 to 1; null before the first review.
+    /// The share of final outcomes in which the work was paid, 0 to 1; null before the first.
     #[schema(required)]
     approval_rate: Option<f64>,
     #[schema(value_type = String, format = DateTime)]
@@ -48,8 +54,10 @@ impl WorkerBody {
             approval_rate: worker.approval_rate(),
             email: worker.email,
             name: worker.name,
+            pending_name: worker.pending_name,
             phone: worker.phone,
             skills: worker.skills,
+            confirmed_skills: worker.confirmed_skills,
             home_latitude: worker.home.map(|home| home.latitude),
             home_longitude: worker.home.map(|home| home.longitude),
             radius_km: worker.radius_km,

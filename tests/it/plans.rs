@@ -37,7 +37,7 @@ const MAY: &[(&str, &str)] = &[
     ),
     (
         "AND status IN ('assigned', 'in_progress', 'proof_rejected')\n            AND environment",
-        "sorts what one worker has in hand: five at most",
+        "sorts what one worker has to work on",
     ),
     (
         "FROM notices n JOIN (SELECT id FROM push_subscriptions WHERE worker_id = ?4",

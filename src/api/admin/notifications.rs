@@ -44,12 +44,13 @@ pub struct NotificationBody {
 
 impl NotificationBody {
     fn example() -> Self {
-        let (task, worker) = (examples::rejected().task, examples::worker());
+        let (rejected, worker) = (examples::rejected().task, examples::worker());
         let NotificationText {
             subject,
             paragraphs,
             link,
-        } = notification::rejected(&task, examples::REASON);
+            task,
+        } = notification::rejected(&rejected, examples::REASON);
         Self::from(Notification {
             id: examples::notification_id(),
             occasion: "rejected".to_owned(),
@@ -59,6 +60,8 @@ impl NotificationBody {
             subject,
             paragraphs,
             link,
+            task,
+            unread: false,
             status: NotificationStatus::Sent,
             error: None,
             sent_at: Some(examples::REVIEWED),

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::api::App;
@@ -10,15 +11,18 @@ use crate::api::admin::{AdminPost, ItemNote};
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::path::IdPath;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::api::response::workers::payout_status;
+use crate::domain::rules::ListRule;
+use crate::domain::tasks::Skill;
 use crate::domain::{
     PayoutStatus, QueueItemId, Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
 };
 use crate::files::FileKey;
-use crate::store::Tx;
+use crate::store::{StoreError, Tx};
 use crate::usecases::{self, Looker, UseCaseError, WorkerDecision};
 use crate::views::worker::WorkerBody;
 use crate::views::{examples, to_json};
@@ -194,10 +198,11 @@ async fn decide(
         let worker = usecases::decide_about_worker(tx, id, decision, &by, now)?;
         Ok((worker, usecases::payout_status(tx, id, processor)?))
     };
-    let render = |(worker, payout): &(Worker, PayoutStatus)| {
-        to_json(&WorkerBody::of(worker.clone(), *payout))
-    };
     post.once(app).run(work, render).await
+}
+
+fn render((worker, payout): &(Worker, PayoutStatus)) -> Result<String, StoreError> {
+    to_json(&WorkerBody::of(worker.clone(), *payout))
 }
 
 /// Verify a worker
@@ -260,4 +265,48 @@ pub async fn restore(
     post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
     decide(&app, post, id, WorkerDecision::Restore).await
+}
+
+pub struct ConfirmSkills {
+    confirmed: Vec<Skill>,
+}
+
+impl RequestBody for ConfirmSkills {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let confirmed = fields
+            .doc("All skills that are confirmed from now on. An empty list takes all back.")
+            .choices("confirmed", &ListRule::ANY);
+        Some(Self {
+            confirmed: confirmed?,
+        })
+    }
+}
+
+request_bodies! {
+    ConfirmSkills = json!({"confirmed": ["notary"]});
+}
+
+/// Confirm skills of a worker
+///
+/// Some skills count only when they are confirmed: `notary`, unless the operator has set others.
+#[utoipa::path(
+    post, path = "/v1/admin/workers/{id}/skills", tag = "Admin", operation_id = "confirmSkills",
+    params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID"), IdempotencyKeyHeader),
+    request_body = ConfirmSkills,
+    responses((status = 200, description = "The worker", body = WorkerBody),
+        groups::Admin, groups::Body, groups::Idempotency, errors::WorkerNotFound, errors::ItemClaimed)
+)]
+pub async fn confirm_skills(
+    State(app): State<App>,
+    IdPath(id): IdPath<WorkerId>,
+    post: AdminPost,
+) -> Result<JsonResponse, ApiError> {
+    let (ConfirmSkills { confirmed }, by) = (post.read()?, post.by());
+    let id = id.ok_or(UseCaseError::WorkerNotFound)?;
+    let processor = app.payments.processor.name();
+    let work = move |tx: &mut Tx<'_>, now| {
+        let worker = usecases::confirm_skills(tx, id, &confirmed, &by, now)?;
+        Ok((worker, usecases::payout_status(tx, id, processor)?))
+    };
+    post.once(&app).run(work, render).await
 }

@@ -87,6 +87,7 @@ error_codes! {
     JobNotFound "JOB_NOT_FOUND" 404 "There is no such dead job.";
     KeyNotFound "KEY_NOT_FOUND" 404 "There is no such API key.";
     NotFound "NOT_FOUND" 404 "There is nothing at this path.";
+    NotificationNotFound "NOTIFICATION_NOT_FOUND" 404 "There is no such notification.";
     ProofNotFound "PROOF_NOT_FOUND" 404 "There is no such proof of this task.";
     ProposalNotFound "PROPOSAL_NOT_FOUND" 404 "No decision about this task waits for a second admin.";
     SessionNotFound "SESSION_NOT_FOUND" 404 "There is no such session.";

@@ -89,6 +89,7 @@ parameters! {
     ItemId = id();
     KeyId = id();
     LastEventId = id();
+    NotificationId = id();
     ProofId = id();
     SessionId = id();
     TaskId = id();

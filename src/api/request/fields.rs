@@ -184,14 +184,31 @@ impl<'a> Fields<'a> {
     }
 
     /// A list of words of an enum.
+    pub fn choices<T: StringEnum>(
+        &mut self,
+        name: &'static str,
+        rule: &ListRule<T>,
+    ) -> Option<Vec<T>> {
+        self.list_field(name, rule, Presence::Required)
+    }
+
     pub fn optional_choices<T: StringEnum>(
         &mut self,
         name: &'static str,
         rule: &ListRule<T>,
     ) -> Option<Vec<T>> {
+        self.list_field(name, rule, Presence::Optional)
+    }
+
+    fn list_field<T: StringEnum>(
+        &mut self,
+        name: &'static str,
+        rule: &ListRule<T>,
+        presence: Presence,
+    ) -> Option<Vec<T>> {
         self.refer_to::<T>();
-        self.declare(name, Presence::Optional, || schema::list(rule));
-        let Some(items) = self.value(name, Presence::Optional)?.as_array() else {
+        self.declare(name, presence, || schema::list(rule));
+        let Some(items) = self.value(name, presence)?.as_array() else {
             self.error(name, "must be an array of strings");
             return None;
         };
@@ -283,7 +300,11 @@ impl<'a> Fields<'a> {
         self.doc = doc;
         let east = self.optional_number(longitude, &geo::LONGITUDE);
         if north.is_some() != east.is_some() && self.errors.count() == errors_before {
-            self.refuse(longitude, format!("must be given together with {latitude}"));
+            let (missing, given) = match north {
+                None => (latitude, longitude),
+                Some(_) => (longitude, latitude),
+            };
+            self.refuse(missing, format!("must be given together with {given}"));
         }
         Point::from_pair(north, east)
     }

@@ -5,7 +5,8 @@ use axum::http::request::Parts;
 
 use crate::api::error::ApiError;
 use crate::domain::{
-    AccountId, AdminKeyId, ApiKeyId, EventId, ProofId, QueueItemId, TaskId, WorkerId,
+    AccountId, AdminKeyId, ApiKeyId, EventId, NotificationId, ProofId, QueueItemId, TaskId,
+    WorkerId,
 };
 use crate::usecases::UseCaseError;
 
@@ -102,7 +103,14 @@ macro_rules! id_paths {
     )+ };
 }
 
-id_paths!(AccountId, AdminKeyId, EventId, QueueItemId, WorkerId);
+id_paths!(
+    AccountId,
+    AdminKeyId,
+    EventId,
+    NotificationId,
+    QueueItemId,
+    WorkerId
+);
 
 async fn parameter<S: Send + Sync, T>(
     parts: &mut Parts,

@@ -136,11 +136,7 @@ impl<S: Send + Sync> FromRequestParts<S> for AvailableQuery {
 impl AvailableQuery {
     pub(super) fn read(query: &str) -> Result<Self, FieldErrors> {
         let mut parameters = Parameters::of(query);
-        let latitude = parameters.optional("latitude", |text| LATITUDE.check(number(text)?));
-        let longitude = parameters.optional("longitude", |text| LONGITUDE.check(number(text)?));
-        if latitude.is_some() != longitude.is_some() && parameters.errors.is_empty() {
-            parameters.refuse("longitude", "must be given together with latitude");
-        }
+        let center = parameters.point();
         let radius_km =
             parameters.optional("radius_km", |text| workers::RADIUS_KM.check(number(text)?));
         let category = parameters.optional("category", Category::rule);
@@ -148,7 +144,7 @@ impl AvailableQuery {
         let (after, limit) = parameters.cursor(cursor);
         parameters.finish()?;
         Ok(Self {
-            center: Point::from_pair(latitude, longitude),
+            center,
             radius_km,
             category,
             order: order.unwrap_or(SearchOrder::Distance),
@@ -245,6 +241,20 @@ impl Parameters {
 
     pub fn refuse(&mut self, name: &str, message: impl Into<String>) {
         self.errors.push(|| name.to_owned(), message);
+    }
+
+    /// `latitude` and `longitude`: both or neither.
+    fn point(&mut self) -> Option<Point> {
+        let given = |parameters: &Self, name: &str| parameters.given.contains_key(name);
+        let (north, east) = (given(self, "latitude"), given(self, "longitude"));
+        let latitude = self.optional("latitude", |text| LATITUDE.check(number(text)?));
+        let longitude = self.optional("longitude", |text| LONGITUDE.check(number(text)?));
+        match (north, east) {
+            (true, false) => self.refuse("longitude", "must be given together with latitude"),
+            (false, true) => self.refuse("latitude", "must be given together with longitude"),
+            _ => {}
+        }
+        Point::from_pair(latitude, longitude)
     }
 
     /// `type` and `task_id`, or their aliases `event` and `task`.

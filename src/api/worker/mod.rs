@@ -4,6 +4,7 @@ pub mod account;
 pub mod deletion;
 pub mod disputes;
 pub mod exports;
+pub mod notifications;
 pub mod payouts;
 pub mod profile;
 pub mod proofs;

@@ -6,14 +6,14 @@ use serde_json::json;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::openapi::groups;
+use crate::api::openapi::{errors, groups};
 use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::workers::with_payout_status;
 use crate::domain::rules::ListRule;
-use crate::domain::{WorkerEdit, WorkerStatus, accounts, geo, workers};
-use crate::usecases::UseCaseError;
+use crate::domain::{WorkerEdit, accounts, workers};
+use crate::usecases;
 use crate::views::worker::WorkerBody;
 
 /// Get your profile
@@ -26,11 +26,14 @@ pub async fn get(State(app): State<App>, caller: WorkerCaller) -> Result<JsonRes
 }
 
 /// Update your profile
+///
+/// The name of a verified worker is locked: a new one is `pending_name` until an admin has decided, and
+/// you are `in_review` meanwhile.
 #[utoipa::path(
     patch, path = "/v1/worker", tag = "Workers", operation_id = "updateWorker",
     request_body = UpdateWorker,
     responses((status = 200, description = "The worker", body = WorkerBody),
-        groups::Worker, groups::Body)
+        groups::Worker, groups::Body, errors::InvalidWorkerState)
 )]
 pub async fn update(
     State(app): State<App>,
@@ -38,17 +41,14 @@ pub async fn update(
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
     let UpdateWorker(edit) = body::required_json(request, app.timeouts).await?;
-    let (id, clock) = (caller.worker.id, app.clock.clone());
+    let (id, clock, checked) = (
+        caller.worker.id,
+        app.clock.clone(),
+        app.checked_skills.clone(),
+    );
     let worker = app
         .store
-        .write(move |tx| {
-            let worker = tx.worker_to_change(id)?;
-            let worker = worker.filter(|worker| worker.status != WorkerStatus::Deleted);
-            let worker = worker.ok_or(UseCaseError::Unauthorized)?;
-            let worker = worker.edit(&edit, clock.now());
-            tx.edit_worker(&worker)?;
-            Ok::<_, UseCaseError>(worker)
-        })
+        .write(move |tx| usecases::edit_worker(tx, id, &edit, &checked, clock.now()))
         .await?;
     JsonResponse::ok(&with_payout_status(&app, worker).await?)
 }
@@ -64,8 +64,7 @@ impl RequestBody for UpdateWorker {
                 .doc("Null clears it.")
                 .nullable_text("phone", &workers::PHONE),
             skills: fields.optional_choices("skills", &ListRule::ANY),
-            home_latitude: fields.optional_number("home_latitude", &geo::LATITUDE),
-            home_longitude: fields.optional_number("home_longitude", &geo::LONGITUDE),
+            home: fields.optional_point("home_latitude", "home_longitude"),
             radius_km: fields.optional_number("radius_km", &workers::RADIUS_KM),
         }))
     }

@@ -1,4 +1,4 @@
-//! POST /v1/worker/tasks/{id}/proofs
+//! GET and POST /v1/worker/tasks/{id}/proofs
 
 use axum::extract::{Request, State};
 
@@ -12,13 +12,17 @@ use crate::api::request::body;
 use crate::api::request::idempotency::idempotency_key;
 use crate::api::request::multipart::{self, Wanted};
 use crate::api::request::path::TaskPath;
+use crate::api::request::query::PageQuery;
 use crate::api::request::submission::{self, SubmitProof, files_by_type};
 use crate::api::response::json::JsonResponse;
+use crate::api::response::page::OffsetList;
+use crate::api::response::proofs::with_files;
 use crate::api::response::submitted::Submitted;
 use crate::domain::uploads::BYTES_A_DAY;
 use crate::domain::{Submission, WorkerId};
 use crate::store::Tx;
 use crate::usecases::{self, Expected, UseCaseError};
+use crate::views::proof::ProofBody;
 
 /// Submit proof
 ///
@@ -33,8 +37,8 @@ use crate::usecases::{self, Expected, UseCaseError};
                     ("proof_id" = "$response.body#/data/0/id")))),
                 ("reject" = (operation_id = "rejectProof", parameters(("id" = "$request.path.id"),
                     ("proof_id" = "$response.body#/data/0/id")))))),
-        groups::Worker, groups::Body, errors::TaskNotFound, errors::InvalidTaskState, errors::StorageFull,
-        errors::FileTooLarge)
+        groups::Worker, groups::Body, errors::AccountSuspended, errors::TaskNotFound, errors::InvalidTaskState,
+        errors::StorageFull, errors::FileTooLarge)
 )]
 pub async fn submit(
     State(app): State<App>,
@@ -76,6 +80,37 @@ pub async fn submit(
     let recorded = app.submissions.record(account, details, stored, record);
     let proofs = recorded.await?;
     Submitted::answer(&app, id, proofs).await
+}
+
+type ProofList = OffsetList<ProofBody>;
+
+/// List your proofs of a task
+///
+/// Your own attempts, oldest first, with the status of each and why it was rejected. Also for a task that
+/// you gave back.
+#[utoipa::path(
+    get, path = "/v1/worker/tasks/{id}/proofs", tag = "Workers", operation_id = "listOwnProofs",
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"),
+        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        ("offset" = inline(Option<parameters::PageOffset>), Query, description = "How many objects to skip")),
+    responses((status = 200, description = "Your proofs, oldest first", body = ProofList),
+        groups::Worker, groups::Query, errors::TaskNotFound)
+)]
+pub async fn list(
+    State(app): State<App>,
+    caller: WorkerCaller,
+    path: TaskPath,
+    PageQuery(page): PageQuery,
+) -> Result<JsonResponse, ApiError> {
+    let (worker, id) = (caller.worker.id, path.id()?);
+    let read = app
+        .store
+        .read(move |tx| usecases::own_proofs(tx, worker, id));
+    let proofs = read.await?;
+    let total = proofs.len() as i64;
+    let first = usize::try_from(page.offset).unwrap_or(usize::MAX);
+    let shown = proofs.into_iter().skip(first).take(page.limit as usize);
+    JsonResponse::ok(&page.list(with_files(&app, shown.collect()).await?, total))
 }
 
 /// What is decided before the body is read.

@@ -17,6 +17,7 @@ use crate::api::response::json::JsonResponse;
 use crate::domain::PushSubscriptionId;
 use crate::domain::rules::TextRule;
 use crate::outbound::EndpointUrl;
+use crate::push::Subscription;
 use crate::store::{PushSubscription, Tx};
 use crate::views::{Id, examples, to_json};
 
@@ -27,15 +28,14 @@ pub struct Subscribe {
     auth: String,
 }
 
-const KEY: TextRule = TextRule::plain(1, 200);
 const ENDPOINT: TextRule = TextRule::plain(1, EndpointUrl::RULE.max);
 
 impl RequestBody for Subscribe {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let endpoint = fields.text("endpoint", &EndpointUrl::RULE);
         let keys = fields.object("keys", |keys| {
-            let p256dh = keys.text("p256dh", &KEY);
-            let auth = keys.text("auth", &KEY);
+            let p256dh = keys.text("p256dh", &Subscription::P256DH);
+            let auth = keys.text("auth", &Subscription::AUTH);
             Some((p256dh?, auth?))
         });
         let (p256dh, auth) = keys?;
@@ -64,7 +64,10 @@ request_bodies! {
     /// A Web Push subscription, as a browser makes it.
     Subscribe = json!({
         "endpoint": "https://push.example.net/4711",
-        "keys": {"p256dh": "BNcRdreALRFX", "auth": "tBHItJI5svbpez7KI4CCXg"},
+        "keys": {
+            "p256dh": "BFcxTvjVJEpKG29g6EraEJ3gVoXqLy-H05geaaYVNrGDHGmxDH2j6VeePTR2c8SGI2HFuF5eyU2Nc5Wq7pTZC2s",
+            "auth": "UPQizpaRapjUncv9Que8qA",
+        },
     });
     Unsubscribe = json!({"endpoint": "https://push.example.net/4711"});
 }

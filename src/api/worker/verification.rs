@@ -68,9 +68,10 @@ pub async fn verification(
     let form = multipart::read::<SendDocuments>(&app, request, wanted, received).await?;
     let files = keep_documents(&app, form).await?;
     let (worker, clock, written) = (caller.worker.id, app.clock.clone(), files.clone());
+    let checked = app.checked_skills.clone();
     let sent = app
         .store
-        .write(move |tx| usecases::send_verification(tx, worker, &written, clock.now()))
+        .write(move |tx| usecases::send_verification(tx, worker, &written, &checked, clock.now()))
         .await;
     let (worker, unused) = match sent {
         Ok((worker, replaced)) => (Ok(worker), replaced),

@@ -35,6 +35,7 @@ pub fn values(settings: &Settings) -> Vec<(&'static str, String)> {
         ("payout_hold_hours", hours(settings.payout_hold)),
         ("four_eyes_cents", shown(settings.four_eyes_cents)),
         ("document_days", days(settings.documents_kept)),
+        ("checked_skills", settings.checked_skills.to_string()),
         ("master_key", key_setting(settings)),
         ("storage_gigabytes", gigabytes(&settings.storage_quota)),
         (

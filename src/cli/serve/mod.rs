@@ -121,6 +121,7 @@ async fn open(
         storage_quota: StorageQuota(settings.storage_quota),
         sends_mail: settings.mail.is_some(),
         required_factor: settings.required_factor,
+        checked_skills: settings.checked_skills.clone(),
         trusted_proxies: settings.edge.trusted_proxies.clone(),
         timeouts: Timeouts {
             request: settings.edge.request,
@@ -273,7 +274,9 @@ fn bare_address(from: &str) -> &str {
 fn background(app: &App, channels: Channels, payout_hold: Duration) -> JoinHandle<()> {
     let processor = app.payments.processor.clone();
     let (store, clock, files) = (app.store.clone(), app.clock.clone(), app.files.clone());
-    let jobs = Jobs::new(store, clock, processor, files, channels).with_payout_hold(payout_hold);
+    let jobs = Jobs::new(store, clock, processor, files, channels)
+        .with_payout_hold(payout_hold)
+        .with_checked_skills(app.checked_skills.clone());
     let app = app.clone();
     tokio::spawn(async move {
         let deliveries = app.webhooks.run(app.shutdown.started());

@@ -55,6 +55,8 @@ string_enum!(QueueKind {
     PayoutFailed = "payout_failed",
     /// The worker of a task seems to be its developer.
     SamePerson = "same_person",
+    /// A worker names a skill that an admin has to confirm.
+    SkillCheck = "skill_check",
 });
 
 impl QueueKind {
@@ -66,7 +68,8 @@ impl QueueKind {
             | Self::RefundFailed
             | Self::TransferReversed
             | Self::PayoutFailed
-            | Self::SamePerson => true,
+            | Self::SamePerson
+            | Self::SkillCheck => true,
             Self::WorkerVerification | Self::Dispute | Self::FailedPayout => false,
         }
     }

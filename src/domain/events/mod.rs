@@ -1,6 +1,7 @@
 //! Events: what happened to tasks, for developers.
 
 pub mod notification;
+pub mod to_workers;
 
 use crate::domain::string_enum::string_enum;
 use crate::domain::{EventId, TaskId, Timestamp};

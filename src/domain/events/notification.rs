@@ -3,7 +3,7 @@
 use crate::domain::string_enum::string_enum;
 use crate::domain::tasks::MAX_PROOF_ATTEMPTS;
 use crate::domain::{
-    AccountId, LinkPurpose, NotificationId, PaymentFailure, Task, Timestamp, WorkerId,
+    AccountId, LinkPurpose, NotificationId, PaymentFailure, Task, TaskId, Timestamp, WorkerId,
 };
 
 string_enum!(NotificationKind {
@@ -22,6 +22,13 @@ string_enum!(NotificationKind {
     EmailChanged = "email_changed",
     PasswordChanged = "password_changed",
     ExportReady = "export_ready",
+    TaskCancelled = "task_cancelled",
+    TaskExpired = "task_expired",
+    DisputeDecided = "dispute_decided",
+    WorkerSuspended = "worker_suspended",
+    WorkerRestored = "worker_restored",
+    PayoutWrittenOff = "payout_written_off",
+    PayoutAccountAttention = "payout_account_attention",
 });
 
 string_enum!(NotificationStatus {
@@ -52,6 +59,9 @@ pub struct Notification {
     pub paragraphs: Vec<String>,
     /// The path on this service that the message links to.
     pub link: Option<String>,
+    pub task: Option<TaskId>,
+    /// Not yet marked as read. Only workers have a list of theirs.
+    pub unread: bool,
     pub status: NotificationStatus,
     pub error: Option<String>,
     pub sent_at: Option<Timestamp>,
@@ -64,13 +74,27 @@ pub struct NotificationText {
     pub subject: String,
     pub paragraphs: Vec<String>,
     pub link: Option<String>,
+    pub task: Option<TaskId>,
 }
 
-fn text(subject: String, paragraphs: impl IntoIterator<Item = String>) -> NotificationText {
+pub(super) fn text(
+    subject: String,
+    paragraphs: impl IntoIterator<Item = String>,
+) -> NotificationText {
     NotificationText {
         subject,
         paragraphs: paragraphs.into_iter().collect(),
         link: None,
+        task: None,
+    }
+}
+
+impl NotificationText {
+    pub(super) fn about(self, task: &Task) -> Self {
+        Self {
+            task: Some(task.id),
+            ..self
+        }
     }
 }
 
@@ -95,7 +119,7 @@ pub fn assigned(task: &Task) -> NotificationText {
     if let Some(deadline) = task.deadline {
         paragraphs.push(format!("The deadline is {deadline}."));
     }
-    text(format!("Task accepted: {}", task.title), paragraphs)
+    text(format!("Task accepted: {}", task.title), paragraphs).about(task)
 }
 
 pub fn rejected(task: &Task, reason: &str) -> NotificationText {
@@ -113,6 +137,7 @@ pub fn rejected(task: &Task, reason: &str) -> NotificationText {
         format!("Proof rejected: {}", task.title),
         [said, reason.to_owned(), next],
     )
+    .about(task)
 }
 
 pub fn paid(task: &Task, cents: i64) -> NotificationText {
@@ -124,6 +149,7 @@ pub fn paid(task: &Task, cents: i64) -> NotificationText {
             task.title
         )],
     )
+    .about(task)
 }
 
 pub fn verified() -> NotificationText {
@@ -131,11 +157,12 @@ pub fn verified() -> NotificationText {
     text("You are verified".to_owned(), [message.to_owned()])
 }
 
-pub fn refused() -> NotificationText {
+/// With what the admin wrote.
+pub fn refused(note: Option<&str>) -> NotificationText {
     let message = "We could not verify you with these documents. You can upload other ones.";
     text(
         "Your verification was refused".to_owned(),
-        [message.to_owned()],
+        std::iter::once(message.to_owned()).chain(note.map(str::to_owned)),
     )
 }
 
@@ -152,6 +179,7 @@ pub fn bounty(task: &Task) -> NotificationText {
             ),
         ],
     )
+    .about(task)
 }
 
 pub fn webhook_disabled(url: &str, because: &str) -> NotificationText {

@@ -6,6 +6,7 @@ pub mod history;
 pub mod metadata;
 pub mod moves;
 pub mod pricing;
+pub mod records;
 pub mod windows;
 
 use crate::domain::geo::Point;
@@ -219,6 +220,11 @@ impl Task {
             created_at: now,
             updated_at: now,
         }
+    }
+
+    /// How many proofs can still be submitted.
+    pub fn attempts_left(&self) -> i64 {
+        (MAX_PROOF_ATTEMPTS - self.proof_attempts).max(0)
     }
 
     pub fn split(&self) -> pricing::Split {

@@ -185,6 +185,10 @@ impl Action {
 pub struct Moved {
     pub task: Task,
     pub from: Status,
+    /// When the task had come into the status that it left.
+    pub since: Timestamp,
+    /// Who had the task before the move.
+    pub worker: Option<WorkerId>,
     pub settlement: Settlement,
     /// The ledger entry of the move, if money moves.
     pub entry: Option<Entry>,
@@ -219,6 +223,8 @@ impl Task {
         Ok(Moved {
             task,
             from: self.status,
+            since: self.status_since,
+            worker: self.worker,
             settlement,
             entry,
             events: row.events,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::domain::string_enum::string_enum;
 use crate::domain::{Action, Status, Task, Timestamp};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -63,7 +64,39 @@ const CAN_BE_OVERDUE: [Status; 6] = [
     Status::ProofRejected,
 ];
 
+string_enum!(
+    /// What becomes of a task when its time has passed.
+    DueAction {
+        /// It goes back to `posted`, for other workers.
+        Released = "released",
+        Expired = "expired",
+        /// The proof counts as approved.
+        Completed = "completed",
+        Refunded = "refunded",
+    }
+);
+
+/// What the passing of time does to a task next, in the words of its worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    pub at: Timestamp,
+    pub action: DueAction,
+}
+
 impl Task {
+    /// What its worker has to expect, and when. None for a task that is over.
+    pub fn due(&self, windows: &Windows) -> Option<Due> {
+        let (at, action) = self.next_by_clock(windows)?;
+        let action = match action {
+            Action::Release => DueAction::Released,
+            Action::LeaveUnpaid | Action::Overdue => DueAction::Expired,
+            Action::Approve => DueAction::Completed,
+            Action::DecideRefund => DueAction::Refunded,
+            _ => return None,
+        };
+        Some(Due { at, action })
+    }
+
     /// What time does to this task next, and when. If both happen at the same moment, the deadline
     /// wins: a task that is over need not be released.
     pub fn next_by_clock(&self, windows: &Windows) -> Option<(Timestamp, Action)> {

@@ -25,6 +25,8 @@ columns! {
         error: &notification.error,
         sent_at: notification.sent_at,
         created_at: notification.created_at,
+        task_id: notification.task,
+        unread: notification.unread,
     }
     row Notification = Notification {
         id,
@@ -39,6 +41,8 @@ columns! {
         error,
         sent_at,
         created_at,
+        task: task_id,
+        unread,
     };
 }
 
@@ -48,7 +52,7 @@ crate::store::statements! {
     ADD_FOR_WORKER = concat!("INSERT INTO notices (", notification!(columns), ")
         SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), COALESCE(w.claimed_email, w.email), NULL, w.id,
             CAST(?5 AS TEXT), CAST(?6 AS TEXT), CAST(?7 AS TEXT), CAST(?8 AS TEXT), NULL, NULL,
-            CAST(?9 AS BIGINT)
+            CAST(?9 AS BIGINT), CAST(?10 AS TEXT), CAST(1 AS BIGINT)
         FROM workers w WHERE w.id = ?4 AND w.status <> 'deleted' ON CONFLICT (occasion) DO NOTHING");
     /// An e-mail, and a push to each browser. Nothing if the notification was not stored, because there
     /// was one of its occasion already.
@@ -61,6 +65,15 @@ crate::store::statements! {
         ON CONFLICT (kind, subject) DO NOTHING";
     ONE = concat!("SELECT ", notification!(columns), " FROM notices WHERE id = ?1");
     BEFORE = concat!("SELECT ", notification!(columns), " FROM notices WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
+    OF_WORKER_BEFORE = concat!("SELECT ", notification!(columns), " FROM notices
+        WHERE worker_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
+    OF_WORKER = concat!("SELECT ", notification!(columns), " FROM notices
+        WHERE id = ?1 AND worker_id || '' = ?2");
+    COUNT_UNREAD = "SELECT COUNT(*) FROM (SELECT id FROM notices
+        WHERE worker_id = ?1 AND unread = 1 ORDER BY id LIMIT ?2) listed";
+    MARK_READ = "UPDATE notices SET unread = 0 WHERE id = ?1";
+    MARK_ALL_READ = "UPDATE notices SET unread = 0 WHERE id IN (
+            SELECT id FROM notices WHERE worker_id = ?1 AND unread = 1 ORDER BY id LIMIT ?2)";
     SET_STATUS = "UPDATE notices SET status = ?2, error = ?3, sent_at = ?4 WHERE id = ?1";
     PRUNE = "DELETE FROM notices WHERE id IN (
             SELECT id FROM notices WHERE id < ?1 ORDER BY id LIMIT 500)";
@@ -91,6 +104,7 @@ impl Tx<'_> {
             (&notification.link).into(),
             notification.status.into(),
             notification.created_at.into(),
+            notification.task.into(),
         ];
         self.defer(ADD_FOR_WORKER, &values)?;
         let (mail, push) = (JobKind::Mail.into(), JobKind::Push.into());
@@ -112,6 +126,50 @@ impl Tx<'_> {
     ) -> Result<Vec<Notification>, StoreError> {
         let before = crate::store::before(before);
         self.all(BEFORE, &[before.into(), limit.into()])
+    }
+
+    /// Up to `limit` notifications of a worker before the given one, newest first.
+    pub fn notifications_of_worker(
+        &mut self,
+        worker: WorkerId,
+        before: Option<NotificationId>,
+        limit: i64,
+    ) -> Result<Vec<Notification>, StoreError> {
+        let before = crate::store::before(before);
+        let values = [worker.into(), before.into(), limit.into()];
+        self.all(OF_WORKER_BEFORE, &values)
+    }
+
+    /// How many notifications of a worker are unread, counted up to `most`.
+    pub fn count_unread(&mut self, worker: WorkerId, most: i64) -> Result<i64, StoreError> {
+        let count = self.optional(COUNT_UNREAD, &[worker.into(), most.into()])?;
+        Ok(count.unwrap_or(0))
+    }
+
+    /// Marks a notification of a worker as read; `None` if it is not theirs.
+    pub fn mark_read(
+        &mut self,
+        worker: WorkerId,
+        id: NotificationId,
+    ) -> Result<Option<Notification>, StoreError> {
+        let found: Option<Notification> =
+            self.optional_locked(OF_WORKER, &[id.into(), worker.into()])?;
+        let Some(notification) = found else {
+            return Ok(None);
+        };
+        if notification.unread {
+            self.change_locked(MARK_READ, &[id.into()])?;
+        }
+        Ok(Some(Notification {
+            unread: false,
+            ..notification
+        }))
+    }
+
+    /// Marks the oldest `most` unread notifications of a worker as read.
+    pub fn mark_all_read(&mut self, worker: WorkerId, most: i64) -> Result<(), StoreError> {
+        let values = [worker.into(), most.into()];
+        self.execute(MARK_ALL_READ, &values).map(drop)
     }
 
     pub fn set_notification_status(

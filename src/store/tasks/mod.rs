@@ -5,6 +5,7 @@ pub(super) mod history;
 pub(super) mod lists;
 pub(super) mod posted_tasks;
 pub(super) mod ranges;
+pub(super) mod records;
 pub(super) mod search;
 pub(super) mod totals;
 

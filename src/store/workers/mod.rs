@@ -9,7 +9,9 @@ pub(super) mod uploads;
 
 use crate::domain::geo::Point;
 use crate::domain::workers::unconfirmed_email;
-use crate::domain::{PushSubscriptionId, TaskId, Timestamp, Worker, WorkerId, WorkerStatus};
+use crate::domain::{
+    Outcome, PushSubscriptionId, TaskId, Timestamp, Worker, WorkerId, WorkerStatus,
+};
 use crate::store::{Lookup, StoreError, Tx, columns};
 
 pub use tokens::{NewWorkerToken, WorkerSession};
@@ -31,12 +33,13 @@ columns! {
         status: worker.status,
         verified_at: worker.verified_at,
         completed_tasks: worker.completed_tasks,
-        approved_attempts: worker.approved_attempts,
-        reviewed_attempts: worker.reviewed_attempts,
+        refused_tasks: worker.refused_tasks,
+        confirmed_skills: &worker.confirmed_skills,
+        pending_name: &worker.pending_name,
         created_at: worker.created_at,
         updated_at: worker.updated_at,
     }
-    inserted { password_hash: password_hash }
+    inserted { password_hash: password_hash, approved_attempts: 0i64, reviewed_attempts: 0i64 }
     row Worker = Worker {
         id,
         email_confirmed: Option::is_none(&claimed_email),
@@ -49,8 +52,9 @@ columns! {
         status,
         verified_at,
         completed_tasks,
-        approved_attempts,
-        reviewed_attempts,
+        refused_tasks,
+        confirmed_skills,
+        pending_name,
         created_at,
         updated_at,
     };
@@ -67,6 +71,7 @@ columns! {
         home_latitude: worker.home.map(|home| home.latitude),
         home_longitude: worker.home.map(|home| home.longitude),
         radius_km: worker.radius_km,
+        pending_name: &worker.pending_name,
         updated_at: worker.updated_at,
     }
     parameters { id: worker.id }
@@ -113,13 +118,16 @@ crate::store::statements! {
     EDIT = concat!("UPDATE workers SET ", edited!(set), " WHERE id = ", edited!(id));
     SET_STATUS = "UPDATE workers SET status = ?2, verified_at = ?3, updated_at = ?4
         WHERE id = ?1 AND status = ?5";
-    COUNT_REVIEW = "UPDATE workers SET completed_tasks = completed_tasks + ?2,
-            approved_attempts = approved_attempts + ?3,
-            reviewed_attempts = reviewed_attempts + ?4
+    SET_NAME = "UPDATE workers SET name = ?2, pending_name = NULL WHERE id = ?1";
+    CONFIRM_SKILLS = "UPDATE workers SET confirmed_skills = ?2, updated_at = ?3 WHERE id = ?1";
+    COUNT_OUTCOME = "UPDATE workers SET completed_tasks = completed_tasks + ?2,
+            refused_tasks = refused_tasks + ?3
         WHERE id = ?1";
-    OPEN_TASKS = "SELECT COUNT(*) FROM tasks WHERE worker_id = ?1 AND status IN ('assigned',
-        'in_progress', 'proof_submitted', 'proof_rejected', 'disputed')";
-    /// The first list of statuses is that of the partial index, in the same text.
+    /// The first list of statuses is that of the partial index, in the same text, as in `IN_HAND`.
+    COUNT_IN_HAND = "SELECT COUNT(*) FROM tasks WHERE worker_id = ?1
+            AND status IN ('assigned', 'in_progress', 'proof_submitted', 'proof_rejected',
+                'disputed')
+            AND status IN ('assigned', 'in_progress', 'proof_rejected')";
     IN_HAND = "SELECT id FROM tasks WHERE worker_id = ?1
             AND status IN ('assigned', 'in_progress', 'proof_submitted', 'proof_rejected',
                 'disputed')
@@ -267,14 +275,30 @@ impl Tx<'_> {
         )
     }
 
-    /// Counts a review of a worker's attempt. Simulated workers have no row.
-    pub fn count_review(&mut self, worker: WorkerId, approved: bool) -> Result<(), StoreError> {
-        let values = [worker.into(), approved.into(), approved.into(), 1i64.into()];
-        self.defer_last(COUNT_REVIEW, &values)
+    /// Stores the name of a worker. None is pending any more.
+    pub fn set_worker_name(&mut self, worker: &Worker) -> Result<(), StoreError> {
+        self.execute_one(SET_NAME, &[worker.id.into(), (&worker.name).into()])
     }
 
-    pub fn count_open_tasks(&mut self, worker: WorkerId) -> Result<i64, StoreError> {
-        let count = self.optional(OPEN_TASKS, &[worker.into()])?;
+    pub fn set_confirmed_skills(&mut self, worker: &Worker) -> Result<(), StoreError> {
+        let values = [
+            worker.id.into(),
+            (&worker.confirmed_skills).into(),
+            worker.updated_at.into(),
+        ];
+        self.execute_one(CONFIRM_SKILLS, &values)
+    }
+
+    /// Counts how a worker's work on a task ended. Simulated workers have no row.
+    pub fn count_outcome(&mut self, worker: WorkerId, outcome: Outcome) -> Result<(), StoreError> {
+        let completed = outcome == Outcome::Completed;
+        let values = [worker.into(), completed.into(), (!completed).into()];
+        self.defer_last(COUNT_OUTCOME, &values)
+    }
+
+    /// How many tasks wait for this worker to do something.
+    pub fn count_tasks_in_hand(&mut self, worker: WorkerId) -> Result<i64, StoreError> {
+        let count = self.optional(COUNT_IN_HAND, &[worker.into()])?;
         Ok(count.unwrap_or(0))
     }
 

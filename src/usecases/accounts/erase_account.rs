@@ -12,7 +12,18 @@ use crate::usecases::admin::audit;
 const TASKS_PAGE: i64 = 50;
 
 /// Notifications about a task have these prefixes in their occasion.
-const OCCASIONS_OF_TASK: [&str; 5] = ["assigned", "rejected", "bounty", "payout", "payment_failed"];
+const OCCASIONS_OF_TASK: [&str; 10] = [
+    "assigned",
+    "rejected",
+    "bounty",
+    "payout",
+    "payment_failed",
+    "cancelled",
+    "expired",
+    "decided",
+    "written_off",
+    "payout_failed",
+];
 
 /// What a job erases next.
 pub enum ErasedPage {

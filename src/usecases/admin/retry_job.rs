@@ -2,14 +2,16 @@
 
 use serde_json::json;
 
+use crate::domain::events::to_workers;
 use crate::domain::{
-    Actor, ChargeStanding, Entry, HeldBecause, JobKind, JobName, ProcessorName, ProposalKind,
-    QueueItem, QueueKind, Step, Task, TaskId, TaskLedger, Timestamp,
+    Actor, ChargeStanding, Entry, HeldBecause, JobKind, JobName, NotificationKind, ProcessorName,
+    ProposalKind, QueueItem, QueueKind, Step, Task, TaskId, TaskLedger, Timestamp,
 };
 use crate::payments::Outgoing;
 use crate::store::{ListedJob, Tx};
 use crate::usecases::admin::four_eyes::{self, FourEyes, Outcome, Passed, Wanted};
 use crate::usecases::admin::{audit, review_queue};
+use crate::usecases::events::notify;
 use crate::usecases::{self, UseCaseError};
 
 /// The review queue items that a decision about this job closes.
@@ -171,6 +173,14 @@ pub fn write_off_payout(
     tx.post(&Entry::write_off(&task, cents, now))?;
     for item in &items {
         review_queue::close(tx, item, None, by, now)?;
+    }
+    if let Some(worker) = task.worker {
+        let (kind, occasion) = (
+            NotificationKind::PayoutWrittenOff,
+            format!("written_off:{id}"),
+        );
+        let text = to_workers::written_off(&task, cents);
+        notify::worker(tx, worker, kind, occasion, text, now)?;
     }
     let details = passed.noted_in(wanted.content);
     audit(tx, by, "payout.written_off", "task", &subject, details, now)?;

@@ -5,12 +5,13 @@ use crate::domain::events::notification;
 use crate::domain::geo::Point;
 use crate::domain::workers::MAX_RADIUS_KM;
 use crate::domain::{
-    AccountId, Environment, JobKind, JobName, NotificationKind, Owner, PayoutStatus, ProcessorName,
+    AccountId, CheckedSkills, Environment, JobKind, JobName, NotificationKind, Owner, PayoutStatus,
     Status, Task, TaskId, Timestamp, Worker, WorkerId,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::events::notify;
+use crate::usecases::tasks::worker_tasks::AcceptTerms;
 use crate::views::event;
 
 /// Workers examined in one transaction.
@@ -24,7 +25,7 @@ const KM_PER_DEGREE: f64 = 111.2;
 pub fn announce_bounty(
     tx: &mut Tx<'_>,
     id: TaskId,
-    processor: ProcessorName,
+    terms: &AcceptTerms,
     after: Option<(f64, WorkerId)>,
     now: Timestamp,
 ) -> Result<Option<(f64, WorkerId)>, UseCaseError> {
@@ -46,7 +47,7 @@ pub fn announce_bounty(
     };
     let workers = tx.workers_between(south, place.latitude + reach, &last, BOUNTY_PAGE)?;
     for worker in &workers {
-        if is_near(worker, place) && may_accept(tx, worker, &task, processor)? {
+        if is_near(worker, place) && may_accept(tx, worker, &task, terms)? {
             let occasion = format!("bounty:{id}:{}", worker.id);
             let (kind, words) = (NotificationKind::Bounty, notification::bounty(&task));
             notify::worker(tx, worker.id, kind, occasion, words, now)?;
@@ -67,12 +68,13 @@ fn may_accept(
     tx: &mut Tx<'_>,
     worker: &Worker,
     task: &Task,
-    processor: ProcessorName,
+    terms: &AcceptTerms,
 ) -> Result<bool, UseCaseError> {
-    let payout = tx.payout_account(worker.id, processor)?;
+    let payout = tx.payout_account(worker.id, terms.processor)?;
     let payout = payout.map_or(PayoutStatus::None, |account| account.status);
-    let open = tx.count_open_tasks(worker.id)?;
-    Ok(worker.may_accept(task, payout, open).is_ok())
+    let open = tx.count_tasks_in_hand(worker.id)?;
+    let may = worker.may_accept(task, payout, open, &terms.checked_skills);
+    Ok(may.is_ok())
 }
 
 /// The subject of the job that announces a worker to developers, starting after an account.
@@ -85,11 +87,16 @@ pub(in crate::usecases) fn announcement(worker: WorkerId, after: Option<AccountI
 
 /// Announces a worker to the accounts that have a posted task which matches the worker's skills.
 /// Handles a page at a time and queues a job for the rest.
-pub fn announce_worker(tx: &mut Tx<'_>, subject: &str, now: Timestamp) -> Result<(), UseCaseError> {
+pub fn announce_worker(
+    tx: &mut Tx<'_>,
+    subject: &str,
+    checked: &CheckedSkills,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
     let (worker, after) = subject.split_once('/').unwrap_or((subject, ""));
     let worker = WorkerId::parse(worker).ok_or(UseCaseError::WorkerNotFound)?;
     let worker = tx.worker(worker)?.ok_or(UseCaseError::WorkerNotFound)?;
-    let event = event::of_verified(&worker)?;
+    let event = event::of_verified(&worker, &worker.counting_skills(checked))?;
     let accounts = tx.accounts_with_posted_tasks(after, ACCOUNTS_PAGE)?;
     for account in &accounts {
         let owner = Owner {
@@ -97,7 +104,10 @@ pub fn announce_worker(tx: &mut Tx<'_>, subject: &str, now: Timestamp) -> Result
             environment: Environment::Live,
         };
         let wanted = tx.skills_of_posted_tasks(*account)?;
-        if wanted.iter().any(|skills| worker.has_skills(skills)) {
+        if wanted
+            .iter()
+            .any(|skills| worker.has_skills(skills, checked))
+        {
             tx.add_event(owner, &event, now)?;
         }
     }

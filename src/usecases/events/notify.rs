@@ -2,6 +2,7 @@
 
 use crate::ambient;
 use crate::domain::events::notification::{self, NotificationText};
+use crate::domain::events::to_workers;
 use crate::domain::tasks::TaskType;
 use crate::domain::{
     AccountId, JobKind, JobName, Moved, Notification, NotificationId, NotificationKind,
@@ -18,40 +19,63 @@ pub(in crate::usecases) fn of_move(
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
     let task = &moved.task;
-    let rejected = moved.from == Status::ProofSubmitted
-        && matches!(task.status, Status::ProofRejected | Status::Refunded);
-    match task.worker {
-        Some(worker_id) if task.status == Status::Assigned => {
-            // A task can be released and accepted again. Each acceptance is an occasion of its own.
-            let occasion = format!("assigned:{}:{}", task.id, now.as_millis());
-            let text = notification::assigned(task);
-            worker(
-                tx,
-                worker_id,
-                NotificationKind::TaskAssigned,
-                occasion,
-                text,
-                now,
-            )?;
-        }
-        Some(worker_id) if rejected => {
-            let occasion = format!("rejected:{}:{}", task.id, task.proof_attempts);
-            let text = notification::rejected(task, reason.unwrap_or_default());
-            worker(
-                tx,
-                worker_id,
-                NotificationKind::ProofRejected,
-                occasion,
-                text,
-                now,
-            )?;
-        }
-        _ => {}
+    if let (Some(id), Some(told)) = (task.worker, told(moved, reason, now)) {
+        worker(tx, id, told.kind, told.occasion, told.text, now)?;
     }
     if task.status == Status::Posted && task.task_type == TaskType::Bounty {
         tx.add_job(&JobName::new(JobKind::AnnounceBounty, task.id), now)?;
     }
     Ok(())
+}
+
+/// What the worker of a task is told of a move.
+struct Told {
+    kind: NotificationKind,
+    occasion: String,
+    text: NotificationText,
+}
+
+fn told(moved: &Moved, reason: Option<&str>, now: Timestamp) -> Option<Told> {
+    use Status::{
+        Assigned, Cancelled, Completed, Disputed, Expired, InProgress, ProofRejected,
+        ProofSubmitted, Refunded,
+    };
+    let task = &moved.task;
+    let (id, paid_cents) = (task.id, moved.settlement.payout_cents);
+    let (kind, occasion, text) = match (moved.from, task.status) {
+        // A task can be released and accepted again. Each acceptance is an occasion of its own.
+        (_, Assigned) => (
+            NotificationKind::TaskAssigned,
+            format!("assigned:{id}:{}", now.as_millis()),
+            notification::assigned(task),
+        ),
+        (ProofSubmitted, ProofRejected | Refunded) => (
+            NotificationKind::ProofRejected,
+            format!("rejected:{id}:{}", task.proof_attempts),
+            notification::rejected(task, reason.unwrap_or_default()),
+        ),
+        (Assigned, Cancelled) => (
+            NotificationKind::TaskCancelled,
+            format!("cancelled:{id}"),
+            to_workers::cancelled(task, paid_cents),
+        ),
+        (Assigned | InProgress | ProofRejected, Expired) => (
+            NotificationKind::TaskExpired,
+            format!("expired:{id}"),
+            to_workers::expired(task),
+        ),
+        (Disputed, Completed | Refunded) => (
+            NotificationKind::DisputeDecided,
+            format!("decided:{id}"),
+            to_workers::dispute_decided(task, paid_cents, reason),
+        ),
+        _ => return None,
+    };
+    Some(Told {
+        kind,
+        occasion,
+        text,
+    })
 }
 
 /// Notifies a worker by e-mail and in every subscribed browser. Simulated workers have no row and
@@ -118,6 +142,8 @@ fn notification(
     now: Timestamp,
 ) -> Notification {
     Notification {
+        unread: matches!(to, Recipient::Worker(_)),
+        task: text.task,
         id: NotificationId::new(now, &ambient::random_for_id()),
         occasion,
         kind,

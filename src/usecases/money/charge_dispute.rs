@@ -2,13 +2,16 @@
 
 use crate::ambient;
 use crate::domain::events::notification::dollars;
+use crate::domain::events::to_workers;
 use crate::domain::{
-    Actor, ChargeDispute, ChargeDisputeStatus, ChargeStanding, Entry, HeldBecause, ProcessorName,
-    QueueItem, QueueItemId, QueueKind, Step, Task, TaskId, Timestamp,
+    Actor, ChargeDispute, ChargeDisputeStatus, ChargeStanding, Entry, HeldBecause,
+    NotificationKind, ProcessorName, QueueItem, QueueItemId, QueueKind, Step, Task, TaskId,
+    Timestamp,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::review_queue;
+use crate::usecases::events::notify;
 
 /// What the processor tells of a dispute.
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +136,9 @@ pub fn bank_payout_failed(
     };
     let id = QueueItemId::new(now, &ambient::random_for_id());
     let amount = dollars(cents);
+    let (worker, kind) = (account.worker, NotificationKind::PayoutAccountAttention);
+    let text = to_workers::bank_refused(cents);
+    notify::worker(tx, worker, kind, format!("bank_refused:{id}"), text, now)?;
     Ok(tx.add_queue_item(&QueueItem {
         worker: Some(account.worker),
         note: Some(format!(

@@ -2,15 +2,17 @@
 //! reversed. The processor may tell of the return before we have recorded that it was made.
 
 use crate::domain::events::notification::{self, dollars};
+use crate::domain::events::to_workers;
 use crate::domain::{
-    Actor, Entry, JobKind, JobName, NotificationKind, OutgoingKind, ProcessorName, QueueKind, Step,
-    Task, TaskId, TaskLedger, Timestamp,
+    Actor, ChargeStanding, Entry, JobKind, JobName, NotificationKind, OutgoingKind, ProcessorName,
+    QueueKind, Step, Task, TaskId, TaskLedger, Timestamp,
 };
 use crate::payments::Returned;
 use crate::store::{OutgoingMovement, StoreError, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::review_queue;
 use crate::usecases::events::notify;
+use crate::usecases::money::charge_dispute::charge_standing;
 use crate::views::event;
 
 /// A refund or a transfer that the processor made.
@@ -194,8 +196,28 @@ pub fn money_not_sent(
         OutgoingKind::Refund => QueueKind::RefundFailed,
         OutgoingKind::Transfer => QueueKind::FailedPayout,
     };
-    match tx.any_task(task)? {
-        Some(task) => review_queue::add_about_task(tx, item, &task, reason, now),
-        None => Ok(()),
+    let Some(task) = tx.any_task(task)? else {
+        return Ok(());
+    };
+    if kind == OutgoingKind::Transfer {
+        notify_of_failure(tx, &task, now)?;
     }
+    review_queue::add_about_task(tx, item, &task, reason, now)
+}
+
+/// Tells the worker to look at the payout account, unless the money is held back for another reason: the
+/// payer's bank took the payment back.
+fn notify_of_failure(tx: &mut Tx<'_>, task: &Task, now: Timestamp) -> Result<(), UseCaseError> {
+    let standing = charge_standing(tx, task.id)?;
+    let Some(worker) = task.worker else {
+        return Ok(());
+    };
+    if matches!(standing, ChargeStanding::ChargedBack { .. }) {
+        return Ok(());
+    }
+    let cents = tx.ledger_of_task(task.id)?.owed_payout_cents();
+    let occasion = format!("payout_failed:{}:{}", task.id, now.as_millis());
+    let kind = NotificationKind::PayoutAccountAttention;
+    let text = to_workers::payout_failed(task, cents);
+    notify::worker(tx, worker, kind, occasion, text, now)
 }

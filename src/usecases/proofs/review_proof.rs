@@ -1,6 +1,5 @@
 //! A developer approves or rejects an attempt, with all of its proofs.
 
-use crate::domain::tasks::MAX_PROOF_ATTEMPTS;
 use crate::domain::{Action, Actor, Proof, ProofId, ProofStatus, Task, TaskId, Timestamp};
 use crate::store::{KeyHolder, Tx};
 use crate::usecases::UseCaseError;
@@ -15,7 +14,7 @@ pub struct Reviewed {
 
 impl Reviewed {
     pub fn attempts_remaining(&self) -> i64 {
-        MAX_PROOF_ATTEMPTS - self.task.proof_attempts
+        self.task.attempts_left()
     }
 }
 
@@ -68,7 +67,6 @@ fn review(
         return Err(UseCaseError::ProofReviewed);
     }
     tx.review_attempt(task.id, proof.attempt_number, status, reason, now)?;
-    tx.count_review(proof.worker, reason.is_none())?;
     proof.status = status;
     proof.rejection_reason = reason.map(str::to_owned);
     proof.reviewed_at = Some(now);
@@ -91,9 +89,6 @@ pub(in crate::usecases) fn approve_unreviewed(
 ) -> Result<(), UseCaseError> {
     let status = ProofStatus::Approved;
     tx.review_attempt(task.id, task.proof_attempts, status, None, now)?;
-    if let Some(worker) = task.worker {
-        tx.count_review(worker, true)?;
-    }
     transition::make(tx, task, Action::Approve, cause, now)?;
     Ok(())
 }

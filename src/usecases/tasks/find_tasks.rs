@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use crate::domain::geo::{Point, Square, cover};
 use crate::domain::tasks::{Category, Skill};
-use crate::domain::{SearchOrder, Task, TaskId};
+use crate::domain::{DeveloperRecord, SearchOrder, Task, TaskId};
 use crate::store::{PostedIn, PostedOrder, PostedTask, StoreError, Tx};
 
 /// The first radius of a search by distance among many tasks.
@@ -50,6 +50,8 @@ pub struct FoundCursor {
 #[derive(Clone, Debug)]
 pub struct Found {
     pub task: Task,
+    /// How the task's developer has dealt with work so far.
+    pub record: DeveloperRecord,
     pub distance_meters: f64,
 }
 
@@ -122,9 +124,10 @@ pub fn find_tasks(tx: &mut Tx<'_>, search: &Search) -> Result<FoundPage, StoreEr
     let last = scan.found.last().map(|last| last.cursor.clone());
     let mut found = Vec::with_capacity(scan.found.len());
     for candidate in scan.found {
-        if let Some(task) = tx.any_task(candidate.cursor.id)? {
+        if let Some((task, record)) = tx.task_and_record(candidate.cursor.id)? {
             found.push(Found {
                 task,
+                record,
                 distance_meters: candidate.distance_meters,
             });
         }

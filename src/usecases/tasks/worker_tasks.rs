@@ -2,33 +2,45 @@
 
 use crate::ambient;
 use crate::domain::{
-    Action, Actor, NotAllowed, ProcessorName, QueueItem, QueueItemId, QueueKind, Status, Task,
-    TaskId, Timestamp, Windows, WorkerId, WorkerStatus,
+    Action, Actor, CheckedSkills, NotAllowed, ProcessorName, Proof, QueueItem, QueueItemId,
+    QueueKind, Status, Task, TaskId, Timestamp, Windows, WorkerId, WorkerStatus,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::tasks::transition::{self, Cause};
 use crate::usecases::workers::payout_status;
 
+/// What accepting a task depends on, beside the worker and the task.
+#[derive(Clone, Debug)]
+pub struct AcceptTerms {
+    /// Through which the worker is paid.
+    pub processor: ProcessorName,
+    pub checked_skills: CheckedSkills,
+}
+
 /// Accepts a posted task. If several workers try, one succeeds.
 pub fn accept_task(
     tx: &mut Tx<'_>,
     worker: WorkerId,
     id: TaskId,
-    processor: ProcessorName,
+    terms: &AcceptTerms,
     now: Timestamp,
 ) -> Result<Task, UseCaseError> {
     // The worker is locked first, so that two concurrent accepts cannot both become the fifth task.
     let holder = tx
         .worker_to_change(worker)?
         .ok_or(UseCaseError::Unauthorized)?;
+    if holder.status == WorkerStatus::Suspended {
+        return Err(UseCaseError::AccountSuspended);
+    }
     let task = tx.any_task_to_change(id)?.filter(Task::is_live);
     let task = task.ok_or(UseCaseError::TaskNotFound)?;
     if task.status != Status::Posted {
         return not_posted(&task, worker);
     }
-    let payout = payout_status(tx, worker, processor)?;
-    holder.may_accept(&task, payout, tx.count_open_tasks(worker)?)?;
+    let payout = payout_status(tx, worker, terms.processor)?;
+    let in_hand = tx.count_tasks_in_hand(worker)?;
+    holder.may_accept(&task, payout, in_hand, &terms.checked_skills)?;
     let cause = Actor::worker(worker).into();
     let accepted = transition::make(tx, &task, Action::Accept { worker }, &cause, now)?;
     // Checked after the move, which locks the totals: the account cannot be suspended until the
@@ -60,6 +72,46 @@ fn held_by(task: Option<Task>, worker: WorkerId) -> Result<Task, UseCaseError> {
 /// Reads a task of this worker.
 pub fn own_task(tx: &mut Tx<'_>, worker: WorkerId, id: TaskId) -> Result<Task, UseCaseError> {
     held_by(tx.any_task(id)?, worker)
+}
+
+/// A task as its worker sees it.
+#[derive(Clone, Debug)]
+pub struct OwnTask {
+    pub task: Task,
+    /// Why the worker's last attempt that was rejected was rejected.
+    pub last_rejection: Option<String>,
+}
+
+/// Adds what the worker needs to know of the attempts before.
+pub fn with_last_rejection(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    task: Task,
+) -> Result<OwnTask, UseCaseError> {
+    let last_rejection = match task.proof_attempts {
+        0 => None,
+        _ => tx.last_rejection(task.id, worker)?,
+    };
+    Ok(OwnTask {
+        task,
+        last_rejection,
+    })
+}
+
+/// The proofs that this worker submitted for a task, also for one that another worker has now. The task of
+/// others is not found.
+pub fn own_proofs(
+    tx: &mut Tx<'_>,
+    worker: WorkerId,
+    id: TaskId,
+) -> Result<Vec<Proof>, UseCaseError> {
+    let task = tx.any_task(id)?.filter(Task::is_live);
+    let task = task.ok_or(UseCaseError::TaskNotFound)?;
+    let proofs = tx.proofs_of_task_by(id, worker)?;
+    if proofs.is_empty() && !task.is_held_by(worker) {
+        return Err(UseCaseError::TaskNotFound);
+    }
+    Ok(proofs)
 }
 
 fn own_task_to_change(tx: &mut Tx<'_>, worker: WorkerId, id: TaskId) -> Result<Task, UseCaseError> {

@@ -1,14 +1,18 @@
 //! Workers: sign-in, verification, payout accounts, deletion.
 
+pub(super) mod confirm_skills;
 pub(super) mod delete_worker;
+pub(super) mod edit_worker;
 pub(super) mod payout_account;
 pub(super) mod people;
 pub(super) mod sign_in_worker;
 pub(super) mod verify_worker;
 
+pub use confirm_skills::confirm_skills;
 pub use delete_worker::{
     delete_worker, erase_proofs_of_worker, erase_traces_of_worker, erase_worker,
 };
+pub use edit_worker::edit_worker;
 pub use payout_account::{
     payout_account_changed, payout_account_opened, payout_status, waits_for_payout_account,
 };

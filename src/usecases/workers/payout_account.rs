@@ -1,8 +1,12 @@
 //! A worker's payout account at the payment processor.
 
-use crate::domain::{PayoutAccount, PayoutStatus, ProcessorName, Timestamp, WorkerId};
+use crate::domain::events::to_workers;
+use crate::domain::{
+    NotificationKind, PayoutAccount, PayoutStatus, ProcessorName, Timestamp, WorkerId,
+};
 use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
+use crate::usecases::events::notify;
 
 /// Whether a worker can be paid through this processor.
 pub fn payout_status(
@@ -32,7 +36,7 @@ pub fn payout_account_opened(
 }
 
 /// Records whether the account could receive payouts at that time. Transfers that waited for it are made
-/// due.
+/// due. A worker whose account cannot receive them any more is told.
 pub fn payout_account_changed(
     tx: &mut Tx<'_>,
     processor: ProcessorName,
@@ -51,6 +55,12 @@ pub fn payout_account_changed(
     let changed = tx.set_payout_status(&account, status, at, now)?;
     if ready && changed {
         tx.wake_jobs(&waits_for_payout_account(account.worker), now)?;
+    }
+    if !ready && changed && account.status == PayoutStatus::Ready {
+        let occasion = format!("payout_account:{}:{}", account.worker, at.as_millis());
+        let kind = NotificationKind::PayoutAccountAttention;
+        let text = to_workers::payout_account_attention();
+        notify::worker(tx, account.worker, kind, occasion, text, now)?;
     }
     Ok(())
 }

@@ -4,9 +4,11 @@ use serde_json::json;
 
 use crate::ambient;
 use crate::domain::events::notification::{self, NotificationText};
+use crate::domain::events::to_workers;
+use crate::domain::workers::is_in_hand;
 use crate::domain::{
-    Action, Actor, Decided, HeldBecause, JobKind, JobName, NotificationKind, Person, QueueItem,
-    QueueItemId, QueueKind, Status, Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
+    Action, Actor, CheckedSkills, Decided, HeldBecause, JobKind, JobName, NotificationKind, Person,
+    QueueItem, QueueItemId, QueueKind, Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
@@ -14,6 +16,7 @@ use crate::usecases::admin::{audit, review_queue};
 use crate::usecases::events::announce::announcement;
 use crate::usecases::events::notify;
 use crate::usecases::tasks::transition::{self, Cause};
+use crate::usecases::workers::edit_worker::review_skills;
 
 /// Also asked before the documents are read.
 pub fn may_send_documents(worker: &Worker) -> Result<(), UseCaseError> {
@@ -29,6 +32,7 @@ pub fn send_verification(
     tx: &mut Tx<'_>,
     worker: WorkerId,
     files: &[VerificationFile],
+    checked: &CheckedSkills,
     now: Timestamp,
 ) -> Result<(Worker, Vec<VerificationFile>), UseCaseError> {
     let worker = held(tx, worker)?;
@@ -39,6 +43,7 @@ pub fn send_verification(
         worker: Some(worker.id),
         ..QueueItem::new(id, QueueKind::WorkerVerification, worker.id, now)
     })?;
+    review_skills(tx, &worker, checked, now)?;
     let worker = set(tx, worker, WorkerStatus::InReview, now)?;
     Ok((worker, replaced))
 }
@@ -146,7 +151,10 @@ fn verify(
     by: &Actor,
     now: Timestamp,
 ) -> Result<Worker, UseCaseError> {
-    let worker = decided(tx, worker, WorkerStatus::Verified, by, now)?;
+    let mut worker = decided(tx, worker, WorkerStatus::Verified, by, now)?;
+    if let Some(name) = worker.pending_name.take() {
+        return renamed(tx, Worker { name, ..worker }, made, by, now);
+    }
     let name = JobName::new(JobKind::AnnounceWorker, announcement(worker.id, None));
     tx.add_job(&name, now)?;
     notify_worker(
@@ -159,6 +167,34 @@ fn verify(
     audited(tx, by, made, worker, json!({}), now)
 }
 
+/// A worker who was verified before gets the new name. Developers were told of the worker then.
+fn renamed(
+    tx: &mut Tx<'_>,
+    worker: Worker,
+    made: &Decided,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Worker, UseCaseError> {
+    tx.set_worker_name(&worker)?;
+    let text = to_workers::renamed(&worker.name);
+    notify_worker(tx, &worker, NotificationKind::WorkerVerified, text, now)?;
+    let details = json!({"renamed": true});
+    audited(tx, by, made, worker, details, now)
+}
+
+/// The name that the worker wanted is dropped.
+fn without_pending_name(tx: &mut Tx<'_>, worker: Worker) -> Result<Worker, UseCaseError> {
+    if worker.pending_name.is_none() {
+        return Ok(worker);
+    }
+    tx.set_worker_name(&worker)?;
+    Ok(Worker {
+        pending_name: None,
+        ..worker
+    })
+}
+
+/// The worker reads the note.
 fn refuse_documents(
     tx: &mut Tx<'_>,
     worker: Worker,
@@ -166,14 +202,15 @@ fn refuse_documents(
     by: &Actor,
     now: Timestamp,
 ) -> Result<Worker, UseCaseError> {
-    let worker = decided(tx, worker, WorkerStatus::Unverified, by, now)?;
-    notify_worker(
-        tx,
-        &worker,
-        NotificationKind::WorkerRefused,
-        notification::refused(),
-        now,
-    )?;
+    let note = made.note.as_deref();
+    let (status, text) = match &worker.pending_name {
+        // The name that was verified before stays.
+        Some(name) => (WorkerStatus::Verified, to_workers::name_refused(name, note)),
+        None => (WorkerStatus::Unverified, notification::refused(note)),
+    };
+    let worker = decided(tx, worker, status, by, now)?;
+    let worker = without_pending_name(tx, worker)?;
+    notify_worker(tx, &worker, NotificationKind::WorkerRefused, text, now)?;
     audited(tx, by, made, worker, json!({}), now)
 }
 
@@ -188,10 +225,13 @@ fn suspend(
     let (kind, subject) = (QueueKind::WorkerVerification, worker.id.to_string());
     tx.close_queue_items_of(kind, &subject, by.id.as_deref(), now)?;
     tx.documents_decided(worker.id, now)?;
+    let worker = without_pending_name(tx, worker)?;
     let worker = set(tx, worker, WorkerStatus::Suspended, now)?;
     tx.revoke_worker_tokens(worker.id, None)?;
     tx.revoke_sessions(Person::Worker(worker.id), None)?;
     let released = give_tasks_back(tx, worker.id, by, now)?;
+    let text = to_workers::suspended(released.len());
+    notify_worker(tx, &worker, NotificationKind::WorkerSuspended, text, now)?;
     let details = json!({ "released_tasks": released });
     audited(tx, by, made, worker, details, now)
 }
@@ -208,7 +248,7 @@ fn give_tasks_back(
     // Lock order: all tasks before the first totals.
     for id in tx.tasks_in_hand(worker)? {
         let task = tx.any_task_to_change(id)?;
-        tasks.extend(task.filter(|task| task.worker == Some(worker) && in_hand(task.status)));
+        tasks.extend(task.filter(|task| task.worker == Some(worker) && is_in_hand(task.status)));
     }
     tasks.sort_by_key(|task| (task.owner.account.to_string(), task.id.to_string()));
     let cause = Cause {
@@ -219,13 +259,6 @@ fn give_tasks_back(
         transition::make(tx, task, Action::Release, &cause, now)?;
     }
     Ok(tasks.iter().map(|task| task.id.to_string()).collect())
-}
-
-fn in_hand(status: Status) -> bool {
-    matches!(
-        status,
-        Status::Assigned | Status::InProgress | Status::ProofRejected
-    )
 }
 
 /// Payouts that were held are made.
@@ -242,6 +275,8 @@ fn restore(
     };
     let worker = set(tx, worker, status, now)?;
     tx.wake_jobs(&HeldBecause::WorkerSuspended.waits_for(worker.id), now)?;
+    let text = to_workers::restored(status == WorkerStatus::Verified);
+    notify_worker(tx, &worker, NotificationKind::WorkerRestored, text, now)?;
     audited(tx, by, made, worker, json!({}), now)
 }
 

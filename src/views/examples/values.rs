@@ -57,8 +57,9 @@ pub fn worker() -> Worker {
         status: WorkerStatus::Verified,
         verified_at: Some(SIGNED_UP),
         completed_tasks: 1,
-        approved_attempts: 1,
-        reviewed_attempts: 1,
+        refused_tasks: 0,
+        confirmed_skills: Vec::new(),
+        pending_name: None,
         updated_at: REVIEWED,
         ..signed_up()
     }

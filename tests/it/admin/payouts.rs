@@ -85,6 +85,8 @@ async fn a_payout_is_written_off(app: TestApp) {
         .post(&payout(&task, "write_off"), &json!({}))
         .await
         .expect(200);
+    // The worker is told.
+    app.jobs.drain().await.unwrap();
     let report = app.verify().await;
     TestApp::expect_settled(&report);
     assert_eq!(balance(&report, LedgerAccount::WorkerBalance), 0);

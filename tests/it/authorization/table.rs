@@ -182,12 +182,26 @@ pub const WORKERS: &[WorkerRoute] = &[
     worker("POST /v1/worker/push_subscriptions", Yes, Yes, Yes),
     worker("DELETE /v1/worker/push_subscriptions", Yes, Yes, Yes),
     worker("POST /v1/worker/verification", Yes, Yes, Yes),
+    worker("GET /v1/worker/notifications", Yes, Yes, Yes),
+    worker(
+        "POST /v1/worker/notifications/{id}/read",
+        Yes,
+        Yes,
+        No("NOTIFICATION_NOT_FOUND"),
+    ),
+    worker("POST /v1/worker/notifications/read_all", Yes, Yes, Yes),
     worker("GET /v1/worker/available_tasks", Yes, Yes, Yes),
     worker("GET /v1/worker/tasks", Yes, Yes, Yes),
     worker("GET /v1/worker/tasks/{id}", Yes, Yes, NO_TASK),
-    worker("POST /v1/worker/tasks/{id}/accept", Yes, Yes, Yes),
+    worker(
+        "POST /v1/worker/tasks/{id}/accept",
+        Yes,
+        No("ACCOUNT_SUSPENDED"),
+        Yes,
+    ),
     worker("POST /v1/worker/tasks/{id}/start", Yes, Yes, NO_TASK),
     worker("POST /v1/worker/tasks/{id}/release", Yes, Yes, NO_TASK),
+    worker("GET /v1/worker/tasks/{id}/proofs", Yes, Yes, NO_TASK),
     // A suspended worker keeps only tasks whose proof is under review, and those take no other.
     worker(
         "POST /v1/worker/tasks/{id}/proofs",
@@ -295,6 +309,7 @@ pub const ADMINS: &[AdminRouteRow] = &[
     admin("POST /v1/admin/workers/{id}/refuse", Operator, Yes),
     admin("POST /v1/admin/workers/{id}/suspend", Operator, Yes),
     admin("POST /v1/admin/workers/{id}/restore", Operator, Yes),
+    admin("POST /v1/admin/workers/{id}/skills", Operator, Yes),
     admin("POST /v1/admin/disputes/{id}/decide", Operator, Yes),
     admin(
         "DELETE /v1/admin/disputes/{id}/proposal",

@@ -18,6 +18,8 @@ pub struct World {
     proof: String,
     flagged: String,
     disputed: String,
+    /// To the holder.
+    notification: String,
     /// A test task whose worker is at it.
     test_task: String,
 }
@@ -42,6 +44,7 @@ impl World {
         dev.test.post(&advance, &body).await.expect(200);
         let list = "/v1/account/webhook/deliveries";
         let deliveries = dev.live.get(list).await.expect(200);
+        let notifications = holder.client.get("/v1/worker/notifications").await;
         let viewer = app.admin_with(AdminRole::Viewer).await;
         let queue = viewer.get("/v1/admin/queue?kind=flagged_proof").await;
         Self {
@@ -52,6 +55,7 @@ impl World {
             proof: id(&proof),
             flagged: id(&queue.expect(200)["data"][0]),
             disputed: id(&disputed),
+            notification: id(&notifications.expect(200)["data"][0]),
             test_task: id(&test_task),
             dev,
             holder,
@@ -77,6 +81,7 @@ impl World {
         let named = match path {
             _ if path.starts_with("/v1/test_helpers/tasks") => &self.test_task,
             _ if path.contains("dispute") => &self.disputed,
+            _ if path.starts_with("/v1/worker/notifications") => &self.notification,
             _ if path.starts_with("/v1/account/keys") => &self.key,
             _ if path.starts_with("/v1/account/webhook/deliveries") => &self.delivery,
             _ if path.starts_with("/v1/admin/queue") => &self.flagged,
@@ -104,7 +109,7 @@ impl World {
             let parts: [(&str, &[u8]); 2] = [("identity", &identity), ("selfie", &selfie)];
             return client.send_form(&path, &parts).await;
         }
-        if template == "/v1/worker/tasks/{id}/proofs" {
+        if route == "POST /v1/worker/tasks/{id}/proofs" {
             let photo = photo("another");
             return client.send_form(&path, &[("photo", &photo)]).await;
         }
@@ -182,7 +187,7 @@ fn body(route: &str) -> Value {
         "DELETE /v1/worker" => json!({"password": "wrong horse battery"}),
         "PATCH /v1/worker" => json!({"name": "Grace H."}),
         "POST /v1/worker/push_subscriptions" => json!({
-            "endpoint": "https://push.example.net/1", "keys": {"p256dh": "a", "auth": "b"}}),
+            "endpoint": "https://push.example.net/1", "keys": crate::support::browser_keys()}),
         "DELETE /v1/worker/push_subscriptions" => json!({"endpoint": "https://push.example.net/1"}),
         "POST /v1/worker/tasks/{id}/dispute" => json!({"statement": "It is in the picture."}),
         "POST /v1/admin/accounts" => {
@@ -194,6 +199,7 @@ fn body(route: &str) -> Value {
         "POST /v1/admin/accounts/{id}/tier" => json!({"tier": "pro"}),
         "POST /v1/admin/disputes/{id}/decide" => json!({"decision": "pay", "note": "It is."}),
         "POST /v1/admin/jobs/retry" => json!({"kind": "refund", "subject": "none"}),
+        "POST /v1/admin/workers/{id}/skills" => json!({"confirmed": ["notary"]}),
         "POST /v1/admin/queue/{id}/note" => json!({"note": "Known place."}),
         "PUT /v1/worker/password" => json!({
             "current_password": crate::support::PASSWORD, "password": crate::support::PASSWORD}),

@@ -302,6 +302,7 @@ async fn a_verified_worker_is_told_to_those_who_wait(app: TestApp) {
         assert!(!types(&all_events(&other.live).await).contains(&"worker.verified"));
     }
     let notary = app.sign_up(&["notary"]).await;
+    notary.confirm(&app, &["notary"]).await;
     notary.become_ready(&app).await;
     app.jobs.drain().await.unwrap();
     for dev in [&waiting, &skilled] {

@@ -85,6 +85,7 @@ impl World {
         }
         for hand in 0..self.hands.len() {
             self.check_earnings(hand).await;
+            self.check_record(hand).await;
         }
         assert_eq!(self.app.verify().await.differences, Vec::<String>::new());
     }
@@ -212,6 +213,20 @@ impl World {
             .flat_map(|(index, status)| vec![(json!(index + 1), json!(status)); files])
             .collect();
         assert_eq!(shown, expected, "{}", task.id);
+    }
+
+    /// What is kept of how a worker's work ended.
+    async fn check_record(&mut self, hand: usize) {
+        let profile = self.get(Who::Worker(hand), "/v1/worker").await;
+        let outcomes = self.tasks.iter().flat_map(|task| &task.outcomes);
+        let own: Vec<bool> = outcomes
+            .filter(|(worker, _)| *worker == hand)
+            .map(|(_, paid)| *paid)
+            .collect();
+        let paid = own.iter().filter(|paid| **paid).count();
+        assert_eq!(profile["completed_tasks"], paid, "{hand}");
+        let rate = (!own.is_empty()).then(|| paid as f64 / own.len() as f64);
+        assert_eq!(profile["approval_rate"], json!(rate), "{hand}");
     }
 
     async fn check_earnings(&mut self, hand: usize) {

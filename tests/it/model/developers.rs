@@ -123,6 +123,7 @@ impl World {
                 at: now,
             }],
             ledger: Default::default(),
+            outcomes: Vec::new(),
         };
         let mut body = storefront();
         body["budget_cents"] = task.budget.into();

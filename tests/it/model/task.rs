@@ -92,6 +92,8 @@ pub struct Task {
     pub events: Vec<(&'static str, &'static str)>,
     pub history: Vec<Made>,
     pub ledger: BTreeMap<&'static str, Postings>,
+    /// How the work of each worker on it ended: paid, or refused for good.
+    pub outcomes: Vec<(usize, bool)>,
 }
 
 /// Rounded half up to a cent.
@@ -127,6 +129,14 @@ impl Task {
             return None;
         }
         let mut task = self.clone();
+        if let Some(Doer::Worker(hand)) = self.doer {
+            let outcome = match (self.status, row.to) {
+                (_, "completed") => Some((hand, true)),
+                (_, "refunded") | ("proof_rejected", "posted" | "expired") => Some((hand, false)),
+                _ => None,
+            };
+            task.outcomes.extend(outcome);
+        }
         let made = Made {
             from: Some(self.status),
             to: row.to,

@@ -11,13 +11,8 @@ use crate::support::{photo, signature};
 
 const NOT_ELIGIBLE: (u16, &str) = (403, "WORKER_NOT_ELIGIBLE");
 const MAX_OPEN_TASKS: usize = 5;
-const OPEN: [&str; 5] = [
-    "assigned",
-    "in_progress",
-    "proof_submitted",
-    "proof_rejected",
-    "disputed",
-];
+/// What waits for the developer or an admin does not count.
+const IN_HAND: [&str; 3] = ["assigned", "in_progress", "proof_rejected"];
 
 impl World {
     /// Mostly who has the task.
@@ -54,9 +49,9 @@ impl World {
         let moved = before.moved_with("accept", by, self.now(), Some(doer), 0);
         let moved = moved.ok_or(WRONG_STATE)?;
         let has = self.tasks.iter().filter(|task| task.doer == Some(doer));
-        let open = has.filter(|task| OPEN.contains(&task.status)).count();
+        let in_hand = has.filter(|task| IN_HAND.contains(&task.status)).count();
         let skilled = self.hands[hand].is_notary || !before.needs_notary;
-        if !skilled || open >= MAX_OPEN_TASKS {
+        if !skilled || in_hand >= MAX_OPEN_TASKS {
             return Err(NOT_ELIGIBLE);
         }
         Ok((200, moved))

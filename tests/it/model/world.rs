@@ -55,6 +55,7 @@ impl World {
         for is_notary in [true, true, false, false] {
             let skills: &[&str] = if is_notary { &["notary"] } else { &[] };
             let worker = app.sign_up(skills).await;
+            worker.confirm(&app, skills).await;
             worker.become_ready(&app).await;
             hands.push(Hand {
                 token: worker.client.key().to_owned(),

@@ -9,7 +9,8 @@ use legwork::ambient::Clock;
 use legwork::api;
 use legwork::api::{App, ConnectionLimits, CorsRules, Dependencies, Serving, Timeouts};
 use legwork::domain::{
-    AccountId, Actor, NewAccount, RequiredFactor, StorageQuota, Tier, Timestamp, Windows,
+    AccountId, Actor, CheckedSkills, NewAccount, RequiredFactor, StorageQuota, Tier, Timestamp,
+    Windows,
 };
 use legwork::files::{Files, FilesLocation};
 use legwork::jobs::{Channels, Jobs};
@@ -232,6 +233,7 @@ impl TestApp {
             storage_quota: StorageQuota(STORAGE),
             sends_mail: unlike.sends_mail || unlike.mailer.is_some(),
             required_factor: unlike.required_factor,
+            checked_skills: CheckedSkills::default(),
             timeouts,
             hsts: false,
             cors: CorsRules {

@@ -29,7 +29,7 @@ pub use proxy::Proxy;
 pub use receiver::{Certificate, Received, Receiver, Response};
 pub use tls::Tls;
 pub use waiting::{eventually, runtime, until};
-pub use worker::{PASSWORD, Worker, photo, signature};
+pub use worker::{PASSWORD, Worker, browser_keys, photo, signature};
 
 use std::sync::Arc;
 

@@ -27,6 +27,12 @@ pub fn signature(seed: &str) -> Vec<u8> {
     media::sample(ProofType::Signature, seed.as_bytes()).0
 }
 
+/// The keys of a browser's push subscription: those of RFC 8291, appendix A.
+pub fn browser_keys() -> Value {
+    json!({"auth": "BTBZMqHH6r4Tts7J_aSIgg",
+        "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"})
+}
+
 impl TestApp {
     pub async fn sign_up(&self, skills: &[&str]) -> Worker {
         let random: [u8; 8] = legwork::ambient::random();
@@ -84,6 +90,13 @@ impl Worker {
             .post(&verify, &json!({}))
             .await
             .expect(200);
+    }
+
+    /// An admin confirms skills of the worker.
+    pub async fn confirm(&self, app: &TestApp, skills: &[&str]) {
+        let path = format!("/v1/admin/workers/{}/skills", self.id);
+        let body = json!({"confirmed": skills});
+        app.admin().await.post(&path, &body).await.expect(200);
     }
 
     pub async fn onboard(&self, app: &TestApp) {

@@ -76,7 +76,7 @@ async fn open_tasks_go_to_others_and_earnings_are_held(app: TestApp) {
     let profile = worker.client.get("/v1/worker").await.expect(200);
     assert_eq!(profile["status"], "suspended");
     let refused = worker.act(&begun, "accept").await;
-    refused.expect_error(403, "WORKER_NOT_ELIGIBLE");
+    refused.expect_error(403, "ACCOUNT_SUSPENDED");
     let refused = worker.act(&begun, "start").await;
     refused.expect_error(404, "TASK_NOT_FOUND");
     dev.review(&submitted, &proof, "approve").await.expect(200);
@@ -164,7 +164,7 @@ async fn accepts_that_race_leave_no_task_behind(app: TestApp) {
         );
         // The suspension also revokes the token.
         if accepted.status != 200 && accepted.status != 401 {
-            accepted.expect_error(403, "WORKER_NOT_ELIGIBLE");
+            accepted.expect_error(403, "ACCOUNT_SUSPENDED");
         }
         if started.status != 200 && started.status != 401 {
             started.expect_error(404, "TASK_NOT_FOUND");

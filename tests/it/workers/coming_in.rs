@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, Command, PASSWORD, TestApp, on_both_engines, photo};
+use crate::support::{Client, Command, PASSWORD, TestApp, browser_keys, on_both_engines, photo};
 
 on_both_engines!(
     a_worker_signs_up_and_sees_the_profile,
@@ -218,12 +218,25 @@ async fn documents_go_to_the_admins(app: TestApp) {
 async fn the_profile_can_be_changed(app: TestApp) {
     let worker = app.sign_up(&["driving"]).await;
     let change = json!({"name": "Grace H.", "phone": "+1 718 555 0100", "skills": ["notary"],
-        "home_latitude": 1.5, "radius_km": 3});
+        "home_latitude": 1.5, "home_longitude": 2.5, "radius_km": 3});
     let changed = worker.client.patch("/v1/worker", &change).await.expect(200);
     assert_eq!(changed["name"], "Grace H.");
     assert_eq!(changed["skills"], json!(["notary"]));
     assert_eq!(changed["home_latitude"], 1.5);
-    assert_eq!(changed["home_longitude"], -73.9595);
+    assert_eq!(changed["home_longitude"], 2.5);
+    for (half, missing) in [
+        (json!({"home_latitude": 3.5}), "home_longitude"),
+        (json!({"home_longitude": 3.5}), "home_latitude"),
+        (
+            json!({"home_latitude": 3.5, "home_longitude": null}),
+            "home_longitude",
+        ),
+    ] {
+        let refused = worker.client.patch("/v1/worker", &half).await;
+        assert_eq!(refused.faulty_fields(), [missing]);
+    }
+    let same = worker.client.get("/v1/worker").await.expect(200);
+    assert_eq!(same["home_latitude"], 1.5);
     let cleared = worker
         .client
         .patch("/v1/worker", &json!({"phone": null}))
@@ -238,7 +251,7 @@ async fn push_subscriptions_are_kept_once(app: TestApp) {
     let worker = app.sign_up(&[]).await;
     let path = "/v1/worker/push_subscriptions";
     let body = json!({"endpoint": "https://push.example.net/1",
-        "keys": {"p256dh": "a", "auth": "b"}});
+        "keys": browser_keys()});
     let first = worker.client.post(path, &body).await.expect(201);
     let again = worker.client.post(path, &body).await.expect(201);
     assert_eq!(first["id"], again["id"]);
@@ -248,6 +261,27 @@ async fn push_subscriptions_are_kept_once(app: TestApp) {
         refused.faulty_fields(),
         ["endpoint", "keys.p256dh", "keys.auth"]
     );
+    let with = |name: &str, key: &str| {
+        let mut body = body.clone();
+        body["endpoint"] = json!("https://push.example.net/2");
+        body["keys"][name] = json!(key);
+        body
+    };
+    let key = browser_keys()["p256dh"].as_str().unwrap().to_owned();
+    // Not base64; too short; a point that is not on the curve.
+    let beside = format!("{}A", &key[..key.len() - 1]);
+    for wrong in ["%", &key[..40], &beside] {
+        let refused = worker.client.post(path, &with("p256dh", wrong)).await;
+        assert_eq!(refused.faulty_fields(), ["keys.p256dh"], "{wrong}");
+    }
+    for wrong in ["%", "BTBZMqHH6r4Tts7J_aSI", "BTBZMqHH6r4Tts7J_aSIggAA"] {
+        let refused = worker.client.post(path, &with("auth", wrong)).await;
+        assert_eq!(refused.faulty_fields(), ["keys.auth"], "{wrong}");
+    }
+    let mut inside = body.clone();
+    inside["endpoint"] = json!("https://10.0.0.1/push");
+    let refused = worker.client.post(path, &inside).await;
+    assert_eq!(refused.faulty_fields(), ["endpoint"]);
     let gone = json!({"endpoint": "https://push.example.net/1"}).to_string();
     for removed in [true, false] {
         let reply = worker.client.send("DELETE", path, &[], gone.clone()).await;

@@ -259,6 +259,8 @@ async fn faulty_searches_are_refused(app: TestApp) {
     for (query, fields) in [
         ("latitude=91&longitude=0", vec!["latitude"]),
         ("latitude=1", vec!["longitude"]),
+        ("longitude=1", vec!["latitude"]),
+        ("latitude=1&sort=best", vec!["longitude", "sort"]),
         ("latitude=NaN&longitude=0", vec!["latitude"]),
         ("radius_km=0", vec!["radius_km"]),
         ("radius_km=201", vec!["radius_km"]),

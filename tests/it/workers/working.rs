@@ -90,6 +90,10 @@ async fn who_is_not_eligible_is_told_why(app: TestApp) {
     lacks.expect_error(403, "WORKER_NOT_ELIGIBLE");
     let learn = json!({"skills": ["driving", "notary"]});
     worker.client.patch("/v1/worker", &learn).await.expect(200);
+    let unconfirmed = worker.act(&created, "accept").await;
+    assert!(unconfirmed.text.contains("not confirmed"));
+    unconfirmed.expect_error(403, "WORKER_NOT_ELIGIBLE");
+    worker.confirm(&app, &["notary"]).await;
     let unpayable = worker.act(&created, "accept").await;
     assert!(unpayable.text.contains("payout account"));
     unpayable.expect_error(403, "WORKER_NOT_ELIGIBLE");

@@ -16,7 +16,7 @@ use crate::api::worker::tasks::own::OwnTask;
 use crate::domain::tasks::dispute;
 use crate::domain::{Action, Task, TaskId, Timestamp};
 use crate::store::{StoreError, Tx};
-use crate::usecases::{self, UseCaseError};
+use crate::usecases::{self, AcceptTerms, UseCaseError};
 use crate::views::to_json;
 
 /// Runs one of the moves that a worker can make.
@@ -28,7 +28,12 @@ async fn make(
     mut act: impl FnMut(&mut Tx<'_>, Timestamp) -> Result<Task, UseCaseError> + Send + 'static,
 ) -> Result<JsonResponse, ApiError> {
     let requester = caller.requester();
-    let work = move |tx: &mut Tx<'_>, now| act(tx, now).map(OwnTask::from);
+    let (worker, windows) = (caller.worker.id, *app.scheduler.windows());
+    let work = move |tx: &mut Tx<'_>, now| {
+        let task = act(tx, now)?;
+        let own = usecases::with_last_rejection(tx, worker, task)?;
+        Ok(OwnTask::of(own, &windows))
+    };
     let render = |task: &OwnTask| -> Result<String, StoreError> { to_json(task) };
     let account = app.store.read(move |tx| {
         let account = tx.account_of_task(id)?;
@@ -45,12 +50,13 @@ async fn make(
 /// Accept a task
 ///
 /// You must be verified, have all required skills and a payout account that is ready, and have no
-/// more than four other open tasks. If several workers accept at once, one gets the task.
+/// more than four other tasks to work on. If several workers accept at once, one gets the task.
 #[utoipa::path(
     post, path = "/v1/worker/tasks/{id}/accept", tag = "Workers", operation_id = "acceptTask",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
     responses((status = 200, description = "The task is assigned to you", body = OwnTask),
-        groups::Worker, groups::Body, groups::Idempotency, errors::WorkerNotEligible, errors::TaskNotFound,
+        groups::Worker, groups::Body, groups::Idempotency, errors::AccountSuspended, errors::WorkerNotEligible,
+        errors::TaskNotFound,
         errors::InvalidTaskState)
 )]
 pub async fn accept(
@@ -62,9 +68,13 @@ pub async fn accept(
 ) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
     let (worker, id): (_, TaskId) = (caller.worker.id, path.id()?);
-    let (processor, address) = (app.payments.processor.name(), address.subscriber());
+    let address = address.subscriber();
+    let terms = AcceptTerms {
+        processor: app.payments.processor.name(),
+        checked_skills: app.checked_skills.clone(),
+    };
     make(&app, &caller, id, post, move |tx, now| {
-        let task = usecases::accept_task(tx, worker, id, processor, now)?;
+        let task = usecases::accept_task(tx, worker, id, &terms, now)?;
         usecases::flag_same_person(tx, &task, worker, address, now)?;
         Ok(task)
     })

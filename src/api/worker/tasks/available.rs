@@ -13,7 +13,7 @@ use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::geo::{Point, to_decimeter};
 use crate::domain::tasks::{Category, Priority, ProofType, Skill, TaskType};
-use crate::domain::{SearchOrder, Timestamp};
+use crate::domain::{DeveloperRecord, SearchOrder, Timestamp, Windows};
 use crate::usecases::{self, Found, Search};
 use crate::views::{Id, examples};
 
@@ -41,26 +41,63 @@ pub struct AvailableTask {
     priority: Priority,
     #[schema(required, value_type = Option<String>, format = DateTime)]
     deadline: Option<Timestamp>,
+    /// When the task expires unless it is done.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    due_at: Option<Timestamp>,
     proof_types: Vec<ProofType>,
+    /// Attempts that others used are used.
+    attempts_left: i64,
+    /// How the developer has dealt with work so far; null while there is too little to tell.
+    #[schema(required)]
+    developer: Option<DeveloperRecordBody>,
     #[schema(value_type = String, format = DateTime)]
     posted_at: Timestamp,
+}
+
+/// What is known of the developer of a task. Who it is is not told.
+#[derive(Serialize, ToSchema)]
+#[schema(as = DeveloperRecord)]
+struct DeveloperRecordBody {
+    tasks_completed: i64,
+    /// The share of the work with a final outcome that was approved without a dispute, 0 to 1.
+    approval_share: f64,
+    /// Half of the reviews took at most so many hours. Null before the first.
+    #[schema(required)]
+    median_review_hours: Option<u64>,
+}
+
+impl DeveloperRecordBody {
+    fn of(record: &DeveloperRecord, windows: &Windows) -> Option<Self> {
+        record.is_enough().then(|| Self {
+            tasks_completed: record.completed,
+            approval_share: record.approval_share().unwrap_or_default(),
+            median_review_hours: record.median_review_hours(windows),
+        })
+    }
 }
 
 impl AvailableTask {
     fn example() -> Self {
         let task = examples::posted().task;
         let distance_meters = examples::HOME.distance_meters(task.place().roughly());
-        Self::from(Found {
+        let record = DeveloperRecord {
+            completed: 38,
+            judged: 40,
+            approved: 36,
+            reviews: [4, 20, 10, 6, 0, 0, 0, 0],
+        };
+        let found = Found {
             task,
+            record,
             distance_meters,
-        })
+        };
+        Self::of(found, &Windows::default())
     }
-}
 
-impl From<Found> for AvailableTask {
-    fn from(found: Found) -> Self {
+    fn of(found: Found, windows: &Windows) -> Self {
         let Found {
             task,
+            record,
             distance_meters,
         } = found;
         let Point {
@@ -70,6 +107,8 @@ impl From<Found> for AvailableTask {
         Self {
             id: task.id.to_string(),
             worker_payout_cents: task.split().payout_cents,
+            due_at: task.due(windows).map(|due| due.at),
+            attempts_left: task.attempts_left(),
             title: task.title,
             description: task.description,
             category: task.category,
@@ -82,6 +121,7 @@ impl From<Found> for AvailableTask {
             distance_meters: to_decimeter(distance_meters),
             priority: task.priority,
             deadline: task.deadline,
+            developer: DeveloperRecordBody::of(&record, windows),
             proof_types: task.proof_types,
             posted_at: task.status_since,
         }
@@ -122,7 +162,7 @@ pub async fn available(
         center,
         radius_meters: query.radius_km.unwrap_or(worker.radius_km) * 1_000.0,
         category: query.category,
-        skills: worker.skills,
+        skills: worker.counting_skills(&app.checked_skills),
         order: query.order,
         after: query.after,
         limit: limit as usize,
@@ -132,6 +172,10 @@ pub async fn available(
         .snapshot(move |tx| usecases::find_tasks(tx, &search))
         .await?;
     let next_cursor = page.next.as_ref().map(AvailableQuery::cursor_text);
-    let data: Vec<AvailableTask> = page.found.into_iter().map(Into::into).collect();
+    let windows = app.scheduler.windows();
+    let data = page.found.into_iter();
+    let data = data
+        .map(|found| AvailableTask::of(found, windows))
+        .collect();
     JsonResponse::ok(&CursorMeta::new(limit, next_cursor).list(data))
 }

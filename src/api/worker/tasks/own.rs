@@ -13,8 +13,8 @@ use crate::api::request::query::PageQuery;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
 use crate::domain::tasks::{Category, MAX_PROOF_ATTEMPTS, Priority, ProofType, Skill};
-use crate::domain::{Status, Task, Timestamp};
-use crate::usecases;
+use crate::domain::{DueAction, Status, Timestamp, Windows};
+use crate::usecases::{self, UseCaseError};
 use crate::views::{Id, examples};
 
 type OwnTaskList = OffsetList<OwnTask>;
@@ -45,6 +45,16 @@ pub struct OwnTask {
     proof_types: Vec<ProofType>,
     max_proof_attempts: i64,
     attempts_used: i64,
+    attempts_left: i64,
+    /// Why your last attempt that was rejected was rejected.
+    #[schema(required)]
+    last_rejection_reason: Option<String>,
+    /// When time decides, if nothing else happens before; null when the task is over.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    due_at: Option<Timestamp>,
+    /// What becomes of the task then.
+    #[schema(required)]
+    due_action: Option<DueAction>,
     #[schema(required, value_type = Option<String>, format = DateTime)]
     assigned_at: Option<Timestamp>,
     #[schema(required, value_type = Option<String>, format = DateTime)]
@@ -57,15 +67,23 @@ pub struct OwnTask {
 
 impl OwnTask {
     fn example() -> Self {
-        examples::assigned().task.into()
+        let own = usecases::OwnTask {
+            task: examples::assigned().task,
+            last_rejection: None,
+        };
+        Self::of(own, &Windows::default())
     }
-}
 
-impl From<Task> for OwnTask {
-    fn from(task: Task) -> Self {
+    pub fn of(own: usecases::OwnTask, windows: &Windows) -> Self {
+        let usecases::OwnTask {
+            task,
+            last_rejection,
+        } = own;
+        let due = task.due(windows);
         Self {
             id: task.id.to_string(),
             worker_payout_cents: task.split().payout_cents,
+            attempts_left: task.attempts_left(),
             title: task.title,
             description: task.description,
             instructions: task.instructions,
@@ -82,6 +100,9 @@ impl From<Task> for OwnTask {
             proof_types: task.proof_types,
             max_proof_attempts: MAX_PROOF_ATTEMPTS,
             attempts_used: task.proof_attempts,
+            last_rejection_reason: last_rejection,
+            due_at: due.map(|due| due.at),
+            due_action: due.map(|due| due.action),
             assigned_at: task.assigned_at,
             started_at: task.started_at,
             completed_at: task.completed_at,
@@ -106,11 +127,16 @@ pub async fn list(
     PageQuery(page): PageQuery,
 ) -> Result<JsonResponse, ApiError> {
     let worker = caller.worker.id;
-    let (tasks, total) = app
-        .store
-        .snapshot(move |tx| tx.tasks_of_worker(worker, page.limit, page.offset))
-        .await?;
-    JsonResponse::ok(&page.list(tasks.into_iter().map(OwnTask::from).collect(), total))
+    let read = app.store.snapshot(move |tx| {
+        let (tasks, total) = tx.tasks_of_worker(worker, page.limit, page.offset)?;
+        let tasks = tasks.into_iter();
+        let tasks = tasks.map(|task| usecases::with_last_rejection(tx, worker, task));
+        Ok::<_, UseCaseError>((tasks.collect::<Result<Vec<_>, _>>()?, total))
+    });
+    let (tasks, total) = read.await?;
+    let windows = app.scheduler.windows();
+    let tasks = tasks.into_iter().map(|own| OwnTask::of(own, windows));
+    JsonResponse::ok(&page.list(tasks.collect(), total))
 }
 
 /// Get one of your tasks
@@ -128,9 +154,9 @@ pub async fn get(
     path: TaskPath,
 ) -> Result<JsonResponse, ApiError> {
     let (worker, id) = (caller.worker.id, path.id()?);
-    let task = app
-        .store
-        .read(move |tx| usecases::own_task(tx, worker, id))
-        .await?;
-    JsonResponse::ok(&OwnTask::from(task))
+    let read = app.store.read(move |tx| {
+        let task = usecases::own_task(tx, worker, id)?;
+        usecases::with_last_rejection(tx, worker, task)
+    });
+    JsonResponse::ok(&OwnTask::of(read.await?, app.scheduler.windows()))
 }

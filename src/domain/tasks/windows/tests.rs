@@ -112,3 +112,23 @@ fn a_task_that_expires_says_why() {
     assert_eq!(why(Some(START)), "the deadline passed");
     assert_eq!(why(None), "open for 12 days without being completed");
 }
+
+#[test]
+fn what_is_told_to_be_due_is_what_happens() {
+    let windows = Windows::default();
+    for status in Status::ALL {
+        let task = fresh(*status, None);
+        let next = task.next_by_clock(&windows);
+        let happens = next.map(|(at, action)| (at, task.act(action, at).unwrap().task.status));
+        let told = task.due(&windows).map(|due| {
+            let status = match due.action {
+                DueAction::Released => Status::Posted,
+                DueAction::Expired => Status::Expired,
+                DueAction::Completed => Status::Completed,
+                DueAction::Refunded => Status::Refunded,
+            };
+            (due.at, status)
+        });
+        assert_eq!(told, happens, "{status}");
+    }
+}

@@ -1,0 +1,80 @@
+//! The record of a developer, kept in the totals of the owner, and tasks as searches show them.
+
+use crate::domain::{DeveloperRecord, Owner, Task, TaskId};
+use crate::store::tasks::task;
+use crate::store::{StoreError, Tx, columns};
+
+columns! {
+    macro record;
+    table task_totals;
+    fn record_values<'a>(owner: Owner, added: &'a DeveloperRecord);
+    columns {
+        judged: added.judged,
+        approved: added.approved,
+        reviewed_1h: added.reviews[0],
+        reviewed_4h: added.reviews[1],
+        reviewed_12h: added.reviews[2],
+        reviewed_24h: added.reviews[3],
+        reviewed_48h: added.reviews[4],
+        reviewed_72h: added.reviews[5],
+        reviewed_120h: added.reviews[6],
+        reviewed_later: added.reviews[7],
+    }
+    parameters { account_id: owner.account, environment: owner.environment }
+    row DeveloperRecord = DeveloperRecord {
+        completed: 0,
+        judged,
+        approved,
+        reviews: [
+            reviewed_1h,
+            reviewed_4h,
+            reviewed_12h,
+            reviewed_24h,
+            reviewed_48h,
+            reviewed_72h,
+            reviewed_120h,
+            reviewed_later,
+        ],
+    };
+}
+
+crate::store::statements! {
+    /// The move that this is about has locked the row.
+    ADD = concat!("UPDATE task_totals SET ", record!(add), "
+        WHERE account_id = ", record!(account_id), " AND environment = ", record!(environment));
+    /// One row of the totals for each task.
+    WITH_RECORD = concat!("SELECT ", task!(columns), ", completed, ", record!(columns), "
+        FROM tasks JOIN (SELECT account_id AS of_account, environment AS of_environment, completed, ",
+            record!(columns), " FROM task_totals) totals
+            ON of_account = account_id AND of_environment = environment
+        WHERE id = ?1");
+}
+
+impl Tx<'_> {
+    /// Adds to the record of a developer, after a move of one of their tasks.
+    pub fn add_to_record(
+        &mut self,
+        owner: Owner,
+        added: &DeveloperRecord,
+    ) -> Result<(), StoreError> {
+        self.change_locked(ADD, &record_values(owner, added))
+    }
+
+    /// Any task, with the record of its developer.
+    pub fn task_and_record(
+        &mut self,
+        id: TaskId,
+    ) -> Result<Option<(Task, DeveloperRecord)>, StoreError> {
+        let found = self.optional(WITH_RECORD, &[id.into()])?;
+        Ok(found.map(|(task, (completed, record))| {
+            let record: DeveloperRecord = record;
+            (
+                task,
+                DeveloperRecord {
+                    completed,
+                    ..record
+                },
+            )
+        }))
+    }
+}
