@@ -96,6 +96,7 @@ documents! {
     operating_payments: "docs/operating/payments.md",
     running: "docs/operating/running.md",
     backup: "docs/operating/backup.md",
+    security: "docs/operating/security.md",
     troubleshooting: "docs/operating/troubleshooting.md",
 }
 
