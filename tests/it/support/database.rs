@@ -1,14 +1,15 @@
 //! A database of its own for each test.
 
+mod templates;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use legwork::ambient::{self, Clock};
 use legwork::seal::{KEY_FILE, KeySource};
 use legwork::store::{Location, Store};
+use templates::Templates;
 use tokio_postgres::NoTls;
-
-use super::templates::Templates;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {

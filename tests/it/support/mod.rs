@@ -4,30 +4,24 @@ mod app;
 pub mod archive;
 mod database;
 mod developer;
-mod edge;
 mod flaky;
-mod http;
 mod money;
+mod network;
 pub mod peer;
 mod process;
-mod proxy;
-mod receiver;
-mod templates;
-mod tls;
 mod waiting;
 mod worker;
 
 pub use app::TestApp;
 pub use database::{Database, Engine, server_url};
 pub use developer::{Developer, GOOD_CARD, path, storefront};
-pub use edge::{Edge, SOON, endless, in_time};
 pub use flaky::{Flaky, InjectedFault};
-pub use http::{Client, Reply, exchange};
 pub use money::balance;
+pub use network::{
+    Certificate, Client, Edge, Proxy, Received, Receiver, Reply, Response, SOON, Tls, endless,
+    exchange, in_time,
+};
 pub use process::{Command, Server, key_in};
-pub use proxy::Proxy;
-pub use receiver::{Certificate, Received, Receiver, Response};
-pub use tls::Tls;
 pub use waiting::{eventually, runtime, until};
 pub use worker::{PASSWORD, Worker, browser_keys, photo, signature};
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use legwork::store::{Location, Store};
 
-use super::database::{drop_on_server, on_server, server_url, unused_name, with_database};
+use super::{drop_on_server, on_server, server_url, unused_name, with_database};
 
 pub struct Templates {
     folder: tempfile::TempDir,
