@@ -1,7 +1,8 @@
 //! Admin keys: their second factor, and sessions.
 
 use futures_util::future::join_all;
-use legwork::domain::AdminRole;
+use legwork::domain::{Actor, AdminKeyId, AdminRole};
+use legwork::usecases;
 use serde_json::json;
 
 use super::{delete, pass, set_up};
@@ -97,8 +98,12 @@ async fn a_session_ends_with_its_key_its_factor_and_by_itself(app: TestApp) {
     let opened = admin.post(SESSIONS, &code).await.expect(201);
     let session = Client::new(app.address, opened["token"].as_str());
     session.get("/v1/admin/queue").await.expect(200);
-    let revoke = "UPDATE admin_keys SET revoked_at = 1";
-    app.database.execute(revoke).await;
+    let id = app.database.column("SELECT id FROM admin_keys").await;
+    let (id, now) = (AdminKeyId::parse(&id[0]).unwrap(), app.clock.now());
+    let revoke = move |tx: &mut legwork::store::Tx<'_>| {
+        usecases::revoke_admin_key(tx, id, &Actor::COMMAND_LINE, now)
+    };
+    app.store.write(revoke).await.unwrap();
     let ended = session.get("/v1/admin/queue").await;
     ended.expect_error(401, "UNAUTHORIZED");
 }
