@@ -196,9 +196,11 @@ async fn documents_go_to_the_admins(app: TestApp) {
     let verify = format!("{worker_path}/verify");
     let verified = admin.post(&verify, &json!({})).await.expect(200);
     assert_eq!(verified["status"], "verified");
-    // The same decision once more changes nothing.
     let again = admin.post(&verify, &json!({})).await.expect(200);
     assert_eq!(again["status"], "verified");
+    let other = json!({"note": "Another decision."});
+    let other = admin.post(&verify, &other).await;
+    other.expect_error(409, "INVALID_WORKER_STATE");
     let none = admin
         .post("/v1/admin/workers/none/verify", &json!({}))
         .await;

@@ -155,7 +155,12 @@ async fn a_rejection_can_be_disputed_in_time(app: TestApp) {
     assert_eq!(status(&dev.live, &late).await, "proof_rejected");
     let queue = app.admin().await.get("/v1/admin/queue?kind=dispute").await;
     let queue = queue.expect(200);
-    assert_eq!(queue["data"][0]["note"], "It is bright enough.");
+    let item = format!(
+        "/v1/admin/queue/{}",
+        queue["data"][0]["id"].as_str().unwrap()
+    );
+    let item = app.admin().await.get(&item).await.expect(200);
+    assert_eq!(item["dispute"]["statement"], "It is bright enough.");
     assert_eq!(queue["data"].as_array().unwrap().len(), 1);
 }
 
