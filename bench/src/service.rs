@@ -13,6 +13,7 @@ use legwork::domain::{
     AccountStatus, Action, Actor, Environment, JobKind, JobName, NewAccount, NewTask, NewWorker,
     Owner, PaymentMethod, Secret, TaskId, Tier, Timestamp, Worker, WorkerId, WorkerStatus,
 };
+use legwork::payments::sandbox::OnboardingOutcome;
 use legwork::payments::{Processor, Sandbox};
 use legwork::store::{KeyHolder, Location, Store, StoreError};
 use legwork::usecases;
@@ -163,8 +164,9 @@ impl Service {
         let secret = link.rsplit('/').next().unwrap_or_default();
         let account = sandbox.payout_account(secret).await.map_err(text)?;
         let account = account.ok_or("the payout account cannot be completed")?;
-        let completed = sandbox.complete_payout_account(&account);
+        let completed = sandbox.complete_payout_account(&account, OnboardingOutcome::Ready);
         let event = completed.await.map_err(text)?;
+        let event = event.ok_or("the payout account is not complete")?;
         let write = self
             .store
             .write(move |tx| usecases::receive_sandbox_event(tx, &event, now));

@@ -211,6 +211,7 @@ async fn posts_of_admins_take_an_idempotency_key(app: TestApp) {
     // What was said before is not said again, whatever happened since.
     let again = eve.post_with(&suspend, &key, &json!({})).await;
     assert_eq!(again.expect(200), suspended);
+    let worker = worker.signed_in_again(&app).await;
     let profile = worker.client.get("/v1/worker").await.expect(200);
     assert_eq!(profile["status"], "verified");
     // A refused request leaves nothing behind.

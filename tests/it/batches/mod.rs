@@ -166,6 +166,7 @@ async fn one_that_breaks_a_rule_undoes_only_itself(app: TestApp) {
             role: AdminRole::Viewer,
             key_prefix: "adm_".to_owned(),
             created_at: now(),
+            last_used_at: None,
             revoked_at: None,
         };
         tx.insert_admin_key(&key, "one hash")?;

@@ -132,8 +132,8 @@ async fn sign_ups_from_one_address_are_limited(app: TestApp) {
     let reset = json!({"email": "ada@example.com"});
     let mut accepted = 0;
     loop {
-        let asked = app.client().post("/v1/accounts/password_reset", &reset);
-        let reply = asked.await;
+        let client = app.client();
+        let reply = client.post("/v1/accounts/password_reset", &reset).await;
         if reply.status == 429 {
             break;
         }

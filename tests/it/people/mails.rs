@@ -241,6 +241,8 @@ async fn nobody_writes_to_an_address_that_is_not_confirmed(app: TestApp) {
             occasion: format!("test:{id}"),
             kind: NotificationKind::WebhookDisabled,
             to: Recipient::Account(id),
+            task: None,
+            unread: false,
             email: email.clone(),
             subject: "Your webhook is disabled".to_owned(),
             paragraphs: Vec::new(),

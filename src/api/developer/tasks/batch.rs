@@ -74,7 +74,8 @@ impl CreatedTasks<'_> {
     post, path = "/v1/tasks/batch", tag = "Tasks", operation_id = "createTasks",
     params(IdempotencyKeyHeader), request_body = CreateTasks,
     responses((status = 200, description = "What became of each task", body = CreatedTasks),
-        groups::Developer, groups::Body, groups::Idempotency, errors::PaymentUnavailable)
+        groups::Developer, groups::Body, groups::Idempotency, errors::EmailNotConfirmed,
+        errors::PaymentUnavailable)
 )]
 pub async fn create(
     State(app): State<App>,
