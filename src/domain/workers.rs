@@ -160,6 +160,10 @@ impl Worker {
         worker
     }
 
+    pub fn is_deleted(&self) -> bool {
+        self.status == WorkerStatus::Deleted
+    }
+
     /// Whether an admin has verified the worker under the present name.
     pub fn has_locked_name(&self) -> bool {
         self.verified_at.is_some()

@@ -5,6 +5,7 @@ use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::accounts::{confirm_account, send_account_link, set_account_password};
 use crate::usecases::people::{good_link, redeem_link};
+use crate::usecases::workers::{confirm_worker, send_worker_link, set_linked_worker_password};
 
 const SET_PASSWORD: [LinkPurpose; 2] = [LinkPurpose::ResetPassword, LinkPurpose::SetPassword];
 
@@ -22,7 +23,8 @@ pub fn send_requested_link(
     };
     match kind {
         PersonKind::Account => send_account_link(tx, purpose, whom, now),
-        PersonKind::Worker | PersonKind::Admin => Ok(()),
+        PersonKind::Worker => send_worker_link(tx, purpose, whom, now),
+        PersonKind::Admin => Ok(()),
     }
 }
 
@@ -36,7 +38,8 @@ pub fn confirm_email(
     let link = redeem_link(tx, token, &purposes, now)?;
     match link.person {
         Person::Account(id) => confirm_account(tx, id, &link, now)?,
-        Person::Worker(_) | Person::Admin(_) => return Err(UseCaseError::LinkExpired),
+        Person::Worker(id) => confirm_worker(tx, id, &link, now)?,
+        Person::Admin(_) => return Err(UseCaseError::LinkExpired),
     }
     Ok(link.email)
 }
@@ -77,6 +80,7 @@ pub fn set_password(
     let link = redeem_link(tx, token, &SET_PASSWORD, now)?;
     match link.person {
         Person::Account(id) => set_account_password(tx, id, &link, hash, now),
-        Person::Worker(_) | Person::Admin(_) => Err(UseCaseError::LinkExpired),
+        Person::Worker(id) => set_linked_worker_password(tx, id, &link, hash, now),
+        Person::Admin(_) => Err(UseCaseError::LinkExpired),
     }
 }

@@ -160,7 +160,7 @@ pub async fn send_confirmation(
         .run(
             move |tx, now| {
                 let worker = tx.worker(id)?.ok_or(UseCaseError::Unauthorized)?;
-                usecases::send_worker_confirmation(tx, &worker, now)?;
+                usecases::request_worker_confirmation(tx, id, now)?;
                 Ok(worker)
             },
             |worker: &Worker| to_json(&WorkerEmail::of(worker)),

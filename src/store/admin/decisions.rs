@@ -32,9 +32,9 @@ crate::store::statements! {
         SELECT id, worker_id, kind, content_type, sha256, created_at, ?2 FROM verification_files
         WHERE worker_id = ?1";
     /// A worker may replace documents as often as they like, so only the last ones are kept.
-    DROP_OLD = "DELETE FROM replaced_documents WHERE worker_id = ?1 AND id < (
-            SELECT MIN(id) FROM (SELECT id FROM replaced_documents WHERE worker_id = ?1
-                ORDER BY id DESC LIMIT 20) newest)";
+    OLDEST_KEPT = "SELECT id FROM replaced_documents WHERE worker_id = ?1
+        ORDER BY id DESC LIMIT 1 OFFSET 19";
+    DROP_OLD = "DELETE FROM replaced_documents WHERE worker_id = ?1 AND id < ?2";
     REPLACED = concat!("SELECT ", replaced!(columns), " FROM replaced_documents
         WHERE worker_id = ?1 ORDER BY id DESC LIMIT 20");
     DECIDE = "INSERT INTO decisions (subject_id, decision, note) VALUES (?1, ?2, ?3)
@@ -71,7 +71,11 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.defer(REPLACE, &[worker.into(), now.into()])?;
-        self.defer(DROP_OLD, &[worker.into()])
+        let oldest: Option<String> = self.optional(OLDEST_KEPT, &[worker.into()])?;
+        match oldest {
+            Some(oldest) => self.defer(DROP_OLD, &[worker.into(), oldest.into()]),
+            None => Ok(()),
+        }
     }
 
     /// The documents that a worker has replaced, newest first: 20 at most.

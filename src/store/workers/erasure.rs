@@ -12,6 +12,7 @@ crate::store::statements! {
     OPEN_TASKS = "SELECT id FROM tasks WHERE worker_id = ?1 AND status IN ('assigned',
         'in_progress', 'proof_submitted', 'proof_rejected', 'disputed') LIMIT ?2";
     DELETE = "UPDATE workers SET status = 'deleted', email = ?2, name = ?3, password_hash = '',
+            claimed_email = NULL, pending_name = NULL, confirmed_skills = '[]',
             phone = NULL, skills = '[]', home_latitude = NULL, home_longitude = NULL,
             deleted_at = ?4, updated_at = ?4
         WHERE id = ?1 AND status = ?5";
@@ -59,6 +60,8 @@ impl Tx<'_> {
         worker.name = ERASED.to_owned();
         (worker.phone, worker.home) = (None, None);
         worker.skills.clear();
+        worker.confirmed_skills.clear();
+        worker.pending_name = None;
         worker.updated_at = now;
         let values = [
             worker.id.into(),

@@ -43,6 +43,7 @@ pub fn delete_worker(
     tx.drop_exports_of(person, now)?;
     tx.revoke_sessions(person, None)?;
     tx.drop_all_mail_links(person)?;
+    tx.drop_second_factor(person)?;
     let worker = tx.delete_worker(worker, now)?;
     tx.add_job(&JobName::new(JobKind::EraseWorker, worker.id), now)?;
     audit(tx, by, "worker.deleted", "worker", &subject, json!({}), now)?;

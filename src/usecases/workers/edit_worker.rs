@@ -15,7 +15,9 @@ pub fn edit_worker(
     checked: &CheckedSkills,
     now: Timestamp,
 ) -> Result<Worker, UseCaseError> {
-    let before = tx.worker_to_change(id)?.ok_or(UseCaseError::Unauthorized)?;
+    let before = tx.worker_to_change(id)?;
+    let before = before.filter(|worker| !worker.is_deleted());
+    let before = before.ok_or(UseCaseError::Unauthorized)?;
     let mut worker = before.edit(edit, now);
     let renamed = worker.pending_name.is_some() && worker.pending_name != before.pending_name;
     if renamed && before.status == WorkerStatus::Suspended {

@@ -18,8 +18,9 @@ pub use payout_account::{
 };
 pub use people::{
     change_worker_email, change_worker_password, confirm_worker_email, expect_confirmed_worker,
-    request_worker_reset, reset_worker_password, send_worker_confirmation, worker_reset_link,
+    request_worker_confirmation, request_worker_reset, reset_worker_password, worker_reset_link,
 };
+pub(super) use people::{confirm_worker, send_worker_link, set_linked_worker_password};
 pub use sign_in_worker::{
     NewSession, SignInOutcome, TOKEN_LIFE, check_recent_sign_in, issue_token, sign_in_worker,
     sign_up_worker,

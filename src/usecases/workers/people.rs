@@ -7,13 +7,14 @@ use crate::ambient;
 use crate::domain::accounts::api_key::hex;
 use crate::domain::events::notification;
 use crate::domain::{
-    Actor, LinkPurpose, MailLink, NotificationKind, Person, Secret, Timestamp, Worker, WorkerId,
+    Actor, LinkPurpose, MailLink, NotificationKind, Person, PersonKind, Secret, Timestamp, Worker,
+    WorkerId,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
 use crate::usecases::events::notify;
-use crate::usecases::people::{good_link, redeem_link, send_link};
+use crate::usecases::people::{good_link, redeem_link, request_link, send_link};
 
 const CONFIRM: [LinkPurpose; 2] = [LinkPurpose::ConfirmEmail, LinkPurpose::ChangeEmail];
 const RESET: [LinkPurpose; 1] = [LinkPurpose::ResetPassword];
@@ -29,16 +30,51 @@ pub fn expect_confirmed_worker(worker: &Worker, sends_mail: bool) -> Result<(), 
     }
 }
 
-/// Sends the link with which a worker confirms the address. If it is confirmed for another worker, that
-/// one is told instead. Whoever asked cannot tell one from the other.
-pub fn send_worker_confirmation(
+/// Has a worker sent the link that confirms the address. A job looks whether it is known, so that no
+/// answer tells.
+pub fn request_worker_confirmation(
     tx: &mut Tx<'_>,
-    worker: &Worker,
+    worker: WorkerId,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    if worker.email_confirmed {
-        return Ok(());
+    let (purpose, kind) = (LinkPurpose::ConfirmEmail, PersonKind::Worker);
+    request_link(tx, purpose, kind, &worker.to_string(), now)
+}
+
+/// Has a link sent to the worker who has confirmed this address, if there is one.
+pub fn request_worker_reset(
+    tx: &mut Tx<'_>,
+    email: &str,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let (purpose, kind) = (LinkPurpose::ResetPassword, PersonKind::Worker);
+    request_link(tx, purpose, kind, email, now)
+}
+
+/// Sends the link that somebody asked for, if there is reason to.
+pub(in crate::usecases) fn send_worker_link(
+    tx: &mut Tx<'_>,
+    purpose: LinkPurpose,
+    whom: &str,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    match purpose {
+        LinkPurpose::ConfirmEmail => {
+            let worker = WorkerId::parse(whom).map(|id| tx.worker(id)).transpose()?;
+            let unconfirmed = |worker: &Worker| !worker.email_confirmed && !worker.is_deleted();
+            match worker.flatten().filter(unconfirmed) {
+                Some(worker) => send_confirmation(tx, &worker, now),
+                None => Ok(()),
+            }
+        }
+        LinkPurpose::ResetPassword => send_reset(tx, whom, now),
+        // Nobody asks for these without being known.
+        LinkPurpose::ChangeEmail | LinkPurpose::SetPassword => Ok(()),
     }
+}
+
+/// If the address is confirmed for another worker, that one is told instead.
+fn send_confirmation(tx: &mut Tx<'_>, worker: &Worker, now: Timestamp) -> Result<(), UseCaseError> {
     match tx.worker_by_email(&worker.email)? {
         Some((owner, _)) => {
             let day = now.as_millis() / DAY_MILLIS;
@@ -156,12 +192,7 @@ fn tell_former_address(
     notify::address(tx, to, NotificationKind::EmailChanged, occasion, text, now)
 }
 
-/// Has a link sent to the worker who has confirmed this address, if there is one.
-pub fn request_worker_reset(
-    tx: &mut Tx<'_>,
-    email: &str,
-    now: Timestamp,
-) -> Result<(), UseCaseError> {
+fn send_reset(tx: &mut Tx<'_>, email: &str, now: Timestamp) -> Result<(), UseCaseError> {
     match tx.worker_by_email(email)? {
         Some((worker, _)) => {
             let person = Person::Worker(worker.id);
@@ -191,8 +222,19 @@ pub fn reset_worker_password(
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
     let link = redeem_link(tx, token, &RESET, now)?;
-    let worker = tx.worker_to_change(worker_of(&link)?)?;
-    let worker = worker.filter(|worker| worker.email == link.email);
+    set_linked_worker_password(tx, worker_of(&link)?, &link, hash, now)
+}
+
+/// Somebody has followed a link with which a password is chosen.
+pub(in crate::usecases) fn set_linked_worker_password(
+    tx: &mut Tx<'_>,
+    id: WorkerId,
+    link: &MailLink,
+    hash: &str,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let worker = tx.worker_to_change(id)?;
+    let worker = worker.filter(|worker| worker.email == link.email && !worker.is_deleted());
     let worker = worker.ok_or(UseCaseError::LinkExpired)?;
     store_password(tx, &worker, hash, None, now)
 }

@@ -6,7 +6,7 @@ use crate::domain::{GivenCode, Person, Secret, Timestamp, Worker, WorkerId};
 use crate::store::{NewWorkerToken, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::second_factor::{CodeCheck, check_code};
-use crate::usecases::workers::people::send_worker_confirmation;
+use crate::usecases::workers::people::request_worker_confirmation;
 
 /// How long a token is valid.
 pub const TOKEN_LIFE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -34,7 +34,7 @@ pub fn sign_up_worker(
         return Err(UseCaseError::WorkerEmailTaken);
     }
     add_token(tx, worker.id, session, false, now)?;
-    send_worker_confirmation(tx, worker, now)
+    request_worker_confirmation(tx, worker.id, now)
 }
 
 /// What became of a sign-in whose password was right.

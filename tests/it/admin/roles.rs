@@ -68,6 +68,7 @@ fn viewers_only_read_and_owners_alone_change_terms() {
     let owners: Vec<_> = owners.map(|route| route.path).collect();
     let expected = [
         "/v1/admin/accounts",
+        "/v1/admin/accounts/{id}/keys",
         "/v1/admin/accounts/{id}/tier",
         "/v1/admin/keys",
         "/v1/admin/keys",

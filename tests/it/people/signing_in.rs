@@ -1,8 +1,12 @@
 //! Signing in on the pages with an address and a password.
 
-use legwork::domain::{AccountStatus, Actor, Origin, Person};
-use legwork::sign_in::{SignInError, SignIns, SignedIn};
-use legwork::usecases::{self, UseCaseError};
+use legwork::ambient;
+use legwork::domain::{
+    AccountId, AccountStatus, Actor, GivenCode, Origin, Person, RecoveryCodes, TotpSecret,
+};
+use legwork::sign_in::{Credentials, SignInError, SignIns, SignedIn};
+use legwork::store::Tx;
+use legwork::usecases::{self, CodeCheck, UseCaseError};
 use serde_json::json;
 
 use super::mails::{link_to, named_developer, new_address, plain_mailer, sign_up};
@@ -12,6 +16,7 @@ on_both_engines!(
     a_developer_signs_in_with_a_confirmed_address,
     without_a_mail_server_each_claim_has_its_own_password,
     a_new_password_ends_the_other_sessions,
+    a_second_factor_is_asked_for_once_the_password_is_right,
 );
 
 fn sign_ins(app: &TestApp, sends_mail: bool) -> SignIns {
@@ -25,7 +30,12 @@ fn sign_ins(app: &TestApp, sends_mail: bool) -> SignIns {
 
 async fn sign_in(app: &SignIns, email: &str, password: &str) -> Result<SignedIn, UseCaseError> {
     let origin = Origin::new("192.0.2.1", "Browser");
-    match app.developer(email, password, origin).await {
+    let given = Credentials {
+        email: email.to_owned(),
+        password: password.to_owned(),
+        code: None,
+    };
+    match app.developer(given, origin).await {
         Ok(signed_in) => Ok(signed_in),
         Err(SignInError::Refused(error)) => Err(error),
         Err(error) => panic!("{error}"),
@@ -112,4 +122,51 @@ async fn a_new_password_ends_the_other_sessions(app: TestApp) {
     expect_wrong(sign_in(&pages, "ada@example.com", PASSWORD).await);
     let signed_in = sign_in(&pages, "ada@example.com", "another password").await;
     signed_in.unwrap();
+}
+
+async fn a_second_factor_is_asked_for_once_the_password_is_right(app: TestApp) {
+    let pages = sign_ins(&app, false);
+    let email = new_address("factor");
+    let signed_up = sign_up(&app, &email).await;
+    let account = AccountId::parse(signed_up["account"]["id"].as_str().unwrap()).unwrap();
+    let (person, now) = (Person::Account(account), app.clock.now());
+    let (secret, codes) = (
+        TotpSecret::new(&ambient::random()),
+        RecoveryCodes::new(&ambient::random()),
+    );
+    let kept = codes.clone();
+    let set_up = move |tx: &mut Tx<'_>| {
+        usecases::begin_second_factor(tx, person, &secret, now)?;
+        let code = GivenCode::RULE.check(&secret.code_at(now)).unwrap();
+        let by = (&Actor::SERVICE, None);
+        usecases::confirm_second_factor(tx, person, (&code, &kept), by, now)
+    };
+    app.store.write(set_up).await.unwrap();
+    let with = |password: &str, code: Option<&str>| {
+        let given = Credentials {
+            email: email.clone(),
+            password: password.to_owned(),
+            code: code.map(|code| GivenCode::RULE.check(code).unwrap()),
+        };
+        pages.developer(given, Origin::new("192.0.2.1", "Browser"))
+    };
+    let wrong = with("not this one", None).await;
+    assert!(matches!(
+        wrong,
+        Err(SignInError::Refused(UseCaseError::WrongPassword))
+    ));
+    let missing = with(PASSWORD, None).await;
+    assert!(matches!(missing, Err(SignInError::CodeRequired)));
+    let refused = with(PASSWORD, Some("aaaa-bbbb-cccc-dddd")).await;
+    assert!(matches!(
+        refused,
+        Err(SignInError::CodeRefused(CodeCheck::Wrong))
+    ));
+    let recovery = codes.shown()[0].clone();
+    with(PASSWORD, Some(&recovery)).await.unwrap();
+    let again = with(PASSWORD, Some(&recovery)).await;
+    assert!(matches!(
+        again,
+        Err(SignInError::CodeRefused(CodeCheck::Wrong))
+    ));
 }
