@@ -72,9 +72,9 @@ const DROPPED_AT_ONCE: usize = 50;
 const MOST: i64 = 100;
 
 impl Tx<'_> {
-    /// False when one of the same person is in preparation.
-    pub fn add_export(&mut self, export: &Export) -> Result<bool, StoreError> {
-        Ok(self.execute(ADD, &export_values(export))? == 1)
+    /// A collision if one of the same person is in preparation that this transaction has not seen.
+    pub fn add_export(&mut self, export: &Export) -> Result<(), StoreError> {
+        self.execute_one(ADD, &export_values(export))
     }
 
     pub fn export(&mut self, id: ExportId) -> Result<Option<Export>, StoreError> {

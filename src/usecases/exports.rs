@@ -4,7 +4,7 @@ use crate::domain::events::notification;
 use crate::domain::exports::{Export, ExportPart, ExportStatus, MAX_A_DAY, next_at};
 use crate::domain::people::Person;
 use crate::domain::{ExportId, JobKind, JobName, NotificationKind, Timestamp};
-use crate::store::{StoreError, Tx};
+use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::events::notify;
 
@@ -29,10 +29,7 @@ pub fn request_export(
         });
     }
     let export = Export::new(id, person, now);
-    if !tx.add_export(&export)? {
-        // Somebody else was faster: the next attempt sees it.
-        return Err(StoreError::Collision("two exports at once".into()).into());
-    }
+    tx.add_export(&export)?;
     tx.add_job(&JobName::new(JobKind::Export, format!("{id}/1")), now)?;
     Ok(export)
 }

@@ -1,6 +1,6 @@
 //! /v1/admin/keys: the keys of admins.
 
-use axum::extract::State;
+use axum::extract::{Request, State};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -11,7 +11,8 @@ use crate::api::admin::AdminPost;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
-use crate::api::request::fields::{Fields, RequestBody, request_bodies};
+use crate::api::request::body;
+use crate::api::request::fields::{Fields, NoFields, RequestBody, request_bodies};
 use crate::api::request::path::IdPath;
 use crate::api::response::json::JsonResponse;
 use crate::domain::{AdminKey, AdminKeyId, AdminRole, Timestamp, accounts};
@@ -21,7 +22,7 @@ use crate::views::{Id, examples, to_json};
 
 /// The key of an admin, without the key itself.
 #[derive(Serialize, ToSchema)]
-#[schema(as = AdminKey)]
+#[schema(as = AdminKey, example = json!(AdminKeyBody::example()))]
 pub struct AdminKeyBody {
     #[schema(value_type = Id)]
     id: String,
@@ -49,6 +50,15 @@ impl From<AdminKey> for AdminKeyBody {
             revoked_at: key.revoked_at,
             created_at: key.created_at,
         }
+    }
+}
+
+impl AdminKeyBody {
+    fn example() -> Self {
+        Self::from(AdminKey {
+            revoked_at: Some(examples::REVIEWED),
+            ..example().record
+        })
     }
 }
 
@@ -175,13 +185,15 @@ pub async fn list(State(app): State<App>, _: AdminCaller) -> Result<JsonResponse
     delete, path = "/v1/admin/keys/{id}", tag = "Admin", operation_id = "revokeAdminKey",
     params(("id" = inline(parameters::KeyId), Path, description = "Key ID")),
     responses((status = 200, description = "The key, which is revoked", body = AdminKeyBody),
-        groups::Admin, errors::KeyNotFound, errors::LastOwnerKey)
+        groups::Admin, groups::Body, errors::KeyNotFound, errors::LastOwnerKey)
 )]
 pub async fn revoke(
     State(app): State<App>,
     AdminCaller(owner): AdminCaller,
     IdPath(id): IdPath<AdminKeyId>,
+    request: Request,
 ) -> Result<JsonResponse, ApiError> {
+    let NoFields = body::json(request, app.timeouts).await?;
     let clock = app.clock.clone();
     let revoke = app
         .store

@@ -1,6 +1,6 @@
 //! Decisions that wait for a second admin.
 
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -10,6 +10,8 @@ use utoipa::ToSchema;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::openapi::{errors, groups, parameters};
+use crate::api::request::body;
+use crate::api::request::fields::NoFields;
 use crate::api::request::path::TaskPath;
 use crate::api::response::json::JsonResponse;
 use crate::domain::{Proposal, ProposalKind, Task, Timestamp};
@@ -82,7 +84,9 @@ async fn withdraw(
     by: Looker,
     path: &TaskPath,
     kind: ProposalKind,
+    request: Request,
 ) -> Result<JsonResponse, ApiError> {
+    let NoFields = body::json(request, app.timeouts).await?;
     let (id, clock) = (path.id()?, app.clock.clone());
     let withdraw = app
         .store
@@ -98,14 +102,15 @@ async fn withdraw(
     operation_id = "withdrawDecision",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
     responses((status = 200, description = "What was proposed", body = ProposalBody),
-        groups::Admin, errors::TaskNotFound, errors::ProposalNotFound)
+        groups::Admin, groups::Body, errors::TaskNotFound, errors::ProposalNotFound)
 )]
 pub async fn of_dispute(
     State(app): State<App>,
     by: Looker,
     path: TaskPath,
+    request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    withdraw(&app, by, &path, ProposalKind::Dispute).await
+    withdraw(&app, by, &path, ProposalKind::Dispute, request).await
 }
 
 /// Withdraw a proposed write-off
@@ -114,12 +119,13 @@ pub async fn of_dispute(
     operation_id = "withdrawWriteOff",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
     responses((status = 200, description = "What was proposed", body = ProposalBody),
-        groups::Admin, errors::TaskNotFound, errors::ProposalNotFound)
+        groups::Admin, groups::Body, errors::TaskNotFound, errors::ProposalNotFound)
 )]
 pub async fn of_write_off(
     State(app): State<App>,
     by: Looker,
     path: TaskPath,
+    request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    withdraw(&app, by, &path, ProposalKind::WriteOff).await
+    withdraw(&app, by, &path, ProposalKind::WriteOff, request).await
 }

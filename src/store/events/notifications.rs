@@ -51,8 +51,8 @@ crate::store::statements! {
     /// Only if the worker has a row, which tells the address, and is not deleted.
     ADD_FOR_WORKER = concat!("INSERT INTO notices (", notification!(columns), ")
         SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), COALESCE(w.claimed_email, w.email), NULL, w.id,
-            CAST(?5 AS TEXT), CAST(?6 AS TEXT), CAST(?7 AS TEXT), CAST(?8 AS TEXT), NULL, NULL,
-            CAST(?9 AS BIGINT), CAST(?10 AS TEXT), CAST(1 AS BIGINT)
+            CAST(?5 AS TEXT), CAST(?6 AS TEXT), CAST(?7 AS TEXT), 'pending', NULL, NULL,
+            CAST(?8 AS BIGINT), CAST(?9 AS TEXT), CAST(1 AS BIGINT)
         FROM workers w WHERE w.id = ?4 AND w.status <> 'deleted' ON CONFLICT (occasion) DO NOTHING");
     /// An e-mail, and a push to each browser. Nothing if the notification was not stored, because there
     /// was one of its occasion already.
@@ -102,7 +102,6 @@ impl Tx<'_> {
             (&notification.subject).into(),
             (&notification.paragraphs).into(),
             (&notification.link).into(),
-            notification.status.into(),
             notification.created_at.into(),
             notification.task.into(),
         ];

@@ -96,6 +96,7 @@ async fn decide_things(app: &TestApp, processor: &crate::support::Flaky) {
         let path = format!("/v1/admin/workers/{}/{action}", worker.id);
         admin.post(&path, &json!({})).await.expect(200);
     }
+    let worker = worker.signed_in_again(app).await;
     for last in ["retry", "write_off"] {
         let task = disputed_task(app, &dev, &worker).await;
         let queue = admin.get("/v1/admin/queue?kind=dispute").await.expect(200);

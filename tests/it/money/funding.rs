@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use legwork::payments::Sandbox;
-use legwork::payments::sandbox::{Card, Condition, Paid};
+use legwork::payments::sandbox::Condition;
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -197,11 +197,7 @@ async fn a_payment_that_won_against_cancelling_is_refunded(app: TestApp) {
     let (task, secret) = dev.create_payable_task().await;
     let cancel = format!("{}/cancel", path(&task));
     dev.live.send("POST", &cancel, &[], "").await.expect(200);
-    // Past the page, which knows that the task is over.
-    let sandbox = app.payments.sandbox.clone().unwrap();
-    let bill = sandbox.payment(&secret).await.unwrap().unwrap();
-    let paid = sandbox.pay(&bill, Card::Good).await.unwrap();
-    assert!(matches!(paid, Paid::Yes { .. }), "{paid:?}");
+    app.pay_past_the_page(&secret).await;
     assert_eq!(payment(&dev, &task).await["status"], "processing");
     app.jobs.drain().await.unwrap();
     assert_eq!(status(&dev, &task).await, "cancelled");

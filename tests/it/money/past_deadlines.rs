@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use legwork::payments::sandbox::{Card, Paid};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -133,10 +132,7 @@ async fn a_payment_after_the_deadline_is_refunded(app: TestApp) {
     let task = create(&dev, SOON).await;
     let secret = task["payment_client_secret"].as_str().unwrap();
     app.advance(Duration::from_secs(10));
-    let sandbox = app.payments.sandbox.clone().unwrap();
-    let bill = sandbox.payment(secret).await.unwrap().unwrap();
-    let paid = sandbox.pay(&bill, Card::Good).await.unwrap();
-    assert!(matches!(paid, Paid::Yes { .. }), "{paid:?}");
+    app.pay_past_the_page(secret).await;
     app.jobs.drain().await.unwrap();
     expect_expired(&app, &dev, &task).await;
     let refunded = payment(&dev, &task).await;

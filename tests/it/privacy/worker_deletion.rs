@@ -92,13 +92,15 @@ async fn nothing_of_the_person_is_left(app: TestApp) {
         "$argon2",
     ];
     let (dev, mut worker) = (app.developer().await, app.ready_worker().await);
-    let profile = json!({"name": "Rear Admiral Hopper", "phone": "+1 202 555 0119",
-        "skills": ["notary"], "home_latitude": 38.8951, "home_longitude": -77.0364});
+    let profile = json!({"phone": "+1 202 555 0119", "skills": ["notary"],
+        "home_latitude": 38.8951, "home_longitude": -77.0364});
     let body = profile.to_string();
     let edited = worker.client.send("PATCH", "/v1/worker", &[], body).await;
     edited.expect(200);
     let rename = format!(
-        "UPDATE workers SET email = 'hopper@example.com' WHERE id = '{}'",
+        "UPDATE workers SET email = 'hopper@example.com', pending_name = 'Rear Admiral Hopper',
+            confirmed_skills = '[\"notary\"]'
+        WHERE id = '{}'",
         worker.id
     );
     app.database.execute(&rename).await;

@@ -16,6 +16,7 @@ use legwork::files::{Files, FilesLocation};
 use legwork::jobs::{Channels, Jobs};
 use legwork::mail::Mailer;
 use legwork::outbound::{Outbound, OutboundSettings};
+use legwork::payments::sandbox::{Card, Paid};
 use legwork::payments::{Payments, Sandbox};
 use legwork::push::Vapid;
 use legwork::scheduler::Scheduler;
@@ -142,6 +143,14 @@ impl TestApp {
         };
         let (store, timeouts) = (self.store.clone(), Timeouts::default());
         Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
+    }
+
+    /// Pays at the processor, past the page, which knows when a task is over.
+    pub async fn pay_past_the_page(&self, secret: &str) {
+        let sandbox = self.payments.sandbox.clone().unwrap();
+        let bill = sandbox.payment(secret).await.unwrap().unwrap();
+        let paid = sandbox.pay(&bill, Card::Good).await.unwrap();
+        assert!(matches!(paid, Paid::Yes { .. }), "{paid:?}");
     }
 
     /// The same service once more, which trusts the authority of a receiver of webhooks.
