@@ -6,7 +6,7 @@ use std::time::Duration;
 use legwork::domain::admin::report::{Figures, Month, MonthReport};
 use legwork::domain::{Action, Entry, Environment, LedgerAccount, Status, Step};
 use legwork::store::all_statements;
-use legwork::usecases::month_report;
+use legwork::usecases::{month_report, receive_sandbox_event};
 use serde_json::Value;
 
 use crate::support::{Command, Developer, TestApp, on_both_engines, path, storefront};
@@ -54,7 +54,11 @@ async fn complete(app: &TestApp, dev: &Developer, task: &Value) {
 async fn pay_too_late(app: &TestApp, dev: &Developer) {
     let (task, secret) = dev.create_payable_task().await;
     app.act(dev, &task, &[Action::Cancel]).await;
-    app.pay_past_the_page(&secret).await;
+    let (event, now) = (app.pay_past_the_page(&secret).await, app.clock.now());
+    let receive = app
+        .store
+        .write(move |tx| receive_sandbox_event(tx, &event, now));
+    receive.await.unwrap();
 }
 
 /// Paid in; refunds booked and paid; payouts booked and paid; fees; escrow at the end; tasks.

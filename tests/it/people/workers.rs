@@ -16,6 +16,7 @@ on_both_engines!(
     the_first_who_confirms_gets_the_address,
     nobody_signs_in_with_an_address_that_is_only_claimed,
     a_confirmation_is_sent_again,
+    the_pages_of_the_links_work_for_workers_too,
     a_link_of_somebody_else_confirms_nothing,
     a_reset_sets_the_password_and_revokes_all_tokens,
     a_request_for_a_reset_tells_nothing,
@@ -33,6 +34,7 @@ const RESET: &str = "/v1/workers/password_reset";
 
 /// The token of the latest link of a purpose.
 async fn token(app: &TestApp, purpose: &str) -> String {
+    app.jobs.drain().await.unwrap();
     let sql = format!("SELECT id FROM mail_links WHERE purpose = '{purpose}' ORDER BY id");
     let id = app.database.column(&sql).await.pop().unwrap();
     let (id, now) = (MailLinkId::parse(&id).unwrap(), app.clock.now());
@@ -44,6 +46,7 @@ async fn token(app: &TestApp, purpose: &str) -> String {
 
 /// The kinds of the mails to an address, in the order of the alphabet.
 async fn mails(app: &TestApp, email: &str) -> Vec<String> {
+    app.jobs.drain().await.unwrap();
     let sql = format!("SELECT kind FROM notices WHERE email = '{email}' ORDER BY kind");
     app.database.column(&sql).await
 }
@@ -165,6 +168,41 @@ async fn nobody_signs_in_with_an_address_that_is_only_claimed(app: TestApp) {
     app.client().post(SESSIONS, &body).await.expect(201);
 }
 
+async fn the_pages_of_the_links_work_for_workers_too(app: TestApp) {
+    let app = app.sending_mail().await;
+    let worker = app.sign_up(&[]).await;
+    let confirm = format!("/confirm/{}", token(&app, "confirm_email").await);
+    let page = app.client().get(&confirm).await;
+    assert_eq!(page.status, 200, "{}", page.text);
+    let seen = worker
+        .client
+        .post("/v1/worker/confirmation", &json!({}))
+        .await;
+    assert_eq!(
+        seen.expect(200)["confirmed"],
+        false,
+        "a look confirms nothing"
+    );
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    let confirmed = app.client().send("POST", &confirm, &form, "").await;
+    assert_eq!(confirmed.status, 200, "{}", confirmed.text);
+    let seen = worker
+        .client
+        .post("/v1/worker/confirmation", &json!({}))
+        .await;
+    assert_eq!(seen.expect(200)["confirmed"], true);
+    let body = json!({"email": worker.email});
+    app.client().post(RESET, &body).await.expect(200);
+    let reset = format!("/reset/{}", token(&app, "reset_password").await);
+    let body = format!("password={}", NEW.replace(' ', "+"));
+    let set = app.client().send("POST", &reset, &form, body).await;
+    assert_eq!(set.status, 200, "{}", set.text);
+    let body = credentials(&worker.email, NEW);
+    app.client().post(SESSIONS, &body).await.expect(201);
+    let signed_out = worker.client.get("/v1/worker").await;
+    signed_out.expect_error(401, "UNAUTHORIZED");
+}
+
 async fn a_confirmation_is_sent_again(app: TestApp) {
     let app = app.sending_mail().await;
     let worker = app.sign_up(&[]).await;
@@ -173,6 +211,8 @@ async fn a_confirmation_is_sent_again(app: TestApp) {
     for _ in 0..4 {
         let email = worker.client.post(path, &json!({})).await.expect(200);
         assert_eq!(email, json!({"email": worker.email, "confirmed": false}));
+        // What is asked for again before the job has run is one mail.
+        app.jobs.drain().await.unwrap();
     }
     assert_eq!(mails(&app, &worker.email).await, ["confirm_email"; 3]);
     confirm(&app).await;

@@ -145,12 +145,14 @@ impl TestApp {
         Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
     }
 
-    /// Pays at the processor, past the page, which knows when a task is over.
-    pub async fn pay_past_the_page(&self, secret: &str) {
+    /// Pays at the processor, past the page, which knows when a task is over. Returns the processor's event.
+    pub async fn pay_past_the_page(&self, secret: &str) -> String {
         let sandbox = self.payments.sandbox.clone().unwrap();
         let bill = sandbox.payment(secret).await.unwrap().unwrap();
-        let paid = sandbox.pay(&bill, Card::Good).await.unwrap();
-        assert!(matches!(paid, Paid::Yes { .. }), "{paid:?}");
+        match sandbox.pay(&bill, Card::Good).await.unwrap() {
+            Paid::Yes { event } => event,
+            other => panic!("{other:?}"),
+        }
     }
 
     /// The same service once more, which trusts the authority of a receiver of webhooks.
