@@ -145,7 +145,7 @@ fn refused(pages: &Pages, error: &UseCaseError) -> Response {
             let text = "A link works once and for a limited time. Please ask for a new one.";
             pages.message(StatusCode::GONE, "This link has expired", text)
         }
-        UseCaseError::EmailTaken => {
+        UseCaseError::EmailTaken | UseCaseError::WorkerEmailTaken => {
             let text = "Another account has this e-mail address. Sign in to that one.";
             pages.message(StatusCode::CONFLICT, "This address is in use", text)
         }

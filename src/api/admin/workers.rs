@@ -294,7 +294,7 @@ request_bodies! {
     params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID"), IdempotencyKeyHeader),
     request_body = ConfirmSkills,
     responses((status = 200, description = "The worker", body = WorkerBody),
-        groups::Admin, groups::Body, groups::Idempotency, errors::WorkerNotFound, errors::ItemClaimed)
+        groups::Admin, groups::Body, groups::Idempotency, errors::WorkerNotFound, errors::InvalidWorkerState, errors::ItemClaimed)
 )]
 pub async fn confirm_skills(
     State(app): State<App>,

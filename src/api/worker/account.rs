@@ -300,14 +300,20 @@ pub async fn change_email(
     })
 }
 
-/// Checks the password of a worker, with the limits of sign-ins. Returns the hash that it matched.
-async fn check_password(
+/// Checks the password of a worker, with the limits of sign-ins, so that a stolen token is no way to guess
+/// it. Returns the hash that it matched.
+pub(super) async fn check_password(
     app: &App,
     client: ClientAddress,
     worker: &Worker,
     password: String,
 ) -> Result<String, ApiError> {
-    let attempt = app.sign_in_limits.begin(&worker.email, client)?;
+    // An address that is only claimed may be somebody else's: this must not count for them.
+    let counted = match worker.email_confirmed {
+        true => worker.email.clone(),
+        false => worker.id.to_string(),
+    };
+    let attempt = app.sign_in_limits.begin(&counted, client)?;
     let id = worker.id;
     let stored = app.store.read(move |tx| tx.worker_password(id)).await;
     let right = match stored {

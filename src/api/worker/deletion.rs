@@ -12,20 +12,16 @@ use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::workers::with_payout_status;
-use crate::domain::rules::TextRule;
-use crate::domain::{Actor, Worker};
-use crate::passwords::HashError;
-use crate::store::StoreError;
-use crate::usecases::{self, UseCaseError};
+use crate::api::worker::account::check_password;
+use crate::api::worker::session::ANY_PASSWORD;
+use crate::domain::Actor;
+use crate::usecases;
 use crate::views::worker::WorkerBody;
 
 /// Confirms that the worker is to be deleted.
 pub struct DeleteWorker {
     password: String,
 }
-
-/// Wide enough for every password that a sign-up takes.
-const ANY_PASSWORD: TextRule = TextRule::plain(1, 1_000);
 
 impl RequestBody for DeleteWorker {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
@@ -59,38 +55,11 @@ pub async fn delete(
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
     let DeleteWorker { password } = body::json(request, app.timeouts).await?;
-    check_password(&app, &caller.worker, password, client).await?;
+    check_password(&app, client, &caller.worker, password).await?;
     let (id, clock) = (caller.worker.id, app.clock.clone());
     let deleted = app
         .store
         .write(move |tx| usecases::delete_worker(tx, id, &Actor::worker(id), clock.now()))
         .await?;
     JsonResponse::ok(&with_payout_status(&app, deleted).await?)
-}
-
-/// Counts as a sign-in, so that a stolen token is no way to guess the password.
-async fn check_password(
-    app: &App,
-    worker: &Worker,
-    password: String,
-    client: ClientAddress,
-) -> Result<(), ApiError> {
-    let email = worker.email.clone();
-    let attempt = app.sign_in_limits.begin(&email, client)?;
-    let known = app.store.read(move |tx| tx.worker_by_email(&email)).await?;
-    let stored = known.map(|(_, stored)| stored);
-    match app.passwords.verify(password, stored).await {
-        Ok(true) => {
-            app.sign_in_limits.succeeded(attempt);
-            Ok(())
-        }
-        Ok(false) => Err(UseCaseError::WrongPassword.into()),
-        Err(error) => {
-            app.sign_in_limits.give_back(attempt);
-            Err(match error {
-                HashError::Busy => ApiError::Busy,
-                HashError::Failed(reason) => StoreError::Failed(reason).into(),
-            })
-        }
-    }
 }

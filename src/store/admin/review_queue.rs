@@ -39,13 +39,13 @@ columns! {
 
 crate::store::statements! {
     /// A closed item is opened again when the same thing happens again. What an admin noted on an open
-    /// one stays.
+    /// one stays, within bounds: a worker can have it happen again and again.
     ADD = concat!(item!(insert), "
         ON CONFLICT (kind, subject) DO UPDATE SET status = 'open', decided_by = NULL,
             decided_at = NULL,
             note = CASE WHEN excluded.note IS NULL THEN queue_items.note
                 WHEN queue_items.status = 'closed' OR queue_items.note IS NULL THEN excluded.note
-                ELSE queue_items.note || ' ' || excluded.note END");
+                ELSE substr(queue_items.note || ' ' || excluded.note, 1, 4000) END");
     ONE = concat!("SELECT ", item!(columns), " FROM queue_items WHERE id = ?1");
     OF_SUBJECT = concat!("SELECT ", item!(columns), " FROM queue_items
         WHERE kind = ?1 AND subject = ?2");

@@ -65,12 +65,15 @@ crate::store::statements! {
         ON CONFLICT (kind, subject) DO NOTHING";
     ONE = concat!("SELECT ", notification!(columns), " FROM notices WHERE id = ?1");
     BEFORE = concat!("SELECT ", notification!(columns), " FROM notices WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
+    /// Without links: whoever only claims an address must not see whether one was sent there.
     OF_WORKER_BEFORE = concat!("SELECT ", notification!(columns), " FROM notices
-        WHERE worker_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
+        WHERE worker_id = ?1 AND id < ?2 AND occasion NOT LIKE 'mail_link:%'
+        ORDER BY id DESC LIMIT ?3");
     OF_WORKER = concat!("SELECT ", notification!(columns), " FROM notices
         WHERE id = ?1 AND worker_id || '' = ?2");
     COUNT_UNREAD = "SELECT COUNT(*) FROM (SELECT id FROM notices
-        WHERE worker_id = ?1 AND unread = 1 ORDER BY id LIMIT ?2) listed";
+        WHERE worker_id = ?1 AND unread = 1 AND occasion NOT LIKE 'mail_link:%'
+        ORDER BY id LIMIT ?2) listed";
     MARK_READ = "UPDATE notices SET unread = 0 WHERE id = ?1";
     MARK_ALL_READ = "UPDATE notices SET unread = 0 WHERE id IN (
             SELECT id FROM notices WHERE worker_id = ?1 AND unread = 1 ORDER BY id LIMIT ?2)";

@@ -44,10 +44,11 @@ crate::store::statements! {
         ORDER BY assigned_at, id LIMIT ?4");
     DELIVERIES = concat!("SELECT ", delivery!(columns), " FROM deliveries
         WHERE account_id = ?1 AND environment = ?2 AND number > ?3 ORDER BY number LIMIT ?4");
+    /// Without links, as in the list of a worker's notifications.
     TOLD_ACCOUNT = concat!("SELECT ", told!(columns), " FROM notices
-        WHERE account_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3");
+        WHERE account_id = ?1 AND id > ?2 AND occasion NOT LIKE 'mail_link:%' ORDER BY id LIMIT ?3");
     TOLD_WORKER = concat!("SELECT ", told!(columns), " FROM notices
-        WHERE worker_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3");
+        WHERE worker_id = ?1 AND id > ?2 AND occasion NOT LIKE 'mail_link:%' ORDER BY id LIMIT ?3");
     TOKENS = "SELECT created_at, expires_at FROM worker_tokens WHERE worker_id = ?1";
     SUBSCRIPTIONS = "SELECT endpoint, created_at FROM push_subscriptions WHERE worker_id = ?1";
 }

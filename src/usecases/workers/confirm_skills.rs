@@ -18,6 +18,12 @@ pub fn confirm_skills(
 ) -> Result<Worker, UseCaseError> {
     let worker = tx.worker_to_change(worker)?;
     let worker = worker.ok_or(UseCaseError::WorkerNotFound)?;
+    if worker.is_deleted() {
+        return Err(UseCaseError::InvalidWorkerState {
+            status: worker.status,
+            what: "have skills",
+        });
+    }
     let subject = worker.id.to_string();
     let item = review_queue::decidable_item(tx, QueueKind::SkillCheck, &subject, by, now)?;
     if item.is_none() && worker.confirmed_skills == skills {

@@ -35,9 +35,11 @@ pub fn delete_worker(
         _ => {}
     }
     nothing_open(tx, worker.id)?;
-    let (kind, subject) = (QueueKind::WorkerVerification, worker.id.to_string());
-    tx.close_queue_items_of(kind, &subject, by.id.as_deref(), now)?;
-    tx.erase_note(kind, &subject)?;
+    let subject = worker.id.to_string();
+    for kind in [QueueKind::WorkerVerification, QueueKind::SkillCheck] {
+        tx.close_queue_items_of(kind, &subject, by.id.as_deref(), now)?;
+        tx.erase_note(kind, &subject)?;
+    }
     tx.erase_notes_about(&subject)?;
     let person = Person::Worker(worker.id);
     tx.drop_exports_of(person, now)?;

@@ -108,7 +108,9 @@ pub(in crate::usecases) fn confirm_worker(
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
     hold_addresses(tx)?;
-    let worker = tx.worker_to_change(id)?.ok_or(UseCaseError::LinkExpired)?;
+    let worker = tx.worker_to_change(id)?;
+    let worker = worker.filter(|worker| !worker.is_deleted());
+    let worker = worker.ok_or(UseCaseError::LinkExpired)?;
     let same = worker.email == link.email;
     if link.purpose == LinkPurpose::ConfirmEmail && !same {
         return Err(UseCaseError::LinkExpired);
@@ -141,7 +143,9 @@ pub fn change_worker_email(
         return tx.worker(id)?.ok_or(UseCaseError::Unauthorized);
     }
     hold_addresses(tx)?;
-    let worker = tx.worker_to_change(id)?.ok_or(UseCaseError::Unauthorized)?;
+    let worker = tx.worker_to_change(id)?;
+    let worker = worker.filter(|worker| !worker.is_deleted());
+    let worker = worker.ok_or(UseCaseError::Unauthorized)?;
     if worker.email == email && worker.email_confirmed {
         return Ok(worker);
     }

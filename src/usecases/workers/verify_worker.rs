@@ -73,7 +73,8 @@ impl WorkerDecision {
     fn is_possible(self, status: WorkerStatus) -> bool {
         let there = status != WorkerStatus::Deleted;
         match self {
-            Self::Verify => there && status != WorkerStatus::Verified,
+            // A suspension ends when the worker is restored.
+            Self::Verify => matches!(status, WorkerStatus::Unverified | WorkerStatus::InReview),
             Self::Refuse => status == WorkerStatus::InReview,
             Self::Suspend => there && status != WorkerStatus::Suspended,
             Self::Restore => status == WorkerStatus::Suspended,

@@ -17,6 +17,7 @@ on_both_engines!(
     nobody_signs_in_with_an_address_that_is_only_claimed,
     a_confirmation_is_sent_again,
     the_pages_of_the_links_work_for_workers_too,
+    whoever_claims_an_address_is_not_its_owner,
     a_link_of_somebody_else_confirms_nothing,
     a_reset_sets_the_password_and_revokes_all_tokens,
     a_request_for_a_reset_tells_nothing,
@@ -201,6 +202,44 @@ async fn the_pages_of_the_links_work_for_workers_too(app: TestApp) {
     app.client().post(SESSIONS, &body).await.expect(201);
     let signed_out = worker.client.get("/v1/worker").await;
     signed_out.expect_error(401, "UNAUTHORIZED");
+}
+
+async fn whoever_claims_an_address_is_not_its_owner(app: TestApp) {
+    let app = app.sending_mail().await;
+    let sign_up = async |password: &str| {
+        let body = json!({"email": "grace@example.com", "password": password, "name": "Grace"});
+        let made = app.client().post("/v1/workers", &body).await.expect(201);
+        app.clock
+            .move_to(app.clock.now().plus(Duration::from_millis(1)));
+        Client::new(app.address, made["token"].as_str())
+    };
+    sign_up(PASSWORD).await;
+    let first = token(&app, "confirm_email").await;
+    sign_up(NEW).await;
+    let second = token(&app, "confirm_email").await;
+    for (token, status) in [(first, 200), (second, 409)] {
+        let page = format!("/confirm/{token}");
+        let form = [("content-type", "application/x-www-form-urlencoded")];
+        let reply = app.client().send("POST", &page, &form, "").await;
+        assert_eq!(reply.status, status, "{}", reply.text);
+    }
+    let claimant = sign_up(NEW).await;
+    app.jobs.drain().await.unwrap();
+    // Neither what was mailed nor a password tells that somebody has the address.
+    let told = claimant.get("/v1/worker/notifications").await.expect(200);
+    assert_eq!(
+        (&told["data"], &told["unread_count"]),
+        (&json!([]), &json!(0))
+    );
+    let delete = async |password: &str| {
+        let body = json!({ "password": password }).to_string();
+        claimant.send("DELETE", "/v1/worker", &[], body).await
+    };
+    let refused = delete(PASSWORD).await;
+    refused.expect_error(401, "INVALID_CREDENTIALS");
+    delete(NEW).await.expect(200);
+    let body = credentials("grace@example.com", PASSWORD);
+    app.client().post(SESSIONS, &body).await.expect(201);
 }
 
 async fn a_confirmation_is_sent_again(app: TestApp) {
