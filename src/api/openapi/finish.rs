@@ -67,8 +67,11 @@ pub fn finish(openapi: &mut OpenApi) {
     let components = openapi.components.get_or_insert_default();
     components.responses.extend(shared);
     let schemas = components.schemas.clone();
-    let posts = openapi.paths.paths.values_mut();
-    for operation in posts.filter_map(|item| item.post.as_mut()) {
+    let items = openapi.paths.paths.values_mut();
+    for operation in items
+        .flat_map(|item| [item.post.as_mut(), item.delete.as_mut()])
+        .flatten()
+    {
         if let Some(RefOr::T(body)) = &mut operation.request_body
             && !body
                 .content
