@@ -41,6 +41,12 @@ def some_id(path):
         return WORLD["disputed"]
     if path.startswith("/v1/tasks"):
         return RANDOM.choice(WORLD["test_tasks"] + WORLD["live_tasks"])
+    if path.startswith("/v1/worker/sessions"):
+        sessions = ask("GET", "/v1/worker/sessions", WORLD["worker"]["token"])["data"]
+        return next((session["id"] for session in sessions if not session["current"]), "none")
+    if path.startswith("/v1/worker/notifications"):
+        listed = ask("GET", "/v1/worker/notifications", WORLD["worker"]["token"])["data"]
+        return RANDOM.choice(listed)["id"] if listed else None
     if path == "/v1/worker/tasks/{id}/accept":
         return RANDOM.choice(WORLD["posted_tasks"])
     if path.startswith("/v1/worker/tasks") and path.endswith("/dispute"):
@@ -60,6 +66,9 @@ def some_id(path):
         return other_account()
     if path.startswith("/v1/admin/queue"):
         return some_item()
+    if path.startswith("/v1/admin/keys"):
+        new = {"name": f"{RANDOM.random()}", "role": "viewer"}
+        return ask("POST", "/v1/admin/keys", WORLD["admin"], new)["id"]
     if path.startswith("/v1/account/keys"):
         made = ask("POST", "/v1/account/keys", WORLD["live"], {"name": "x", "environment": "test"})
         return made["id"]
@@ -125,7 +134,7 @@ def after_call(context, case, response):
 def map_body(context, body):
     """JSON Schema counts 500.0 as an integer; we do not."""
     if isinstance(body, dict):
-        for name in ["budget_cents", "paid_cents", "advance_seconds"]:
+        for name in ["budget_cents", "paid_cents", "advance_seconds", "expected_refund_cents"]:
             number = body.get(name)
             if isinstance(number, float) and number.is_integer():
                 body[name] = int(number)

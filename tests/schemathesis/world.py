@@ -24,6 +24,8 @@ STATUSES = [
     "completed", "cancelled", "expired", "disputed", "refunded",
 ]
 PLACE = {"latitude": 40.7163, "longitude": -73.9595}
+# Not the one of the examples, with which requests would change it.
+PASSWORD = uuid.uuid4().hex
 FAR_AWAY = {"latitude": 41.7163, "longitude": -73.9595}
 
 
@@ -88,7 +90,7 @@ def posted():
 
 def sign_up():
     person = {
-        "email": f"{uuid.uuid4().hex}@example.com", "password": "correct horse battery",
+        "email": f"{uuid.uuid4().hex}@example.com", "password": PASSWORD,
         "name": "Grace", "home_latitude": PLACE["latitude"], "home_longitude": PLACE["longitude"],
     }
     signed_up = send("POST", "/v1/workers", None, person)
@@ -176,9 +178,11 @@ def main():
     account = send("GET", "/v1/account", live)["id"]
     keys = [key["id"] for key in send("GET", "/v1/account/keys", live)["data"]]
     person = {name: worker[name] for name in ["email", "password"]}
+    sessions = send("GET", "/v1/worker/sessions", worker["token"])["data"]
     spare = [send("POST", "/v1/workers/sessions", None, person)["token"] for _ in range(8)]
     world = {
-        "account": account, "needed": [account, worker["id"], *keys], "spare_tokens": spare,
+        "account": account, "needed": [account, worker["id"], *keys, *(session["id"] for session in sessions)],
+        "spare_tokens": spare,
         "live": live, "test": test, "admin": admin, "worker": worker, "applicant": applicant,
         "test_tasks": list(test_tasks.values()),
         "live_tasks": [unpaid, in_progress, flagged, disputed, failed, posted(), posted()],

@@ -73,8 +73,7 @@ impl WorkerDecision {
     fn is_possible(self, status: WorkerStatus) -> bool {
         let there = status != WorkerStatus::Deleted;
         match self {
-            // A suspension ends when the worker is restored.
-            Self::Verify => matches!(status, WorkerStatus::Unverified | WorkerStatus::InReview),
+            Self::Verify => there && status != WorkerStatus::Verified,
             Self::Refuse => status == WorkerStatus::InReview,
             Self::Suspend => there && status != WorkerStatus::Suspended,
             Self::Restore => status == WorkerStatus::Suspended,
