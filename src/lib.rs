@@ -14,6 +14,7 @@ pub mod exports;
 pub mod files;
 pub mod https;
 pub mod jobs;
+pub mod limits;
 pub mod mail;
 pub mod maintenance;
 pub mod media;

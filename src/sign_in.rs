@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use crate::ambient::Clock;
-use crate::domain::{
-    Account, AccountId, AccountStatus, GivenCode, Origin, Person, Secret, Session, Timestamp,
-};
+use crate::domain::{AccountId, GivenCode, Origin, PersonKind};
+use crate::limits::{ClientAddress, SignInLimits, TooMany};
 use crate::passwords::{HashError, Passwords};
-use crate::store::{Store, StoreError, Tx};
-use crate::usecases::{self, CodeCheck, UseCaseError};
+use crate::store::{Store, StoreError};
+use crate::usecases::{self, AccountSignIn, CodeCheck, SignedIn, UseCaseError};
 
 /// What signing in needs.
 #[derive(Clone)]
@@ -16,6 +15,8 @@ pub struct SignIns {
     pub store: Store,
     pub clock: Clock,
     pub passwords: Arc<Passwords>,
+    /// The same as for the API: whoever tries passwords here has no more tries there.
+    pub limits: Arc<SignInLimits>,
     /// Whether addresses can be confirmed.
     pub sends_mail: bool,
 }
@@ -29,16 +30,10 @@ pub struct Credentials {
     pub code: Option<GivenCode>,
 }
 
-/// A developer who is signed in. The token is the cookie's value, and is shown this once.
-#[derive(Clone, Debug)]
-pub struct SignedIn {
-    pub account: Account,
-    pub session: Session,
-    pub token: Secret,
-}
-
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SignInError {
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
     #[error("too many passwords are being checked")]
     Busy,
     /// The password was right, and there is a second factor.
@@ -59,68 +54,76 @@ impl From<HashError> for SignInError {
     }
 }
 
+impl SignInError {
+    /// Whether the attempt counts as one to guess.
+    fn is_guess(&self) -> bool {
+        matches!(
+            self,
+            Self::CodeRefused(_) | Self::Refused(UseCaseError::WrongPassword)
+        )
+    }
+}
+
 impl SignIns {
-    /// Signs a developer in. It takes the same time whether or not the address is known. Whoever calls
-    /// it counts the attempts.
+    /// Signs a developer in. It takes the same time whether or not the address is known. Where a second
+    /// factor is required and none is set up, the session opens only the setup: see
+    /// `usecases::expect_factor`.
     pub async fn developer(
         &self,
         given: Credentials,
-        origin: Origin,
+        client: ClientAddress,
+        user_agent: &str,
     ) -> Result<SignedIn, SignInError> {
-        let id = self.with_password(&given).await?;
-        let clock = self.clock.clone();
-        // It is kept whatever the outcome is: a wrong code counts.
-        let outcome = self
-            .store
-            .write(move |tx| open(tx, id, given.code.as_ref(), &origin, clock.now()));
-        outcome.await?
+        let email = given.email.to_lowercase();
+        let attempt = self.limits.begin((PersonKind::Account, &email), client)?;
+        let origin = Origin::new(&client.to_string(), user_agent);
+        let outcome = self.try_developer(email, given, origin).await;
+        match &outcome {
+            Ok(_) => self.limits.succeeded(attempt),
+            Err(error) if error.is_guess() => {}
+            Err(_) => self.limits.give_back(attempt),
+        }
+        outcome
     }
 
-    /// The account with this address and password.
-    async fn with_password(&self, given: &Credentials) -> Result<AccountId, SignInError> {
-        let (email, sends_mail) = (given.email.to_lowercase(), self.sends_mail);
+    async fn try_developer(
+        &self,
+        email: String,
+        given: Credentials,
+        origin: Origin,
+    ) -> Result<SignedIn, SignInError> {
+        let found = self.with_password(email, given.password).await?;
+        let clock = self.clock.clone();
+        // It is kept whatever the outcome is: a wrong code counts.
+        let outcome = self.store.write(move |tx| {
+            let who = (found.0, found.1.as_str());
+            usecases::sign_in_account(tx, who, given.code.as_ref(), &origin, clock.now())
+        });
+        match outcome.await? {
+            AccountSignIn::Done(signed_in) => Ok(*signed_in),
+            AccountSignIn::CodeRequired => Err(SignInError::CodeRequired),
+            AccountSignIn::Refused(check) => Err(SignInError::CodeRefused(check)),
+        }
+    }
+
+    /// The account with this address and password, and the hash that the password matched.
+    async fn with_password(
+        &self,
+        email: String,
+        password: String,
+    ) -> Result<(AccountId, String), SignInError> {
+        let sends_mail = self.sends_mail;
         let candidates = self
             .store
             .read(move |tx| usecases::sign_in_candidates(tx, &email, sends_mail));
         let mut found = None;
         // All of them, also after the right one.
         for candidate in candidates.await? {
-            let (id, hash) = candidate.unzip();
-            if self.passwords.verify(given.password.clone(), hash).await? {
-                found = found.or(id);
+            let hash = candidate.as_ref().map(|(_, hash)| hash.clone());
+            if self.passwords.verify(password.clone(), hash).await? {
+                found = found.or(candidate);
             }
         }
         Ok(found.ok_or(UseCaseError::WrongPassword)?)
     }
-}
-
-fn open(
-    tx: &mut Tx<'_>,
-    id: AccountId,
-    code: Option<&GivenCode>,
-    origin: &Origin,
-    now: Timestamp,
-) -> Result<Result<SignedIn, SignInError>, UseCaseError> {
-    let account = tx.account(id)?.ok_or(UseCaseError::WrongPassword)?;
-    match account.status {
-        AccountStatus::Active => {}
-        AccountStatus::Suspended => return Err(UseCaseError::AccountSuspended),
-        AccountStatus::Deleted => return Err(UseCaseError::WrongPassword),
-    }
-    let person = Person::Account(id);
-    if tx.second_factor_enabled(person)?.is_some() {
-        let Some(code) = code else {
-            return Ok(Err(SignInError::CodeRequired));
-        };
-        match usecases::check_code(tx, person, code, now)? {
-            CodeCheck::Right | CodeCheck::Off => {}
-            refused => return Ok(Err(SignInError::CodeRefused(refused))),
-        }
-    }
-    let (session, token) = usecases::open_session(tx, person, origin, now)?;
-    Ok(Ok(SignedIn {
-        account,
-        session,
-        token,
-    }))
 }

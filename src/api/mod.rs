@@ -23,7 +23,6 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use middleware::limits::anonymous::AnonymousLimit;
 use middleware::limits::files::FileLimits;
 use middleware::limits::rate::RateLimits;
-use middleware::limits::sign_in::SignInLimits;
 use middleware::limits::streams::StreamLimits;
 use middleware::limits::uploads::UploadLimits;
 use opentelemetry_sdk::trace::SdkTracer;
@@ -32,6 +31,7 @@ use request::idempotency::InFlight;
 use crate::ambient::Clock;
 use crate::domain::{CheckedSkills, RequiredFactor, StorageQuota};
 use crate::files::Files;
+use crate::limits::SignInLimits;
 use crate::maintenance::KeyUse;
 use crate::monitoring::Monitoring;
 use crate::outbound::Outbound;
@@ -86,7 +86,8 @@ pub struct Parts {
     sandbox_banner: bool,
     rate_limits: Option<RateLimits>,
     anonymous: Option<AnonymousLimit>,
-    sign_in_limits: SignInLimits,
+    /// Shared with the pages.
+    pub sign_in_limits: Arc<SignInLimits>,
     in_flight: InFlight,
     streams: StreamLimits,
     file_limits: FileLimits,
@@ -175,7 +176,7 @@ impl App {
             trusted_proxies: dependencies.trusted_proxies,
             sandbox_banner: dependencies.sandbox_banner,
             anonymous: dependencies.rate_limited.then(AnonymousLimit::default),
-            sign_in_limits: SignInLimits::default(),
+            sign_in_limits: Arc::default(),
             in_flight: InFlight::default(),
         }))
     }

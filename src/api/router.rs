@@ -17,7 +17,6 @@ use crate::api::error::ApiError;
 use crate::api::middleware::authentication::{
     require_admin, require_key, require_key_of_task, require_worker,
 };
-use crate::api::middleware::client_address::ClientAddress;
 use crate::api::middleware::edge::edge;
 use crate::api::middleware::limits::anonymous::{self, limit_anonymous, limit_unsigned};
 use crate::api::middleware::required_factor::{require_admins_factor, require_workers_factor};
@@ -25,6 +24,7 @@ use crate::api::openapi::{Description, Security, finish as finish_description, s
 use crate::api::public::{files, health, keys, stripe_webhook};
 use crate::api::{App, JSON, admin, worker};
 use crate::domain::{AdminRole, RequiredFactor};
+use crate::limits::ClientAddress;
 use crate::pages::{self, Pages};
 
 /// Routes that need an API key.

@@ -212,6 +212,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "task_metadata",
         sql: include_str!("migrations/0029_task_metadata.sql"),
     },
+    Migration {
+        version: 38,
+        name: "session_factors",
+        sql: include_str!("migrations/0038_session_factors.sql"),
+    },
 ];
 
 /// The database. Cheap to clone; it is closed when the last clone is dropped.

@@ -27,9 +27,9 @@ pub use money::*;
 pub use people::*;
 pub use proofs::*;
 pub use second_factor::{
-    CodeCheck, FactorSetup, FactorStatus, begin_second_factor, check_code, confirm_second_factor,
-    open_admin_session, replace_recovery_codes, reset_second_factor, second_factor_status,
-    turn_off_second_factor,
+    CodeCheck, FactorAtSignIn, FactorSetup, FactorStatus, begin_second_factor, check_code,
+    confirm_second_factor, expect_factor, open_admin_session, replace_recovery_codes,
+    reset_second_factor, second_factor_status, turn_off_second_factor,
 };
 pub use secrets::{
     change_master_key, record_reset, replace_lost_page, reseal_page, seal_plain_texts,

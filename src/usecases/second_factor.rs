@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::domain::second_factor::{ADMIN_SESSION_LIFE, qr, recovery};
 use crate::domain::{
-    Actor, AdminKeyId, GivenCode, Person, RecoveryCodes, SecondFactor, Secret, Timestamp,
-    TotpSecret,
+    Actor, AdminKeyId, GivenCode, Person, RecoveryCodes, RequiredFactor, SecondFactor, Secret,
+    Session, Timestamp, TotpSecret,
 };
 use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
@@ -76,7 +76,7 @@ pub fn begin_second_factor(
     }
 }
 
-/// Turns the factor on. `session` is the worker's token from which this is done.
+/// Turns the factor on. `session` is the token of the worker or of the session in which this is done.
 pub fn confirm_second_factor(
     tx: &mut Tx<'_>,
     holder: Person,
@@ -99,9 +99,63 @@ pub fn confirm_second_factor(
     }
     tx.put_recovery_codes(holder, &codes.hashes(holder))?;
     if let Some(token) = session {
-        tx.mark_worker_token(&token.hash())?;
+        mark(tx, holder, token)?;
     }
     recorded(tx, by, "second_factor.enabled", holder, now)
+}
+
+/// Notes that a code was given with this token of a worker or of a session on the pages.
+fn mark(tx: &mut Tx<'_>, holder: Person, token: &Secret) -> Result<(), StoreError> {
+    match holder {
+        Person::Worker(_) => tx.mark_worker_token(&token.hash()),
+        Person::Account(_) | Person::Admin(_) => tx.mark_session(&token.hash()),
+    }
+}
+
+/// How the second factor stands when somebody signs in with a right password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FactorAtSignIn {
+    /// It passes, with a code or without a factor.
+    Passes { given: bool },
+    /// There is a factor, and no code was given.
+    CodeRequired,
+    /// The code did not pass.
+    Refused(CodeCheck),
+}
+
+/// The transaction must be kept whatever it finds.
+pub(in crate::usecases) fn factor_at_sign_in(
+    tx: &mut Tx<'_>,
+    holder: Person,
+    code: Option<&GivenCode>,
+    now: Timestamp,
+) -> Result<FactorAtSignIn, StoreError> {
+    if tx.second_factor_enabled(holder)?.is_none() {
+        return Ok(FactorAtSignIn::Passes { given: false });
+    }
+    let Some(code) = code else {
+        return Ok(FactorAtSignIn::CodeRequired);
+    };
+    Ok(match check_code(tx, holder, code, now)? {
+        CodeCheck::Right => FactorAtSignIn::Passes { given: true },
+        CodeCheck::Off => FactorAtSignIn::Passes { given: false },
+        refused => FactorAtSignIn::Refused(refused),
+    })
+}
+
+/// Where a factor is required of somebody, a session in which none was given opens nothing but the setup.
+pub fn expect_factor(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    required: RequiredFactor,
+) -> Result<(), UseCaseError> {
+    if session.second_factor || !required.of(session.person) {
+        return Ok(());
+    }
+    Err(match tx.second_factor_enabled(session.person)? {
+        Some(_) => UseCaseError::SecondFactorRequired,
+        None => UseCaseError::SecondFactorNotSetUp,
+    })
 }
 
 /// Checks a code and uses it up.
@@ -175,6 +229,7 @@ pub fn reset_second_factor(
 
 /// What was opened with the factor is closed with it.
 fn remove(tx: &mut Tx<'_>, holder: Person) -> Result<bool, StoreError> {
+    tx.unmark_sessions(holder)?;
     match holder {
         Person::Worker(worker) => tx.unmark_worker_tokens(worker)?,
         Person::Admin(key) => tx.end_admin_sessions_of(key)?,

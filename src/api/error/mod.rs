@@ -12,6 +12,7 @@ use crate::api::error::codes::ErrorCode;
 use crate::domain::uploads::UPLOADS_AT_ONCE;
 use crate::domain::{FieldError, FieldErrors};
 use crate::files::FilesError;
+use crate::limits::TooMany;
 use crate::passwords::HashError;
 use crate::store::StoreError;
 use crate::submission::SubmissionError;
@@ -288,6 +289,14 @@ impl From<FilesError> for ApiError {
             FilesError::TooLarge { limit } => Self::FileTooLarge { limit },
             FilesError::NotFound => Self::NotFound,
             FilesError::Unavailable(reason) => UseCaseError::FilesUnavailable(reason).into(),
+        }
+    }
+}
+
+impl From<TooMany> for ApiError {
+    fn from(error: TooMany) -> Self {
+        Self::RateLimited {
+            retry_after_seconds: error.retry_after_seconds,
         }
     }
 }

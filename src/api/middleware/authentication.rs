@@ -11,7 +11,7 @@ use axum::response::Response;
 
 use crate::api::App;
 use crate::api::error::ApiError;
-use crate::api::middleware::client_address::ClientAddress;
+use crate::api::middleware::client_address::noted_on;
 use crate::api::middleware::limits::anonymous::{count, refuse};
 use crate::api::middleware::limits::rate::RateLimitStatus;
 use crate::api::middleware::notes::{Who, note_asker};
@@ -21,6 +21,7 @@ use crate::domain::{
     AccountId, Actor, AdminKey, AdminKeyId, AdminRole, Environment, Owner, Secret, Task, TaskId,
     Worker, WorkerStatus,
 };
+use crate::limits::ClientAddress;
 use crate::store::{KeyHolder, Lookup, WorkerSession};
 use crate::usecases::{self, Looker, UseCaseError};
 
@@ -254,7 +255,7 @@ async fn admit(
     };
     let holder = caller.holder;
     note_asker(&request, Who::Account(holder.owner.account), &caller.key);
-    let address = ClientAddress::noted_on(&request).subscriber();
+    let address = noted_on(&request).subscriber();
     app.key_use.note(holder.key, app.clock.now(), address);
     let status = match &app.rate_limits {
         None => None,

@@ -1,106 +1,42 @@
 //! Who a request came from. A proxy says for whom it forwards, and only trusted proxies are believed:
 //! anybody can send such a header.
 
-use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::convert::Infallible;
+use std::net::{IpAddr, Ipv6Addr};
 
 use axum::extract::{FromRequestParts, Request};
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use ipnet::IpNet;
 
-use crate::api::error::ApiError;
-use crate::api::middleware::limits::limiter::Key;
 use crate::api::server::Peer;
+use crate::limits::ClientAddress;
 
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 const FORWARDED: &str = "forwarded";
 /// No request passes more proxies than this. It bounds the work that a long header makes.
 const MAX_HOPS: usize = 32;
 
-/// The address of the client. `middleware/edge` puts it on every request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClientAddress(IpAddr);
-
-impl ClientAddress {
-    /// The peer's address, or the one for which trusted proxies say that they forwarded.
-    pub fn of(request: &Request, trusted: &[IpNet]) -> Self {
-        let peer = request.extensions().get::<Peer>();
-        let peer = peer.map_or(UNKNOWN, |peer| peer.0.ip());
-        Self(behind_proxies(peer, request.headers(), trusted))
-    }
-
-    /// What `middleware/edge` has put on a request.
-    pub fn noted_on(request: &Request) -> Self {
-        let noted = request.extensions().get::<Self>().copied();
-        noted.unwrap_or(Self(UNKNOWN))
-    }
-
-    /// What tells one subscriber from another: an IPv4 address, or the /64 of an IPv6 address.
-    pub fn subscriber(self) -> IpAddr {
-        self.network().0
-    }
-
-    /// What limits count by.
-    pub fn network(self) -> Network {
-        Network::of(self.0)
+/// The peer's address, or the one for which trusted proxies say that they forwarded.
+pub fn client_of(request: &Request, trusted: &[IpNet]) -> ClientAddress {
+    match request.extensions().get::<Peer>() {
+        Some(peer) => behind_proxies(peer.0.ip(), request.headers(), trusted).into(),
+        None => ClientAddress::UNKNOWN,
     }
 }
 
-impl fmt::Display for ClientAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
+/// What `middleware/edge` has put on a request.
+pub fn noted_on(request: &Request) -> ClientAddress {
+    let noted = request.extensions().get::<ClientAddress>().copied();
+    noted.unwrap_or(ClientAddress::UNKNOWN)
 }
-
-impl From<IpAddr> for ClientAddress {
-    fn from(address: IpAddr) -> Self {
-        Self(address.to_canonical())
-    }
-}
-
-/// Only a request that came over no connection has no peer.
-const UNKNOWN: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
-    type Rejection = ApiError;
+    type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         let found = parts.extensions.get::<Self>().copied();
-        Ok(found.unwrap_or(Self(UNKNOWN)))
-    }
-}
-
-/// An IPv4 address, or the /64 of an IPv6 address: one subscriber has at least a whole /64.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Network(IpAddr);
-
-impl Network {
-    fn of(address: IpAddr) -> Self {
-        Self(masked(address, 32, 64))
-    }
-}
-
-impl Key for Network {
-    type Group = IpAddr;
-
-    /// What a provider usually gets: a /16 of IPv4, a /32 of IPv6.
-    fn group(&self) -> IpAddr {
-        masked(self.0, 16, 32)
-    }
-}
-
-/// The first bits of an address; an IPv4 address in the form of IPv6 counts as IPv4.
-fn masked(address: IpAddr, v4_bits: u32, v6_bits: u32) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(v4) => {
-            let mask = u32::MAX.checked_shl(32 - v4_bits).unwrap_or(0);
-            IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & mask))
-        }
-        IpAddr::V6(v6) => {
-            let mask = u128::MAX.checked_shl(128 - v6_bits).unwrap_or(0);
-            IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & mask))
-        }
+        Ok(found.unwrap_or(Self::UNKNOWN))
     }
 }
 

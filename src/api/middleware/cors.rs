@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::api::App;
 use crate::api::error::ApiError;
-use crate::api::middleware::client_address::ClientAddress;
+use crate::api::middleware::client_address::noted_on;
 use crate::api::middleware::limits::anonymous::{count, refuse};
 use crate::domain::accounts::api_key::is_api_key;
 
@@ -87,7 +87,7 @@ impl Visit {
     /// Answers a preflight and refuses a key before anybody is looked up. Both count as requests of a
     /// stranger.
     pub async fn run(&self, app: &App, request: Request, next: Next) -> Response {
-        let client = ClientAddress::noted_on(&request);
+        let client = noted_on(&request);
         match self.kind {
             Kind::Ordinary => next.run(request).await,
             Kind::Preflight => match count(app, client) {

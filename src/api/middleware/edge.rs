@@ -17,11 +17,12 @@ use tracing::field::display;
 use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
-use crate::api::middleware::client_address::ClientAddress;
+use crate::api::middleware::client_address::client_of;
 use crate::api::middleware::cors::Visit;
 use crate::api::middleware::notes::{Asker, Notes, Who};
 use crate::api::middleware::{headers, host, span};
 use crate::domain::{AccountId, AdminKeyId, RequestId, WorkerId};
+use crate::limits::ClientAddress;
 use crate::store;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -34,7 +35,7 @@ const LOG_TARGET: &str = "legwork::api::edge";
 /// Gives the request its ID and its client's address, renders errors and panics, counts and logs.
 pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
-    let client = ClientAddress::of(&request, &app.trusted_proxies);
+    let client = client_of(&request, &app.trusted_proxies);
     request.extensions_mut().insert(client);
     let request_id = request_id(request.headers(), &app);
     let (method, version) = (request.method().clone(), request.version());

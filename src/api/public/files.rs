@@ -7,8 +7,8 @@ use futures_util::StreamExt as _;
 
 use crate::api::App;
 use crate::api::error::ApiError;
-use crate::api::middleware::client_address::ClientAddress;
 use crate::files::{FilesError, Prefix, SignatureError};
+use crate::limits::ClientAddress;
 
 /// What a browser may do with a file: show it, and nothing else.
 const SANDBOX: HeaderValue = HeaderValue::from_static("sandbox; default-src 'none'");

@@ -8,7 +8,6 @@ use utoipa::ToSchema;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::middleware::client_address::ClientAddress;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups};
 use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
@@ -17,7 +16,8 @@ use crate::api::response::json::JsonResponse;
 use crate::api::worker::session::{ANY_PASSWORD, unhashed};
 use crate::domain::people::password::{REVEALS_ADDRESS, reveals_address};
 use crate::domain::rules::TextRule;
-use crate::domain::{Secret, Worker, accounts};
+use crate::domain::{PersonKind, Secret, Worker, accounts};
+use crate::limits::ClientAddress;
 use crate::usecases::{self, UseCaseError};
 use crate::views::to_json;
 
@@ -313,7 +313,9 @@ pub(super) async fn check_password(
         true => worker.email.clone(),
         false => worker.id.to_string(),
     };
-    let attempt = app.sign_in_limits.begin(&counted, client)?;
+    let attempt = app
+        .sign_in_limits
+        .begin((PersonKind::Worker, &counted), client)?;
     let id = worker.id;
     let stored = app.store.read(move |tx| tx.worker_password(id)).await;
     let right = match stored {

@@ -6,7 +6,6 @@ use serde_json::json;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::middleware::client_address::ClientAddress;
 use crate::api::openapi::{errors, groups};
 use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
@@ -15,6 +14,7 @@ use crate::api::response::workers::with_payout_status;
 use crate::api::worker::account::check_password;
 use crate::api::worker::session::ANY_PASSWORD;
 use crate::domain::Actor;
+use crate::limits::ClientAddress;
 use crate::usecases;
 use crate::views::worker::WorkerBody;
 

@@ -10,7 +10,6 @@ use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::middleware::client_address::ClientAddress;
 use crate::api::middleware::user_agent::UserAgent;
 use crate::api::openapi::{errors, groups};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
@@ -20,10 +19,13 @@ use crate::api::response::workers::payout_status;
 use crate::api::second_factor::not_passed;
 use crate::domain::rules::{ListRule, TextRule};
 use crate::domain::workers::{self, DEFAULT_RADIUS_KM};
-use crate::domain::{GivenCode, NewWorker, PayoutStatus, Secret, Worker, WorkerId, accounts};
+use crate::domain::{
+    GivenCode, NewWorker, PayoutStatus, PersonKind, Secret, Worker, WorkerId, accounts,
+};
+use crate::limits::ClientAddress;
 use crate::passwords::HashError;
 use crate::store::StoreError;
-use crate::usecases::{self, NewSession, SignInOutcome, UseCaseError};
+use crate::usecases::{self, FactorAtSignIn, NewSession, UseCaseError};
 use crate::views::examples;
 use crate::views::worker::WorkerBody;
 
@@ -188,18 +190,20 @@ pub async fn sign_in(
         password,
         code,
     } = post.read()?;
-    let attempt = app.sign_in_limits.begin(&email, client)?;
+    let attempt = app
+        .sign_in_limits
+        .begin((PersonKind::Worker, &email), client)?;
     let session = new_session(user_agent);
     match try_sign_in(&app, (email, password, code), session.clone()).await {
-        Ok((worker, SignInOutcome::Done)) => {
+        Ok((worker, FactorAtSignIn::Passes { .. })) => {
             app.sign_in_limits.succeeded(attempt);
             let payout = payout_status(&app, worker.id).await?;
             let signed_in = SignedIn::of(worker, payout, &session.token);
             JsonResponse::new(StatusCode::CREATED, &signed_in)
         }
         // Counts as much as a wrong password.
-        Ok((_, SignInOutcome::Refused(check))) => Err(not_passed(&app, check)),
-        Ok((_, SignInOutcome::CodeRequired)) => {
+        Ok((_, FactorAtSignIn::Refused(check))) => Err(not_passed(&app, check)),
+        Ok((_, FactorAtSignIn::CodeRequired)) => {
             app.sign_in_limits.give_back(attempt);
             Err(UseCaseError::SecondFactorRequired.into())
         }
@@ -216,7 +220,7 @@ async fn try_sign_in(
     app: &App,
     (email, password, code): (String, String, Option<GivenCode>),
     session: NewSession,
-) -> Result<(Worker, SignInOutcome), ApiError> {
+) -> Result<(Worker, FactorAtSignIn), ApiError> {
     let known = app.store.read(move |tx| tx.worker_by_email(&email)).await?;
     let (worker, stored) = known.unzip();
     let right = app.passwords.verify(password, stored.clone()).await;

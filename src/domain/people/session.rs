@@ -30,6 +30,8 @@ pub struct Session {
     pub expires_at: Timestamp,
     pub ends_at: Timestamp,
     pub origin: Origin,
+    /// Whether a code was given.
+    pub second_factor: bool,
 }
 
 /// Where a session came from, for the person to recognise it.
@@ -72,6 +74,7 @@ impl Session {
             expires_at: now.plus(IDLE_LIFE),
             ends_at: now.plus(WHOLE_LIFE),
             origin,
+            second_factor: false,
         }
     }
 

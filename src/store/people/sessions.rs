@@ -20,6 +20,7 @@ columns! {
         ends_at: session.ends_at,
         address: session.origin.address(),
         user_agent: session.origin.user_agent(),
+        second_factor: session.second_factor,
     }
     inserted { token_hash: token_hash }
     row Session = Session {
@@ -31,6 +32,7 @@ columns! {
         expires_at,
         ends_at,
         origin: origin(address, user_agent),
+        second_factor,
     };
 }
 
@@ -42,6 +44,8 @@ crate::store::statements! {
         WHERE person_kind = ?1 AND person_id = ?2 AND expires_at > ?3 ORDER BY id DESC LIMIT ?4");
     SEEN = "UPDATE sessions SET last_seen_at = ?2, expires_at = ?3
         WHERE id = ?1 AND last_seen_at < ?2";
+    MARK = "UPDATE sessions SET second_factor = 1 WHERE token_hash = ?1";
+    UNMARK = "UPDATE sessions SET second_factor = 0 WHERE person_kind = ?1 AND person_id = ?2";
     SIGNED_IN = "UPDATE sessions SET signed_in_at = ?2 WHERE id = ?1";
     REVOKE = "DELETE FROM sessions WHERE person_kind = ?1 AND person_id = ?2 AND id = ?3";
     REVOKE_OTHERS = "DELETE FROM sessions WHERE person_kind = ?1 AND person_id = ?2 AND id <> ?3";
@@ -83,6 +87,16 @@ impl Tx<'_> {
     pub fn session_seen(&mut self, session: &Session) -> Result<(), StoreError> {
         let (seen, expires) = (session.last_seen_at.into(), session.expires_at.into());
         self.defer(SEEN, &[session.id.into(), seen, expires])
+    }
+
+    /// A code was given in this session.
+    pub fn mark_session(&mut self, token_hash: &str) -> Result<(), StoreError> {
+        self.defer(MARK, &[token_hash.into()])
+    }
+
+    /// A factor that is gone was given in no session.
+    pub fn unmark_sessions(&mut self, person: Person) -> Result<(), StoreError> {
+        self.defer(UNMARK, &[person.kind().into(), person.id().into()])
     }
 
     /// The password was given again.

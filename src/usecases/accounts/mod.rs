@@ -19,8 +19,8 @@ pub use erase_account::{
     ErasedPage, TasksPage, erase_account, erase_page, erase_traces, page_to_erase,
 };
 pub use people::{
-    change_email, change_password, expect_confirmed, invite, request_confirmation, request_reset,
-    sign_in_candidates, sign_up,
+    AccountSignIn, SignedIn, change_email, change_password, expect_confirmed, invite,
+    request_confirmation, request_reset, sign_in_account, sign_in_candidates, sign_up,
 };
 pub(super) use people::{confirm_account, send_account_link, set_account_password};
 pub use revoke_api_key::{Revocation, revoke_api_key};

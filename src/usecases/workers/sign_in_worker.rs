@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::domain::{GivenCode, Person, Secret, Timestamp, Worker, WorkerId};
 use crate::store::{NewWorkerToken, Tx};
 use crate::usecases::UseCaseError;
-use crate::usecases::second_factor::{CodeCheck, check_code};
+use crate::usecases::second_factor::{FactorAtSignIn, factor_at_sign_in};
 use crate::usecases::workers::people::request_worker_confirmation;
 
 /// How long a token is valid.
@@ -37,16 +37,6 @@ pub fn sign_up_worker(
     request_worker_confirmation(tx, worker.id, now)
 }
 
-/// What became of a sign-in whose password was right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SignInOutcome {
-    Done,
-    /// The worker has a second factor and gave no code.
-    CodeRequired,
-    /// The code did not pass.
-    Refused(CodeCheck),
-}
-
 /// Issues a token for a worker whose password matched the hash `checked`, if the second factor allows it. The
 /// transaction must be kept whatever the outcome is.
 pub fn sign_in_worker(
@@ -55,27 +45,17 @@ pub fn sign_in_worker(
     code: Option<&GivenCode>,
     session: &NewSession,
     now: Timestamp,
-) -> Result<SignInOutcome, UseCaseError> {
+) -> Result<FactorAtSignIn, UseCaseError> {
     // It may have been changed since it was compared.
     tx.worker_to_change(worker)?;
     if tx.worker_password(worker)?.as_deref() != Some(checked) {
         return Err(UseCaseError::WrongPassword);
     }
-    let holder = Person::Worker(worker);
-    if tx.second_factor_enabled(holder)?.is_none() {
-        add_token(tx, worker, session, false, now)?;
-        return Ok(SignInOutcome::Done);
+    let factor = factor_at_sign_in(tx, Person::Worker(worker), code, now)?;
+    if let FactorAtSignIn::Passes { given } = factor {
+        add_token(tx, worker, session, given, now)?;
     }
-    let Some(code) = code else {
-        return Ok(SignInOutcome::CodeRequired);
-    };
-    let second_factor = match check_code(tx, holder, code, now)? {
-        CodeCheck::Right => true,
-        CodeCheck::Off => false,
-        refused => return Ok(SignInOutcome::Refused(refused)),
-    };
-    add_token(tx, worker, session, second_factor, now)?;
-    Ok(SignInOutcome::Done)
+    Ok(factor)
 }
 
 /// Stores a token. Only its hash is kept.

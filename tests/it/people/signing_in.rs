@@ -2,11 +2,13 @@
 
 use legwork::ambient;
 use legwork::domain::{
-    AccountId, AccountStatus, Actor, GivenCode, Origin, Person, RecoveryCodes, TotpSecret,
+    AccountId, AccountStatus, Actor, GivenCode, Origin, Person, RecoveryCodes, RequiredFactor,
+    TotpSecret,
 };
-use legwork::sign_in::{Credentials, SignInError, SignIns, SignedIn};
+use legwork::limits::ClientAddress;
+use legwork::sign_in::{Credentials, SignInError, SignIns};
 use legwork::store::Tx;
-use legwork::usecases::{self, CodeCheck, UseCaseError};
+use legwork::usecases::{self, AccountSignIn, CodeCheck, SignedIn, UseCaseError};
 use serde_json::json;
 
 use super::mails::{link_to, named_developer, new_address, plain_mailer, sign_up};
@@ -17,6 +19,9 @@ on_both_engines!(
     without_a_mail_server_each_claim_has_its_own_password,
     a_new_password_ends_the_other_sessions,
     a_second_factor_is_asked_for_once_the_password_is_right,
+    a_session_is_not_opened_for_a_password_that_was_replaced_meanwhile,
+    wrong_passwords_on_the_pages_are_counted,
+    where_a_factor_is_required_a_session_without_one_opens_only_the_setup,
 );
 
 fn sign_ins(app: &TestApp, sends_mail: bool) -> SignIns {
@@ -24,18 +29,22 @@ fn sign_ins(app: &TestApp, sends_mail: bool) -> SignIns {
         store: app.store.clone(),
         clock: app.clock.clone(),
         passwords: app.app.passwords.clone(),
+        limits: app.app.sign_in_limits.clone(),
         sends_mail,
     }
 }
 
+fn client(number: u8) -> ClientAddress {
+    ClientAddress::from(std::net::IpAddr::from([192, 0, 2, number]))
+}
+
 async fn sign_in(app: &SignIns, email: &str, password: &str) -> Result<SignedIn, UseCaseError> {
-    let origin = Origin::new("192.0.2.1", "Browser");
     let given = Credentials {
         email: email.to_owned(),
         password: password.to_owned(),
         code: None,
     };
-    match app.developer(given, origin).await {
+    match app.developer(given, client(1), "Browser").await {
         Ok(signed_in) => Ok(signed_in),
         Err(SignInError::Refused(error)) => Err(error),
         Err(error) => panic!("{error}"),
@@ -148,7 +157,7 @@ async fn a_second_factor_is_asked_for_once_the_password_is_right(app: TestApp) {
             password: password.to_owned(),
             code: code.map(|code| GivenCode::RULE.check(code).unwrap()),
         };
-        pages.developer(given, Origin::new("192.0.2.1", "Browser"))
+        pages.developer(given, client(1), "Browser")
     };
     let wrong = with("not this one", None).await;
     assert!(matches!(
@@ -163,10 +172,99 @@ async fn a_second_factor_is_asked_for_once_the_password_is_right(app: TestApp) {
         Err(SignInError::CodeRefused(CodeCheck::Wrong))
     ));
     let recovery = codes.shown()[0].clone();
-    with(PASSWORD, Some(&recovery)).await.unwrap();
+    let signed_in = with(PASSWORD, Some(&recovery)).await.unwrap();
+    assert!(signed_in.session.second_factor);
     let again = with(PASSWORD, Some(&recovery)).await;
     assert!(matches!(
         again,
         Err(SignInError::CodeRefused(CodeCheck::Wrong))
     ));
+}
+
+async fn a_session_is_not_opened_for_a_password_that_was_replaced_meanwhile(app: TestApp) {
+    let signed_up = sign_up(&app, "ada@example.com").await;
+    let id = AccountId::parse(signed_up["account"]["id"].as_str().unwrap()).unwrap();
+    let read = app.store.read(move |tx| tx.account_password(id));
+    let checked = read.await.unwrap().unwrap();
+    let now = app.clock.now();
+    let open = async |hash: String| {
+        let opened = app.store.write(move |tx| {
+            let origin = Origin::new("192.0.2.1", "Browser");
+            usecases::sign_in_account(tx, (id, &hash), None, &origin, now)
+        });
+        opened.await
+    };
+    let opened = open(checked.clone()).await.unwrap();
+    assert!(matches!(opened, AccountSignIn::Done(_)));
+    let hash = app.app.passwords.hash("another password".to_owned());
+    let hash = hash.await.unwrap();
+    app.store
+        .write(move |tx| tx.set_account_password(id, &hash))
+        .await
+        .unwrap();
+    let refused = open(checked).await;
+    assert!(matches!(refused, Err(UseCaseError::WrongPassword)));
+}
+
+async fn wrong_passwords_on_the_pages_are_counted(app: TestApp) {
+    let pages = sign_ins(&app, false);
+    sign_up(&app, "ada@example.com").await;
+    for _ in 0..10 {
+        expect_wrong(sign_in(&pages, "Ada@example.com", "not this one").await);
+    }
+    let with = |from: u8| {
+        let given = Credentials {
+            email: "ada@example.com".to_owned(),
+            password: PASSWORD.to_owned(),
+            code: None,
+        };
+        pages.developer(given, client(from), "Browser")
+    };
+    let refused = with(1).await;
+    assert!(matches!(refused, Err(SignInError::TooMany(_))));
+    // By address and network: the owner is not locked out. Right passwords use up nothing.
+    for _ in 0..20 {
+        with(2).await.unwrap();
+    }
+}
+
+async fn where_a_factor_is_required_a_session_without_one_opens_only_the_setup(app: TestApp) {
+    let pages = sign_ins(&app, false);
+    let email = new_address("required");
+    sign_up(&app, &email).await;
+    let one = sign_in(&pages, &email, PASSWORD).await.unwrap();
+    let other = sign_in(&pages, &email, PASSWORD).await.unwrap();
+    let passes = async |signed_in: &SignedIn, required: RequiredFactor| {
+        let (token, now) = (signed_in.token.clone(), app.clock.now());
+        let passes = app.store.write(move |tx| {
+            let session = usecases::use_session(tx, &token, now)?;
+            usecases::expect_factor(tx, &session, required)
+        });
+        passes.await.map_err(|error| format!("{error:?}"))
+    };
+    for required in [RequiredFactor::Nobody, RequiredFactor::Admins] {
+        passes(&one, required).await.unwrap();
+    }
+    let all = RequiredFactor::All;
+    let missing = passes(&one, all).await.unwrap_err();
+    assert_eq!(missing, "SecondFactorNotSetUp");
+    let (person, now) = (Person::Account(one.account.id), app.clock.now());
+    let secret = TotpSecret::new(&ambient::random());
+    let (kept, token) = (RecoveryCodes::new(&ambient::random()), one.token.clone());
+    let set_up = move |tx: &mut Tx<'_>| {
+        usecases::begin_second_factor(tx, person, &secret, now)?;
+        let code = GivenCode::RULE.check(&secret.code_at(now)).unwrap();
+        let by = (&Actor::SERVICE, Some(&token));
+        usecases::confirm_second_factor(tx, person, (&code, &kept), by, now)
+    };
+    app.store.write(set_up).await.unwrap();
+    passes(&one, all).await.unwrap();
+    let missing = passes(&other, all).await.unwrap_err();
+    assert_eq!(missing, "SecondFactorRequired");
+    // Without the factor, nobody has given it.
+    let off =
+        move |tx: &mut Tx<'_>| usecases::turn_off_second_factor(tx, person, &Actor::SERVICE, now);
+    app.store.write(off).await.unwrap();
+    let missing = passes(&one, all).await.unwrap_err();
+    assert_eq!(missing, "SecondFactorNotSetUp");
 }

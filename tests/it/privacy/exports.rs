@@ -21,6 +21,7 @@ on_both_engines!(
     one_at_a_time_and_three_a_day,
     it_is_kept_for_a_week_and_told_when_ready,
     nobody_sees_the_export_of_another,
+    a_stolen_token_gets_no_copy_of_identity_documents,
     an_export_that_is_killed_is_made_in_the_end,
     much_becomes_several_parts,
     what_cannot_be_made_does_not_block_the_next,
@@ -293,6 +294,22 @@ async fn nobody_sees_the_export_of_another(app: TestApp) {
     app.advance(Duration::from_secs(60 * 60 + 1));
     let expired = app.client().get(url).await;
     expired.expect_error(403, "URL_EXPIRED");
+}
+
+async fn a_stolen_token_gets_no_copy_of_identity_documents(app: TestApp) {
+    let worker = app.sign_up(&[]).await;
+    ask(&worker.client, "worker").await;
+    finish_jobs(&app).await;
+    app.advance(Duration::from_secs(10 * 60 + 1));
+    let path = "/v1/worker/export";
+    let refused = worker.client.get(path).await;
+    refused.expect_error(403, "SIGN_IN_AGAIN");
+    let refused = worker.client.post(path, &json!({})).await;
+    refused.expect_error(403, "SIGN_IN_AGAIN");
+    assert_eq!(count(&app, "exports").await, 1);
+    let worker = worker.signed_in_again(&app).await;
+    assert_eq!(list(&worker.client, "worker").await.len(), 1);
+    ask(&worker.client, "worker").await;
 }
 
 async fn an_export_that_is_killed_is_made_in_the_end(app: TestApp) {

@@ -10,11 +10,11 @@ use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
-use crate::api::middleware::client_address::ClientAddress;
 use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
 use crate::bundles::{BundleParts, send_bundle};
 use crate::domain::bundles::BundleSigner;
+use crate::limits::ClientAddress;
 use crate::records::task_record;
 use crate::usecases::{self, UseCaseError};
 

@@ -10,9 +10,8 @@ use axum::response::{IntoResponse, Response};
 
 use crate::api::App;
 use crate::api::error::ApiError;
-use crate::api::middleware::client_address::{ClientAddress, Network};
-use crate::api::middleware::limits::limiter::Limiter;
 use crate::api::request::body;
+use crate::limits::{ClientAddress, Limiter, Network};
 
 const REQUESTS: u32 = 600;
 const WINDOW: Duration = Duration::from_secs(60);
@@ -27,7 +26,7 @@ impl Default for AnonymousLimit {
 
 impl AnonymousLimit {
     pub fn count(&self, client: ClientAddress) -> Result<(), ApiError> {
-        self.0.count(client.network(), Instant::now())
+        Ok(self.0.count(client.network(), Instant::now())?)
     }
 
     pub fn forget_idle(&self) {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::api::error::ApiError;
-use crate::api::middleware::client_address::{ClientAddress, Network};
 use crate::api::middleware::limits::places::{Place, Places};
+use crate::limits::{ClientAddress, Network};
 
 /// In all.
 const MAX_FILES: usize = 512;

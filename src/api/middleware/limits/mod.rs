@@ -2,11 +2,9 @@
 
 pub mod anonymous;
 pub mod files;
-pub mod limiter;
 pub mod places;
 pub mod rate;
 mod share;
 mod shared;
-pub mod sign_in;
 pub mod streams;
 pub mod uploads;

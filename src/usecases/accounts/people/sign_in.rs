@@ -1,8 +1,12 @@
-//! Whose password may be the one that somebody gives.
+//! Signs the person of an account in on the pages.
 
-use crate::domain::AccountId;
+use crate::domain::{
+    Account, AccountId, AccountStatus, GivenCode, Origin, Person, Secret, Session, Timestamp,
+};
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
+use crate::usecases::people::open_session;
+use crate::usecases::second_factor::{CodeCheck, FactorAtSignIn, factor_at_sign_in};
 
 /// The newest claims of an address that are looked at when nothing can be confirmed.
 const CLAIMS: i64 = 2;
@@ -31,4 +35,58 @@ pub fn sign_in_candidates(
         Ok(tx.account_password(id)?.map(|hash| (id, hash)))
     };
     found.into_iter().map(with_password).collect()
+}
+
+/// A developer who is signed in. The token is the cookie's value, and is shown this once.
+#[derive(Clone, Debug)]
+pub struct SignedIn {
+    pub account: Account,
+    pub session: Session,
+    pub token: Secret,
+}
+
+/// What became of a sign-in whose password was right.
+#[derive(Clone, Debug)]
+pub enum AccountSignIn {
+    Done(Box<SignedIn>),
+    CodeRequired,
+    Refused(CodeCheck),
+}
+
+/// Opens a session for an account whose password matched the hash `checked`, if the second factor allows
+/// it. The transaction must be kept whatever the outcome is.
+pub fn sign_in_account(
+    tx: &mut Tx<'_>,
+    (id, checked): (AccountId, &str),
+    code: Option<&GivenCode>,
+    origin: &Origin,
+    now: Timestamp,
+) -> Result<AccountSignIn, UseCaseError> {
+    let account = tx.account_to_change(id)?;
+    let account = account.ok_or(UseCaseError::WrongPassword)?;
+    // It may have been changed since it was compared.
+    if tx.account_password(id)?.as_deref() != Some(checked) {
+        return Err(UseCaseError::WrongPassword);
+    }
+    match account.status {
+        AccountStatus::Active => {}
+        AccountStatus::Suspended => return Err(UseCaseError::AccountSuspended),
+        AccountStatus::Deleted => return Err(UseCaseError::WrongPassword),
+    }
+    let person = Person::Account(id);
+    let second_factor = match factor_at_sign_in(tx, person, code, now)? {
+        FactorAtSignIn::Passes { given } => given,
+        FactorAtSignIn::CodeRequired => return Ok(AccountSignIn::CodeRequired),
+        FactorAtSignIn::Refused(check) => return Ok(AccountSignIn::Refused(check)),
+    };
+    let (mut session, token) = open_session(tx, person, origin, now)?;
+    if second_factor {
+        tx.mark_session(&token.hash())?;
+        session.second_factor = true;
+    }
+    Ok(AccountSignIn::Done(Box::new(SignedIn {
+        account,
+        session,
+        token,
+    })))
 }

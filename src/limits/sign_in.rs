@@ -10,9 +10,9 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::api::error::ApiError;
-use crate::api::middleware::client_address::{ClientAddress, Network};
-use crate::api::middleware::limits::limiter::{Key, Limiter};
+use super::client::{ClientAddress, Network};
+use super::limiter::{Key, Limiter, TooMany};
+use crate::domain::PersonKind;
 
 const WINDOW: Duration = Duration::from_secs(15 * 60);
 const FOR_BOTH: u32 = 10;
@@ -22,7 +22,8 @@ const FOR_AN_ACCOUNT: u32 = 100;
 const KNOWN_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const MAX_KNOWN: usize = 50_000;
 
-/// The hash of an e-mail address, whether or not there is such an account.
+/// The hash of a kind of person and an e-mail address, whether or not there is such an account. A worker
+/// and a developer with the same address have passwords of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Account(u64);
 
@@ -76,8 +77,13 @@ pub struct Attempt {
 
 impl SignInLimits {
     /// Counts an attempt. What is counted does not depend on whether there is such an account.
-    pub fn begin(&self, email: &str, client: ClientAddress) -> Result<Attempt, ApiError> {
-        let (account, network) = (Account(self.hasher.hash_one(email)), client.network());
+    pub fn begin(
+        &self,
+        (kind, email): (PersonKind, &str),
+        client: ClientAddress,
+    ) -> Result<Attempt, TooMany> {
+        let account = Account(self.hasher.hash_one((kind.as_str(), email)));
+        let network = client.network();
         let now = Instant::now();
         let attempt = Attempt {
             account,
@@ -95,7 +101,7 @@ impl SignInLimits {
     }
 
     /// Who is known at an address is not kept out by others who share it.
-    fn count_stranger(&self, attempt: Attempt, now: Instant) -> Result<(), ApiError> {
+    fn count_stranger(&self, attempt: Attempt, now: Instant) -> Result<(), TooMany> {
         self.by_address.count(attempt.network, now)?;
         let counted = self.by_account.count(attempt.account, now);
         if counted.is_err() {
@@ -132,7 +138,7 @@ impl SignInLimits {
     }
 
     /// Counts a sign-up.
-    pub fn count_sign_up(&self, client: ClientAddress) -> Result<(), ApiError> {
+    pub fn count_sign_up(&self, client: ClientAddress) -> Result<(), TooMany> {
         self.by_address.count(client.network(), Instant::now())
     }
 
@@ -164,12 +170,14 @@ mod tests {
     use super::*;
     use std::net::{IpAddr, Ipv4Addr};
 
+    const WORKER: PersonKind = PersonKind::Worker;
+
     fn client(number: u32) -> ClientAddress {
         ClientAddress::from(IpAddr::V4(Ipv4Addr::from_bits(0xc000_0200 + number)))
     }
 
     fn wrong_tries(limits: &SignInLimits, email: &str, from: u32) -> u32 {
-        let tries = (0..1_000).take_while(|_| limits.begin(email, client(from)).is_ok());
+        let tries = (0..1_000).take_while(|_| limits.begin((WORKER, email), client(from)).is_ok());
         tries.count() as u32
     }
 
@@ -184,7 +192,7 @@ mod tests {
     #[test]
     fn many_strangers_share_the_tries_of_an_account_and_leave_its_owner_alone() {
         let limits = SignInLimits::default();
-        let owner = limits.begin("grace", client(0)).unwrap();
+        let owner = limits.begin((WORKER, "grace"), client(0)).unwrap();
         limits.succeeded(owner);
         let tried: u32 = (1..100)
             .map(|from| wrong_tries(&limits, "grace", from))
@@ -198,33 +206,49 @@ mod tests {
     fn one_address_is_limited_for_all_accounts_together() {
         let limits = SignInLimits::default();
         for attempt in 0..FOR_AN_ADDRESS {
-            assert!(limits.begin(&attempt.to_string(), client(1)).is_ok());
+            assert!(
+                limits
+                    .begin((WORKER, &attempt.to_string()), client(1))
+                    .is_ok()
+            );
         }
-        assert!(limits.begin("one more", client(1)).is_err());
+        assert!(limits.begin((WORKER, "one more"), client(1)).is_err());
         assert!(limits.count_sign_up(client(1)).is_err());
-        assert!(limits.begin("one more", client(2)).is_ok());
+        assert!(limits.begin((WORKER, "one more"), client(2)).is_ok());
     }
 
     #[test]
     fn who_shares_the_address_does_not_lock_the_owner_out() {
         let limits = SignInLimits::default();
-        limits.succeeded(limits.begin("grace", client(1)).unwrap());
+        limits.succeeded(limits.begin((WORKER, "grace"), client(1)).unwrap());
         for attempt in 0..FOR_AN_ADDRESS {
-            assert!(limits.begin(&attempt.to_string(), client(1)).is_ok());
+            assert!(
+                limits
+                    .begin((WORKER, &attempt.to_string()), client(1))
+                    .is_ok()
+            );
         }
-        assert!(limits.begin("ada", client(1)).is_err());
-        assert!(limits.begin("grace", client(1)).is_ok());
+        assert!(limits.begin((WORKER, "ada"), client(1)).is_err());
+        assert!(limits.begin((WORKER, "grace"), client(1)).is_ok());
     }
 
     #[test]
     fn a_right_password_uses_up_nothing() {
         let limits = SignInLimits::default();
         for _ in 0..1_000 {
-            let attempt = limits.begin("grace", client(1)).unwrap();
+            let attempt = limits.begin((WORKER, "grace"), client(1)).unwrap();
             limits.succeeded(attempt);
         }
         assert_eq!(wrong_tries(&limits, "grace", 1), FOR_BOTH);
         // What was refused used up nothing either.
         assert_eq!(wrong_tries(&limits, "ada", 1), FOR_BOTH);
+    }
+
+    #[test]
+    fn a_worker_and_a_developer_with_one_address_are_two() {
+        let limits = SignInLimits::default();
+        assert_eq!(wrong_tries(&limits, "grace", 1), FOR_BOTH);
+        let developer = (PersonKind::Account, "grace");
+        assert!(limits.begin(developer, client(1)).is_ok());
     }
 }

@@ -6,7 +6,12 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::api::error::ApiError;
+/// No more attempts for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too many attempts: the next one counts after {retry_after_seconds} s")]
+pub struct TooMany {
+    pub retry_after_seconds: u64,
+}
 
 /// Who is counted.
 pub trait Key: Copy + Eq + Hash {
@@ -59,7 +64,7 @@ impl<K: Key> Limiter<K> {
     }
 
     /// Counts an attempt, or says how long to wait for the next.
-    pub fn count(&self, key: K, now: Instant) -> Result<(), ApiError> {
+    pub fn count(&self, key: K, now: Instant) -> Result<(), TooMany> {
         let mut counted = self.lock();
         let full_at = self.place(&mut counted, key, now);
         let after = (*full_at).max(now) + self.interval;
@@ -68,7 +73,7 @@ impl<K: Key> Limiter<K> {
             *full_at = after;
             return Ok(());
         }
-        Err(ApiError::RateLimited {
+        Err(TooMany {
             retry_after_seconds: wait.as_secs() + 1,
         })
     }
@@ -147,7 +152,7 @@ mod tests {
         let limiter = limiter(now);
         assert_eq!(taken(&limiter, 1, now), 10);
         assert_eq!(taken(&limiter, 2, now), 10);
-        let Err(ApiError::RateLimited {
+        let Err(TooMany {
             retry_after_seconds,
         }) = limiter.count(1, now)
         else {

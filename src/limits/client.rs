@@ -1,0 +1,64 @@
+//! Who a request came from.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::limiter::Key;
+
+/// The address of the client. `api/middleware/edge` puts it on every request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientAddress(IpAddr);
+
+impl ClientAddress {
+    /// Only a request that came over no connection has no peer.
+    pub const UNKNOWN: Self = Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+
+    /// What tells one subscriber from another: an IPv4 address, or the /64 of an IPv6 address.
+    pub fn subscriber(self) -> IpAddr {
+        self.network().0
+    }
+
+    /// What limits count by.
+    pub fn network(self) -> Network {
+        Network(masked(self.0, 32, 64))
+    }
+}
+
+impl fmt::Display for ClientAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl From<IpAddr> for ClientAddress {
+    fn from(address: IpAddr) -> Self {
+        Self(address.to_canonical())
+    }
+}
+
+/// An IPv4 address, or the /64 of an IPv6 address: one subscriber has at least a whole /64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Network(IpAddr);
+
+impl Key for Network {
+    type Group = IpAddr;
+
+    /// What a provider usually gets: a /16 of IPv4, a /32 of IPv6.
+    fn group(&self) -> IpAddr {
+        masked(self.0, 16, 32)
+    }
+}
+
+/// The first bits of an address; an IPv4 address in the form of IPv6 counts as IPv4.
+fn masked(address: IpAddr, v4_bits: u32, v6_bits: u32) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => {
+            let mask = u32::MAX.checked_shl(32 - v4_bits).unwrap_or(0);
+            IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & mask))
+        }
+        IpAddr::V6(v6) => {
+            let mask = u128::MAX.checked_shl(128 - v6_bits).unwrap_or(0);
+            IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & mask))
+        }
+    }
+}
