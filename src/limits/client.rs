@@ -62,3 +62,21 @@ fn masked(address: IpAddr, v4_bits: u32, v6_bits: u32) -> IpAddr {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_count_by_64_bits_of_ipv6_and_by_all_of_ipv4() {
+        let network = |text: &str| ClientAddress::from(text.parse::<IpAddr>().unwrap()).network();
+        assert_eq!(network("2001:db8::1"), network("2001:db8::ffff:ffff"));
+        assert_ne!(network("2001:db8::1"), network("2001:db8:0:1::1"));
+        assert_ne!(network("192.0.2.1"), network("192.0.2.2"));
+        assert_eq!(network("192.0.2.1"), network("::ffff:192.0.2.1"));
+        let group = |text: &str| network(text).group();
+        assert_eq!(group("2001:db8:1::1"), group("2001:db8:2::1"));
+        assert_ne!(group("2001:db8::1"), group("2001:db9::1"));
+        assert_eq!(group("192.0.2.1"), group("192.0.77.1"));
+    }
+}
