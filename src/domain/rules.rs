@@ -78,7 +78,8 @@ pub struct TextRule<T = String> {
 }
 
 const NO_NUL: &str = r"^[^\u0000]*$";
-const NOT_BLANK: &str = r"^[^\u0000]*[^\s\u0000][^\u0000]*$";
+/// U+0085 is white space in Unicode, and not in the regular expressions of JSON Schema.
+const NOT_BLANK: &str = r"^[^\u0000]*[^\s\u0000\u0085][^\u0000]*$";
 
 impl TextRule {
     /// Any text of `min` to `max` Unicode characters. White space alone counts as empty.

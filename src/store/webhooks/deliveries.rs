@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::domain::{
-    AccountId, Delivery, DeliveryStatus, DueDelivery, EventId, EventType, NewEvent, Owner,
-    Timestamp,
+    AccountId, Delivery, DeliveryStatus, DueDelivery, Environment, EventId, EventType, NewEvent,
+    Owner, Timestamp,
 };
 use crate::store::{StoreError, Tx, Value, columns, owned_by};
 
@@ -241,7 +241,11 @@ impl Tx<'_> {
         let millis = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
         self.defer(HASTEN, &[account.into(), millis.into()])?;
         self.wake_endpoint_now(account, now)?;
-        self.to_wake.deliveries = true;
+        // Whoever serves the endpoint at the moment looks again.
+        self.to_wake.events.push(Owner {
+            account,
+            environment: Environment::Test,
+        });
         Ok(())
     }
 
