@@ -14,6 +14,7 @@ mod batches;
 mod bundles;
 mod callers;
 mod cli;
+mod clients;
 mod docs;
 mod events;
 mod files;

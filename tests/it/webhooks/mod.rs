@@ -6,4 +6,4 @@ mod libraries;
 pub mod peers;
 mod receiver;
 mod snippets;
-mod vectors;
+pub mod vectors;

@@ -1,0 +1,77 @@
+//! What every library is asked to do, and what must come of it.
+
+use serde_json::{Value, json};
+
+use super::fake::Fake;
+use crate::support::{Developer, TestApp};
+
+/// What a library says after it has met the failing server.
+pub fn expected_of_failures() -> Value {
+    json!({
+        "created": format!("{:032x}", 1),
+        "refused": {"status": 429, "code": "TOO_MANY_MOONS", "message": "Try another planet.",
+            "request_id": "req-7", "details": {"moons": 1}},
+        "events": [2, 3, 4, 5, 6, 7, 8, 9, 10],
+        "unknown": "task.teleported",
+        "filled": 5,
+        "timed_out": true,
+        "unreachable": true,
+    })
+}
+
+/// What the failing server must have seen.
+pub fn check_requests(fake: &Fake, agent: &str) {
+    let asked = fake.asked();
+    assert_eq!(asked.keys.len(), 5);
+    let first = &asked.keys[0];
+    assert!(first.len() >= 16, "{first}");
+    assert!(
+        asked.keys.iter().all(|key| key == first),
+        "one key over all tries"
+    );
+    let agents = &asked.agents;
+    assert!(agents.iter().all(|told| told == agent), "{agents:?}");
+    // It begins after the newest event, goes on after the last one, and asks without one when that is lost.
+    let id = |number: i64| Some(format!("{number:032x}"));
+    let positions = [id(1), id(5), id(6), None, id(9)];
+    assert_eq!(asked.positions[..5], positions);
+}
+
+/// What a library says after a task was taken through its life on the running server.
+pub fn expected_of_a_life() -> Value {
+    json!({
+        "created": {"title": "Photograph a storefront", "status": "pending", "metadata": {"order": "4711"}},
+        "same_key_same_task": true,
+        "other_body": "IDEMPOTENCY_MISMATCH",
+        "invalid": ["budget_cents", "category"],
+        "not_found": "TASK_NOT_FOUND",
+        "found": 1,
+        "listed": 25,
+        "first_page": 10,
+        "waited": "proof_submitted",
+        "still_waiting": "assigned",
+        "rejected": "Too dark.",
+        "uploaded": "photo",
+        "downloaded_what_was_uploaded": true,
+        "completed": "completed",
+        "history_ends": "completed",
+        "events": ["task.created", "task.funded", "task.posted", "task.assigned", "task.started",
+            "task.proof_submitted", "task.proof_rejected", "task.proof_submitted", "task.completed"],
+        "cancelled": "cancelled",
+        "refund_differs": "REFUND_DIFFERS",
+        "usage": 27,
+        "new_key_works": true,
+        "revoked_key": "UNAUTHORIZED",
+        "webhook_error": "VALIDATION_ERROR",
+        "clock_ahead": 3600,
+        "batch": [201, 400],
+        "bundle_is_zip": true,
+    })
+}
+
+pub async fn developer(app: &TestApp) -> Developer {
+    app.developer().await
+}
+
+/// A photo that a library uploads and must get back.
+pub const PHOTO: &str = "clients";
