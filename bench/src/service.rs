@@ -281,5 +281,6 @@ pub fn new_task() -> NewTask {
         deadline: Some(Timestamp::from_millis(7_226_625_600_000)),
         proof_types: vec![ProofType::Photo, ProofType::Video],
         metadata: r#"{"order":"A-10293","campaign":"autumn","attempt":1}"#.to_owned(),
+        quoted_fee_percent: None,
     }
 }

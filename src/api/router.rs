@@ -30,7 +30,7 @@ use crate::pages::{self, Pages};
 /// Routes that need an API key.
 fn with_key() -> OpenApiRouter<App> {
     use developer::{
-        account, disputes, events, exports, keys, links, payment_method, payments, proofs,
+        account, disputes, events, exports, keys, links, payment_method, payments, proofs, quotes,
     };
 
     OpenApiRouter::with_openapi(Description::openapi())
@@ -41,6 +41,8 @@ fn with_key() -> OpenApiRouter<App> {
         .routes(routes!(tasks::history::get))
         .routes(routes!(tasks::search::search))
         .routes(routes!(tasks::bundle::get))
+        .routes(routes!(quotes::make))
+        .routes(routes!(quotes::get))
         .routes(routes!(proofs::list::list))
         .routes(routes!(proofs::review::approve))
         .routes(routes!(proofs::review::reject))

@@ -51,6 +51,7 @@ id_types!(
     ProofId,
     PushSubscriptionId,
     QueueItemId,
+    QuoteId,
     RequestId,
     SessionId,
     TaskId,

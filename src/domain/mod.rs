@@ -14,6 +14,7 @@ pub mod job;
 pub mod money;
 pub mod people;
 pub mod proofs;
+pub mod quotes;
 pub mod rules;
 pub mod second_factor;
 pub mod tasks;
@@ -35,7 +36,8 @@ pub use events::notification::{Notification, NotificationKind, NotificationStatu
 pub use events::{Event, EventType, NewEvent};
 pub use id::{
     AccountId, AdminKeyId, ApiKeyId, EventId, ExportId, MailLinkId, NotificationId, ProofId,
-    PushSubscriptionId, QueueItemId, RequestId, SessionId, TaskId, VerificationFileId, WorkerId,
+    PushSubscriptionId, QueueItemId, QuoteId, RequestId, SessionId, TaskId, VerificationFileId,
+    WorkerId,
 };
 pub use idempotency::IDEMPOTENCY_KEPT;
 pub use job::{JobKind, JobName, Lane};
@@ -49,6 +51,7 @@ pub use people::mail_link::{LinkPurpose, MailLink};
 pub use people::session::{Origin, Session};
 pub use people::{Person, PersonKind};
 pub use proofs::{FileMetadata, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
+pub use quotes::Quote;
 pub use rules::{FieldError, FieldErrors};
 pub use second_factor::recovery::RecoveryCodes;
 pub use second_factor::totp::TotpSecret;

@@ -156,6 +156,8 @@ const PRUNED: &[(Duration, Prune)] = &[
     }),
     (ADDRESS_KEPT, |tx, before| tx.forget_addresses(before)),
     (DAY, |tx, before| tx.prune_uploads(before)),
+    // Quotes say themselves how long they are kept.
+    (Duration::ZERO, |tx, before| tx.prune_quotes(before)),
     // Whoever sent nothing for an hour has the whole quota.
     (HOUR, |tx, before| tx.prune_rate_limits(before)),
 ];

@@ -8,8 +8,8 @@ use crate::domain::{
     DeliveryStatus, Environment, EventId, EventType, ExportId, JobKind, LinkPurpose, MailLinkId,
     NotificationId, NotificationKind, NotificationStatus, OutgoingKind, PaymentStatus,
     PayoutStatus, PersonKind, ProcessorName, ProofId, ProofStatus, ProposalKind,
-    PushSubscriptionId, QueueItemId, QueueKind, QueueStatus, SessionId, Status, Step, TaskId, Tier,
-    VerificationFileId, WorkerId, WorkerStatus,
+    PushSubscriptionId, QueueItemId, QueueKind, QueueStatus, QuoteId, SessionId, Status, Step,
+    TaskId, Tier, VerificationFileId, WorkerId, WorkerStatus,
 };
 use crate::store::engine::{Cell, Column, Value};
 
@@ -218,6 +218,7 @@ id_columns!(
     ProofId,
     PushSubscriptionId,
     QueueItemId,
+    QuoteId,
     SessionId,
     TaskId,
     VerificationFileId,

@@ -17,6 +17,7 @@ mod jobs;
 mod money;
 mod people;
 mod proofs;
+mod quotes;
 mod rate_limits;
 mod second_factors;
 mod secrets;
@@ -211,6 +212,11 @@ const MIGRATIONS: &[Migration] = &[
         version: 29,
         name: "task_metadata",
         sql: include_str!("migrations/0029_task_metadata.sql"),
+    },
+    Migration {
+        version: 34,
+        name: "quotes",
+        sql: include_str!("migrations/0034_quotes.sql"),
     },
     Migration {
         version: 38,
@@ -411,6 +417,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         money::processor_events::ALL,
         proofs::ALL,
         proofs::storage::ALL,
+        quotes::ALL,
         rate_limits::ALL,
         admin::proposals::ALL,
         admin::review_queue::ALL,

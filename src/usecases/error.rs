@@ -44,6 +44,15 @@ pub enum UseCaseError {
         to: Option<Status>,
         possible: Vec<Status>,
     },
+    #[error("no such quote")]
+    QuoteNotFound,
+    #[error("the quote has expired; ask for a new one")]
+    QuoteExpired,
+    #[error("an account can have {limit} open quotes; redeem some or wait until some have expired")]
+    TooManyQuotes {
+        limit: i64,
+        retry_after_seconds: u64,
+    },
     #[error("no such proof")]
     ProofNotFound,
     #[error("no such worker")]

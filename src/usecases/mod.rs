@@ -10,6 +10,7 @@ mod links;
 mod money;
 mod people;
 mod proofs;
+mod quotes;
 mod second_factor;
 mod secrets;
 mod tasks;
@@ -26,6 +27,7 @@ pub use links::{PasswordLink, confirm_email, password_link, send_requested_link,
 pub use money::*;
 pub use people::*;
 pub use proofs::*;
+pub use quotes::*;
 pub use second_factor::{
     CodeCheck, FactorAtSignIn, FactorSetup, FactorStatus, begin_second_factor, check_code,
     confirm_second_factor, expect_factor, open_admin_session, replace_recovery_codes,

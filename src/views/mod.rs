@@ -10,6 +10,7 @@ mod id;
 mod object;
 pub mod payment;
 pub mod proof;
+pub mod quote;
 pub mod task;
 pub mod worker;
 

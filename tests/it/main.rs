@@ -31,6 +31,7 @@ mod people;
 mod pictures;
 mod plans;
 mod privacy;
+mod quotes;
 mod relocation;
 mod reports;
 mod retention;

@@ -69,13 +69,18 @@ impl ProposalBody {
 }
 
 /// The task if the decision was made, and the proposal if it waits.
-pub fn answer(outcome: &Outcome<Task>) -> Result<(StatusCode, String), StoreError> {
-    Ok(match outcome {
+pub fn answer(outcome: &Outcome<Task>) -> Result<JsonResponse, StoreError> {
+    let (status, body) = match outcome {
         Outcome::Made(task) => (StatusCode::OK, TaskBody::json(task)?),
         Outcome::Proposed(proposal) => {
             let body = to_json(&ProposalBody::of(proposal)?)?;
             (StatusCode::ACCEPTED, body)
         }
+    };
+    Ok(JsonResponse {
+        status,
+        body,
+        replayed: false,
     })
 }
 

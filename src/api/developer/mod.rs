@@ -9,6 +9,7 @@ pub mod links;
 pub mod payment_method;
 pub mod payments;
 pub mod proofs;
+pub mod quotes;
 pub mod sign_up;
 pub mod tasks;
 pub mod test_helpers;

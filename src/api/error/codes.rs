@@ -90,6 +90,7 @@ error_codes! {
     NotificationNotFound "NOTIFICATION_NOT_FOUND" 404 "There is no such notification.";
     ProofNotFound "PROOF_NOT_FOUND" 404 "There is no such proof of this task.";
     ProposalNotFound "PROPOSAL_NOT_FOUND" 404 "No decision about this task waits for a second admin.";
+    QuoteNotFound "QUOTE_NOT_FOUND" 404 "There is no such quote, or it belongs to another account, environment or key.";
     SessionNotFound "SESSION_NOT_FOUND" 404 "There is no such session.";
     TaskNotFound "TASK_NOT_FOUND" 404 "There is no such task, or it belongs to another account.";
     WorkerNotFound "WORKER_NOT_FOUND" 404 "There is no such worker.";
@@ -118,11 +119,13 @@ error_codes! {
     WebhookDisabled "WEBHOOK_DISABLED" 409 "The webhook is disabled. Set it again to enable it.";
     WebhookNotConfigured "WEBHOOK_NOT_CONFIGURED" 409 "The account has no webhook.";
     LinkExpired "LINK_EXPIRED" 410 "The link is unknown, has expired or was used already. Ask for a new one.";
+    QuoteExpired "QUOTE_EXPIRED" 410 "The quote has expired. Ask for a new one.";
     FileTooLarge "FILE_TOO_LARGE" 413 "The file is larger than its type allows.";
     PayloadTooLarge "PAYLOAD_TOO_LARGE" 413 "The body is too large.";
     IdempotencyMismatch "IDEMPOTENCY_MISMATCH" 422 "The Idempotency-Key was used for a different request.";
     RateLimited "RATE_LIMITED" 429 "Too many requests. Retry after the seconds in `Retry-After`.";
     TooManyExports "TOO_MANY_EXPORTS" 429 "You have asked for as many exports as you can in a day. The message says when the next one is possible.";
+    TooManyQuotes "TOO_MANY_QUOTES" 429 "You have as many open quotes as you can have. Redeem some, or retry after the seconds in `Retry-After`.";
     Internal "INTERNAL" 500 "Something went wrong on our side. If this persists, contact the operator with the request ID.";
     PaymentUnavailable "PAYMENT_UNAVAILABLE" 503 "The payment processor cannot be reached. Nothing was changed; retry later.";
     Unavailable "UNAVAILABLE" 503 "The service cannot do this right now. Retry, with the same Idempotency-Key if you sent one.";

@@ -165,10 +165,16 @@ impl ApiError {
                 retry_after_seconds,
                 ..
             }
-            | Self::UseCase(UseCaseError::TooManyExports {
-                retry_after_seconds,
-                ..
-            }) => {
+            | Self::UseCase(
+                UseCaseError::TooManyExports {
+                    retry_after_seconds,
+                    ..
+                }
+                | UseCaseError::TooManyQuotes {
+                    retry_after_seconds,
+                    ..
+                },
+            ) => {
                 headers.insert(header::RETRY_AFTER, (*retry_after_seconds).into());
             }
             _ if self.status() == StatusCode::SERVICE_UNAVAILABLE => {
@@ -197,6 +203,7 @@ fn says_more_than_its_code(error: &UseCaseError) -> bool {
             | UseCaseError::PayoutsOpen { .. }
             | UseCaseError::TaskLimitExceeded { .. }
             | UseCaseError::TooManyKeys { .. }
+            | UseCaseError::TooManyQuotes { .. }
             | UseCaseError::LastKey { .. }
             | UseCaseError::NoSplit { .. }
             | UseCaseError::ExportUnderWay { .. }
@@ -224,6 +231,9 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::ExportUnderWay { .. } => ErrorCode::ExportUnderWay,
         UseCaseError::TooManyExports { .. } => ErrorCode::TooManyExports,
         UseCaseError::TaskNotFound => ErrorCode::TaskNotFound,
+        UseCaseError::QuoteNotFound => ErrorCode::QuoteNotFound,
+        UseCaseError::QuoteExpired => ErrorCode::QuoteExpired,
+        UseCaseError::TooManyQuotes { .. } => ErrorCode::TooManyQuotes,
         UseCaseError::ProofNotFound => ErrorCode::ProofNotFound,
         UseCaseError::RefundDiffers { .. } => ErrorCode::RefundDiffers,
         UseCaseError::RotatedRecently { .. } => ErrorCode::RotatedRecently,

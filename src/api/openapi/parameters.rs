@@ -91,6 +91,7 @@ parameters! {
     LastEventId = id();
     NotificationId = id();
     ProofId = id();
+    QuoteId = id();
     SessionId = id();
     TaskId = id();
     WorkerId = id();

@@ -101,6 +101,7 @@ pub struct Fields<'a> {
     known: Vec<&'static str>,
     errors: FieldErrors,
     doc: Option<&'static str>,
+    why_unknown: &'static str,
 }
 
 impl<'a> Fields<'a> {
@@ -111,6 +112,7 @@ impl<'a> Fields<'a> {
             known: Vec::new(),
             errors: FieldErrors::default(),
             doc: None,
+            why_unknown: "is not a known field",
         }
     }
 
@@ -394,6 +396,11 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Says why fields are refused that this body does not ask for.
+    pub fn others(&mut self, message: &'static str) {
+        self.why_unknown = message;
+    }
+
     /// The same, if nothing else is wrong: a field that is malformed is not missing too.
     pub fn refuse_if_fine(&mut self, name: &str, message: impl Into<String>) {
         if self.errors.is_empty() {
@@ -473,8 +480,7 @@ impl<'a> Fields<'a> {
         for name in object.keys() {
             if !self.known.contains(&name.as_str()) {
                 let path = &self.path;
-                self.errors
-                    .push(|| join(path, name), "is not a known field");
+                self.errors.push(|| join(path, name), self.why_unknown);
             }
         }
     }

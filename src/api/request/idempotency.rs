@@ -69,6 +69,11 @@ impl Post {
         (self, Secret::presented(&mac))
     }
 
+    /// Whether the body names this field.
+    pub fn names(&self, field: &str) -> bool {
+        self.body.contains_key(field)
+    }
+
     pub fn has_key(&self) -> bool {
         self.key.is_some()
     }
@@ -119,7 +124,7 @@ pub struct Requester {
 }
 
 enum Outcome {
-    Done(StatusCode, String),
+    Done(JsonResponse),
     Earlier(IdempotencyRecord),
 }
 
@@ -193,7 +198,7 @@ impl<'a> Idempotent<'a> {
     pub async fn run_with_status<F, T>(
         self,
         mut effect: F,
-        render: RenderWithStatus<T>,
+        render: RenderWhole<T>,
     ) -> Result<JsonResponse, ApiError>
     where
         F: FnMut(&mut Tx<'_>, Timestamp) -> Result<T, UseCaseError> + Send + 'static,
@@ -206,7 +211,7 @@ impl<'a> Idempotent<'a> {
 }
 
 type Render<T> = fn(&T) -> Result<String, StoreError>;
-type RenderWithStatus<T> = fn(&T) -> Result<(StatusCode, String), StoreError>;
+type RenderWhole<T> = fn(&T) -> Result<JsonResponse, StoreError>;
 
 pub struct Prepared<'a, P> {
     request: Idempotent<'a>,
@@ -224,14 +229,14 @@ where
         T: Send + 'static,
     {
         let status = self.request.status;
-        let render = move |done: &T| Ok((status, render(done)?));
+        let render = move |done: &T| Ok(answer(status, render(done)?, false));
         self.run_rendered(effect, render).await
     }
 
     pub async fn run_with_status<E, T>(
         self,
         effect: E,
-        render: RenderWithStatus<T>,
+        render: RenderWhole<T>,
     ) -> Result<JsonResponse, ApiError>
     where
         E: FnMut(&mut Tx<'_>, Timestamp, &P) -> Result<T, UseCaseError> + Send + 'static,
@@ -244,7 +249,7 @@ where
     where
         E: FnMut(&mut Tx<'_>, Timestamp, &P) -> Result<T, UseCaseError> + Send + 'static,
         T: Send + 'static,
-        R: Fn(&T) -> Result<(StatusCode, String), StoreError> + Send + 'static,
+        R: Fn(&T) -> Result<JsonResponse, StoreError> + Send + 'static,
     {
         let Idempotent {
             app,
@@ -258,8 +263,7 @@ where
         let Some(key) = post.key else {
             let prepared = self.prepare.await?;
             let work = move |tx: &mut Tx<'_>| effect(tx, clock.now(), &prepared);
-            let (status, body) = render(&write(app, account, work).await?)?;
-            return Ok(answer(status, body, false));
+            return Ok(render(&write(app, account, work).await?)?);
         };
         let scope = IdempotencyScope {
             owner: requester.owner,
@@ -279,13 +283,13 @@ where
             if let Some(earlier) = remembered(tx, &stored_under, now)? {
                 return Ok(Outcome::Earlier(earlier));
             }
-            let (status, body) = render(&effect(tx, now, &prepared)?)?;
-            let record = record(&fingerprint, status, &body, sealer.as_ref(), now)?;
+            let done = render(&effect(tx, now, &prepared)?)?;
+            let record = record(&fingerprint, done.status, &done.body, sealer.as_ref(), now)?;
             tx.put_idempotency_record(&stored_under, &record, now.minus(IDEMPOTENCY_KEPT))?;
-            Ok::<_, UseCaseError>(Outcome::Done(status, body))
+            Ok::<_, UseCaseError>(Outcome::Done(done))
         };
         match write(app, account, work).await {
-            Ok(Outcome::Done(status, body)) => Ok(answer(status, body, false)),
+            Ok(Outcome::Done(done)) => Ok(done),
             Ok(Outcome::Earlier(record)) => replay(record),
             // The same request may have been running on another server: then the effect waited for
             // it and found its work done.

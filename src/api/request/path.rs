@@ -5,8 +5,8 @@ use axum::http::request::Parts;
 
 use crate::api::error::ApiError;
 use crate::domain::{
-    AccountId, AdminKeyId, ApiKeyId, EventId, NotificationId, ProofId, QueueItemId, TaskId,
-    WorkerId,
+    AccountId, AdminKeyId, ApiKeyId, EventId, NotificationId, ProofId, QueueItemId, QuoteId,
+    TaskId, WorkerId,
 };
 use crate::usecases::UseCaseError;
 
@@ -109,6 +109,7 @@ id_paths!(
     EventId,
     NotificationId,
     QueueItemId,
+    QuoteId,
     WorkerId
 );
 

@@ -136,6 +136,8 @@ pub struct NewTask {
     pub proof_types: Vec<ProofType>,
     /// A JSON object, serialized.
     pub metadata: String,
+    /// The fee that was quoted. None for that of the tier.
+    pub quoted_fee_percent: Option<i64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -191,6 +193,7 @@ impl Task {
 
     pub fn create(id: TaskId, owner: Owner, tier: Tier, new: &NewTask, now: Timestamp) -> Self {
         let new = new.clone();
+        let quoted = new.quoted_fee_percent;
         Self {
             id,
             owner,
@@ -202,7 +205,7 @@ impl Task {
             location: new.location,
             budget_cents: new.budget_cents,
             task_type: new.task_type,
-            fee_percent: pricing::fee_percent(tier, new.task_type),
+            fee_percent: quoted.unwrap_or_else(|| pricing::fee_percent(tier, new.task_type)),
             escrow_cents: 0,
             priority: new.priority,
             status: Status::Pending,

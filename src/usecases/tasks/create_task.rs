@@ -23,6 +23,16 @@ pub enum Funding {
     Later(ProcessorName),
 }
 
+impl Funding {
+    /// What somebody pays with.
+    pub fn client_secret(&self) -> Option<&str> {
+        match self {
+            Self::ByHand(_, intent) => Some(&intent.client_secret),
+            Self::Simulated | Self::ByMethod(..) | Self::Later(_) => None,
+        }
+    }
+}
+
 pub fn create_task(
     tx: &mut Tx<'_>,
     by: &KeyHolder,

@@ -2,7 +2,7 @@
 
 use crate::domain::{
     AccountId, AdminKeyId, ApiKeyId, EventId, NotificationId, ProofId, PushSubscriptionId,
-    QueueItemId, TaskId, Timestamp, VerificationFileId, WorkerId,
+    QueueItemId, QuoteId, TaskId, Timestamp, VerificationFileId, WorkerId,
 };
 
 /// 2026-11-15T08:10:00.000Z
@@ -35,6 +35,7 @@ ids! {
     key_id: ApiKeyId = 0x019a85702b4e7f02b1d3c5e7f9012345;
     notification_id: NotificationId = 0x019a85d0aa517d10b2c3d4e5f607182a;
     proof_id: ProofId = 0x019a85c2aa517d10b2c3d4e5f6071829;
+    quote_id: QuoteId = 0x019a8574b2d07c2e9d1b3a5f60718293;
     review_item_id: QueueItemId = 0x019a85d0aa517d10b2c3d4e5f6071829;
     subscription_id: PushSubscriptionId = 0x019a85a1d2c37b44a1b2c3d4e5f60719;
     task_id: TaskId = 0x019a8574c1f07c2e9d1b3a5f60718293;

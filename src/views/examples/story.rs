@@ -2,11 +2,12 @@
 
 use crate::domain::tasks::{Category, Location, Priority, ProofType, TaskType};
 use crate::domain::{
-    Action, Actor, Entry, Environment, HistoryEntry, NewTask, OutgoingKind, Owner, Step, Task,
-    TaskLedger, Tier, Timestamp,
+    Action, Actor, Entry, Environment, HistoryEntry, NewTask, OutgoingKind, Owner, Quote, Step,
+    Task, TaskLedger, Tier, Timestamp,
 };
 use crate::views::examples::ids::{
-    CREATED, PAID, REVIEWED, SUBMITTED, account_id, admin_key_id, key_id, task_id, worker_id,
+    CREATED, PAID, REVIEWED, SUBMITTED, account_id, admin_key_id, key_id, quote_id, task_id,
+    worker_id,
 };
 
 /// 2026-11-15T09:30:05.000Z
@@ -66,6 +67,7 @@ fn new_task() -> NewTask {
         deadline: Some(DEADLINE),
         proof_types: vec![ProofType::Photo],
         metadata: r#"{"order":"4711"}"#.to_owned(),
+        quoted_fee_percent: None,
     }
 }
 
@@ -173,6 +175,11 @@ pub fn decided() -> Story {
 pub fn cancelled() -> Story {
     let developer = Actor::developer(key_id());
     posted().then(Action::Cancel, developer, None, REVIEWED)
+}
+
+/// A quote for the storefront.
+pub fn quote() -> Quote {
+    Quote::new(quote_id(), live(), Tier::Growth, &new_task(), CREATED)
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub enum Answer {
 use Answer::{No, Yes};
 
 const NO_TASK: Answer = No("TASK_NOT_FOUND");
+const NO_QUOTE: Answer = No("QUOTE_NOT_FOUND");
 const TEST_ONLY: Answer = No("TEST_MODE_ONLY");
 
 pub struct DeveloperRoute {
@@ -78,6 +79,8 @@ pub const DEVELOPERS: &[DeveloperRoute] = &[
     developer("GET /v1/events/stream", Yes, Yes, Yes),
     developer("GET /v1/tasks", Yes, Yes, Yes),
     developer("POST /v1/tasks", Yes, Yes, Yes),
+    developer("POST /v1/quotes", Yes, Yes, Yes),
+    developer("GET /v1/quotes/{id}", Yes, NO_QUOTE, NO_QUOTE),
     developer("GET /v1/tasks/search", Yes, Yes, Yes),
     developer("POST /v1/tasks/batch", Yes, Yes, Yes),
     developer("GET /v1/tasks/{id}", Yes, NO_TASK, NO_TASK),

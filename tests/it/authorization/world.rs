@@ -18,6 +18,8 @@ pub struct World {
     proof: String,
     flagged: String,
     disputed: String,
+    /// For a live task.
+    quote: String,
     /// To the holder.
     notification: String,
     /// A test task whose worker is at it.
@@ -42,6 +44,8 @@ impl World {
         let advance = format!("/v1/test_helpers/tasks/{}/advance", id(&test_task));
         let body = json!({"to": "in_progress"});
         dev.test.post(&advance, &body).await.expect(200);
+        let storefront = crate::support::storefront();
+        let quote = dev.live.post("/v1/quotes", &storefront).await.expect(201);
         let list = "/v1/account/webhook/deliveries";
         let deliveries = dev.live.get(list).await.expect(200);
         let notifications = holder.client.get("/v1/worker/notifications").await;
@@ -55,6 +59,7 @@ impl World {
             proof: id(&proof),
             flagged: id(&queue.expect(200)["data"][0]),
             disputed: id(&disputed),
+            quote: id(&quote),
             notification: id(&notifications.expect(200)["data"][0]),
             test_task: id(&test_task),
             dev,
@@ -64,7 +69,7 @@ impl World {
     }
 
     /// What nobody else may ever read.
-    pub fn private(&self) -> [&str; 7] {
+    pub fn private(&self) -> [&str; 8] {
         [
             &self.dev.account_id,
             &self.key,
@@ -72,6 +77,7 @@ impl World {
             &self.task,
             &self.proof,
             &self.disputed,
+            &self.quote,
             &self.test_task,
         ]
     }
@@ -81,6 +87,7 @@ impl World {
         let named = match path {
             _ if path.starts_with("/v1/test_helpers/tasks") => &self.test_task,
             _ if path.contains("dispute") => &self.disputed,
+            _ if path.starts_with("/v1/quotes") => &self.quote,
             _ if path.starts_with("/v1/worker/notifications") => &self.notification,
             _ if path.starts_with("/v1/account/keys") => &self.key,
             _ if path.starts_with("/v1/account/webhook/deliveries") => &self.delivery,
@@ -161,7 +168,7 @@ async fn flagged_task(dev: &Developer, worker: &Worker) -> (Value, Value) {
 /// A valid body.
 fn body(route: &str) -> Value {
     match route {
-        "POST /v1/tasks" => crate::support::storefront(),
+        "POST /v1/tasks" | "POST /v1/quotes" => crate::support::storefront(),
         "POST /v1/tasks/batch" => json!({"tasks": [crate::support::storefront()]}),
         "PATCH /v1/tasks/{id}" => json!({"title": "Photograph a storefront by daylight"}),
         "POST /v1/tasks/{id}/proofs/{proof_id}/reject" => json!({"reason": "Too dark."}),

@@ -56,6 +56,7 @@ async fn take_back(database: &Database) {
         "sessions",
         "database_moves",
         "database_move_tables",
+        "quotes",
         "task_metadata",
         "metadata_backfill",
         "bundle_keys",

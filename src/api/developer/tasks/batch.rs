@@ -14,8 +14,9 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::api::App;
-use crate::api::developer::tasks::create::{CreateTask, CreatedTask, has_secrets};
-use crate::api::developer::tasks::creation::Creation;
+use crate::api::developer::tasks::create::CreatedTask;
+use crate::api::developer::tasks::create::body::CreateTask;
+use crate::api::developer::tasks::creation::{Creation, has_secrets};
 use crate::api::developer::tasks::funding;
 use crate::api::error::{ApiError, ErrorContent};
 use crate::api::middleware::authentication::Caller;

@@ -1,22 +1,23 @@
 //! POST /v1/tasks
 
+pub mod body;
+mod redeem;
+
 use axum::extract::State;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::api::App;
-use crate::api::developer::tasks::creation::Creation;
+use crate::api::developer::tasks::create::body::{CreateTask, NewTaskBody};
+use crate::api::developer::tasks::creation::{Creation, has_secrets};
 use crate::api::developer::tasks::funding;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups};
-use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::response::json::JsonResponse;
-use crate::domain::rules::ListRule;
-use crate::domain::tasks::{Location, Priority, ProofType, TaskType, field};
-use crate::domain::{Environment, NewTask, Owner, Task, Timestamp, geo};
+use crate::domain::Task;
 use crate::store::{StoreError, Tx};
 use crate::usecases::Funding;
 use crate::views::task::TaskBody;
@@ -57,9 +58,12 @@ impl<'a> CreatedTask<'a> {
 /// With a test key, the task is funded at once without a charge. With a live key, it is `pending`:
 /// the account's default payment method is charged right after. Without a default method, the
 /// response has a `payment_client_secret` to complete the payment with.
+///
+/// With the `quote_id` of a quote and nothing else, its task is created at what was quoted. Sent again, it
+/// answers the same task.
 #[utoipa::path(
     post, path = "/v1/tasks", tag = "Tasks", operation_id = "createTask",
-    params(IdempotencyKeyHeader), request_body = CreateTask,
+    params(IdempotencyKeyHeader), request_body = NewTaskBody,
     responses((status = 201, description = "The new task", body = CreatedTask,
             links(("get" = (operation_id = "getTask", parameters(("id" = "$response.body#/id")))),
                 ("update" = (operation_id = "updateTask", parameters(("id" = "$response.body#/id")))),
@@ -71,13 +75,16 @@ impl<'a> CreatedTask<'a> {
                 ("advance" = (operation_id = "advanceTask", parameters(("id" = "$response.body#/id")))),
                 ("simulate_proof" = (operation_id = "simulateProof", parameters(("id" = "$response.body#/id")))))),
         groups::Developer, groups::Body, groups::Idempotency, errors::EmailNotConfirmed, errors::TaskLimitExceeded,
-        errors::StorageFull, errors::PaymentUnavailable)
+        errors::QuoteNotFound, errors::QuoteExpired, errors::StorageFull, errors::PaymentUnavailable)
 )]
 pub async fn create(
     State(app): State<App>,
     caller: Caller,
     post: Post,
 ) -> Result<JsonResponse, ApiError> {
+    if post.names("quote_id") {
+        return redeem::redeem(&app, &caller, post).await;
+    }
     let CreateTask(new) = post.read()?;
     let creation = Creation::new(&app, caller.holder, new);
     let prepare = funding::prepare(&app, &creation);
@@ -92,89 +99,4 @@ pub async fn create(
         .prepare(prepare)
         .run(create, CreatedTask::json)
         .await
-}
-
-/// A live task may have a client secret.
-pub fn has_secrets(owner: Owner) -> bool {
-    owner.environment == Environment::Live
-}
-
-/// What to do, where, and for how much.
-pub struct CreateTask(pub NewTask);
-
-impl RequestBody for CreateTask {
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let title = fields.text("title", &field::TITLE);
-        let description = fields.text("description", &field::DESCRIPTION);
-        let instructions = fields
-            .doc("Private: only the assigned worker sees them.")
-            .optional_text("instructions", &field::INSTRUCTIONS);
-        let category = fields.choice("category");
-        let required_skills = fields.optional_choices("required_skills", &ListRule::ANY);
-        let location = fields.object("location", location);
-        let budget_cents = fields
-            .doc("The total that is charged, in cents.")
-            .integer("budget_cents", &field::BUDGET_CENTS);
-        let task_type = fields
-            .doc("`standard` when left out. A bounty has a higher fee and is announced to workers nearby.")
-            .optional_choice("task_type");
-        let priority = fields
-            .doc("`normal` when left out.")
-            .optional_choice("priority");
-        let deadline = fields
-            .doc("ISO 8601. Without an offset it is taken as UTC.")
-            .optional_text("deadline", &Timestamp::RULE);
-        let proof_types = fields
-            .doc("Photo when left out.")
-            .optional_choices("proof_types", &field::PROOF_TYPES);
-        let metadata = fields
-            .doc("Your own key-value pairs, up to 16 KiB as JSON.")
-            .optional_json_object("metadata", field::metadata);
-        Some(Self(NewTask {
-            title: title?,
-            description: description?,
-            instructions,
-            category: category?,
-            required_skills: required_skills.unwrap_or_default(),
-            location: location?,
-            budget_cents: budget_cents?,
-            task_type: task_type.unwrap_or(TaskType::Standard),
-            priority: priority.unwrap_or(Priority::Normal),
-            deadline,
-            proof_types: proof_types.unwrap_or_else(|| vec![ProofType::Photo]),
-            metadata: metadata.unwrap_or_else(|| "{}".to_owned()),
-        }))
-    }
-}
-
-fn location(fields: &mut Fields<'_>) -> Option<Location> {
-    let address = fields.optional_text("address", &field::ADDRESS);
-    let city = fields.text("city", &field::CITY);
-    let state = fields
-        .doc("State code of two letters.")
-        .text("state", &field::STATE);
-    let latitude = fields.number("latitude", &geo::LATITUDE);
-    let longitude = fields.number("longitude", &geo::LONGITUDE);
-    Some(Location {
-        address,
-        city: city?,
-        state: state?,
-        latitude: latitude?,
-        longitude: longitude?,
-    })
-}
-
-request_bodies! {
-    /// What to do, where, and for how much.
-    CreateTask = json!({
-        "title": "Photograph a storefront",
-        "description": "Front of the shop with the door and the opening hours in view.",
-        "category": "photography",
-        "location": {"address": "240 Bedford Ave", "city": "Brooklyn", "state": "NY",
-            "latitude": 40.7163, "longitude": -73.9595},
-        "budget_cents": 2500,
-        "deadline": "2026-11-20T18:00:00Z",
-        "proof_types": ["photo"],
-        "metadata": {"order": "4711"},
-    });
 }

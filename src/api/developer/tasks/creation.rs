@@ -2,7 +2,7 @@
 
 use crate::ambient;
 use crate::api::App;
-use crate::domain::{NewTask, Task, TaskId, Timestamp};
+use crate::domain::{Environment, NewTask, Owner, Task, TaskId, Timestamp};
 use crate::store::{KeyHolder, Tx};
 use crate::usecases::{self, Funding, UseCaseError};
 
@@ -29,10 +29,11 @@ impl Creation {
         funding: &Funding,
     ) -> Result<(Task, Option<String>), UseCaseError> {
         let task = usecases::create_task(tx, &self.holder, &self.new, self.id, funding, now)?;
-        let client_secret = match funding {
-            Funding::ByHand(_, intent) => Some(intent.client_secret.clone()),
-            Funding::Simulated | Funding::ByMethod(..) | Funding::Later(_) => None,
-        };
-        Ok((task, client_secret))
+        Ok((task, funding.client_secret().map(str::to_owned)))
     }
+}
+
+/// A live task may have a client secret.
+pub fn has_secrets(owner: Owner) -> bool {
+    owner.environment == Environment::Live
 }

@@ -32,6 +32,7 @@ fn new_task(budget_cents: i64, tier: Tier, task_type: TaskType) -> Task {
         deadline: None,
         proof_types: vec![ProofType::Photo],
         metadata: "{}".to_owned(),
+        quoted_fee_percent: None,
     };
     Task::create(TaskId::new(START, &[2; 10]), owner, tier, &new, START)
 }

@@ -1,0 +1,68 @@
+//! POST /v1/tasks with the ID of a quote.
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value};
+
+use crate::api::App;
+use crate::api::developer::tasks::create::body::RedeemQuote;
+use crate::api::developer::tasks::creation::{Creation, has_secrets};
+use crate::api::developer::tasks::funding;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::Caller;
+use crate::api::request::idempotency::{Idempotent, Post};
+use crate::api::response::json::JsonResponse;
+use crate::domain::{QuoteId, TaskId};
+use crate::store::{KeyHolder, StoreError, Tx};
+use crate::usecases::{self, Funding, RedeemedQuote};
+use crate::views::to_json;
+
+pub async fn redeem(app: &App, caller: &Caller, post: Post) -> Result<JsonResponse, ApiError> {
+    let RedeemQuote(id) = post.read()?;
+    let holder = caller.holder;
+    let redeem = move |tx: &mut Tx<'_>, now, funded: &Option<(TaskId, Funding)>| {
+        usecases::redeem_quote(tx, &holder, id, funded.as_ref(), now)
+    };
+    Idempotent::new(app, caller.requester(), post)
+        .of_account(caller.owner().account)
+        .sealed_if(has_secrets(caller.owner()))
+        .prepare(fund(app, holder, id))
+        .run_with_status(redeem, answer)
+        .await
+}
+
+/// How the task is paid for. None if the quote was redeemed before.
+async fn fund(
+    app: &App,
+    holder: KeyHolder,
+    id: QuoteId,
+) -> Result<Option<(TaskId, Funding)>, ApiError> {
+    let now = app.clock.now();
+    let find = app
+        .store
+        .read(move |tx| usecases::quoted_task(tx, &holder, id, now));
+    let Some(new) = find.await? else {
+        return Ok(None);
+    };
+    let creation = Creation::new(app, holder, new);
+    let funding = funding::prepare(app, &creation).await?;
+    Ok(Some((creation.id, funding)))
+}
+
+fn answer(redeemed: &RedeemedQuote) -> Result<JsonResponse, StoreError> {
+    Ok(JsonResponse {
+        status: StatusCode::CREATED,
+        body: body(redeemed)?,
+        replayed: redeemed.again,
+    })
+}
+
+/// The task with its secret, as a task is answered that was not quoted.
+fn body(redeemed: &RedeemedQuote) -> Result<String, StoreError> {
+    let Some(secret) = &redeemed.client_secret else {
+        return Ok(redeemed.task.clone());
+    };
+    let mut task: Map<String, Value> = serde_json::from_str(&redeemed.task)
+        .map_err(|_| StoreError::Failed("a stored task is not JSON".into()))?;
+    task.insert("payment_client_secret".to_owned(), secret.clone().into());
+    to_json(&task)
+}

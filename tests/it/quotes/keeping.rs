@@ -1,0 +1,63 @@
+//! How long quotes are kept.
+
+use std::time::Duration;
+
+use legwork::maintenance::prune;
+use serde_json::json;
+
+use super::{quote, redeem};
+use crate::support::{TestApp, on_both_engines};
+
+on_both_engines!(
+    quotes_are_deleted_in_time,
+    a_test_clock_does_not_keep_quotes,
+    the_quotes_of_a_deleted_account_go,
+);
+
+async fn kept(app: &TestApp) -> usize {
+    app.database.column("SELECT id FROM quotes").await.len()
+}
+
+async fn quotes_are_deleted_in_time(app: TestApp) {
+    let dev = app.developer().await;
+    let (one, two) = (quote(&dev.test).await, quote(&dev.test).await);
+    redeem(&dev.test, &one).await.expect(201);
+    app.set_time("2026-11-15T13:14:59.999Z");
+    prune(&app.store, app.clock.now()).await.unwrap();
+    assert_eq!(kept(&app).await, 2);
+    app.set_time("2026-11-15T13:15:00.000Z");
+    prune(&app.store, app.clock.now()).await.unwrap();
+    assert_eq!(kept(&app).await, 1);
+    let gone = redeem(&dev.test, &two).await;
+    gone.expect_error(404, "QUOTE_NOT_FOUND");
+    redeem(&dev.test, &one).await.expect(201);
+    app.set_time("2026-11-16T12:00:00.000Z");
+    prune(&app.store, app.clock.now()).await.unwrap();
+    assert_eq!(kept(&app).await, 0);
+    let gone = redeem(&dev.test, &one).await;
+    gone.expect_error(404, "QUOTE_NOT_FOUND");
+}
+
+async fn a_test_clock_does_not_keep_quotes(app: TestApp) {
+    let dev = app.developer().await;
+    let ahead = json!({"advance_seconds": 864_000});
+    let clock = "/v1/test_helpers/clock";
+    dev.test.post(clock, &ahead).await.expect(200);
+    quote(&dev.test).await;
+    app.advance(Duration::from_secs(75 * 60));
+    prune(&app.store, app.clock.now()).await.unwrap();
+    assert_eq!(kept(&app).await, 0);
+}
+
+async fn the_quotes_of_a_deleted_account_go(app: TestApp) {
+    let (dev, other) = (app.developer().await, app.developer().await);
+    quote(&dev.test).await;
+    quote(&dev.live).await;
+    quote(&other.live).await;
+    let account = dev.live.get("/v1/account").await.expect(200);
+    let body = json!({"confirm": account["email"]}).to_string();
+    let deleted = dev.live.send("DELETE", "/v1/account", &[], body).await;
+    assert!(deleted.status.is_success(), "{}", deleted.text);
+    app.jobs.drain().await.unwrap();
+    assert_eq!(kept(&app).await, 1);
+}
