@@ -144,6 +144,58 @@ impl Square {
     }
 }
 
+/// A square of the size of a district by its place on the map: rows go north, columns go east.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GridSquare {
+    pub row: i64,
+    pub column: i64,
+}
+
+/// Some rows and columns of such squares, both ends inclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    pub rows: (i64, i64),
+    pub columns: (i64, i64),
+}
+
+impl GridSquare {
+    const SHIFT: u32 = DEPTH - Square::District.halvings();
+
+    pub fn of(point: Point) -> Self {
+        Self {
+            row: i64::from(index((point.latitude + 90.0) / 180.0) >> Self::SHIFT),
+            column: i64::from(index((point.longitude + 180.0) / 360.0) >> Self::SHIFT),
+        }
+    }
+
+    pub fn middle(self) -> Point {
+        let squares = f64::from(1u32 << Square::District.halvings());
+        let fraction = |place: i64| (place as f64 + 0.5) / squares;
+        Point {
+            latitude: fraction(self.row) * 180.0 - 90.0,
+            longitude: fraction(self.column) * 360.0 - 180.0,
+        }
+    }
+
+    /// Blocks that together contain every square whose middle is within a distance of the middle of this
+    /// one, and some beyond it.
+    pub fn blocks_around(self, meters: f64) -> Vec<Block> {
+        let along = |(first, last): (u32, u32)| {
+            let square = |finest: u32| i64::from(finest >> Self::SHIFT);
+            (square(first), square(last))
+        };
+        let windows = windows(self.middle(), meters);
+        let blocks = windows.iter().map(|window| {
+            let (columns, rows) = window.bounds();
+            Block {
+                rows: along(rows),
+                columns: along(columns),
+            }
+        });
+        blocks.collect()
+    }
+}
+
 /// A range of cell numbers, both ends inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellRange {
@@ -344,6 +396,21 @@ mod tests {
                     prop_assert!(around.contains(&square.of(found)), "{square:?}");
                 }
             }
+        }
+
+        /// No square within the distance is missed: over poles, across the antimeridian, anywhere.
+        #[test]
+        fn blocks_around_a_square_miss_nothing(one in any_point(), other in any_point(), meters in 1.0..300_000.0f64) {
+            let (from, to) = (GridSquare::of(one), GridSquare::of(other));
+            prop_assert_eq!(GridSquare::of(from.middle()), from);
+            let inside = |place: i64, (first, last): (i64, i64)| (first..=last).contains(&place);
+            let contains = |square: GridSquare, meters: f64| {
+                let blocks = to.blocks_around(meters);
+                let holds = |block: &Block| inside(square.row, block.rows) && inside(square.column, block.columns);
+                blocks.iter().any(holds)
+            };
+            prop_assert!(contains(to, meters));
+            prop_assert!(contains(from, from.middle().distance_meters(to.middle())));
         }
 
         /// Most points that are much too far away are left out. Otherwise the cover would be

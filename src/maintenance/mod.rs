@@ -1,6 +1,7 @@
 //! Periodic maintenance: records key use, deletes old rows, old documents, old exports and old test
-//! files, sweeps orphaned files, indexes the metadata of older tasks.
+//! files, sweeps orphaned files, indexes the metadata of older tasks, counts workers.
 
+mod coverage;
 mod key_use;
 mod metadata;
 
@@ -12,11 +13,12 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use crate::ambient::Clock;
 use crate::domain::accounts::same_person::ADDRESS_KEPT;
 use crate::domain::webhooks::delivery::EVENTS_KEPT;
-use crate::domain::{IDEMPOTENCY_KEPT, Owner, Timestamp};
+use crate::domain::{CheckedSkills, IDEMPOTENCY_KEPT, Owner, Timestamp};
 use crate::files::{FileKey, Files, FilesError, Prefix};
 use crate::shutdown::Shutdown;
 use crate::store::{CountedTasks, PRUNED_AT_ONCE, Store, StoreError, Tx};
 
+pub use coverage::count_workers;
 pub use key_use::KeyUse;
 pub use metadata::{Indexed, index_metadata};
 
@@ -33,6 +35,8 @@ pub struct Maintenance {
     pub key_use: Arc<KeyUse>,
     /// How long a worker's documents are kept after the decision on them.
     pub documents_kept: Duration,
+    /// Skills that count only when they are confirmed.
+    pub checked_skills: CheckedSkills,
     /// Drops the counters of callers who have their full quota back.
     pub forget_idle_callers: Box<dyn Fn() + Send + Sync>,
 }
@@ -46,6 +50,7 @@ impl Maintenance {
             self.delete_files(&shutdown),
             self.count_tasks(&shutdown),
             self.index_metadata(&shutdown),
+            self.count_workers(&shutdown),
         );
     }
 
@@ -105,6 +110,16 @@ impl Maintenance {
 }
 
 impl Maintenance {
+    async fn count_workers(&self, shutdown: &Shutdown) {
+        while ticks(TICK, shutdown).await {
+            let now = self.clock.now();
+            let counted = coverage::count_workers(&self.store, &self.checked_skills, now).await;
+            if let Err(error) = counted {
+                tracing::warn!(%error, "cannot count the workers who can accept tasks");
+            }
+        }
+    }
+
     async fn index_metadata(&self, shutdown: &Shutdown) {
         let mut every = TICK;
         while ticks(every, shutdown).await {

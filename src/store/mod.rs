@@ -57,6 +57,7 @@ pub use money::outgoing_movements::OutgoingMovement;
 pub use money::payments::PaymentAndTask;
 pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};
 pub use proofs::storage::{ExpiredFiles, FileCursor, StoredFiles};
+pub use quotes::coverage::CountWalk;
 pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn, SecretPlace};
 pub use tasks::lists::{ListedTask, TaskFilter, TaskPage};
 pub use tasks::posted_tasks::{PostedIn, PostedOrder, PostedTask};
@@ -217,6 +218,11 @@ const MIGRATIONS: &[Migration] = &[
         version: 34,
         name: "quotes",
         sql: include_str!("migrations/0034_quotes.sql"),
+    },
+    Migration {
+        version: 35,
+        name: "coverage",
+        sql: include_str!("migrations/0035_coverage.sql"),
     },
     Migration {
         version: 38,
@@ -418,6 +424,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         proofs::ALL,
         proofs::storage::ALL,
         quotes::ALL,
+        quotes::coverage::ALL,
         rate_limits::ALL,
         admin::proposals::ALL,
         admin::review_queue::ALL,

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::domain::quotes::QuoteVerdict;
+use crate::domain::quotes::coverage::{AcceptedTasks, Coverage, WorkersNearby};
 use crate::domain::{Quote, Timestamp};
 use crate::views::{Id, examples};
 
@@ -18,6 +19,7 @@ pub struct QuoteBody {
     platform_fee_cents: i64,
     worker_payout_cents: i64,
     mandate: MandateOfQuote,
+    coverage: CoverageBody,
     /// Until when the quote can be redeemed.
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
@@ -31,8 +33,43 @@ pub struct MandateOfQuote {
     reasons: Vec<String>,
 }
 
+/// Whether somebody will do the task, from what is known of its surroundings.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Coverage)]
+pub struct CoverageBody {
+    /// How many workers can accept it, as far as is known.
+    workers: WorkersNearby,
+    /// How soon tasks of this category were accepted there. Null if there were too few.
+    #[schema(required)]
+    hours_to_accept: Option<HoursToAccept>,
+    /// The usual budget of such tasks. Null if there were too few.
+    #[schema(required)]
+    suggested_budget_cents: Option<i64>,
+}
+
+/// Half of the tasks were accepted within `p50` hours, nine of ten within `p90`.
+#[derive(Serialize, ToSchema)]
+pub struct HoursToAccept {
+    p50: i64,
+    p90: i64,
+}
+
+impl From<&Coverage> for CoverageBody {
+    fn from(coverage: &Coverage) -> Self {
+        let accepted = coverage.accepted;
+        Self {
+            workers: coverage.workers,
+            hours_to_accept: accepted.map(|accepted| HoursToAccept {
+                p50: accepted.half_within_hours,
+                p90: accepted.most_within_hours,
+            }),
+            suggested_budget_cents: accepted.and_then(|accepted| accepted.usual_budget_cents),
+        }
+    }
+}
+
 impl QuoteBody {
-    pub fn of(quote: &Quote) -> Self {
+    pub fn of(quote: &Quote, coverage: &Coverage) -> Self {
         let split = quote.split();
         Self {
             id: quote.id.to_string(),
@@ -43,6 +80,7 @@ impl QuoteBody {
                 verdict: QuoteVerdict::Allowed,
                 reasons: Vec::new(),
             },
+            coverage: coverage.into(),
             expires_at: quote.expires_at,
         }
     }
@@ -52,6 +90,14 @@ impl QuoteBody {
     }
 
     pub fn example() -> Value {
-        json!(Self::of(&examples::quote()))
+        let coverage = Coverage {
+            workers: WorkersNearby::Some,
+            accepted: Some(AcceptedTasks {
+                half_within_hours: 2,
+                most_within_hours: 24,
+                usual_budget_cents: Some(2_500),
+            }),
+        };
+        json!(Self::of(&examples::quote(), &coverage))
     }
 }

@@ -27,6 +27,7 @@ const SMALL: &[&str] = &[
     "processes",
     "sandbox_switches",
     "service_secrets",
+    "worker_count_walk",
 ];
 
 /// Statements that may do so, by how they begin or what they say, and why.

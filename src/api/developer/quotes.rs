@@ -12,8 +12,9 @@ use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::IdPath;
 use crate::api::response::json::JsonResponse;
-use crate::domain::QuoteId;
-use crate::store::Tx;
+use crate::domain::quotes::coverage::Coverage;
+use crate::domain::{Environment, NewTask, QuoteId};
+use crate::store::{KeyHolder, Tx};
 use crate::usecases::{self, UseCaseError};
 use crate::views::quote::QuoteBody;
 
@@ -37,15 +38,26 @@ pub async fn make(
     let CreateTask(new) = post.read()?;
     let holder = caller.holder;
     let id = QuoteId::new(app.clock.now(), &ambient::random_for_id());
-    let make =
-        move |tx: &mut Tx<'_>, now, (): &()| usecases::make_quote(tx, &holder, &new, id, now);
-    let prepare = async { funding::terms(&app, holder).await.map(drop) };
+    let prepare = look(&app, holder, new.clone());
+    let make = move |tx: &mut Tx<'_>, now, coverage: &Coverage| {
+        usecases::make_quote(tx, &holder, &new, (id, *coverage), now)
+    };
     Idempotent::new(&app, caller.requester(), post)
         .of_account(caller.owner().account)
         .created()
         .prepare(prepare)
         .run(make, QuoteBody::json)
         .await
+}
+
+/// Looks whether the task could be created, and at its surroundings.
+async fn look(app: &App, holder: KeyHolder, new: NewTask) -> Result<Coverage, ApiError> {
+    funding::terms(app, holder).await?;
+    if holder.owner.environment == Environment::Test {
+        return Ok(Coverage::OF_TEST);
+    }
+    let coverage = app.store.snapshot(move |tx| usecases::coverage(tx, &new));
+    Ok(coverage.await?)
 }
 
 /// Get a quote

@@ -200,6 +200,7 @@ fn maintenance(app: &App, settings: &Settings) -> Maintenance {
         metrics: app.metrics.clone(),
         key_use: app.key_use.clone(),
         documents_kept: settings.documents_kept,
+        checked_skills: settings.checked_skills.clone(),
         forget_idle_callers: Box::new(move || limits.forget_idle_callers()),
     }
 }

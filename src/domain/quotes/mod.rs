@@ -1,5 +1,7 @@
 //! Quotes: what a task would cost, for a while. A quote is redeemed once.
 
+pub mod coverage;
+
 use std::time::Duration;
 
 use crate::domain::rules::TextRule;

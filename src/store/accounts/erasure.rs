@@ -39,8 +39,6 @@ crate::store::statements! {
         WHERE (account_id, environment, key, value, number) IN (
             SELECT account_id, environment, key, value, number FROM task_metadata
             WHERE account_id = ?1 LIMIT 500)";
-    DROP_QUOTES = "DELETE FROM quotes WHERE id IN (
-            SELECT id FROM quotes WHERE account_id = ?1 LIMIT 500)";
     ERASE_KEYS = "UPDATE api_keys SET name = ?2, last_address = NULL WHERE account_id = ?1";
     ERASE_ACCOUNT = "UPDATE accounts SET name = ?2, company = NULL, erased_at = ?3
         WHERE id = ?1 AND status = 'deleted' AND erased_at IS NULL";
@@ -84,8 +82,8 @@ impl Tx<'_> {
         self.defer(DROP_NOTIFICATIONS_OF, &[occasions.into(), end.into()])
     }
 
-    /// Deletes a batch of each: deliveries, events, notifications, stored responses, the index of
-    /// the metadata and the quotes of an account. Returns whether there may be more.
+    /// Deletes a batch of each: deliveries, events, notifications, stored responses and the index of
+    /// the metadata of an account. Returns whether there may be more.
     pub fn drop_traces(&mut self, account: AccountId) -> Result<bool, StoreError> {
         let mut more = false;
         // Deliveries before events: a delivery needs its event.
@@ -95,7 +93,6 @@ impl Tx<'_> {
             DROP_NOTIFICATIONS,
             DROP_RESPONSES,
             DROP_METADATA,
-            DROP_QUOTES,
         ] {
             more |= self.execute(statement, &[account.into()])? == PRUNED_AT_ONCE;
         }

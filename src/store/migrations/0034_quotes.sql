@@ -32,5 +32,4 @@ CREATE TABLE quotes (
 );
 
 CREATE INDEX quotes_open ON quotes (account_id, environment, expires_at) WHERE task_id IS NULL;
-CREATE INDEX quotes_of_account ON quotes (account_id);
 CREATE INDEX quotes_kept ON quotes (kept_until);

@@ -1,5 +1,7 @@
 //! Quotes, with the tasks that they are for.
 
+pub(super) mod coverage;
+
 use crate::domain::quotes::Redeemed;
 use crate::domain::tasks::Location;
 use crate::domain::{NewTask, Owner, Quote, QuoteId, TaskId, Timestamp};

@@ -254,7 +254,8 @@ impl Tx<'_> {
     }
 
     pub fn edit_worker(&mut self, worker: &Worker) -> Result<(), StoreError> {
-        self.execute_one(EDIT, &edited_values(worker))
+        self.execute_one(EDIT, &edited_values(worker))?;
+        self.worker_changed(worker.id, worker.updated_at)
     }
 
     /// Stores the new status of a worker, who must still be in the old one.
@@ -272,7 +273,8 @@ impl Tx<'_> {
                 worker.updated_at.into(),
                 from.into(),
             ],
-        )
+        )?;
+        self.worker_changed(worker.id, worker.updated_at)
     }
 
     /// Stores the name of a worker. None is pending any more.
@@ -286,7 +288,8 @@ impl Tx<'_> {
             (&worker.confirmed_skills).into(),
             worker.updated_at.into(),
         ];
-        self.execute_one(CONFIRM_SKILLS, &values)
+        self.execute_one(CONFIRM_SKILLS, &values)?;
+        self.worker_changed(worker.id, worker.updated_at)
     }
 
     /// Counts how a worker's work on a task ended. Simulated workers have no row.

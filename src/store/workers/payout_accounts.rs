@@ -91,6 +91,10 @@ impl Tx<'_> {
             now.into(),
             told_at.into(),
         ];
-        Ok(self.execute(SET_STATUS, &values)? == 1)
+        let changed = self.execute(SET_STATUS, &values)? == 1;
+        if changed {
+            self.worker_changed(account.worker, now)?;
+        }
+        Ok(changed)
     }
 }

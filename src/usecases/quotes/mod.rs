@@ -1,5 +1,10 @@
 //! Quotes: what a task would cost, and the task that a quote becomes.
 
+mod coverage;
+
+pub use coverage::coverage;
+
+use crate::domain::quotes::coverage::Coverage;
 use crate::domain::quotes::{EXPIRED_KEPT, GOOD_FOR, MAX_OPEN_QUOTES, Redeemed};
 use crate::domain::{IDEMPOTENCY_KEPT, NewTask, Quote, QuoteId, TaskId, Timestamp};
 use crate::store::{KeyHolder, Tx};
@@ -15,7 +20,7 @@ pub fn make_quote(
     tx: &mut Tx<'_>,
     by: &KeyHolder,
     new: &NewTask,
-    id: QuoteId,
+    (id, coverage): (QuoteId, Coverage),
     now: Timestamp,
 ) -> Result<Quote, UseCaseError> {
     expect_confirmed(by)?;
@@ -25,7 +30,7 @@ pub fn make_quote(
     }
     has_room(tx, by, now)?;
     let mut quote = Quote::new(id, by.owner, by.tier, new, by.time(now));
-    quote.body = to_json(&QuoteBody::of(&quote))?;
+    quote.body = to_json(&QuoteBody::of(&quote, &coverage))?;
     // By the real time: a test clock goes ahead and back.
     let kept_until = now.plus(GOOD_FOR).plus(EXPIRED_KEPT);
     tx.insert_quote(&quote, kept_until)?;

@@ -1,6 +1,7 @@
 //! What a worker does with a task: accept, start, release, dispute.
 
 use crate::ambient;
+use crate::domain::quotes::coverage::AcceptedStep;
 use crate::domain::{
     Action, Actor, CheckedSkills, NotAllowed, ProcessorName, Proof, QueueItem, QueueItemId,
     QueueKind, Status, Task, TaskId, Timestamp, Windows, WorkerId, WorkerStatus,
@@ -43,6 +44,8 @@ pub fn accept_task(
     holder.may_accept(&task, payout, in_hand, &terms.checked_skills)?;
     let cause = Actor::worker(worker).into();
     let accepted = transition::make(tx, &task, Action::Accept { worker }, &cause, now)?;
+    let waited = now.since(task.status_since);
+    tx.count_accepted(&task, AcceptedStep::of(waited, task.budget_cents))?;
     // Checked after the move, which locks the totals: the account cannot be suspended until the
     // commit.
     if !tx.account_is_active(task.owner.account)? {

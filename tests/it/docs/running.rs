@@ -92,6 +92,7 @@ documents! {
     events: "docs/reference/events.md",
     payments: "docs/reference/payments.md",
     proofs: "docs/reference/proofs.md",
+    quotes: "docs/reference/quotes.md",
     tasks: "docs/reference/tasks.md",
     operating_payments: "docs/operating/payments.md",
     running: "docs/operating/running.md",

@@ -11,7 +11,6 @@ use crate::support::{TestApp, on_both_engines};
 on_both_engines!(
     quotes_are_deleted_in_time,
     a_test_clock_does_not_keep_quotes,
-    the_quotes_of_a_deleted_account_go,
 );
 
 async fn kept(app: &TestApp) -> usize {
@@ -47,17 +46,4 @@ async fn a_test_clock_does_not_keep_quotes(app: TestApp) {
     app.advance(Duration::from_secs(75 * 60));
     prune(&app.store, app.clock.now()).await.unwrap();
     assert_eq!(kept(&app).await, 0);
-}
-
-async fn the_quotes_of_a_deleted_account_go(app: TestApp) {
-    let (dev, other) = (app.developer().await, app.developer().await);
-    quote(&dev.test).await;
-    quote(&dev.live).await;
-    quote(&other.live).await;
-    let account = dev.live.get("/v1/account").await.expect(200);
-    let body = json!({"confirm": account["email"]}).to_string();
-    let deleted = dev.live.send("DELETE", "/v1/account", &[], body).await;
-    assert!(deleted.status.is_success(), "{}", deleted.text);
-    app.jobs.drain().await.unwrap();
-    assert_eq!(kept(&app).await, 1);
 }

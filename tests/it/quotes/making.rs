@@ -27,6 +27,7 @@ async fn a_quote_says_what_the_task_would_cost(app: TestApp) {
         "platform_fee_cents",
         "worker_payout_cents",
         "mandate",
+        "coverage",
         "expires_at",
     ];
     assert_eq!(fields, expected);

@@ -1,5 +1,6 @@
 //! POST /v1/quotes, and the tasks that quotes become.
 
+mod coverage;
 mod keeping;
 mod making;
 mod races;
