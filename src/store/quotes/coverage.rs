@@ -43,7 +43,8 @@ crate::store::statements! {
     CHANGED = "INSERT INTO workers_to_count (worker_id, changed_at) VALUES (?1, ?2)
         ON CONFLICT (worker_id) DO UPDATE SET changed_at = excluded.changed_at";
     IDS_AFTER = "SELECT id FROM workers WHERE id > ?1 ORDER BY id LIMIT ?2";
-    TO_COUNT = "SELECT worker_id FROM workers_to_count ORDER BY worker_id LIMIT ?1";
+    TO_COUNT = "SELECT worker_id FROM workers_to_count
+        WHERE worker_id > '' ORDER BY worker_id LIMIT ?1";
     NO_MORE_TO_COUNT = "DELETE FROM workers_to_count WHERE worker_id = ?1";
     COUNTED = concat!("SELECT ", counted!(columns), " FROM counted_workers WHERE worker_id = ?1");
     COUNT = counted!(insert);
