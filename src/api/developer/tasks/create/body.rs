@@ -1,6 +1,8 @@
 //! The bodies that POST /v1/tasks takes.
 
-use serde_json::json;
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
 use utoipa::openapi::{OneOfBuilder, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
@@ -20,11 +22,16 @@ impl PartialSchema for NewTaskBody {
             .item(schema::reference::<CreateTask>())
             .item(schema::reference::<RedeemQuote>())
             .description(Some("A task, or the ID of a quote and nothing else."))
+            .examples([example()])
             .into()
     }
 }
 
 impl ToSchema for NewTaskBody {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("NewTask")
+    }
+
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
         CreateTask::schemas(schemas);
         schemas.push((CreateTask::name().into_owned(), CreateTask::schema()));
@@ -111,9 +118,9 @@ fn location(fields: &mut Fields<'_>) -> Option<Location> {
     })
 }
 
-request_bodies! {
-    /// What to do, where, and for how much.
-    CreateTask = json!({
+/// The task of the examples.
+fn example() -> Value {
+    json!({
         "title": "Photograph a storefront",
         "description": "Front of the shop with the door and the opening hours in view.",
         "category": "photography",
@@ -123,7 +130,12 @@ request_bodies! {
         "deadline": "2026-11-20T18:00:00Z",
         "proof_types": ["photo"],
         "metadata": {"order": "4711"},
-    });
+    })
+}
+
+request_bodies! {
+    /// What to do, where, and for how much.
+    CreateTask = example();
 
     /// The quote to redeem.
     RedeemQuote = json!({"quote_id": "019a8574b2d07c2e9d1b3a5f60718293"});
