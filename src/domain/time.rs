@@ -65,6 +65,12 @@ impl Timestamp {
         i64::from(date.year()) * 100 + i64::from(date.month())
     }
 
+    /// The day in UTC as a number that increases: days since 1970.
+    pub fn day(self) -> i64 {
+        const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+        self.0.div_euclid(DAY_MS)
+    }
+
     fn civil(self) -> DateTime {
         // Every value comes from the clock or from `parse`, both within jiff's range.
         let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::MAX);

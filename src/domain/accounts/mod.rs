@@ -1,6 +1,7 @@
 //! A developer's account, and what its tier allows.
 
 pub mod api_key;
+pub mod mandate;
 pub mod rate_limit;
 pub mod same_person;
 
