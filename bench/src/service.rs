@@ -17,7 +17,7 @@ use legwork::payments::sandbox::OnboardingOutcome;
 use legwork::payments::{Processor, Sandbox};
 use legwork::store::{KeyHolder, Location, Store, StoreError};
 use legwork::usecases;
-use legwork::usecases::{Funding, OpenedAccount, UseCaseError};
+use legwork::usecases::{Funding, OpenedAccount, TaskOrder, UseCaseError};
 
 use crate::options::ACCOUNTS;
 use crate::postgres::Database;
@@ -133,6 +133,7 @@ impl Service {
             status: AccountStatus::Active,
             email_confirmed: true,
             ahead: Duration::ZERO,
+            limits: None,
         };
         let kept = self
             .sandbox
@@ -231,7 +232,13 @@ impl Service {
         let new = Arc::clone(new);
         let account = by.owner.account;
         let write = self.store.write_for(account, move |tx| {
-            usecases::create_task(tx, &by, &new, id, &funding, now)
+            let order = TaskOrder {
+                new: &new,
+                id,
+                funding: &funding,
+                mandate: None,
+            };
+            usecases::create_task(tx, &by, &order, now)
         });
         write.await.map_err(text)?;
         Ok(id)

@@ -46,7 +46,10 @@ use crate::webhooks::Webhooks;
 
 pub use error::codes::markdown_table as error_table;
 pub use middleware::cors::CorsRules;
-pub use router::{AdminRoute, admin_routes, metrics_router, openapi_document, router};
+pub use router::{
+    AdminRoute, DeveloperRoute, admin_routes, developer_routes, metrics_router, openapi_document,
+    router,
+};
 pub use server::{ConnectionLimits, Serving, Timeouts, listen, redirect_router, serve};
 
 /// The content type of all that the API answers, files and pages aside.

@@ -20,61 +20,69 @@ use crate::api::middleware::authentication::{
 use crate::api::middleware::edge::edge;
 use crate::api::middleware::limits::anonymous::{self, limit_anonymous, limit_unsigned};
 use crate::api::middleware::required_factor::{require_admins_factor, require_workers_factor};
-use crate::api::openapi::{Description, Security, finish as finish_description, secure};
+use crate::api::openapi::{Description, Security, finish as finish_description, say_needs, secure};
 use crate::api::public::{files, health, keys, stripe_webhook};
 use crate::api::{App, JSON, admin, worker};
+use crate::domain::accounts::mandate::{Needs, Permission};
 use crate::domain::{AdminRole, RequiredFactor};
 use crate::limits::ClientAddress;
 use crate::pages::{self, Pages};
 
-/// Routes that need an API key.
-fn with_key() -> OpenApiRouter<App> {
-    use developer::{
-        account, disputes, events, exports, keys, links, payment_method, payments, proofs, quotes,
-    };
+/// Routes that need an API key: one list for each thing that a key with a mandate can lack.
+fn with_key() -> [(Needs, OpenApiRouter<App>); 8] {
+    [
+        (Needs::Permission(Permission::Read), for_reading()),
+        (Needs::Permission(Permission::Create), for_creating()),
+        (Needs::Permission(Permission::Review), for_reviewing()),
+        (Needs::Permission(Permission::Cancel), for_cancelling()),
+        (Needs::Permission(Permission::Test), for_testing()),
+        (Needs::Unlimited, for_unlimited_keys()),
+        (Needs::WholeAccount, of_the_account()),
+        (Needs::Nothing, for_every_key()),
+    ]
+}
 
-    OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(tasks::create::create, tasks::read::list))
-        .routes(routes!(tasks::batch::create))
-        .routes(routes!(tasks::update::update))
-        .routes(routes!(tasks::cancel::cancel))
+fn for_reading() -> OpenApiRouter<App> {
+    use developer::{disputes, events, payments, proofs};
+
+    OpenApiRouter::new()
+        .routes(routes!(tasks::read::list))
         .routes(routes!(tasks::history::get))
         .routes(routes!(tasks::search::search))
         .routes(routes!(tasks::bundle::get))
-        .routes(routes!(quotes::make))
-        .routes(routes!(quotes::get))
+        .routes(routes!(developer::quotes::get))
         .routes(routes!(proofs::list::list))
-        .routes(routes!(proofs::review::approve))
-        .routes(routes!(proofs::review::reject))
         .routes(routes!(proofs::evidence::get))
         .routes(routes!(payments::get))
         .routes(routes!(payments::ledger))
         .routes(routes!(disputes::get))
-        .routes(routes!(disputes::state))
-        .routes(routes!(account::get, account::delete))
-        .routes(routes!(account::usage))
-        .routes(routes!(exports::request, exports::list))
-        .routes(routes!(links::send_again))
-        .routes(routes!(keys::create, keys::list))
-        .routes(routes!(keys::revoke))
-        .routes(routes!(
-            payment_method::get,
-            payment_method::put,
-            payment_method::delete
-        ))
-        .routes(routes!(
-            webhook::settings::get,
-            webhook::settings::put,
-            webhook::settings::delete
-        ))
-        .routes(routes!(webhook::settings::test))
-        .routes(routes!(webhook::settings::rotate_secret))
-        .routes(routes!(webhook::deliveries::list))
-        .routes(routes!(webhook::deliveries::get))
-        .routes(routes!(webhook::deliveries::recover))
-        .routes(routes!(webhook::deliveries::redeliver))
         .routes(routes!(events::list::list))
         .routes(routes!(events::stream::stream))
+}
+
+fn for_creating() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(developer::quotes::make))
+        .routes(routes!(tasks::create::create))
+        .routes(routes!(tasks::batch::create))
+        .routes(routes!(tasks::update::update))
+}
+
+fn for_reviewing() -> OpenApiRouter<App> {
+    use developer::{disputes, proofs};
+
+    OpenApiRouter::new()
+        .routes(routes!(proofs::review::approve))
+        .routes(routes!(proofs::review::reject))
+        .routes(routes!(disputes::state))
+}
+
+fn for_cancelling() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(tasks::cancel::cancel))
+}
+
+fn for_testing() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
         .routes(routes!(
             test_helpers::clock::get,
             test_helpers::clock::advance,
@@ -84,9 +92,97 @@ fn with_key() -> OpenApiRouter<App> {
         .routes(routes!(test_helpers::proofs::submit))
 }
 
+/// What no permission opens, and belongs to one environment or names one.
+fn for_unlimited_keys() -> OpenApiRouter<App> {
+    use developer::{account, keys, payment_method};
+
+    OpenApiRouter::new()
+        .routes(routes!(account::get))
+        .routes(routes!(account::usage))
+        .routes(routes!(keys::create, keys::list))
+        .routes(routes!(keys::revoke))
+        .routes(routes!(
+            keys::mandate::get,
+            keys::mandate::put,
+            keys::mandate::delete
+        ))
+        .routes(routes!(
+            payment_method::get,
+            payment_method::put,
+            payment_method::delete
+        ))
+        .routes(routes!(webhook::deliveries::list))
+        .routes(routes!(webhook::deliveries::get))
+        .routes(routes!(webhook::deliveries::recover))
+        .routes(routes!(webhook::deliveries::redeliver))
+}
+
+/// What no permission opens, and both environments share.
+fn of_the_account() -> OpenApiRouter<App> {
+    use developer::{account, exports, links};
+
+    OpenApiRouter::new()
+        .routes(routes!(account::delete))
+        .routes(routes!(exports::request, exports::list))
+        .routes(routes!(links::send_again))
+        .routes(routes!(
+            webhook::settings::get,
+            webhook::settings::put,
+            webhook::settings::delete
+        ))
+        .routes(routes!(webhook::settings::test))
+        .routes(routes!(webhook::settings::rotate_secret))
+}
+
+/// What a key may ask of itself, however limited it is.
+fn for_every_key() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(developer::keys::mandate::own))
+}
+
 /// Routes that need an API key and show the task that their path names.
-fn of_task() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(tasks::read::get))
+fn of_task() -> (Needs, OpenApiRouter<App>) {
+    let router = OpenApiRouter::new().routes(routes!(tasks::read::get));
+    (Needs::Permission(Permission::Read), router)
+}
+
+/// A route of developers, and what it needs of a key.
+#[derive(Clone, Debug)]
+pub struct DeveloperRoute {
+    pub method: Method,
+    pub path: String,
+    pub needs: Needs,
+}
+
+/// Every route that needs an API key.
+pub fn developer_routes() -> Vec<DeveloperRoute> {
+    let lists = with_key().into_iter().chain([of_task()]);
+    let routes = lists.flat_map(|(needs, router)| {
+        let routes = operations(router).into_iter();
+        routes.map(move |(method, path)| DeveloperRoute {
+            method,
+            path,
+            needs,
+        })
+    });
+    routes.collect()
+}
+
+/// The methods and paths of a list of routes.
+fn operations(router: OpenApiRouter<App>) -> Vec<(Method, String)> {
+    let mut routes = Vec::new();
+    for (path, item) in router.into_openapi().paths.paths {
+        let operations = [
+            (Method::GET, item.get),
+            (Method::PUT, item.put),
+            (Method::POST, item.post),
+            (Method::PATCH, item.patch),
+            (Method::DELETE, item.delete),
+        ];
+        for (method, _) in operations.into_iter().filter(|(_, found)| found.is_some()) {
+            routes.push((method, path.clone()));
+        }
+    }
+    routes
 }
 
 /// Routes that need a worker's token.
@@ -228,19 +324,8 @@ pub fn admin_routes() -> Vec<AdminRoute> {
     let mut routes = Vec::new();
     let alone = (AdminRole::Viewer, with_admin_key_alone());
     for (role, router) in with_admin_key().into_iter().chain([alone]) {
-        for (path, item) in router.into_openapi().paths.paths {
-            let operations = [
-                (Method::GET, item.get),
-                (Method::PUT, item.put),
-                (Method::POST, item.post),
-                (Method::PATCH, item.patch),
-                (Method::DELETE, item.delete),
-            ];
-            for (method, _) in operations.into_iter().filter(|(_, found)| found.is_some()) {
-                let path = path.clone();
-                routes.push(AdminRoute { method, path, role });
-            }
-        }
+        let found = operations(router).into_iter();
+        routes.extend(found.map(|(method, path)| AdminRoute { method, path, role }));
     }
     routes
 }
@@ -351,19 +436,14 @@ pub fn openapi_document() -> String {
 
 /// The routes that are described, each behind the key or token that it needs.
 fn described(app: Option<&App>) -> (Router<App>, OpenApi) {
-    let (mut keys, mut openapi) = with_key().split_for_parts();
-    let (mut tasks, of_tasks) = of_task().split_for_parts();
-    openapi.merge(of_tasks);
+    let (developers, mut openapi) = described_for_developers(app);
     let (mut workers, mut of_workers) = with_worker_token().split_for_parts();
     let (enrolling, of_enrolling) = with_worker_token_alone().split_for_parts();
     of_workers.merge(of_enrolling);
     let (mut open, mut of_open) = without_token().split_for_parts();
-    secure(&mut openapi, Some(Security::DeveloperKey));
     secure(&mut of_workers, Some(Security::WorkerToken));
     secure(&mut of_open, None);
     if let Some(app) = app {
-        keys = keys.route_layer(from_fn_with_state(app.clone(), require_key));
-        tasks = tasks.route_layer(from_fn_with_state(app.clone(), require_key_of_task));
         if app.required_factor != RequiredFactor::Nobody {
             let factor = from_fn_with_state(app.clone(), require_workers_factor);
             workers = workers.route_layer(factor);
@@ -374,11 +454,37 @@ fn described(app: Option<&App>) -> (Router<App>, OpenApi) {
     }
     openapi.merge(of_workers);
     openapi.merge(of_open);
-    let routes = keys.merge(tasks).merge(workers).merge(open);
+    let routes = developers.merge(workers).merge(open);
     let (admins, of_admins) = described_for_admins(app);
     openapi.merge(of_admins);
     finish_description(&mut openapi);
     (routes.merge(admins), openapi)
+}
+
+/// The routes of developers, each behind what it needs of a key.
+fn described_for_developers(app: Option<&App>) -> (Router<App>, OpenApi) {
+    let (mut routes, mut openapi) =
+        OpenApiRouter::with_openapi(Description::openapi()).split_for_parts();
+    for (needs, keys) in with_key() {
+        let (mut keys, mut of_keys) = keys.split_for_parts();
+        if let Some(app) = app {
+            let needs = (app.clone(), needs);
+            keys = keys.route_layer(from_fn_with_state(needs, require_key));
+        }
+        say_needs(&mut of_keys, needs);
+        openapi.merge(of_keys);
+        routes = routes.merge(keys);
+    }
+    let (needs, tasks) = of_task();
+    let (mut tasks, mut of_tasks) = tasks.split_for_parts();
+    if let Some(app) = app {
+        let needs = (app.clone(), needs);
+        tasks = tasks.route_layer(from_fn_with_state(needs, require_key_of_task));
+    }
+    say_needs(&mut of_tasks, needs);
+    openapi.merge(of_tasks);
+    secure(&mut openapi, Some(Security::DeveloperKey));
+    (routes.merge(tasks), openapi)
 }
 
 /// The routes of admins, each behind the role that it needs.

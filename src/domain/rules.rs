@@ -43,6 +43,14 @@ impl FieldErrors {
         self.kept.extend(other.kept.into_iter().take(room));
     }
 
+    /// The same errors, of fields of that object.
+    pub fn under(mut self, object: &str) -> Self {
+        for error in &mut self.kept {
+            error.field = format!("{object}.{}", error.field);
+        }
+        self
+    }
+
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

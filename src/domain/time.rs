@@ -7,6 +7,8 @@ use jiff::tz::TimeZone;
 
 use crate::domain::rules::TextRule;
 
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -67,8 +69,21 @@ impl Timestamp {
 
     /// The day in UTC as a number that increases: days since 1970.
     pub fn day(self) -> i64 {
-        const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
         self.0.div_euclid(DAY_MS)
+    }
+
+    /// The next midnight in UTC.
+    pub fn next_day(self) -> Self {
+        Self((self.day() + 1) * DAY_MS)
+    }
+
+    /// The beginning of the next calendar month in UTC.
+    pub fn next_month(self) -> Self {
+        let mut day = self.next_day();
+        while day.month() == self.month() {
+            day = day.next_day();
+        }
+        day
     }
 
     fn civil(self) -> DateTime {

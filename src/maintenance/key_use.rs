@@ -19,6 +19,15 @@ pub struct KeyUse {
     admins: Noted<AdminKeyId, Timestamp>,
     /// By the hash of the token.
     tokens: Noted<String, Timestamp>,
+    /// What the mandates of keys have refused.
+    refusals: Noted<ApiKeyId, Refused>,
+}
+
+/// What a mandate refused last: when, and the limit that stood in the way.
+#[derive(Clone, Copy)]
+struct Refused {
+    at: Timestamp,
+    limit: &'static str,
 }
 
 impl KeyUse {
@@ -32,6 +41,10 @@ impl KeyUse {
 
     pub fn note_token(&self, token_hash: String, now: Timestamp) {
         self.tokens.lock().insert(token_hash, now);
+    }
+
+    pub fn note_refusal(&self, key: ApiKeyId, now: Timestamp, limit: &'static str) {
+        self.refusals.lock().insert(key, Refused { at: now, limit });
     }
 
     /// Writes what was noted. If that fails, it is kept for the next time.
@@ -52,6 +65,14 @@ impl KeyUse {
             write.await
         };
         self.tokens.flush(tokens).await?;
+        let refusals = async |noted: HashMap<ApiKeyId, Refused>| {
+            let write = store.write(move |tx| {
+                let mut noted = noted.iter();
+                noted.try_for_each(|(key, last)| tx.note_refusal(*key, last.at, last.limit))
+            });
+            write.await
+        };
+        self.refusals.flush(refusals).await?;
         let new = hex(&ambient::random::<32>());
         let keys = async |used: HashMap<ApiKeyId, (Timestamp, IpAddr)>| {
             let write = store.write(move |tx| {

@@ -82,6 +82,7 @@ pub const METRICS: &[Metric] = &[
     gauge("legwork_database_up", &[], "1 if the database answered this scrape in time, 0 otherwise; then the metrics that say \"database\" are left out"),
     histogram("legwork_transaction_wait_seconds", &[], "how long transactions wait until the database takes them"),
     counter("legwork_overload_refusals_total", &[], "requests answered 503 at once because many transactions had waited too long for the database"),
+    counter("legwork_mandate_refusals_total", &["reason"], "requests that the mandate of a key refused; `reason` is the field that stood in the way, `permissions` for a missing permission"),
     gauge("legwork_writer_queue", &[], "SQLite: transactions that wait for the writer"),
     histogram("legwork_writer_batch_size", &[], "transactions in one commit; on PostgreSQL, of those that share one"),
     counter("legwork_batches_dissolved_total", &[], "PostgreSQL: commits for several transactions that were tried again, without the one that failed"),

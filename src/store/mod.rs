@@ -44,6 +44,7 @@ pub use engine::{
 
 pub use accounts::AccountFilter;
 pub use accounts::api_keys::KeyHolder;
+pub use accounts::mandates::MandateInUse;
 pub use admin::audit::{AuditFilter, NotedLine};
 pub use admin::review_queue::{Claimed, QueueFilter};
 pub use backlog::{Backlog, DueJobs};
@@ -213,6 +214,11 @@ const MIGRATIONS: &[Migration] = &[
         version: 29,
         name: "task_metadata",
         sql: include_str!("migrations/0029_task_metadata.sql"),
+    },
+    Migration {
+        version: 31,
+        name: "mandates",
+        sql: include_str!("migrations/0031_mandates.sql"),
     },
     Migration {
         version: 34,
@@ -399,6 +405,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         webhooks::deliveries::ALL,
         tasks::due_tasks::ALL,
         accounts::erasure::ALL,
+        accounts::mandates::ALL,
         accounts::people::ALL,
         events::ALL,
         exports::ALL,

@@ -1,7 +1,9 @@
 //! Why a use case failed.
 
+use crate::domain::accounts::mandate::{Denied, Permission, Refusal};
 use crate::domain::{
-    AccountStatus, Decision, Environment, NotAllowed, NotEligible, Status, Timestamp, WorkerStatus,
+    AccountStatus, Decision, Environment, FieldErrors, NotAllowed, NotEligible, Status, Timestamp,
+    WorkerStatus,
 };
 use crate::payments::ProcessorError;
 use crate::store::StoreError;
@@ -151,6 +153,24 @@ pub enum UseCaseError {
          again when the developer has more"
     )]
     StorageFull { limit_bytes: u64 },
+    #[error("this needs the permission `{0}`, which the mandate of this key does not give")]
+    PermissionMissing(Permission),
+    #[error("this needs a key without a mandate")]
+    MandateForbids,
+    #[error("the mandate of this key is paused")]
+    MandatePaused,
+    #[error("the mandate of this key has expired")]
+    MandateExpired,
+    /// Every limit that stands in the way.
+    #[error("{}", exceeded(.0))]
+    MandateExceeded(Vec<Refusal>),
+    #[error("this key has no mandate")]
+    MandateNotFound,
+    #[error("no other key without a mandate would be left")]
+    LastUnlimitedKey,
+    /// Fields that contradict each other, or what is known only now.
+    #[error("the request contradicts itself")]
+    Invalid(FieldErrors),
     #[error("the limit of {limit} tasks per month is reached")]
     TaskLimitExceeded { limit: i64 },
     #[error("an account with this e-mail address already exists")]
@@ -165,6 +185,30 @@ pub enum UseCaseError {
     NotAllowed(#[from] NotAllowed),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+fn exceeded(refusals: &[Refusal]) -> String {
+    match refusals {
+        [one] => format!(
+            "the mandate of this key does not allow it: {}: {}",
+            one.limit, one.message
+        ),
+        many => format!(
+            "the mandate of this key does not allow it: {} limits; see details",
+            many.len()
+        ),
+    }
+}
+
+impl From<Denied> for UseCaseError {
+    fn from(denied: Denied) -> Self {
+        match denied {
+            Denied::Paused => Self::MandatePaused,
+            Denied::Expired => Self::MandateExpired,
+            Denied::Missing(permission) => Self::PermissionMissing(permission),
+            Denied::HasMandate => Self::MandateForbids,
+        }
+    }
 }
 
 fn of_cents(paid_cents: Option<i64>) -> String {

@@ -7,6 +7,7 @@ pub mod event;
 pub mod examples;
 pub mod history;
 mod id;
+pub mod mandate;
 mod object;
 pub mod payment;
 pub mod proof;

@@ -21,6 +21,7 @@ mod files;
 mod hanging;
 mod https;
 mod kills;
+mod mandates;
 mod model;
 mod money;
 mod notifications;

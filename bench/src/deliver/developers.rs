@@ -13,7 +13,7 @@ use legwork::domain::{
 use legwork::outbound::Outbound;
 use legwork::store::{KeyHolder, Store};
 use legwork::usecases;
-use legwork::usecases::{Funding, OpenedAccount, UseCaseError};
+use legwork::usecases::{Funding, OpenedAccount, TaskOrder, UseCaseError};
 use legwork::webhooks::Webhooks;
 use tokio::runtime::Runtime;
 
@@ -79,6 +79,7 @@ impl Developers {
             tier: new.tier,
             status: AccountStatus::Active,
             email_confirmed: true,
+            limits: None,
         };
         let secret = WebhookSecret::new(&ambient::random());
         let write = self.store.write(move |tx| {
@@ -111,7 +112,13 @@ impl Developers {
         let id = TaskId::new(now, &ambient::random_for_id());
         let account = by.owner.account;
         let write = self.store.write_for(account, move |tx| {
-            usecases::create_task(tx, &by, &new, id, &Funding::Simulated, now)
+            let order = TaskOrder {
+                new: &new,
+                id,
+                funding: &Funding::Simulated,
+                mandate: None,
+            };
+            usecases::create_task(tx, &by, &order, now)
         });
         write.await.map_err(text)?;
         Ok(id)

@@ -73,6 +73,10 @@ error_codes! {
     EmailNotConfirmed "EMAIL_NOT_CONFIRMED" 403 "The e-mail address is not confirmed. Live tasks of developers and the verification of workers need that.";
     Forbidden "FORBIDDEN" 403 "The role of the admin key does not allow this.";
     KeyInBrowser "KEY_IN_BROWSER" 403 "A web page of another host has sent an API key. Whoever opens the page can read the key: send the request from your own server.";
+    MandateExceeded "MANDATE_EXCEEDED" 403 "A limit of the key's mandate stands in the way. `details` names each with what is used and left.";
+    MandateExpired "MANDATE_EXPIRED" 403 "The mandate of the key has expired.";
+    MandatePaused "MANDATE_PAUSED" 403 "The mandate of the key is paused.";
+    PermissionDenied "PERMISSION_DENIED" 403 "The mandate of the key does not allow this. The message names the permission that is missing.";
     SecondFactorNotSetUp "SECOND_FACTOR_NOT_SET_UP" 403 "This service requires a second factor, and you have none. Set it up first.";
     SignInAgain "SIGN_IN_AGAIN" 403 "Your sign-in is older than 10 minutes. Sign in again and repeat the request with the new token.";
     TaskLimitExceeded "TASK_LIMIT_EXCEEDED" 403 "The monthly task limit of the tier is reached.";
@@ -86,6 +90,7 @@ error_codes! {
     ItemNotFound "ITEM_NOT_FOUND" 404 "There is no such item in the review queue.";
     JobNotFound "JOB_NOT_FOUND" 404 "There is no such dead job.";
     KeyNotFound "KEY_NOT_FOUND" 404 "There is no such API key.";
+    MandateNotFound "MANDATE_NOT_FOUND" 404 "The key has no mandate.";
     NotFound "NOT_FOUND" 404 "There is nothing at this path.";
     NotificationNotFound "NOTIFICATION_NOT_FOUND" 404 "There is no such notification.";
     ProofNotFound "PROOF_NOT_FOUND" 404 "There is no such proof of this task.";
@@ -107,6 +112,7 @@ error_codes! {
     ItemNeedsDecision "ITEM_NEEDS_DECISION" 409 "An item of this kind is closed by a decision. It cannot be cleared.";
     LastKey "LAST_KEY" 409 "This is the last live or the last test key. Send `{\"confirm\": true}` to revoke it.";
     LastOwnerKey "LAST_OWNER_KEY" 409 "No other owner would be left. Create another key with the role `owner` first.";
+    LastUnlimitedKey "LAST_UNLIMITED_KEY" 409 "No key without a mandate would be left to manage the account with.";
     PayoutNotFailed "PAYOUT_NOT_FAILED" 409 "No payout for this task has failed permanently.";
     ProposalPending "PROPOSAL_PENDING" 409 "Another decision waits for a second admin. Confirm it in the same words, or have it withdrawn.";
     RefundDiffers "REFUND_DIFFERS" 409 "Cancelling would refund another amount than you expect. The message and `details` say how much.";
@@ -170,7 +176,7 @@ pub mod groups {
         /// Of every request that needs no key.
         Anybody = RateLimited, Internal, Unavailable;
         /// Of every request with an API key.
-        Developer = Unauthorized, AccountSuspended, KeyInBrowser, RateLimited, Internal, Unavailable;
+        Developer = Unauthorized, AccountSuspended, KeyInBrowser, MandateExpired, MandatePaused, PermissionDenied, RateLimited, Internal, Unavailable;
         /// Of every request with a worker's token.
         Worker = Unauthorized, SecondFactorRequired, AccountSuspended, SecondFactorNotSetUp, RateLimited, Internal, Unavailable;
         /// Of every request with an admin key.

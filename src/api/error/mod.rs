@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::api::JSON;
 use crate::api::error::codes::ErrorCode;
+use crate::domain::accounts::mandate::Refusal;
 use crate::domain::uploads::UPLOADS_AT_ONCE;
 use crate::domain::{FieldError, FieldErrors};
 use crate::files::FilesError;
@@ -88,10 +89,12 @@ impl ApiError {
 
     fn message(&self) -> String {
         match self {
-            Self::Validation(errors) => match errors.kept() {
-                [error] if errors.count() == 1 => format!("{} {}", error.field, error.message),
-                _ => format!("the request has {} errors; see details", errors.count()),
-            },
+            Self::Validation(errors) | Self::UseCase(UseCaseError::Invalid(errors)) => {
+                match errors.kept() {
+                    [error] if errors.count() == 1 => format!("{} {}", error.field, error.message),
+                    _ => format!("the request has {} errors; see details", errors.count()),
+                }
+            }
             Self::BodyTooLarge { limit } => format!("the body must be at most {limit} bytes"),
             Self::FileTooLarge { limit } => format!("the file must be at most {limit} bytes"),
             Self::RateLimited {
@@ -134,11 +137,21 @@ impl ApiError {
 
     /// What the answer tells.
     pub fn content(&self, request_id: &str) -> ErrorContent {
+        let plain = |errors: &FieldErrors| {
+            let errors = errors.kept().iter().cloned();
+            Some(errors.map(ErrorDetail::from).collect())
+        };
         let details = match self {
-            Self::Validation(errors) => Some(errors.kept().to_vec()),
+            Self::Validation(errors) | Self::UseCase(UseCaseError::Invalid(errors)) => {
+                plain(errors)
+            }
             Self::UseCase(UseCaseError::RefundDiffers { refund_cents, .. }) => {
                 let must_be = format!("must be {refund_cents}");
-                Some(vec![FieldError::new("expected_refund_cents", must_be)])
+                let error = FieldError::new("expected_refund_cents", must_be);
+                Some(vec![error.into()])
+            }
+            Self::UseCase(UseCaseError::MandateExceeded(refusals)) => {
+                Some(refusals.iter().map(ErrorDetail::from).collect())
             }
             _ => None,
         };
@@ -202,6 +215,9 @@ fn says_more_than_its_code(error: &UseCaseError) -> bool {
             | UseCaseError::WorkerTasksOpen { .. }
             | UseCaseError::PayoutsOpen { .. }
             | UseCaseError::TaskLimitExceeded { .. }
+            | UseCaseError::PermissionMissing(_)
+            | UseCaseError::MandateForbids
+            | UseCaseError::MandateExceeded(_)
             | UseCaseError::TooManyKeys { .. }
             | UseCaseError::TooManyQuotes { .. }
             | UseCaseError::LastKey { .. }
@@ -276,6 +292,15 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::SessionNotFound => ErrorCode::SessionNotFound,
         UseCaseError::LinkExpired => ErrorCode::LinkExpired,
         UseCaseError::TaskLimitExceeded { .. } => ErrorCode::TaskLimitExceeded,
+        UseCaseError::PermissionMissing(_) | UseCaseError::MandateForbids => {
+            ErrorCode::PermissionDenied
+        }
+        UseCaseError::MandatePaused => ErrorCode::MandatePaused,
+        UseCaseError::MandateExpired => ErrorCode::MandateExpired,
+        UseCaseError::MandateExceeded(_) => ErrorCode::MandateExceeded,
+        UseCaseError::MandateNotFound => ErrorCode::MandateNotFound,
+        UseCaseError::LastUnlimitedKey => ErrorCode::LastUnlimitedKey,
+        UseCaseError::Invalid(_) => ErrorCode::ValidationError,
         UseCaseError::EmailTaken | UseCaseError::WorkerEmailTaken => ErrorCode::EmailTaken,
         UseCaseError::PaymentUnavailable(_) => ErrorCode::PaymentUnavailable,
         UseCaseError::Store(
@@ -354,11 +379,58 @@ pub struct ErrorContent {
     #[schema(example = "There is no such task, or it belongs to another account.")]
     pub message: String,
     /// With VALIDATION_ERROR: every field error, up to 100. With REFUND_DIFFERS: the field and what
-    /// it must be now.
+    /// it must be now. With MANDATE_EXCEEDED: every limit that stands in the way.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub details: Option<Vec<FieldError>>,
+    pub details: Option<Vec<ErrorDetail>>,
     /// The same as in the X-Request-Id header.
     #[schema(example = "019a8574c1f07c2e9d1b3a5f60718293")]
     pub request_id: String,
+}
+
+/// A field and what is wrong with it, or a limit that stands in the way.
+#[derive(Serialize, ToSchema)]
+#[schema(as = FieldError)]
+pub struct ErrorDetail {
+    /// Path of the field, such as `location.latitude`; `body` for the whole body.
+    #[schema(example = "location.latitude")]
+    field: String,
+    #[schema(example = "must be between -90 and 90")]
+    message: String,
+    /// The limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    limit: Option<i64>,
+    /// How much of the limit is used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    used: Option<i64>,
+    /// How much of the limit is left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    left: Option<i64>,
+}
+
+impl From<FieldError> for ErrorDetail {
+    fn from(error: FieldError) -> Self {
+        Self {
+            field: error.field,
+            message: error.message,
+            limit: None,
+            used: None,
+            left: None,
+        }
+    }
+}
+
+impl From<&Refusal> for ErrorDetail {
+    fn from(refusal: &Refusal) -> Self {
+        Self {
+            field: refusal.limit.to_owned(),
+            message: refusal.message.clone(),
+            limit: refusal.counted.map(|counted| counted.limit),
+            used: refusal.counted.map(|counted| counted.used),
+            left: refusal.counted.map(|counted| counted.left()),
+        }
+    }
 }

@@ -15,8 +15,10 @@ use crate::api::middleware::client_address::noted_on;
 use crate::api::middleware::limits::anonymous::{count, refuse};
 use crate::api::middleware::limits::rate::RateLimitStatus;
 use crate::api::middleware::notes::{Who, note_asker};
+use crate::api::middleware::refusals;
 use crate::api::request::idempotency::Requester;
 use crate::api::request::path::TaskPath;
+use crate::domain::accounts::mandate::Needs;
 use crate::domain::{
     AccountId, Actor, AdminKey, AdminKeyId, AdminRole, Environment, Owner, Secret, Task, TaskId,
     Worker, WorkerStatus,
@@ -212,15 +214,20 @@ async fn identify_admin(app: &App, headers: &HeaderMap) -> Result<AdminHolder, A
     Ok(AdminHolder { key, token })
 }
 
-/// Runs before every handler that needs a key: first the key, then the rate limit.
-pub async fn require_key(State(app): State<App>, request: Request, next: Next) -> Response {
+/// Runs before every handler that needs a key: first the key, then the rate limit, then what the mandate
+/// of the key allows.
+pub async fn require_key(
+    State((app, needs)): State<(App, Needs)>,
+    request: Request,
+    next: Next,
+) -> Response {
     let identified = identify(&app, request.headers()).await;
-    admit(&app, identified, request, next).await
+    admit(&app, identified, needs, request, next).await
 }
 
 /// The same before a handler that shows one task: the key and the task are found by one read.
 pub async fn require_key_of_task(
-    State(app): State<App>,
+    State((app, needs)): State<(App, Needs)>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -234,7 +241,7 @@ pub async fn require_key_of_task(
         request.extensions_mut().insert(OwnTask(task));
         caller
     });
-    admit(&app, identified, request, next).await
+    admit(&app, identified, needs, request, next).await
 }
 
 async fn task_in_path(request: &mut Request) -> Option<TaskId> {
@@ -246,6 +253,7 @@ async fn task_in_path(request: &mut Request) -> Option<TaskId> {
 async fn admit(
     app: &App,
     identified: Result<Caller, ApiError>,
+    needs: Needs,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -266,8 +274,21 @@ async fn admit(
             }
         },
     };
-    request.extensions_mut().insert(caller);
-    with_status(next.run(request).await, status)
+    let Some(limits) = holder.limits else {
+        request.extensions_mut().insert(caller);
+        return with_status(next.run(request).await, status);
+    };
+    let response = match limits.allow(needs, holder.time(app.clock.now())) {
+        Ok(()) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(denied) => refuse(UseCaseError::from(denied).into(), request).await,
+    };
+    if let Some(error) = response.extensions().get::<ApiError>() {
+        refusals::note(app, &holder, error);
+    }
+    with_status(response, status)
 }
 
 async fn identify(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {

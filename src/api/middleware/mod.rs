@@ -8,6 +8,7 @@ pub mod headers;
 pub mod host;
 pub mod limits;
 pub mod notes;
+pub mod refusals;
 pub mod required_factor;
 pub mod span;
 pub mod user_agent;

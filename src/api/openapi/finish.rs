@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::json;
+use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::path::{Operation, Parameter, PathItem};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{
@@ -11,6 +12,7 @@ use utoipa::openapi::{
 
 use crate::api::error::codes::ErrorCode;
 use crate::api::openapi::{Security, webhooks};
+use crate::domain::accounts::mandate::Needs;
 
 fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem {
@@ -39,6 +41,14 @@ pub fn secure(openapi: &mut OpenApi, security: Option<Security>) {
             )],
             None => Vec::new(),
         });
+    }
+}
+
+/// Says what every operation of a list of routes needs of the mandate of a key.
+pub fn say_needs(openapi: &mut OpenApi, needs: Needs) {
+    for operation in all_operations(openapi) {
+        let said = Extensions::builder().add("x-permission", needs.as_str());
+        operation.extensions = Some(said.build());
     }
 }
 

@@ -10,7 +10,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 
 pub use crate::api::error::codes::can_answer as errors;
 pub use crate::api::error::codes::groups;
-pub use finish::{finish, secure};
+pub use finish::{finish, say_needs, secure};
 pub use parameters::IdempotencyKeyHeader;
 
 #[derive(utoipa::OpenApi)]

@@ -4,6 +4,8 @@
 //! every field error, not just the first. To describe, it holds a schema and notes what the function
 //! asks for. So the description cannot disagree with what is accepted.
 
+mod objects;
+
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use utoipa::openapi::{Object, RefOr, Schema};

@@ -11,7 +11,7 @@ pub mod windows;
 
 use crate::domain::geo::Point;
 use crate::domain::string_enum::string_enum;
-use crate::domain::{AccountId, Environment, TaskId, Tier, Timestamp, WorkerId};
+use crate::domain::{AccountId, ApiKeyId, Environment, TaskId, Tier, Timestamp, WorkerId};
 
 pub use pricing::TaskType;
 
@@ -172,6 +172,8 @@ pub struct Task {
     pub cancelled_at: Option<Timestamp>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+    /// The key under whose mandate it was created. What is not spent comes back to it.
+    pub mandate_key: Option<ApiKeyId>,
 }
 
 impl Task {
@@ -222,6 +224,7 @@ impl Task {
             cancelled_at: None,
             created_at: now,
             updated_at: now,
+            mandate_key: None,
         }
     }
 

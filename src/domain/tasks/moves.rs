@@ -195,6 +195,16 @@ pub struct Moved {
     pub events: &'static [EventType],
 }
 
+impl Moved {
+    /// What of the budget of a task that is over now was never charged, or goes back.
+    pub fn unspent_cents(&self) -> i64 {
+        match self.from {
+            Pending => self.task.budget_cents,
+            _ => self.settlement.refund_cents,
+        }
+    }
+}
+
 impl Task {
     pub fn act(&self, action: Action, now: Timestamp) -> Result<Moved, NotAllowed> {
         let trigger = action.trigger(self);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::domain::accounts::mandate::{KeyLimits, Permissions};
 use crate::domain::{AccountId, AccountStatus, ApiKey, ApiKeyId, Owner, Tier, Timestamp};
 use crate::store::{Lookup, StoreError, Tx, columns};
 
@@ -42,6 +43,10 @@ columns! {
         status = "a.status",
         email_confirmed = "CASE WHEN a.claimed_email IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END",
         ahead_ms = "CASE WHEN k.environment = 'test' THEN a.test_ahead_ms ELSE 0 END",
+        permissions = "m.permissions",
+        paused = "m.paused",
+        expires_at = "m.expires_at",
+        review_up_to_cents = "m.review_up_to_cents",
     }
     row KeyHolder = KeyHolder {
         key,
@@ -50,7 +55,24 @@ columns! {
         status,
         email_confirmed,
         ahead: Duration::from_millis(i64::unsigned_abs(ahead_ms)),
+        limits: limits_of((permissions, paused, expires_at), review_up_to_cents),
     };
+}
+
+/// The limits of a key, unless it has no mandate.
+fn limits_of(
+    mandate: (Option<i64>, Option<bool>, Option<Timestamp>),
+    review_up_to_cents: Option<i64>,
+) -> Option<KeyLimits> {
+    let (Some(permissions), Some(paused), Some(expires_at)) = mandate else {
+        return None;
+    };
+    Some(KeyLimits {
+        permissions: Permissions::from_bits(permissions),
+        paused,
+        expires_at,
+        review_up_to_cents,
+    })
 }
 
 crate::store::statements! {
@@ -71,6 +93,7 @@ crate::store::statements! {
     /// are few keys, PostgreSQL would otherwise go through that index, and keep doing so.
     HOLDER = concat!("SELECT ", holder!(columns), "
         FROM api_keys k JOIN accounts a ON a.id = k.account_id
+            LEFT JOIN mandates m ON m.key_id = k.id AND COALESCE(m.lifted_at, -1) = -1
         WHERE k.key_hash = ?1 AND COALESCE(k.revoked_at, -1) = -1");
     USED_FROM = "SELECT CAST(1 AS BIGINT) FROM api_keys
         WHERE account_id = ?1 AND last_address = ?2 AND last_used_at > ?3 LIMIT 1";
@@ -91,6 +114,8 @@ pub struct KeyHolder {
     pub email_confirmed: bool,
     /// How far the clock of a test key is ahead.
     pub ahead: Duration,
+    /// What its mandate allows, if it has one.
+    pub limits: Option<KeyLimits>,
 }
 
 impl KeyHolder {

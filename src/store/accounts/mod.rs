@@ -2,6 +2,7 @@
 
 pub(super) mod api_keys;
 pub(super) mod erasure;
+pub(super) mod mandates;
 pub(super) mod people;
 
 use std::time::Duration;

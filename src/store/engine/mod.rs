@@ -393,6 +393,16 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// Whether what was read shortly before will do for now: a read would cost a round trip. Only for
+    /// what a later `change_locked` names in its `WHERE`. If that fails, the transaction is run again,
+    /// and then it has to read.
+    pub fn may_trust_earlier_reads(&self) -> bool {
+        match &self.inner {
+            Inner::Sqlite(_) => false,
+            Inner::Postgres(session) => session.is_first_try_of_batch(),
+        }
+    }
+
     /// A write that succeeds or is an error, such as an INSERT: the number of changed rows does not
     /// matter. PostgreSQL sends it together with the next statement or the commit, which saves a
     /// round trip. An error appears there and still rolls back the transaction.

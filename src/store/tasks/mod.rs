@@ -53,6 +53,7 @@ columns! {
         created_at: task.created_at,
         updated_at: task.updated_at,
         escrow_cents: task.escrow_cents,
+        mandate_key_id: task.mandate_key,
     }
     inserted { number: number }
     row Task = Task {
@@ -89,6 +90,7 @@ columns! {
         created_at,
         updated_at,
         escrow_cents,
+        mandate_key: mandate_key_id,
     };
 }
 pub(in crate::store) use task;
@@ -147,13 +149,17 @@ crate::store::statements! {
     /// The holder of a key, and the task if it is the holder's own. The columns of the key are named
     /// apart from those of the task. The owner is compared as an expression, as in `ONE`.
     WITH_KEY = concat!("SELECT h.key_id, h.key_account, h.key_environment, h.tier, h.account_status,
-            h.email_confirmed, h.ahead_ms, ", task!(columns), "
+            h.email_confirmed, h.ahead_ms, h.permissions, h.paused, h.expires_at,
+            h.review_up_to_cents, ", task!(columns), "
         FROM (SELECT k.id AS key_id, k.account_id AS key_account, k.environment AS key_environment,
                 a.tier AS tier, a.status AS account_status,
                 CASE WHEN a.claimed_email IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END
                     AS email_confirmed,
-                CASE WHEN k.environment = 'test' THEN a.test_ahead_ms ELSE 0 END AS ahead_ms
+                CASE WHEN k.environment = 'test' THEN a.test_ahead_ms ELSE 0 END AS ahead_ms,
+                m.permissions AS permissions, m.paused AS paused, m.expires_at AS expires_at,
+                m.review_up_to_cents AS review_up_to_cents
             FROM api_keys k JOIN accounts a ON a.id = k.account_id
+                LEFT JOIN mandates m ON m.key_id = k.id AND COALESCE(m.lifted_at, -1) = -1
             WHERE k.key_hash = ?1 AND COALESCE(k.revoked_at, -1) = -1) h
         LEFT JOIN tasks ON id = ?2 AND COALESCE(account_id, '') = h.key_account
             AND COALESCE(environment, '') = h.key_environment");
@@ -210,14 +216,16 @@ impl Lookup<KeyAndTask> {
 }
 
 impl Tx<'_> {
-    /// Stores a new task with its payment, if it is paid, and its first moves and their events. False
-    /// when the limit of that month is reached.
+    /// Stores a new task with its payment, if it is paid, and its first moves and their events. Counts it
+    /// under this version of its key's mandate, if it has one. False when the limit of that month is
+    /// reached.
     pub fn insert_task(
         &mut self,
         task: &Task,
         payment: Option<&Entry>,
         moves: &[(HistoryEntry, NewEvent)],
         (month, monthly_limit): (i64, i64),
+        mandate_version: Option<i64>,
     ) -> Result<bool, StoreError> {
         let counted = |status| Value::Int(i64::from(task.status == status));
         let numbers: Option<(i64, Numbered)> = self.optional(
@@ -240,6 +248,9 @@ impl Tx<'_> {
             return Ok(false);
         };
         self.locked.set_totals(task.owner, numbered);
+        if let Some(version) = mandate_version {
+            self.reserve(task, version)?;
+        }
         self.defer(INSERT, &task_values(task, number))?;
         self.count_in_ranges(task.owner, number)?;
         self.index_metadata(task, number)?;

@@ -5,6 +5,7 @@ pub(super) mod create_account;
 pub(super) mod create_api_key;
 pub(super) mod delete_account;
 pub(super) mod erase_account;
+pub(super) mod mandates;
 pub(super) mod people;
 pub(super) mod revoke_api_key;
 pub(super) mod set_tier;
@@ -13,11 +14,12 @@ pub(super) mod suspend_account;
 
 pub use authenticate::authenticate;
 pub use create_account::{OpenedAccount, create_account};
-pub use create_api_key::{IssuedKey, create_api_key};
+pub use create_api_key::{IssuedKey, create_api_key, create_limited_key};
 pub use delete_account::delete_account;
 pub use erase_account::{
     ErasedPage, TasksPage, erase_account, erase_page, erase_traces, page_to_erase,
 };
+pub use mandates::{expect_allowed, lift_mandate, put_mandate};
 pub use people::{
     AccountSignIn, SignedIn, change_email, change_password, expect_confirmed, invite,
     request_confirmation, request_reset, sign_in_account, sign_in_candidates, sign_up,

@@ -31,7 +31,10 @@ pub fn revoke_api_key(
             account,
             environment,
         };
-        if tx.count_active_keys_in(owner)? <= 1 {
+        // A key with a mandate could not make another one.
+        let last_unlimited =
+            tx.mandate(id)?.is_none() && tx.other_unlimited_keys(account, id)? == 0;
+        if last_unlimited || tx.count_active_keys_in(owner)? <= 1 {
             return Err(UseCaseError::LastKey { environment });
         }
     }

@@ -10,7 +10,7 @@ use crate::domain::{IDEMPOTENCY_KEPT, NewTask, Quote, QuoteId, TaskId, Timestamp
 use crate::store::{KeyHolder, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::accounts::expect_confirmed;
-use crate::usecases::tasks::{Funding, create_task};
+use crate::usecases::tasks::{Funded, create_task};
 use crate::views::quote::QuoteBody;
 use crate::views::task::TaskBody;
 use crate::views::to_json;
@@ -96,7 +96,7 @@ pub fn redeem_quote(
     tx: &mut Tx<'_>,
     by: &KeyHolder,
     id: QuoteId,
-    funded: Option<&(TaskId, Funding)>,
+    funded: Option<&(TaskId, Funded)>,
     now: Timestamp,
 ) -> Result<RedeemedQuote, UseCaseError> {
     let quote = held(tx.quote_to_redeem(by.owner, id)?, by)?;
@@ -104,9 +104,10 @@ pub fn redeem_quote(
         return answered(tx, redeemed);
     }
     expect_open(&quote, by, now)?;
-    let (task, funding) = funded.ok_or(UseCaseError::QuoteNotFound)?;
-    let task = create_task(tx, by, &quote.task(), *task, funding, now)?;
-    let client_secret = funding.client_secret().map(str::to_owned);
+    let (task, funded) = funded.ok_or(UseCaseError::QuoteNotFound)?;
+    let new = quote.task();
+    let task = create_task(tx, by, &funded.order(&new, *task), now)?;
+    let client_secret = funded.funding.client_secret().map(str::to_owned);
     let redeemed = Redeemed {
         task: task.id,
         answer: TaskBody::json(&task)?,

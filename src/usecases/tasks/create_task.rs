@@ -1,12 +1,14 @@
 //! A developer creates a task. A test task is funded at once, without a charge.
 
+use std::sync::Arc;
+
 use crate::domain::{
     Action, Actor, ChargedMethod, EventType, HistoryEntry, JobKind, JobName, NewEvent, NewTask,
     Payment, PaymentIntent, PaymentStatus, ProcessorName, Status, Task, TaskId, Timestamp,
 };
-use crate::store::{KeyHolder, Tx};
+use crate::store::{KeyHolder, MandateInUse, Tx};
 use crate::usecases::UseCaseError;
-use crate::usecases::accounts::expect_confirmed;
+use crate::usecases::accounts::{expect_allowed, expect_confirmed};
 use crate::views::event;
 
 /// How a new task is paid for.
@@ -33,22 +35,54 @@ impl Funding {
     }
 }
 
+/// How a task is paid for, and the mandate of the limited key that creates it, as it stood a moment ago.
+#[derive(Clone, Debug)]
+pub struct Funded {
+    pub funding: Funding,
+    pub mandate: Option<Arc<MandateInUse>>,
+}
+
+impl Funded {
+    pub fn order<'a>(&'a self, new: &'a NewTask, id: TaskId) -> TaskOrder<'a> {
+        TaskOrder {
+            new,
+            id,
+            funding: &self.funding,
+            mandate: self.mandate.as_deref(),
+        }
+    }
+}
+
+/// A task to create.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskOrder<'a> {
+    pub new: &'a NewTask,
+    pub id: TaskId,
+    pub funding: &'a Funding,
+    /// The mandate of a limited key, as it stood a moment ago.
+    pub mandate: Option<&'a MandateInUse>,
+}
+
 pub fn create_task(
     tx: &mut Tx<'_>,
     by: &KeyHolder,
-    new: &NewTask,
-    id: TaskId,
-    funding: &Funding,
+    order: &TaskOrder<'_>,
     now: Timestamp,
 ) -> Result<Task, UseCaseError> {
     expect_confirmed(by)?;
+    let TaskOrder { new, id, .. } = *order;
     // A test clock that is ahead does not begin another month.
     let month = now.month();
     let now = by.time(now);
+    let mandate = allowing(tx, by, order, now)?;
     let mut task = Task::create(id, by.owner, by.tier, new, now);
+    task.mandate_key = mandate.map(|_| by.key);
     let mut entry = None;
     let mut moves = vec![creation_event(&task, None, Actor::developer(by.key))?];
-    match funding {
+    if let Some(version) = mandate {
+        moves[0].0.reason = Some(format!("under version {version} of the key's mandate"));
+    }
+    match order.funding {
         Funding::Simulated => {
             let paid = task.act(Action::Pay, now)?;
             moves.push(creation_event(
@@ -72,13 +106,40 @@ pub fn create_task(
         }
     }
     let limit = by.tier.tasks_per_month();
-    if tx.insert_task(&task, entry.as_ref(), &moves, (month, limit))? {
+    if tx.insert_task(&task, entry.as_ref(), &moves, (month, limit), mandate)? {
         Ok(task)
     } else if tx.account_is_active(by.owner.account)? {
         Err(UseCaseError::TaskLimitExceeded { limit })
     } else {
         // The account was deleted after the key was checked.
         Err(UseCaseError::Unauthorized)
+    }
+}
+
+/// The version of the mandate that allows a task, if the key has one. It is checked again by the
+/// statement that counts the task: see `Tx::may_trust_earlier_reads`.
+fn allowing(
+    tx: &mut Tx<'_>,
+    by: &KeyHolder,
+    order: &TaskOrder<'_>,
+    now: Timestamp,
+) -> Result<Option<i64>, UseCaseError> {
+    let Some(known) = order.mandate else {
+        return Ok(None);
+    };
+    if tx.may_trust_earlier_reads() {
+        expect_allowed(known, order.new, now)?;
+        return Ok(Some(known.version));
+    }
+    // Whoever counts tasks of this key holds them. So what is read now stays true.
+    tx.hold_totals(by.owner)?;
+    match tx.mandate(by.key)? {
+        Some(mandate) => {
+            expect_allowed(&mandate, order.new, now)?;
+            Ok(Some(mandate.version))
+        }
+        // It was lifted in this moment.
+        None => Ok(None),
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) mod worker_tasks;
 pub use advance_task::{advance_task, way};
 pub use by_clock::{expire_unpaid, transition_by_clock};
 pub use cancel_task::cancel_task;
-pub use create_task::{Funding, create_task};
+pub use create_task::{Funded, Funding, TaskOrder, create_task};
 pub use find_tasks::{Found, FoundCursor, FoundPage, Search, find_tasks};
 pub use search_tasks::{SearchedPage, TaskSearch, search_tasks};
 pub use test_clock::{advance_test_clock, due_in_test, reset_test_clock, transition_in_test};

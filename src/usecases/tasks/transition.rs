@@ -75,6 +75,9 @@ pub(in crate::usecases) fn write_all(
     let made = moves.iter().map(|(moved, cause)| stored(moved, cause, now));
     tx.move_task(&made.collect::<Result<Vec<_>, _>>()?)?;
     for (moved, cause) in moves {
+        if moved.task.mandate_key.is_some() && moved.task.status.is_final() {
+            tx.give_back(&moved.task, moved.unspent_cents())?;
+        }
         if moved.task.owner.environment == Environment::Test {
             continue;
         }

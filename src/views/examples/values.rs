@@ -1,19 +1,51 @@
 //! Who and what else the story is about.
 
 use crate::domain::accounts::api_key;
+use crate::domain::accounts::mandate::spending::{Spending, SpendingLimits};
+use crate::domain::accounts::mandate::{Mandate, Permission, USUAL_LIFE};
 use crate::domain::geo::{Point, to_decimeter};
-use crate::domain::tasks::{ProofType, Skill};
+use crate::domain::tasks::{Category, ProofType, Skill};
 use crate::domain::{
     Account, Attempt, ChargedMethod, EventType, FileMetadata, NewAccount, NewWorker, Payment,
     PaymentFailure, PaymentIntent, PaymentMethod, PaymentStatus, ProcessorName, Proof, ProofFile,
     ProofStatus, Tier, VerificationFile, WebhookSecret, Worker, WorkerStatus,
 };
-use crate::store::Endpoint;
+use crate::store::{Endpoint, MandateInUse};
 use crate::views::examples::ids::{
     CREATED, PAID, REVIEWED, SIGNED_UP, SUBMITTED, TAKEN, account_id, document_id, proof_id,
     secret_bytes, task_id, worker_id,
 };
 use crate::views::examples::story::{pending, submitted};
+
+/// The mandate of a bot that audits stores.
+pub fn mandate() -> MandateInUse {
+    let spent = Spending::default().reserve(2_500, CREATED);
+    MandateInUse {
+        mandate: Mandate {
+            permissions: [Permission::Read, Permission::Create].into_iter().collect(),
+            max_task_cents: Some(3_000),
+            spending_limits: SpendingLimits {
+                day: Some(10_000),
+                month: Some(100_000),
+                total: None,
+            },
+            max_open_tasks: Some(10),
+            max_tasks_per_day: None,
+            categories: vec![Category::Photography, Category::RetailAudit],
+            task_types: Vec::new(),
+            area: None,
+            states: vec!["NY".to_owned(), "NJ".to_owned()],
+            approval_above_cents: None,
+            review_up_to_cents: None,
+            expires_at: Some(CREATED.plus(USUAL_LIFE)),
+            paused: false,
+        },
+        spent,
+        version: 1,
+        refused: Some((REVIEWED, "max_task_cents".to_owned())),
+        updated_at: CREATED,
+    }
+}
 
 /// A signed URL.
 pub fn file_url(id: impl std::fmt::Display) -> String {

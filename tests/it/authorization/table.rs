@@ -19,6 +19,8 @@ use Answer::{No, Yes};
 
 const NO_TASK: Answer = No("TASK_NOT_FOUND");
 const NO_QUOTE: Answer = No("QUOTE_NOT_FOUND");
+const NO_KEY: Answer = No("KEY_NOT_FOUND");
+const NO_MANDATE: Answer = No("MANDATE_NOT_FOUND");
 const TEST_ONLY: Answer = No("TEST_MODE_ONLY");
 
 pub struct DeveloperRoute {
@@ -53,6 +55,11 @@ pub const DEVELOPERS: &[DeveloperRoute] = &[
     developer("POST /v1/account/export", Yes, Yes, Yes),
     developer("GET /v1/account/keys", Yes, Yes, Yes),
     developer("POST /v1/account/keys", Yes, Yes, Yes),
+    developer("PUT /v1/account/keys/{id}/mandate", Yes, NO_KEY, Yes),
+    developer("GET /v1/account/keys/{id}/mandate", Yes, NO_KEY, Yes),
+    developer("DELETE /v1/account/keys/{id}/mandate", Yes, NO_KEY, Yes),
+    // The key itself has none.
+    developer("GET /v1/mandate", NO_MANDATE, NO_MANDATE, NO_MANDATE),
     developer("POST /v1/account/confirmation", Yes, Yes, Yes),
     developer("GET /v1/account/payment_method", Yes, Yes, Yes),
     developer("PUT /v1/account/payment_method", Yes, Yes, Yes),

@@ -90,6 +90,7 @@ documents! {
     account: "docs/reference/account.md",
     admin: "docs/reference/admin.md",
     events: "docs/reference/events.md",
+    mandates: "docs/reference/mandates.md",
     payments: "docs/reference/payments.md",
     proofs: "docs/reference/proofs.md",
     quotes: "docs/reference/quotes.md",

@@ -132,6 +132,7 @@ fn audit_actions() {
         "bundle_key",
         "dispute",
         "job",
+        "mandate",
         "payment_method",
         "payout",
         "proof",

@@ -73,6 +73,7 @@ async fn take_back(database: &Database) {
         "audit_notes",
         "decisions",
         "proposals",
+        "mandates",
         "admin_keys",
         "queue_items",
         "service_secrets",
@@ -99,6 +100,7 @@ async fn take_back(database: &Database) {
     database.forget_audit_start();
     for (table, column) in [
         ("tasks", "escrow_cents"),
+        ("tasks", "mandate_key_id"),
         ("task_totals", "processor_cents"),
         ("task_totals", "fees_cents"),
         ("task_totals", "refunds_cents"),

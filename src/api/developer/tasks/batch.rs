@@ -17,11 +17,12 @@ use crate::api::App;
 use crate::api::developer::tasks::create::CreatedTask;
 use crate::api::developer::tasks::create::body::CreateTask;
 use crate::api::developer::tasks::creation::{Creation, has_secrets};
-use crate::api::developer::tasks::funding;
+use crate::api::developer::tasks::funding::{self, Terms};
 use crate::api::error::{ApiError, ErrorContent};
 use crate::api::middleware::authentication::Caller;
 use crate::api::middleware::limits::rate::Counted;
 use crate::api::middleware::notes::Notes;
+use crate::api::middleware::refusals;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::Post;
@@ -29,7 +30,7 @@ use crate::api::request::idempotency::batch::{Batch, Part};
 use crate::api::response::json::JsonResponse;
 use crate::domain::tasks::MAX_BATCH;
 use crate::store::{StoreError, Tx};
-use crate::usecases::Funding;
+use crate::usecases::Funded;
 
 /// Payments that are created at the processor at the same time, for one request.
 const PAYMENTS_AT_ONCE: usize = 8;
@@ -135,16 +136,19 @@ async fn create_all(
             .into_iter()
             .enumerate()
             .map(async |(place, step)| match step? {
-                Funded::Done(part) => Ok(part),
-                Funded::New(creation, funding) => {
+                Ready::Done(part) => Ok(part),
+                Ready::New(creation, funded) => {
                     let create = move |tx: &mut Tx<'_>, now| {
-                        Ok(CreatedTask::json(&creation.run(tx, now, &funding)?)?)
+                        Ok(CreatedTask::json(&creation.run(tx, now, &funded)?)?)
                     };
                     batch.run(place, create).await
                 }
             }),
     )
     .await;
+    for error in created.iter().filter_map(|created| created.as_ref().err()) {
+        refusals::note(app, &caller.holder, error);
+    }
     answer(&created, notes)
 }
 
@@ -156,30 +160,30 @@ enum Step {
 }
 
 /// The same, once it is known how the task is paid for.
-enum Funded {
+enum Ready {
     Done(Part),
-    New(Box<Creation>, Funding),
+    New(Box<Creation>, Funded),
 }
 
-async fn fund(app: &App, caller: &Caller, steps: Vec<Step>) -> Vec<Result<Funded, ApiError>> {
+async fn fund(app: &App, caller: &Caller, steps: Vec<Step>) -> Vec<Result<Ready, ApiError>> {
     let has_new = steps.iter().any(|step| matches!(step, Step::New(_)));
     let terms = match has_new {
         true => funding::terms(app, caller.holder).await,
-        false => Ok(None),
+        false => Ok(Terms::default()),
     };
-    let terms = terms.as_ref().map(Option::as_ref);
+    let terms = terms.as_ref();
     let mut others = 0;
     let funding = steps.into_iter().map(|step| {
         let before = others;
         others += i64::from(matches!(step, Step::New(_)));
         async move {
             match step {
-                Step::Done(part) => Ok(Funded::Done(part)),
+                Step::Done(part) => Ok(Ready::Done(part)),
                 Step::Refused(error) => Err(error),
                 Step::New(creation) => {
                     let terms = terms.map_err(ApiError::clone)?;
-                    let funding = funding::fund(app, &creation, terms, before).await?;
-                    Ok(Funded::New(creation, funding))
+                    let funded = funding::fund(app, &creation, terms, before).await?;
+                    Ok(Ready::New(creation, funded))
                 }
             }
         }

@@ -19,7 +19,7 @@ use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::response::json::JsonResponse;
 use crate::domain::Task;
 use crate::store::{StoreError, Tx};
-use crate::usecases::Funding;
+use crate::usecases::Funded;
 use crate::views::task::TaskBody;
 use crate::views::{examples, to_json};
 
@@ -75,7 +75,7 @@ impl<'a> CreatedTask<'a> {
                 ("advance" = (operation_id = "advanceTask", parameters(("id" = "$response.body#/id")))),
                 ("simulate_proof" = (operation_id = "simulateProof", parameters(("id" = "$response.body#/id")))))),
         groups::Developer, groups::Body, groups::Idempotency, errors::EmailNotConfirmed, errors::TaskLimitExceeded,
-        errors::QuoteNotFound, errors::QuoteExpired, errors::StorageFull, errors::PaymentUnavailable)
+        errors::MandateExceeded, errors::QuoteNotFound, errors::QuoteExpired, errors::StorageFull, errors::PaymentUnavailable)
 )]
 pub async fn create(
     State(app): State<App>,
@@ -90,7 +90,7 @@ pub async fn create(
     let prepare = funding::prepare(&app, &creation);
     let create = {
         let creation = creation.clone();
-        move |tx: &mut Tx<'_>, now, funding: &Funding| creation.run(tx, now, funding)
+        move |tx: &mut Tx<'_>, now, funded: &Funded| creation.run(tx, now, funded)
     };
     Idempotent::new(&app, caller.requester(), post)
         .of_account(caller.owner().account)

@@ -4,7 +4,7 @@ use crate::ambient;
 use crate::api::App;
 use crate::domain::{Environment, NewTask, Owner, Task, TaskId, Timestamp};
 use crate::store::{KeyHolder, Tx};
-use crate::usecases::{self, Funding, UseCaseError};
+use crate::usecases::{self, Funded, UseCaseError};
 
 #[derive(Clone)]
 pub struct Creation {
@@ -26,10 +26,11 @@ impl Creation {
         &self,
         tx: &mut Tx<'_>,
         now: Timestamp,
-        funding: &Funding,
+        funded: &Funded,
     ) -> Result<(Task, Option<String>), UseCaseError> {
-        let task = usecases::create_task(tx, &self.holder, &self.new, self.id, funding, now)?;
-        Ok((task, funding.client_secret().map(str::to_owned)))
+        let order = funded.order(&self.new, self.id);
+        let task = usecases::create_task(tx, &self.holder, &order, now)?;
+        Ok((task, funded.funding.client_secret().map(str::to_owned)))
     }
 }
 

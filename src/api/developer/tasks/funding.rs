@@ -1,4 +1,8 @@
-//! How a new task will be paid for.
+//! How a new task will be paid for, and under which mandate.
+
+use std::sync::Arc;
+
+use futures_util::future::try_join;
 
 use crate::api::App;
 use crate::api::developer::tasks::creation::Creation;
@@ -6,27 +10,47 @@ use crate::api::error::ApiError;
 use crate::api::processor::with_timeout;
 use crate::domain::{Environment, PaymentMethod};
 use crate::payments::NewPayment;
-use crate::store::KeyHolder;
-use crate::usecases::{self, Funding, UseCaseError};
+use crate::store::{KeyHolder, Lookup, MandateInUse};
+use crate::usecases::{self, Funded, Funding, UseCaseError};
 
-/// What new live tasks of an account can count on at the moment.
+/// What new tasks of a key can count on at the moment.
+#[derive(Default)]
 pub struct Terms {
+    /// None for test tasks, which are not paid for.
+    paid: Option<PaidTerms>,
+    /// Of a limited key.
+    mandate: Option<Arc<MandateInUse>>,
+}
+
+struct PaidTerms {
     /// The default method, which is charged later.
     method: Option<PaymentMethod>,
     /// Tasks that the month has room for.
-    pub room: i64,
+    room: i64,
 }
 
 /// Creates a payment at the processor, unless the account has a default method, which is charged
 /// later, or the deadline has passed: then nobody is to pay. The payment is useless without its
 /// secret, which only the response of the new task has.
-pub async fn prepare(app: &App, creation: &Creation) -> Result<Funding, ApiError> {
+pub async fn prepare(app: &App, creation: &Creation) -> Result<Funded, ApiError> {
     let terms = terms(app, creation.holder).await?;
-    fund(app, creation, terms.as_ref(), 0).await
+    fund(app, creation, &terms, 0).await
 }
 
-/// None for test tasks, which are not paid for.
-pub async fn terms(app: &App, holder: KeyHolder) -> Result<Option<Terms>, ApiError> {
+pub async fn terms(app: &App, holder: KeyHolder) -> Result<Terms, ApiError> {
+    let (paid, mandate) = try_join(paid_terms(app, holder), mandate_of(app, holder)).await?;
+    Ok(Terms { paid, mandate })
+}
+
+async fn mandate_of(app: &App, holder: KeyHolder) -> Result<Option<Arc<MandateInUse>>, ApiError> {
+    if holder.limits.is_none() {
+        return Ok(None);
+    }
+    let mandate = app.store.find(Lookup::mandate(holder.key)).await?;
+    Ok(mandate.map(Arc::new))
+}
+
+async fn paid_terms(app: &App, holder: KeyHolder) -> Result<Option<PaidTerms>, ApiError> {
     if holder.owner.environment == Environment::Test {
         return Ok(None);
     }
@@ -41,7 +65,7 @@ pub async fn terms(app: &App, holder: KeyHolder) -> Result<Option<Terms>, ApiErr
         })
         .await?;
     let processor = app.payments.processor.name();
-    Ok(Some(Terms {
+    Ok(Some(PaidTerms {
         method: method.filter(|method| method.processor == processor),
         room: holder.tier.tasks_per_month() - this_month,
     }))
@@ -51,12 +75,27 @@ pub async fn terms(app: &App, holder: KeyHolder) -> Result<Option<Terms>, ApiErr
 pub async fn fund(
     app: &App,
     creation: &Creation,
-    terms: Option<&Terms>,
+    terms: &Terms,
+    others: i64,
+) -> Result<Funded, ApiError> {
+    let mandate = terms.mandate.clone();
+    if let Some(mandate) = &mandate {
+        let now = creation.holder.time(app.clock.now());
+        usecases::expect_allowed(mandate, &creation.new, now)?;
+    }
+    let funding = match &terms.paid {
+        None => Funding::Simulated,
+        Some(paid) => payment(app, creation, paid, others).await?,
+    };
+    Ok(Funded { funding, mandate })
+}
+
+async fn payment(
+    app: &App,
+    creation: &Creation,
+    terms: &PaidTerms,
     others: i64,
 ) -> Result<Funding, ApiError> {
-    let Some(terms) = terms else {
-        return Ok(Funding::Simulated);
-    };
     // Saves a call to the processor for a task that will be refused. The transaction that creates the
     // task checks the limit exactly.
     if others >= terms.room {

@@ -5,11 +5,11 @@ pub mod spending;
 use std::time::Duration;
 
 use crate::domain::geo::Point;
-use crate::domain::rules::{IntegerRule, NumberRule};
+use crate::domain::rules::{IntegerRule, ListRule, NumberRule};
 use crate::domain::string_enum::string_enum;
 use crate::domain::tasks::pricing::{MAX_BUDGET_CENTS, MIN_BUDGET_CENTS};
 use crate::domain::{Category, FieldError, FieldErrors, NewTask, TaskType, Timestamp};
-use spending::{SpendingLimits, Use};
+use spending::{Spending, SpendingLimits, Use};
 
 string_enum!(
     /// What a key with a mandate can be allowed to do. The account itself, keys, the webhook and the
@@ -71,9 +71,22 @@ const fn bit(permission: Permission) -> i64 {
 pub enum Needs {
     Permission(Permission),
     /// A key without a mandate.
-    NoMandate,
+    Unlimited,
+    /// The same, for what both environments of the account share.
+    WholeAccount,
     /// Every key, however limited.
     Nothing,
+}
+
+impl Needs {
+    /// As the description of the interface says it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Permission(permission) => permission.as_str(),
+            Self::Unlimited | Self::WholeAccount => "unlimited",
+            Self::Nothing => "none",
+        }
+    }
 }
 
 /// Where tasks may be: within a circle.
@@ -105,12 +118,26 @@ pub struct Mandate {
     pub approval_above_cents: Option<i64>,
     /// A person reviews the proofs of a task with a larger budget.
     pub review_up_to_cents: Option<i64>,
-    pub expires_at: Timestamp,
+    /// Some time after it is granted, if that is not said.
+    pub expires_at: Option<Timestamp>,
     pub paused: bool,
 }
 
 /// How long a mandate lasts that does not say so.
 pub const USUAL_LIFE: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+
+/// A key may do something.
+pub const PERMISSIONS: ListRule<Permission> = ListRule {
+    min: 1,
+    unique: false,
+    check: |permissions| {
+        if permissions.is_empty() {
+            return Err("must name at least one permission".to_owned());
+        }
+        (ListRule::ANY.check)(permissions)
+    },
+};
+pub const MAX_STATES: usize = 60;
 
 /// No sum of budgets comes near the end of the integers.
 pub const CENTS: IntegerRule = IntegerRule {
@@ -151,12 +178,33 @@ impl Refusal {
     }
 }
 
+/// What a mandate says to a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Allowed,
+    /// A person has to agree first.
+    ApprovalRequired,
+    /// Every limit that stands in the way.
+    Denied(Vec<Refusal>),
+}
+
 impl Mandate {
+    /// The mandate as it is granted now.
+    pub fn granted(mut self, now: Timestamp) -> Result<Self, FieldErrors> {
+        self.expires_at = self.expires_at.or(Some(now.plus(USUAL_LIFE)));
+        let faults = self.faults(now);
+        if faults.is_empty() {
+            Ok(self)
+        } else {
+            Err(faults)
+        }
+    }
+
     /// Limits that contradict each other, and an end in the past.
     pub fn faults(&self, now: Timestamp) -> FieldErrors {
         let mut faults = Vec::new();
         let mut fault = |field: &str, message: &str| faults.push(FieldError::new(field, message));
-        if self.expires_at <= now {
+        if self.expires_at.is_some_and(|at| at <= now) {
             fault("expires_at", "must be in the future");
         }
         let exceeds = |smaller: Option<i64>, larger: Option<i64>| {
@@ -200,8 +248,14 @@ impl Mandate {
     pub fn refusals(&self, task: &NewTask) -> Vec<Refusal> {
         let mut refusals = Vec::new();
         if let Some(max) = self.max_task_cents.filter(|max| task.budget_cents > *max) {
-            let message = format!("this key may spend {max} cents on a task");
-            refusals.push(Refusal::new("max_task_cents", message));
+            refusals.push(Refusal {
+                limit: "max_task_cents",
+                message: format!("this key may spend {max} cents on a task"),
+                counted: Some(Use {
+                    limit: max,
+                    used: 0,
+                }),
+            });
         }
         if !self.categories.is_empty() && !self.categories.contains(&task.category) {
             let message = format!(
@@ -227,6 +281,29 @@ impl Mandate {
             refusals.push(Refusal::new("states", message));
         }
         refusals
+    }
+
+    /// What every request needs to know of it.
+    pub fn key_limits(&self) -> KeyLimits {
+        KeyLimits {
+            permissions: self.permissions,
+            paused: self.paused,
+            expires_at: self.expires_at.unwrap_or(Timestamp::from_millis(0)),
+            review_up_to_cents: self.review_up_to_cents,
+        }
+    }
+
+    /// What this mandate says to a new task, after what was spent under it.
+    pub fn verdict(&self, spent: Spending, task: &NewTask, now: Timestamp) -> Verdict {
+        let mut refusals = self.refusals(task);
+        refusals.extend(self.exceeded(spent, task.budget_cents, now));
+        if !refusals.is_empty() {
+            Verdict::Denied(refusals)
+        } else if self.needs_approval(task.budget_cents) {
+            Verdict::ApprovalRequired
+        } else {
+            Verdict::Allowed
+        }
     }
 
     /// Whether a person has to agree to a task with this budget.
@@ -266,7 +343,7 @@ impl KeyLimits {
             return Err(Denied::Expired);
         }
         match needs {
-            Needs::NoMandate => Err(Denied::HasMandate),
+            Needs::Unlimited | Needs::WholeAccount => Err(Denied::HasMandate),
             Needs::Permission(needed) if !self.permissions.has(needed) => {
                 Err(Denied::Missing(needed))
             }

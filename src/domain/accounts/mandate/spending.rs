@@ -25,6 +25,16 @@ pub struct SpendingLimits {
 }
 
 impl SpendingLimits {
+    /// Returns the limit that was set before.
+    pub fn set(&mut self, interval: Interval, cents: i64) -> Option<i64> {
+        let limit = match interval {
+            Interval::Day => &mut self.day,
+            Interval::Month => &mut self.month,
+            Interval::Total => &mut self.total,
+        };
+        limit.replace(cents)
+    }
+
     pub fn of(&self, interval: Interval) -> Option<i64> {
         match interval {
             Interval::Day => self.day,
@@ -138,6 +148,15 @@ impl Mandate {
             ))
         })
         .collect()
+    }
+
+    /// When a limit that is counted begins anew. Never for the total and for what is open.
+    pub fn resets_at(limit: &str, now: Timestamp) -> Option<Timestamp> {
+        match limit {
+            "spending_limits.day" | "max_tasks_per_day" => Some(now.next_day()),
+            "spending_limits.month" => Some(now.next_month()),
+            _ => None,
+        }
     }
 
     /// Every limit that a task with this budget would exceed, after what was spent.

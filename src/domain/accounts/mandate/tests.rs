@@ -25,7 +25,7 @@ fn mandate() -> Mandate {
         states: Vec::new(),
         approval_above_cents: None,
         review_up_to_cents: None,
-        expires_at: now().plus(USUAL_LIFE),
+        expires_at: None,
         paused: false,
     }
 }
@@ -50,6 +50,7 @@ fn task(budget_cents: i64) -> NewTask {
         deadline: None,
         proof_types: vec![ProofType::Photo],
         metadata: "{}".to_owned(),
+        quoted_fee_percent: None,
     }
 }
 
@@ -72,7 +73,7 @@ fn a_set_has_what_was_put_into_it_and_nothing_else() {
 fn limits_that_contradict_each_other_are_named() {
     type Change = fn(&mut Mandate);
     let contradictions: [(Change, &str); 8] = [
-        (|m| m.expires_at = now(), "expires_at"),
+        (|m| m.expires_at = Some(now()), "expires_at"),
         (
             |m| (m.spending_limits.day, m.spending_limits.month) = (Some(2), Some(1)),
             "spending_limits",
@@ -103,13 +104,17 @@ fn limits_that_contradict_each_other_are_named() {
             },
             "states",
         ),
-        (|m| m.expires_at = now().minus(USUAL_LIFE), "expires_at"),
+        (
+            |m| m.expires_at = Some(now().minus(USUAL_LIFE)),
+            "expires_at",
+        ),
     ];
-    assert!(mandate().faults(now()).is_empty());
+    let granted = mandate().granted(now()).unwrap();
+    assert_eq!(granted.expires_at, Some(now().plus(USUAL_LIFE)));
     for (contradict, field) in contradictions {
         let mut changed = mandate();
         contradict(&mut changed);
-        let faults = changed.faults(now());
+        let faults = changed.granted(now()).unwrap_err();
         assert_eq!(faults.count(), 1, "{field}");
         assert_eq!(faults.kept()[0].field, field);
     }
@@ -157,6 +162,21 @@ fn a_person_agrees_to_what_is_above_the_limit() {
 }
 
 #[test]
+fn a_verdict_names_what_stands_in_the_way_before_it_asks_a_person() {
+    let mut limited = mandate();
+    limited.approval_above_cents = Some(1_000);
+    limited.spending_limits.day = Some(2_000);
+    let nothing = Spending::default();
+    let verdict = |cents| limited.verdict(nothing, &task(cents), now());
+    assert_eq!(verdict(1_000), Verdict::Allowed);
+    assert_eq!(verdict(1_001), Verdict::ApprovalRequired);
+    let Verdict::Denied(refusals) = verdict(2_001) else {
+        panic!("a task above the limit of the day");
+    };
+    assert_eq!(limits_of(&refusals), ["spending_limits.day"]);
+}
+
+#[test]
 fn a_key_may_do_what_its_mandate_names() {
     let limits = KeyLimits {
         permissions: [Permission::Read].into_iter().collect(),
@@ -169,10 +189,9 @@ fn a_key_may_do_what_its_mandate_names() {
     let review = Needs::Permission(Permission::Review);
     let missing = Err(Denied::Missing(Permission::Review));
     assert_eq!(limits.allow(review, now()), missing);
-    assert_eq!(
-        limits.allow(Needs::NoMandate, now()),
-        Err(Denied::HasMandate)
-    );
+    for needs in [Needs::Unlimited, Needs::WholeAccount] {
+        assert_eq!(limits.allow(needs, now()), Err(Denied::HasMandate));
+    }
     let expired = limits.expires_at;
     assert_eq!(limits.allow(read, expired), Err(Denied::Expired));
     let paused = KeyLimits {
@@ -198,6 +217,11 @@ fn a_day_and_a_month_begin_at_midnight() {
     let month = ["spending_limits.month"];
     assert_eq!(limits_of(&limited.exceeded(spent, 600, next_day)), month);
     let next_month = at("2026-12-01T00:00:00Z");
+    let resets = |limit| Mandate::resets_at(limit, evening);
+    assert_eq!(resets("max_tasks_per_day"), Some(next_day));
+    assert_eq!(resets("spending_limits.day"), Some(next_day));
+    assert_eq!(resets("spending_limits.month"), Some(next_month));
+    assert_eq!(resets("spending_limits.total"), None);
     assert_eq!(limited.exceeded(spent, 1_000, next_month), []);
 }
 

@@ -13,13 +13,13 @@ use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::response::json::JsonResponse;
 use crate::domain::{QuoteId, TaskId};
 use crate::store::{KeyHolder, StoreError, Tx};
-use crate::usecases::{self, Funding, RedeemedQuote};
+use crate::usecases::{self, Funded, RedeemedQuote};
 use crate::views::to_json;
 
 pub async fn redeem(app: &App, caller: &Caller, post: Post) -> Result<JsonResponse, ApiError> {
     let RedeemQuote(id) = post.read()?;
     let holder = caller.holder;
-    let redeem = move |tx: &mut Tx<'_>, now, funded: &Option<(TaskId, Funding)>| {
+    let redeem = move |tx: &mut Tx<'_>, now, funded: &Option<(TaskId, Funded)>| {
         usecases::redeem_quote(tx, &holder, id, funded.as_ref(), now)
     };
     Idempotent::new(app, caller.requester(), post)
@@ -35,7 +35,7 @@ async fn fund(
     app: &App,
     holder: KeyHolder,
     id: QuoteId,
-) -> Result<Option<(TaskId, Funding)>, ApiError> {
+) -> Result<Option<(TaskId, Funded)>, ApiError> {
     let now = app.clock.now();
     let find = app
         .store
@@ -44,8 +44,8 @@ async fn fund(
         return Ok(None);
     };
     let creation = Creation::new(app, holder, new);
-    let funding = funding::prepare(app, &creation).await?;
-    Ok(Some((creation.id, funding)))
+    let funded = funding::prepare(app, &creation).await?;
+    Ok(Some((creation.id, funded)))
 }
 
 fn answer(redeemed: &RedeemedQuote) -> Result<JsonResponse, StoreError> {

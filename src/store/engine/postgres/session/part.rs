@@ -97,6 +97,11 @@ impl Session {
         }
     }
 
+    /// Whether this is the first try of a batch. What fails later is tried again with care.
+    pub fn is_first_try_of_batch(&self) -> bool {
+        self.part.as_ref().is_some_and(|part| !part.careful)
+    }
+
     /// Like a query that locks its rows, but waits for nobody: whoever would have to wait leaves the
     /// batch. It holds the locks of others.
     pub(super) fn query_without_waiting<T: FromRow>(

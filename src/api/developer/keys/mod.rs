@@ -1,5 +1,7 @@
 //! /v1/account/keys
 
+pub mod mandate;
+
 use axum::extract::{Request, State};
 use serde::Serialize;
 use serde_json::json;
@@ -17,6 +19,7 @@ use crate::api::request::path::KeyPath;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::keys::{self, CreatedKey};
 use crate::domain::accounts::api_key;
+use crate::domain::accounts::mandate::Mandate;
 use crate::domain::{ApiKey, ApiKeyId, Environment, NewApiKey, Timestamp};
 use crate::usecases::{self, IssuedKey, Revocation, UseCaseError};
 use crate::views::{Id, examples};
@@ -104,7 +107,7 @@ impl RevokedKey {
 /// Create an API key
 ///
 /// The response is the only one that ever has the key itself. An account can have 100 active keys,
-/// live and test together.
+/// live and test together. A key with a `mandate` is limited from the first moment.
 #[utoipa::path(
     post, path = "/v1/account/keys", tag = "Account", operation_id = "createKey",
     params(IdempotencyKeyHeader), request_body = CreateKey,
@@ -117,7 +120,7 @@ pub async fn create(
     caller: Caller,
     post: Post,
 ) -> Result<JsonResponse, ApiError> {
-    let CreateKey(new) = post.read()?;
+    let CreateKey { new, mandate } = post.read()?;
     let (account, by) = (caller.owner().account, caller.by());
     let (id, random) = (ambient::random_for_id(), ambient::random());
     Idempotent::new(&app, caller.requester(), post)
@@ -126,7 +129,7 @@ pub async fn create(
         .run(
             move |tx, now| {
                 let key = IssuedKey::new(account, &new, ApiKeyId::new(now, &id), &random, now);
-                usecases::create_api_key(tx, &key, &by)?;
+                usecases::create_limited_key(tx, &key, mandate.clone(), &by)?;
                 Ok(key)
             },
             CreatedKey::json,
@@ -134,16 +137,23 @@ pub async fn create(
         .await
 }
 
-pub struct CreateKey(NewApiKey);
+pub struct CreateKey {
+    new: NewApiKey,
+    mandate: Option<Mandate>,
+}
 
 impl RequestBody for CreateKey {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let name = fields.text("name", &api_key::NAME);
         let environment = fields.choice("environment");
-        Some(Self(NewApiKey {
+        let mandate = fields
+            .doc("What the key may do and spend. Without one, it may do everything.")
+            .optional_object("mandate", mandate::fields);
+        let new = NewApiKey {
             name: name?,
             environment: environment?,
-        }))
+        };
+        Some(Self { new, mandate })
     }
 }
 

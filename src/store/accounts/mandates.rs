@@ -1,0 +1,250 @@
+//! Mandates of keys, and what was spent under them.
+
+use crate::domain::accounts::mandate::spending::{Spending, SpendingLimits};
+use crate::domain::accounts::mandate::{Area, Mandate, Permissions};
+use crate::domain::geo::Point;
+use crate::domain::{AccountId, ApiKeyId, Task, Timestamp};
+use crate::store::{FromRow, Lookup, Row, StoreError, Tx, Value, columns};
+
+columns! {
+    macro mandate;
+    table mandates;
+    fn mandate_values<'a>(key: ApiKeyId, account: AccountId, mandate: &'a Mandate, now: Timestamp);
+    columns {
+        permissions: mandate.permissions.bits(),
+        max_task_cents: mandate.max_task_cents,
+        day_limit_cents: mandate.spending_limits.day,
+        month_limit_cents: mandate.spending_limits.month,
+        total_limit_cents: mandate.spending_limits.total,
+        max_open_tasks: mandate.max_open_tasks,
+        max_tasks_per_day: mandate.max_tasks_per_day,
+        categories: &mandate.categories,
+        task_types: &mandate.task_types,
+        area_latitude: mandate.area.map(|area| area.center.latitude),
+        area_longitude: mandate.area.map(|area| area.center.longitude),
+        area_radius_km: mandate.area.map(|area| area.radius_km),
+        states: &mandate.states,
+        approval_above_cents: mandate.approval_above_cents,
+        review_up_to_cents: mandate.review_up_to_cents,
+        expires_at: mandate.expires_at,
+        paused: mandate.paused,
+    }
+    inserted { key_id: key, account_id: account, updated_at: now }
+    row Mandate = Mandate {
+        permissions: Permissions::from_bits(permissions),
+        max_task_cents,
+        spending_limits: SpendingLimits {
+            day: day_limit_cents,
+            month: month_limit_cents,
+            total: total_limit_cents,
+        },
+        max_open_tasks,
+        max_tasks_per_day,
+        categories,
+        task_types,
+        area: area_of(area_latitude, area_longitude, area_radius_km),
+        states,
+        approval_above_cents,
+        review_up_to_cents,
+        expires_at,
+        paused,
+    };
+}
+
+columns! {
+    macro spending;
+    columns {
+        day, month, day_tasks, day_cents, month_cents, total_cents, open_tasks, open_cents,
+    }
+    row Spending = Spending {
+        day,
+        month,
+        day_tasks,
+        day_cents,
+        month_cents,
+        total_cents,
+        open_tasks,
+        open_cents,
+    };
+}
+
+/// What the counters of a day and a month stand at, on that day and in that month.
+macro_rules! current {
+    (day_tasks) => {
+        "CASE WHEN day = ?2 THEN day_tasks ELSE 0 END"
+    };
+    (day_cents) => {
+        "CASE WHEN day = ?2 THEN day_cents ELSE 0 END"
+    };
+    (month_cents) => {
+        "CASE WHEN month = ?3 THEN month_cents ELSE 0 END"
+    };
+}
+
+columns! {
+    macro used;
+    columns { version, refused_at, refused_limit, updated_at }
+    row Used = Used { version, refused: Option::zip(refused_at, refused_limit), updated_at };
+}
+
+crate::store::statements! {
+    INSERT = mandate!(insert);
+    /// What was spent is kept, whatever is allowed now.
+    REPLACE = concat!("UPDATE mandates SET ", mandate!(set), ", version = version + 1, lifted_at = NULL,
+            updated_at = ", mandate!(updated_at), "
+        WHERE key_id = ", mandate!(key_id), " AND account_id = ", mandate!(account_id));
+    LIFT = "UPDATE mandates SET lifted_at = ?3, version = version + 1, updated_at = ?3
+        WHERE key_id = ?1 AND account_id = ?2 AND lifted_at IS NULL";
+    ONE = concat!("SELECT ", used!(columns), ", ", spending!(columns), ", ", mandate!(columns), "
+        FROM mandates WHERE key_id = ?1 AND lifted_at IS NULL");
+    /// Counts a task that fits into all limits, under the mandate that was checked.
+    RESERVE = concat!("UPDATE mandates SET day_tasks = ", current!(day_tasks), " + 1,
+            day_cents = ", current!(day_cents), " + ?4,
+            month_cents = ", current!(month_cents), " + ?4,
+            total_cents = total_cents + ?4, open_tasks = open_tasks + 1, open_cents = open_cents + ?4,
+            day = ?2, month = ?3
+        WHERE key_id = ?1 AND version = ?5 AND lifted_at IS NULL
+            AND (max_tasks_per_day IS NULL OR ", current!(day_tasks), " < max_tasks_per_day)
+            AND (max_open_tasks IS NULL OR open_tasks < max_open_tasks)
+            AND (day_limit_cents IS NULL OR ", current!(day_cents), " + ?4 <= day_limit_cents)
+            AND (month_limit_cents IS NULL OR ", current!(month_cents), " + ?4 <= month_limit_cents)
+            AND (total_limit_cents IS NULL OR total_cents + ?4 <= total_limit_cents)");
+    /// A task is over, and this much of its budget was not spent.
+    CLOSE = "UPDATE mandates SET open_tasks = open_tasks - 1, open_cents = open_cents - ?4,
+            total_cents = total_cents - ?5,
+            day_cents = day_cents - CASE WHEN day = ?2 THEN ?5 ELSE 0 END,
+            month_cents = month_cents - CASE WHEN month = ?3 THEN ?5 ELSE 0 END
+        WHERE key_id = ?1";
+    REFUSED = "UPDATE mandates SET refused_at = ?2, refused_limit = ?3
+        WHERE key_id = ?1 AND (refused_at IS NULL OR refused_at < ?2)";
+    /// Keys of the account that can do everything, other than this one.
+    OTHER_UNLIMITED = "SELECT COUNT(*) FROM api_keys k
+            LEFT JOIN mandates m ON m.key_id = k.id AND m.lifted_at IS NULL
+        WHERE k.account_id = ?1 AND k.revoked_at IS NULL AND k.id <> ?2 AND m.key_id IS NULL";
+}
+
+/// A mandate as it stands, with what was spent under it.
+#[derive(Clone, Debug)]
+pub struct MandateInUse {
+    pub mandate: Mandate,
+    pub spent: Spending,
+    /// Counts the changes of the mandate.
+    pub version: i64,
+    /// When it last refused something, and the limit that stood in the way.
+    pub refused: Option<(Timestamp, String)>,
+    pub updated_at: Timestamp,
+}
+
+struct Used {
+    version: i64,
+    refused: Option<(Timestamp, String)>,
+    updated_at: Timestamp,
+}
+
+impl FromRow for MandateInUse {
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        let used: Used = row.next()?;
+        Ok(Self {
+            spent: row.next()?,
+            mandate: row.next()?,
+            version: used.version,
+            refused: used.refused,
+            updated_at: used.updated_at,
+        })
+    }
+}
+
+fn area_of(latitude: Option<f64>, longitude: Option<f64>, radius_km: Option<f64>) -> Option<Area> {
+    Some(Area {
+        center: Point::from_pair(latitude, longitude)?,
+        radius_km: radius_km?,
+    })
+}
+
+impl Lookup<MandateInUse> {
+    pub fn mandate(key: ApiKeyId) -> Self {
+        Self::new(ONE, vec![key.into()])
+    }
+}
+
+impl Tx<'_> {
+    pub fn mandate(&mut self, key: ApiKeyId) -> Result<Option<MandateInUse>, StoreError> {
+        self.optional(ONE, &[key.into()])
+    }
+
+    /// Gives a key a mandate, or another one. This transaction has locked the account.
+    pub fn put_mandate(
+        &mut self,
+        account: AccountId,
+        key: ApiKeyId,
+        mandate: &Mandate,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let values = mandate_values(key, account, mandate, now);
+        if self.execute(REPLACE, &values)? == 0 {
+            self.defer(INSERT, &values)?;
+        }
+        Ok(())
+    }
+
+    /// False when the key has none.
+    pub fn lift_mandate(
+        &mut self,
+        account: AccountId,
+        key: ApiKeyId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let values = [key.into(), account.into(), now.into()];
+        Ok(self.execute(LIFT, &values)? == 1)
+    }
+
+    /// Counts a new task under the mandate of the key that created it. This transaction has numbered the
+    /// task, so it holds the totals that all tasks of the key share, and has checked the mandate.
+    pub(in crate::store) fn reserve(
+        &mut self,
+        task: &Task,
+        version: i64,
+    ) -> Result<(), StoreError> {
+        let [key, day, month] = interval_of(task);
+        let values = [key, day, month, task.budget_cents.into(), version.into()];
+        self.change_locked(RESERVE, &values)
+    }
+
+    /// A task that was created under a mandate is over, and this much of its budget was not spent. This
+    /// transaction holds the totals.
+    pub fn give_back(&mut self, task: &Task, back_cents: i64) -> Result<(), StoreError> {
+        let [key, day, month] = interval_of(task);
+        let values = [key, day, month, task.budget_cents.into(), back_cents.into()];
+        self.defer(CLOSE, &values)
+    }
+
+    /// Keeps what a mandate refused last.
+    pub fn note_refusal(
+        &mut self,
+        key: ApiKeyId,
+        at: Timestamp,
+        limit: &str,
+    ) -> Result<(), StoreError> {
+        self.defer(REFUSED, &[key.into(), at.into(), limit.into()])
+    }
+
+    /// How many keys of an account have no mandate, besides this one.
+    pub fn other_unlimited_keys(
+        &mut self,
+        account: AccountId,
+        key: ApiKeyId,
+    ) -> Result<i64, StoreError> {
+        let count = self.optional(OTHER_UNLIMITED, &[account.into(), key.into()])?;
+        Ok(count.unwrap_or(0))
+    }
+}
+
+/// The key whose mandate a task counts for, and the day and the month in which it was created.
+fn interval_of(task: &Task) -> [Value<'static>; 3] {
+    let created = task.created_at;
+    [
+        task.mandate_key.into(),
+        created.day().into(),
+        created.month().into(),
+    ]
+}
