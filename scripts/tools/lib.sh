@@ -116,6 +116,19 @@ install_node_modules() {
     mark_installed package.json node
 }
 
+# A browser for the pages, and letters for it to draw: LEGWORK_TEST_CHROMIUM.
+browser() {
+    [ -z "${LEGWORK_TEST_CHROMIUM:-}" ] || return 0
+    locked install_browser
+    LEGWORK_TEST_CHROMIUM=$(command -v chromium)
+    export LEGWORK_TEST_CHROMIUM
+}
+
+install_browser() {
+    need chromium chromium
+    [ -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf ] || install_packages fonts-dejavu-core
+}
+
 # A node_modules folder with what the programs in bench/peers/ need: LEGWORK_TEST_PEER_MODULES.
 peer_tools() {
     find_node

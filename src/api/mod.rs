@@ -3,6 +3,7 @@
 mod admin;
 mod developer;
 mod error;
+pub mod inside;
 mod middleware;
 mod openapi;
 mod processor;
@@ -47,8 +48,8 @@ use crate::webhooks::Webhooks;
 pub use error::codes::markdown_table as error_table;
 pub use middleware::cors::CorsRules;
 pub use router::{
-    AdminRoute, DeveloperRoute, admin_routes, developer_routes, metrics_router, openapi_document,
-    router,
+    AdminRoute, DeveloperRoute, PageRoutes, admin_routes, developer_routes, metrics_router,
+    openapi_document, router,
 };
 pub use server::{ConnectionLimits, Serving, Timeouts, listen, redirect_router, serve};
 
@@ -82,11 +83,14 @@ pub struct Parts {
     /// Who needs a second factor.
     pub required_factor: RequiredFactor,
     pub checked_skills: CheckedSkills,
+    pub pages: PageSettings,
+    /// What browsers may load for a page.
+    page_policy: HeaderValue,
     hsts: bool,
     cors: CorsRules,
     tracer: Option<SdkTracer>,
     trusted_proxies: Vec<IpNet>,
-    sandbox_banner: bool,
+    pub sandbox_banner: bool,
     rate_limits: Option<RateLimits>,
     anonymous: Option<AnonymousLimit>,
     /// Shared with the pages.
@@ -95,6 +99,13 @@ pub struct Parts {
     streams: StreamLimits,
     file_limits: FileLimits,
     uploads: UploadLimits,
+}
+
+/// What the operator says about the pages.
+#[derive(Clone, Debug, Default)]
+pub struct PageSettings {
+    /// Only this machine reaches the server.
+    pub local: bool,
 }
 
 /// What an app is made of.
@@ -116,6 +127,7 @@ pub struct Dependencies {
     pub trusted_proxies: Vec<IpNet>,
     /// Whether pages say that no money moves, if the processor is the sandbox.
     pub sandbox_banner: bool,
+    pub pages: PageSettings,
     pub storage_quota: StorageQuota,
     /// Whether there is a mail server. Without one, every address counts as confirmed.
     pub sends_mail: bool,
@@ -173,6 +185,8 @@ impl App {
             cors: dependencies.cors,
             four_eyes: dependencies.four_eyes,
             tracer: dependencies.tracer,
+            page_policy: middleware::headers::page_policy(&[]),
+            pages: dependencies.pages,
             passwords: Arc::default(),
             sends_mail: dependencies.sends_mail,
             required_factor: dependencies.required_factor,
@@ -186,6 +200,11 @@ impl App {
 }
 
 impl App {
+    /// Where the service is reached.
+    pub fn own_url(&self) -> &str {
+        &self.cors.own_url
+    }
+
     /// Drops the counters of callers who have their whole quota back.
     pub fn forget_idle_callers(&self) {
         if let Some(limits) = &self.rate_limits {

@@ -19,6 +19,7 @@ use crate::api::middleware::authentication::{
 };
 use crate::api::middleware::edge::edge;
 use crate::api::middleware::limits::anonymous::{self, limit_anonymous, limit_unsigned};
+use crate::api::middleware::people::{ErrorPage, tell_people};
 use crate::api::middleware::required_factor::{require_admins_factor, require_workers_factor};
 use crate::api::openapi::{Description, Security, finish as finish_description, say_needs, secure};
 use crate::api::public::{files, health, keys, stripe_webhook};
@@ -26,7 +27,6 @@ use crate::api::{App, JSON, admin, worker};
 use crate::domain::accounts::mandate::{Needs, Permission};
 use crate::domain::{AdminRole, RequiredFactor};
 use crate::limits::ClientAddress;
-use crate::pages::{self, Pages};
 
 /// Routes that need an API key: one list for each thing that a key with a mandate can lack.
 fn with_key() -> [(Needs, OpenApiRouter<App>); 8] {
@@ -344,19 +344,19 @@ fn without_token() -> OpenApiRouter<App> {
         .routes(routes!(worker::account::reset))
 }
 
+/// The pages, which are built on the API and served beside it.
+pub struct PageRoutes {
+    pub routes: Router<App>,
+    /// How people are told of an error.
+    pub error_page: ErrorPage,
+}
+
 /// Everything that the main address serves. Metrics only in local mode.
-pub fn router(app: &App, with_metrics: bool) -> Router {
+pub fn router(app: &App, pages: PageRoutes, with_metrics: bool) -> Router {
     let (described, openapi) = described(Some(app));
-    let pages = pages::router(Pages {
-        store: app.store.clone(),
-        clock: app.clock.clone(),
-        payments: app.payments.clone(),
-        passwords: app.passwords.clone(),
-        sandbox_banner: app.sandbox_banner,
-    });
     let anonymous = from_fn_with_state(app.clone(), limit_anonymous);
     let mut router = described
-        .merge(pages.route_layer(anonymous.clone()))
+        .merge(pages.routes)
         .merge(documentation(&openapi).route_layer(anonymous.clone()))
         .merge(published().route_layer(anonymous))
         .merge(signed().route_layer(from_fn_with_state(app.clone(), limit_unsigned)))
@@ -364,7 +364,13 @@ pub fn router(app: &App, with_metrics: bool) -> Router {
     if with_metrics {
         router = router.route("/metrics", get(health::metrics));
     }
-    finish(router, app)
+    let people = from_fn_with_state(pages.error_page, tell_people);
+    finish(router, app, |router| router.layer(people))
+}
+
+/// The routes of the API, for callers in this process.
+pub fn described_routes(app: &App) -> Router<App> {
+    described(Some(app)).0
 }
 
 /// Routes that nothing limits: a load balancer asks them all the time.
@@ -403,13 +409,20 @@ fn description(openapi: &OpenApi) -> MethodRouter<App> {
 
 /// What the metrics address serves.
 pub fn metrics_router(app: &App) -> Router {
-    finish(Router::new().route("/metrics", get(health::metrics)), app)
+    let metrics = Router::new().route("/metrics", get(health::metrics));
+    finish(metrics, app, |router| router)
 }
 
-fn finish(router: Router<App>, app: &App) -> Router {
-    router
+/// `within` adds what runs inside of the outermost layer, also where no route was found.
+fn finish(
+    router: Router<App>,
+    app: &App,
+    within: impl FnOnce(Router<App>) -> Router<App>,
+) -> Router {
+    let router = router
         .fallback(nothing_here)
-        .method_not_allowed_fallback(wrong_method)
+        .method_not_allowed_fallback(wrong_method);
+    within(router)
         .layer(from_fn_with_state(app.clone(), edge))
         .with_state(app.clone())
 }

@@ -77,6 +77,13 @@ impl AccountId {
     }
 }
 
+impl ApiKeyId {
+    /// Stands where a key is asked for when the person of an account acts without one.
+    pub fn of_account(account: AccountId) -> Self {
+        Self(account.0)
+    }
+}
+
 impl ProofId {
     /// When the id was made, by the clock of the server.
     pub fn made_at(self) -> Timestamp {

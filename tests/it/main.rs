@@ -28,6 +28,7 @@ mod notifications;
 mod openapi;
 mod operators;
 mod outbound;
+mod pages;
 mod people;
 mod pictures;
 mod plans;

@@ -1,6 +1,7 @@
 //! Every way a request can fail, and how it is rendered.
 
 pub mod codes;
+pub mod refused;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};

@@ -221,6 +221,9 @@ pub async fn require_key(
     request: Request,
     next: Next,
 ) -> Response {
+    if is_known(&request) {
+        return next.run(request).await;
+    }
     let identified = identify(&app, request.headers()).await;
     admit(&app, identified, needs, request, next).await
 }
@@ -231,6 +234,9 @@ pub async fn require_key_of_task(
     mut request: Request,
     next: Next,
 ) -> Response {
+    if is_known(&request) {
+        return with_own_task(&app, request, next).await;
+    }
     let identified = match task_in_path(&mut request).await {
         Some(id) => identify_with_task(&app, request.headers(), id).await,
         None => identify(&app, request.headers())
@@ -242,6 +248,27 @@ pub async fn require_key_of_task(
         caller
     });
     admit(&app, identified, needs, request, next).await
+}
+
+/// Whether a page asks for somebody who is signed in. Nothing that comes over HTTP says so.
+fn is_known(request: &Request) -> bool {
+    request.extensions().get::<Caller>().is_some()
+}
+
+async fn with_own_task(app: &App, mut request: Request, next: Next) -> Response {
+    let id = task_in_path(&mut request).await;
+    let owner = request.extensions().get::<Caller>().map(Caller::owner);
+    let task = match (owner, id) {
+        (Some(owner), Some(id)) => app.store.read(move |tx| tx.task_of(owner, id)).await,
+        _ => Ok(None),
+    };
+    match task {
+        Ok(task) => {
+            request.extensions_mut().insert(OwnTask(task));
+            next.run(request).await
+        }
+        Err(error) => refuse(error.into(), request).await,
+    }
 }
 
 async fn task_in_path(request: &mut Request) -> Option<TaskId> {

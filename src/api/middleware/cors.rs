@@ -137,6 +137,18 @@ fn has_api_key(headers: &HeaderMap) -> bool {
     })
 }
 
+/// Whether a request that changes something comes from one of our own pages. Browsers say where a request
+/// comes from in one header, older ones in the other. Who says neither is no browser.
+pub fn is_from_own_page(own_url: &str, request: &Request) -> bool {
+    match request.headers().get("sec-fetch-site") {
+        Some(site) => site == "same-origin" || site == "none",
+        None => {
+            let origin = request.headers().get(header::ORIGIN);
+            origin.is_some_and(|origin| is_own(origin, own_url, request))
+        }
+    }
+}
+
 /// Whether the page is one of ours, by the host that the request names or by our own URL.
 fn is_own(origin: &HeaderValue, own_url: &str, request: &Request) -> bool {
     let Some((scheme, host)) = origin.to_str().ok().and_then(|text| text.split_once("://")) else {

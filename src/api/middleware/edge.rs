@@ -17,6 +17,7 @@ use tracing::field::display;
 use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
+use crate::api::error::refused::Told;
 use crate::api::middleware::client_address::client_of;
 use crate::api::middleware::cors::Visit;
 use crate::api::middleware::notes::{Asker, Notes, Who};
@@ -58,6 +59,7 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         Err(error) => error.into_response(),
     };
     let cause = match response.extensions_mut().remove::<ApiError>() {
+        Some(error) if response.extensions().get::<Told>().is_some() => error.cause(),
         Some(error) => {
             response = rendered(&error, response, &request_id);
             error.cause()
@@ -65,7 +67,7 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         None => None,
     };
     let headers = response.headers_mut();
-    headers::set(route, headers);
+    headers::set(route, &app.page_policy, headers);
     visit.mark(headers);
     if app.hsts {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);

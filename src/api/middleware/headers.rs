@@ -11,7 +11,8 @@ const ALWAYS: &Headers = &[("x-content-type-options", "nosniff")];
 /// On every page.
 const PAGE: &Headers = &[
     ("x-frame-options", "DENY"),
-    ("referrer-policy", "no-referrer"),
+    // With no-referrer, our own forms would say that they come from nowhere.
+    ("referrer-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),
     (
         "permissions-policy",
@@ -19,23 +20,37 @@ const PAGE: &Headers = &[
     ),
 ];
 
-/// A page may load nothing but our own styles, send forms only to us, and be in no frame.
-const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// What a page may load: files of ours, and what stands in `{more}`. What is written into a page does not
+/// run, and no script makes HTML of a text.
+const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+    img-src 'self' blob: data:{more}; media-src 'self' blob:{more}; connect-src 'self'; \
+    worker-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; \
+    frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types legwork";
+
+/// The policy of pages that also show pictures of these origins.
+pub fn page_policy(origins: &[String]) -> HeaderValue {
+    let more: String = origins.iter().map(|origin| format!(" {origin}")).collect();
+    let policy = HeaderValue::try_from(PAGE_POLICY.replace("{more}", &more));
+    policy.unwrap_or(HeaderValue::from_static("default-src 'none'"))
+}
 
 /// Swagger UI is made of scripts. They are files of ours; what is written into a page does not run.
 /// Its style sheet contains pictures. The forms that it draws send requests by script.
 const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
-pub fn set(route: &str, headers: &mut HeaderMap) {
+pub fn set(route: &str, page_policy: &HeaderValue, headers: &mut HeaderMap) {
     let docs = is_docs(route);
     // Nothing else may be kept: answers are of one caller, and change.
     let cached = if docs { "no-cache" } else { "no-store" };
     add(headers, ALWAYS);
     add(headers, &[("cache-control", cached)]);
     if is_page(headers) {
-        let policy = if docs { DOCS_POLICY } else { PAGE_POLICY };
+        let policy = match docs {
+            true => HeaderValue::from_static(DOCS_POLICY),
+            false => page_policy.clone(),
+        };
         add(headers, PAGE);
-        add(headers, &[("content-security-policy", policy)]);
+        headers.entry("content-security-policy").or_insert(policy);
     }
 }
 

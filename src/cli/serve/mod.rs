@@ -22,7 +22,9 @@ use signals::stop_on_signals;
 
 use super::{Failure, master_key, open_or_create_store, payments};
 use crate::ambient::{self, Clock};
-use crate::api::{self, App, ConnectionLimits, CorsRules, Dependencies, Serving, Timeouts};
+use crate::api::{
+    self, App, ConnectionLimits, CorsRules, Dependencies, PageSettings, Serving, Timeouts,
+};
 use crate::domain::StorageQuota;
 use crate::domain::accounts::api_key::hex;
 use crate::domain::accounts::same_person::ADDRESS_SECRET;
@@ -31,6 +33,7 @@ use crate::jobs::{Channels, Jobs};
 use crate::mail::Mailer;
 use crate::maintenance::Maintenance;
 use crate::outbound::Outbound;
+use crate::pages;
 use crate::push::Vapid;
 use crate::scheduler::Scheduler;
 use crate::settings::Settings;
@@ -135,6 +138,9 @@ async fn open(
             own_url: url.clone(),
         },
         four_eyes: FourEyes(settings.four_eyes_cents),
+        pages: PageSettings {
+            local: settings.is_local(),
+        },
         sandbox_banner: !settings.local().hides_the_sandbox_banner(),
         tracer,
     });
@@ -170,7 +176,7 @@ async fn serve(
         listener, https, ..
     } = front;
     let certificates = https.map(|https| https.keep(app.clock.clone(), shutdown.clone()));
-    let router = api::router(&app, settings.local().serves_metrics());
+    let router = pages::router(&app, settings.local().serves_metrics());
     let serving = tokio::spawn(api::serve(listener, router, serving));
     shutdown.started().await;
     let deadline = Instant::now() + STOP_WITHIN;

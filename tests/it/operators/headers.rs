@@ -8,16 +8,14 @@ use crate::support::{Client, Engine, GOOD_CARD, Reply, TestApp, tell};
 /// Every path that the program routes, with something in place of its parameters.
 fn paths() -> BTreeSet<String> {
     let mut paths = BTreeSet::new();
-    for source in ["src/pages/mod.rs", "src/api/router.rs"] {
-        let text = read(source);
-        for rest in text.split(".route(").skip(1) {
-            let path = rest.trim_start().strip_prefix('"');
-            let path = path.and_then(|rest| rest.split('"').next());
-            paths.insert(filled(
-                path.unwrap_or_else(|| panic!("{source}: {rest:.60}")),
-            ));
-        }
+    let text = read("src/api/router.rs");
+    for rest in text.split(".route(").skip(1) {
+        let path = rest.trim_start().strip_prefix('"');
+        let path = path.and_then(|rest| rest.split('"').next());
+        paths.insert(filled(path.unwrap_or_else(|| panic!("{rest:.60}"))));
     }
+    let pages = legwork::pages::page_routes();
+    paths.extend(pages.iter().map(|page| filled(page.path)));
     let description: serde_json::Value = serde_json::from_str(&read("openapi.json")).unwrap();
     let described = description["paths"].as_object().unwrap().keys();
     paths.extend(described.map(|path| filled(path)));
@@ -70,7 +68,7 @@ fn check_page(path: &str, reply: &Reply) {
     ] {
         for source in allowed(policy, kind) {
             let fine = ["'none'", "'self'"].contains(&source);
-            let picture = kind == "img-src" && source == "data:";
+            let picture = kind == "img-src" && ["data:", "blob:"].contains(&source);
             assert!(fine || picture, "{path}: {kind} {source}");
         }
         assert!(!allowed(policy, kind).is_empty(), "{path}: {kind}");
@@ -78,8 +76,11 @@ fn check_page(path: &str, reply: &Reply) {
     assert_eq!(allowed(policy, "frame-ancestors"), ["'none'"], "{path}");
     assert_eq!(allowed(policy, "base-uri"), ["'none'"], "{path}");
     assert!(policy.contains("form-action"), "{path}");
+    if !path.starts_with("/docs") {
+        assert!(policy.contains("require-trusted-types-for 'script'; trusted-types legwork"));
+    }
     assert_eq!(reply.header("x-frame-options"), "DENY", "{path}");
-    assert_eq!(reply.header("referrer-policy"), "no-referrer", "{path}");
+    assert_eq!(reply.header("referrer-policy"), "same-origin", "{path}");
     assert_eq!(reply.header("cross-origin-opener-policy"), "same-origin");
     assert!(reply.header("permissions-policy").contains("camera=()"));
     let inline = reply.text.contains("<script>") || reply.text.contains("onclick=");
@@ -96,7 +97,7 @@ async fn walk(client: &Client, method: &str) -> BTreeSet<String> {
         assert_eq!(reply.header("x-content-type-options"), "nosniff", "{path}");
         let kept = reply.header("cache-control");
         let same_for_all = path.starts_with("/docs") || path == "/openapi.json";
-        let known = same_for_all || path == "/assets/legwork.css";
+        let known = same_for_all || path == "/favicon.ico";
         assert!(kept == "no-store" || known, "{path}: {kept}");
         if is_page(&reply) {
             check_page(&path, &reply);

@@ -173,7 +173,7 @@ fn a_request_names_one_host() {
 #[test]
 fn the_description_is_in_memory_once() {
     tell(Engine::Sqlite, async |app| {
-        let mut router = api::router(&app.app, false);
+        let mut router = legwork::pages::router(&app.app, false);
         let mut copies = Vec::new();
         for _ in 0..2 {
             let request = Request::get("/openapi.json").header("host", "x");

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use legwork::ambient::Clock;
 use legwork::api;
-use legwork::api::{App, ConnectionLimits, CorsRules, Dependencies, Serving, Timeouts};
+use legwork::api::{
+    App, ConnectionLimits, CorsRules, Dependencies, PageSettings, Serving, Timeouts,
+};
 use legwork::domain::{
     AccountId, Actor, CheckedSkills, NewAccount, RequiredFactor, StorageQuota, Tier, Timestamp,
     Windows,
@@ -16,6 +18,7 @@ use legwork::files::{Files, FilesLocation};
 use legwork::jobs::{Channels, Jobs};
 use legwork::mail::Mailer;
 use legwork::outbound::{Outbound, OutboundSettings};
+use legwork::pages;
 use legwork::payments::sandbox::{Card, Paid};
 use legwork::payments::{Payments, Sandbox};
 use legwork::push::Vapid;
@@ -240,6 +243,7 @@ impl TestApp {
             rate_limited: true,
             trusted_proxies: Vec::new(),
             sandbox_banner: false,
+            pages: PageSettings { local: true },
             four_eyes: unlike.four_eyes,
             storage_quota: StorageQuota(STORAGE),
             sends_mail: unlike.sends_mail || unlike.mailer.is_some(),
@@ -249,11 +253,12 @@ impl TestApp {
             hsts: false,
             cors: CorsRules {
                 origins: vec![Self::ELSEWHERE.to_owned()],
+                own_url: format!("http://{address}"),
                 ..CorsRules::default()
             },
             tracer: None,
         });
-        let router = api::router(&app, true);
+        let router = pages::router(&app, true);
         let serving = Serving {
             shutdown: shutdown.clone(),
             timeouts,

@@ -13,7 +13,6 @@ use axum::http::{Request, Version};
 use axum::routing::get;
 use futures_util::stream;
 use h2::client::SendRequest;
-use legwork::api;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -71,7 +70,7 @@ fn get_request(path: &str) -> Request<()> {
 fn the_service_speaks_http_2() {
     tell(Engine::Sqlite, async |app| {
         let tls = Tls::new(BOTH);
-        let edge = Edge::serve(api::router(&app.app, false), over(&tls));
+        let edge = Edge::serve(legwork::pages::router(&app.app, false), over(&tls));
         let (client, _) = client(&tls, &edge).await;
         let reply = send(&client, get_request("/openapi.json"), "")
             .await
@@ -94,7 +93,7 @@ fn the_service_speaks_http_2() {
 fn a_request_names_one_host() {
     tell(Engine::Sqlite, async |app| {
         let tls = Tls::new(BOTH);
-        let edge = Edge::serve(api::router(&app.app, false), over(&tls));
+        let edge = Edge::serve(legwork::pages::router(&app.app, false), over(&tls));
         let (client, _) = client(&tls, &edge).await;
         for (hosts, status) in [
             (vec![], 200),

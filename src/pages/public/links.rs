@@ -7,23 +7,23 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use super::Pages;
-use super::form::field;
-use super::html::page;
 use crate::domain::people::password::{PASSWORD, REVEALS_ADDRESS, reveals_address};
 use crate::domain::{LinkPurpose, Secret};
+use crate::pages::kit::form::field;
+use crate::pages::kit::html::{message, page};
+use crate::pages::state::Pages;
 use crate::passwords::HashError;
 use crate::usecases::{self, UseCaseError};
 
 #[derive(Template)]
-#[template(path = "confirm.html")]
+#[template(path = "public/confirm.html")]
 struct ConfirmForm<'a> {
     banner: bool,
     email: &'a str,
 }
 
 #[derive(Template)]
-#[template(path = "password.html")]
+#[template(path = "public/password.html")]
 struct PasswordForm<'a> {
     banner: bool,
     email: &'a str,
@@ -32,8 +32,9 @@ struct PasswordForm<'a> {
 
 pub async fn show_confirm(State(pages): State<Pages>, Path(token): Path<String>) -> Response {
     const PURPOSES: [LinkPurpose; 2] = [LinkPurpose::ConfirmEmail, LinkPurpose::ChangeEmail];
-    let (token, now) = (Secret::presented(&token), pages.clock.now());
+    let (token, now) = (Secret::presented(&token), pages.app.clock.now());
     let link = pages
+        .app
         .store
         .read(move |tx| usecases::good_link(tx, &token, &PURPOSES, now));
     match link.await {
@@ -46,14 +47,15 @@ pub async fn show_confirm(State(pages): State<Pages>, Path(token): Path<String>)
 }
 
 pub async fn confirm(State(pages): State<Pages>, Path(token): Path<String>) -> Response {
-    let (token, clock) = (Secret::presented(&token), pages.clock.clone());
+    let (token, clock) = (Secret::presented(&token), pages.app.clock.clone());
     let confirmed = pages
+        .app
         .store
         .write(move |tx| usecases::confirm_email(tx, &token, clock.now()));
     match confirmed.await {
         Ok(email) => {
             let text = format!("{email} is confirmed. You can close this page.");
-            pages.message(StatusCode::OK, "Thank you", &text)
+            message(&pages, StatusCode::OK, "Thank you", &text)
         }
         Err(error) => refused(&pages, &error),
     }
@@ -82,19 +84,20 @@ pub async fn set_password(
             return password_form(&pages, StatusCode::BAD_REQUEST, &email, Some(problem));
         }
     };
-    let hash = match pages.passwords.hash(password).await {
+    let hash = match pages.app.passwords.hash(password).await {
         Ok(hash) => hash,
         Err(error) => return not_hashed(&pages, &error),
     };
-    let clock = pages.clock.clone();
+    let clock = pages.app.clock.clone();
     let set = pages
+        .app
         .store
         .write(move |tx| usecases::set_password(tx, &token, &hash, clock.now()));
     match set.await {
         Ok(()) => {
             let text =
                 "Your password is set, and all sessions were ended. You can close this page.";
-            pages.message(StatusCode::OK, "Thank you", text)
+            message(&pages, StatusCode::OK, "Thank you", text)
         }
         Err(error) => refused(&pages, &error),
     }
@@ -102,8 +105,9 @@ pub async fn set_password(
 
 /// The address of a link that is still good.
 async fn email_of(pages: &Pages, token: &Secret) -> Result<String, UseCaseError> {
-    let (token, now) = (token.clone(), pages.clock.now());
+    let (token, now) = (token.clone(), pages.app.clock.now());
     let link = pages
+        .app
         .store
         .read(move |tx| usecases::password_link(tx, &token, now));
     Ok(link.await?.email)
@@ -136,24 +140,24 @@ fn not_hashed(pages: &Pages, error: &HashError) -> Response {
     tracing::warn!(%error, "page unavailable");
     let text = "Nothing was changed. Please try again in a moment.";
     let status = StatusCode::SERVICE_UNAVAILABLE;
-    pages.message(status, "Temporarily unavailable", text)
+    message(pages, status, "Temporarily unavailable", text)
 }
 
 fn refused(pages: &Pages, error: &UseCaseError) -> Response {
     match error {
         UseCaseError::LinkExpired => {
             let text = "A link works once and for a limited time. Please ask for a new one.";
-            pages.message(StatusCode::GONE, "This link has expired", text)
+            message(pages, StatusCode::GONE, "This link has expired", text)
         }
         UseCaseError::EmailTaken | UseCaseError::WorkerEmailTaken => {
             let text = "Another account has this e-mail address. Sign in to that one.";
-            pages.message(StatusCode::CONFLICT, "This address is in use", text)
+            message(pages, StatusCode::CONFLICT, "This address is in use", text)
         }
         error => {
             tracing::warn!(%error, "page unavailable");
             let text = "Nothing was changed. Please try again in a moment.";
             let status = StatusCode::SERVICE_UNAVAILABLE;
-            pages.message(status, "Temporarily unavailable", text)
+            message(pages, status, "Temporarily unavailable", text)
         }
     }
 }

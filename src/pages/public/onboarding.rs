@@ -7,20 +7,20 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use super::Pages;
-use super::html::page;
-use super::pay::{form_fields, receive};
+use crate::pages::kit::html::{message, no_sandbox, not_found, page, unavailable};
+use crate::pages::public::pay::{form_fields, receive};
+use crate::pages::state::Pages;
 use crate::payments::sandbox::OnboardingOutcome;
 
 #[derive(Template)]
-#[template(path = "onboarding.html")]
+#[template(path = "public/onboarding.html")]
 struct Form {
     banner: bool,
 }
 
 pub async fn show(State(pages): State<Pages>, Path(secret): Path<String>) -> Response {
-    let Some(sandbox) = &pages.payments.sandbox else {
-        return pages.no_sandbox();
+    let Some(sandbox) = &pages.app.payments.sandbox else {
+        return no_sandbox(&pages);
     };
     match sandbox.payout_account(&secret).await {
         Ok(Some(account)) if account.ready => complete_already(&pages),
@@ -30,8 +30,8 @@ pub async fn show(State(pages): State<Pages>, Path(secret): Path<String>) -> Res
                 banner: pages.banner(),
             },
         ),
-        Ok(None) => pages.not_found(),
-        Err(error) => pages.unavailable(&error),
+        Ok(None) => not_found(&pages),
+        Err(error) => unavailable(&pages, &error),
     }
 }
 
@@ -40,17 +40,17 @@ pub async fn complete(
     Path(secret): Path<String>,
     body: Body,
 ) -> Response {
-    let Some(sandbox) = &pages.payments.sandbox else {
-        return pages.no_sandbox();
+    let Some(sandbox) = &pages.app.payments.sandbox else {
+        return no_sandbox(&pages);
     };
     let account = match sandbox.payout_account(&secret).await {
         Ok(Some(account)) => account,
-        Ok(None) => return pages.not_found(),
-        Err(error) => return pages.unavailable(&error),
+        Ok(None) => return not_found(&pages),
+        Err(error) => return unavailable(&pages, &error),
     };
     let Some(outcome) = outcome(body).await else {
         let text = "The outcome must be ready, pending or payouts_refused.";
-        return pages.message(StatusCode::BAD_REQUEST, "Unknown outcome", text);
+        return message(&pages, StatusCode::BAD_REQUEST, "Unknown outcome", text);
     };
     let completed = sandbox.complete_payout_account(&account, outcome).await;
     match completed {
@@ -60,7 +60,7 @@ pub async fn complete(
         }
         Ok(None) if account.ready => complete_already(&pages),
         Ok(None) => done(State(pages)).await,
-        Err(error) => pages.unavailable(&error),
+        Err(error) => unavailable(&pages, &error),
     }
 }
 
@@ -76,15 +76,15 @@ async fn outcome(body: Body) -> Option<OnboardingOutcome> {
 
 pub async fn done(State(pages): State<Pages>) -> Response {
     let text = "Your payout account is being checked. You can close this page.";
-    pages.message(StatusCode::OK, "Thank you", text)
+    message(&pages, StatusCode::OK, "Thank you", text)
 }
 
 pub async fn expired(State(pages): State<Pages>) -> Response {
     let text = "A link works once and for a short time. Please request a new one.";
-    pages.message(StatusCode::OK, "This link has expired", text)
+    message(&pages, StatusCode::OK, "This link has expired", text)
 }
 
 fn complete_already(pages: &Pages) -> Response {
     let text = "Your payout account is ready. You can close this page.";
-    pages.message(StatusCode::OK, "Thank you", text)
+    message(pages, StatusCode::OK, "Thank you", text)
 }

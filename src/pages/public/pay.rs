@@ -1,26 +1,23 @@
 //! /pay/{client_secret}: the payment page of the sandbox processor.
 
-use std::time::Duration;
-
 use askama::Template;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use super::Pages;
-use super::html::page;
 use crate::domain::{PaymentStatus, Status, Task, TaskLedger, Timestamp};
+use crate::pages::kit::form;
+use crate::pages::kit::html::{message, no_sandbox, not_found, page, unavailable};
+use crate::pages::kit::words::dollars;
+use crate::pages::state::Pages;
 use crate::payments::ProcessorError;
 use crate::payments::sandbox::{Card, Paid};
 use crate::store::{SandboxPayment, StoreError};
 use crate::usecases;
 
-const MAX_FORM_BYTES: usize = 16 * 1024;
-const FORM_TIMEOUT: Duration = Duration::from_secs(20);
-
 #[derive(Template)]
-#[template(path = "pay.html")]
+#[template(path = "public/pay.html")]
 struct Form<'a> {
     banner: bool,
     amount: String,
@@ -75,28 +72,28 @@ impl Bill {
 }
 
 pub async fn show(State(pages): State<Pages>, Path(secret): Path<String>) -> Response {
-    if pages.payments.sandbox.is_none() {
-        return pages.no_sandbox();
+    if pages.app.payments.sandbox.is_none() {
+        return no_sandbox(&pages);
     }
     match bill(&pages, &secret).await {
         Ok(Some(bill)) => present(&pages, &bill, StatusCode::OK),
-        Ok(None) => pages.not_found(),
-        Err(error) => pages.unavailable(&error),
+        Ok(None) => not_found(&pages),
+        Err(error) => unavailable(&pages, &error),
     }
 }
 
 pub async fn pay(State(pages): State<Pages>, Path(secret): Path<String>, body: Body) -> Response {
-    let Some(sandbox) = &pages.payments.sandbox else {
-        return pages.no_sandbox();
+    let Some(sandbox) = &pages.app.payments.sandbox else {
+        return no_sandbox(&pages);
     };
     let bill = match bill(&pages, &secret).await {
         Ok(Some(bill)) => bill,
-        Ok(None) => return pages.not_found(),
-        Err(error) => return pages.unavailable(&error),
+        Ok(None) => return not_found(&pages),
+        Err(error) => return unavailable(&pages, &error),
     };
     let card = match card(body).await {
         Ok(card) => card,
-        Err(problem) => return form(&pages, StatusCode::BAD_REQUEST, &bill, Some(problem)),
+        Err(problem) => return show_form(&pages, StatusCode::BAD_REQUEST, &bill, Some(problem)),
     };
     if bill.standing == Standing::Over {
         return present(&pages, &bill, StatusCode::CONFLICT);
@@ -109,24 +106,25 @@ pub async fn pay(State(pages): State<Pages>, Path(secret): Path<String>, body: B
         Ok(Paid::Declined { event, failure }) => {
             receive(&pages, event).await;
             let problem = Some(failure.message.as_str());
-            form(&pages, StatusCode::PAYMENT_REQUIRED, &bill, problem)
+            show_form(&pages, StatusCode::PAYMENT_REQUIRED, &bill, problem)
         }
         Ok(Paid::Already) => paid(&pages, &secret).await,
         Ok(Paid::Cancelled) => over(&pages, StatusCode::CONFLICT, &bill.title),
-        Err(error) => pages.unavailable(&error),
+        Err(error) => unavailable(&pages, &error),
     }
 }
 
 /// The payment with this secret, as it stands now.
 async fn bill(pages: &Pages, secret: &str) -> Result<Option<Bill>, ProcessorError> {
-    let Some(sandbox) = &pages.payments.sandbox else {
+    let Some(sandbox) = &pages.app.payments.sandbox else {
         return Ok(None);
     };
     let Some(payment) = sandbox.payment(secret).await? else {
         return Ok(None);
     };
-    let (id, now) = (payment.task, pages.clock.now());
+    let (id, now) = (payment.task, pages.app.clock.now());
     let read = pages
+        .app
         .store
         .read(move |tx| Ok::<_, StoreError>((tx.any_task(id)?, tx.ledger_of_task(id)?)));
     let (task, ledger) = read.await?;
@@ -138,19 +136,19 @@ async fn bill(pages: &Pages, secret: &str) -> Result<Option<Bill>, ProcessorErro
 async fn paid(pages: &Pages, secret: &str) -> Response {
     match bill(pages, secret).await {
         Ok(Some(bill)) => present(pages, &bill, StatusCode::OK),
-        Ok(None) => pages.not_found(),
-        Err(error) => pages.unavailable(&error),
+        Ok(None) => not_found(pages),
+        Err(error) => unavailable(pages, &error),
     }
 }
 
 fn present(pages: &Pages, bill: &Bill, status: StatusCode) -> Response {
     let (amount, title) = (bill.amount(), &bill.title);
     match bill.standing {
-        Standing::ToPay => form(pages, status, bill, None),
+        Standing::ToPay => show_form(pages, status, bill, None),
         Standing::Over => over(pages, status, title),
         Standing::Paid => {
             let text = format!("You paid {amount} to Legwork for “{title}”.");
-            pages.message(status, "Thank you", &text)
+            message(pages, status, "Thank you", &text)
         }
         Standing::Refunded { cents, pending } => {
             let cents = dollars(cents);
@@ -159,7 +157,7 @@ fn present(pages: &Pages, bill: &Bill, status: StatusCode) -> Response {
                 false => format!("{cents} of it were refunded to you"),
             };
             let text = format!("You paid {amount} to Legwork for “{title}”. {goes}.");
-            pages.message(status, "Refunded", &text)
+            message(pages, status, "Refunded", &text)
         }
     }
 }
@@ -167,8 +165,9 @@ fn present(pages: &Pages, bill: &Bill, status: StatusCode) -> Response {
 /// Handles the event right away, so that the payer sees the task move. If this fails, the job that
 /// was queued with the event handles it.
 pub(super) async fn receive(pages: &Pages, event: String) {
-    let clock = pages.clock.clone();
+    let clock = pages.app.clock.clone();
     let received = pages
+        .app
         .store
         .write(move |tx| usecases::receive_sandbox_event(tx, &event, clock.now()));
     if let Err(error) = received.await {
@@ -188,47 +187,21 @@ async fn card(body: Body) -> Result<Card, &'static str> {
 
 /// The fields of a form, if it comes in time and is not too long.
 pub(super) async fn form_fields(body: Body) -> Option<Vec<(String, String)>> {
-    let reading = axum::body::to_bytes(body, MAX_FORM_BYTES);
-    let read = tokio::time::timeout(FORM_TIMEOUT, reading).await;
-    let bytes = read.ok()?.ok()?;
+    let bytes = form::read(body).await?;
     Some(form_urlencoded::parse(&bytes).into_owned().collect())
 }
 
-fn form(pages: &Pages, status: StatusCode, bill: &Bill, problem: Option<&str>) -> Response {
-    let form = Form {
+fn show_form(pages: &Pages, status: StatusCode, bill: &Bill, problem: Option<&str>) -> Response {
+    let shown = Form {
         banner: pages.banner(),
         amount: bill.amount(),
         title: &bill.title,
         problem,
     };
-    page(status, &form)
+    page(status, &shown)
 }
 
 fn over(pages: &Pages, status: StatusCode, title: &str) -> Response {
     let text = format!("“{title}” was cancelled or its time is over. There is nothing to pay.");
-    pages.message(status, "Nothing to pay", &text)
-}
-
-fn dollars(cents: i64) -> String {
-    let whole = (cents / 100).to_string();
-    let mut grouped = String::new();
-    for (place, digit) in whole.chars().enumerate() {
-        if place > 0 && (whole.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    format!("${grouped}.{:02}", cents % 100)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::dollars;
-
-    #[test]
-    fn cents_are_shown_as_dollars() {
-        assert_eq!(dollars(500), "$5.00");
-        assert_eq!(dollars(123_456), "$1,234.56");
-        assert_eq!(dollars(99_999_999), "$999,999.99");
-    }
+    message(pages, status, "Nothing to pay", &text)
 }

@@ -1,0 +1,62 @@
+// What every page of an app does when scripts run. Nothing here is needed: forms work without it.
+
+// A second click on a button does not send a form twice. Its key would make that harmless anyway.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method !== "post") return;
+  if (form.dataset.sent) {
+    event.preventDefault();
+    return;
+  }
+  form.dataset.sent = "1";
+});
+// After the back button a form can be sent again.
+window.addEventListener("pageshow", () => {
+  for (const form of document.forms) delete form.dataset.sent;
+});
+
+// Buttons that copy what stands beside them.
+for (const source of document.querySelectorAll("[data-copy]")) {
+  if (!navigator.clipboard) break;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "second";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(source.textContent.trim());
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  });
+  source.after(button);
+}
+
+// Keys: links and fields say which one they answer to.
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest("input, textarea, select, [contenteditable]");
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  const target = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+  if (!target) return;
+  event.preventDefault();
+  if (target.matches("input, select, textarea")) target.focus();
+  else target.click();
+});
+
+// Times stay right while a page is open.
+const UNITS = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
+function relative(then) {
+  const seconds = Math.round((then - Date.now()) / 1000);
+  const size = Math.abs(seconds);
+  if (size < 5) return "now";
+  const [unit, name] = UNITS.find(([unit]) => size >= unit);
+  const count = Math.floor(size / unit);
+  const text = `${count} ${name}${count === 1 ? "" : "s"}`;
+  return seconds > 0 ? `in ${text}` : `${text} ago`;
+}
+// A test clock may be ahead of this one: the difference is kept.
+const shown = Date.parse(document.documentElement.dataset.now ?? "") || Date.now();
+const ahead = shown - Date.now();
+setInterval(() => {
+  for (const time of document.querySelectorAll("time[datetime]")) {
+    time.textContent = relative(Date.parse(time.dateTime) - ahead);
+  }
+}, 15000);

@@ -1,0 +1,226 @@
+//! The API for callers in this process. The pages ask it what programs ask over HTTP, so both get the same
+//! rules, limits and answers.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderValue, Method, header};
+use axum::response::Response;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tower_service::Service;
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::middleware::authentication::Caller;
+use crate::api::middleware::notes::{Who, note_asker};
+use crate::api::router::described_routes;
+use crate::domain::{AccountId, AdminKeyId, ApiKeyId, Environment, Owner, Secret};
+use crate::store::KeyHolder;
+use crate::usecases::{UseCaseError, Visitor, authenticate};
+
+pub use crate::api::error::refused::Refused;
+pub use crate::api::middleware::incoming::{Incoming, TakesPages};
+
+/// What the API answers at most. Files are not among it.
+const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
+
+/// Every described route of the API, without the layer that answers HTTP.
+#[derive(Clone)]
+pub struct Inside(Router);
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub enum Asker {
+    /// A person who is signed in, in one environment.
+    Developer(Caller),
+    /// Whoever has this token.
+    Token(Secret),
+    Nobody,
+}
+
+/// A request to the API.
+#[derive(Debug)]
+pub struct Ask {
+    method: Method,
+    target: String,
+    body: Option<Value>,
+    key: Option<String>,
+}
+
+impl Ask {
+    /// `target` is a path with its query.
+    pub fn get(target: impl Into<String>) -> Self {
+        Self::new(Method::GET, target)
+    }
+
+    pub fn post(target: impl Into<String>, body: Value) -> Self {
+        Self::new(Method::POST, target).with(body)
+    }
+
+    pub fn put(target: impl Into<String>, body: Value) -> Self {
+        Self::new(Method::PUT, target).with(body)
+    }
+
+    pub fn delete(target: impl Into<String>) -> Self {
+        Self::new(Method::DELETE, target)
+    }
+
+    pub fn patch(target: impl Into<String>, body: Value) -> Self {
+        Self::new(Method::PATCH, target).with(body)
+    }
+
+    fn new(method: Method, target: impl Into<String>) -> Self {
+        Self {
+            method,
+            target: target.into(),
+            body: None,
+            key: None,
+        }
+    }
+
+    pub fn with(mut self, body: Value) -> Self {
+        self.body = Some(body);
+        self
+    }
+
+    /// Takes effect once: the Idempotency-Key of a form.
+    pub fn once(mut self, key: &str) -> Self {
+        self.key = (!key.is_empty()).then(|| key.to_owned());
+        self
+    }
+}
+
+impl Inside {
+    pub fn new(app: &App) -> Self {
+        Self(described_routes(app).with_state(app.clone()))
+    }
+
+    /// Asks, and reads the answer.
+    pub async fn ask<T: DeserializeOwned>(
+        &self,
+        asker: &Asker,
+        incoming: &Incoming,
+        ask: Ask,
+    ) -> Result<T, Refused> {
+        let text = self.text(asker, incoming, ask).await?;
+        serde_json::from_slice(&text).map_err(|error| unreadable(&error))
+    }
+
+    /// Asks, and answers with the JSON text.
+    pub async fn text(
+        &self,
+        asker: &Asker,
+        incoming: &Incoming,
+        ask: Ask,
+    ) -> Result<bytes::Bytes, Refused> {
+        let response = self.response(asker, incoming, ask).await?;
+        let read = axum::body::to_bytes(response.into_body(), MAX_ANSWER_BYTES).await;
+        read.map_err(|error| unreadable(&error))
+    }
+
+    /// Asks, and answers with what may be a stream.
+    pub async fn response(
+        &self,
+        asker: &Asker,
+        incoming: &Incoming,
+        ask: Ask,
+    ) -> Result<Response, Refused> {
+        let request = request(asker, incoming, ask).map_err(|error| unreadable(&error))?;
+        let mut router = self.0.clone();
+        let Ok(mut response) = router.call(request).await;
+        match response.extensions_mut().remove::<ApiError>() {
+            Some(error) => Err(error.into()),
+            None => Ok(response),
+        }
+    }
+}
+
+fn request(asker: &Asker, incoming: &Incoming, ask: Ask) -> Result<Request, axum::http::Error> {
+    let mut request = Request::builder().method(ask.method).uri(ask.target);
+    if let Some(key) = ask.key {
+        request = request.header("idempotency-key", key);
+    }
+    if let Some(agent) = &incoming.user_agent {
+        request = request.header(header::USER_AGENT, agent);
+    }
+    let body = match ask.body {
+        Some(body) => Body::from(body.to_string()),
+        None => Body::empty(),
+    };
+    let mut request = match asker {
+        Asker::Token(token) => {
+            let value = HeaderValue::try_from(format!("Bearer {}", token.expose()))?;
+            request.header(header::AUTHORIZATION, value).body(body)?
+        }
+        Asker::Developer(_) | Asker::Nobody => request.body(body)?,
+    };
+    let extensions = request.extensions_mut();
+    extensions.insert(incoming.client);
+    if let Some(notes) = &incoming.notes {
+        extensions.insert(notes.clone());
+    }
+    if let Asker::Developer(caller) = asker {
+        extensions.insert(caller.clone());
+    }
+    Ok(request)
+}
+
+fn unreadable(error: &dyn std::fmt::Display) -> Refused {
+    let reason = format!("an answer for a page: {error}");
+    UseCaseError::from(crate::store::StoreError::Failed(reason)).into()
+}
+
+/// Somebody who is signed in calls the API as the holder of all rights, without a key.
+pub fn developer(
+    app: &App,
+    visitor: &Visitor,
+    environment: Environment,
+    token: &Secret,
+) -> Result<Asker, Refused> {
+    let account = &visitor.account;
+    let is_test = environment == Environment::Test;
+    let holder = KeyHolder {
+        key: ApiKeyId::of_account(account.id),
+        owner: Owner {
+            account: account.id,
+            environment,
+        },
+        tier: account.tier,
+        status: account.status,
+        email_confirmed: account.email_confirmed || !app.sends_mail,
+        ahead: if is_test {
+            visitor.test_ahead
+        } else {
+            Duration::ZERO
+        },
+        limits: None,
+    };
+    let holder = authenticate(Some(holder))?;
+    Ok(Asker::Developer(Caller {
+        holder,
+        key: token.clone(),
+    }))
+}
+
+/// Writes into the log who sent a request.
+pub fn note_account(request: &Request, account: AccountId, token: &Secret) {
+    note_asker(request, Who::Account(account), token);
+}
+
+pub fn note_admin(request: &Request, admin: AdminKeyId, token: &Secret) {
+    note_asker(request, Who::Admin(admin), token);
+}
+
+/// Counts a request of a stranger.
+pub fn count_stranger(app: &App, incoming: &Incoming) -> Result<(), Refused> {
+    let counted = crate::api::middleware::limits::anonymous::count(app, incoming.client);
+    Ok(counted?)
+}
+
+/// Whether a form that changes something was sent from one of our own pages.
+pub fn is_own_page(app: &App, request: &Request) -> bool {
+    crate::api::middleware::cors::is_from_own_page(&app.cors.own_url, request)
+}

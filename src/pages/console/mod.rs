@@ -1,0 +1,7 @@
+//! Soon.
+
+use crate::pages::routes::PageRoute;
+
+pub fn routes() -> Vec<PageRoute> {
+    Vec::new()
+}

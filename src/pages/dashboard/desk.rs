@@ -1,0 +1,121 @@
+//! A developer at work in one environment.
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+
+use crate::api::inside::{self, Ask, Asker, Incoming, Refused};
+use crate::domain::{Environment, Timestamp};
+use crate::pages::kit::layout::{NavLink, Shell, Switch};
+use crate::pages::kit::session::Developer;
+use crate::pages::state::Pages;
+use crate::usecases::Visitor;
+
+/// Whoever is signed in, and the environment that the path names.
+pub struct Desk {
+    pub pages: Pages,
+    pub visitor: Visitor,
+    pub environment: Environment,
+    pub incoming: Incoming,
+    asker: Asker,
+    target: String,
+}
+
+/// The pages of the dashboard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Home,
+}
+
+/// Their paths below the environment, and their names.
+const PLACES: &[(Place, &str, &str)] = &[(Place::Home, "", "Home")];
+
+impl FromRequestParts<Pages> for Desk {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, pages: &Pages) -> Result<Self, Refused> {
+        let params = RawPathParams::from_request_parts(parts, pages).await;
+        let params = params.map_err(|_| Refused::not_found())?;
+        let named = params.iter().find(|(name, _)| *name == "environment");
+        let environment = named.and_then(|(_, text)| Environment::parse(text));
+        let environment = environment.ok_or_else(Refused::not_found)?;
+        let target = parts.uri.path().to_owned();
+        let developer = Developer::from_request_parts(parts, pages).await?;
+        let Developer {
+            visitor,
+            token,
+            incoming,
+        } = developer;
+        Ok(Self {
+            pages: pages.clone(),
+            asker: inside::developer(&pages.app, &visitor, environment, &token)?,
+            environment,
+            visitor,
+            incoming,
+            target,
+        })
+    }
+}
+
+impl Desk {
+    pub async fn ask<T: DeserializeOwned>(&self, ask: Ask) -> Result<T, Refused> {
+        self.pages.api.ask(&self.asker, &self.incoming, ask).await
+    }
+
+    /// The time in this environment.
+    pub fn now(&self) -> Timestamp {
+        let now = self.pages.app.clock.now();
+        match self.environment {
+            Environment::Test => now.plus(self.visitor.test_ahead),
+            Environment::Live => now,
+        }
+    }
+
+    /// A path in this environment: `path("/tasks")`.
+    pub fn path(&self, rest: &str) -> String {
+        format!("/dashboard/{}{rest}", self.environment)
+    }
+
+    pub fn shell(&self, title: impl Into<String>, place: Place) -> Shell {
+        let link = |(at, path, label): &(Place, &str, &'static str)| NavLink {
+            href: self.path(path),
+            label,
+            is_current: *at == place,
+            count: None,
+        };
+        Shell {
+            title: title.into(),
+            app: "dashboard",
+            home: self.path(""),
+            environment: Some(Switch {
+                current: self.environment,
+                other: self.in_the_other_environment(),
+            }),
+            nav: PLACES.iter().map(link).collect(),
+            who: self.visitor.account.email.clone(),
+            account: "",
+            sign_out: "/sign-out",
+            banner: self.pages.banner(),
+            request_id: self.incoming.request_id().to_owned(),
+            notice: None,
+            scripts: Vec::new(),
+            now: self.now(),
+        }
+    }
+
+    /// The list that a page belongs to: a single task is in one environment alone.
+    fn in_the_other_environment(&self) -> String {
+        let other = match self.environment {
+            Environment::Live => Environment::Test,
+            Environment::Test => Environment::Live,
+        };
+        let place = self.target.split('/').nth(3).unwrap_or_default();
+        let kept = PLACES
+            .iter()
+            .any(|(_, path, _)| path.strip_prefix('/') == Some(place));
+        match kept {
+            true => format!("/dashboard/{other}/{place}"),
+            false => format!("/dashboard/{other}"),
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The developers' dashboard: one of each page for live, and one for test.
+
+mod desk;
+mod home;
+
+use axum::routing::get;
+
+use crate::pages::kit::session::Needs;
+use crate::pages::routes::{PageRoute, view};
+
+pub fn routes() -> Vec<PageRoute> {
+    let developer = Needs::Developer;
+    vec![
+        view("/dashboard", developer, get(home::choose)),
+        view("/dashboard/{environment}", developer, get(home::show)),
+    ]
+}

@@ -1,0 +1,195 @@
+//! Reads the forms of pages, bounded in size and time, and keeps what was entered beside what is wrong
+//! with it.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{FromRequest, Request};
+use serde_json::{Map, Value};
+
+use crate::ambient;
+use crate::api::inside::Refused;
+use crate::domain::accounts::api_key::hex;
+
+const MAX_BYTES: usize = 64 * 1024;
+const WITHIN: Duration = Duration::from_secs(20);
+/// The field with which a form takes effect once.
+const KEY: &str = "idempotency_key";
+
+/// What somebody entered, and what is wrong with it.
+#[derive(Clone, Debug, Default)]
+pub struct Form {
+    values: Vec<(String, String)>,
+    faults: Vec<(String, String)>,
+    /// What is wrong with the whole.
+    pub problem: Option<String>,
+    key: Option<String>,
+}
+
+impl Form {
+    /// One that nobody has filled in yet. Its key is new.
+    pub fn new() -> Self {
+        Self {
+            key: Some(hex(&ambient::random::<16>())),
+            ..Self::default()
+        }
+    }
+
+    /// One that begins with these values.
+    pub fn with(values: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        let values = values.into_iter();
+        Self {
+            values: values
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+            ..Self::new()
+        }
+    }
+
+    pub fn parse(bytes: &[u8]) -> Self {
+        let values: Vec<_> = form_urlencoded::parse(bytes).into_owned().collect();
+        let key = values.iter().find(|(name, _)| name == KEY);
+        let key = key.map(|(_, value)| value.clone());
+        let usable = |key: &String| {
+            (1..=100).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        };
+        Self {
+            key: key.filter(usable),
+            values,
+            ..Self::default()
+        }
+    }
+
+    /// The Idempotency-Key that came with the form, or that it will come with.
+    pub fn key(&self) -> &str {
+        self.key.as_deref().unwrap_or_default()
+    }
+
+    /// The field of this name; empty when it is missing.
+    pub fn get(&self, name: &str) -> &str {
+        let found = self.values.iter().find(|(found, _)| found == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let found = self.values.iter().filter(move |(found, _)| found == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Whether a box with this value is ticked.
+    pub fn has(&self, name: &str, value: &str) -> bool {
+        self.all(name).any(|found| found == value)
+    }
+
+    /// What is wrong with a field.
+    pub fn fault(&self, name: &str) -> Option<&str> {
+        let mut found = self.faults.iter().filter(|(found, _)| found == name);
+        found.next().map(|(_, message)| message.as_str())
+    }
+
+    pub fn add_fault(&mut self, name: &str, message: impl Into<String>) {
+        self.faults.push((name.to_owned(), message.into()));
+    }
+
+    /// What the API found wrong: beside the fields that the form has, and above it for the rest. `fields`
+    /// are the names on the form.
+    pub fn refused(mut self, refused: &Refused, fields: &[&str]) -> Self {
+        let mut rest = Vec::new();
+        for fault in &refused.fields {
+            // `location.latitude` is `latitude` here, and `events.0` is `events`.
+            let mut parts = fault.field.split(['.', '[']);
+            match parts.clone().rfind(|part| fields.contains(part)) {
+                Some(name) => self.add_fault(name, &fault.message),
+                None => rest.push(format!(
+                    "{} {}",
+                    parts.next().unwrap_or_default(),
+                    fault.message
+                )),
+            }
+        }
+        self.problem = match (rest.is_empty(), refused.fields.is_empty()) {
+            (_, true) => Some(told(refused)),
+            (false, _) => Some(rest.join("; ")),
+            (true, false) => None,
+        };
+        // What was refused had no effect, so it may keep its key, unless the key itself is the trouble.
+        if refused.code.starts_with("IDEMPOTENCY") {
+            self.key = Some(hex(&ambient::random::<16>()));
+        }
+        self
+    }
+
+    /// The filled fields as the API takes texts.
+    pub fn texts(&self, names: &[&str]) -> Map<String, Value> {
+        let mut object = Map::new();
+        for name in names {
+            let value = self.get(name).trim();
+            if !value.is_empty() {
+                object.insert((*name).to_owned(), value.into());
+            }
+        }
+        object
+    }
+}
+
+/// The message of a refusal, as a sentence, and when to try again.
+pub fn told(refused: &Refused) -> String {
+    let mut text = refused.message.clone();
+    if let Some(first) = text.get(..1) {
+        text = format!("{}{}", first.to_uppercase(), &text[1..]);
+    }
+    if !text.ends_with(['.', '?', '!']) {
+        text.push('.');
+    }
+    match refused.retry_after {
+        Some(seconds) if seconds > 1 => {
+            format!("{text} Try again in {}.", super::words::duration(seconds))
+        }
+        _ => text,
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for Form {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
+        match read(request.into_body()).await {
+            Some(bytes) => Ok(Self::parse(&bytes)),
+            None => Err(Refused::unreadable_form()),
+        }
+    }
+}
+
+/// The bytes of a form, if it comes in time and is not too long.
+pub async fn read(body: Body) -> Option<bytes::Bytes> {
+    let reading = axum::body::to_bytes(body, MAX_BYTES);
+    tokio::time::timeout(WITHIN, reading).await.ok()?.ok()
+}
+
+/// The field of this name; empty when it is missing.
+pub async fn field(body: Body, name: &str) -> Result<String, &'static str> {
+    let bytes = read(body).await;
+    let bytes = bytes.ok_or("The form could not be read. Please try again.")?;
+    Ok(Form::parse(&bytes).get(name).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_keeps_what_was_entered() {
+        let form = Form::parse(b"title=A+%3Cb%3E&skill=a&skill=b&idempotency_key=abc");
+        assert_eq!(form.get("title"), "A <b>");
+        assert_eq!(form.get("none"), "");
+        assert!(form.has("skill", "b") && !form.has("skill", "c"));
+        assert_eq!(form.key(), "abc");
+        assert_eq!(form.texts(&["title", "none"]).len(), 1);
+    }
+
+    #[test]
+    fn a_key_is_new_for_each_form_and_no_other_text_is_one() {
+        assert_ne!(Form::new().key(), Form::new().key());
+        assert_eq!(Form::parse(b"idempotency_key=a%0ab").key(), "");
+    }
+}

@@ -1,0 +1,145 @@
+//! Runs before every page: limits, forms of other sites, and who may see it.
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+
+use crate::api::inside::{self, Incoming, Refused};
+use crate::domain::{AccountStatus, Secret};
+use crate::pages::kit::html::message;
+use crate::pages::kit::session::{Admin, Developer, Needs, drop_cookie, token};
+use crate::pages::state::Pages;
+use crate::store::Lookup;
+use crate::usecases::{self, UseCaseError, Visitor};
+
+pub async fn guard(
+    State((pages, needs)): State<(Pages, Needs)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let incoming = Incoming::of(&request);
+    let known = match identify(&pages, needs, &mut request, &incoming).await {
+        Ok(known) => known,
+        Err(refused) => return refused.into_response(),
+    };
+    // Whoever is signed in is not kept out by strangers who share the address.
+    if !known && let Err(refused) = inside::count_stranger(&pages.app, &incoming) {
+        return refused.into_response();
+    }
+    if !is_from_us(&pages, needs, &request) {
+        return foreign(&pages);
+    }
+    if needs.cookie().is_some() && !known {
+        return sign_in_first(&request, needs);
+    }
+    next.run(request).await
+}
+
+/// Puts whoever the cookie belongs to on the request. False if the page needs nobody, or there is nobody.
+async fn identify(
+    pages: &Pages,
+    needs: Needs,
+    request: &mut Request,
+    incoming: &Incoming,
+) -> Result<bool, Refused> {
+    let Some(token) = needs.cookie().and_then(|cookie| token(request, cookie)) else {
+        return Ok(false);
+    };
+    let incoming = incoming.clone();
+    match needs {
+        Needs::Developer => {
+            let Some(visitor) = visitor(pages, &token).await? else {
+                return Ok(false);
+            };
+            inside::note_account(request, visitor.account.id, &token);
+            request.extensions_mut().insert(Developer {
+                visitor,
+                token,
+                incoming,
+            });
+        }
+        Needs::Admin => {
+            let lookup = Lookup::admin_session(token.hash(), pages.app.clock.now());
+            let found = pages.app.store.find(lookup).await;
+            let Some(key) = found.map_err(UseCaseError::from)? else {
+                return Ok(false);
+            };
+            inside::note_admin(request, key.id, &token);
+            request.extensions_mut().insert(Admin {
+                key,
+                token,
+                incoming,
+            });
+        }
+        Needs::Nothing | Needs::SecretInPath | Needs::Worker => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Whose session this is, if it has not ended.
+pub async fn visitor(pages: &Pages, token: &Secret) -> Result<Option<Visitor>, Refused> {
+    let (now, kept) = (pages.app.clock.now(), token.clone());
+    let found = pages
+        .app
+        .store
+        .read(move |tx| usecases::visitor(tx, &kept, now));
+    let visitor = match found.await {
+        Ok(visitor) if visitor.account.status != AccountStatus::Deleted => visitor,
+        Ok(_) | Err(UseCaseError::Unauthorized) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if visitor.session.seen(now).is_some() {
+        let kept = token.clone();
+        let used = pages
+            .app
+            .store
+            .write(move |tx| usecases::use_session(tx, &kept, now));
+        // It may have ended in this moment.
+        if let Err(error) = used.await {
+            return match error {
+                UseCaseError::Unauthorized => Ok(None),
+                error => Err(error.into()),
+            };
+        }
+    }
+    Ok(Some(visitor))
+}
+
+/// Forms of other sites change nothing here. Where the secret is in the path, a program that says nothing
+/// of where it comes from is welcome.
+fn is_from_us(pages: &Pages, needs: Needs, request: &Request) -> bool {
+    if request.method().is_safe() {
+        return true;
+    }
+    let headers = request.headers();
+    let is_program = !headers.contains_key("sec-fetch-site") && !headers.contains_key("origin");
+    needs == Needs::SecretInPath && is_program || inside::is_own_page(&pages.app, request)
+}
+
+fn foreign(pages: &Pages) -> Response {
+    let text = "The form was sent from another site, so nothing was changed. Open the page here and try again.";
+    message(pages, StatusCode::FORBIDDEN, "Not from here", text)
+}
+
+/// The way back is only kept for what was asked for with GET.
+fn sign_in_first(request: &Request, needs: Needs) -> Response {
+    let target = request
+        .uri()
+        .path_and_query()
+        .map_or("/", |target| target.as_str());
+    let to = match request.method().is_safe() {
+        true => {
+            let next: String = form_urlencoded::byte_serialize(target.as_bytes()).collect();
+            format!("{}?next={next}", needs.sign_in())
+        }
+        false => needs.sign_in().to_owned(),
+    };
+    let mut response = Redirect::to(&to).into_response();
+    if let Some(cookie) = needs.cookie()
+        && token(request, cookie).is_some()
+    {
+        drop_cookie(&mut response, cookie);
+    }
+    response
+}

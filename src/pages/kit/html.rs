@@ -1,0 +1,97 @@
+//! Renders templates. The outermost layer of the API adds the headers that every page has.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+
+use crate::api::inside::{Incoming, Refused};
+use crate::pages::kit::form::told;
+use crate::pages::state::Pages;
+use crate::payments::ProcessorError;
+
+pub fn page(status: StatusCode, template: &impl Template) -> Response {
+    match template.render() {
+        Ok(text) => (status, Html(text)).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "a page could not be rendered");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+/// The same with 200.
+pub fn ok(template: &impl Template) -> Response {
+    page(StatusCode::OK, template)
+}
+
+#[derive(Template)]
+#[template(path = "kit/message.html")]
+struct Message<'a> {
+    banner: bool,
+    heading: &'a str,
+    text: &'a str,
+    /// The code and the request id, for whoever helps.
+    code: &'a str,
+    request_id: &'a str,
+    /// Where to go from here.
+    links: &'a [(&'a str, &'a str)],
+}
+
+/// A page that says one thing.
+pub fn message(pages: &Pages, status: StatusCode, heading: &str, text: &str) -> Response {
+    let told = Message {
+        banner: pages.banner(),
+        heading,
+        text,
+        code: "",
+        request_id: "",
+        links: &[],
+    };
+    page(status, &told)
+}
+
+const HOME: (&str, &str) = ("/", "Front page");
+
+/// Tells people of an error, wherever it happened.
+pub fn error_page(refused: &Refused, incoming: &Incoming) -> Response {
+    let text = told(refused);
+    let (heading, text) = match refused.status {
+        _ if refused.is("NOT_FOUND") => (
+            "Page not found",
+            "There is nothing at this address. The link may be old or mistyped.".to_owned(),
+        ),
+        StatusCode::NOT_FOUND => ("Not found", text),
+        StatusCode::TOO_MANY_REQUESTS => ("Too many requests", text),
+        StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => ("Not allowed", text),
+        StatusCode::CONFLICT => ("This cannot be done now", text),
+        status if status.is_server_error() => ("Something went wrong on our side", text),
+        _ => ("This did not work", text),
+    };
+    let told = Message {
+        banner: false,
+        heading,
+        text: &text,
+        code: &refused.code,
+        request_id: incoming.request_id(),
+        links: &[HOME],
+    };
+    page(refused.status, &told)
+}
+
+pub fn not_found(pages: &Pages) -> Response {
+    let text = "The link is wrong or belongs to another server.";
+    message(pages, StatusCode::NOT_FOUND, "Page not found", text)
+}
+
+/// For the sandbox's pages on a server with a real processor.
+pub fn no_sandbox(pages: &Pages) -> Response {
+    let text = "This server uses a real payment processor. You cannot pay on this page.";
+    message(pages, StatusCode::NOT_FOUND, "Page not found", text)
+}
+
+pub fn unavailable(pages: &Pages, error: &ProcessorError) -> Response {
+    tracing::warn!(%error, "page unavailable");
+    let text = "Nothing was changed. Please try again in a moment.";
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    message(pages, status, "Temporarily unavailable", text)
+}

@@ -1,0 +1,59 @@
+//! The frame around the pages of somebody who is signed in.
+
+use crate::domain::{Environment, Timestamp};
+use crate::pages::kit::words::When;
+
+/// What every page of an app shows around its content.
+#[derive(Clone, Debug)]
+pub struct Shell {
+    pub title: String,
+    /// The name of the app, and where it begins.
+    pub app: &'static str,
+    pub home: String,
+    /// Only where there are two.
+    pub environment: Option<Switch>,
+    pub nav: Vec<NavLink>,
+    pub who: String,
+    pub account: &'static str,
+    pub sign_out: &'static str,
+    pub banner: bool,
+    pub request_id: String,
+    /// What has just been done.
+    pub notice: Option<&'static str>,
+    /// Modules that this page loads.
+    pub scripts: Vec<&'static str>,
+    pub now: Timestamp,
+}
+
+/// The environment, and the same page in the other one.
+#[derive(Clone, Debug)]
+pub struct Switch {
+    pub current: Environment,
+    pub other: String,
+}
+
+impl Switch {
+    pub fn is_test(&self) -> bool {
+        self.current == Environment::Test
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct NavLink {
+    pub href: String,
+    pub label: &'static str,
+    pub is_current: bool,
+    /// How much waits there.
+    pub count: Option<i64>,
+}
+
+impl Shell {
+    pub fn is_test(&self) -> bool {
+        self.environment.as_ref().is_some_and(Switch::is_test)
+    }
+
+    /// A moment as the API writes it, for a template.
+    pub fn when(&self, text: &str) -> When {
+        When::parse(text, self.now)
+    }
+}

@@ -1,0 +1,9 @@
+//! What all pages are made of: layout, forms, sessions, assets, and words for money and time.
+
+pub mod assets;
+pub mod form;
+pub mod guard;
+pub mod html;
+pub mod layout;
+pub mod session;
+pub mod words;

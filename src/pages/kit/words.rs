@@ -1,0 +1,134 @@
+//! Money, time and statuses in words.
+
+use std::borrow::Borrow;
+
+use crate::domain::Timestamp;
+
+/// `$1,234.56`
+pub fn dollars(cents: impl Borrow<i64>) -> String {
+    let cents = *cents.borrow();
+    let sign = if cents < 0 { "−" } else { "" };
+    let cents = cents.unsigned_abs();
+    format!("{sign}${}.{:02}", grouped(cents / 100), cents % 100)
+}
+
+/// `12,345`
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A moment for people: how long ago, and exactly.
+#[derive(Clone, Debug, Default)]
+pub struct When {
+    pub iso: String,
+    pub exact: String,
+    pub relative: String,
+}
+
+impl When {
+    pub fn new(at: Timestamp, now: Timestamp) -> Self {
+        let iso = at.to_string();
+        let exact = iso.get(..16).map(|text| text.replace('T', " "));
+        Self {
+            exact: format!("{} UTC", exact.unwrap_or_default()),
+            relative: relative(at, now),
+            iso,
+        }
+    }
+
+    /// Of a moment as the API writes it.
+    pub fn parse(text: &str, now: Timestamp) -> Self {
+        match Timestamp::RULE.check(text) {
+            Ok(at) => Self::new(at, now),
+            Err(_) => Self::default(),
+        }
+    }
+}
+
+fn relative(at: Timestamp, now: Timestamp) -> String {
+    let millis = at.as_millis() - now.as_millis();
+    let seconds = millis.unsigned_abs() / 1_000;
+    match (seconds, millis > 0) {
+        (0..=4, _) => "now".to_owned(),
+        (_, true) => format!("in {}", duration(seconds)),
+        (_, false) => format!("{} ago", duration(seconds)),
+    }
+}
+
+/// The largest unit that fits: `5 minutes`, `3 days`.
+pub fn duration(seconds: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [
+        (86_400, "day"),
+        (3_600, "hour"),
+        (60, "minute"),
+        (1, "second"),
+    ];
+    let unit = UNITS.iter().find(|(size, _)| seconds >= *size);
+    let (size, name) = unit.copied().unwrap_or((1, "second"));
+    let count = seconds / size;
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {name}{plural}")
+}
+
+/// `in_progress` as `In progress`.
+pub fn spaced(word: &str) -> String {
+    let mut text = word.replace('_', " ");
+    if let Some(first) = text.get(..1).map(str::to_uppercase) {
+        text.replace_range(..1, &first);
+    }
+    text
+}
+
+/// What a status means for whoever looks: the colour of its badge. The word is always there too.
+pub fn tone(status: &str) -> &'static str {
+    match status {
+        "completed" | "approved" | "active" | "delivered" | "succeeded" | "paid" | "verified"
+        | "ready" => "good",
+        "proof_submitted" | "pending" | "disputed" | "in_review" | "failing" | "paused"
+        | "processing" | "preparing" | "requires_payment" => "wait",
+        "rejected" | "failed" | "cancelled" | "expired" | "suspended" | "revoked" | "exhausted"
+        | "dead" => "bad",
+        _ => "plain",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cents_are_shown_as_dollars() {
+        assert_eq!(dollars(500), "$5.00");
+        assert_eq!(dollars(123_456), "$1,234.56");
+        assert_eq!(dollars(99_999_999), "$999,999.99");
+        assert_eq!(dollars(-250), "−$2.50");
+    }
+
+    #[test]
+    fn moments_are_told_by_their_largest_unit() {
+        let now = Timestamp::RULE.check("2026-11-16T12:00:00Z").unwrap();
+        let told = |text: &str| When::parse(text, now).relative;
+        assert_eq!(told("2026-11-16T12:00:02Z"), "now");
+        assert_eq!(told("2026-11-16T11:59:00Z"), "1 minute ago");
+        assert_eq!(told("2026-11-19T12:00:00Z"), "in 3 days");
+        let when = When::parse("2026-11-16T09:30:15.250Z", now);
+        assert_eq!(
+            (when.exact.as_str(), when.relative.as_str()),
+            ("2026-11-16 09:30 UTC", "2 hours ago")
+        );
+    }
+
+    #[test]
+    fn words_are_readable() {
+        assert_eq!(spaced("proof_submitted"), "Proof submitted");
+        assert_eq!(spaced(""), "");
+    }
+}

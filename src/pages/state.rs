@@ -1,0 +1,34 @@
+//! What pages need.
+
+use crate::api::App;
+use crate::api::inside::Inside;
+use crate::sign_in::SignIns;
+
+#[derive(Clone)]
+pub struct Pages {
+    pub app: App,
+    /// The API, asked without HTTP.
+    pub api: Inside,
+    pub sign_ins: SignIns,
+}
+
+impl Pages {
+    pub fn new(app: &App) -> Self {
+        Self {
+            app: app.clone(),
+            api: Inside::new(app),
+            sign_ins: SignIns {
+                store: app.store.clone(),
+                clock: app.clock.clone(),
+                passwords: app.passwords.clone(),
+                limits: app.sign_in_limits.clone(),
+                sends_mail: app.sends_mail,
+            },
+        }
+    }
+
+    /// Pages say that no money moves if the processor is the sandbox.
+    pub fn banner(&self) -> bool {
+        self.app.sandbox_banner && self.app.payments.sandbox.is_some()
+    }
+}

@@ -1,0 +1,25 @@
+// Visits every page with a real browser: node main.mjs URL [STORY...]
+// LEGWORK_TEST_SCREENSHOTS names a folder for pictures of every page.
+import { open } from "./visit.mjs";
+import { frontDoor } from "./stories/front_door.mjs";
+import { signingUp } from "./stories/signing_up.mjs";
+
+const STORIES = { frontDoor, signingUp };
+
+const [url, ...wanted] = process.argv.slice(2);
+const visitor = await open(url);
+let failed = 0;
+for (const [name, story] of Object.entries(STORIES)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  const begun = Date.now();
+  try {
+    await story(visitor);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED ${name}: ${error.stack}`);
+  }
+  console.log(`${name}: ${((Date.now() - begun) / 1000).toFixed(1)} s`);
+}
+for (const problem of visitor.problems) console.log(`PROBLEM ${problem}`);
+await visitor.close();
+process.exitCode = failed + visitor.problems.length > 0 ? 1 : 0;

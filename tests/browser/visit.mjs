@@ -1,0 +1,81 @@
+// A browser, and what is looked at on every page.
+import { createRequire } from "node:module";
+import { mkdir } from "node:fs/promises";
+import { strict as assert } from "node:assert";
+
+const require = createRequire(`${process.env.LEGWORK_TEST_NODE_MODULES}/`);
+const { chromium } = require("playwright-core");
+const { AxeBuilder } = require("@axe-core/playwright");
+
+const WIDTHS = [360, 1280];
+const SCHEMES = ["light", "dark"];
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+const PICTURES = process.env.LEGWORK_TEST_SCREENSHOTS;
+
+export async function open(url) {
+  const browser = await chromium.launch({
+    executablePath: process.env.LEGWORK_TEST_CHROMIUM ?? "chromium",
+    args: ["--no-sandbox", "--disable-gpu"],
+  });
+  if (PICTURES) await mkdir(PICTURES, { recursive: true });
+  return new Visitor(browser, url);
+}
+
+class Visitor {
+  problems = [];
+  visited = new Set();
+
+  constructor(browser, url) {
+    this.browser = browser;
+    this.url = url;
+  }
+
+  // A window of its own, with no cookies yet.
+  async window(options = {}) {
+    const context = await this.browser.newContext({ baseURL: this.url, ...options });
+    context.setDefaultTimeout(10_000);
+    const page = await context.newPage();
+    page.on("pageerror", (error) => this.problems.push(`${page.url()}: ${error.message}`));
+    page.on("console", (message) => {
+      // The browser itself says that a page has a status of its own, such as 404.
+      const own = message.text().includes("the server responded with a status of 4");
+      if (message.type() === "error" && !own) this.problems.push(`${page.url()}: ${message.text()}`);
+    });
+    return page;
+  }
+
+  // Opens a page and looks at it in every width and scheme.
+  async look(page, path, name) {
+    if (path) await page.goto(path);
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 800 });
+      for (const colorScheme of SCHEMES) {
+        await page.emulateMedia({ colorScheme });
+        await this.check(page, `${name} at ${width} ${colorScheme}`);
+        if (PICTURES) {
+          const file = `${PICTURES}/${name}-${width}-${colorScheme}.png`;
+          await page.screenshot({ path: file, fullPage: true });
+        }
+      }
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.emulateMedia({ colorScheme: "light" });
+    this.visited.add(name);
+  }
+
+  async check(page, what) {
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    if (wide > 0) this.problems.push(`${what}: scrolls sideways by ${wide} px`);
+    const { violations } = await new AxeBuilder({ page }).withTags(RULES).analyze();
+    for (const { id, nodes } of violations) {
+      const first = nodes.map((node) => node.html.slice(0, 120)).slice(0, 3).join(" | ");
+      this.problems.push(`${what}: ${id}: ${first}`);
+    }
+  }
+
+  close() {
+    return this.browser.close();
+  }
+}
+
+export { assert };
