@@ -13,8 +13,9 @@ use axum::Router;
 
 use crate::api::{self, App, PageRoutes};
 
+pub use kit::route::PageRoute;
 pub use kit::session::{ADMIN_COOKIE, DEVELOPER_COOKIE, Needs, WORKER_COOKIE};
-pub use routes::{PageRoute, page_routes};
+pub use routes::page_routes;
 
 /// Everything that the main address serves: the pages and the API. Metrics only in local mode.
 pub fn router(app: &App, with_metrics: bool) -> Router {

@@ -2,42 +2,16 @@
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{MethodRouter, get};
+use axum::routing::get;
 
 use crate::api::App;
 use crate::pages::kit::assets;
 use crate::pages::kit::guard::guard;
+use crate::pages::kit::route::{PageRoute, form, view};
 use crate::pages::kit::session::Needs;
 use crate::pages::public::{front, links, onboarding, pay, styleguide};
 use crate::pages::state::Pages;
 use crate::pages::{console, dashboard, people};
-
-/// A page: its path, what it takes to see it, and what answers.
-pub struct PageRoute {
-    pub path: &'static str,
-    pub needs: Needs,
-    /// The methods that it takes besides GET.
-    pub posts: bool,
-    handlers: MethodRouter<Pages>,
-}
-
-/// A page that is only looked at.
-pub fn view(path: &'static str, needs: Needs, handlers: MethodRouter<Pages>) -> PageRoute {
-    PageRoute {
-        path,
-        needs,
-        posts: false,
-        handlers,
-    }
-}
-
-/// A page with a form, or the place where a form is sent.
-pub fn form(path: &'static str, needs: Needs, handlers: MethodRouter<Pages>) -> PageRoute {
-    PageRoute {
-        posts: true,
-        ..view(path, needs, handlers)
-    }
-}
 
 /// All of them.
 pub fn page_routes() -> Vec<PageRoute> {

@@ -1,6 +1,6 @@
 //! Soon.
 
-use crate::pages::routes::PageRoute;
+use crate::pages::kit::route::PageRoute;
 
 pub fn routes() -> Vec<PageRoute> {
     Vec::new()

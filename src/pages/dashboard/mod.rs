@@ -5,8 +5,8 @@ mod home;
 
 use axum::routing::get;
 
+use crate::pages::kit::route::{PageRoute, view};
 use crate::pages::kit::session::Needs;
-use crate::pages::routes::{PageRoute, view};
 
 pub fn routes() -> Vec<PageRoute> {
     let developer = Needs::Developer;

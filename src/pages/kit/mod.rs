@@ -5,5 +5,6 @@ pub mod form;
 pub mod guard;
 pub mod html;
 pub mod layout;
+pub mod route;
 pub mod session;
 pub mod words;

@@ -7,8 +7,8 @@ mod sign_up;
 
 use axum::routing::{get, post};
 
+use crate::pages::kit::route::{PageRoute, form};
 use crate::pages::kit::session::Needs;
-use crate::pages::routes::{PageRoute, form};
 
 pub fn routes() -> Vec<PageRoute> {
     let nothing = Needs::Nothing;
