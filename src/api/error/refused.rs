@@ -38,13 +38,15 @@ pub struct Told;
 impl From<ApiError> for Refused {
     fn from(error: ApiError) -> Self {
         let content = error.content("");
+        let details = content.details.unwrap_or_default().into_iter();
+        let fields = details.map(|detail| FieldError::new(&detail.field, detail.message));
         let code = serde_json::to_value(content.code).unwrap_or_default();
         let retry_after = error.render("").headers().get(header::RETRY_AFTER).cloned();
         Self {
             status: error.status(),
             code: code.as_str().unwrap_or_default().to_owned(),
             message: content.message,
-            fields: content.details.unwrap_or_default(),
+            fields: fields.collect(),
             retry_after: retry_after.and_then(|value| value.to_str().ok()?.parse().ok()),
             error: Box::new(error),
         }
