@@ -4,9 +4,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use crate::domain::accounts::mandate::{Refusal, Verdict};
 use crate::domain::quotes::QuoteVerdict;
 use crate::domain::quotes::coverage::{AcceptedTasks, Coverage, WorkersNearby};
 use crate::domain::{Quote, Timestamp};
+use crate::store::MandateInUse;
+use crate::views::mandate::UseBody;
 use crate::views::{Id, examples};
 
 /// What a task would cost.
@@ -29,8 +32,33 @@ pub struct QuoteBody {
 #[derive(Serialize, ToSchema)]
 pub struct MandateOfQuote {
     verdict: QuoteVerdict,
-    /// What stands in the way.
+    /// What stands in the way: the field of the mandate, and why.
     reasons: Vec<String>,
+    /// Each limit that is counted, with what is left. Null for a key without a mandate.
+    #[schema(required)]
+    left: Option<Vec<UseBody>>,
+}
+
+impl MandateOfQuote {
+    const UNLIMITED: Self = Self {
+        verdict: QuoteVerdict::Allowed,
+        reasons: Vec::new(),
+        left: None,
+    };
+
+    fn of(mandate: &MandateInUse, verdict: &Verdict, now: Timestamp) -> Self {
+        let (word, refusals) = match verdict {
+            Verdict::Allowed => (QuoteVerdict::Allowed, &[][..]),
+            Verdict::ApprovalRequired => (QuoteVerdict::ApprovalRequired, &[][..]),
+            Verdict::Denied(refusals) => (QuoteVerdict::Denied, refusals.as_slice()),
+        };
+        let reason = |refusal: &Refusal| format!("{}: {}", refusal.limit, refusal.message);
+        Self {
+            verdict: word,
+            reasons: refusals.iter().map(reason).collect(),
+            left: Some(UseBody::all(mandate, now)),
+        }
+    }
 }
 
 /// Whether somebody will do the task, from what is known of its surroundings.
@@ -69,17 +97,21 @@ impl From<&Coverage> for CoverageBody {
 }
 
 impl QuoteBody {
-    pub fn of(quote: &Quote, coverage: &Coverage) -> Self {
+    /// With what the mandate of the key says, if it has one, at that time.
+    pub fn of(
+        quote: &Quote,
+        coverage: &Coverage,
+        mandate: Option<(&MandateInUse, &Verdict)>,
+        now: Timestamp,
+    ) -> Self {
+        let limited = |(mandate, verdict)| MandateOfQuote::of(mandate, verdict, now);
         let split = quote.split();
         Self {
             id: quote.id.to_string(),
             budget_cents: quote.new.budget_cents,
             platform_fee_cents: split.fee_cents,
             worker_payout_cents: split.payout_cents,
-            mandate: MandateOfQuote {
-                verdict: QuoteVerdict::Allowed,
-                reasons: Vec::new(),
-            },
+            mandate: mandate.map_or(MandateOfQuote::UNLIMITED, limited),
             coverage: coverage.into(),
             expires_at: quote.expires_at,
         }
@@ -98,6 +130,8 @@ impl QuoteBody {
                 usual_budget_cents: Some(2_500),
             }),
         };
-        json!(Self::of(&examples::quote(), &coverage))
+        let (quote, mandate) = (examples::quote(), examples::mandate());
+        let limited = Some((&mandate, &Verdict::Allowed));
+        json!(Self::of(&quote, &coverage, limited, examples::CREATED))
     }
 }

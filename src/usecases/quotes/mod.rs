@@ -4,10 +4,11 @@ mod coverage;
 
 pub use coverage::coverage;
 
+use crate::domain::accounts::mandate::{Permission, Refusal, Verdict};
 use crate::domain::quotes::coverage::Coverage;
 use crate::domain::quotes::{EXPIRED_KEPT, GOOD_FOR, MAX_OPEN_QUOTES, Redeemed};
 use crate::domain::{IDEMPOTENCY_KEPT, NewTask, Quote, QuoteId, TaskId, Timestamp};
-use crate::store::{KeyHolder, Tx};
+use crate::store::{KeyHolder, MandateInUse, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::accounts::expect_confirmed;
 use crate::usecases::tasks::{Funded, create_task};
@@ -29,12 +30,33 @@ pub fn make_quote(
         return Err(UseCaseError::TaskLimitExceeded { limit });
     }
     has_room(tx, by, now)?;
-    let mut quote = Quote::new(id, by.owner, by.tier, new, by.time(now));
-    quote.body = to_json(&QuoteBody::of(&quote, &coverage))?;
+    let at = by.time(now);
+    let mandate = match by.limits {
+        Some(_) => tx.mandate(by.key)?,
+        None => None,
+    };
+    let verdict = mandate.as_ref().map(|mandate| verdict(mandate, new, at));
+    let limited = mandate.as_ref().zip(verdict.as_ref());
+    let mut quote = Quote::new(id, by.owner, by.tier, new, at);
+    quote.bound_to = limited.map(|_| by.key);
+    quote.body = to_json(&QuoteBody::of(&quote, &coverage, limited, at))?;
     // By the real time: a test clock goes ahead and back.
     let kept_until = now.plus(GOOD_FOR).plus(EXPIRED_KEPT);
     tx.insert_quote(&quote, kept_until)?;
     Ok(quote)
+}
+
+/// What a mandate says to a task that its key would create at that time.
+fn verdict(mandate: &MandateInUse, new: &NewTask, at: Timestamp) -> Verdict {
+    let verdict = mandate.mandate.verdict(mandate.spent, new, at);
+    if mandate.mandate.permissions.has(Permission::Create) {
+        return verdict;
+    }
+    let missing = Refusal::new("permissions", "this key may not create tasks");
+    match verdict {
+        Verdict::Denied(others) => Verdict::Denied([vec![missing], others].concat()),
+        Verdict::Allowed | Verdict::ApprovalRequired => Verdict::Denied(vec![missing]),
+    }
 }
 
 fn has_room(tx: &mut Tx<'_>, by: &KeyHolder, now: Timestamp) -> Result<(), UseCaseError> {

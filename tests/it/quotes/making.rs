@@ -36,7 +36,7 @@ async fn a_quote_says_what_the_task_would_cost(app: TestApp) {
     assert_eq!(quote["worker_payout_cents"], 2100);
     assert_eq!(
         quote["mandate"],
-        json!({"verdict": "allowed", "reasons": []})
+        json!({"verdict": "allowed", "reasons": [], "left": null})
     );
     assert_eq!(quote["expires_at"], "2026-11-15T12:15:00.000Z");
 

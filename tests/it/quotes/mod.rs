@@ -2,6 +2,7 @@
 
 mod coverage;
 mod keeping;
+mod limited_keys;
 mod making;
 mod races;
 mod redeeming;

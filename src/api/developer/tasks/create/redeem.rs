@@ -11,9 +11,9 @@ use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::response::json::JsonResponse;
-use crate::domain::{QuoteId, TaskId};
+use crate::domain::{NewTask, QuoteId, TaskId};
 use crate::store::{KeyHolder, StoreError, Tx};
-use crate::usecases::{self, Funded, RedeemedQuote};
+use crate::usecases::{self, Funded, RedeemedQuote, UseCaseError};
 use crate::views::to_json;
 
 pub async fn redeem(app: &App, caller: &Caller, post: Post) -> Result<JsonResponse, ApiError> {
@@ -36,16 +36,28 @@ async fn fund(
     holder: KeyHolder,
     id: QuoteId,
 ) -> Result<Option<(TaskId, Funded)>, ApiError> {
-    let now = app.clock.now();
-    let find = app
-        .store
-        .read(move |tx| usecases::quoted_task(tx, &holder, id, now));
-    let Some(new) = find.await? else {
+    let Some(new) = quoted_task(app, holder, id).await? else {
         return Ok(None);
     };
     let creation = Creation::new(app, holder, new);
-    let funded = funding::prepare(app, &creation).await?;
-    Ok(Some((creation.id, funded)))
+    match funding::prepare(app, &creation).await {
+        Ok(funded) => Ok(Some((creation.id, funded))),
+        // The same request may have redeemed the quote meanwhile, and used up what was left.
+        Err(refused) => match quoted_task(app, holder, id).await? {
+            None => Ok(None),
+            Some(_) => Err(refused),
+        },
+    }
+}
+
+async fn quoted_task(
+    app: &App,
+    holder: KeyHolder,
+    id: QuoteId,
+) -> Result<Option<NewTask>, UseCaseError> {
+    let now = app.clock.now();
+    let find = move |tx: &mut Tx<'_>| usecases::quoted_task(tx, &holder, id, now);
+    app.store.read(find).await
 }
 
 fn answer(redeemed: &RedeemedQuote) -> Result<JsonResponse, StoreError> {
