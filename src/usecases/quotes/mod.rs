@@ -4,7 +4,6 @@ mod coverage;
 
 pub use coverage::coverage;
 
-use crate::domain::accounts::mandate::{Permission, Refusal, Verdict};
 use crate::domain::quotes::coverage::Coverage;
 use crate::domain::quotes::{EXPIRED_KEPT, GOOD_FOR, MAX_OPEN_QUOTES, Redeemed};
 use crate::domain::{IDEMPOTENCY_KEPT, NewTask, Quote, QuoteId, TaskId, Timestamp};
@@ -35,7 +34,8 @@ pub fn make_quote(
         Some(_) => tx.mandate(by.key)?,
         None => None,
     };
-    let verdict = mandate.as_ref().map(|mandate| verdict(mandate, new, at));
+    let verdict = |used: &MandateInUse| used.mandate.verdict(used.spent, new, at);
+    let verdict = mandate.as_ref().map(verdict);
     let limited = mandate.as_ref().zip(verdict.as_ref());
     let mut quote = Quote::new(id, by.owner, by.tier, new, at);
     quote.bound_to = limited.map(|_| by.key);
@@ -44,19 +44,6 @@ pub fn make_quote(
     let kept_until = now.plus(GOOD_FOR).plus(EXPIRED_KEPT);
     tx.insert_quote(&quote, kept_until)?;
     Ok(quote)
-}
-
-/// What a mandate says to a task that its key would create at that time.
-fn verdict(mandate: &MandateInUse, new: &NewTask, at: Timestamp) -> Verdict {
-    let verdict = mandate.mandate.verdict(mandate.spent, new, at);
-    if mandate.mandate.permissions.has(Permission::Create) {
-        return verdict;
-    }
-    let missing = Refusal::new("permissions", "this key may not create tasks");
-    match verdict {
-        Verdict::Denied(others) => Verdict::Denied([vec![missing], others].concat()),
-        Verdict::Allowed | Verdict::ApprovalRequired => Verdict::Denied(vec![missing]),
-    }
 }
 
 fn has_room(tx: &mut Tx<'_>, by: &KeyHolder, now: Timestamp) -> Result<(), UseCaseError> {

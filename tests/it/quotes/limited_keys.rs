@@ -45,13 +45,16 @@ async fn a_quote_tells_what_the_mandate_says(app: TestApp) {
     let refused = redeem(&key.client, &denied).await;
     refused_by(&refused, "spending_limits.day");
 
-    let mandate = json!({"permissions": ["read"], "categories": ["delivery"]});
-    let reader = Limited::in_test(&app, &dev, mandate).await;
-    let denied = quote_of(&reader, 2_500).await;
-    let reasons = denied["mandate"]["reasons"].as_array().unwrap();
-    assert_eq!(reasons.len(), 2);
-    assert_eq!(reasons[0], "permissions: this key may not create tasks");
-    let refused = redeem(&reader.client, &denied).await;
+    let categories = with("categories", json!(["delivery"]));
+    let courier = Limited::in_test(&app, &dev, categories).await;
+    let denied = quote_of(&courier, 2_500).await;
+    let reasons = json!(["categories: this key may not create tasks of category photography"]);
+    assert_eq!(denied["mandate"]["reasons"], reasons);
+    assert_eq!(denied["mandate"]["left"], json!([]));
+
+    // Whoever may not create tasks has no use for a quote.
+    let reader = Limited::in_test(&app, &dev, json!({"permissions": ["read"]})).await;
+    let refused = reader.client.post("/v1/quotes", &task(2_500)).await;
     refused.expect_error(403, "PERMISSION_DENIED");
 }
 
