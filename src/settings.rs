@@ -25,7 +25,10 @@ use values::{
     seconds, secret, span, stripe_url,
 };
 
-/// Variables with our prefix that are not settings: the test suite's.
+/// Variables with our prefix that are not settings: the name of the file with settings, and what users of the API set for the
+/// commands that call a server.
+const NOT_SETTINGS: [&str; 3] = ["LEGWORK_CONFIG", "LEGWORK_SERVER", "LEGWORK_KEY"];
+/// Those of the test suite are not, either.
 const FOREIGN_PREFIX: &str = "LEGWORK_TEST_";
 
 pub fn variable(name: &str) -> String {
@@ -87,7 +90,8 @@ impl Given {
             given.add_file(file)?;
         }
         for (variable, value) in environment {
-            let foreign = variable.starts_with(FOREIGN_PREFIX) || variable == "LEGWORK_CONFIG";
+            let foreign =
+                variable.starts_with(FOREIGN_PREFIX) || NOT_SETTINGS.contains(&variable.as_str());
             if let Some(name) = variable.strip_prefix("LEGWORK_")
                 && !foreign
             {

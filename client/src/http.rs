@@ -136,7 +136,7 @@ impl Call {
     pub fn new(method: Method, path: &str, ids: &[&str]) -> Self {
         let mut ids = ids.iter();
         let parts = path.split('/').map(|part| match part.starts_with('{') {
-            true => encoded(ids.next().unwrap_or(&"")),
+            true => encoded(ids.next().copied().filter(|id| is_name(id)).unwrap_or("-")),
             false => part.to_owned(),
         });
         let path = parts.collect::<Vec<_>>().join("/");
@@ -191,6 +191,11 @@ impl Call {
             .collect();
         self.body(&given)
     }
+}
+
+/// "" and ".." would lead to another path. No object has such an id.
+fn is_name(id: &str) -> bool {
+    !id.trim_matches('.').is_empty()
 }
 
 fn plain(value: &Value) -> String {

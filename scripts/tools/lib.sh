@@ -1,5 +1,5 @@
 # Sourced by the scripts that need programs of others. It installs them: from Debian as root, from
-# PyPI and npm into target/test-tools. The files beside it pin the versions: requirements.txt (PyPI),
+# PyPI and npm into target/test-tools. The files beside it pin the versions: requirements.txt and wheels.txt (PyPI),
 # nodejs.txt (Node.js itself, where the machine has none), package.json and bench.json (npm).
 #
 # Each function exports what it found in a LEGWORK_TEST_ variable. A variable that is already set is
@@ -70,6 +70,23 @@ make_environment() {
 pip_install() { "$tools/python/bin/python" -m pip install -q --disable-pip-version-check -r "$1" >&2; }
 
 names_in() { sed -n 's/^\([A-Za-z0-9-]*\).*==.*/\1/p' "$1" | tr '\n' ' ' | sed 's/ $//'; }
+
+# A folder of wheels with all of wheels.txt: LEGWORK_TEST_WHEELS.
+python_wheels() {
+    [ -z "${LEGWORK_TEST_WHEELS:-}" ] || return 0
+    python_tools
+    locked fetch_wheels
+    export LEGWORK_TEST_WHEELS=$tools/wheels
+}
+
+fetch_wheels() {
+    ! installed wheels.txt wheels || return 0
+    say "fetching $(names_in "$pins/wheels.txt") and what they need from PyPI into $tools/wheels"
+    rm -rf "$tools/wheels"
+    mkdir -p "$tools/wheels"
+    "$LEGWORK_TEST_PYTHON" -m pip download -q --disable-pip-version-check -d "$tools/wheels" -r "$pins/wheels.txt" >&2
+    mark_installed wheels.txt wheels
+}
 
 # Node.js and a node_modules folder with all of package.json: LEGWORK_TEST_NODE and
 # LEGWORK_TEST_NODE_MODULES.

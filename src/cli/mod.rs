@@ -1,29 +1,20 @@
 //! The command line.
 
-mod account;
-mod account_access;
-mod admin;
-mod audit;
-mod backup;
-mod bundle;
-mod doctor;
-mod job;
-mod ledger;
-mod master_key;
-mod payments;
-mod relocate;
-mod report;
-mod sandbox;
-mod second_factor;
-mod secrets;
+mod operator;
+mod remote;
 mod serve;
-mod worker;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Command};
+
+use operator::people::{account, account_access, admin, second_factor, worker};
+use operator::{
+    audit, backup, bundle, doctor, job, ledger, master_key, payments, relocate, report, sandbox,
+    secrets,
+};
 
 use crate::domain::Tier;
 use crate::settings::{self, Given, SETTINGS, Settings};
@@ -55,6 +46,9 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if let Some(("openapi", _)) = matches.subcommand() {
         print_line(crate::api::openapi_document().trim_end());
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(code) = remote::run(matches) {
+        return Ok(code);
     }
     let given = given(matches)?;
     let settings = Settings::read(&given)?;
@@ -132,6 +126,7 @@ fn command() -> Command {
         .arg(config_flag())
         .arg(self_signed_flag())
         .subcommand(serve_command())
+        .subcommands(remote::commands())
         .subcommand(account_command())
         .subcommand(worker::command())
         .subcommand(admin::command())

@@ -5,12 +5,16 @@
 //! | Library | Operation | Objects | Words and codes |
 //! |---|---|---|---|
 //! | Rust | `client/src/operations.rs` | `client/src/objects.rs` | `client/src/words.rs` |
+//! | Python | `clients/python/src/legwork/_async.py`, then run `generate_sync.py` | `_objects.py` | `_objects.py`, `_errors.py` |
+//! | TypeScript | `clients/typescript/src/client.ts` | `objects.ts` | `objects.ts`, `errors.ts` |
 //!
 //! What no library needs is named in `WITHOUT`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+
+use super::{python, typescript};
 
 const DOCUMENT: &str = include_str!("../../../openapi.json");
 
@@ -41,7 +45,21 @@ pub struct Described {
 }
 
 fn libraries() -> Vec<(&'static str, Described)> {
-    vec![("Rust", rust())]
+    vec![
+        ("Rust", rust()),
+        ("Python", told(python::described())),
+        ("TypeScript", told(typescript::described())),
+    ]
+}
+
+fn told(described: Value) -> Described {
+    let fields = |name: &str| serde_json::from_value(described[name].clone()).unwrap();
+    Described {
+        operations: serde_json::from_value(described["operations"].clone()).unwrap(),
+        objects: fields("objects"),
+        filters: fields("filters"),
+        words: fields("words"),
+    }
 }
 
 fn rust() -> Described {

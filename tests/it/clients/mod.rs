@@ -2,5 +2,8 @@
 
 mod description;
 mod fake;
+mod python;
 mod rust;
 mod stories;
+mod ten_tasks;
+mod typescript;

@@ -36,7 +36,7 @@ fn code(error: &Error) -> String {
 }
 
 async fn a_task_is_taken_through_its_life(app: TestApp) {
-    let developer = stories::developer(&app).await;
+    let developer = app.developer().await;
     let client = builder(&app, &developer.test_key).build().unwrap();
     let told = in_time(life(&client)).await;
     assert_eq!(told, stories::expected_of_a_life());
@@ -90,7 +90,7 @@ async fn life(client: &Client) -> Value {
     let batch = tasks.create_batch(&[storefront(), wrong]).await.unwrap();
     let bundle = tasks.bundle(&task.id).await.unwrap();
     let mut told = json!({
-        "created": {"title": task.title, "status": "pending", "metadata": task.metadata},
+        "created": {"title": task.title, "status": task.status, "metadata": task.metadata},
         "same_key_same_task": task.id == again.id,
         "other_body": code(&other),
         "invalid": invalid,

@@ -1,9 +1,13 @@
 //! What every library is asked to do, and what must come of it.
 
+use std::io::Write;
+use std::process::Command;
+
 use serde_json::{Value, json};
+use tempfile::NamedTempFile;
 
 use super::fake::Fake;
-use crate::support::{Developer, TestApp};
+use crate::support::photo;
 
 /// What a library says after it has met the failing server.
 pub fn expected_of_failures() -> Value {
@@ -40,7 +44,7 @@ pub fn check_requests(fake: &Fake, agent: &str) {
 /// What a library says after a task was taken through its life on the running server.
 pub fn expected_of_a_life() -> Value {
     json!({
-        "created": {"title": "Photograph a storefront", "status": "pending", "metadata": {"order": "4711"}},
+        "created": {"title": "Photograph a storefront", "status": "funded", "metadata": {"order": "4711"}},
         "same_key_same_task": true,
         "other_body": "IDEMPOTENCY_MISMATCH",
         "invalid": ["budget_cents", "category"],
@@ -69,9 +73,30 @@ pub fn expected_of_a_life() -> Value {
     })
 }
 
-pub async fn developer(app: &TestApp) -> Developer {
-    app.developer().await
-}
-
 /// A photo that a library uploads and must get back.
 pub const PHOTO: &str = "clients";
+
+pub fn photo_file() -> NamedTempFile {
+    let mut file = NamedTempFile::new().unwrap();
+    file.write_all(&photo(PHOTO)).unwrap();
+    file
+}
+
+/// What a program prints, which must succeed.
+#[track_caller]
+pub fn output(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let problem = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{command:?}:\n{printed}\n{problem}"
+    );
+    printed
+}
+
+/// What a story tells, as JSON. The server of the test goes on meanwhile.
+pub async fn told_by(mut command: Command) -> Value {
+    let told = tokio::task::spawn_blocking(move || output(&mut command));
+    serde_json::from_str(&told.await.unwrap()).unwrap()
+}

@@ -80,6 +80,7 @@ documents! {
     readme: "README.md",
     quick_start: "docs/quick-start.md",
     first_integration: "docs/guides/first-integration.md",
+    libraries: "docs/guides/libraries.md",
     testing: "docs/guides/testing.md",
     webhooks: "docs/guides/webhooks.md",
     workers: "docs/guides/workers.md",

@@ -1,0 +1,562 @@
+"""The synchronous client, made by generate_sync.py from _async.py. Do not edit it."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Generic, Self, TypeVar, Unpack
+
+import httpx
+
+from . import _http
+from ._errors import AnswerError, APIError, EventsLostError, LegworkError, NetworkError, StillWaitingError
+from ._http import Call, File
+from ._objects import *
+
+T = TypeVar("T", bound=Object)
+
+
+class Client:
+    """A client with an API key. Use it as a context manager, or close it when you are done.
+
+    A request is sent again after 408, 429 and 503 and when the connection fails, up to `max_retries`
+    times. All tries of a POST carry the same Idempotency-Key, so that it takes effect once.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        *,
+        base_url: str = _http.DEFAULT_BASE_URL,
+        timeout: float = 30.0,
+        max_retries: int = 3,
+        user_agent: str | None = None,
+    ) -> None:
+        self._http = httpx.Client(**_http.options(key, base_url, timeout, user_agent))
+        self._max_retries = max_retries
+        self._idempotency_key: str | None = None
+        self._add_resources()
+
+    def _add_resources(self) -> None:
+        self.tasks = Tasks(self)
+        self.proofs = Proofs(self)
+        self.events = Events(self)
+        self.account = AccountApi(self)
+        self.keys = Keys(self)
+        self.payment_method = PaymentMethods(self)
+        self.exports = Exports(self)
+        self.webhook = WebhookApi(self)
+        self.deliveries = Deliveries(self)
+        self.test_helpers = TestHelpers(self)
+
+    def with_idempotency_key(self, key: str) -> Client:
+        """The same client, whose POSTs carry your own Idempotency-Key. Use it for one request: the server
+        then knows a repeat of it, even after your program was restarted."""
+        other = object.__new__(Client)
+        other._http, other._max_retries, other._idempotency_key = self._http, self._max_retries, key
+        other._add_resources()
+        return other
+
+    @property
+    def base_url(self) -> str:
+        return str(self._http.base_url).rstrip("/")
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _send(self, call: Call) -> httpx.Response:
+        """Sends a request until it is answered, refused for good, or tried often enough."""
+        tried = 0
+        while True:
+            try:
+                return self._attempt(call)
+            except LegworkError as error:
+                wait = _http.pause(error, tried)
+                if wait is None or tried >= self._max_retries:
+                    raise
+            tried += 1
+            time.sleep(wait)
+
+    def _attempt(self, call: Call) -> httpx.Response:
+        try:
+            response = self._http.request(call.method, call.path, **call.arguments())
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise _http.failed(error, self.base_url + call.path) from error
+        if not response.is_success:
+            raise _http.refused(response)
+        return response
+
+    def _fetch(self, url: str) -> bytes:
+        """Reads a file by its signed URL. The key is not sent: the URL may lead to another host."""
+        with httpx.Client(timeout=120) as http:
+            try:
+                response = http.get(url)
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                raise _http.failed(error, url) from error
+        if not response.is_success:
+            raise _http.refused(response)
+        return response.content
+
+
+class Pages(Generic[T]):
+    """The objects of a list, however many pages it has. The next page is asked for when it is needed."""
+
+    def __init__(self, client: Client, kind: type[T], call: Call) -> None:
+        self._client, self._kind = client, kind
+        self._call: Call | None = call
+        #: How many there are in the whole list, where the list says so and a page was read.
+        self.total: int | None = None
+
+    def next_page(self) -> list[T] | None:
+        """The next page as a whole; none at the end."""
+        if self._call is None:
+            return None
+        page = _http.read_json(self._client._send(self._call))
+        meta = page.get("meta", {})
+        self.total = meta.get("total")
+        count = len(page["data"])
+        if meta.get("next_cursor"):
+            self._call.query["cursor"] = meta["next_cursor"]
+        elif self.total is not None and 0 < count and meta["offset"] + count < self.total:
+            self._call.query["offset"] = meta["offset"] + count
+        else:
+            self._call = None
+        return [self._kind.read(each) for each in page["data"]]
+
+    def __iter__(self) -> Iterator[T]:
+        while (page := self.next_page()) is not None:
+            for each in page:
+                yield each
+
+    def take(self, most: int) -> list[T]:
+        """Every object that is left, up to a number of them."""
+        taken: list[T] = []
+        while len(taken) < most and (page := self.next_page()) is not None:
+            taken += page
+        return taken[:most]
+
+
+class Resource:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def _call(self, kind: type[T], method: str, path: str, *ids: str, body: Any = None) -> T:
+        key = self._client._idempotency_key if method == "POST" else None
+        call = Call(method, path, ids, body=body, idempotency_key=key)
+        return kind.read(_http.read_json(self._client._send(call)))
+
+    def _pages(self, kind: type[T], path: str, *ids: str, query: Any = None) -> Pages[T]:
+        return Pages(self._client, kind, Call("GET", path, ids, dict(query or {})))
+
+
+class Tasks(Resource):
+    """Work that people do for you."""
+
+    def create(self, **task: Unpack[CreateTask]) -> CreatedTask:
+        return self._call(CreatedTask, "POST", "/v1/tasks", body=task)
+
+    def create_batch(self, tasks: Sequence[CreateTask]) -> CreatedTasks:
+        """Up to 100 at once. Each is created or refused on its own."""
+        return self._call(CreatedTasks, "POST", "/v1/tasks/batch", body={"tasks": [*tasks]})
+
+    def list(self, **query: Unpack[TaskFilter]) -> Pages[TaskSummary]:
+        return self._pages(TaskSummary, "/v1/tasks", query=query)
+
+    def search(self, **query: Unpack[TaskSearch]) -> Pages[FoundTask]:
+        """By your own references (`metadata`), words (`q`), category, status and time."""
+        return self._pages(FoundTask, "/v1/tasks/search", query=query)
+
+    def get(self, id: str) -> Task:
+        return self._call(Task, "GET", "/v1/tasks/{id}", id)
+
+    def update(self, id: str, **change: Unpack[UpdateTask]) -> Task:
+        """Changes a task that is still pending."""
+        return self._call(Task, "PATCH", "/v1/tasks/{id}", id, body=change)
+
+    def cancel(self, id: str, expected_refund_cents: int | None = None) -> CancelledTask:
+        """Refused with `REFUND_DIFFERS` if another amount than the expected one would come back."""
+        body = {} if expected_refund_cents is None else {"expected_refund_cents": expected_refund_cents}
+        return self._call(CancelledTask, "POST", "/v1/tasks/{id}/cancel", id, body=body)
+
+    def history(self, id: str, **query: Unpack[Page]) -> Pages[HistoryEntry]:
+        return self._pages(HistoryEntry, "/v1/tasks/{id}/history", id, query=query)
+
+    def ledger(self, id: str, **query: Unpack[Page]) -> Pages[LedgerEntry]:
+        return self._pages(LedgerEntry, "/v1/tasks/{id}/ledger", id, query=query)
+
+    def payment(self, id: str) -> Payment:
+        return self._call(Payment, "GET", "/v1/tasks/{id}/payment", id)
+
+    def dispute(self, id: str) -> Dispute:
+        return self._call(Dispute, "GET", "/v1/tasks/{id}/dispute", id)
+
+    def answer_dispute(self, id: str, statement: str) -> Dispute:
+        body = {"statement": statement}
+        return self._call(Dispute, "POST", "/v1/tasks/{id}/dispute/statement", id, body=body)
+
+    def bundle(self, id: str) -> bytes:
+        """A signed ZIP file with all that proves the work."""
+        return (self._client._send(Call("GET", "/v1/tasks/{id}/bundle", (id,)))).content
+
+    def wait_until(self, id: str, statuses: Sequence[Status], timeout: float | None = None) -> Task:
+        """Waits until a task has one of these statuses, and returns it. It listens to the task's events, so it
+        takes no requests while nothing happens. After `timeout` seconds it raises StillWaitingError."""
+        ends = None if timeout is None else time.monotonic() + timeout
+        stream = EventStream(self._client, None, [], id, ends)
+        try:
+            # Connected first, so that nothing happens unseen between the look and the wait.
+            stream.connect()
+            while (task := self.get(id)).status not in statuses:
+                if stream._is_over():
+                    raise StillWaitingError(task.status, timeout or 0)
+                stream._wait()
+            return task
+        finally:
+            stream.close()
+
+
+class Proofs(Resource):
+    """What workers sent to show that the work is done."""
+
+    def list(self, task_id: str, **query: Unpack[Page]) -> Pages[Proof]:
+        return self._pages(Proof, "/v1/tasks/{id}/proofs", task_id, query=query)
+
+    def approve(self, task_id: str, proof_id: str) -> ApprovedProof:
+        """Pays the worker."""
+        return self._call(ApprovedProof, "POST", "/v1/tasks/{id}/proofs/{proof_id}/approve", task_id, proof_id)
+
+    def reject(self, task_id: str, proof_id: str, reason: str) -> RejectedProof:
+        path = "/v1/tasks/{id}/proofs/{proof_id}/reject"
+        return self._call(RejectedProof, "POST", path, task_id, proof_id, body={"reason": reason})
+
+    def evidence(self, task_id: str, proof_id: str) -> Evidence:
+        return self._call(Evidence, "GET", "/v1/tasks/{id}/proofs/{proof_id}/evidence", task_id, proof_id)
+
+    def download(self, proof: Proof) -> bytes:
+        """The file of a proof. Its `file_url` works for an hour: list the proofs anew for another."""
+        if proof.file_url is None:
+            raise ValueError("the file of this proof is no longer kept")
+        return self._client._fetch(proof.file_url)
+
+
+class Events(Resource):
+    """What happened."""
+
+    def list(self, **query: Unpack[EventFilter]) -> Pages[Event]:
+        """Newest first."""
+        return self._pages(Event, "/v1/events", query=query)
+
+    def stream(
+        self, *, after: str | None = None, types: Sequence[EventType] = (), task_id: str | None = None
+    ) -> EventStream:
+        """Events as they happen, after the event with the id `after`, or from now on."""
+        return EventStream(self._client, after, types, task_id)
+
+
+class AccountApi(Resource):
+    """Your account."""
+
+    def get(self) -> Account:
+        return self._call(Account, "GET", "/v1/account")
+
+    def usage(self) -> Usage:
+        return self._call(Usage, "GET", "/v1/account/usage")
+
+    def send_confirmation(self) -> Confirmation:
+        """Mails the link that confirms your address once more."""
+        return self._call(Confirmation, "POST", "/v1/account/confirmation")
+
+    def delete(self, confirm: str) -> Account:
+        """For good. `confirm` is the e-mail address of the account."""
+        return self._call(Account, "DELETE", "/v1/account", body={"confirm": confirm})
+
+
+class Keys(Resource):
+    """API keys."""
+
+    def list(self) -> Pages[ApiKey]:
+        return self._pages(ApiKey, "/v1/account/keys")
+
+    def create(self, **key: Unpack[CreateKey]) -> CreatedKey:
+        """The answer has the key itself. It is shown only once."""
+        return self._call(CreatedKey, "POST", "/v1/account/keys", body=key)
+
+    def revoke(self, id: str, confirm: bool | None = None) -> RevokedKey:
+        """`confirm` is for the key that the request itself is made with."""
+        body = {} if confirm is None else {"confirm": confirm}
+        return self._call(RevokedKey, "DELETE", "/v1/account/keys/{id}", id, body=body)
+
+
+class PaymentMethods(Resource):
+    """What live tasks are charged to."""
+
+    def get(self) -> PaymentMethod:
+        return self._call(PaymentMethod, "GET", "/v1/account/payment_method")
+
+    def set(self, payment_method: str) -> PaymentMethod:
+        body = {"payment_method": payment_method}
+        return self._call(PaymentMethod, "PUT", "/v1/account/payment_method", body=body)
+
+    def delete(self) -> PaymentMethod:
+        return self._call(PaymentMethod, "DELETE", "/v1/account/payment_method")
+
+
+class Exports(Resource):
+    """Archives of everything that is held about you."""
+
+    def list(self) -> Pages[Export]:
+        return self._pages(Export, "/v1/account/export")
+
+    def create(self) -> Export:
+        return self._call(Export, "POST", "/v1/account/export")
+
+
+class WebhookApi(Resource):
+    """Where events are sent."""
+
+    def get(self) -> WebhookState:
+        return self._call(WebhookState, "GET", "/v1/account/webhook")
+
+    def set(self, **webhook: Unpack[PutWebhook]) -> WebhookWithSecret:
+        return self._call(WebhookWithSecret, "PUT", "/v1/account/webhook", body=webhook)
+
+    def delete(self) -> WebhookState:
+        return self._call(WebhookState, "DELETE", "/v1/account/webhook")
+
+    def test(self) -> TestDelivery:
+        """Sends a sample."""
+        return self._call(TestDelivery, "POST", "/v1/account/webhook/test")
+
+    def rotate_secret(self) -> WebhookWithSecret:
+        """The old secret signs for another 24 hours."""
+        return self._call(WebhookWithSecret, "POST", "/v1/account/webhook/rotate_secret")
+
+
+class Deliveries(Resource):
+    """What was sent to the webhook."""
+
+    def list(self, **query: Unpack[DeliveryFilter]) -> Pages[Delivery]:
+        return self._pages(Delivery, "/v1/account/webhook/deliveries", query=query)
+
+    def get(self, id: str) -> Delivery:
+        return self._call(Delivery, "GET", "/v1/account/webhook/deliveries/{id}", id)
+
+    def redeliver(self, id: str) -> Delivery:
+        return self._call(Delivery, "POST", "/v1/account/webhook/deliveries/{id}/redeliver", id)
+
+    def recover(self, since: str) -> RecoveredDeliveries:
+        """Sends again what has failed since a time."""
+        path = "/v1/account/webhook/deliveries/recover"
+        return self._call(RecoveredDeliveries, "POST", path, body={"since": since})
+
+
+class TestHelpers(Resource):
+    """A simulated worker and a clock of your own, with a test key."""
+
+    def advance_task(self, id: str, to: Status | None = None) -> Task:
+        """To the next status, or on the shortest way to the one that is named."""
+        body = {} if to is None else {"to": to}
+        return self._call(Task, "POST", "/v1/test_helpers/tasks/{id}/advance", id, body=body)
+
+    def submit_proof(self, task_id: str, **proof: Unpack[SimulateProof]) -> SubmittedProofs:
+        return self._call(SubmittedProofs, "POST", "/v1/test_helpers/tasks/{id}/proofs", task_id, body=proof)
+
+    def upload_proof(
+        self,
+        task_id: str,
+        files: Mapping[ProofType, File],
+        gps_latitude: float | None = None,
+        gps_longitude: float | None = None,
+    ) -> SubmittedProofs:
+        """Sends your own files as the simulated worker."""
+        parts = _http.form(files, gps_latitude, gps_longitude)
+        path, key = "/v1/test_helpers/tasks/{id}/proofs", self._client._idempotency_key
+        call = Call("POST", path, (task_id,), form=parts, idempotency_key=key)
+        return SubmittedProofs.read(_http.read_json(self._client._send(call)))
+
+    def clock(self) -> TestClock:
+        return self._call(TestClock, "GET", "/v1/test_helpers/clock")
+
+    def advance_clock(self, **by: Unpack[AdvanceClock]) -> TestClock:
+        return self._call(TestClock, "POST", "/v1/test_helpers/clock", body=by)
+
+    def reset_clock(self) -> TestClock:
+        """Back to real time."""
+        return self._call(TestClock, "DELETE", "/v1/test_helpers/clock")
+
+
+class EventStream:
+    """Events, in order, none twice and none missing.
+
+    When the connection breaks, the stream connects again and goes on where it was. It numbers what it gets:
+    events that are missing in between are read from the event list.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        after: str | None,
+        types: Sequence[EventType],
+        task_id: str | None,
+        ends: float | None = None,
+    ) -> None:
+        self._client, self._types, self._task_id, self._ends = client, types, task_id, ends
+        #: The id of the last event, from which another stream can go on.
+        self.position = after
+        self._number: int | None = None
+        self._response: httpx.Response | None = None
+        self._chunks: Iterator[bytes] | None = None
+        self._messages = _http.Messages()
+        self._ready: deque[Event] = deque()
+        self._failures = 0
+        self._is_known = False
+        #: How often the connection was lost.
+        self.reconnects = 0
+        #: How many events were missing on the stream and read from the list.
+        self.filled = 0
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Event:
+        """The next event. It waits for as long as it takes; a connection that breaks is no error. A server
+        that was never reached is one, a key that is refused, and events that are no longer kept."""
+        while True:
+            while self._ready:
+                event = self._ready.popleft()
+                self.position, self._number = event.id, event.number
+                if not self._types or event.event in self._types:
+                    return event
+            self._wait()
+
+    def connect(self) -> None:
+        """Connects, if it is not connected: from now on no event is missed."""
+        while self._response is None and not self._is_over():
+            self._wait()
+
+    def close(self) -> None:
+        if self._response is not None:
+            response, self._response, self._chunks = self._response, None, None
+            response.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _wait(self) -> None:
+        """Until something happens: an event, a comment, a connection, a failure that passes."""
+        try:
+            (self._reconnect() if self._response is None else self._receive())
+            self._failures = 0
+        except LegworkError as error:
+            self.close()
+            if self._is_over():
+                return
+            is_hopeless = not self._is_known and self._failures >= self._client._max_retries
+            if not _http.is_passing(error) or is_hopeless:
+                raise
+            self.reconnects += 1
+            # The first time at once: servers restart.
+            if self._failures > 0:
+                time.sleep(_http.backoff(self._failures - 1))
+            self._failures += 1
+
+    def _is_over(self) -> bool:
+        return self._ends is not None and time.monotonic() >= self._ends
+
+    def _receive(self) -> None:
+        assert self._chunks is not None
+        try:
+            chunk = self._chunks.__next__()
+        except StopIteration:
+            raise NetworkError("the server ended the event stream") from None
+        except httpx.HTTPError as error:
+            raise NetworkError(f"the event stream broke: {error}") from error
+        events = [Event.read(each) for each in self._messages.feed(chunk)]
+        for event in events:
+            self._accept(event)
+        if self._ends is not None and not events:
+            # The next silence may only be as long as what is left.
+            self.close()
+
+    def _reconnect(self) -> None:
+        self._messages.clear()
+        if self.position is None and self._number is None:
+            self._begin_now()
+        try:
+            self._open(self.position)
+        except APIError as error:
+            if error.code != "VALIDATION_ERROR" or self._number is None:
+                raise
+            # The event that was last is no longer kept. What is kept after it is in the list.
+            self._open(None)
+            self._fill(self._number, None)
+            return
+        # Without an id to go on from, what came before the connection is in the list.
+        if self.position is None and self._number is not None:
+            self._fill(self._number, None)
+
+    def _open(self, position: str | None) -> None:
+        http = self._client._http
+        headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": position} if position else {})
+        params = {"task_id": self._task_id} if self._task_id else {}
+        left = _http.SILENCE if self._ends is None else max(0.01, self._ends - time.monotonic())
+        usual = http.timeout
+        timeout = httpx.Timeout(
+            connect=usual.connect, read=min(_http.SILENCE, left), write=usual.write, pool=usual.pool
+        )
+        request = http.build_request("GET", "/v1/events/stream", headers=headers, params=params, timeout=timeout)
+        try:
+            response = http.send(request, stream=True)
+            if not response.is_success:
+                response.read()
+                response.close()
+                raise _http.refused(response)
+        except httpx.HTTPError as error:
+            raise _http.failed(error, self._client.base_url) from error
+        self._response, self._chunks, self._is_known = response, response.iter_bytes(), True
+
+    def _begin_now(self) -> None:
+        """A connection may break before the first event: so the place where the stream begins is known before
+        it connects."""
+        newest = self._client.events.list(limit=1).next_page()
+        self._number = newest[0].number if newest else 0
+        self.position = newest[0].id if newest else None
+
+    def _accept(self, event: Event) -> None:
+        """Takes an event, after those that are missing before it."""
+        last = self._ready[-1].number if self._ready else self._number
+        if last is not None and event.number <= last:
+            return
+        # The events of one task have numbers of their own choice.
+        try:
+            if last is not None and event.number > last + 1 and self._task_id is None:
+                self._fill(last, event.number)
+        except EventsLostError:
+            self._ready.append(event)
+            raise
+        self._ready.append(event)
+
+    def _fill(self, after: int, before: int | None) -> None:
+        """Reads the events between two numbers from the list, which is newest first."""
+        narrowed: EventFilter = {"limit": 100} if self._task_id is None else {"limit": 100, "task_id": self._task_id}
+        missing: deque[Event] = deque()
+        for event in self._client.events.list(**narrowed):
+            if event.number <= after:
+                break
+            if before is None or event.number < before:
+                missing.appendleft(event)
+        self.filled += len(missing)
+        self._ready.extend(missing)
+        first = missing[0].number if missing else before
+        if first is not None and first > after + 1 and self._task_id is None:
+            raise EventsLostError(after, first)

@@ -1,0 +1,376 @@
+/** The client, and every operation. */
+
+import { StillWaitingError } from "./errors.js";
+import { EventStream, type StreamOptions } from "./events.js";
+import { type Call, type ClientOptions, Http } from "./http.js";
+import type * as o from "./objects.js";
+
+/** A client with an API key. */
+export class Client {
+  /** @internal */
+  readonly http: Http;
+  /** @internal */
+  readonly idempotencyKey: string | undefined;
+  readonly tasks = new Tasks(this);
+  readonly proofs = new Proofs(this);
+  readonly events = new Events(this);
+  readonly account = new AccountApi(this);
+  readonly keys = new Keys(this);
+  readonly paymentMethod = new PaymentMethods(this);
+  readonly exports = new Exports(this);
+  readonly webhook = new WebhookApi(this);
+  readonly deliveries = new Deliveries(this);
+  readonly testHelpers = new TestHelpers(this);
+
+  constructor(key: string, options?: ClientOptions);
+  /** @internal */
+  constructor(http: Http, idempotencyKey: string);
+  constructor(key: string | Http, given: ClientOptions | string = {}) {
+    this.http = key instanceof Http ? key : new Http(key.trim(), given as ClientOptions);
+    this.idempotencyKey = typeof given === "string" ? given : undefined;
+  }
+
+  /**
+   * The same client, whose POSTs carry your own Idempotency-Key. Use it for one request: the server then knows a repeat of it,
+   * even after your program was restarted.
+   */
+  withIdempotencyKey(key: string): Client {
+    return new Client(this.http, key);
+  }
+
+  get baseUrl(): string {
+    return this.http.baseUrl;
+  }
+}
+
+interface PageBody<T> {
+  data: T[];
+  meta?: { total?: number; offset?: number; next_cursor?: string | null };
+}
+
+/** The objects of a list, however many pages it has. The next page is asked for when it is needed. */
+export class Pages<T> implements AsyncIterable<T> {
+  /** How many there are in the whole list, where the list says so and a page was read. */
+  total: number | undefined;
+  private isOver = false;
+
+  constructor(
+    private readonly client: Client,
+    private readonly call: Call & { query: Record<string, unknown> },
+  ) {}
+
+  /** The next page as a whole; undefined at the end. */
+  async nextPage(): Promise<T[] | undefined> {
+    if (this.isOver) return undefined;
+    const page = await this.client.http.send(this.call, (answer) => answer.json() as Promise<PageBody<T>>);
+    const { total, offset, next_cursor: cursor } = page.meta ?? {};
+    const next = (offset ?? 0) + page.data.length;
+    this.total = total;
+    if (cursor) this.call.query["cursor"] = cursor;
+    else if (total !== undefined && page.data.length > 0 && next < total) this.call.query["offset"] = next;
+    else this.isOver = true;
+    return page.data;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<T> {
+    for (let page = await this.nextPage(); page; page = await this.nextPage()) yield* page;
+  }
+
+  /** Every object that is left, up to a number of them. */
+  async take(most: number): Promise<T[]> {
+    const taken: T[] = [];
+    for (let page; taken.length < most && (page = await this.nextPage()); ) taken.push(...page);
+    return taken.slice(0, most);
+  }
+}
+
+class Resource {
+  constructor(protected readonly client: Client) {}
+
+  protected call<T>(method: Call["method"], path: string, ids: string[] = [], body?: unknown): Promise<T> {
+    const { http, idempotencyKey } = this.client;
+    return http.send({ method, path, ids, body }, (answer) => answer.json() as Promise<T>, idempotencyKey);
+  }
+
+  protected pages<T>(path: string, ids: string[] = [], query: object = {}): Pages<T> {
+    return new Pages(this.client, { method: "GET", path, ids, query: { ...query } });
+  }
+}
+
+/** Work that people do for you. */
+export class Tasks extends Resource {
+  create(task: o.CreateTask): Promise<o.CreatedTask> {
+    return this.call("POST", "/v1/tasks", [], task);
+  }
+
+  /** Up to 100 at once. Each is created or refused on its own. */
+  createBatch(tasks: o.CreateTask[]): Promise<o.CreatedTasks> {
+    return this.call("POST", "/v1/tasks/batch", [], { tasks });
+  }
+
+  list(filter: o.TaskFilter = {}): Pages<o.TaskSummary> {
+    return this.pages("/v1/tasks", [], filter);
+  }
+
+  /** By your own references (`metadata`), words (`q`), category, status and time. */
+  search(search: o.TaskSearch = {}): Pages<o.FoundTask> {
+    return this.pages("/v1/tasks/search", [], search);
+  }
+
+  get(id: string): Promise<o.Task> {
+    return this.call("GET", "/v1/tasks/{id}", [id]);
+  }
+
+  /** Changes a task that is still pending. */
+  update(id: string, change: o.UpdateTask): Promise<o.Task> {
+    return this.call("PATCH", "/v1/tasks/{id}", [id], change);
+  }
+
+  /** Refused with `REFUND_DIFFERS` if another amount than the expected one would come back. */
+  cancel(id: string, expectedRefundCents?: number): Promise<o.CancelledTask> {
+    return this.call("POST", "/v1/tasks/{id}/cancel", [id], { expected_refund_cents: expectedRefundCents });
+  }
+
+  history(id: string, page: o.Page = {}): Pages<o.HistoryEntry> {
+    return this.pages("/v1/tasks/{id}/history", [id], page);
+  }
+
+  ledger(id: string, page: o.Page = {}): Pages<o.LedgerEntry> {
+    return this.pages("/v1/tasks/{id}/ledger", [id], page);
+  }
+
+  payment(id: string): Promise<o.Payment> {
+    return this.call("GET", "/v1/tasks/{id}/payment", [id]);
+  }
+
+  dispute(id: string): Promise<o.Dispute> {
+    return this.call("GET", "/v1/tasks/{id}/dispute", [id]);
+  }
+
+  answerDispute(id: string, statement: string): Promise<o.Dispute> {
+    return this.call("POST", "/v1/tasks/{id}/dispute/statement", [id], { statement });
+  }
+
+  /** A signed ZIP file with all that proves the work. */
+  bundle(id: string): Promise<Uint8Array> {
+    const call: Call = { method: "GET", path: "/v1/tasks/{id}/bundle", ids: [id] };
+    return this.client.http.send(call, async (answer) => new Uint8Array(await answer.arrayBuffer()));
+  }
+
+  /**
+   * Waits until a task has one of these statuses, and returns it. It listens to the task's events, so it takes no requests
+   * while nothing happens. After the time-out it throws a StillWaitingError.
+   */
+  async waitUntil(id: string, statuses: o.Status[], options: { timeoutMs?: number } = {}): Promise<o.Task> {
+    const { timeoutMs } = options;
+    const over = new AbortController();
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => over.abort(), timeoutMs);
+    const stream = new EventStream(this.client, { taskId: id, signal: over.signal });
+    try {
+      // Connected first, so that nothing happens unseen between the look and the wait.
+      await stream.connect();
+      for (;;) {
+        const task = await this.get(id);
+        if (statuses.includes(task.status)) return task;
+        if (over.signal.aborted) throw new StillWaitingError(task.status, (timeoutMs ?? 0) / 1000);
+        await stream.wait();
+      }
+    } finally {
+      clearTimeout(timer);
+      stream.close();
+    }
+  }
+}
+
+/** What workers sent to show that the work is done. */
+export class Proofs extends Resource {
+  list(taskId: string, page: o.Page = {}): Pages<o.Proof> {
+    return this.pages("/v1/tasks/{id}/proofs", [taskId], page);
+  }
+
+  /** Pays the worker. */
+  approve(taskId: string, proofId: string): Promise<o.ApprovedProof> {
+    return this.call("POST", "/v1/tasks/{id}/proofs/{proof_id}/approve", [taskId, proofId]);
+  }
+
+  reject(taskId: string, proofId: string, reason: string): Promise<o.RejectedProof> {
+    return this.call("POST", "/v1/tasks/{id}/proofs/{proof_id}/reject", [taskId, proofId], { reason });
+  }
+
+  evidence(taskId: string, proofId: string): Promise<o.Evidence> {
+    return this.call("GET", "/v1/tasks/{id}/proofs/{proof_id}/evidence", [taskId, proofId]);
+  }
+
+  /** The file of a proof. Its `file_url` works for an hour: list the proofs anew for another. */
+  async download(proof: o.Proof): Promise<Uint8Array> {
+    if (proof.file_url === null) throw new TypeError("the file of this proof is no longer kept");
+    return this.client.http.fetchFile(proof.file_url);
+  }
+}
+
+/** What happened. */
+export class Events extends Resource {
+  /** Newest first. */
+  list(filter: o.EventFilter = {}): Pages<o.Event> {
+    return this.pages("/v1/events", [], filter);
+  }
+
+  /** Events as they happen. */
+  stream(options: StreamOptions = {}): EventStream {
+    return new EventStream(this.client, options);
+  }
+}
+
+/** Your account. */
+export class AccountApi extends Resource {
+  get(): Promise<o.Account> {
+    return this.call("GET", "/v1/account");
+  }
+
+  usage(): Promise<o.Usage> {
+    return this.call("GET", "/v1/account/usage");
+  }
+
+  /** Mails the link that confirms your address once more. */
+  sendConfirmation(): Promise<o.Confirmation> {
+    return this.call("POST", "/v1/account/confirmation");
+  }
+
+  /** For good. `confirm` is the e-mail address of the account. */
+  delete(confirm: string): Promise<o.Account> {
+    return this.call("DELETE", "/v1/account", [], { confirm });
+  }
+}
+
+/** API keys. */
+export class Keys extends Resource {
+  list(): Pages<o.ApiKey> {
+    return this.pages("/v1/account/keys");
+  }
+
+  /** The answer has the key itself. It is shown only once. */
+  create(key: o.CreateKey): Promise<o.CreatedKey> {
+    return this.call("POST", "/v1/account/keys", [], key);
+  }
+
+  /** `confirm` is for the key that the request itself is made with. */
+  revoke(id: string, confirm?: boolean): Promise<o.RevokedKey> {
+    return this.call("DELETE", "/v1/account/keys/{id}", [id], { confirm });
+  }
+}
+
+/** What live tasks are charged to. */
+export class PaymentMethods extends Resource {
+  get(): Promise<o.PaymentMethod> {
+    return this.call("GET", "/v1/account/payment_method");
+  }
+
+  set(paymentMethod: string): Promise<o.PaymentMethod> {
+    return this.call("PUT", "/v1/account/payment_method", [], { payment_method: paymentMethod });
+  }
+
+  delete(): Promise<o.PaymentMethod> {
+    return this.call("DELETE", "/v1/account/payment_method");
+  }
+}
+
+/** Archives of everything that is held about you. */
+export class Exports extends Resource {
+  list(): Pages<o.Export> {
+    return this.pages("/v1/account/export");
+  }
+
+  create(): Promise<o.Export> {
+    return this.call("POST", "/v1/account/export");
+  }
+}
+
+/** Where events are sent. */
+export class WebhookApi extends Resource {
+  get(): Promise<o.WebhookState> {
+    return this.call("GET", "/v1/account/webhook");
+  }
+
+  set(webhook: o.PutWebhook): Promise<o.WebhookWithSecret> {
+    return this.call("PUT", "/v1/account/webhook", [], webhook);
+  }
+
+  delete(): Promise<o.WebhookState> {
+    return this.call("DELETE", "/v1/account/webhook");
+  }
+
+  /** Sends a sample. */
+  test(): Promise<o.TestDelivery> {
+    return this.call("POST", "/v1/account/webhook/test");
+  }
+
+  /** The old secret signs for another 24 hours. */
+  rotateSecret(): Promise<o.WebhookWithSecret> {
+    return this.call("POST", "/v1/account/webhook/rotate_secret");
+  }
+}
+
+/** What was sent to the webhook. */
+export class Deliveries extends Resource {
+  list(filter: o.DeliveryFilter = {}): Pages<o.Delivery> {
+    return this.pages("/v1/account/webhook/deliveries", [], filter);
+  }
+
+  get(id: string): Promise<o.Delivery> {
+    return this.call("GET", "/v1/account/webhook/deliveries/{id}", [id]);
+  }
+
+  redeliver(id: string): Promise<o.Delivery> {
+    return this.call("POST", "/v1/account/webhook/deliveries/{id}/redeliver", [id]);
+  }
+
+  /** Sends again what has failed since a time. */
+  recover(since: string): Promise<o.RecoveredDeliveries> {
+    return this.call("POST", "/v1/account/webhook/deliveries/recover", [], { since });
+  }
+}
+
+/** A file of a test proof. */
+export interface File {
+  content: Uint8Array;
+  /** [default: `image/jpeg`] */
+  contentType?: string;
+}
+
+/** A simulated worker and a clock of your own, with a test key. */
+export class TestHelpers extends Resource {
+  /** To the next status, or on the shortest way to the one that is named. */
+  advanceTask(id: string, to?: o.Status): Promise<o.Task> {
+    return this.call("POST", "/v1/test_helpers/tasks/{id}/advance", [id], { to });
+  }
+
+  submitProof(taskId: string, proof: o.SimulateProof = {}): Promise<o.SubmittedProofs> {
+    return this.call("POST", "/v1/test_helpers/tasks/{id}/proofs", [taskId], proof);
+  }
+
+  /** Sends your own files as the simulated worker: one for each type of proof. */
+  uploadProof(
+    taskId: string,
+    files: Partial<Record<o.ProofType, File>>,
+    position: { gps_latitude?: number; gps_longitude?: number } = {},
+  ): Promise<o.SubmittedProofs> {
+    const form = new FormData();
+    for (const [name, value] of Object.entries(position)) form.set(name, String(value));
+    for (const [name, file] of Object.entries(files))
+      if (file) form.set(name, new Blob([new Uint8Array(file.content)], { type: file.contentType ?? "image/jpeg" }), name);
+    return this.call("POST", "/v1/test_helpers/tasks/{id}/proofs", [taskId], form);
+  }
+
+  clock(): Promise<o.TestClock> {
+    return this.call("GET", "/v1/test_helpers/clock");
+  }
+
+  advanceClock(by: o.AdvanceClock): Promise<o.TestClock> {
+    return this.call("POST", "/v1/test_helpers/clock", [], by);
+  }
+
+  /** Back to real time. */
+  resetClock(): Promise<o.TestClock> {
+    return this.call("DELETE", "/v1/test_helpers/clock");
+  }
+}

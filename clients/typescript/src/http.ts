@@ -1,0 +1,176 @@
+/** Requests: the key, time-outs, retries. */
+
+import { AnswerError, APIError, ERRORS, LegworkError, NetworkError, TimedOutError } from "./errors.js";
+
+export const VERSION = "0.1.0";
+/** Where a server listens on your own machine. */
+export const DEFAULT_BASE_URL = "http://127.0.0.1:8080";
+/** Whoever is told to come back later than this decides for themselves. */
+const LONGEST_WAIT_MS = 60_000;
+
+export interface ClientOptions {
+  /** Where the service is [default: `http://127.0.0.1:8080`]. */
+  baseUrl?: string;
+  /** For one try [default: 30,000]. */
+  timeoutMs?: number;
+  /**
+   * How often a request is sent again [default: 3]. That happens after 408, 429 and 503, and when the connection fails.
+   * All tries of a POST carry the same Idempotency-Key, so that it takes effect once.
+   */
+  maxRetries?: number;
+  /** Names your program, before the name of this library. */
+  userAgent?: string;
+}
+
+export interface Call {
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Each `{…}` is replaced by the next id. */
+  path: string;
+  ids?: string[];
+  query?: object;
+  body?: unknown;
+}
+
+export class Http {
+  readonly baseUrl: string;
+  readonly timeoutMs: number;
+  readonly maxRetries: number;
+  private readonly headers: Record<string, string>;
+
+  constructor(key: string, options: ClientOptions) {
+    this.baseUrl = (options.baseUrl ?? DEFAULT_BASE_URL).replace(/\/+$/, "");
+    if (!/^https?:\/\/./.test(this.baseUrl)) throw new TypeError(`${this.baseUrl} is not a URL of a server`);
+    if (!/^[!-~]+$/.test(key)) throw new TypeError("the API key is empty, or not one");
+    this.timeoutMs = options.timeoutMs ?? 30_000;
+    this.maxRetries = options.maxRetries ?? 3;
+    const agent = `legwork-typescript/${VERSION}`;
+    this.headers = {
+      Authorization: `Bearer ${key}`,
+      "User-Agent": options.userAgent ? `${options.userAgent} ${agent}` : agent,
+    };
+  }
+
+  /** Sends a request until it is answered, refused for good, or tried often enough. */
+  async send<T>(call: Call, read: (answer: Response) => Promise<T>, idempotencyKey?: string): Promise<T> {
+    const isPost = call.method === "POST";
+    const key = isPost ? { "Idempotency-Key": idempotencyKey ?? crypto.randomUUID() } : undefined;
+    for (let tried = 0; ; tried++) {
+      try {
+        const signal = AbortSignal.timeout(this.timeoutMs);
+        // The body is read within the try: it may break, too.
+        return await this.guard(async () => read(await this.open(call, key ?? {}, signal)));
+      } catch (error) {
+        const wait = pause(error, tried);
+        if (wait === undefined || tried >= this.maxRetries) throw error;
+        await sleep(wait);
+      }
+    }
+  }
+
+  /** Sends a request once. */
+  async open(call: Call, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
+    const isJson = call.body !== undefined && !(call.body instanceof FormData);
+    const answer = await this.guard(() =>
+      fetch(this.url(call), {
+        method: call.method,
+        headers: { ...this.headers, ...(isJson ? { "Content-Type": "application/json" } : {}), ...headers },
+        body: call.body instanceof FormData ? call.body : isJson ? JSON.stringify(call.body) : null,
+        // The key is for this server.
+        redirect: "manual",
+        signal,
+      }),
+    );
+    if (!answer.ok) throw await this.guard(() => refused(answer));
+    return answer;
+  }
+
+  /** Reads a file by its signed URL. The key is not sent: the URL may lead to another host. */
+  async fetchFile(url: string): Promise<Uint8Array> {
+    return this.guard(async () => {
+      const answer = await fetch(url, { signal: AbortSignal.timeout(this.timeoutMs * 4) });
+      if (!answer.ok) throw await refused(answer);
+      return new Uint8Array(await answer.arrayBuffer());
+    });
+  }
+
+  private url({ path, ids = [], query = {} }: Call): string {
+    // "" and ".." would lead to another path. No object has such an id.
+    const rest = ids.map((id) => (/^\.*$/.test(id) ? "-" : id));
+    const parts = path.split("/").map((part) => (part.startsWith("{") ? encodeURIComponent(rest.shift() ?? "") : part));
+    const parameters = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) {
+      // `metadata` has a parameter for each key; several words are one.
+      if (Array.isArray(value)) parameters.set(name, value.join(","));
+      else if (typeof value === "object" && value !== null)
+        for (const [key, each] of Object.entries(value)) parameters.set(`${name}.${key}`, String(each));
+      else if (value !== undefined && value !== null) parameters.set(name, String(value));
+    }
+    const text = parameters.toString();
+    return `${this.baseUrl}${parts.join("/")}${text ? `?${text}` : ""}`;
+  }
+
+  /** Turns what `fetch` throws into errors of this library. */
+  async guard<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof LegworkError) throw error;
+      if (error instanceof DOMException && error.name === "TimeoutError")
+        throw new TimedOutError(`${this.baseUrl} did not answer in time`, { cause: error });
+      if (error instanceof SyntaxError)
+        throw new AnswerError(`${this.baseUrl} did not answer as Legwork does: ${error.message}`, { cause: error });
+      const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+      throw new NetworkError(`${this.baseUrl} cannot be reached: ${cause}`, { cause: error });
+    }
+  }
+}
+
+async function refused(answer: Response): Promise<APIError> {
+  const after = answer.headers.get("retry-after")?.trim() ?? "";
+  const text = await answer.text();
+  const found = {
+    status: answer.status,
+    // A proxy before the server, or another program.
+    code: `HTTP_${answer.status}`,
+    message: `the server answered ${answer.status}`,
+    requestId: answer.headers.get("x-request-id") ?? "",
+    details: undefined as unknown,
+    retryAfter: /^\d+$/.test(after) ? Number(after) : undefined,
+  };
+  try {
+    const { error } = JSON.parse(text) as { error: { code: string; message: string; request_id?: string; details?: unknown } };
+    found.code = error.code;
+    found.message = error.message;
+    found.requestId = error.request_id ?? found.requestId;
+    found.details = error.details;
+  } catch {
+    // Not JSON, or not ours.
+  }
+  return new (ERRORS[found.code] ?? APIError)(found);
+}
+
+/** How long to wait before the next try; undefined if another would end the same way. */
+function pause(error: unknown, tried: number): number | undefined {
+  let asked: number | undefined;
+  if (error instanceof APIError) {
+    // IDEMPOTENCY_IN_FLIGHT: the first try is still at work.
+    if (![408, 429, 503].includes(error.status) && error.code !== "IDEMPOTENCY_IN_FLIGHT") return undefined;
+    asked = error.retryAfter;
+  } else if (!(error instanceof NetworkError) || error instanceof AnswerError) return undefined;
+  const wait = asked === undefined ? backoff(tried) * (0.5 + Math.random() / 2) : asked * 1000 + Math.random() * 250;
+  return wait < LONGEST_WAIT_MS ? wait : undefined;
+}
+
+/** Whether a stream goes on after this. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof APIError) return [408, 429].includes(error.status) || error.status >= 500;
+  return error instanceof NetworkError;
+}
+
+export function backoff(tried: number): number {
+  return 500 * 2 ** Math.min(tried, 4);
+}
+
+export function sleep(milliseconds: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, milliseconds));
+}

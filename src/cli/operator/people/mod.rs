@@ -1,0 +1,7 @@
+//! Accounts, workers, admins, and the second factors of all of them.
+
+pub mod account;
+pub mod account_access;
+pub mod admin;
+pub mod second_factor;
+pub mod worker;

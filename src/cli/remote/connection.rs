@@ -1,0 +1,139 @@
+//! Which server, and with which key: flags, then the environment, then the profile.
+
+use clap::{Arg, ArgAction, ArgMatches};
+use legwork_client::{Client, DEFAULT_BASE_URL};
+
+use super::failure::Failed;
+use super::stored::{Profile, Profiles};
+
+const HEADING: &str = "Connection";
+
+pub fn flags() -> [Arg; 5] {
+    let text = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name(value)
+            .help(help)
+            .help_heading(HEADING)
+    };
+    [
+        text(
+            "server",
+            "URL",
+            "The server [LEGWORK_SERVER, or the profile's]",
+        ),
+        text("key", "KEY", "The API key [LEGWORK_KEY, or the profile's]"),
+        text("profile", "NAME", "Another profile than the current one"),
+        Arg::new("live")
+            .long("live")
+            .action(ArgAction::SetTrue)
+            .help("Use the live key: real workers, real money")
+            .help_heading(HEADING),
+        Arg::new("json")
+            .long("json")
+            .action(ArgAction::SetTrue)
+            .help("Print JSON, as it is when the output is not a terminal")
+            .help_heading(HEADING),
+    ]
+}
+
+/// Server and key, and whose they are.
+pub struct Connection {
+    pub server: String,
+    pub key: String,
+}
+
+impl Connection {
+    pub fn of(arguments: &ArgMatches) -> Result<Self, Failed> {
+        let given = |flag: &str, variable: &str| {
+            let flag = arguments.get_one::<String>(flag).cloned();
+            flag.or_else(|| {
+                std::env::var(variable)
+                    .ok()
+                    .filter(|value| !value.is_empty())
+            })
+        };
+        let (server, key) = (
+            given("server", "LEGWORK_SERVER"),
+            given("key", "LEGWORK_KEY"),
+        );
+        let profile = match (&server, &key) {
+            (Some(_), Some(_)) => None,
+            _ => Profiles::read()?.chosen(arguments.get_one::<String>("profile"))?,
+        };
+        let is_live = arguments.get_flag("live");
+        let of_profile = |profile: &Profile| match is_live {
+            true => profile.live_key.clone(),
+            false => profile.test_key.clone(),
+        };
+        let stored = profile.as_ref().and_then(of_profile);
+        let key = match key.or(stored) {
+            Some(key) => key,
+            None if profile.is_some() && is_live => {
+                return Err(Failed::usage(
+                    "this profile has no live key: run `legwork login --live`",
+                ));
+            }
+            None if profile.is_some() => {
+                return Err(Failed::usage(
+                    "this profile has no test key: run `legwork login`, or use --live",
+                ));
+            }
+            None => {
+                return Err(Failed::usage(
+                    "you are not logged in: run `legwork login`, or set LEGWORK_KEY",
+                ));
+            }
+        };
+        refuse_unmeant(&key, is_live)?;
+        let server = server.or(profile.map(|profile| profile.server));
+        Ok(Self {
+            server: server.unwrap_or_else(|| DEFAULT_BASE_URL.to_owned()),
+            key: key.trim().to_owned(),
+        })
+    }
+
+    pub fn client(&self) -> Result<Client, Failed> {
+        let builder = Client::builder(&self.key)
+            .base_url(&self.server)
+            .max_retries(2);
+        Ok(builder
+            .user_agent(concat!("legwork-cli/", env!("CARGO_PKG_VERSION")))
+            .build()?)
+    }
+}
+
+pub fn client(arguments: &ArgMatches) -> Result<Client, Failed> {
+    Connection::of(arguments)?.client()
+}
+
+/// Nobody spends money by accident.
+pub fn refuse_unmeant(key: &str, is_live: bool) -> Result<(), Failed> {
+    if key.starts_with("svc_live_") && !is_live {
+        return Err(Failed::usage(
+            "this is a live key, which spends money: add --live if you mean it",
+        ));
+    }
+    if key.starts_with("svc_test_") && is_live {
+        return Err(Failed::usage(
+            "--live needs a live key, and this is a test key",
+        ));
+    }
+    Ok(())
+}
+
+/// Runs the asynchronous part of a command. Ctrl-C ends it.
+pub fn wait<T>(work: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        tokio::select! {
+            done = work => done,
+            _ = tokio::signal::ctrl_c() => {
+                eprintln!();
+                std::process::exit(130)
+            }
+        }
+    })
+}

@@ -1,0 +1,51 @@
+//! Commands for users of the API: any server, by URL and key. They reach it through `legwork-client` alone.
+
+mod account;
+mod connection;
+mod events;
+mod failure;
+mod listen;
+mod output;
+mod profiles;
+mod signature;
+mod stored;
+mod tasks;
+
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Command};
+
+use failure::Failed;
+
+type Maker = fn() -> Command;
+type Runner = fn(&ArgMatches) -> Result<(), Failed>;
+
+/// Each command with what runs it.
+const COMMANDS: &[(&str, Maker, Runner)] = &[
+    ("login", profiles::login_command, profiles::login),
+    ("whoami", profiles::whoami_command, profiles::whoami),
+    ("switch", profiles::switch_command, profiles::switch),
+    ("logout", profiles::logout_command, profiles::logout),
+    ("tasks", tasks::command, tasks::run),
+    ("events", events::command, events::run),
+    ("listen", listen::command, listen::run),
+    ("keys", account::keys_command, account::keys),
+    ("signature", signature::command, signature::run),
+];
+
+pub fn commands() -> impl Iterator<Item = Command> {
+    COMMANDS.iter().map(|(_, command, _)| command())
+}
+
+/// Runs one of these commands; none if it is another.
+pub fn run(matches: &ArgMatches) -> Option<ExitCode> {
+    let (name, arguments) = matches.subcommand()?;
+    let (.., runner) = COMMANDS.iter().find(|(known, ..)| *known == name)?;
+    Some(match runner(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failed) => {
+            eprintln!("legwork: {failed}");
+            failed.exit_code()
+        }
+    })
+}

@@ -1,0 +1,166 @@
+//! `legwork login`, `whoami`, `switch` and `logout`.
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use legwork_client::{Client, DEFAULT_BASE_URL};
+use serde_json::json;
+
+use super::connection::{self, Connection, wait};
+use super::failure::Failed;
+use super::output::{ask, is_interactive, print_object};
+use super::stored::{Profile, Profiles};
+use crate::cli::print_line;
+
+pub fn login_command() -> Command {
+    Command::new("login")
+        .about("Store a server and a key for the commands below")
+        .after_help(
+            "Examples:\n  \
+             legwork login                              a server on this machine, asks for the key\n  \
+             legwork login --server https://legwork.example.com --key svc_test_...\n  \
+             legwork login --live --key svc_live_...    adds the live key to the profile\n\n\
+             The key is kept in ~/.config/legwork/profiles.json, which only you can read.",
+        )
+        .args(connection::flags())
+}
+
+pub fn login(arguments: &ArgMatches) -> Result<(), Failed> {
+    let mut profiles = Profiles::read()?;
+    let name = arguments
+        .get_one::<String>("profile")
+        .map_or(profiles.current_name(), String::as_str)
+        .to_owned();
+    let given = |flag: &str, variable: &str| {
+        arguments
+            .get_one::<String>(flag)
+            .cloned()
+            .or_else(|| std::env::var(variable).ok())
+    };
+    let known = profiles
+        .profiles
+        .get(&name)
+        .map(|profile| profile.server.clone());
+    let server = given("server", "LEGWORK_SERVER")
+        .or(known)
+        .unwrap_or_else(|| DEFAULT_BASE_URL.to_owned());
+    let key = match given("key", "LEGWORK_KEY") {
+        Some(key) => key,
+        None if is_interactive() => ask(&format!("API key for {server}"))?,
+        None => {
+            return Err(Failed::usage(
+                "there is no terminal to ask for the key on: use --key or LEGWORK_KEY",
+            ));
+        }
+    };
+    let is_live = arguments.get_flag("live");
+    connection::refuse_unmeant(&key, is_live)?;
+    let client = Client::builder(&key)
+        .base_url(&server)
+        .max_retries(1)
+        .build()?;
+    let account = wait(async { Ok(client.account().get().await?) })?;
+    let profile = profiles.profiles.entry(name.clone()).or_default();
+    if profile.server != client.base_url() || profile.account != account.email {
+        // Keys of another account do not belong into the same profile.
+        *profile = Profile {
+            server: client.base_url().to_owned(),
+            account: account.email.clone(),
+            ..Profile::default()
+        };
+    }
+    let place = if is_live {
+        &mut profile.live_key
+    } else {
+        &mut profile.test_key
+    };
+    *place = Some(key.trim().to_owned());
+    profiles.current = Some(name.clone());
+    profiles.write()?;
+    let environment = if is_live { "live" } else { "test" };
+    print_line(format!(
+        "You are {} at {} ({environment}, profile {name}).",
+        account.email,
+        client.base_url()
+    ));
+    Ok(())
+}
+
+pub fn whoami_command() -> Command {
+    Command::new("whoami")
+        .about("Show the account, the server and the environment that commands use")
+        .after_help("Example:\n  legwork whoami")
+        .args(connection::flags())
+}
+
+pub fn whoami(arguments: &ArgMatches) -> Result<(), Failed> {
+    let Connection { server, key } = Connection::of(arguments)?;
+    let client = connection::client(arguments)?;
+    let account = wait(async { Ok(client.account().get().await?) })?;
+    let environment = if key.starts_with("svc_live_") {
+        "live"
+    } else {
+        "test"
+    };
+    let profiles = Profiles::read().unwrap_or_default();
+    let told = json!({
+        "account": account.email, "name": account.name, "tier": account.tier, "id": account.id,
+        "server": server, "environment": environment,
+        "key": format!("{}...", key.get(..13).unwrap_or_default()),
+        "profiles": profiles.profiles.keys().collect::<Vec<_>>(),
+    });
+    print_object(arguments, &told)
+}
+
+pub fn switch_command() -> Command {
+    Command::new("switch")
+        .about("Use another profile from now on")
+        .after_help("Examples:\n  legwork login --profile staging --server https://staging.example.com\n  legwork switch staging")
+        .arg(Arg::new("name").required(true).value_name("NAME").help("The profile"))
+}
+
+pub fn switch(arguments: &ArgMatches) -> Result<(), Failed> {
+    let mut profiles = Profiles::read()?;
+    let name = arguments.get_one::<String>("name");
+    let Some(profile) = profiles.chosen(name)? else {
+        return Err(Failed::usage(
+            "there is no profile yet: run `legwork login`",
+        ));
+    };
+    profiles.current = name.cloned();
+    profiles.write()?;
+    print_line(format!(
+        "You are {} at {}.",
+        profile.account, profile.server
+    ));
+    Ok(())
+}
+
+pub fn logout_command() -> Command {
+    Command::new("logout")
+        .about("Forget the keys of a profile")
+        .after_help("Examples:\n  legwork logout\n  legwork logout --all\n\nThe keys keep working: `legwork keys revoke` ends that.")
+        .arg(Arg::new("profile").long("profile").value_name("NAME").help("Another profile than the current one"))
+        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("All profiles"))
+}
+
+pub fn logout(arguments: &ArgMatches) -> Result<(), Failed> {
+    let mut profiles = Profiles::read()?;
+    if arguments.get_flag("all") {
+        profiles = Profiles::default();
+        profiles.write()?;
+        print_line("All profiles are forgotten.");
+        return Ok(());
+    }
+    let name = arguments
+        .get_one::<String>("profile")
+        .map_or(profiles.current_name(), String::as_str)
+        .to_owned();
+    if profiles.profiles.remove(&name).is_none() {
+        return Err(profiles.unknown(&name));
+    }
+    if profiles.current.as_ref() == Some(&name) {
+        profiles.current = profiles.profiles.keys().next().cloned();
+    }
+    profiles.write()?;
+    print_line(format!("The profile {name} is forgotten."));
+    Ok(())
+}

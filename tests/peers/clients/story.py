@@ -1,0 +1,197 @@
+"""Tells the stories of tests/it/clients/stories.rs with the Python library, and what came of them as JSON.
+
+Written for the asynchronous client. With `sync`, it is made synchronous first, as the library itself is.
+Arguments: async or sync, the URL of a server, a key, life or failures, and for a life a photo.
+"""
+
+import asyncio
+import json
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import legwork
+from legwork import AsyncClient, CreateTask
+
+STOREFRONT: CreateTask = {
+    "title": "Photograph a storefront",
+    "description": "With the opening hours in view.",
+    "category": "photography",
+    "location": {"city": "Brooklyn", "state": "NY", "latitude": 40.7163, "longitude": -73.9595},
+    "budget_cents": 2500,
+}
+WRONG: CreateTask = {**STOREFRONT, "category": "magic", "budget_cents": 1}  # type: ignore[typeddict-item]
+HERE: Any = {"gps_latitude": 40.7163, "gps_longitude": -73.9595}
+
+
+async def refused(call: Callable[[], Any]) -> legwork.APIError:
+    try:
+        await call()
+    except legwork.APIError as error:
+        # Each code has a class of its own.
+        assert type(error) is legwork.APIError.classes.get(error.code, legwork.APIError), error
+        return error
+    raise AssertionError("not refused")
+
+
+async def life(client: AsyncClient, photo: bytes) -> dict[str, Any]:
+    tasks = client.tasks
+    mine = client.with_idempotency_key("order-4711").tasks
+    task = await mine.create(**STOREFRONT, metadata={"order": "4711"})
+    again = await mine.create(**STOREFRONT, metadata={"order": "4711"})
+    other = await refused(lambda: mine.create(**STOREFRONT))
+    invalid = await refused(lambda: tasks.create(**WRONG))
+    assert isinstance(invalid, legwork.ValidationError)
+    unknown = await refused(lambda: tasks.get("../account"))
+    found = await tasks.search(metadata={"order": "4711"}, status=["funded", "posted"]).take(10)
+    for _ in range(24):
+        await tasks.create(**STOREFRONT)
+    listed = [each async for each in tasks.list(limit=10)]
+    first_page = await tasks.list(limit=10).next_page()
+    reviewed = await review(client, task.id, photo)
+    history = await tasks.history(task.id, limit=2).take(50)
+    batch = await tasks.create_batch([STOREFRONT, WRONG])
+    return {
+        "created": {"title": task.title, "status": task.status, "metadata": task.metadata},
+        "same_key_same_task": task.id == again.id,
+        "other_body": other.code,
+        "invalid": sorted(each.field for each in invalid.fields),
+        "not_found": unknown.code,
+        "found": len(found),
+        "listed": len(listed),
+        "first_page": len(first_page or []),
+        "history_ends": [entry.to for entry in history if entry.to == "completed"][0],
+        "batch": [item.status for item in batch.data],
+        "bundle_is_zip": (await tasks.bundle(task.id)).startswith(b"PK"),
+        **reviewed,
+        **await cancelled(client),
+        **await account(client),
+    }
+
+
+async def review(client: AsyncClient, id: str, photo: bytes) -> dict[str, Any]:
+    tasks, proofs, helpers = client.tasks, client.proofs, client.test_helpers
+    await helpers.advance_task(id, "assigned")
+    try:
+        await tasks.wait_until(id, ["completed"], timeout=0.05)
+        raise AssertionError("not completed")
+    except legwork.StillWaitingError as error:
+        waiting = error.status
+    await helpers.advance_task(id, "in_progress")
+    statuses: list[Any] = ["proof_submitted", "completed"]
+    waited, sent = await together(
+        lambda: tasks.wait_until(id, statuses, timeout=30), lambda: helpers.submit_proof(id, **HERE)
+    )
+    rejected = await proofs.reject(id, sent.data[0].id, "Too dark.")
+    await helpers.upload_proof(id, {"photo": legwork.File(photo)}, **HERE)
+    second = [proof async for proof in proofs.list(id) if proof.attempt_number == 2][0]
+    assert (await proofs.evidence(id, second.id)).proof_id == second.id
+    downloaded = await proofs.download(second)
+    await proofs.approve(id, second.id)
+    completed = await tasks.wait_until(id, ["completed"])
+    events = [event async for event in client.events.list(task_id=id, limit=4)][::-1]
+    last = events[-1].task
+    assert last is not None and last.status == "completed"
+    return {
+        "waited": waited.status,
+        "still_waiting": waiting,
+        "rejected": rejected.rejection_reason,
+        "uploaded": second.type,
+        "downloaded_what_was_uploaded": downloaded == photo,
+        "completed": completed.status,
+        "events": [event.event for event in events],
+    }
+
+
+async def cancelled(client: AsyncClient) -> dict[str, Any]:
+    task = await client.tasks.create(**STOREFRONT)
+    differs = await refused(lambda: client.tasks.cancel(task.id, expected_refund_cents=1))
+    done = await client.tasks.cancel(task.id)
+    return {"cancelled": done.status, "refund_differs": differs.code}
+
+
+async def account(client: AsyncClient) -> dict[str, Any]:
+    made = await client.keys.create(name="Second", environment="test")
+    async with AsyncClient(made.key, base_url=client.base_url) as second:
+        works = (await second.account.get()).id == (await client.account.get()).id
+        await client.keys.revoke(made.id)
+        revoked = await refused(lambda: second.account.usage())
+    webhook = await refused(lambda: client.webhook.set(url="http://plain.example"))
+    clock = await client.test_helpers.advance_clock(advance_seconds=3600)
+    return {
+        "usage": (await client.account.usage()).tasks_this_month,
+        "new_key_works": works,
+        "revoked_key": revoked.code,
+        "webhook_error": webhook.code,
+        "clock_ahead": clock.ahead_seconds,
+    }
+
+
+async def failures(client: AsyncClient, url: str) -> dict[str, Any]:
+    created = await client.tasks.create(**STOREFRONT)
+    error = await refused(lambda: client.tasks.list().next_page())
+    numbers, unknown = [], None
+    stream = client.events.stream()
+    async for event in stream:
+        numbers.append(event.number)
+        if event.event == "task.teleported":  # type: ignore[comparison-overlap]
+            unknown = event.event
+        if len(numbers) == 9:
+            break
+    await stream.aclose()
+    return {
+        "created": created.id,
+        "refused": {"status": error.status, "code": error.code, "message": error.message,
+            "request_id": error.request_id, "details": error.details},
+        "events": numbers,
+        "unknown": unknown,
+        "filled": stream.filled,
+        "timed_out": await fails(url, 0.05, legwork.TimedOutError),
+        "unreachable": await fails("http://127.0.0.1:1", 5, legwork.NetworkError),
+    }
+
+
+async def fails(url: str, timeout: float, how: type[Exception]) -> bool:
+    async with AsyncClient("svc_test_x", base_url=url, timeout=timeout, max_retries=1) as client:
+        try:
+            await client.tasks.get("1")
+        except how:
+            return True
+    return False
+
+
+async def main() -> None:
+    url, key, story = sys.argv[2:5]
+    async with AsyncClient(key, base_url=url, max_retries=4, user_agent="shop/1.0") as client:
+        if story == "failures":
+            told = await failures(client, url)
+        else:
+            told = await life(client, Path(sys.argv[5]).read_bytes())
+    print(json.dumps(told))
+
+
+async def together(one: Callable[[], Any], other: Callable[[], Any]) -> Any:
+    return await asyncio.gather(one(), other())
+
+
+def in_threads(one: Callable[[], Any], other: Callable[[], Any]) -> Any:
+    """The synchronous `together`."""
+    first: list[Any] = []
+    thread = threading.Thread(target=lambda: first.append(one()))
+    thread.start()
+    second = other()
+    thread.join()
+    return first[0], second
+
+
+if __name__ == "__main__" and sys.argv[1] == "async":
+    asyncio.run(main())
+elif __name__ == "__main__":
+    from generate_sync import made_synchronous
+
+    code, _ = Path(__file__).read_text().split("\nif __name__", 1)
+    everything = {"__name__": "story"}
+    exec(made_synchronous(code) + "\ntogether = in_threads\n", everything)
+    everything["main"]()  # type: ignore[operator]

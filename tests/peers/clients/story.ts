@@ -1,0 +1,197 @@
+// Tells the stories of tests/it/clients/stories.rs with the TypeScript library, and what came of them as JSON.
+// Arguments: the URL of a server, a key, life or failures, and for a life a photo. Or: webhooks and a file of vectors.
+
+import { readFileSync } from "node:fs";
+import {
+  APIError,
+  Client,
+  type CreateTask,
+  ERRORS,
+  NetworkError,
+  StillWaitingError,
+  TimedOutError,
+  ValidationError,
+  Webhook,
+  taskOf,
+} from "legwork";
+
+const STOREFRONT: CreateTask = {
+  title: "Photograph a storefront",
+  description: "With the opening hours in view.",
+  category: "photography",
+  location: { city: "Brooklyn", state: "NY", latitude: 40.7163, longitude: -73.9595 },
+  budget_cents: 2500,
+};
+const WRONG: CreateTask = { ...STOREFRONT, category: "magic", budget_cents: 1 };
+const HERE = { gps_latitude: 40.7163, gps_longitude: -73.9595 };
+
+async function refused(call: Promise<unknown>): Promise<APIError> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof APIError) {
+      // Each code has a class of its own.
+      if (error.constructor !== (ERRORS[error.code] ?? APIError)) throw new Error(`the class of ${error.code}`);
+      return error;
+    }
+    throw error;
+  }
+  throw new Error("not refused");
+}
+
+async function all<T>(list: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const each of list) found.push(each);
+  return found;
+}
+
+async function life(client: Client, photo: Uint8Array): Promise<object> {
+  const { tasks } = client;
+  const mine = client.withIdempotencyKey("order-4711").tasks;
+  const task = await mine.create({ ...STOREFRONT, metadata: { order: "4711" } });
+  const again = await mine.create({ ...STOREFRONT, metadata: { order: "4711" } });
+  const other = await refused(mine.create(STOREFRONT));
+  const invalid = await refused(tasks.create(WRONG));
+  if (!(invalid instanceof ValidationError)) throw new Error("not a ValidationError");
+  const unknown = await refused(tasks.get("../account"));
+  const found = await tasks.search({ metadata: { order: "4711" }, status: ["funded", "posted"] }).take(10);
+  for (let count = 0; count < 24; count++) await tasks.create(STOREFRONT);
+  const listed = await all(tasks.list({ limit: 10 }));
+  const firstPage = await tasks.list({ limit: 10 }).nextPage();
+  const reviewed = await review(client, task.id, photo);
+  const history = await tasks.history(task.id, { limit: 2 }).take(50);
+  const batch = await tasks.createBatch([STOREFRONT, WRONG]);
+  return {
+    created: { title: task.title, status: task.status, metadata: task.metadata },
+    same_key_same_task: task.id === again.id,
+    other_body: other.code,
+    invalid: invalid.fields.map((each) => each.field).sort(),
+    not_found: unknown.code,
+    found: found.length,
+    listed: listed.length,
+    first_page: firstPage?.length,
+    history_ends: history.find((entry) => entry.to === "completed")?.to,
+    batch: batch.data.map((item) => item.status),
+    bundle_is_zip: new TextDecoder().decode(await tasks.bundle(task.id)).startsWith("PK"),
+    ...reviewed,
+    ...(await cancelled(client)),
+    ...(await account(client)),
+  };
+}
+
+async function review(client: Client, id: string, photo: Uint8Array): Promise<object> {
+  const { tasks, proofs, testHelpers } = client;
+  await testHelpers.advanceTask(id, "assigned");
+  let waiting: string | undefined;
+  try {
+    await tasks.waitUntil(id, ["completed"], { timeoutMs: 50 });
+  } catch (error) {
+    if (!(error instanceof StillWaitingError)) throw error;
+    waiting = error.status;
+  }
+  await testHelpers.advanceTask(id, "in_progress");
+  const statuses = ["proof_submitted", "completed"];
+  const [waited, sent] = await Promise.all([
+    tasks.waitUntil(id, statuses, { timeoutMs: 30_000 }),
+    testHelpers.submitProof(id, HERE),
+  ]);
+  const first = sent.data[0];
+  if (!first) throw new Error("no proof");
+  const rejected = await proofs.reject(id, first.id, "Too dark.");
+  await testHelpers.uploadProof(id, { photo: { content: photo } }, HERE);
+  const second = (await all(proofs.list(id))).find((proof) => proof.attempt_number === 2);
+  if (!second || (await proofs.evidence(id, second.id)).proof_id !== second.id) throw new Error("no second proof");
+  const downloaded = await proofs.download(second);
+  await proofs.approve(id, second.id);
+  const completed = await tasks.waitUntil(id, ["completed"]);
+  const events = (await all(client.events.list({ task_id: id, limit: 4 }))).reverse();
+  const last = events.at(-1);
+  if (!last || taskOf(last)?.status !== "completed") throw new Error("the last event is another");
+  return {
+    waited: waited.status,
+    still_waiting: waiting,
+    rejected: rejected.rejection_reason,
+    uploaded: second.type,
+    downloaded_what_was_uploaded: Buffer.compare(downloaded, photo) === 0,
+    completed: completed.status,
+    events: events.map((event) => event.event),
+  };
+}
+
+async function cancelled(client: Client): Promise<object> {
+  const task = await client.tasks.create(STOREFRONT);
+  const differs = await refused(client.tasks.cancel(task.id, 1));
+  const done = await client.tasks.cancel(task.id);
+  return { cancelled: done.status, refund_differs: differs.code };
+}
+
+async function account(client: Client): Promise<object> {
+  const made = await client.keys.create({ name: "Second", environment: "test" });
+  const second = new Client(made.key, { baseUrl: client.baseUrl });
+  const works = (await second.account.get()).id === (await client.account.get()).id;
+  await client.keys.revoke(made.id);
+  const revoked = await refused(second.account.usage());
+  const webhook = await refused(client.webhook.set({ url: "http://plain.example" }));
+  const clock = await client.testHelpers.advanceClock({ advance_seconds: 3600 });
+  return {
+    usage: (await client.account.usage()).tasks_this_month,
+    new_key_works: works,
+    revoked_key: revoked.code,
+    webhook_error: webhook.code,
+    clock_ahead: clock.ahead_seconds,
+  };
+}
+
+async function failures(client: Client): Promise<object> {
+  const created = await client.tasks.create(STOREFRONT);
+  const error = await refused(client.tasks.list().nextPage());
+  const numbers: number[] = [];
+  let unknown: string | undefined;
+  const stream = client.events.stream();
+  for await (const event of stream) {
+    numbers.push(event.number);
+    if (event.event === "task.teleported") unknown = event.event;
+    if (numbers.length === 9) break;
+  }
+  const fails = async (baseUrl: string, timeoutMs: number, how: typeof NetworkError) => {
+    const hasty = new Client("svc_test_x", { baseUrl, timeoutMs, maxRetries: 1 });
+    return hasty.tasks.get("1").then(() => false, (failure) => failure instanceof how);
+  };
+  return {
+    created: created.id,
+    refused: { status: error.status, code: error.code, message: error.reason, request_id: error.requestId, details: error.details },
+    events: numbers,
+    unknown,
+    filled: stream.filled,
+    timed_out: await fails(client.baseUrl, 50, TimedOutError),
+    unreachable: await fails("http://127.0.0.1:1", 5000, NetworkError),
+  };
+}
+
+interface Vector {
+  secret: string;
+  now: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+async function verdict(vector: Vector, scheme: string): Promise<boolean> {
+  const all = Object.entries(vector.headers);
+  const headers = Object.fromEntries(all.filter(([name]) => [scheme, "webhook-id"].some((start) => name.toLowerCase().startsWith(start))));
+  const webhook = new Webhook(["whsec_b3RoZXI=", vector.secret]);
+  const verified = webhook.verify(headers, Buffer.from(vector.body), vector.now);
+  return verified.then((event) => event.id === vector.headers["webhook-id"], () => false);
+}
+
+async function webhooks(file: string): Promise<boolean[]> {
+  const { vectors } = JSON.parse(readFileSync(file, "utf8")) as { vectors: Vector[] };
+  const each = vectors.flatMap((vector) => ["x-service-", "webhook-"].map((scheme) => verdict(vector, scheme)));
+  return Promise.all(each);
+}
+
+const [, , url = "", key = "", story, photo = ""] = process.argv;
+const client = () => new Client(key, { baseUrl: url, maxRetries: 4, userAgent: "shop/1.0" });
+if (url === "webhooks") console.log(JSON.stringify(await webhooks(key)));
+else if (story === "failures") console.log(JSON.stringify(await failures(client())));
+else console.log(JSON.stringify(await life(client(), readFileSync(photo))));
+process.exit();
