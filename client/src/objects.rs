@@ -55,6 +55,20 @@ objects! {
         code: ErrorCode, message: String, details: Option<Value>,
         #[serde(default)] request_id: String,
     }
+    Quote {
+        id: String, budget_cents: i64, platform_fee_cents: i64, worker_payout_cents: i64,
+        mandate: MandateOfQuote, coverage: Coverage, expires_at: String,
+    }
+    MandateOfQuote {
+        verdict: QuoteVerdict, reasons: Vec<String>,
+    }
+    Coverage {
+        workers: WorkersNearby, hours_to_accept: Option<HoursToAccept>,
+        suggested_budget_cents: Option<i64>,
+    }
+    HoursToAccept {
+        p50: i64, p90: i64,
+    }
     CancelledTask {
         id: String, status: Status, cancelled_at: String, updated_at: String,
     }

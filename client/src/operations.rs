@@ -82,6 +82,8 @@ operations! {
     /// Work that people do for you.
     tasks Tasks {
         POST create "/v1/tasks" () [body CreateTask] -> CreatedTask;
+        /// Creates the task of a quote, once: the same quote again answers the same task.
+        POST redeem "/v1/tasks" () {quote_id: &str} -> CreatedTask;
         /// Up to 100 at once. Each is created or refused on its own.
         POST create_batch "/v1/tasks/batch" () {tasks: &[CreateTask]} -> CreatedTasks;
         LIST list "/v1/tasks" () [query TaskFilter] -> TaskSummary;
@@ -98,6 +100,12 @@ operations! {
         POST answer_dispute "/v1/tasks/{id}/dispute/statement" (id) {statement: &str} -> Dispute;
         /// A signed ZIP file with all that proves the work.
         BYTES bundle "/v1/tasks/{id}/bundle" (id) -> Vec<u8>;
+    }
+    /// What a task would cost, and whether somebody will do it.
+    quotes Quotes {
+        /// Creates nothing. It is good for 15 minutes.
+        POST create "/v1/quotes" () [body CreateTask] -> Quote;
+        GET get "/v1/quotes/{id}" (id) -> Quote;
     }
     /// What workers sent to show that the work is done.
     proofs Proofs {

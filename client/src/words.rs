@@ -138,6 +138,12 @@ words! {
         DisputeLost = "dispute_lost", DisputeLostAgain = "dispute_lost_again",
         RefundOffset = "refund_offset",
     }
+    QuoteVerdict {
+        Allowed = "allowed", ApprovalRequired = "approval_required", Denied = "denied",
+    }
+    WorkersNearby {
+        Nobody = "0", Few = "1-5", Some = "6-20", Many = "20+",
+    }
     ErrorCode {
         ValidationError = "VALIDATION_ERROR", Unauthorized = "UNAUTHORIZED",
         InvalidCode = "INVALID_CODE", InvalidCredentials = "INVALID_CREDENTIALS",
@@ -150,7 +156,7 @@ words! {
         DeliveryNotFound = "DELIVERY_NOT_FOUND", DisputeNotFound = "DISPUTE_NOT_FOUND",
         ItemNotFound = "ITEM_NOT_FOUND", JobNotFound = "JOB_NOT_FOUND",
         KeyNotFound = "KEY_NOT_FOUND", NotFound = "NOT_FOUND",
-        NotificationNotFound = "NOTIFICATION_NOT_FOUND", ProofNotFound = "PROOF_NOT_FOUND",
+        NotificationNotFound = "NOTIFICATION_NOT_FOUND", ProofNotFound = "PROOF_NOT_FOUND", QuoteNotFound = "QUOTE_NOT_FOUND",
         ProposalNotFound = "PROPOSAL_NOT_FOUND", SessionNotFound = "SESSION_NOT_FOUND",
         TaskNotFound = "TASK_NOT_FOUND", WorkerNotFound = "WORKER_NOT_FOUND",
         MethodNotAllowed = "METHOD_NOT_ALLOWED", RequestTimeout = "REQUEST_TIMEOUT",
@@ -165,9 +171,9 @@ words! {
         SecondFactorOff = "SECOND_FACTOR_OFF", SecondFactorOn = "SECOND_FACTOR_ON",
         StorageFull = "STORAGE_FULL", TasksOpen = "TASKS_OPEN", TooManyKeys = "TOO_MANY_KEYS",
         WebhookDisabled = "WEBHOOK_DISABLED", WebhookNotConfigured = "WEBHOOK_NOT_CONFIGURED",
-        LinkExpired = "LINK_EXPIRED", FileTooLarge = "FILE_TOO_LARGE",
+        LinkExpired = "LINK_EXPIRED", QuoteExpired = "QUOTE_EXPIRED", FileTooLarge = "FILE_TOO_LARGE",
         PayloadTooLarge = "PAYLOAD_TOO_LARGE", IdempotencyMismatch = "IDEMPOTENCY_MISMATCH",
-        RateLimited = "RATE_LIMITED", TooManyExports = "TOO_MANY_EXPORTS", Internal = "INTERNAL",
+        RateLimited = "RATE_LIMITED", TooManyExports = "TOO_MANY_EXPORTS", TooManyQuotes = "TOO_MANY_QUOTES", Internal = "INTERNAL",
         PaymentUnavailable = "PAYMENT_UNAVAILABLE", Unavailable = "UNAVAILABLE",
     }
 }

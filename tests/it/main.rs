@@ -15,6 +15,7 @@ mod bundles;
 mod callers;
 mod cli;
 mod clients;
+mod commands;
 mod docs;
 mod events;
 mod files;

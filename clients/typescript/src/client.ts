@@ -12,6 +12,7 @@ export class Client {
   /** @internal */
   readonly idempotencyKey: string | undefined;
   readonly tasks = new Tasks(this);
+  readonly quotes = new Quotes(this);
   readonly proofs = new Proofs(this);
   readonly events = new Events(this);
   readonly account = new AccountApi(this);
@@ -103,6 +104,11 @@ export class Tasks extends Resource {
     return this.call("POST", "/v1/tasks", [], task);
   }
 
+  /** Creates the task of a quote, once: the same quote again answers the same task. */
+  redeem(quoteId: string): Promise<o.CreatedTask> {
+    return this.call("POST", "/v1/tasks", [], { quote_id: quoteId });
+  }
+
   /** Up to 100 at once. Each is created or refused on its own. */
   createBatch(tasks: o.CreateTask[]): Promise<o.CreatedTasks> {
     return this.call("POST", "/v1/tasks/batch", [], { tasks });
@@ -179,6 +185,18 @@ export class Tasks extends Resource {
       clearTimeout(timer);
       stream.close();
     }
+  }
+}
+
+/** What a task would cost, and whether somebody will do it. */
+export class Quotes extends Resource {
+  /** Creates nothing. It is good for 15 minutes. */
+  create(task: o.CreateTask): Promise<o.Quote> {
+    return this.call("POST", "/v1/quotes", [], task);
+  }
+
+  get(id: string): Promise<o.Quote> {
+    return this.call("GET", "/v1/quotes/{id}", [id]);
   }
 }
 

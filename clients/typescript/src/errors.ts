@@ -99,6 +99,7 @@ export class KeyNotFoundError extends APIError {}
 export class NotFoundError extends APIError {}
 export class NotificationNotFoundError extends APIError {}
 export class ProofNotFoundError extends APIError {}
+export class QuoteNotFoundError extends APIError {}
 export class ProposalNotFoundError extends APIError {}
 export class SessionNotFoundError extends APIError {}
 export class TaskNotFoundError extends APIError {}
@@ -128,11 +129,13 @@ export class TooManyKeysError extends APIError {}
 export class WebhookDisabledError extends APIError {}
 export class WebhookNotConfiguredError extends APIError {}
 export class LinkExpiredError extends APIError {}
+export class QuoteExpiredError extends APIError {}
 export class FileTooLargeError extends APIError {}
 export class PayloadTooLargeError extends APIError {}
 export class IdempotencyMismatchError extends APIError {}
 export class RateLimitedError extends APIError {}
 export class TooManyExportsError extends APIError {}
+export class TooManyQuotesError extends APIError {}
 export class InternalError extends APIError {}
 export class PaymentUnavailableError extends APIError {}
 export class UnavailableError extends APIError {}
@@ -164,6 +167,7 @@ export const ERRORS: Record<string, typeof APIError> = {
   NOT_FOUND: NotFoundError,
   NOTIFICATION_NOT_FOUND: NotificationNotFoundError,
   PROOF_NOT_FOUND: ProofNotFoundError,
+  QUOTE_NOT_FOUND: QuoteNotFoundError,
   PROPOSAL_NOT_FOUND: ProposalNotFoundError,
   SESSION_NOT_FOUND: SessionNotFoundError,
   TASK_NOT_FOUND: TaskNotFoundError,
@@ -193,11 +197,13 @@ export const ERRORS: Record<string, typeof APIError> = {
   WEBHOOK_DISABLED: WebhookDisabledError,
   WEBHOOK_NOT_CONFIGURED: WebhookNotConfiguredError,
   LINK_EXPIRED: LinkExpiredError,
+  QUOTE_EXPIRED: QuoteExpiredError,
   FILE_TOO_LARGE: FileTooLargeError,
   PAYLOAD_TOO_LARGE: PayloadTooLargeError,
   IDEMPOTENCY_MISMATCH: IdempotencyMismatchError,
   RATE_LIMITED: RateLimitedError,
   TOO_MANY_EXPORTS: TooManyExportsError,
+  TOO_MANY_QUOTES: TooManyQuotesError,
   INTERNAL: InternalError,
   PAYMENT_UNAVAILABLE: PaymentUnavailableError,
   UNAVAILABLE: UnavailableError,

@@ -113,21 +113,27 @@ export const STEP = [
 ] as const;
 export type Step = Known<typeof STEP>;
 
+export const QUOTE_VERDICT = ["allowed", "approval_required", "denied"] as const;
+export type QuoteVerdict = Known<typeof QUOTE_VERDICT>;
+
+export const WORKERS_NEARBY = ["0", "1-5", "6-20", "20+"] as const;
+export type WorkersNearby = Known<typeof WORKERS_NEARBY>;
+
 export const ERROR_CODE = [
   "VALIDATION_ERROR", "UNAUTHORIZED", "INVALID_CODE", "INVALID_CREDENTIALS",
   "SECOND_FACTOR_REQUIRED", "ACCOUNT_SUSPENDED", "EMAIL_NOT_CONFIRMED", "FORBIDDEN",
   "KEY_IN_BROWSER", "SECOND_FACTOR_NOT_SET_UP", "SIGN_IN_AGAIN", "TASK_LIMIT_EXCEEDED",
   "TEST_MODE_ONLY", "URL_EXPIRED", "URL_INVALID", "WORKER_NOT_ELIGIBLE", "ACCOUNT_NOT_FOUND",
   "DELIVERY_NOT_FOUND", "DISPUTE_NOT_FOUND", "ITEM_NOT_FOUND", "JOB_NOT_FOUND", "KEY_NOT_FOUND",
-  "NOT_FOUND", "NOTIFICATION_NOT_FOUND", "PROOF_NOT_FOUND", "PROPOSAL_NOT_FOUND",
+  "NOT_FOUND", "NOTIFICATION_NOT_FOUND", "PROOF_NOT_FOUND", "QUOTE_NOT_FOUND", "PROPOSAL_NOT_FOUND",
   "SESSION_NOT_FOUND", "TASK_NOT_FOUND", "WORKER_NOT_FOUND", "METHOD_NOT_ALLOWED",
   "REQUEST_TIMEOUT", "EMAIL_TAKEN", "EXPORT_UNDER_WAY", "IDEMPOTENCY_IN_FLIGHT",
   "INVALID_ACCOUNT_STATE", "INVALID_TASK_STATE", "INVALID_WORKER_STATE", "ITEM_CLAIMED",
   "ITEM_CLOSED", "ITEM_NEEDS_DECISION", "LAST_KEY", "LAST_OWNER_KEY", "PAYOUT_NOT_FAILED",
   "PROPOSAL_PENDING", "REFUND_DIFFERS", "ROTATED_RECENTLY", "SECOND_FACTOR_OFF",
   "SECOND_FACTOR_ON", "STORAGE_FULL", "TASKS_OPEN", "TOO_MANY_KEYS", "WEBHOOK_DISABLED",
-  "WEBHOOK_NOT_CONFIGURED", "LINK_EXPIRED", "FILE_TOO_LARGE", "PAYLOAD_TOO_LARGE",
-  "IDEMPOTENCY_MISMATCH", "RATE_LIMITED", "TOO_MANY_EXPORTS", "INTERNAL", "PAYMENT_UNAVAILABLE",
+  "WEBHOOK_NOT_CONFIGURED", "LINK_EXPIRED", "QUOTE_EXPIRED", "FILE_TOO_LARGE", "PAYLOAD_TOO_LARGE",
+  "IDEMPOTENCY_MISMATCH", "RATE_LIMITED", "TOO_MANY_EXPORTS", "TOO_MANY_QUOTES", "INTERNAL", "PAYMENT_UNAVAILABLE",
   "UNAVAILABLE",
 ] as const;
 export type ErrorCode = Known<typeof ERROR_CODE>;
@@ -203,6 +209,32 @@ export interface ErrorContent {
   message: string;
   details?: unknown;
   request_id: string;
+}
+
+export interface Quote {
+  id: string;
+  budget_cents: number;
+  platform_fee_cents: number;
+  worker_payout_cents: number;
+  mandate: MandateOfQuote;
+  coverage: Coverage;
+  expires_at: string;
+}
+
+export interface MandateOfQuote {
+  verdict: QuoteVerdict;
+  reasons: string[];
+}
+
+export interface Coverage {
+  workers: WorkersNearby;
+  hours_to_accept: HoursToAccept | null;
+  suggested_budget_cents: number | null;
+}
+
+export interface HoursToAccept {
+  p50: number;
+  p90: number;
 }
 
 export interface CancelledTask {

@@ -10,6 +10,7 @@ mod profiles;
 mod signature;
 mod stored;
 mod tasks;
+mod trigger;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,7 @@ const COMMANDS: &[(&str, Maker, Runner)] = &[
     ("events", events::command, events::run),
     ("listen", listen::command, listen::run),
     ("keys", account::keys_command, account::keys),
+    ("trigger", trigger::command, trigger::run),
     ("signature", signature::command, signature::run),
 ];
 

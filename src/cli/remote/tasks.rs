@@ -20,6 +20,7 @@ pub fn command() -> Command {
         .about("Create tasks, follow them, review their proof")
         .subcommand_required(true)
         .arg_required_else_help(true)
+        .subcommand(quote_command())
         .subcommand(create_command())
         .subcommand(
             Command::new("list")
@@ -117,12 +118,52 @@ const FIELDS: &[(&str, &str, &str)] = &[
     ("required-skills", "SKILLS", "Separated by commas"),
 ];
 
+/// What a task is made of.
+fn fields() -> Vec<Arg> {
+    let mut flags = Vec::new();
+    for (name, value, help) in FIELDS {
+        let flag = Arg::new(*name).long(*name).value_name(*value).help(*help);
+        let takes_minus = matches!(*name, "latitude" | "longitude");
+        flags.push(flag.allow_hyphen_values(takes_minus).help_heading("Task"));
+    }
+    let metadata = Arg::new("metadata")
+        .long("metadata")
+        .value_name("KEY=VALUE")
+        .help_heading("Task");
+    flags.push(
+        metadata
+            .action(ArgAction::Append)
+            .help("Your own reference; may be repeated"),
+    );
+    flags.push(
+        Arg::new("from")
+            .long("from")
+            .value_name("FILE")
+            .help("Take the fields from a JSON file; - is standard input"),
+    );
+    flags.push(
+        Arg::new("interactive")
+            .short('i')
+            .long("interactive")
+            .action(ArgAction::SetTrue)
+            .help("Ask for what is missing"),
+    );
+    flags
+}
+
+fn quote_command() -> Command {
+    Command::new("quote")
+        .about("Tell what a task would cost, and whether somebody will do it")
+        .after_help(
+            "Examples:\n  \
+             legwork tasks quote --from task.json\n  \
+             legwork tasks create --quote 01a1...       creates the task, once",
+        )
+        .args(fields())
+        .args(connection::flags())
+}
+
 fn create_command() -> Command {
-    let fields = FIELDS.iter().map(|(name, value, help)| {
-        let arg = Arg::new(*name).long(*name).value_name(*value).help(*help);
-        arg.allow_hyphen_values(matches!(*name, "latitude" | "longitude"))
-            .help_heading("Task")
-    });
     Command::new("create")
         .about("Create a task")
         .after_help(
@@ -134,27 +175,12 @@ fn create_command() -> Command {
              legwork tasks create --from task.json\n  \
              legwork tasks create -i                    asks for each field",
         )
-        .args(fields)
+        .args(fields())
         .arg(
-            Arg::new("metadata")
-                .long("metadata")
-                .value_name("KEY=VALUE")
-                .action(ArgAction::Append)
-                .help("Your own reference; may be repeated")
-                .help_heading("Task"),
-        )
-        .arg(
-            Arg::new("from")
-                .long("from")
-                .value_name("FILE")
-                .help("Take the fields from a JSON file; - is standard input"),
-        )
-        .arg(
-            Arg::new("interactive")
-                .short('i')
-                .long("interactive")
-                .action(ArgAction::SetTrue)
-                .help("Ask for what is missing"),
+            Arg::new("quote")
+                .long("quote")
+                .value_name("ID")
+                .help("Create the task of a quote; again = the same task"),
         )
         .arg(
             Arg::new("idempotency-key")
@@ -170,17 +196,30 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
         return Ok(());
     };
     // What was typed is looked at before anybody is called.
-    let wanted = if name == "create" {
-        Some(wanted(arguments)?)
-    } else {
-        None
+    let quote = match name {
+        "create" => arguments.get_one::<String>("quote").cloned(),
+        _ => None,
+    };
+    let wanted = match name {
+        "create" | "quote" if quote.is_none() => Some(wanted(arguments)?),
+        _ => None,
     };
     let client = client(arguments)?;
     let task = arguments.try_get_one::<String>("task").ok().flatten();
     let task = task.map_or("", String::as_str);
     wait(async {
         match (name, wanted) {
-            ("create", Some(wanted)) => create(&client, arguments, &wanted).await,
+            ("quote", Some(wanted)) => {
+                let quote = client.quotes().create(&wanted).await?;
+                print_object(arguments, &quote)?;
+                progress(&format!(
+                    "
+Hire somebody with: legwork tasks create --quote {}",
+                    quote.id
+                ));
+                Ok(())
+            }
+            ("create", wanted) => create(&client, arguments, wanted.as_ref(), quote).await,
             ("list", _) => list(&client, arguments).await,
             ("get", _) => print_object(arguments, &client.tasks().get(task).await?),
             ("watch", _) => watch(&client, arguments, task).await,
@@ -209,13 +248,18 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
 async fn create(
     client: &Client,
     arguments: &ArgMatches,
-    wanted: &CreateTask,
+    wanted: Option<&CreateTask>,
+    quote: Option<String>,
 ) -> Result<(), Failed> {
     let client = match arguments.get_one::<String>("idempotency-key") {
         Some(key) => client.with_idempotency_key(key),
         None => client.clone(),
     };
-    let task = client.tasks().create(wanted).await?;
+    let task = match (quote, wanted) {
+        (Some(quote), _) => client.tasks().redeem(&quote).await?,
+        (None, Some(wanted)) => client.tasks().create(wanted).await?,
+        (None, None) => return Ok(()),
+    };
     print_object(arguments, &task)?;
     progress(&format!(
         "\nFollow it with: legwork tasks watch {}",

@@ -102,7 +102,12 @@ async fn life(client: &Client) -> Value {
         "batch": batch.data.iter().map(|item| item.status).collect::<Vec<_>>(),
         "bundle_is_zip": bundle.starts_with(b"PK"),
     });
-    let parts = [reviewed, cancelled(client).await, account(client).await];
+    let parts = [
+        quoted(client).await,
+        reviewed,
+        cancelled(client).await,
+        account(client).await,
+    ];
     for part in parts {
         told.as_object_mut()
             .unwrap()
@@ -183,6 +188,18 @@ async fn review(client: &Client, id: &str) -> Value {
         "downloaded_what_was_uploaded": bytes == photo(stories::PHOTO),
         "completed": completed.status,
         "events": events.iter().map(|event| event.event.as_str()).collect::<Vec<_>>(),
+    })
+}
+
+async fn quoted(client: &Client) -> Value {
+    let quote = client.quotes().create(&storefront()).await.unwrap();
+    let first = client.tasks().redeem(&quote.id).await.unwrap();
+    let second = client.tasks().redeem(&quote.id).await.unwrap();
+    let unknown = client.quotes().get("0").await.unwrap_err();
+    json!({
+        "quoted": quote.worker_payout_cents,
+        "redeemed_once": first.id == second.id,
+        "quote_not_found": code(&unknown),
     })
 }
 

@@ -22,6 +22,7 @@ STOREFRONT: CreateTask = {
     "location": {"city": "Brooklyn", "state": "NY", "latitude": 40.7163, "longitude": -73.9595},
     "budget_cents": 2500,
 }
+ORDER: CreateTask = {**STOREFRONT, "metadata": {"order": "4711"}}
 WRONG: CreateTask = {**STOREFRONT, "category": "magic", "budget_cents": 1}  # type: ignore[typeddict-item]
 HERE: Any = {"gps_latitude": 40.7163, "gps_longitude": -73.9595}
 
@@ -39,8 +40,8 @@ async def refused(call: Callable[[], Any]) -> legwork.APIError:
 async def life(client: AsyncClient, photo: bytes) -> dict[str, Any]:
     tasks = client.tasks
     mine = client.with_idempotency_key("order-4711").tasks
-    task = await mine.create(**STOREFRONT, metadata={"order": "4711"})
-    again = await mine.create(**STOREFRONT, metadata={"order": "4711"})
+    task = await mine.create(**ORDER)
+    again = await mine.create(**ORDER)
     other = await refused(lambda: mine.create(**STOREFRONT))
     invalid = await refused(lambda: tasks.create(**WRONG))
     assert isinstance(invalid, legwork.ValidationError)
@@ -65,6 +66,7 @@ async def life(client: AsyncClient, photo: bytes) -> dict[str, Any]:
         "history_ends": [entry.to for entry in history if entry.to == "completed"][0],
         "batch": [item.status for item in batch.data],
         "bundle_is_zip": (await tasks.bundle(task.id)).startswith(b"PK"),
+        **await quoted(client),
         **reviewed,
         **await cancelled(client),
         **await account(client),
@@ -102,6 +104,17 @@ async def review(client: AsyncClient, id: str, photo: bytes) -> dict[str, Any]:
         "downloaded_what_was_uploaded": downloaded == photo,
         "completed": completed.status,
         "events": [event.event for event in events],
+    }
+
+
+async def quoted(client: AsyncClient) -> dict[str, Any]:
+    quote = await client.quotes.create(**STOREFRONT)
+    first, second = await client.tasks.redeem(quote.id), await client.tasks.redeem(quote.id)
+    unknown = await refused(lambda: client.quotes.get("0"))
+    return {
+        "quoted": quote.worker_payout_cents,
+        "redeemed_once": first.id == second.id,
+        "quote_not_found": unknown.code,
     }
 
 

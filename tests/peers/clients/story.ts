@@ -73,6 +73,7 @@ async function life(client: Client, photo: Uint8Array): Promise<object> {
     history_ends: history.find((entry) => entry.to === "completed")?.to,
     batch: batch.data.map((item) => item.status),
     bundle_is_zip: new TextDecoder().decode(await tasks.bundle(task.id)).startsWith("PK"),
+    ...(await quoted(client)),
     ...reviewed,
     ...(await cancelled(client)),
     ...(await account(client)),
@@ -116,6 +117,14 @@ async function review(client: Client, id: string, photo: Uint8Array): Promise<ob
     completed: completed.status,
     events: events.map((event) => event.event),
   };
+}
+
+async function quoted(client: Client): Promise<object> {
+  const quote = await client.quotes.create(STOREFRONT);
+  const first = await client.tasks.redeem(quote.id);
+  const second = await client.tasks.redeem(quote.id);
+  const unknown = await refused(client.quotes.get("0"));
+  return { quoted: quote.worker_payout_cents, redeemed_once: first.id === second.id, quote_not_found: unknown.code };
 }
 
 async function cancelled(client: Client): Promise<object> {

@@ -41,6 +41,7 @@ class AsyncClient:
 
     def _add_resources(self) -> None:
         self.tasks = AsyncTasks(self)
+        self.quotes = AsyncQuotes(self)
         self.proofs = AsyncProofs(self)
         self.events = AsyncEvents(self)
         self.account = AsyncAccountApi(self)
@@ -163,6 +164,10 @@ class AsyncTasks(AsyncResource):
     async def create(self, **task: Unpack[CreateTask]) -> CreatedTask:
         return await self._call(CreatedTask, "POST", "/v1/tasks", body=task)
 
+    async def redeem(self, quote_id: str) -> CreatedTask:
+        """Creates the task of a quote, once: the same quote again answers the same task."""
+        return await self._call(CreatedTask, "POST", "/v1/tasks", body={"quote_id": quote_id})
+
     async def create_batch(self, tasks: Sequence[CreateTask]) -> CreatedTasks:
         """Up to 100 at once. Each is created or refused on its own."""
         return await self._call(CreatedTasks, "POST", "/v1/tasks/batch", body={"tasks": [*tasks]})
@@ -221,6 +226,17 @@ class AsyncTasks(AsyncResource):
             return task
         finally:
             await stream.aclose()
+
+
+class AsyncQuotes(AsyncResource):
+    """What a task would cost, and whether somebody will do it."""
+
+    async def create(self, **task: Unpack[CreateTask]) -> Quote:
+        """Creates nothing. It is good for 15 minutes."""
+        return await self._call(Quote, "POST", "/v1/quotes", body=task)
+
+    async def get(self, id: str) -> Quote:
+        return await self._call(Quote, "GET", "/v1/quotes/{id}", id)
 
 
 class AsyncProofs(AsyncResource):

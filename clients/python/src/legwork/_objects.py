@@ -77,21 +77,23 @@ Step = Literal[
     "transfer", "transfer_reversed", "transfer_retry", "transfer_retry_reversed", "write_off",
     "dispute_lost", "dispute_lost_again", "refund_offset",
 ]
+QuoteVerdict = Literal["allowed", "approval_required", "denied"]
+WorkersNearby = Literal["0", "1-5", "6-20", "20+"]
 ErrorCode = Literal[
     "VALIDATION_ERROR", "UNAUTHORIZED", "INVALID_CODE", "INVALID_CREDENTIALS",
     "SECOND_FACTOR_REQUIRED", "ACCOUNT_SUSPENDED", "EMAIL_NOT_CONFIRMED", "FORBIDDEN",
     "KEY_IN_BROWSER", "SECOND_FACTOR_NOT_SET_UP", "SIGN_IN_AGAIN", "TASK_LIMIT_EXCEEDED",
     "TEST_MODE_ONLY", "URL_EXPIRED", "URL_INVALID", "WORKER_NOT_ELIGIBLE", "ACCOUNT_NOT_FOUND",
     "DELIVERY_NOT_FOUND", "DISPUTE_NOT_FOUND", "ITEM_NOT_FOUND", "JOB_NOT_FOUND", "KEY_NOT_FOUND",
-    "NOT_FOUND", "NOTIFICATION_NOT_FOUND", "PROOF_NOT_FOUND", "PROPOSAL_NOT_FOUND",
+    "NOT_FOUND", "NOTIFICATION_NOT_FOUND", "PROOF_NOT_FOUND", "QUOTE_NOT_FOUND", "PROPOSAL_NOT_FOUND",
     "SESSION_NOT_FOUND", "TASK_NOT_FOUND", "WORKER_NOT_FOUND", "METHOD_NOT_ALLOWED",
     "REQUEST_TIMEOUT", "EMAIL_TAKEN", "EXPORT_UNDER_WAY", "IDEMPOTENCY_IN_FLIGHT",
     "INVALID_ACCOUNT_STATE", "INVALID_TASK_STATE", "INVALID_WORKER_STATE", "ITEM_CLAIMED",
     "ITEM_CLOSED", "ITEM_NEEDS_DECISION", "LAST_KEY", "LAST_OWNER_KEY", "PAYOUT_NOT_FAILED",
     "PROPOSAL_PENDING", "REFUND_DIFFERS", "ROTATED_RECENTLY", "SECOND_FACTOR_OFF",
     "SECOND_FACTOR_ON", "STORAGE_FULL", "TASKS_OPEN", "TOO_MANY_KEYS", "WEBHOOK_DISABLED",
-    "WEBHOOK_NOT_CONFIGURED", "LINK_EXPIRED", "FILE_TOO_LARGE", "PAYLOAD_TOO_LARGE",
-    "IDEMPOTENCY_MISMATCH", "RATE_LIMITED", "TOO_MANY_EXPORTS", "INTERNAL", "PAYMENT_UNAVAILABLE",
+    "WEBHOOK_NOT_CONFIGURED", "LINK_EXPIRED", "QUOTE_EXPIRED", "FILE_TOO_LARGE", "PAYLOAD_TOO_LARGE",
+    "IDEMPOTENCY_MISMATCH", "RATE_LIMITED", "TOO_MANY_EXPORTS", "TOO_MANY_QUOTES", "INTERNAL", "PAYMENT_UNAVAILABLE",
     "UNAVAILABLE",
 ]
 
@@ -206,6 +208,36 @@ class ErrorContent(Object):
     message: str
     request_id: str
     details: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quote(Object):
+    id: str
+    budget_cents: int
+    platform_fee_cents: int
+    worker_payout_cents: int
+    mandate: MandateOfQuote
+    coverage: Coverage
+    expires_at: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MandateOfQuote(Object):
+    verdict: QuoteVerdict
+    reasons: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coverage(Object):
+    workers: WorkersNearby
+    hours_to_accept: HoursToAccept | None
+    suggested_budget_cents: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HoursToAccept(Object):
+    p50: int
+    p90: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,6 +40,7 @@ class Client:
 
     def _add_resources(self) -> None:
         self.tasks = Tasks(self)
+        self.quotes = Quotes(self)
         self.proofs = Proofs(self)
         self.events = Events(self)
         self.account = AccountApi(self)
@@ -162,6 +163,10 @@ class Tasks(Resource):
     def create(self, **task: Unpack[CreateTask]) -> CreatedTask:
         return self._call(CreatedTask, "POST", "/v1/tasks", body=task)
 
+    def redeem(self, quote_id: str) -> CreatedTask:
+        """Creates the task of a quote, once: the same quote again answers the same task."""
+        return self._call(CreatedTask, "POST", "/v1/tasks", body={"quote_id": quote_id})
+
     def create_batch(self, tasks: Sequence[CreateTask]) -> CreatedTasks:
         """Up to 100 at once. Each is created or refused on its own."""
         return self._call(CreatedTasks, "POST", "/v1/tasks/batch", body={"tasks": [*tasks]})
@@ -220,6 +225,17 @@ class Tasks(Resource):
             return task
         finally:
             stream.close()
+
+
+class Quotes(Resource):
+    """What a task would cost, and whether somebody will do it."""
+
+    def create(self, **task: Unpack[CreateTask]) -> Quote:
+        """Creates nothing. It is good for 15 minutes."""
+        return self._call(Quote, "POST", "/v1/quotes", body=task)
+
+    def get(self, id: str) -> Quote:
+        return self._call(Quote, "GET", "/v1/quotes/{id}", id)
 
 
 class Proofs(Resource):

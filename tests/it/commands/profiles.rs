@@ -1,0 +1,176 @@
+//! Profiles, and what is said when something is missing or wrong.
+
+use std::os::unix::fs::PermissionsExt;
+
+use super::User;
+use crate::support::{TestApp, on_both_engines};
+
+on_both_engines!(a_profile_is_kept_for_its_owner_alone);
+
+async fn a_profile_is_kept_for_its_owner_alone(app: TestApp) {
+    let developer = app.developer().await;
+    let user = User::of(&app);
+    user.log_in(&developer.test_key).await;
+    let file = user.home.path().join("legwork/profiles.json");
+    let mode =
+        |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&file), 0o600);
+    assert_eq!(mode(file.parent().unwrap()), 0o700);
+    let me = user.json(&["whoami"]).await;
+    assert_eq!(me["id"], developer.account_id.as_str());
+    assert_eq!(me["environment"], "test");
+    assert!(!me.to_string().contains(&developer.test_key));
+
+    // Nothing is spent by accident: live needs a key of its own, and the flag.
+    let (code, said) = user.refused(&["tasks", "list", "--live"]).await;
+    assert_eq!(
+        (code, said.as_str()),
+        (
+            2,
+            "legwork: this profile has no live key: run `legwork login --live`\n"
+        )
+    );
+    let live = ["login", "--key", &developer.live_key];
+    assert_eq!(user.refused(&live).await.0, 2);
+    let (code, said) = user
+        .refused(&["whoami", "--key", &developer.live_key])
+        .await;
+    assert_eq!((code, said.contains("add --live")), (2, true), "{said}");
+    let added = user.run(&[&live[..], &["--live"]].concat()).await;
+    assert!(added.status.success());
+    assert_eq!(
+        user.json(&["whoami", "--live"]).await["environment"],
+        "live"
+    );
+    assert_eq!(user.json(&["whoami"]).await["environment"], "test");
+
+    let other = [
+        "login",
+        "--profile",
+        "other",
+        "--key",
+        &developer.test_key,
+        "--server",
+        &user.server,
+    ];
+    assert!(user.run(&other).await.status.success());
+    assert!(user.run(&["switch", "default"]).await.status.success());
+    let (code, said) = user.refused(&["switch", "nobody"]).await;
+    assert_eq!(
+        (code, said.as_str()),
+        (
+            2,
+            "legwork: there is no profile nobody; there is default, other\n"
+        )
+    );
+
+    // A flag and a variable go before the profile.
+    let wrong = ["whoami", "--server", "http://127.0.0.1:1"];
+    assert_eq!(user.refused(&wrong).await.0, 3);
+    let from_variables = user
+        .command(&["whoami"])
+        .env("LEGWORK_SERVER", "http://127.0.0.1:1");
+    let output = tokio::task::spawn_blocking(|| from_variables.output())
+        .await
+        .unwrap();
+    assert_eq!(output.status.code(), Some(3));
+
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let (code, said) = user.refused(&["whoami"]).await;
+    assert!(code == 2 && said.contains("chmod 600"), "{said}");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert!(user.run(&["logout", "--all"]).await.status.success());
+    assert!(!std::fs::read_to_string(&file).unwrap().contains("svc_"));
+}
+
+/// Each is one line that says what to do, and nothing is done.
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    let runtime = crate::support::runtime();
+    runtime.block_on(async {
+        let user = User::at("http://127.0.0.1:1".to_owned());
+        let url = ["--server", "http://127.0.0.1:1"];
+        for (arguments, code, says) in [
+            (
+                vec!["tasks", "list"],
+                2,
+                "you are not logged in: run `legwork login`",
+            ),
+            (
+                vec!["login"],
+                2,
+                "there is no terminal to ask for the key on",
+            ),
+            (
+                vec!["login", "--key", "svc_test_x", url[0], url[1]],
+                3,
+                "cannot be reached",
+            ),
+            (
+                vec!["whoami", "--key", "svc_test_x", "--server", "localhost"],
+                2,
+                "is not a URL of a server",
+            ),
+            (vec!["whoami", "--key", "svc_live_x"], 2, "add --live"),
+            (vec!["logout"], 2, "there is no profile yet"),
+            (
+                vec!["tasks", "create", "--key", "svc_test_x"],
+                2,
+                "--title is missing",
+            ),
+            (
+                vec!["tasks", "create", "-i", "--key", "svc_test_x"],
+                2,
+                "there is no terminal to ask on",
+            ),
+            (
+                vec![
+                    "tasks",
+                    "create",
+                    "--from",
+                    "/nowhere",
+                    "--key",
+                    "svc_test_x",
+                ],
+                2,
+                "/nowhere",
+            ),
+            (
+                vec![
+                    "tasks",
+                    "create",
+                    "--latitude",
+                    "north",
+                    "--key",
+                    "svc_test_x",
+                ],
+                2,
+                "takes degrees, not north",
+            ),
+            (
+                vec![
+                    "listen",
+                    "--forward-to",
+                    "localhost:3000",
+                    "--key",
+                    "svc_test_x",
+                ],
+                2,
+                "--forward-to takes a URL",
+            ),
+            (
+                vec!["trigger", "worker.verified", "--key", "svc_test_x"],
+                2,
+                "happens only in live",
+            ),
+        ] {
+            let (exit, said) = user.refused(&arguments).await;
+            assert_eq!(exit, code, "{arguments:?}: {said}");
+            assert!(said.contains(says), "{arguments:?}: {said}");
+            assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
+            assert!(said.starts_with("legwork: "), "{said}");
+        }
+        // Nothing was written.
+        assert_eq!(std::fs::read_dir(user.home.path()).unwrap().count(), 0);
+    });
+}
