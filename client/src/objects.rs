@@ -188,6 +188,34 @@ objects! {
     RevokedKey {
         id: String, name: String, revoked_at: String,
     }
+    Mandate {
+        key_id: String, permissions: Vec<Permission>, max_task_cents: Option<i64>,
+        spending_limits: Vec<SpendingLimit>, max_open_tasks: Option<i64>,
+        max_tasks_per_day: Option<i64>, categories: Vec<Category>, task_types: Vec<TaskType>,
+        area: Option<Area>, states: Vec<String>, expires_at: Option<String>, paused: bool,
+        usage: Vec<MandateUse>, last_refused: Option<MandateRefusal>, version: i64,
+        updated_at: String,
+    }
+    SpendingLimit { interval: Interval, cents: i64, }
+    Area { latitude: f64, longitude: f64, radius_km: f64, }
+    MandateUse {
+        field: String, limit: i64, used: i64, left: i64, resets_at: Option<String>,
+    }
+    MandateRefusal { field: String, at: String, }
+    LiftedMandate { key_id: String, lifted_at: String, }
+    PutMandate {
+        permissions: Vec<Permission>,
+        #[serde(skip_serializing_if = "Option::is_none")] max_task_cents: Option<i64>,
+        #[serde(skip_serializing_if = "Option::is_none")] spending_limits: Option<Vec<SpendingLimit>>,
+        #[serde(skip_serializing_if = "Option::is_none")] max_open_tasks: Option<i64>,
+        #[serde(skip_serializing_if = "Option::is_none")] max_tasks_per_day: Option<i64>,
+        #[serde(skip_serializing_if = "Option::is_none")] categories: Option<Vec<Category>>,
+        #[serde(skip_serializing_if = "Option::is_none")] task_types: Option<Vec<TaskType>>,
+        #[serde(skip_serializing_if = "Option::is_none")] area: Option<Area>,
+        #[serde(skip_serializing_if = "Option::is_none")] states: Option<Vec<String>>,
+        #[serde(skip_serializing_if = "Option::is_none")] expires_at: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")] paused: Option<bool>,
+    }
     PaymentMethod {
         payment_method: Option<String>, processor: Option<ProcessorName>,
         updated_at: Option<String>,
@@ -255,7 +283,10 @@ objects! {
         #[serde(skip_serializing_if = "Option::is_none")] instructions: Option<Option<String>>,
         #[serde(skip_serializing_if = "Option::is_none")] deadline: Option<Option<String>>,
     }
-    CreateKey { name: String, environment: Environment, }
+    CreateKey {
+        name: String, environment: Environment,
+        #[serde(skip_serializing_if = "Option::is_none")] mandate: Option<PutMandate>,
+    }
     PutWebhook {
         url: String,
         #[serde(skip_serializing_if = "Option::is_none")] events: Option<Vec<EventType>>,

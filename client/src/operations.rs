@@ -134,8 +134,17 @@ operations! {
         LIST list "/v1/account/keys" () -> ApiKey;
         /// The answer has the key itself. It is shown only once.
         POST create "/v1/account/keys" () [body CreateKey] -> CreatedKey;
+        /// What a key may do and spend, and what is left.
+        GET mandate "/v1/account/keys/{id}/mandate" (id) -> Mandate;
+        PUT set_mandate "/v1/account/keys/{id}/mandate" (id) [body PutMandate] -> Mandate;
+        /// From then on the key may do everything.
+        DELETE lift_mandate "/v1/account/keys/{id}/mandate" (id) -> LiftedMandate;
         /// `confirm` is for the key that the request itself is made with.
         DELETE revoke "/v1/account/keys/{id}" (id) {confirm: Option<bool>} -> RevokedKey;
+    }
+    /// What the key that you call with may do and spend.
+    mandate Mandates {
+        GET get "/v1/mandate" () -> Mandate;
     }
     /// What live tasks are charged to.
     payment_method PaymentMethods {

@@ -144,7 +144,19 @@ words! {
     WorkersNearby {
         Nobody = "0", Few = "1-5", Some = "6-20", Many = "20+",
     }
+    Permission {
+        Read = "read", Create = "create", Review = "review", Cancel = "cancel", Test = "test",
+    }
+    Interval {
+        Day = "day", Month = "month", Total = "total",
+    }
     ErrorCode {
+        MandateExceeded = "MANDATE_EXCEEDED",
+        MandateExpired = "MANDATE_EXPIRED",
+        MandatePaused = "MANDATE_PAUSED",
+        PermissionDenied = "PERMISSION_DENIED",
+        MandateNotFound = "MANDATE_NOT_FOUND",
+        LastUnlimitedKey = "LAST_UNLIMITED_KEY",
         ValidationError = "VALIDATION_ERROR", Unauthorized = "UNAUTHORIZED",
         InvalidCode = "INVALID_CODE", InvalidCredentials = "INVALID_CREDENTIALS",
         SecondFactorRequired = "SECOND_FACTOR_REQUIRED", AccountSuspended = "ACCOUNT_SUSPENDED",

@@ -17,6 +17,7 @@ export class Client {
   readonly events = new Events(this);
   readonly account = new AccountApi(this);
   readonly keys = new Keys(this);
+  readonly mandate = new Mandates(this);
   readonly paymentMethod = new PaymentMethods(this);
   readonly exports = new Exports(this);
   readonly webhook = new WebhookApi(this);
@@ -271,9 +272,30 @@ export class Keys extends Resource {
     return this.call("POST", "/v1/account/keys", [], key);
   }
 
+  /** What a key may do and spend, and what is left. */
+  mandate(id: string): Promise<o.Mandate> {
+    return this.call("GET", "/v1/account/keys/{id}/mandate", [id]);
+  }
+
+  setMandate(id: string, mandate: o.PutMandate): Promise<o.Mandate> {
+    return this.call("PUT", "/v1/account/keys/{id}/mandate", [id], mandate);
+  }
+
+  /** From then on the key may do everything. */
+  liftMandate(id: string): Promise<o.LiftedMandate> {
+    return this.call("DELETE", "/v1/account/keys/{id}/mandate", [id]);
+  }
+
   /** `confirm` is for the key that the request itself is made with. */
   revoke(id: string, confirm?: boolean): Promise<o.RevokedKey> {
     return this.call("DELETE", "/v1/account/keys/{id}", [id], { confirm });
+  }
+}
+
+/** What the key that you call with may do and spend. */
+export class Mandates extends Resource {
+  get(): Promise<o.Mandate> {
+    return this.call("GET", "/v1/mandate");
   }
 }
 

@@ -136,12 +136,24 @@ export class IdempotencyMismatchError extends APIError {}
 export class RateLimitedError extends APIError {}
 export class TooManyExportsError extends APIError {}
 export class TooManyQuotesError extends APIError {}
+export class MandateExceededError extends APIError {}
+export class MandateExpiredError extends APIError {}
+export class MandatePausedError extends APIError {}
+export class PermissionDeniedError extends APIError {}
+export class MandateNotFoundError extends APIError {}
+export class LastUnlimitedKeyError extends APIError {}
 export class InternalError extends APIError {}
 export class PaymentUnavailableError extends APIError {}
 export class UnavailableError extends APIError {}
 
 /** The class of each code. */
 export const ERRORS: Record<string, typeof APIError> = {
+  MANDATE_EXCEEDED: MandateExceededError,
+  MANDATE_EXPIRED: MandateExpiredError,
+  MANDATE_PAUSED: MandatePausedError,
+  PERMISSION_DENIED: PermissionDeniedError,
+  MANDATE_NOT_FOUND: MandateNotFoundError,
+  LAST_UNLIMITED_KEY: LastUnlimitedKeyError,
   VALIDATION_ERROR: ValidationError,
   UNAUTHORIZED: UnauthorizedError,
   INVALID_CODE: InvalidCodeError,

@@ -119,7 +119,14 @@ export type QuoteVerdict = Known<typeof QUOTE_VERDICT>;
 export const WORKERS_NEARBY = ["0", "1-5", "6-20", "20+"] as const;
 export type WorkersNearby = Known<typeof WORKERS_NEARBY>;
 
+export const PERMISSION = ["read", "create", "review", "cancel", "test"] as const;
+export type Permission = Known<typeof PERMISSION>;
+
+export const INTERVAL = ["day", "month", "total"] as const;
+export type Interval = Known<typeof INTERVAL>;
+
 export const ERROR_CODE = [
+  "MANDATE_EXCEEDED", "MANDATE_EXPIRED", "MANDATE_PAUSED", "PERMISSION_DENIED", "MANDATE_NOT_FOUND", "LAST_UNLIMITED_KEY",
   "VALIDATION_ERROR", "UNAUTHORIZED", "INVALID_CODE", "INVALID_CREDENTIALS",
   "SECOND_FACTOR_REQUIRED", "ACCOUNT_SUSPENDED", "EMAIL_NOT_CONFIRMED", "FORBIDDEN",
   "KEY_IN_BROWSER", "SECOND_FACTOR_NOT_SET_UP", "SIGN_IN_AGAIN", "TASK_LIMIT_EXCEEDED",
@@ -510,6 +517,54 @@ export interface RevokedKey {
   revoked_at: string;
 }
 
+export interface Mandate {
+  key_id: string;
+  permissions: Permission[];
+  max_task_cents: number | null;
+  spending_limits: SpendingLimit[];
+  max_open_tasks: number | null;
+  max_tasks_per_day: number | null;
+  categories: Category[];
+  task_types: TaskType[];
+  area: Area | null;
+  states: string[];
+  expires_at: string | null;
+  paused: boolean;
+  usage: MandateUse[];
+  last_refused: MandateRefusal | null;
+  version: number;
+  updated_at: string;
+}
+
+export interface SpendingLimit {
+  interval: Interval;
+  cents: number;
+}
+
+export interface Area {
+  latitude: number;
+  longitude: number;
+  radius_km: number;
+}
+
+export interface MandateUse {
+  field: string;
+  limit: number;
+  used: number;
+  left: number;
+  resets_at: string | null;
+}
+
+export interface MandateRefusal {
+  field: string;
+  at: string;
+}
+
+export interface LiftedMandate {
+  key_id: string;
+  lifted_at: string;
+}
+
 export interface PaymentMethod {
   payment_method: string | null;
   processor: ProcessorName | null;
@@ -626,9 +681,24 @@ export interface UpdateTask {
   deadline?: string | null;
 }
 
+export interface PutMandate {
+  permissions: Permission[];
+  max_task_cents?: number | null;
+  spending_limits?: SpendingLimit[] | null;
+  max_open_tasks?: number | null;
+  max_tasks_per_day?: number | null;
+  categories?: Category[] | null;
+  task_types?: TaskType[] | null;
+  area?: Area | null;
+  states?: string[] | null;
+  expires_at?: string | null;
+  paused?: boolean | null;
+}
+
 export interface CreateKey {
   name: string;
   environment: Environment;
+  mandate?: PutMandate | null;
 }
 
 export interface PutWebhook {

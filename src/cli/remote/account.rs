@@ -81,6 +81,7 @@ pub fn keys(matches: &ArgMatches) -> Result<(), Failed> {
                 let new = CreateKey {
                     name: text("name").to_owned(),
                     environment,
+                    mandate: None,
                 };
                 print_object(arguments, &keys.create(&new).await?)
             }

@@ -278,8 +278,8 @@ fn is_object(name: &str, document: &Value) -> bool {
         "RevokeKey",
         "StateSide",
     ];
-    // A form of files, and the body of every error.
-    const OTHERS: [&str; 2] = ["SubmitProof", "Error"];
+    // A form of files, the body of every error, and a body that is one of two others.
+    const OTHERS: [&str; 3] = ["SubmitProof", "Error", "NewTask"];
     let schema = &document["components"]["schemas"][name];
     let is_envelope = name.ends_with("List") || name.ends_with("Page") || name.ends_with("Meta");
     let has_fields = !properties(schema, document).is_empty();

@@ -215,6 +215,7 @@ async fn account(client: &Client) -> Value {
     let new = CreateKey {
         name: "Second".to_owned(),
         environment: Environment::Test,
+        mandate: None,
     };
     let made = client.keys().create(&new).await.unwrap();
     let second = Client::builder(&made.key)

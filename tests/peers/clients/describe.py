@@ -51,7 +51,7 @@ def objects() -> dict[str, list[str]]:
     for name, each in vars(_objects).items():
         if dataclasses.is_dataclass(each) and name != "Happening":
             found[name] = [field.name.rstrip("_") for field in dataclasses.fields(each)]
-        elif typing.is_typeddict(each):
+        elif typing.is_typeddict(each) and name not in ("NewArea", "NewSpendingLimit"):
             found[name] = list(each.__annotations__)
     return found
 

@@ -46,6 +46,7 @@ class AsyncClient:
         self.events = AsyncEvents(self)
         self.account = AsyncAccountApi(self)
         self.keys = AsyncKeys(self)
+        self.mandate = AsyncMandates(self)
         self.payment_method = AsyncPaymentMethods(self)
         self.exports = AsyncExports(self)
         self.webhook = AsyncWebhookApi(self)
@@ -305,10 +306,28 @@ class AsyncKeys(AsyncResource):
         """The answer has the key itself. It is shown only once."""
         return await self._call(CreatedKey, "POST", "/v1/account/keys", body=key)
 
+    async def mandate(self, id: str) -> Mandate:
+        """What a key may do and spend, and what is left."""
+        return await self._call(Mandate, "GET", "/v1/account/keys/{id}/mandate", id)
+
+    async def set_mandate(self, id: str, **mandate: Unpack[PutMandate]) -> Mandate:
+        return await self._call(Mandate, "PUT", "/v1/account/keys/{id}/mandate", id, body=mandate)
+
+    async def lift_mandate(self, id: str) -> LiftedMandate:
+        """From then on the key may do everything."""
+        return await self._call(LiftedMandate, "DELETE", "/v1/account/keys/{id}/mandate", id)
+
     async def revoke(self, id: str, confirm: bool | None = None) -> RevokedKey:
         """`confirm` is for the key that the request itself is made with."""
         body = {} if confirm is None else {"confirm": confirm}
         return await self._call(RevokedKey, "DELETE", "/v1/account/keys/{id}", id, body=body)
+
+
+class AsyncMandates(AsyncResource):
+    """What the key that you call with may do and spend."""
+
+    async def get(self) -> Mandate:
+        return await self._call(Mandate, "GET", "/v1/mandate")
 
 
 class AsyncPaymentMethods(AsyncResource):

@@ -79,7 +79,10 @@ Step = Literal[
 ]
 QuoteVerdict = Literal["allowed", "approval_required", "denied"]
 WorkersNearby = Literal["0", "1-5", "6-20", "20+"]
+Permission = Literal["read", "create", "review", "cancel", "test"]
+Interval = Literal["day", "month", "total"]
 ErrorCode = Literal[
+    "MANDATE_EXCEEDED", "MANDATE_EXPIRED", "MANDATE_PAUSED", "PERMISSION_DENIED", "MANDATE_NOT_FOUND", "LAST_UNLIMITED_KEY",
     "VALIDATION_ERROR", "UNAUTHORIZED", "INVALID_CODE", "INVALID_CREDENTIALS",
     "SECOND_FACTOR_REQUIRED", "ACCOUNT_SUSPENDED", "EMAIL_NOT_CONFIRMED", "FORBIDDEN",
     "KEY_IN_BROWSER", "SECOND_FACTOR_NOT_SET_UP", "SIGN_IN_AGAIN", "TASK_LIMIT_EXCEEDED",
@@ -565,6 +568,60 @@ class RevokedKey(Object):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mandate(Object):
+    key_id: str
+    permissions: list[Permission]
+    max_task_cents: int | None
+    spending_limits: list[SpendingLimit]
+    max_open_tasks: int | None
+    max_tasks_per_day: int | None
+    categories: list[Category]
+    task_types: list[TaskType]
+    area: Area | None
+    states: list[str]
+    expires_at: str | None
+    paused: bool
+    usage: list[MandateUse]
+    last_refused: MandateRefusal | None
+    version: int
+    updated_at: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpendingLimit(Object):
+    interval: Interval
+    cents: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Area(Object):
+    latitude: float
+    longitude: float
+    radius_km: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class MandateUse(Object):
+    field: str
+    limit: int
+    used: int
+    left: int
+    resets_at: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MandateRefusal(Object):
+    field: str
+    at: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiftedMandate(Object):
+    key_id: str
+    lifted_at: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class PaymentMethod(Object):
     payment_method: str | None
     processor: ProcessorName | None
@@ -691,9 +748,35 @@ class UpdateTask(TypedDict, total=False):
     deadline: str | None
 
 
+class NewSpendingLimit(TypedDict):
+    interval: Interval
+    cents: int
+
+
+class NewArea(TypedDict):
+    latitude: float
+    longitude: float
+    radius_km: float
+
+
+class PutMandate(TypedDict, total=False):
+    permissions: Required[list[Permission]]
+    max_task_cents: int | None
+    spending_limits: list[NewSpendingLimit] | None
+    max_open_tasks: int | None
+    max_tasks_per_day: int | None
+    categories: list[Category] | None
+    task_types: list[TaskType] | None
+    area: NewArea | None
+    states: list[str] | None
+    expires_at: str | None
+    paused: bool | None
+
+
 class CreateKey(TypedDict):
     name: str
     environment: Environment
+    mandate: NotRequired[PutMandate | None]
 
 
 class PutWebhook(TypedDict):

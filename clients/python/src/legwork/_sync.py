@@ -45,6 +45,7 @@ class Client:
         self.events = Events(self)
         self.account = AccountApi(self)
         self.keys = Keys(self)
+        self.mandate = Mandates(self)
         self.payment_method = PaymentMethods(self)
         self.exports = Exports(self)
         self.webhook = WebhookApi(self)
@@ -304,10 +305,28 @@ class Keys(Resource):
         """The answer has the key itself. It is shown only once."""
         return self._call(CreatedKey, "POST", "/v1/account/keys", body=key)
 
+    def mandate(self, id: str) -> Mandate:
+        """What a key may do and spend, and what is left."""
+        return self._call(Mandate, "GET", "/v1/account/keys/{id}/mandate", id)
+
+    def set_mandate(self, id: str, **mandate: Unpack[PutMandate]) -> Mandate:
+        return self._call(Mandate, "PUT", "/v1/account/keys/{id}/mandate", id, body=mandate)
+
+    def lift_mandate(self, id: str) -> LiftedMandate:
+        """From then on the key may do everything."""
+        return self._call(LiftedMandate, "DELETE", "/v1/account/keys/{id}/mandate", id)
+
     def revoke(self, id: str, confirm: bool | None = None) -> RevokedKey:
         """`confirm` is for the key that the request itself is made with."""
         body = {} if confirm is None else {"confirm": confirm}
         return self._call(RevokedKey, "DELETE", "/v1/account/keys/{id}", id, body=body)
+
+
+class Mandates(Resource):
+    """What the key that you call with may do and spend."""
+
+    def get(self) -> Mandate:
+        return self._call(Mandate, "GET", "/v1/mandate")
 
 
 class PaymentMethods(Resource):
