@@ -47,6 +47,8 @@ fn for_reading() -> OpenApiRouter<App> {
 
     OpenApiRouter::new()
         .routes(routes!(tasks::read::list))
+        .routes(routes!(tasks::approval::get))
+        .routes(routes!(tasks::approval::list))
         .routes(routes!(tasks::history::get))
         .routes(routes!(tasks::search::search))
         .routes(routes!(tasks::bundle::get))
@@ -99,6 +101,8 @@ fn for_unlimited_keys() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(account::get))
         .routes(routes!(account::usage))
+        .routes(routes!(tasks::approval::approve))
+        .routes(routes!(tasks::approval::refuse))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::revoke))
         .routes(routes!(

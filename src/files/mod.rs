@@ -82,6 +82,11 @@ enum Place {
 }
 
 impl Files {
+    /// What the URLs of this service begin with.
+    pub fn public_url(&self) -> &str {
+        self.signatures.public_url()
+    }
+
     /// Creates missing folders. `environment` holds the `AWS_...` variables for S3.
     pub fn open(
         location: &FilesLocation,

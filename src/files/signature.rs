@@ -101,6 +101,10 @@ pub struct Signatures {
 }
 
 impl Signatures {
+    pub fn public_url(&self) -> &str {
+        &self.public_url
+    }
+
     pub fn new(public_url: &str, keys: impl Into<SigningKeys>) -> Self {
         Self {
             public_url: public_url.trim_end_matches('/').to_owned(),

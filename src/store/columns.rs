@@ -2,6 +2,7 @@
 //! from it, so they cannot disagree.
 
 use crate::domain::exports::ExportStatus;
+use crate::domain::tasks::approval::ApprovalStatus;
 use crate::domain::tasks::{Category, Priority, ProofType, Skill, TaskType};
 use crate::domain::{
     AccountId, AccountStatus, ActorKind, AdminKeyId, AdminRole, ApiKeyId, ChargeDisputeStatus,
@@ -265,6 +266,7 @@ enum_columns!(
     AccountStatus,
     ActorKind,
     AdminRole,
+    ApprovalStatus,
     Category,
     ChargeDisputeStatus,
     DeliveryStatus,

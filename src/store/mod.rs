@@ -221,6 +221,11 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("migrations/0031_mandates.sql"),
     },
     Migration {
+        version: 32,
+        name: "approvals",
+        sql: include_str!("migrations/0032_approvals.sql"),
+    },
+    Migration {
         version: 34,
         name: "quotes",
         sql: include_str!("migrations/0034_quotes.sql"),
@@ -403,6 +408,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         bundle_keys::ALL,
         certificates::ALL,
         webhooks::deliveries::ALL,
+        tasks::approvals::ALL,
         tasks::due_tasks::ALL,
         accounts::erasure::ALL,
         accounts::mandates::ALL,

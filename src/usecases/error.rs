@@ -1,6 +1,7 @@
 //! Why a use case failed.
 
 use crate::domain::accounts::mandate::{Denied, Permission, Refusal};
+use crate::domain::tasks::approval::ApprovalStatus;
 use crate::domain::{
     AccountStatus, Decision, Environment, FieldErrors, NotAllowed, NotEligible, Status, Timestamp,
     WorkerStatus,
@@ -164,6 +165,10 @@ pub enum UseCaseError {
     /// Every limit that stands in the way.
     #[error("{}", exceeded(.0))]
     MandateExceeded(Vec<Refusal>),
+    #[error("nobody has to agree to this task")]
+    ApprovalNotFound,
+    #[error("the approval of this task is {status}")]
+    ApprovalDecided { status: ApprovalStatus },
     #[error("this key has no mandate")]
     MandateNotFound,
     #[error("no other key without a mandate would be left")]

@@ -6,11 +6,13 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::domain::tasks::Skill;
+use crate::domain::tasks::approval::Approval;
 use crate::domain::tasks::pricing::Settlement;
 use crate::domain::{
     Event, EventType, NewEvent, PaymentFailure, Proof, Task, TaskLedger, Timestamp, Worker,
 };
 use crate::store::StoreError;
+use crate::views::approval::ApprovalBody;
 use crate::views::payment::{FailureBody, PayoutBody, RefundBody};
 use crate::views::proof::ProofBody;
 use crate::views::task::TaskBody;
@@ -27,7 +29,7 @@ pub struct EventBody {
     event: EventType,
     /// The task after the event, without its instructions. Includes the `proof` if one was
     /// submitted or rejected, `refund` and `payout` if the task was cancelled, `failure` if a payment
-    /// failed, `refund` if it was paid.
+    /// failed, `refund` if it was paid, `approval` if a person has to agree.
     #[schema(value_type = Object)]
     data: Box<RawValue>,
     #[schema(value_type = String, format = DateTime)]
@@ -75,6 +77,8 @@ struct TaskData<'a> {
     payout: Option<PayoutBody>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<FailureBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval: Option<ApprovalBody>,
 }
 
 impl<'a> TaskData<'a> {
@@ -85,6 +89,7 @@ impl<'a> TaskData<'a> {
             refund: None,
             payout: None,
             failure: None,
+            approval: None,
         })
     }
 }
@@ -126,6 +131,15 @@ pub fn of_failed_payment(task: &Task, failure: &PaymentFailure) -> Result<NewEve
         ..TaskData::of(task)?
     })?;
     Ok(about(task, EventType::TaskPaymentFailed, data))
+}
+
+/// A person has to agree to a task.
+pub fn of_approval(task: &Task, approval: &Approval, url: &str) -> Result<NewEvent, StoreError> {
+    let data = to_json(&TaskData {
+        approval: Some(ApprovalBody::of(approval, url)),
+        ..TaskData::of(task)?
+    })?;
+    Ok(about(task, EventType::TaskApprovalRequired, data))
 }
 
 /// A refund has left the processor. The ledger is that of the task, with the refund.

@@ -28,6 +28,9 @@ pub struct MandateBody {
     #[schema(required)]
     area: Option<AreaBody>,
     states: Vec<String>,
+    /// A task with a larger budget waits for a person's yes.
+    #[schema(required)]
+    approval_above_cents: Option<i64>,
     #[schema(value_type = String, format = DateTime)]
     expires_at: Option<Timestamp>,
     paused: bool,
@@ -131,6 +134,7 @@ impl MandateBody {
             task_types: limited.task_types.clone(),
             area: limited.area.map(AreaBody::from),
             states: limited.states.clone(),
+            approval_above_cents: limited.approval_above_cents,
             expires_at: limited.expires_at,
             paused: limited.paused,
             usage,

@@ -2,6 +2,7 @@
 //! cases in events.
 
 pub mod actor;
+pub mod approval;
 pub mod dispute;
 pub mod event;
 pub mod examples;

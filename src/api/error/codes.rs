@@ -85,6 +85,7 @@ error_codes! {
     UrlInvalid "URL_INVALID" 403 "The signed URL was altered, or was not issued by this service.";
     WorkerNotEligible "WORKER_NOT_ELIGIBLE" 403 "The worker may not accept this task. The message says why.";
     AccountNotFound "ACCOUNT_NOT_FOUND" 404 "There is no such account.";
+    ApprovalNotFound "APPROVAL_NOT_FOUND" 404 "The task does not need an approval.";
     DeliveryNotFound "DELIVERY_NOT_FOUND" 404 "There is no such webhook delivery.";
     DisputeNotFound "DISPUTE_NOT_FOUND" 404 "The task was never disputed.";
     ItemNotFound "ITEM_NOT_FOUND" 404 "There is no such item in the review queue.";
@@ -101,6 +102,7 @@ error_codes! {
     WorkerNotFound "WORKER_NOT_FOUND" 404 "There is no such worker.";
     MethodNotAllowed "METHOD_NOT_ALLOWED" 405 "The path does not take this method. `Allow` names those it takes.";
     RequestTimeout "REQUEST_TIMEOUT" 408 "The body did not arrive in time.";
+    ApprovalDecided "APPROVAL_DECIDED" 409 "The approval was decided already, or the task is over. The message says which.";
     EmailTaken "EMAIL_TAKEN" 409 "The e-mail address is in use.";
     ExportUnderWay "EXPORT_UNDER_WAY" 409 "An export is already being made.";
     IdempotencyInFlight "IDEMPOTENCY_IN_FLIGHT" 409 "A request with this Idempotency-Key is still in progress.";

@@ -218,6 +218,7 @@ fn says_more_than_its_code(error: &UseCaseError) -> bool {
             | UseCaseError::TaskLimitExceeded { .. }
             | UseCaseError::PermissionMissing(_)
             | UseCaseError::MandateForbids
+            | UseCaseError::ApprovalDecided { .. }
             | UseCaseError::MandateExceeded(_)
             | UseCaseError::TooManyKeys { .. }
             | UseCaseError::TooManyQuotes { .. }
@@ -300,6 +301,8 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::MandateExpired => ErrorCode::MandateExpired,
         UseCaseError::MandateExceeded(_) => ErrorCode::MandateExceeded,
         UseCaseError::MandateNotFound => ErrorCode::MandateNotFound,
+        UseCaseError::ApprovalNotFound => ErrorCode::ApprovalNotFound,
+        UseCaseError::ApprovalDecided { .. } => ErrorCode::ApprovalDecided,
         UseCaseError::LastUnlimitedKey => ErrorCode::LastUnlimitedKey,
         UseCaseError::Invalid(_) => ErrorCode::ValidationError,
         UseCaseError::EmailTaken | UseCaseError::WorkerEmailTaken => ErrorCode::EmailTaken,

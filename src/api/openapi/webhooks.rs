@@ -66,6 +66,7 @@ fn beside_task(event: EventType) -> &'static [(&'static str, &'static str)] {
         EventType::TaskCancelled => &[("refund", "Refund"), ("payout", "TaskPayout")],
         EventType::TaskPaymentFailed => &[("failure", "PaymentFailure")],
         EventType::TaskRefundPaid => &[("refund", "Refund")],
+        EventType::TaskApprovalRequired => &[("approval", "Approval")],
         _ => &[],
     }
 }

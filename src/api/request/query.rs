@@ -12,6 +12,7 @@ use crate::domain::FieldErrors;
 use crate::domain::geo::{LATITUDE, LONGITUDE, Point};
 use crate::domain::rules::number;
 use crate::domain::tasks::Category;
+use crate::domain::tasks::approval::ApprovalStatus;
 use crate::domain::{DeliveryStatus, EventId, EventType, SearchOrder, Status, TaskId, workers};
 use crate::store::{DeliveryFilter, EventFilter};
 use crate::usecases::FoundCursor;
@@ -74,6 +75,29 @@ impl<S: Send + Sync> FromRequestParts<S> for EventsQuery {
         parameters.finish().map_err(ApiError::Validation)?;
         Ok(Self {
             filter,
+            cursor,
+            limit,
+        })
+    }
+}
+
+/// Which approvals.
+pub struct ApprovalsQuery {
+    pub status: Option<ApprovalStatus>,
+    pub cursor: Option<TaskId>,
+    pub limit: i64,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for ApprovalsQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
+        let status = parameters.optional("status", ApprovalStatus::rule);
+        let (cursor, limit) = parameters.cursor(TaskId::parse);
+        parameters.finish().map_err(ApiError::Validation)?;
+        Ok(Self {
+            status,
             cursor,
             limit,
         })

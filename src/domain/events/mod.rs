@@ -23,6 +23,8 @@ string_enum!(EventType {
     TaskPaymentFailed = "task.payment_failed",
     /// A refund has left the processor. The task does not move.
     TaskRefundPaid = "task.refund_paid",
+    /// A person has to agree to the task. It does not move.
+    TaskApprovalRequired = "task.approval_required",
     WorkerVerified = "worker.verified",
 });
 

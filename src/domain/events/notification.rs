@@ -1,7 +1,7 @@
 //! Notifications to workers and developers, by e-mail and push.
 
 use crate::domain::string_enum::string_enum;
-use crate::domain::tasks::MAX_PROOF_ATTEMPTS;
+use crate::domain::tasks::{MAX_PROOF_ATTEMPTS, approval};
 use crate::domain::{
     AccountId, LinkPurpose, NotificationId, PaymentFailure, Task, TaskId, Timestamp, WorkerId,
 };
@@ -28,6 +28,7 @@ string_enum!(NotificationKind {
     WorkerSuspended = "worker_suspended",
     WorkerRestored = "worker_restored",
     PayoutWrittenOff = "payout_written_off",
+    ApprovalRequired = "approval_required",
     PayoutAccountAttention = "payout_account_attention",
 });
 
@@ -217,6 +218,24 @@ pub fn payment_failed(task: &Task, failure: &PaymentFailure) -> NotificationText
                 .to_owned(),
         ],
     )
+}
+
+/// A limited key has created a task that a person has to agree to.
+pub fn approval_required(task: &Task, until: Timestamp) -> NotificationText {
+    let amount = dollars(task.budget_cents);
+    let said = format!(
+        "A key of yours wants to spend {amount} on “{}” at {}.",
+        task.title,
+        place(task)
+    );
+    let next = format!(
+        "Sign in to agree or refuse. If nobody agrees until {until}, the task expires and nothing is charged. \
+         Other tasks may wait too."
+    );
+    NotificationText {
+        link: Some(approval::path(task.owner.environment)),
+        ..text(format!("Approve {amount}? {}", task.title), [said, next]).about(task)
+    }
 }
 
 /// The mail that carries a link. The job that sends it adds the link: the text holds no secret.

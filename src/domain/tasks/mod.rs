@@ -1,5 +1,6 @@
 //! A task: a piece of work at a place, with a budget.
 
+pub mod approval;
 pub mod dispute;
 pub mod field;
 pub mod history;

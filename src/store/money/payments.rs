@@ -87,6 +87,9 @@ crate::store::statements! {
         WHERE task_id > ?1 ORDER BY task_id LIMIT ?2");
     SET_INTENT = concat!("UPDATE payments SET ", created!(set),
         " WHERE task_id = ", created!(task), " AND payment_id IS NULL");
+    SET_METHOD = "UPDATE payments SET processor = ?2, method_id = ?3, method_customer = ?4,
+            status = 'processing', updated_at = ?5
+        WHERE task_id = ?1 AND payment_id IS NULL AND status = 'requires_payment'";
     SET_STATUS = concat!("UPDATE payments SET ", outcome!(set),
         " WHERE task_id = ", outcome!(task), " AND status = ", outcome!(from));
 }
@@ -191,6 +194,24 @@ impl Tx<'_> {
         let sealed = self.seal_intent(task, intent)?;
         let values = created_values(task, processor, &sealed, now);
         self.defer(SET_INTENT, &values)
+    }
+
+    /// A payment that does not exist at the processor yet will be charged to this method.
+    pub fn set_charged_method(
+        &mut self,
+        task: TaskId,
+        processor: ProcessorName,
+        method: &ChargedMethod,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let values = [
+            task.into(),
+            processor.into(),
+            (&method.id).into(),
+            method.customer.as_deref().into(),
+            now.into(),
+        ];
+        self.execute_one(SET_METHOD, &values)
     }
 
     /// Stores the outcome of a payment that this transaction has locked.

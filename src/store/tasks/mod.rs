@@ -1,5 +1,6 @@
 //! Tasks: creating, moving and editing them.
 
+pub(super) mod approvals;
 pub(super) mod due_tasks;
 pub(super) mod history;
 pub(super) mod lists;

@@ -94,18 +94,18 @@ pub(super) fn described(mandate: &Mandate, version: i64) -> Value {
     })
 }
 
-/// Whether a task may be created under a mandate.
+/// What a mandate says to a task that it does not deny.
 pub fn expect_allowed(
     mandate: &MandateInUse,
     new: &NewTask,
     now: Timestamp,
-) -> Result<(), UseCaseError> {
+) -> Result<Verdict, UseCaseError> {
     let limits = mandate.mandate.key_limits();
     // It may have been paused since the request came in.
     limits.allow(Needs::Permission(Permission::Create), now)?;
     match mandate.mandate.verdict(mandate.spent, new, now) {
         Verdict::Denied(refusals) => Err(UseCaseError::MandateExceeded(refusals)),
-        Verdict::Allowed | Verdict::ApprovalRequired => Ok(()),
+        verdict => Ok(verdict),
     }
 }
 

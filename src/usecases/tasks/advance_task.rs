@@ -80,7 +80,15 @@ pub fn advance_task(
         reason: Some("test helper"),
         ..Actor::simulated_worker(simulated).into()
     };
-    for action in way(&task, to)? {
+    let way = way(&task, to)?;
+    if way.contains(&Action::Pay) && tx.waits_for_approval(task.id)? {
+        return Err(NotAllowed {
+            status: task.status,
+            what: "be funded before it is approved",
+        }
+        .into());
+    }
+    for action in way {
         task = match action {
             Action::SubmitProof => {
                 let Some(submission) = submissions.next() else {

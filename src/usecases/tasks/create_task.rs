@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::domain::accounts::mandate::{Refusal, Verdict};
 use crate::domain::{
     Action, Actor, ChargedMethod, EventType, HistoryEntry, JobKind, JobName, NewEvent, NewTask,
     Payment, PaymentIntent, PaymentStatus, ProcessorName, Status, Task, TaskId, Timestamp,
@@ -9,6 +10,7 @@ use crate::domain::{
 use crate::store::{KeyHolder, MandateInUse, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::accounts::{expect_allowed, expect_confirmed};
+use crate::usecases::tasks::approvals::{self, AskedApproval};
 use crate::views::event;
 
 /// How a new task is paid for.
@@ -23,6 +25,8 @@ pub enum Funding {
     /// The deadline has passed already. A job expires the task; if the developer has moved the deadline
     /// by then, it creates a payment for somebody to pay with.
     Later(ProcessorName),
+    /// Nobody pays before a person has agreed.
+    AfterApproval(Box<AskedApproval>),
 }
 
 impl Funding {
@@ -30,7 +34,10 @@ impl Funding {
     pub fn client_secret(&self) -> Option<&str> {
         match self {
             Self::ByHand(_, intent) => Some(&intent.client_secret),
-            Self::Simulated | Self::ByMethod(..) | Self::Later(_) => None,
+            Self::Simulated
+            | Self::ByMethod(..)
+            | Self::Later(_)
+            | Self::AfterApproval(_) => None,
         }
     }
 }
@@ -104,9 +111,16 @@ pub fn create_task(
             tx.insert_payment(&payment(&task, *processor, None), None)?;
             tx.add_job(&JobName::new(JobKind::Charge, id), now)?;
         }
+        Funding::AfterApproval(asked) if task.is_live() => {
+            tx.insert_payment(&payment(&task, asked.processor, None), None)?;
+        }
+        Funding::AfterApproval(_) => {}
     }
     let limit = by.tier.tasks_per_month();
     if tx.insert_task(&task, entry.as_ref(), &moves, (month, limit), mandate)? {
+        if let Funding::AfterApproval(asked) = order.funding {
+            approvals::ask(tx, by, &task, asked, now)?;
+        }
         Ok(task)
     } else if tx.account_is_active(by.owner.account)? {
         Err(UseCaseError::TaskLimitExceeded { limit })
@@ -128,19 +142,35 @@ fn allowing(
         return Ok(None);
     };
     if tx.may_trust_earlier_reads() {
-        expect_allowed(known, order.new, now)?;
+        allows(known, order, now)?;
         return Ok(Some(known.version));
     }
     // Whoever counts tasks of this key holds them. So what is read now stays true.
     tx.hold_totals(by.owner)?;
     match tx.mandate(by.key)? {
         Some(mandate) => {
-            expect_allowed(&mandate, order.new, now)?;
+            allows(&mandate, order, now)?;
             Ok(Some(mandate.version))
         }
         // It was lifted in this moment.
         None => Ok(None),
     }
+}
+
+/// A task that a person has to agree to is not paid for before that.
+fn allows(
+    mandate: &MandateInUse,
+    order: &TaskOrder<'_>,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let verdict = expect_allowed(mandate, order.new, now)?;
+    let waits = matches!(order.funding, Funding::AfterApproval(_));
+    if verdict == Verdict::ApprovalRequired && !waits {
+        let message = "the mandate has just changed, and a person has to agree now: send it again";
+        let refusal = Refusal::new("approval_above_cents", message);
+        return Err(UseCaseError::MandateExceeded(vec![refusal]));
+    }
+    Ok(())
 }
 
 /// A move that a task makes before it is stored, and its event.

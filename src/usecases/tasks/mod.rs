@@ -1,6 +1,7 @@
 //! Tasks: creation, search and every move.
 
 pub(super) mod advance_task;
+pub(super) mod approvals;
 pub(super) mod by_clock;
 pub(super) mod cancel_task;
 pub(super) mod create_task;
@@ -12,6 +13,7 @@ pub(super) mod update_task;
 pub(super) mod worker_tasks;
 
 pub use advance_task::{advance_task, way};
+pub use approvals::{AskedApproval, approve_task, refuse_task};
 pub use by_clock::{expire_unpaid, transition_by_clock};
 pub use cancel_task::cancel_task;
 pub use create_task::{Funded, Funding, TaskOrder, create_task};

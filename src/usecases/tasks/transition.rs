@@ -1,5 +1,6 @@
 //! Moves a task. Every change of a task, its money and what follows from it goes through here.
 
+use crate::domain::tasks::approval::ApprovalStatus;
 use crate::domain::{
     Action, Actor, DeveloperRecord, Environment, EventType, HistoryEntry, JobKind, JobName, Moved,
     Owner, Proof, Status, Task, TaskId, Timestamp,
@@ -77,6 +78,10 @@ pub(in crate::usecases) fn write_all(
     for (moved, cause) in moves {
         if moved.task.mandate_key.is_some() && moved.task.status.is_final() {
             tx.give_back(&moved.task, moved.unspent_cents())?;
+            if moved.from == Status::Pending {
+                let ended = ApprovalStatus::after(moved.task.status);
+                tx.end_approval(moved.task.id, ended)?;
+            }
         }
         if moved.task.owner.environment == Environment::Test {
             continue;

@@ -1,6 +1,6 @@
 //! A developer edits a task that is not paid for yet.
 
-use crate::domain::{Task, TaskEdit, TaskId, Timestamp};
+use crate::domain::{NotAllowed, Task, TaskEdit, TaskId, Timestamp};
 use crate::store::{KeyHolder, Tx};
 use crate::usecases::UseCaseError;
 
@@ -13,8 +13,16 @@ pub fn update_task(
 ) -> Result<Task, UseCaseError> {
     let task = tx
         .task_to_change(by.owner, id)?
-        .ok_or(UseCaseError::TaskNotFound)?
-        .edit(edit, by.time(now))?;
+        .ok_or(UseCaseError::TaskNotFound)?;
+    // A person agrees to what the person has seen.
+    if by.limits.is_some() && tx.waits_for_approval(id)? {
+        return Err(NotAllowed {
+            status: task.status,
+            what: "be updated with a limited key while it waits for approval",
+        }
+        .into());
+    }
+    let task = task.edit(edit, by.time(now))?;
     tx.edit_task(&task)?;
     Ok(task)
 }

@@ -4,16 +4,17 @@ use crate::domain::accounts::api_key;
 use crate::domain::accounts::mandate::spending::{Spending, SpendingLimits};
 use crate::domain::accounts::mandate::{Mandate, Permission, USUAL_LIFE};
 use crate::domain::geo::{Point, to_decimeter};
+use crate::domain::tasks::approval::{Approval, ApprovalStatus};
 use crate::domain::tasks::{Category, ProofType, Skill};
 use crate::domain::{
     Account, Attempt, ChargedMethod, EventType, FileMetadata, NewAccount, NewWorker, Payment,
     PaymentFailure, PaymentIntent, PaymentMethod, PaymentStatus, ProcessorName, Proof, ProofFile,
-    ProofStatus, Tier, VerificationFile, WebhookSecret, Worker, WorkerStatus,
+    ProofStatus, Tier, VerificationFile, WebhookSecret, Windows, Worker, WorkerStatus,
 };
 use crate::store::{Endpoint, MandateInUse};
 use crate::views::examples::ids::{
-    CREATED, PAID, REVIEWED, SIGNED_UP, SUBMITTED, TAKEN, account_id, document_id, proof_id,
-    secret_bytes, task_id, worker_id,
+    CREATED, PAID, REVIEWED, SIGNED_UP, SUBMITTED, TAKEN, account_id, document_id, key_id,
+    proof_id, secret_bytes, task_id, worker_id,
 };
 use crate::views::examples::story::{pending, submitted};
 
@@ -35,7 +36,7 @@ pub fn mandate() -> MandateInUse {
             task_types: Vec::new(),
             area: None,
             states: vec!["NY".to_owned(), "NJ".to_owned()],
-            approval_above_cents: None,
+            approval_above_cents: Some(2_000),
             review_up_to_cents: None,
             expires_at: Some(CREATED.plus(USUAL_LIFE)),
             paused: false,
@@ -44,6 +45,21 @@ pub fn mandate() -> MandateInUse {
         version: 1,
         refused: Some((REVIEWED, "max_task_cents".to_owned())),
         updated_at: CREATED,
+    }
+}
+
+/// The storefront waits for Ada's yes.
+pub fn approval() -> Approval {
+    let task = pending().task;
+    Approval {
+        task: task.id,
+        owner: task.owner,
+        key: key_id(),
+        budget_cents: task.budget_cents,
+        status: ApprovalStatus::Waiting,
+        expires_at: task.created_at.plus(Windows::default().unpaid),
+        decided: None,
+        created_at: task.created_at,
     }
 }
 

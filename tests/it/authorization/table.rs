@@ -21,6 +21,7 @@ const NO_TASK: Answer = No("TASK_NOT_FOUND");
 const NO_QUOTE: Answer = No("QUOTE_NOT_FOUND");
 const NO_KEY: Answer = No("KEY_NOT_FOUND");
 const NO_MANDATE: Answer = No("MANDATE_NOT_FOUND");
+const NO_APPROVAL: Answer = No("APPROVAL_NOT_FOUND");
 const TEST_ONLY: Answer = No("TEST_MODE_ONLY");
 
 pub struct DeveloperRoute {
@@ -92,6 +93,20 @@ pub const DEVELOPERS: &[DeveloperRoute] = &[
     developer("POST /v1/tasks/batch", Yes, Yes, Yes),
     developer("GET /v1/tasks/{id}", Yes, NO_TASK, NO_TASK),
     developer("PATCH /v1/tasks/{id}", Yes, NO_TASK, NO_TASK),
+    developer("GET /v1/approvals", Yes, Yes, Yes),
+    developer("GET /v1/tasks/{id}/approval", NO_APPROVAL, NO_TASK, NO_TASK),
+    developer(
+        "POST /v1/tasks/{id}/approval/approve",
+        NO_APPROVAL,
+        NO_TASK,
+        NO_TASK,
+    ),
+    developer(
+        "POST /v1/tasks/{id}/approval/refuse",
+        NO_APPROVAL,
+        NO_TASK,
+        NO_TASK,
+    ),
     developer("GET /v1/tasks/{id}/bundle", Yes, NO_TASK, NO_TASK),
     developer("GET /v1/tasks/{id}/history", Yes, NO_TASK, NO_TASK),
     developer("GET /v1/tasks/{id}/ledger", Yes, NO_TASK, NO_TASK),

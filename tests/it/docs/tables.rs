@@ -129,6 +129,7 @@ fn audit_actions() {
         "account",
         "admin_key",
         "api_key",
+        "approval",
         "bundle_key",
         "dispute",
         "job",

@@ -1,5 +1,6 @@
 //! Keys with a mandate: what they may do, what they may spend, and what comes back.
 
+mod approvals;
 mod granting;
 mod races;
 mod spending;

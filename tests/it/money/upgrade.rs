@@ -74,6 +74,7 @@ async fn take_back(database: &Database) {
         "decisions",
         "proposals",
         "mandates",
+        "approvals",
         "admin_keys",
         "queue_items",
         "service_secrets",

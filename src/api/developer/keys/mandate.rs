@@ -182,6 +182,9 @@ pub fn fields(fields: &mut Fields<'_>) -> Option<Mandate> {
     let states = fields
         .doc("State codes in which tasks may be; not together with an area.")
         .optional_texts("states", mandate::MAX_STATES, &field::STATE);
+    let approval_above_cents = fields
+        .doc("A task with a larger budget waits for a person's yes. 0 lets every task wait.")
+        .optional_integer("approval_above_cents", &mandate::CENTS);
     let expires_at = fields
         .doc("In 90 days when left out.")
         .optional_text("expires_at", &Timestamp::RULE);
@@ -198,7 +201,7 @@ pub fn fields(fields: &mut Fields<'_>) -> Option<Mandate> {
         task_types: task_types.unwrap_or_default(),
         area,
         states: states.unwrap_or_default(),
-        approval_above_cents: None,
+        approval_above_cents,
         review_up_to_cents: None,
         expires_at,
         paused: paused.unwrap_or(false),

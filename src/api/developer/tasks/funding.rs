@@ -5,13 +5,15 @@ use std::sync::Arc;
 use futures_util::future::try_join;
 
 use crate::api::App;
+use crate::api::developer::tasks::approval;
 use crate::api::developer::tasks::creation::Creation;
 use crate::api::error::ApiError;
 use crate::api::processor::with_timeout;
+use crate::domain::accounts::mandate::Verdict;
 use crate::domain::{Environment, PaymentMethod};
 use crate::payments::NewPayment;
 use crate::store::{KeyHolder, Lookup, MandateInUse};
-use crate::usecases::{self, Funded, Funding, UseCaseError};
+use crate::usecases::{self, AskedApproval, Funded, Funding, UseCaseError};
 
 /// What new tasks of a key can count on at the moment.
 #[derive(Default)]
@@ -79,15 +81,27 @@ pub async fn fund(
     others: i64,
 ) -> Result<Funded, ApiError> {
     let mandate = terms.mandate.clone();
-    if let Some(mandate) = &mandate {
-        let now = creation.holder.time(app.clock.now());
-        usecases::expect_allowed(mandate, &creation.new, now)?;
-    }
+    let now = creation.holder.time(app.clock.now());
+    let verdict = match &mandate {
+        Some(mandate) => usecases::expect_allowed(mandate, &creation.new, now)?,
+        None => Verdict::Allowed,
+    };
     let funding = match &terms.paid {
+        _ if verdict == Verdict::ApprovalRequired => {
+            Funding::AfterApproval(Box::new(asked(app, creation)))
+        }
         None => Funding::Simulated,
         Some(paid) => payment(app, creation, paid, others).await?,
     };
     Ok(Funded { funding, mandate })
+}
+
+fn asked(app: &App, creation: &Creation) -> AskedApproval {
+    AskedApproval {
+        processor: app.payments.processor.name(),
+        windows: *app.scheduler.windows(),
+        url: approval::url(app, creation.holder.owner.environment),
+    }
 }
 
 async fn payment(

@@ -1,5 +1,6 @@
 //! /v1/tasks
 
+pub mod approval;
 pub mod batch;
 pub mod bundle;
 pub mod cancel;
