@@ -123,10 +123,11 @@ fn for_unlimited_keys() -> OpenApiRouter<App> {
 
 /// What no permission opens, and both environments share.
 fn of_the_account() -> OpenApiRouter<App> {
-    use developer::{account, exports, links};
+    use developer::{account, exports, links, security};
 
     OpenApiRouter::new()
         .routes(routes!(account::delete))
+        .routes(routes!(security::get, security::put))
         .routes(routes!(exports::request, exports::list))
         .routes(routes!(links::send_again))
         .routes(routes!(

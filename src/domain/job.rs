@@ -47,6 +47,8 @@ string_enum!(
         EraseWorker = "erase_worker",
         /// Make the next part of an export. The subject is the export and the number of the part.
         Export = "export",
+        /// Tell the owner that a limit of a key is nearly used up. The subject is the key.
+        WarnOfLimits = "warn_of_limits",
         /// Delete a stored file that no row names any more. The subject is its key.
         DeleteFile = "delete_file",
     }

@@ -10,6 +10,7 @@ mod announce;
 mod charge;
 mod deliveries;
 mod exports;
+mod mandates;
 mod notification;
 mod outgoing;
 mod post;
@@ -289,6 +290,7 @@ impl Jobs {
             JobKind::SendLink => accounts::send_link(self, job).await,
             JobKind::AnnounceBounty => announce::bounty(self, job).await,
             JobKind::AnnounceWorker => announce::worker(self, job).await,
+            JobKind::WarnOfLimits => mandates::warn(self, job).await,
             JobKind::ShowTasks => accounts::show_tasks(self, job).await,
             JobKind::EraseAccount => accounts::erase(self, job).await,
             JobKind::GiveUpDeliveries => deliveries::give_up(self, job).await,

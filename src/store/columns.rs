@@ -1,6 +1,7 @@
 //! One list for each table: the SELECT list, the placeholders, the values and the reader all come
 //! from it, so they cannot disagree.
 
+use crate::domain::accounts::TestKeysManage;
 use crate::domain::exports::ExportStatus;
 use crate::domain::tasks::approval::ApprovalStatus;
 use crate::domain::tasks::{Category, Priority, ProofType, Skill, TaskType};
@@ -292,6 +293,7 @@ enum_columns!(
     Status,
     Step,
     TaskType,
+    TestKeysManage,
     Tier,
     WorkerStatus,
 );

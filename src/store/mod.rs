@@ -226,6 +226,11 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("migrations/0032_approvals.sql"),
     },
     Migration {
+        version: 33,
+        name: "account_security",
+        sql: include_str!("migrations/0033_account_security.sql"),
+    },
+    Migration {
         version: 34,
         name: "quotes",
         sql: include_str!("migrations/0034_quotes.sql"),

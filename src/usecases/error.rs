@@ -158,6 +158,8 @@ pub enum UseCaseError {
     PermissionMissing(Permission),
     #[error("this needs a key without a mandate")]
     MandateForbids,
+    #[error("a test key of this account manages test keys alone; use a live key")]
+    TestKeyConfined,
     #[error("the mandate of this key is paused")]
     MandatePaused,
     #[error("the mandate of this key has expired")]

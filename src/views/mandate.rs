@@ -31,6 +31,9 @@ pub struct MandateBody {
     /// A task with a larger budget waits for a person's yes.
     #[schema(required)]
     approval_above_cents: Option<i64>,
+    /// A person reviews the proof of a task with a larger budget.
+    #[schema(required)]
+    review_up_to_cents: Option<i64>,
     #[schema(value_type = String, format = DateTime)]
     expires_at: Option<Timestamp>,
     paused: bool,
@@ -135,6 +138,7 @@ impl MandateBody {
             area: limited.area.map(AreaBody::from),
             states: limited.states.clone(),
             approval_above_cents: limited.approval_above_cents,
+            review_up_to_cents: limited.review_up_to_cents,
             expires_at: limited.expires_at,
             paused: limited.paused,
             usage,

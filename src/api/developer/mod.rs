@@ -10,6 +10,7 @@ pub mod payment_method;
 pub mod payments;
 pub mod proofs;
 pub mod quotes;
+pub mod security;
 pub mod sign_up;
 pub mod tasks;
 pub mod test_helpers;

@@ -76,7 +76,7 @@ error_codes! {
     MandateExceeded "MANDATE_EXCEEDED" 403 "A limit of the key's mandate stands in the way. `details` names each with what is used and left.";
     MandateExpired "MANDATE_EXPIRED" 403 "The mandate of the key has expired.";
     MandatePaused "MANDATE_PAUSED" 403 "The mandate of the key is paused.";
-    PermissionDenied "PERMISSION_DENIED" 403 "The mandate of the key does not allow this. The message names the permission that is missing.";
+    PermissionDenied "PERMISSION_DENIED" 403 "The key may not do this. The message names the permission that its mandate lacks.";
     SecondFactorNotSetUp "SECOND_FACTOR_NOT_SET_UP" 403 "This service requires a second factor, and you have none. Set it up first.";
     SignInAgain "SIGN_IN_AGAIN" 403 "Your sign-in is older than 10 minutes. Sign in again and repeat the request with the new token.";
     TaskLimitExceeded "TASK_LIMIT_EXCEEDED" 403 "The monthly task limit of the tier is reached.";

@@ -218,6 +218,7 @@ fn says_more_than_its_code(error: &UseCaseError) -> bool {
             | UseCaseError::TaskLimitExceeded { .. }
             | UseCaseError::PermissionMissing(_)
             | UseCaseError::MandateForbids
+            | UseCaseError::TestKeyConfined
             | UseCaseError::ApprovalDecided { .. }
             | UseCaseError::MandateExceeded(_)
             | UseCaseError::TooManyKeys { .. }
@@ -294,9 +295,9 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::SessionNotFound => ErrorCode::SessionNotFound,
         UseCaseError::LinkExpired => ErrorCode::LinkExpired,
         UseCaseError::TaskLimitExceeded { .. } => ErrorCode::TaskLimitExceeded,
-        UseCaseError::PermissionMissing(_) | UseCaseError::MandateForbids => {
-            ErrorCode::PermissionDenied
-        }
+        UseCaseError::PermissionMissing(_)
+        | UseCaseError::MandateForbids
+        | UseCaseError::TestKeyConfined => ErrorCode::PermissionDenied,
         UseCaseError::MandatePaused => ErrorCode::MandatePaused,
         UseCaseError::MandateExpired => ErrorCode::MandateExpired,
         UseCaseError::MandateExceeded(_) => ErrorCode::MandateExceeded,

@@ -301,6 +301,10 @@ async fn admit(
             }
         },
     };
+    if holder.is_confined && needs == Needs::WholeAccount {
+        let refused = refuse(UseCaseError::TestKeyConfined.into(), request).await;
+        return with_status(refused, status);
+    }
     let Some(limits) = holder.limits else {
         request.extensions_mut().insert(caller);
         return with_status(next.run(request).await, status);

@@ -18,6 +18,16 @@ string_enum!(Tier {
     Enterprise = "enterprise",
 });
 
+string_enum!(
+    /// What test keys without a mandate may manage.
+    TestKeysManage {
+        /// Live keys, the webhook and the account too.
+        All = "all",
+        /// Test keys alone.
+        Test = "test",
+    }
+);
+
 impl Tier {
     /// Tasks that may be created in a calendar month, per environment.
     pub const fn tasks_per_month(self) -> i64 {

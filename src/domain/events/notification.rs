@@ -1,5 +1,6 @@
 //! Notifications to workers and developers, by e-mail and push.
 
+use crate::domain::accounts::mandate::spending::Use;
 use crate::domain::string_enum::string_enum;
 use crate::domain::tasks::{MAX_PROOF_ATTEMPTS, approval};
 use crate::domain::{
@@ -29,6 +30,8 @@ string_enum!(NotificationKind {
     WorkerRestored = "worker_restored",
     PayoutWrittenOff = "payout_written_off",
     ApprovalRequired = "approval_required",
+    ReviewNeeded = "review_needed",
+    LimitNearlyUsed = "limit_nearly_used",
     PayoutAccountAttention = "payout_account_attention",
 });
 
@@ -236,6 +239,37 @@ pub fn approval_required(task: &Task, until: Timestamp) -> NotificationText {
         link: Some(approval::path(task.owner.environment)),
         ..text(format!("Approve {amount}? {}", task.title), [said, next]).about(task)
     }
+}
+
+/// Proof of a task above what its key may review.
+pub fn review_needed(task: &Task) -> NotificationText {
+    let said = format!(
+        "The proof for “{}” waits for you: at {} it is above what your key may review.",
+        task.title,
+        dollars(task.budget_cents)
+    );
+    let path = format!("/dashboard/{}/tasks/{}", task.owner.environment, task.id);
+    NotificationText {
+        link: Some(path),
+        ..text(format!("Review needed: {}", task.title), [said]).about(task)
+    }
+}
+
+/// `used` of `limit` of a limit of a key's mandate.
+pub fn limit_nearly_used(key_name: &str, limit: &str, counted: Use) -> NotificationText {
+    let Use { limit: most, used } = counted;
+    let [used, most] = match limit {
+        "max_tasks_per_day" => [used, most].map(|tasks| format!("{tasks} tasks")),
+        _ => [used, most].map(dollars),
+    };
+    text(
+        format!("Your key “{key_name}” has nearly used up a limit"),
+        [
+            format!("It has used {used} of {most} (`{limit}` of its mandate)."),
+            "Above the limit, its tasks are refused. You can change the mandate or pause it."
+                .to_owned(),
+        ],
+    )
 }
 
 /// The mail that carries a link. The job that sends it adds the link: the text holds no secret.

@@ -43,6 +43,7 @@ columns! {
         status = "a.status",
         email_confirmed = "CASE WHEN a.claimed_email IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END",
         ahead_ms = "CASE WHEN k.environment = 'test' THEN a.test_ahead_ms ELSE 0 END",
+        confined = "CASE WHEN k.environment = 'test' AND a.test_keys_manage = 'test' THEN CAST(1 AS BIGINT) ELSE 0 END",
         permissions = "m.permissions",
         paused = "m.paused",
         expires_at = "m.expires_at",
@@ -55,6 +56,7 @@ columns! {
         status,
         email_confirmed,
         ahead: Duration::from_millis(i64::unsigned_abs(ahead_ms)),
+        is_confined: confined,
         limits: limits_of((permissions, paused, expires_at), review_up_to_cents),
     };
 }
@@ -114,6 +116,8 @@ pub struct KeyHolder {
     pub email_confirmed: bool,
     /// How far the clock of a test key is ahead.
     pub ahead: Duration,
+    /// A test key that may manage nothing beyond test.
+    pub is_confined: bool,
     /// What its mandate allows, if it has one.
     pub limits: Option<KeyLimits>,
 }

@@ -1,9 +1,9 @@
 //! Mandates of keys, and what was spent under them.
 
-use crate::domain::accounts::mandate::spending::{Spending, SpendingLimits};
+use crate::domain::accounts::mandate::spending::{Spending, SpendingLimits, Warned};
 use crate::domain::accounts::mandate::{Area, Mandate, Permissions};
 use crate::domain::geo::Point;
-use crate::domain::{AccountId, ApiKeyId, Task, Timestamp};
+use crate::domain::{AccountId, ApiKeyId, JobKind, JobName, Task, Timestamp};
 use crate::store::{FromRow, Lookup, Row, StoreError, Tx, Value, columns};
 
 columns! {
@@ -83,14 +83,29 @@ macro_rules! current {
 
 columns! {
     macro used;
-    columns { version, refused_at, refused_limit, updated_at }
-    row Used = Used { version, refused: Option::zip(refused_at, refused_limit), updated_at };
+    columns {
+        account_id, version, refused_at, refused_limit, updated_at,
+        warned_day, warned_month, warned_total, warned_tasks,
+    }
+    row Used = Used {
+        account: account_id,
+        version,
+        refused: Option::zip(refused_at, refused_limit),
+        updated_at,
+        warned: Warned {
+            day: warned_day,
+            month: warned_month,
+            total: warned_total,
+            tasks: warned_tasks,
+        },
+    };
 }
 
 crate::store::statements! {
     INSERT = mandate!(insert);
-    /// What was spent is kept, whatever is allowed now.
+    /// What was spent is kept, whatever is allowed now. The owner is told anew.
     REPLACE = concat!("UPDATE mandates SET ", mandate!(set), ", version = version + 1, lifted_at = NULL,
+            warned_day = 0, warned_month = 0, warned_total = 0, warned_tasks = 0,
             updated_at = ", mandate!(updated_at), "
         WHERE key_id = ", mandate!(key_id), " AND account_id = ", mandate!(account_id));
     LIFT = "UPDATE mandates SET lifted_at = ?3, version = version + 1, updated_at = ?3
@@ -115,6 +130,9 @@ crate::store::statements! {
             day_cents = day_cents - CASE WHEN day = ?2 THEN ?5 ELSE 0 END,
             month_cents = month_cents - CASE WHEN month = ?3 THEN ?5 ELSE 0 END
         WHERE key_id = ?1";
+    WARNED = "UPDATE mandates SET warned_day = ?2, warned_month = ?3, warned_total = ?4,
+            warned_tasks = ?5
+        WHERE key_id = ?1";
     REFUSED = "UPDATE mandates SET refused_at = ?2, refused_limit = ?3
         WHERE key_id = ?1 AND (refused_at IS NULL OR refused_at < ?2)";
     /// Keys of the account that can do everything, other than this one.
@@ -126,16 +144,21 @@ crate::store::statements! {
 /// A mandate as it stands, with what was spent under it.
 #[derive(Clone, Debug)]
 pub struct MandateInUse {
+    pub account: AccountId,
     pub mandate: Mandate,
     pub spent: Spending,
     /// Counts the changes of the mandate.
     pub version: i64,
     /// When it last refused something, and the limit that stood in the way.
     pub refused: Option<(Timestamp, String)>,
+    /// What the owner was told of.
+    pub warned: Warned,
     pub updated_at: Timestamp,
 }
 
 struct Used {
+    account: AccountId,
+    warned: Warned,
     version: i64,
     refused: Option<(Timestamp, String)>,
     updated_at: Timestamp,
@@ -145,6 +168,8 @@ impl FromRow for MandateInUse {
     fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
         let used: Used = row.next()?;
         Ok(Self {
+            account: used.account,
+            warned: used.warned,
             spent: row.next()?,
             mandate: row.next()?,
             version: used.version,
@@ -170,6 +195,22 @@ impl Lookup<MandateInUse> {
 impl Tx<'_> {
     pub fn mandate(&mut self, key: ApiKeyId) -> Result<Option<MandateInUse>, StoreError> {
         self.optional(ONE, &[key.into()])
+    }
+
+    /// The mandate, locked until this transaction ends.
+    pub fn mandate_to_change(&mut self, key: ApiKeyId) -> Result<Option<MandateInUse>, StoreError> {
+        self.optional_locked(ONE, &[key.into()])
+    }
+
+    pub fn set_warned(&mut self, key: ApiKeyId, warned: Warned) -> Result<(), StoreError> {
+        let values = [
+            key.into(),
+            warned.day.into(),
+            warned.month.into(),
+            warned.total.into(),
+            warned.tasks.into(),
+        ];
+        self.defer(WARNED, &values)
     }
 
     /// Gives a key a mandate, or another one. This transaction has locked the account.
@@ -225,7 +266,9 @@ impl Tx<'_> {
         at: Timestamp,
         limit: &str,
     ) -> Result<(), StoreError> {
-        self.defer(REFUSED, &[key.into(), at.into(), limit.into()])
+        self.defer(REFUSED, &[key.into(), at.into(), limit.into()])?;
+        // A burst may have used the limit up before anybody noticed.
+        self.add_job(&JobName::new(JobKind::WarnOfLimits, key), at)
     }
 
     /// How many keys of an account have no mandate, besides this one.

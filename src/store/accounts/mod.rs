@@ -7,7 +7,7 @@ pub(super) mod people;
 
 use std::time::Duration;
 
-use crate::domain::accounts::{freed_email, unconfirmed_email};
+use crate::domain::accounts::{TestKeysManage, freed_email, unconfirmed_email};
 use crate::domain::{Account, AccountId, AccountStatus, Environment, Owner, Tier, Timestamp};
 use crate::store::{StoreError, Tx, columns};
 
@@ -61,6 +61,8 @@ crate::store::statements! {
         WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
     IN_STATUS_BEFORE = concat!("SELECT ", account!(columns), " FROM accounts
         WHERE status = ?3 AND id < ?1 ORDER BY id DESC LIMIT ?2");
+    TEST_KEYS_MANAGE = "SELECT test_keys_manage FROM accounts WHERE id = ?1";
+    SET_TEST_KEYS_MANAGE = "UPDATE accounts SET test_keys_manage = ?2 WHERE id = ?1";
     SET_TIER = "UPDATE accounts SET tier = ?2, updated_at = ?3 WHERE id = ?1";
 }
 
@@ -192,6 +194,20 @@ impl Tx<'_> {
     pub fn set_test_clock(&mut self, id: AccountId, ahead: Duration) -> Result<(), StoreError> {
         let millis = i64::try_from(ahead.as_millis()).unwrap_or(i64::MAX);
         self.defer(SET_TEST_CLOCK, &[id.into(), millis.into()])
+    }
+
+    pub fn test_keys_manage(&mut self, id: AccountId) -> Result<TestKeysManage, StoreError> {
+        let found = self.optional(TEST_KEYS_MANAGE, &[id.into()])?;
+        Ok(found.unwrap_or(TestKeysManage::All))
+    }
+
+    pub fn set_test_keys_manage(
+        &mut self,
+        id: AccountId,
+        manage: TestKeysManage,
+    ) -> Result<(), StoreError> {
+        let values = [id.into(), manage.into()];
+        self.execute(SET_TEST_KEYS_MANAGE, &values).map(drop)
     }
 
     pub fn set_tier(

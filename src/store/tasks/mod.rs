@@ -150,13 +150,15 @@ crate::store::statements! {
     /// The holder of a key, and the task if it is the holder's own. The columns of the key are named
     /// apart from those of the task. The owner is compared as an expression, as in `ONE`.
     WITH_KEY = concat!("SELECT h.key_id, h.key_account, h.key_environment, h.tier, h.account_status,
-            h.email_confirmed, h.ahead_ms, h.permissions, h.paused, h.expires_at,
+            h.email_confirmed, h.ahead_ms, h.confined, h.permissions, h.paused, h.expires_at,
             h.review_up_to_cents, ", task!(columns), "
         FROM (SELECT k.id AS key_id, k.account_id AS key_account, k.environment AS key_environment,
                 a.tier AS tier, a.status AS account_status,
                 CASE WHEN a.claimed_email IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END
                     AS email_confirmed,
                 CASE WHEN k.environment = 'test' THEN a.test_ahead_ms ELSE 0 END AS ahead_ms,
+                CASE WHEN k.environment = 'test' AND a.test_keys_manage = 'test' THEN CAST(1 AS BIGINT) ELSE 0 END
+                    AS confined,
                 m.permissions AS permissions, m.paused AS paused, m.expires_at AS expires_at,
                 m.review_up_to_cents AS review_up_to_cents
             FROM api_keys k JOIN accounts a ON a.id = k.account_id

@@ -3,22 +3,57 @@
 
 use serde_json::{Value, json};
 
+use crate::domain::accounts::TestKeysManage;
 use crate::domain::accounts::mandate::{Mandate, Needs, Permission, Verdict};
-use crate::domain::{AccountId, Actor, ApiKey, ApiKeyId, Environment, NewTask, Timestamp};
+use crate::domain::events::notification;
+use crate::domain::{
+    AccountId, Actor, ApiKey, ApiKeyId, Environment, NewTask, NotificationKind, Timestamp,
+};
 use crate::store::{MandateInUse, StoreError, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
+use crate::usecases::events::notify;
+
+/// A key that somebody manages.
+#[derive(Clone, Copy, Debug)]
+pub struct ManagedKey {
+    pub account: AccountId,
+    pub key: ApiKeyId,
+    /// Whether the caller may manage test keys alone.
+    pub only_test: bool,
+}
+
+impl ManagedKey {
+    /// The key, unless it is revoked. This transaction has locked the account.
+    fn active(self, tx: &mut Tx<'_>) -> Result<ApiKey, UseCaseError> {
+        let key = tx.api_key(self.account, self.key)?;
+        let key = key
+            .filter(|key| key.revoked_at.is_none())
+            .ok_or(UseCaseError::KeyNotFound)?;
+        expect_manageable(key.environment, self.only_test)?;
+        Ok(key)
+    }
+}
+
+/// A test key may be confined to test.
+pub fn expect_manageable(environment: Environment, only_test: bool) -> Result<(), UseCaseError> {
+    if only_test && environment == Environment::Live {
+        return Err(UseCaseError::TestKeyConfined);
+    }
+    Ok(())
+}
 
 /// Gives a key a mandate, or another one. What was spent stays counted.
 pub fn put_mandate(
     tx: &mut Tx<'_>,
-    (account, id): (AccountId, ApiKeyId),
+    managed: ManagedKey,
     mandate: Mandate,
     by: &Actor,
     now: Timestamp,
 ) -> Result<MandateInUse, UseCaseError> {
+    let (account, id) = (managed.account, managed.key);
     tx.account_to_change(account)?;
-    let key = active_key(tx, account, id)?;
+    let key = managed.active(tx)?;
     let mandate = granted(tx, &key, mandate, now)?;
     if tx.other_unlimited_keys(account, id)? == 0 && tx.mandate(id)?.is_none() {
         return Err(UseCaseError::LastUnlimitedKey);
@@ -44,23 +79,18 @@ pub fn put_mandate(
 /// Lifts the mandate of a key: from now on the key may do everything.
 pub fn lift_mandate(
     tx: &mut Tx<'_>,
-    (account, id): (AccountId, ApiKeyId),
+    managed: ManagedKey,
     by: &Actor,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
+    let (account, id) = (managed.account, managed.key);
     tx.account_to_change(account)?;
-    active_key(tx, account, id)?;
+    managed.active(tx)?;
     if !tx.lift_mandate(account, id, now)? {
         return Err(UseCaseError::MandateNotFound);
     }
     let (id, details) = (id.to_string(), json!({"account_id": account.to_string()}));
     audit(tx, by, "mandate.lifted", "api_key", &id, details, now)
-}
-
-fn active_key(tx: &mut Tx<'_>, account: AccountId, id: ApiKeyId) -> Result<ApiKey, UseCaseError> {
-    let key = tx.api_key(account, id)?;
-    key.filter(|key| key.revoked_at.is_none())
-        .ok_or(UseCaseError::KeyNotFound)
 }
 
 /// The mandate as it is granted, by the clock that the key sees.
@@ -70,11 +100,64 @@ pub(super) fn granted(
     mandate: Mandate,
     now: Timestamp,
 ) -> Result<Mandate, UseCaseError> {
-    let now = match key.environment {
+    let now = time_of(tx, key, now)?;
+    mandate.granted(now).map_err(UseCaseError::Invalid)
+}
+
+/// The time that a key sees.
+fn time_of(tx: &mut Tx<'_>, key: &ApiKey, now: Timestamp) -> Result<Timestamp, StoreError> {
+    Ok(match key.environment {
         Environment::Live => now,
         Environment::Test => now.plus(tx.test_clock(key.account)?),
+    })
+}
+
+/// Tells the owner of each limit that is nearly used up, once in each interval.
+pub fn warn_of_limits(tx: &mut Tx<'_>, id: ApiKeyId, now: Timestamp) -> Result<(), UseCaseError> {
+    let Some(known) = tx.mandate_to_change(id)? else {
+        return Ok(());
     };
-    mandate.granted(now).map_err(UseCaseError::Invalid)
+    let Some(key) = tx.api_key(known.account, id)? else {
+        return Ok(());
+    };
+    let seen = time_of(tx, &key, now)?;
+    let (limits, warned) = known.mandate.to_tell(known.spent, known.warned, seen);
+    if limits.is_empty() {
+        return Ok(());
+    }
+    for (limit, counted) in limits {
+        let (version, day) = (known.version, seen.day());
+        let occasion = format!("limit:{id}:{version}:{limit}:{day}");
+        let words = notification::limit_nearly_used(&key.name, limit, counted);
+        let kind = NotificationKind::LimitNearlyUsed;
+        notify::developer(tx, known.account, kind, occasion, words, now)?;
+    }
+    Ok(tx.set_warned(id, warned)?)
+}
+
+/// Decides what test keys may manage.
+pub fn set_test_keys_manage(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    manage: TestKeysManage,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    tx.account_to_change(account)?;
+    if tx.test_keys_manage(account)? == manage {
+        return Ok(());
+    }
+    tx.set_test_keys_manage(account, manage)?;
+    let (id, details) = (account.to_string(), json!({ "test_keys_manage": manage }));
+    audit(
+        tx,
+        by,
+        "account.security_changed",
+        "account",
+        &id,
+        details,
+        now,
+    )
 }
 
 /// For the audit log, which is kept forever: the limits, without places.

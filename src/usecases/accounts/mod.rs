@@ -19,7 +19,10 @@ pub use delete_account::delete_account;
 pub use erase_account::{
     ErasedPage, TasksPage, erase_account, erase_page, erase_traces, page_to_erase,
 };
-pub use mandates::{expect_allowed, lift_mandate, put_mandate};
+pub use mandates::{
+    ManagedKey, expect_allowed, expect_manageable, lift_mandate, put_mandate, set_test_keys_manage,
+    warn_of_limits,
+};
 pub use people::{
     AccountSignIn, SignedIn, change_email, change_password, expect_confirmed, invite,
     request_confirmation, request_reset, sign_in_account, sign_in_candidates, sign_up,

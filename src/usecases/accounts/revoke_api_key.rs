@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::domain::{AccountId, Actor, ApiKey, ApiKeyId, Owner, Timestamp};
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
+use crate::usecases::accounts::mandates::expect_manageable;
 use crate::usecases::admin::audit;
 
 /// Which key to revoke, and whether it may be the last one of its environment.
@@ -13,6 +14,8 @@ pub struct Revocation {
     pub account: AccountId,
     pub key: ApiKeyId,
     pub may_be_last: bool,
+    /// Whether the caller may manage test keys alone.
+    pub only_test: bool,
 }
 
 /// The account is locked, so two requests at once cannot revoke the last two keys unasked.
@@ -26,6 +29,7 @@ pub fn revoke_api_key(
     tx.account_to_change(account)?;
     let key = tx.api_key(account, id)?.ok_or(UseCaseError::KeyNotFound)?;
     let environment = key.environment;
+    expect_manageable(environment, revocation.only_test)?;
     if key.revoked_at.is_none() && !revocation.may_be_last {
         let owner = Owner {
             account,

@@ -1,8 +1,13 @@
 //! A developer approves or rejects an attempt, with all of its proofs.
 
-use crate::domain::{Action, Actor, Proof, ProofId, ProofStatus, Task, TaskId, Timestamp};
+use crate::domain::events::notification;
+use crate::domain::{
+    Action, Actor, NotificationKind, Owner, Proof, ProofId, ProofStatus, Status, Task, TaskId,
+    Timestamp,
+};
 use crate::store::{KeyHolder, Tx};
 use crate::usecases::UseCaseError;
+use crate::usecases::events::notify;
 use crate::usecases::tasks::transition::{self, Cause};
 
 /// A review: the proof that was named, and the task afterwards.
@@ -53,6 +58,12 @@ fn review(
     let task = tx
         .task_to_change(by.owner, task)?
         .ok_or(UseCaseError::TaskNotFound)?;
+    let refusal = by
+        .limits
+        .and_then(|limits| limits.refuses_review(task.budget_cents));
+    if let Some(refusal) = refusal {
+        return Err(UseCaseError::MandateExceeded(vec![refusal]));
+    }
     let proof = proof.ok_or(UseCaseError::ProofNotFound)?;
     let mut proof = tx
         .proof(task.id, proof)?
@@ -78,6 +89,26 @@ fn review(
     transition::write(tx, &moved, &cause, now)?;
     let task = moved.task;
     Ok(Reviewed { proof, task })
+}
+
+/// Tells the owner that proof waits for a person, because a key may not review it. Once for each attempt.
+pub fn tell_of_review(
+    tx: &mut Tx<'_>,
+    owner: Owner,
+    task: TaskId,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    let task = tx.task_of(owner, task)?;
+    let waits = |task: &Task| task.status == Status::ProofSubmitted;
+    let Some(task) = task.filter(waits) else {
+        return Ok(());
+    };
+    let occasion = format!("review:{}:{}", task.id, task.proof_attempts);
+    let (kind, words) = (
+        NotificationKind::ReviewNeeded,
+        notification::review_needed(&task),
+    );
+    notify::developer(tx, owner.account, kind, occasion, words, now)
 }
 
 /// Approves the proofs of an attempt that was not reviewed in time.

@@ -118,6 +118,9 @@ pub fn create_task(
     }
     let limit = by.tier.tasks_per_month();
     if tx.insert_task(&task, entry.as_ref(), &moves, (month, limit), mandate)? {
+        if is_nearly_used_up(order, &task) {
+            tx.add_job(&JobName::new(JobKind::WarnOfLimits, by.key), now)?;
+        }
         if let Funding::AfterApproval(asked) = order.funding {
             approvals::ask(tx, by, &task, asked, now)?;
         }
@@ -155,6 +158,16 @@ fn allowing(
         // It was lifted in this moment.
         None => Ok(None),
     }
+}
+
+/// Whether the owner should be told that a limit is nearly used up, as far as is known here.
+fn is_nearly_used_up(order: &TaskOrder<'_>, task: &Task) -> bool {
+    let now = task.created_at;
+    order.mandate.is_some_and(|known| {
+        let spent = known.spent.reserve(task.budget_cents, now);
+        let (limits, _) = known.mandate.to_tell(spent, known.warned, now);
+        !limits.is_empty()
+    })
 }
 
 /// A task that a person has to agree to is not paid for before that.

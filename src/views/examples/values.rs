@@ -1,7 +1,7 @@
 //! Who and what else the story is about.
 
 use crate::domain::accounts::api_key;
-use crate::domain::accounts::mandate::spending::{Spending, SpendingLimits};
+use crate::domain::accounts::mandate::spending::{Spending, SpendingLimits, Warned};
 use crate::domain::accounts::mandate::{Mandate, Permission, USUAL_LIFE};
 use crate::domain::geo::{Point, to_decimeter};
 use crate::domain::tasks::approval::{Approval, ApprovalStatus};
@@ -22,6 +22,8 @@ use crate::views::examples::story::{pending, submitted};
 pub fn mandate() -> MandateInUse {
     let spent = Spending::default().reserve(2_500, CREATED);
     MandateInUse {
+        account: account_id(),
+        warned: Warned::default(),
         mandate: Mandate {
             permissions: [Permission::Read, Permission::Create].into_iter().collect(),
             max_task_cents: Some(3_000),

@@ -61,6 +61,8 @@ pub const DEVELOPERS: &[DeveloperRoute] = &[
     developer("DELETE /v1/account/keys/{id}/mandate", Yes, NO_KEY, Yes),
     // The key itself has none.
     developer("GET /v1/mandate", NO_MANDATE, NO_MANDATE, NO_MANDATE),
+    developer("GET /v1/account/security", Yes, Yes, Yes),
+    developer("PUT /v1/account/security", Yes, Yes, Yes),
     developer("POST /v1/account/confirmation", Yes, Yes, Yes),
     developer("GET /v1/account/payment_method", Yes, Yes, Yes),
     developer("PUT /v1/account/payment_method", Yes, Yes, Yes),

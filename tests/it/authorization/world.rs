@@ -187,6 +187,7 @@ fn body(route: &str) -> Value {
         "POST /v1/admin/accounts/{id}/keys" => json!({"name": "One more", "environment": "test"}),
         "POST /v1/account/keys" => json!({"name": "One more", "environment": "test"}),
         "PUT /v1/account/keys/{id}/mandate" => json!({"permissions": ["read"]}),
+        "PUT /v1/account/security" => json!({"test_keys_manage": "all"}),
         "PUT /v1/account/payment_method" => json!({"payment_method": "pm_card_visa"}),
         "PUT /v1/account/webhook" => json!({"url": "https://127.0.0.1:9/other"}),
         "DELETE /v1/account" => json!({"confirm": "somebody@example.com"}),

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod granting;
+mod people;
 mod races;
 mod spending;
 

@@ -102,6 +102,7 @@ async fn take_back(database: &Database) {
     for (table, column) in [
         ("tasks", "escrow_cents"),
         ("tasks", "mandate_key_id"),
+        ("accounts", "test_keys_manage"),
         ("task_totals", "processor_cents"),
         ("task_totals", "fees_cents"),
         ("task_totals", "refunds_cents"),

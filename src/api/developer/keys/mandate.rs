@@ -19,7 +19,7 @@ use crate::domain::geo::{self, Point};
 use crate::domain::rules::ListRule;
 use crate::domain::tasks::field;
 use crate::domain::{ApiKeyId, Environment, Timestamp};
-use crate::usecases::{self, UseCaseError};
+use crate::usecases::{self, ManagedKey, UseCaseError};
 use crate::views::mandate::MandateBody;
 use crate::views::{Id, examples};
 
@@ -89,15 +89,11 @@ pub async fn put(
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
     let PutMandate(mandate) = body::json(request, app.timeouts).await?;
-    let (key, by, now) = (
-        (caller.owner().account, path.id()?),
-        caller.by(),
-        app.clock.now(),
-    );
+    let (key, by, now) = (managed(&caller, &path)?, caller.by(), app.clock.now());
     app.store
         .write(move |tx| usecases::put_mandate(tx, key, mandate.clone(), &by, now))
         .await?;
-    shown(&app, &caller, key.1).await
+    shown(&app, &caller, key.key).await
 }
 
 /// Lift the mandate of a key
@@ -115,15 +111,19 @@ pub async fn delete(
     caller: Caller,
     path: KeyPath,
 ) -> Result<JsonResponse, ApiError> {
-    let (key, by, now) = (
-        (caller.owner().account, path.id()?),
-        caller.by(),
-        app.clock.now(),
-    );
+    let (key, by, now) = (managed(&caller, &path)?, caller.by(), app.clock.now());
     app.store
         .write(move |tx| usecases::lift_mandate(tx, key, &by, now))
         .await?;
-    JsonResponse::ok(&LiftedMandate::of(key.1, now))
+    JsonResponse::ok(&LiftedMandate::of(key.key, now))
+}
+
+fn managed(caller: &Caller, path: &KeyPath) -> Result<ManagedKey, UseCaseError> {
+    Ok(ManagedKey {
+        account: caller.owner().account,
+        key: path.id()?,
+        only_test: caller.holder.is_confined,
+    })
 }
 
 /// A key that is not limited any more.
@@ -185,6 +185,9 @@ pub fn fields(fields: &mut Fields<'_>) -> Option<Mandate> {
     let approval_above_cents = fields
         .doc("A task with a larger budget waits for a person's yes. 0 lets every task wait.")
         .optional_integer("approval_above_cents", &mandate::CENTS);
+    let review_up_to_cents = fields
+        .doc("A person reviews the proof of a task with a larger budget.")
+        .optional_integer("review_up_to_cents", &mandate::CENTS);
     let expires_at = fields
         .doc("In 90 days when left out.")
         .optional_text("expires_at", &Timestamp::RULE);
@@ -202,7 +205,7 @@ pub fn fields(fields: &mut Fields<'_>) -> Option<Mandate> {
         area,
         states: states.unwrap_or_default(),
         approval_above_cents,
-        review_up_to_cents: None,
+        review_up_to_cents,
         expires_at,
         paused: paused.unwrap_or(false),
     })

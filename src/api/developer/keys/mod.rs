@@ -121,6 +121,7 @@ pub async fn create(
     post: Post,
 ) -> Result<JsonResponse, ApiError> {
     let CreateKey { new, mandate } = post.read()?;
+    usecases::expect_manageable(new.environment, caller.holder.is_confined)?;
     let (account, by) = (caller.owner().account, caller.by());
     let (id, random) = (ambient::random_for_id(), ambient::random());
     Idempotent::new(&app, caller.requester(), post)
@@ -221,6 +222,7 @@ pub async fn revoke(
         account: caller.owner().account,
         key: path.id()?,
         may_be_last: confirm,
+        only_test: caller.holder.is_confined,
     };
     let key = app
         .store

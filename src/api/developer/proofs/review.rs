@@ -13,8 +13,8 @@ use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::ProofPath;
 use crate::api::response::json::JsonResponse;
-use crate::domain::{Proof, ProofStatus, Status, Timestamp, proofs};
-use crate::usecases::{self, Reviewed};
+use crate::domain::{Proof, ProofStatus, Status, TaskId, Timestamp, proofs};
+use crate::usecases::{self, Reviewed, UseCaseError};
 use crate::views::{Id, examples, to_json};
 
 #[derive(Serialize, ToSchema)]
@@ -124,7 +124,7 @@ impl RejectedProof {
         ("proof_id" = inline(parameters::ProofId), Path, description = "Proof ID"), IdempotencyKeyHeader),
     responses((status = 200, description = "The task is completed", body = ApprovedProof),
         groups::Developer, groups::Body, groups::Idempotency, errors::TaskNotFound, errors::ProofNotFound,
-        errors::InvalidTaskState)
+        errors::InvalidTaskState, errors::MandateExceeded)
 )]
 pub async fn approve(
     State(app): State<App>,
@@ -135,13 +135,30 @@ pub async fn approve(
     post.expect_no_fields()?;
     let (holder, (task, proof)) = (caller.holder, path.ids()?);
     let render = |reviewed: &Reviewed| to_json(&ApprovedProof::of(reviewed));
-    Idempotent::new(&app, caller.requester(), post)
+    let reviewed = Idempotent::new(&app, caller.requester(), post)
         .of_account(caller.owner().account)
         .run(
             move |tx, now| usecases::approve_proof(tx, &holder, task, proof, now),
             render,
         )
-        .await
+        .await;
+    tell_if_refused(&app, &caller, task, reviewed).await
+}
+
+/// The owner learns that proof waits for a person.
+async fn tell_if_refused(
+    app: &App,
+    caller: &Caller,
+    task: TaskId,
+    reviewed: Result<JsonResponse, ApiError>,
+) -> Result<JsonResponse, ApiError> {
+    if let Err(ApiError::UseCase(UseCaseError::MandateExceeded(_))) = &reviewed {
+        let (owner, clock) = (caller.owner(), app.clock.clone());
+        app.store
+            .write(move |tx| usecases::tell_of_review(tx, owner, task, clock.now()))
+            .await?;
+    }
+    reviewed
 }
 
 pub struct RejectProof {
@@ -173,7 +190,7 @@ request_bodies! {
     request_body = RejectProof,
     responses((status = 200, description = "The attempt is rejected", body = RejectedProof),
         groups::Developer, groups::Body, groups::Idempotency, errors::TaskNotFound, errors::ProofNotFound,
-        errors::InvalidTaskState)
+        errors::InvalidTaskState, errors::MandateExceeded)
 )]
 pub async fn reject(
     State(app): State<App>,
@@ -184,11 +201,12 @@ pub async fn reject(
     let RejectProof { reason } = post.read()?;
     let (holder, (task, proof)) = (caller.holder, path.ids()?);
     let render = |reviewed: &Reviewed| to_json(&RejectedProof::of(reviewed));
-    Idempotent::new(&app, caller.requester(), post)
+    let reviewed = Idempotent::new(&app, caller.requester(), post)
         .of_account(caller.owner().account)
         .run(
             move |tx, now| usecases::reject_proof(tx, &holder, task, proof, &reason, now),
             render,
         )
-        .await
+        .await;
+    tell_if_refused(&app, &caller, task, reviewed).await
 }

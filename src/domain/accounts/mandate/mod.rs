@@ -351,10 +351,14 @@ impl KeyLimits {
         }
     }
 
-    /// Approving is paying: whether the key may review a task with this budget.
-    pub fn may_review(&self, budget_cents: i64) -> bool {
-        self.review_up_to_cents
-            .is_none_or(|up_to| budget_cents <= up_to)
+    /// Approving is paying: what stands in the way of reviewing a task with this budget.
+    pub fn refuses_review(&self, budget_cents: i64) -> Option<Refusal> {
+        let limit = self.review_up_to_cents?;
+        (budget_cents > limit).then(|| Refusal {
+            limit: "review_up_to_cents",
+            message: format!("a person reviews tasks above {limit} cents"),
+            counted: Some(Use { limit, used: 0 }),
+        })
     }
 }
 

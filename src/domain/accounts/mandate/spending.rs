@@ -125,7 +125,50 @@ impl Spending {
     }
 }
 
+/// For which day, month and so on the owner was told that a limit is nearly used up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Warned {
+    pub day: i64,
+    pub month: i64,
+    /// 1 if the owner was told.
+    pub total: i64,
+    /// The day, for the number of its tasks.
+    pub tasks: i64,
+}
+
+impl Warned {
+    fn of(&mut self, limit: &str, now: Timestamp) -> Option<(&mut i64, i64)> {
+        match limit {
+            "spending_limits.day" => Some((&mut self.day, now.day())),
+            "spending_limits.month" => Some((&mut self.month, now.month())),
+            "spending_limits.total" => Some((&mut self.total, 1)),
+            "max_tasks_per_day" => Some((&mut self.tasks, now.day())),
+            // What is open comes and goes.
+            _ => None,
+        }
+    }
+}
+
 impl Mandate {
+    /// The limits that are nearly used up without the owner having been told of it in this interval,
+    /// and what is told then.
+    pub fn to_tell(
+        &self,
+        spent: Spending,
+        mut warned: Warned,
+        now: Timestamp,
+    ) -> (Vec<(&'static str, Use)>, Warned) {
+        let mut uses = self.uses(spent, now);
+        uses.retain(|(limit, counted)| match warned.of(limit, now) {
+            Some((told, interval)) if *told != interval && counted.is_nearly_used_up() => {
+                *told = interval;
+                true
+            }
+            _ => false,
+        });
+        (uses, warned)
+    }
+
     /// Every limit that is counted, by the field that sets it.
     pub fn uses(&self, spent: Spending, now: Timestamp) -> Vec<(&'static str, Use)> {
         let spent = spent.at(now);

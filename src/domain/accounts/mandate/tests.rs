@@ -1,4 +1,4 @@
-use super::spending::Spending;
+use super::spending::{Spending, Warned};
 use super::*;
 use crate::domain::testing::cases;
 use crate::domain::{Location, Priority, ProofType};
@@ -201,7 +201,8 @@ fn a_key_may_do_what_its_mandate_names() {
     assert_eq!(paused.allow(read, now()), Err(Denied::Paused));
     // It can still ask why.
     assert_eq!(paused.allow(Needs::Nothing, expired), Ok(()));
-    assert!(limits.may_review(500) && !limits.may_review(501));
+    assert_eq!(limits.refuses_review(500), None);
+    assert!(limits.refuses_review(501).is_some());
 }
 
 #[test]
@@ -234,6 +235,30 @@ fn what_comes_back_counts_for_the_interval_it_was_spent_in() {
     let later = spent.reserve(500, tuesday).close(900, 900, monday);
     assert_eq!((later.day_cents, later.month_cents), (500, 500));
     assert_eq!((later.total_cents, later.open_tasks), (500, 1));
+}
+
+#[test]
+fn an_owner_is_told_once_in_each_interval() {
+    let mut limited = mandate();
+    limited.spending_limits.day = Some(1_000);
+    limited.spending_limits.total = Some(10_000);
+    limited.max_open_tasks = Some(1);
+    let monday = at("2026-11-30T10:00:00Z");
+    let spent = Spending::default().reserve(799, monday);
+    let (told, warned) = limited.to_tell(spent, Warned::default(), monday);
+    assert_eq!((told, warned), (Vec::new(), Warned::default()));
+    let spent = spent.reserve(1, monday);
+    let (told, warned) = limited.to_tell(spent, warned, monday);
+    let used = Use {
+        limit: 1_000,
+        used: 800,
+    };
+    assert_eq!(told, [("spending_limits.day", used)]);
+    assert_eq!(limited.to_tell(spent, warned, monday).0, []);
+    let tuesday = at("2026-12-01T10:00:00Z");
+    assert_eq!(limited.to_tell(spent, warned, tuesday).0, []);
+    let spent = spent.reserve(900, tuesday);
+    assert_eq!(limited.to_tell(spent, warned, tuesday).0.len(), 1);
 }
 
 proptest! {
