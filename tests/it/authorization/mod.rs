@@ -1,5 +1,6 @@
 //! Who may do what: every route with every kind of caller. A route that the tables do not state fails.
 
+mod mandates;
 mod table;
 mod world;
 
