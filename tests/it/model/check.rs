@@ -75,6 +75,7 @@ impl World {
         self.note("all is looked at");
         for (account, test, who) in self.everybody() {
             self.check_totals(account, test, who).await;
+            self.check_mandate(account, test).await;
             self.read_events(account, test, who).await;
         }
         for task in std::mem::take(&mut self.changed) {

@@ -31,15 +31,18 @@ impl World {
     pub async fn create_task(&mut self) {
         let developer = self.random.below(self.accounts.len());
         let test = self.random.percent(40);
-        let who = if test {
-            Who::Test(developer)
-        } else {
-            Who::Live(developer)
+        let who = match (self.random.percent(40), test) {
+            (true, test) => Who::Agent(developer, test),
+            (false, true) => Who::Test(developer),
+            (false, false) => Who::Live(developer),
         };
         self.note(format!("{who:?} creates task {}", self.tasks.len()));
         let (mut task, body) = self.imagine(developer, test);
+        task.limited = matches!(who, Who::Agent(..));
         let expected = if task.budget < 500 {
             Err((400, "VALIDATION_ERROR"))
+        } else if task.limited && !self.mandate_allows(&task) {
+            Err((403, "MANDATE_EXCEEDED"))
         } else if self.this_month(developer, test) >= self.accounts[developer].tasks_limit() {
             Err((403, "TASK_LIMIT_EXCEEDED"))
         } else {
@@ -83,6 +86,7 @@ impl World {
             id: String::new(),
             developer,
             test,
+            limited: false,
             title: "Photograph a storefront".to_owned(),
             needs_notary: self.random.percent(15),
             proof_types: self.random.one_of(&PROOF_TYPES),

@@ -7,6 +7,7 @@
 mod check;
 mod developers;
 mod helpers;
+mod mandates;
 mod money;
 mod people;
 mod random;

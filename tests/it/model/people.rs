@@ -5,6 +5,7 @@ use std::time::Duration;
 use legwork::domain::Tier;
 use serde_json::{Value, json};
 
+use super::mandates::Agent;
 use super::task::{DAY, Millis};
 use super::world::World;
 use crate::support::{Client, Developer, PASSWORD, Reply, Worker};
@@ -16,6 +17,8 @@ pub struct Account {
     pub method: Option<bool>,
     /// By how much the test clock is ahead.
     pub ahead: Millis,
+    /// The keys with a mandate: live and test.
+    pub agents: [Agent; 2],
 }
 
 pub struct Hand {
@@ -29,6 +32,8 @@ pub struct Hand {
 pub enum Who {
     Live(usize),
     Test(usize),
+    /// The limited key of an account, in test or not.
+    Agent(usize, bool),
     Worker(usize),
     Nobody,
 }
@@ -64,6 +69,7 @@ impl World {
         let key = match who {
             Who::Live(account) => Some(self.accounts[account].developer.live_key.clone()),
             Who::Test(account) => Some(self.accounts[account].developer.test_key.clone()),
+            Who::Agent(account, test) => Some(self.agent(account, test).key.clone()),
             Who::Worker(hand) => Some(self.hands[hand].token.clone()),
             Who::Nobody => None,
         };

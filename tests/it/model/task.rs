@@ -61,6 +61,8 @@ pub struct Task {
     pub id: String,
     pub developer: usize,
     pub test: bool,
+    /// Created with the limited key.
+    pub limited: bool,
     pub title: String,
     pub needs_notary: bool,
     pub proof_types: &'static [&'static str],

@@ -7,6 +7,7 @@ use legwork::domain::Tier;
 use serde_json::Value;
 
 use super::check::Told;
+use super::mandates::Agent;
 use super::people::{Account, Hand, Who};
 use super::random::Random;
 use super::task::{DAY, Millis, Task};
@@ -44,11 +45,15 @@ impl World {
         let now = app.clock.now().as_millis();
         let mut accounts = Vec::new();
         for tier in [Tier::Free, Tier::Pro, Tier::Enterprise] {
+            let developer = app.developer_on(tier).await;
+            let live = Agent::create(&developer, "live").await;
+            let test = Agent::create(&developer, "test").await;
             accounts.push(Account {
-                developer: app.developer_on(tier).await,
+                developer,
                 tier,
                 method: None,
                 ahead: 0,
+                agents: [live, test],
             });
         }
         let mut hands = Vec::new();
@@ -113,6 +118,7 @@ impl World {
             97 if self.random.percent(40) => self.crash().await,
             _ => self.list().await,
         }
+        self.check_mandates().await;
     }
 
     /// Somebody does something to a task, mostly what comes next.
@@ -197,6 +203,7 @@ impl World {
             self.wind_by(account, 100 * DAY).await;
         }
         self.drain().await;
+        self.check_mandates().await;
         self.changed = (0..self.tasks.len()).collect();
         self.check_all().await;
         for task in 0..self.tasks.len() {
