@@ -34,10 +34,7 @@ impl Funding {
     pub fn client_secret(&self) -> Option<&str> {
         match self {
             Self::ByHand(_, intent) => Some(&intent.client_secret),
-            Self::Simulated
-            | Self::ByMethod(..)
-            | Self::Later(_)
-            | Self::AfterApproval(_) => None,
+            Self::Simulated | Self::ByMethod(..) | Self::Later(_) | Self::AfterApproval(_) => None,
         }
     }
 }

@@ -86,6 +86,7 @@ documents! {
     workers: "docs/guides/workers.md",
     disputes_and_money: "docs/guides/disputes-and-money.md",
     proof_bundles: "docs/guides/proof-bundles.md",
+    agents: "docs/guides/agents.md",
     going_live: "docs/guides/going-live.md",
     conventions: "docs/reference/conventions.md",
     account: "docs/reference/account.md",

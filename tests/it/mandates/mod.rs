@@ -5,6 +5,7 @@ mod granting;
 mod people;
 mod races;
 mod spending;
+mod worked;
 
 use serde_json::{Value, json};
 
