@@ -23,6 +23,7 @@ mod limit;
 mod live_server;
 mod load;
 mod machine;
+mod mandate;
 mod mixed;
 mod options;
 mod parts;

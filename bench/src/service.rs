@@ -134,6 +134,7 @@ impl Service {
             email_confirmed: true,
             ahead: Duration::ZERO,
             limits: None,
+            is_confined: false,
         };
         let kept = self
             .sandbox

@@ -80,6 +80,7 @@ impl Developers {
             status: AccountStatus::Active,
             email_confirmed: true,
             limits: None,
+            is_confined: false,
         };
         let secret = WebhookSecret::new(&ambient::random());
         let write = self.store.write(move |tx| {
