@@ -196,6 +196,7 @@ pub fn developer(
         } else {
             Duration::ZERO
         },
+        is_confined: false,
         limits: None,
     };
     let holder = authenticate(Some(holder))?;
