@@ -52,13 +52,11 @@ async fn a_key_reviews_up_to_its_limit(app: TestApp) {
     }
     // Once for each of the two tasks, however often the key tried.
     assert_eq!(told(&app, "review_needed").await.len(), 2);
-    let without = with("review_up_to_cents", json!(2_000));
-    let mut without = without;
+    let mut without = with("review_up_to_cents", json!(2_000));
     without["permissions"] = json!(["read"]);
-    let put = dev
-        .live
-        .send("PUT", &agent.path(), &[], without.to_string());
-    let refused = put.await.expect_error(400, "VALIDATION_ERROR");
+    let (path, without) = (agent.path(), without.to_string());
+    let refused = dev.live.send("PUT", &path, &[], without).await;
+    let refused = refused.expect_error(400, "VALIDATION_ERROR");
     let field = &refused.body["error"]["details"][0]["field"];
     assert_eq!(field, "review_up_to_cents");
 }
