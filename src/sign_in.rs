@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::ambient::Clock;
-use crate::domain::{AccountId, GivenCode, Origin, PersonKind};
+use crate::domain::{Account, AccountId, GivenCode, Origin, PersonKind};
 use crate::limits::{ClientAddress, SignInLimits, TooMany};
 use crate::passwords::{HashError, Passwords};
 use crate::store::{Store, StoreError};
@@ -84,6 +84,39 @@ impl SignIns {
             Err(_) => self.limits.give_back(attempt),
         }
         outcome
+    }
+
+    /// Whether this is the password of somebody who is signed in already.
+    pub async fn check(
+        &self,
+        account: &Account,
+        password: String,
+        client: ClientAddress,
+    ) -> Result<(), SignInError> {
+        let email = account.email.to_lowercase();
+        let attempt = self.limits.begin((PersonKind::Account, &email), client)?;
+        let id = account.id;
+        let hash = self.store.read(move |tx| tx.account_password(id));
+        let hash = hash.await.map_err(UseCaseError::from);
+        let right = match hash {
+            Ok(hash) => self
+                .passwords
+                .verify(password, hash)
+                .await
+                .map_err(SignInError::from),
+            Err(error) => Err(error.into()),
+        };
+        match right {
+            Ok(true) => {
+                self.limits.succeeded(attempt);
+                Ok(())
+            }
+            Ok(false) => Err(UseCaseError::WrongPassword.into()),
+            Err(error) => {
+                self.limits.give_back(attempt);
+                Err(error)
+            }
+        }
     }
 
     async fn try_developer(

@@ -1,0 +1,106 @@
+// One stream of events for all pages of a browser: whoever holds the lock listens, and tells the others.
+// Over HTTP/1.1 a browser opens six connections to a host, so a stream for each page would freeze the seventh.
+const indicator = document.querySelector("[data-live]");
+const url = indicator.dataset.live;
+const name = `legwork ${url}`;
+const channel = new BroadcastChannel(name);
+const listeners = new Set();
+let paused = false;
+
+function show(state) {
+  indicator.hidden = false;
+  indicator.dataset.state = state;
+  indicator.textContent = { on: "live", off: "offline: trying again", wait: "connecting" }[state];
+}
+
+function receive(message) {
+  if (message.state) show(message.state);
+  if (message.event && !paused) for (const listener of listeners) listener(message.event);
+}
+
+channel.addEventListener("message", ({ data }) => {
+  if (data.asks) return leading?.();
+  receive(data);
+});
+
+// Only the leader has this: it tells newcomers how things stand.
+let leading = null;
+
+function lead() {
+  return new Promise(() => {
+    let state = "wait";
+    const say = (message) => { channel.postMessage(message); receive(message); };
+    const turn = (next) => { state = next; say({ state }); };
+    leading = () => channel.postMessage({ state });
+    turn("wait");
+    const source = new EventSource(url);
+    source.onopen = () => turn("on");
+    source.onerror = () => turn("off");
+    for (const type of TYPES) {
+      source.addEventListener(type, (event) => {
+        turn("on");
+        say({ event: JSON.parse(event.data) });
+      });
+    }
+    window.addEventListener("offline", () => turn("off"));
+  });
+}
+
+const TYPES = [
+  "task.created", "task.funded", "task.posted", "task.assigned", "task.in_progress", "task.started",
+  "task.proof_submitted", "task.proof_rejected", "task.completed", "task.cancelled", "task.expired",
+  "task.disputed", "task.refunded", "task.payment_failed", "task.released", "task.updated",
+];
+
+show("wait");
+navigator.locks.request(name, lead);
+channel.postMessage({ asks: true });
+
+// A page about one task is read again when something happens to it.
+const task = indicator.dataset.task;
+if (task) {
+  listeners.add((event) => {
+    if ((event.data.task ?? event.data).id !== task) return;
+    const busy = document.querySelector("details[open] textarea, textarea:focus, input:focus");
+    if (!busy) location.reload();
+  });
+}
+// A page that waits for one kind of event is read again when it comes.
+if (indicator.dataset.reload) {
+  listeners.add((event) => { if (event.event.endsWith("proof_submitted")) location.reload(); });
+}
+
+// The list of events grows at its top.
+const list = document.querySelector("[data-events]");
+if (list) {
+  listeners.add((event) => {
+    const about = event.data.task ?? event.data;
+    if (list.dataset.type && list.dataset.type !== event.event) return;
+    if (list.dataset.task && list.dataset.task !== about.id) return;
+    document.querySelector("[data-empty]")?.remove();
+    list.prepend(item(event, about));
+    while (list.children.length > 200) list.lastElementChild.remove();
+  });
+  const pause = document.querySelector("[data-pause]");
+  pause.hidden = false;
+  pause.addEventListener("click", () => {
+    paused = !paused;
+    pause.textContent = paused ? "Go on" : "Pause";
+    if (!paused) location.reload();
+  });
+}
+
+function item(event, about) {
+  const element = (tag, text, parts = {}) => Object.assign(document.createElement(tag), { textContent: text, ...parts });
+  const li = document.createElement("li");
+  const head = element("p", "");
+  head.append(element("strong", event.event), " ", element("a", about.title ?? "", { href: list.dataset.tasks + about.id }));
+  const when = element("p", "", { className: "faint" });
+  when.append(element("time", "now", { dateTime: event.created_at, title: event.created_at }), " · ", element("span", event.id, { className: "mono" }));
+  const details = document.createElement("details");
+  const pre = element("pre", "", { tabIndex: 0 });
+  pre.append(element("code", JSON.stringify(event.data, null, 2)));
+  details.append(element("summary", "JSON"), pre);
+  li.append(head, when, details);
+  return li;
+}

@@ -48,6 +48,7 @@ pub struct Ask {
     target: String,
     body: Option<Value>,
     key: Option<String>,
+    last_event: Option<String>,
 }
 
 impl Ask {
@@ -78,11 +79,18 @@ impl Ask {
             target: target.into(),
             body: None,
             key: None,
+            last_event: None,
         }
     }
 
     pub fn with(mut self, body: Value) -> Self {
         self.body = Some(body);
+        self
+    }
+
+    /// A stream goes on after this event.
+    pub fn after_event(mut self, id: Option<&str>) -> Self {
+        self.last_event = id.map(str::to_owned);
         self
     }
 
@@ -142,6 +150,9 @@ fn request(asker: &Asker, incoming: &Incoming, ask: Ask) -> Result<Request, axum
     let mut request = Request::builder().method(ask.method).uri(ask.target);
     if let Some(key) = ask.key {
         request = request.header("idempotency-key", key);
+    }
+    if let Some(id) = ask.last_event {
+        request = request.header("last-event-id", id);
     }
     if let Some(agent) = &incoming.user_agent {
         request = request.header(header::USER_AGENT, agent);

@@ -1,6 +1,7 @@
 //! Pages for people, rendered on the server: the front door, the developers' dashboard, the admins' console.
 //! What a page shows and does, it asks the API for, in this process.
 
+mod account;
 mod console;
 mod dashboard;
 mod kit;

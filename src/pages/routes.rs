@@ -11,12 +11,13 @@ use crate::pages::kit::route::{PageRoute, form, view};
 use crate::pages::kit::session::Needs;
 use crate::pages::public::{front, links, onboarding, pay, styleguide};
 use crate::pages::state::Pages;
-use crate::pages::{console, dashboard, people};
+use crate::pages::{account, console, dashboard, people};
 
 /// All of them.
 pub fn page_routes() -> Vec<PageRoute> {
     let mut routes = public_routes();
     routes.extend(people::routes());
+    routes.extend(account::routes());
     routes.extend(dashboard::routes());
     routes.extend(console::routes());
     routes

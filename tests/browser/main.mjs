@@ -3,8 +3,11 @@
 import { open } from "./visit.mjs";
 import { frontDoor } from "./stories/front_door.mjs";
 import { signingUp } from "./stories/signing_up.mjs";
+import { firstTask } from "./stories/first_task.mjs";
+import { settings } from "./stories/settings.mjs";
+import { reviewing } from "./stories/reviewing.mjs";
 
-const STORIES = { frontDoor, signingUp };
+const STORIES = { frontDoor, signingUp, firstTask, reviewing, settings };
 
 const [url, ...wanted] = process.argv.slice(2);
 const visitor = await open(url);

@@ -62,6 +62,8 @@ pub const REVOKED_SHOWN: i64 = 100;
 /// No admin key begins like this: what follows its prefix is hexadecimal.
 const ADMIN_SESSION_PREFIX: &str = "svc_admin_session_";
 
+const SESSION_PREFIX: &str = "svc_session_";
+
 /// A secret that is shown once. It has no `Display`, and its `Debug` prints nothing.
 #[derive(Clone)]
 pub struct Secret(String);
@@ -80,7 +82,12 @@ impl Secret {
     }
 
     pub fn session(random: &[u8; 32]) -> Self {
-        Self(format!("svc_session_{}", hex(random)))
+        Self(format!("{SESSION_PREFIX}{}", hex(random)))
+    }
+
+    /// Whether it is the token of a session on the pages.
+    pub fn is_session(&self) -> bool {
+        self.0.starts_with(SESSION_PREFIX)
     }
 
     pub fn admin_session(random: &[u8; 32]) -> Self {

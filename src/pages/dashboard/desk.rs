@@ -2,14 +2,16 @@
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
+use axum::response::{IntoResponse, Redirect, Response};
 use serde::de::DeserializeOwned;
 
 use crate::api::inside::{self, Ask, Asker, Incoming, Refused};
-use crate::domain::{Environment, Timestamp};
+use crate::domain::{Environment, Owner, Secret, Timestamp};
 use crate::pages::kit::layout::{NavLink, Shell, Switch};
 use crate::pages::kit::session::Developer;
 use crate::pages::state::Pages;
-use crate::usecases::Visitor;
+use crate::sign_in::SignInError;
+use crate::usecases::{UseCaseError, Visitor};
 
 /// Whoever is signed in, and the environment that the path names.
 pub struct Desk {
@@ -18,6 +20,7 @@ pub struct Desk {
     pub environment: Environment,
     pub incoming: Incoming,
     asker: Asker,
+    token: Secret,
     target: String,
 }
 
@@ -25,10 +28,28 @@ pub struct Desk {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Home,
+    Tasks,
+    Review,
+    Events,
+    Webhook,
+    Keys,
+    Payment,
+    Clock,
+    /// Outside of both environments.
+    Account,
 }
 
 /// Their paths below the environment, and their names.
-const PLACES: &[(Place, &str, &str)] = &[(Place::Home, "", "Home")];
+const PLACES: &[(Place, &str, &str)] = &[
+    (Place::Home, "", "Home"),
+    (Place::Tasks, "/tasks", "Tasks"),
+    (Place::Review, "/review", "Review"),
+    (Place::Events, "/events", "Events"),
+    (Place::Webhook, "/webhook", "Webhook"),
+    (Place::Keys, "/keys", "Keys"),
+    (Place::Payment, "/payment", "Payment"),
+    (Place::Clock, "/clock", "Clock"),
+];
 
 impl FromRequestParts<Pages> for Desk {
     type Rejection = Refused;
@@ -37,8 +58,11 @@ impl FromRequestParts<Pages> for Desk {
         let params = RawPathParams::from_request_parts(parts, pages).await;
         let params = params.map_err(|_| Refused::not_found())?;
         let named = params.iter().find(|(name, _)| *name == "environment");
-        let environment = named.and_then(|(_, text)| Environment::parse(text));
-        let environment = environment.ok_or_else(Refused::not_found)?;
+        let environment = match named {
+            Some((_, text)) => Environment::parse(text).ok_or_else(Refused::not_found)?,
+            // The account is one for both.
+            None => Environment::Live,
+        };
         let target = parts.uri.path().to_owned();
         let developer = Developer::from_request_parts(parts, pages).await?;
         let Developer {
@@ -52,6 +76,7 @@ impl FromRequestParts<Pages> for Desk {
             environment,
             visitor,
             incoming,
+            token,
             target,
         })
     }
@@ -60,6 +85,56 @@ impl FromRequestParts<Pages> for Desk {
 impl Desk {
     pub async fn ask<T: DeserializeOwned>(&self, ask: Ask) -> Result<T, Refused> {
         self.pages.api.ask(&self.asker, &self.incoming, ask).await
+    }
+
+    /// Asks for what may be a stream.
+    pub async fn response(&self, ask: Ask) -> Result<Response, Refused> {
+        let (asker, incoming) = (&self.asker, &self.incoming);
+        self.pages.api.response(asker, incoming, ask).await
+    }
+
+    pub fn is_test(&self) -> bool {
+        self.environment == Environment::Test
+    }
+
+    pub fn owner(&self) -> Owner {
+        Owner {
+            account: self.visitor.account.id,
+            environment: self.environment,
+        }
+    }
+
+    pub fn token(&self) -> &Secret {
+        &self.token
+    }
+
+    /// Whether the password was given in the last minutes.
+    pub fn is_recent(&self) -> bool {
+        self.visitor.session.is_recent(self.pages.app.clock.now())
+    }
+
+    /// Asks for the password if it was given too long ago. `rest` is where to go on.
+    pub fn password_again(&self, rest: &str) -> Option<Response> {
+        self.password_again_at(&self.path(rest))
+    }
+
+    pub fn password_again_at(&self, path: &str) -> Option<Response> {
+        let next: String = form_urlencoded::byte_serialize(path.as_bytes()).collect();
+        let ask = || Redirect::to(&format!("/account/again?next={next}")).into_response();
+        (!self.is_recent()).then(ask)
+    }
+
+    /// An account that was made on the command line may have none.
+    pub async fn has_password(&self) -> Result<bool, Refused> {
+        let id = self.visitor.account.id;
+        let read = self.pages.app.store.read(move |tx| tx.account_password(id));
+        Ok(read.await.map_err(UseCaseError::from)?.is_some())
+    }
+
+    /// Whether this is the password of whoever is signed in. Wrong ones count as attempts to sign in.
+    pub async fn check_password(&self, given: String) -> Result<(), SignInError> {
+        let (account, client) = (&self.visitor.account, self.incoming.client);
+        self.pages.sign_ins.check(account, given, client).await
     }
 
     /// The time in this environment.
@@ -91,15 +166,32 @@ impl Desk {
                 current: self.environment,
                 other: self.in_the_other_environment(),
             }),
-            nav: PLACES.iter().map(link).collect(),
+            nav: PLACES
+                .iter()
+                .filter(|place| self.has(place.0))
+                .map(link)
+                .collect(),
             who: self.visitor.account.email.clone(),
-            account: "",
+            account: "/account",
             sign_out: "/sign-out",
             banner: self.pages.banner(),
             request_id: self.incoming.request_id().to_owned(),
             notice: None,
             scripts: Vec::new(),
             now: self.now(),
+        }
+    }
+
+    /// Only tests have a clock of their own.
+    fn has(&self, place: Place) -> bool {
+        place != Place::Clock || self.is_test()
+    }
+
+    /// For the pages of the account.
+    pub fn account_shell(&self, title: &str) -> Shell {
+        Shell {
+            environment: None,
+            ..self.shell(title, Place::Account)
         }
     }
 

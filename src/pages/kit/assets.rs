@@ -23,6 +23,11 @@ const SOURCES: &[(&str, &str, &str)] = &[
         include_str!("../../../assets/modules/live.js"),
     ),
     (
+        "new_task",
+        "js",
+        include_str!("../../../assets/modules/new_task.js"),
+    ),
+    (
         "page",
         "js",
         include_str!("../../../assets/modules/page.js"),

@@ -13,6 +13,22 @@ use crate::pages::state::Pages;
 use crate::store::Lookup;
 use crate::usecases::{self, UseCaseError, Visitor};
 
+/// What somebody who lacks a second factor that is required may open.
+const SETUP: [&str; 4] = [
+    "/account/factor",
+    "/account/factor/confirm",
+    "/account/again",
+    "/sign-out",
+];
+
+/// How the second factor of a session stands where one is required.
+#[derive(Clone, Copy)]
+enum Factor {
+    Passes,
+    NotSetUp,
+    Missing,
+}
+
 pub async fn guard(
     State((pages, needs)): State<(Pages, Needs)>,
     mut request: Request,
@@ -33,6 +49,13 @@ pub async fn guard(
     if needs.cookie().is_some() && !known {
         return sign_in_first(&request, needs);
     }
+    match request.extensions().get::<Factor>() {
+        Some(Factor::NotSetUp) if !SETUP.contains(&request.uri().path()) => {
+            return Redirect::to(SETUP[0]).into_response();
+        }
+        Some(Factor::Missing) => return sign_in_first(&request, needs),
+        _ => {}
+    }
     next.run(request).await
 }
 
@@ -49,9 +72,10 @@ async fn identify(
     let incoming = incoming.clone();
     match needs {
         Needs::Developer => {
-            let Some(visitor) = visitor(pages, &token).await? else {
+            let Some((visitor, factor)) = visitor(pages, &token).await? else {
                 return Ok(false);
             };
+            request.extensions_mut().insert(factor);
             inside::note_account(request, visitor.account.id, &token);
             request.extensions_mut().insert(Developer {
                 visitor,
@@ -78,14 +102,23 @@ async fn identify(
 }
 
 /// Whose session this is, if it has not ended.
-pub async fn visitor(pages: &Pages, token: &Secret) -> Result<Option<Visitor>, Refused> {
+async fn visitor(pages: &Pages, token: &Secret) -> Result<Option<(Visitor, Factor)>, Refused> {
     let (now, kept) = (pages.app.clock.now(), token.clone());
-    let found = pages
-        .app
-        .store
-        .read(move |tx| usecases::visitor(tx, &kept, now));
-    let visitor = match found.await {
-        Ok(visitor) if visitor.account.status != AccountStatus::Deleted => visitor,
+    let required = pages.app.required_factor;
+    let found = pages.app.store.read(move |tx| {
+        let visitor = usecases::visitor(tx, &kept, now)?;
+        let factor = match usecases::expect_factor(tx, &visitor.session, required) {
+            Ok(()) => Factor::Passes,
+            Err(UseCaseError::SecondFactorNotSetUp) => Factor::NotSetUp,
+            Err(UseCaseError::SecondFactorRequired) => Factor::Missing,
+            Err(error) => return Err(error),
+        };
+        Ok((visitor, factor))
+    });
+    let (visitor, factor) = match found.await {
+        Ok((visitor, factor)) if visitor.account.status != AccountStatus::Deleted => {
+            (visitor, factor)
+        }
         Ok(_) | Err(UseCaseError::Unauthorized) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
@@ -103,7 +136,7 @@ pub async fn visitor(pages: &Pages, token: &Secret) -> Result<Option<Visitor>, R
             };
         }
     }
-    Ok(Some(visitor))
+    Ok(Some((visitor, factor)))
 }
 
 /// Forms of other sites change nothing here. Where the secret is in the path, a program that says nothing

@@ -56,4 +56,14 @@ impl Shell {
     pub fn when(&self, text: &str) -> When {
         When::parse(text, self.now)
     }
+
+    pub fn script(mut self, name: &'static str) -> Self {
+        self.scripts.push(name);
+        self
+    }
+
+    pub fn notice(mut self, notice: Option<&'static str>) -> Self {
+        self.notice = notice;
+        self
+    }
 }

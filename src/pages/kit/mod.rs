@@ -5,6 +5,7 @@ pub mod form;
 pub mod guard;
 pub mod html;
 pub mod layout;
+pub mod map;
 pub mod route;
 pub mod session;
 pub mod words;

@@ -117,6 +117,18 @@ fn append(response: &mut Response, value: &str) {
     }
 }
 
+/// Only a page of the dashboard or the account: a link in a mail could name another site.
+pub fn own_path(next: &str) -> Option<&str> {
+    let inside = ["/dashboard", "/account"].iter().any(|start| {
+        let rest = next.strip_prefix(start);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+    });
+    let plain = next
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    (inside && plain).then_some(next)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,5 +157,29 @@ mod tests {
             None
         );
         assert_eq!(found(&[own, own]), None, "which of the two is meant?");
+    }
+
+    #[test]
+    fn the_way_back_is_one_of_our_pages() {
+        for fine in [
+            "/dashboard/test/tasks?status=posted",
+            "/dashboard",
+            "/account",
+        ] {
+            assert_eq!(own_path(fine), Some(fine));
+        }
+        for other in [
+            "",
+            "/",
+            "//evil.example",
+            "https://evil.example",
+            "/dashboard.evil.example",
+            "/dashboard\\evil",
+            "/dashboard\r\nx: y",
+            "/v1/tasks",
+            "dashboard",
+        ] {
+            assert_eq!(own_path(other), None, "{other:?}");
+        }
     }
 }

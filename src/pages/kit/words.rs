@@ -94,9 +94,22 @@ pub fn tone(status: &str) -> &'static str {
         | "ready" => "good",
         "proof_submitted" | "pending" | "disputed" | "in_review" | "failing" | "paused"
         | "processing" | "preparing" | "requires_payment" => "wait",
-        "rejected" | "failed" | "cancelled" | "expired" | "suspended" | "revoked" | "exhausted"
-        | "dead" => "bad",
+        "rejected" | "proof_rejected" | "failed" | "cancelled" | "expired" | "suspended"
+        | "revoked" | "exhausted" | "dead" => "bad",
         _ => "plain",
+    }
+}
+
+/// `12.3 MB`
+pub fn bytes(count: impl Borrow<i64>) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let (mut size, mut unit) = (count.borrow().unsigned_abs() as f64, 0);
+    while size >= 1_000.0 && unit + 1 < UNITS.len() {
+        (size, unit) = (size / 1_000.0, unit + 1);
+    }
+    match unit {
+        0 => format!("{size} B"),
+        _ => format!("{size:.1} {}", UNITS[unit]),
     }
 }
 
@@ -127,7 +140,9 @@ mod tests {
     }
 
     #[test]
-    fn words_are_readable() {
+    fn sizes_and_words_are_readable() {
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(12_345_678), "12.3 MB");
         assert_eq!(spaced("proof_submitted"), "Proof submitted");
         assert_eq!(spaced(""), "");
     }

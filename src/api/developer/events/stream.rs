@@ -176,6 +176,10 @@ impl Listener {
     }
 
     async fn still_welcome(&self) -> bool {
+        if self.key.is_session() {
+            let lookup = Lookup::session(self.key.hash(), self.app.clock.now());
+            return !matches!(self.app.store.find(lookup).await, Ok(None));
+        }
         let lookup = Lookup::key_holder(self.key.hash());
         match self.app.store.find(lookup).await {
             Ok(found) => usecases::authenticate(found).is_ok(),

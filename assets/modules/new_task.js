@@ -1,0 +1,42 @@
+// The split of the budget, and the same task as a program would create it, while somebody types.
+const form = document.querySelector("[data-new-task]");
+const split = form.querySelector("[data-split]");
+
+function dollars(cents) {
+  return `$${(cents / 100).toLocaleString("en-US", { minimumFractionDigits: 2 })}`;
+}
+
+function task() {
+  const data = new FormData(form);
+  const text = (name) => (data.get(name) ?? "").trim();
+  const task = { title: text("title"), description: text("description"), category: text("category") };
+  if (text("instructions")) task.instructions = text("instructions");
+  task.location = { city: text("city"), state: text("state"), latitude: Number(text("latitude")), longitude: Number(text("longitude")) };
+  if (text("address")) task.location.address = text("address");
+  task.budget_cents = Math.round(Number(text("budget").replace("$", "")) * 100) || 0;
+  if (text("task_type") === "bounty") task.task_type = "bounty";
+  if (text("priority")) task.priority = text("priority");
+  if (text("deadline")) task.deadline = `${text("deadline")}:00Z`;
+  task.proof_types = data.getAll("proof_types");
+  const skills = data.getAll("required_skills");
+  if (skills.length > 0) task.required_skills = skills;
+  return task;
+}
+
+function show() {
+  const now = task();
+  const percent = Number(now.task_type === "bounty" ? split.dataset.bounty : split.dataset.standard);
+  const fee = Math.floor((now.budget_cents * percent + 50) / 100);
+  split.querySelector("[data-total]").textContent = dollars(now.budget_cents);
+  split.querySelector("[data-fee]").textContent = dollars(fee);
+  split.querySelector("[data-payout]").textContent = dollars(now.budget_cents - fee);
+  const json = JSON.stringify(now, null, 2);
+  const quoted = json.replaceAll("'", "'\\''");
+  form.querySelector("[data-curl]").textContent =
+    `curl ${location.origin}/v1/tasks \\\n  -H "Authorization: Bearer $LEGWORK_KEY" \\\n  -d '${quoted}'`;
+  form.querySelector("[data-python]").textContent =
+    `import os, requests\n\nrequests.post(\n  "${location.origin}/v1/tasks",\n  headers={"Authorization": "Bearer " + os.environ["LEGWORK_KEY"]},\n  json=${json})`;
+}
+
+form.addEventListener("input", show);
+show();

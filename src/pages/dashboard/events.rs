@@ -1,0 +1,103 @@
+//! Events, as they happen.
+
+use askama::Template;
+use axum::extract::RawQuery;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::api::inside::{Ask, Refused};
+use crate::domain::EventType;
+use crate::pages::dashboard::desk::{Desk, Place};
+use crate::pages::dashboard::models::List;
+use crate::pages::kit::form::Form;
+use crate::pages::kit::html::ok;
+use crate::pages::kit::layout::Shell;
+
+#[derive(Template)]
+#[template(path = "dashboard/events.html")]
+struct Events {
+    shell: Shell,
+    base: String,
+    filters: Form,
+    types: Vec<&'static str>,
+    events: Vec<Event>,
+    older: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub struct Event {
+    pub id: String,
+    pub event: String,
+    pub data: Value,
+    pub created_at: String,
+}
+
+impl Event {
+    /// The task that it is about.
+    pub fn task(&self) -> &str {
+        self.of_task("id")
+    }
+
+    pub fn title(&self) -> &str {
+        self.of_task("title")
+    }
+
+    fn of_task(&self, name: &str) -> &str {
+        let task = self.data.get("task").unwrap_or(&self.data);
+        task.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(&self.data).unwrap_or_default()
+    }
+}
+
+pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Refused> {
+    let filters = Form::parse(query.unwrap_or_default().as_bytes());
+    let found: List<Event> = desk.ask(Ask::get(target(&filters))).await?;
+    let older = found
+        .meta
+        .next_cursor
+        .map(|cursor| older(&desk, &filters, &cursor));
+    Ok(ok(&Events {
+        shell: desk.shell("Events", Place::Events).script("live"),
+        base: desk.path(""),
+        types: EventType::ALL.iter().map(|one| one.as_str()).collect(),
+        events: found.data,
+        filters,
+        older,
+    }))
+}
+
+fn target(filters: &Form) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("limit", "25");
+    for name in ["type", "task_id", "cursor"] {
+        if !filters.get(name).is_empty() {
+            query.append_pair(name, filters.get(name).trim());
+        }
+    }
+    format!("/v1/events?{}", query.finish())
+}
+
+fn older(desk: &Desk, filters: &Form, cursor: &str) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    for name in ["type", "task_id"] {
+        if !filters.get(name).is_empty() {
+            query.append_pair(name, filters.get(name));
+        }
+    }
+    query.append_pair("cursor", cursor);
+    format!("{}?{}", desk.path("/events"), query.finish())
+}
+
+/// The stream that one page of a browser listens to for all of them.
+pub async fn stream(desk: Desk, headers: HeaderMap) -> Result<Response, Refused> {
+    let last = headers
+        .get("last-event-id")
+        .and_then(|value| value.to_str().ok());
+    let ask = Ask::get("/v1/events/stream").after_event(last);
+    desk.response(ask).await
+}

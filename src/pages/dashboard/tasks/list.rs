@@ -1,0 +1,134 @@
+//! The list of tasks. Its filters are in the URL.
+
+use askama::Template;
+use axum::extract::RawQuery;
+use axum::response::Response;
+
+use crate::api::inside::{Ask, Refused};
+use crate::domain::Status;
+use crate::domain::tasks::Category;
+use crate::pages::dashboard::desk::{Desk, Place};
+use crate::pages::dashboard::models::{List, TaskItem};
+use crate::pages::kit::form::Form;
+use crate::pages::kit::html::{ok, page};
+use crate::pages::kit::layout::Shell;
+
+const PAGE: i64 = 25;
+/// What only a search can filter by.
+const SEARCHED: [&str; 4] = ["q", "category", "created_from", "created_to"];
+
+#[derive(Template)]
+#[template(path = "dashboard/tasks/list.html")]
+struct TaskList {
+    shell: Shell,
+    base: String,
+    filters: Form,
+    statuses: Vec<&'static str>,
+    categories: Vec<&'static str>,
+    tasks: Vec<TaskItem>,
+    total: Option<i64>,
+    is_filtered: bool,
+    newer: Option<String>,
+    older: Option<String>,
+}
+
+pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Refused> {
+    let query = query.unwrap_or_default();
+    let filters = Form::parse(query.as_bytes());
+    let is_search = SEARCHED.iter().any(|name| !filters.get(name).is_empty());
+    let target = match is_search {
+        true => search_target(&filters),
+        false => list_target(&filters),
+    };
+    match desk.ask::<List<TaskItem>>(Ask::get(target)).await {
+        Ok(found) => Ok(ok(&shown(&desk, filters, found))),
+        Err(refused) if refused.status == 400 => {
+            let filters = filters.refused(
+                &refused,
+                &["status", "q", "category", "created_from", "created_to"],
+            );
+            let nothing = List {
+                data: Vec::new(),
+                meta: Default::default(),
+            };
+            Ok(page(refused.status, &shown(&desk, filters, nothing)))
+        }
+        Err(refused) => Err(refused),
+    }
+}
+
+fn shown(desk: &Desk, filters: Form, found: List<TaskItem>) -> TaskList {
+    let base = desk.path("/tasks");
+    let meta = &found.meta;
+    let end = meta.offset + found.data.len() as i64;
+    let older = match (&meta.next_cursor, meta.total) {
+        (Some(cursor), _) => Some(link(&base, &filters, "cursor", cursor)),
+        (None, Some(total)) if end < total => {
+            Some(link(&base, &filters, "offset", &end.to_string()))
+        }
+        _ => None,
+    };
+    let newer = (meta.offset > 0).then(|| {
+        let before = (meta.offset - PAGE).max(0);
+        link(&base, &filters, "offset", &before.to_string())
+    });
+    let named = ["status", "q", "category", "created_from", "created_to"];
+    TaskList {
+        shell: desk.shell("Tasks", Place::Tasks),
+        base,
+        is_filtered: named.iter().any(|name| !filters.get(name).is_empty()),
+        statuses: Status::ALL.iter().map(|status| status.as_str()).collect(),
+        categories: Category::ALL
+            .iter()
+            .map(|category| category.as_str())
+            .collect(),
+        total: meta.total,
+        tasks: found.data,
+        filters,
+        newer,
+        older,
+    }
+}
+
+fn list_target(filters: &Form) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("limit", &PAGE.to_string());
+    for name in ["status", "offset"] {
+        if !filters.get(name).is_empty() {
+            query.append_pair(name, filters.get(name));
+        }
+    }
+    format!("/v1/tasks?{}", query.finish())
+}
+
+fn search_target(filters: &Form) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("limit", &PAGE.to_string());
+    for name in ["status", "q", "category", "cursor"] {
+        if !filters.get(name).is_empty() {
+            query.append_pair(name, filters.get(name));
+        }
+    }
+    // A form has days, the API moments.
+    for (name, time) in [
+        ("created_from", "T00:00:00Z"),
+        ("created_to", "T23:59:59.999Z"),
+    ] {
+        if !filters.get(name).is_empty() {
+            query.append_pair(name, &format!("{}{time}", filters.get(name)));
+        }
+    }
+    format!("/v1/tasks/search?{}", query.finish())
+}
+
+/// The same filters at another place of the list.
+fn link(base: &str, filters: &Form, name: &str, at: &str) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    for kept in ["status", "q", "category", "created_from", "created_to"] {
+        if !filters.get(kept).is_empty() {
+            query.append_pair(kept, filters.get(kept));
+        }
+    }
+    query.append_pair(name, at);
+    format!("{base}?{}", query.finish())
+}

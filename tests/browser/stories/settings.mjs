@@ -1,0 +1,65 @@
+// Keys, webhook, events as they happen, payment, clock, and the account.
+import { assert } from "../visit.mjs";
+import { PASSWORD, signUp } from "./signing_up.mjs";
+
+export async function settings(visitor) {
+  const page = await visitor.window();
+  await signUp(page, "settings@example.com");
+  await page.goto("/dashboard/test/keys");
+  await page.fill("#name", "<b>Robot</b>");
+  await page.click("button:text('Make a test key')");
+  assert.match(await page.textContent(".secret"), /^svc_test_/);
+  await visitor.look(page, "/dashboard/test/keys", "keys");
+  await visitor.look(page, "/dashboard/test/webhook", "webhook");
+  await page.fill("#url", "not a url");
+  await page.locator("form[action$='/webhook'] input[type=url]").evaluate((input) => { input.type = "text"; });
+  await page.click("button:text('Save')");
+  await page.locator("#url-fault").waitFor();
+  assert.equal(await page.inputValue("#url"), "not a url");
+  await visitor.look(page, "/dashboard/test/payment", "payment");
+  await visitor.look(page, "/dashboard/test/clock", "clock");
+  await page.click("text=Advance an hour");
+  await page.getByText("1 hour ahead").waitFor();
+  await visitor.look(page, "/dashboard/live", "home-live");
+  await visitor.look(page, "/dashboard/test/review", "review-empty");
+  await live(visitor, page);
+  await account(visitor, page);
+  await page.context().close();
+}
+
+// Two pages of one browser, one stream.
+async function live(visitor, page) {
+  const other = await page.context().newPage();
+  const streams = [];
+  for (const one of [page, other]) one.on("request", (request) => { if (request.url().endsWith("/events/stream")) streams.push(request.url()); });
+  await page.goto("/dashboard/test/events");
+  await page.locator("[data-live][data-state=on]").waitFor();
+  await other.goto("/dashboard/test/events");
+  await other.locator("[data-live][data-state=on]").waitFor();
+  const third = await page.context().newPage();
+  await third.goto("/dashboard/test/tasks/new");
+  await third.goto("/dashboard/test");
+  await third.click("text=Create it with one click");
+  for (const one of [page, other]) await one.locator("[data-events]").getByText("task.created").first().waitFor();
+  assert.equal(streams.length, 1, "one stream for all pages");
+  await visitor.look(page, null, "events");
+  await third.close();
+  await other.close();
+}
+
+async function account(visitor, page) {
+  await visitor.look(page, "/account", "account");
+  await page.goto("/account/factor");
+  await page.click("text=Set it up");
+  await page.locator(".qr svg").waitFor();
+  await visitor.look(page, null, "factor");
+  await page.goto("/account");
+  await page.fill("#current_password", "wrong password");
+  await page.fill("#password", "another good password");
+  await page.click("text=Change it");
+  await page.locator("#current_password-fault").waitFor();
+  await page.fill("#current_password", PASSWORD);
+  await page.fill("#password", "another good password");
+  await page.click("text=Change it");
+  await page.getByText("Your password is changed.").waitFor();
+}
