@@ -27,7 +27,7 @@ for (const source of document.querySelectorAll("[data-copy]")) {
     button.textContent = "Copied";
     setTimeout(() => { button.textContent = "Copy"; }, 2000);
   });
-  source.after(button);
+  (source.closest("pre") ?? source).after(button);
 }
 
 // Keys: links and fields say which one they answer to.
