@@ -213,6 +213,8 @@ async fn approvals_are_listed_to_their_owner(app: TestApp) {
     let mut tasks = Vec::new();
     for _ in 0..3 {
         tasks.push(agent.create(2_500).await.expect(201));
+        // The id of a task tells when it was created.
+        app.advance(Duration::from_secs(1));
     }
     dev.test
         .post(&decide(&tasks[0], "refuse"), &json!({}))
@@ -243,7 +245,7 @@ async fn the_owner_is_told_once_in_a_while(app: TestApp) {
     let agent = Limited::new(&app, &dev, "live", approving()).await;
     let told = async || {
         let admin = app.admin().await;
-        let list = admin.get("/v1/admin/notifications").await.expect(200);
+        let list = admin.get("/v1/admin/notices").await.expect(200);
         let list = list["data"].as_array().unwrap().clone();
         let about = list
             .iter()
@@ -255,7 +257,9 @@ async fn the_owner_is_told_once_in_a_while(app: TestApp) {
     }
     let first = told().await;
     assert_eq!(first.len(), 1);
-    assert_eq!(first[0]["link"], "/dashboard/live/approvals");
+    let link = "SELECT link FROM notices WHERE kind = 'approval_required'";
+    let link = app.database.column(link).await;
+    assert_eq!(link, ["/dashboard/live/approvals"]);
     assert_eq!(
         first[0]["subject"],
         "Approve $25.00? Photograph a storefront"

@@ -14,7 +14,7 @@ on_both_engines!(
 
 async fn told(app: &TestApp, kind: &str) -> Vec<Value> {
     let admin = app.admin().await;
-    let list = admin.get("/v1/admin/notifications").await.expect(200);
+    let list = admin.get("/v1/admin/notices").await.expect(200);
     let list = list["data"].as_array().unwrap().iter();
     list.filter(|told| told["kind"] == kind).cloned().collect()
 }
