@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use crate::ambient::Clock;
-use crate::domain::{Account, AccountId, GivenCode, Origin, PersonKind};
+use crate::domain::{Account, AccountId, AdminKey, GivenCode, Origin, Person, PersonKind, Secret};
 use crate::limits::{ClientAddress, SignInLimits, TooMany};
 use crate::passwords::{HashError, Passwords};
-use crate::store::{Store, StoreError};
-use crate::usecases::{self, AccountSignIn, CodeCheck, SignedIn, UseCaseError};
+use crate::store::{Lookup, Store, StoreError};
+use crate::usecases::{
+    self, AccountSignIn, AdminSignIn, AdminVisitor, CodeCheck, FactorAtSignIn, SignedIn,
+    UseCaseError,
+};
 
 /// What signing in needs.
 #[derive(Clone)]
@@ -27,6 +30,14 @@ pub struct Credentials {
     pub email: String,
     pub password: String,
     /// Needed if there is a second factor.
+    pub code: Option<GivenCode>,
+}
+
+/// What an admin signs in with.
+#[derive(Clone)]
+pub struct AdminCredentials {
+    pub key: Secret,
+    /// Needed if the key has a second factor.
     pub code: Option<GivenCode>,
 }
 
@@ -158,5 +169,76 @@ impl SignIns {
             }
         }
         Ok(found.ok_or(UseCaseError::WrongPassword)?)
+    }
+
+    /// Signs an admin in with a key. Whoever guesses codes is stopped like one who guesses passwords.
+    pub async fn admin(
+        &self,
+        given: AdminCredentials,
+        client: ClientAddress,
+        user_agent: &str,
+    ) -> Result<Secret, SignInError> {
+        let origin = Origin::new(&client.to_string(), user_agent);
+        let code = given.code.clone();
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        let opened = self.with_admin_key(given, client, async |key: AdminKey| {
+            // It is kept whatever the outcome is: a wrong code counts.
+            let outcome = store.write(move |tx| {
+                usecases::sign_in_admin(tx, key.id, code.as_ref(), &origin, clock.now())
+            });
+            match outcome.await? {
+                AdminSignIn::Done(token) => Ok(token),
+                AdminSignIn::CodeRequired => Err(SignInError::CodeRequired),
+                AdminSignIn::Refused(check) => Err(SignInError::CodeRefused(check)),
+            }
+        });
+        opened.await
+    }
+
+    /// An admin who is signed in gives the key again, before something dangerous.
+    pub async fn admin_again(
+        &self,
+        visitor: &AdminVisitor,
+        given: AdminCredentials,
+        client: ClientAddress,
+    ) -> Result<(), SignInError> {
+        let (session, code) = (visitor.session.clone(), given.code.clone());
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        let checked = self.with_admin_key(given, client, async |key: AdminKey| {
+            if Person::Admin(key.id) != session.person {
+                return Err(UseCaseError::WrongPassword.into());
+            }
+            let outcome = store.write(move |tx| {
+                usecases::admin_key_given_again(tx, &session, code.as_ref(), clock.now())
+            });
+            match outcome.await? {
+                FactorAtSignIn::Passes { .. } => Ok(()),
+                FactorAtSignIn::CodeRequired => Err(SignInError::CodeRequired),
+                FactorAtSignIn::Refused(check) => Err(SignInError::CodeRefused(check)),
+            }
+        });
+        checked.await
+    }
+
+    /// Goes on with the record of a key, if it is good. The attempt is counted.
+    async fn with_admin_key<T>(
+        &self,
+        given: AdminCredentials,
+        client: ClientAddress,
+        then: impl AsyncFnOnce(AdminKey) -> Result<T, SignInError>,
+    ) -> Result<T, SignInError> {
+        let hash = given.key.hash();
+        let attempt = self.limits.begin((PersonKind::Admin, &hash), client)?;
+        let outcome = match self.store.find(Lookup::admin_key(hash)).await {
+            Ok(Some(key)) => then(key).await,
+            Ok(None) => Err(UseCaseError::WrongPassword.into()),
+            Err(error) => Err(UseCaseError::from(error).into()),
+        };
+        match &outcome {
+            Ok(_) => self.limits.succeeded(attempt),
+            Err(error) if error.is_guess() => {}
+            Err(_) => self.limits.give_back(attempt),
+        }
+        outcome
     }
 }

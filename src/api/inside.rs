@@ -14,12 +14,12 @@ use tower_service::Service;
 
 use crate::api::App;
 use crate::api::error::ApiError;
-use crate::api::middleware::authentication::Caller;
+use crate::api::middleware::authentication::{AdminHolder, Caller};
 use crate::api::middleware::notes::{Who, note_asker};
 use crate::api::router::described_routes;
 use crate::domain::{AccountId, AdminKeyId, ApiKeyId, Environment, Owner, Secret};
 use crate::store::KeyHolder;
-use crate::usecases::{UseCaseError, Visitor, authenticate};
+use crate::usecases::{AdminVisitor, UseCaseError, Visitor, authenticate};
 
 pub use crate::api::error::refused::Refused;
 pub use crate::api::middleware::incoming::{Incoming, TakesPages};
@@ -36,6 +36,8 @@ pub struct Inside(Router);
 pub enum Asker {
     /// A person who is signed in, in one environment.
     Developer(Caller),
+    /// An admin who is signed in.
+    Admin(AdminHolder),
     /// Whoever has this token.
     Token(Secret),
     Nobody,
@@ -81,6 +83,15 @@ impl Ask {
             key: None,
             last_event: None,
         }
+    }
+
+    pub fn method(&self) -> &Method {
+        &self.method
+    }
+
+    /// Without the query.
+    pub fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
     }
 
     pub fn with(mut self, body: Value) -> Self {
@@ -166,15 +177,17 @@ fn request(asker: &Asker, incoming: &Incoming, ask: Ask) -> Result<Request, axum
             let value = HeaderValue::try_from(format!("Bearer {}", token.expose()))?;
             request.header(header::AUTHORIZATION, value).body(body)?
         }
-        Asker::Developer(_) | Asker::Nobody => request.body(body)?,
+        Asker::Developer(_) | Asker::Admin(_) | Asker::Nobody => request.body(body)?,
     };
     let extensions = request.extensions_mut();
     extensions.insert(incoming.client);
     if let Some(notes) = &incoming.notes {
         extensions.insert(notes.clone());
     }
-    if let Asker::Developer(caller) = asker {
-        extensions.insert(caller.clone());
+    match asker {
+        Asker::Developer(caller) => drop(extensions.insert(caller.clone())),
+        Asker::Admin(holder) => drop(extensions.insert(holder.clone())),
+        Asker::Token(_) | Asker::Nobody => {}
     }
     Ok(request)
 }
@@ -215,6 +228,15 @@ pub fn developer(
         holder,
         key: token.clone(),
     }))
+}
+
+/// An admin who is signed in calls the API as the holder of the key that the session belongs to.
+pub fn admin(visitor: &AdminVisitor, token: &Secret) -> Asker {
+    Asker::Admin(AdminHolder {
+        key: visitor.key.clone(),
+        token: token.clone(),
+        second_factor: visitor.session.second_factor,
+    })
 }
 
 /// Writes into the log who sent a request.

@@ -96,6 +96,15 @@ impl Monitoring {
         text
     }
 
+    /// How it stands, for people.
+    pub async fn health(&self) -> Health {
+        let (troubles, backlog) = tokio::join!(self.troubles(), self.backlog());
+        Health {
+            troubles,
+            backlog: backlog.map(|(backlog, now)| Waiting::of(&backlog, now)),
+        }
+    }
+
     async fn backlog(&self) -> Option<(Backlog, Timestamp)> {
         let (store, now) = (self.0.store.clone(), self.0.clock.now());
         let read = || async move {
@@ -162,6 +171,41 @@ impl Monitoring {
         let news = *last != found;
         *last = found.to_vec();
         news
+    }
+}
+
+/// How this server stands.
+#[derive(Clone, Debug)]
+pub struct Health {
+    /// As `troubles` tells them.
+    pub troubles: Vec<&'static str>,
+    /// None if the database does not tell.
+    pub backlog: Option<Waiting>,
+}
+
+/// What waits, and for how long the oldest of it.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    pub jobs_due: i64,
+    pub oldest_job_seconds: u64,
+    pub dead_jobs: i64,
+    pub waiting_mails: i64,
+    pub pending_deliveries: i64,
+    pub webhook_lag_seconds: u64,
+}
+
+impl Waiting {
+    fn of(backlog: &Backlog, now: Timestamp) -> Self {
+        let age = |since: Option<Timestamp>| since.map_or(0, |at| now.since(at).as_secs());
+        let due = &backlog.due_jobs;
+        Self {
+            jobs_due: due.iter().map(|due| due.count).sum(),
+            oldest_job_seconds: age(due.iter().map(|due| due.oldest).min()),
+            dead_jobs: backlog.dead_jobs,
+            waiting_mails: backlog.waiting_mails,
+            pending_deliveries: backlog.pending_deliveries,
+            webhook_lag_seconds: age(backlog.oldest_due_endpoint),
+        }
     }
 }
 

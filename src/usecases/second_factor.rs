@@ -270,7 +270,7 @@ pub fn open_admin_session(
 }
 
 /// Comes last in the transaction.
-fn recorded(
+pub(in crate::usecases) fn recorded(
     tx: &mut Tx<'_>,
     by: &Actor,
     action: &str,

@@ -1,13 +1,14 @@
 // Visits every page with a real browser: node main.mjs URL [STORY...]
 // LEGWORK_TEST_SCREENSHOTS names a folder for pictures of every page.
 import { open } from "./visit.mjs";
+import { console as adminConsole } from "./stories/console.mjs";
 import { frontDoor } from "./stories/front_door.mjs";
 import { signingUp } from "./stories/signing_up.mjs";
 import { firstTask } from "./stories/first_task.mjs";
 import { settings } from "./stories/settings.mjs";
 import { reviewing } from "./stories/reviewing.mjs";
 
-const STORIES = { frontDoor, signingUp, firstTask, reviewing, settings };
+const STORIES = { frontDoor, signingUp, firstTask, reviewing, settings, adminConsole };
 
 const [url, ...wanted] = process.argv.slice(2);
 const visitor = await open(url);

@@ -114,6 +114,8 @@ impl AdminRequester {
 pub struct AdminHolder {
     pub key: AdminKey,
     pub token: Secret,
+    /// Whether a code of the second factor was given for this token.
+    pub second_factor: bool,
 }
 
 impl AdminHolder {
@@ -181,9 +183,13 @@ pub async fn require_admin(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let holder = match identify_admin(&app, request.headers()).await {
-        Ok(found) => found,
-        Err(error) => return turn_away(&app, error, request).await,
+    // A page asks for whoever is signed in. Nothing that comes over HTTP says so.
+    let holder = match request.extensions_mut().remove::<AdminHolder>() {
+        Some(known) => known,
+        None => match identify_admin(&app, request.headers()).await {
+            Ok(found) => found,
+            Err(error) => return turn_away(&app, error, request).await,
+        },
     };
     let admin = &holder.key;
     note_asker(&request, Who::Admin(admin.id), &holder.token);
@@ -211,7 +217,13 @@ async fn identify_admin(app: &App, headers: &HeaderMap) -> Result<AdminHolder, A
     };
     let key = app.store.find(lookup).await?;
     let key = key.ok_or(UseCaseError::Unauthorized)?;
-    Ok(AdminHolder { key, token })
+    // Such a session is opened with a code.
+    let second_factor = token.is_admin_session();
+    Ok(AdminHolder {
+        key,
+        token,
+        second_factor,
+    })
 }
 
 /// Runs before every handler that needs a key: first the key, then the rate limit, then what the mandate

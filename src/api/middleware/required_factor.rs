@@ -23,7 +23,7 @@ pub async fn require_workers_factor(
     pass(&app, (holder, caller.session.second_factor), request, next).await
 }
 
-/// Runs after `require_admin`. A session was opened with a code.
+/// Runs after `require_admin`.
 pub async fn require_admins_factor(
     State(app): State<App>,
     caller: AdminHolder,
@@ -31,13 +31,7 @@ pub async fn require_admins_factor(
     next: Next,
 ) -> Response {
     let holder = Person::Admin(caller.key.id);
-    pass(
-        &app,
-        (holder, caller.token.is_admin_session()),
-        request,
-        next,
-    )
-    .await
+    pass(&app, (holder, caller.second_factor), request, next).await
 }
 
 async fn pass(

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::domain::people::Person;
+use crate::domain::second_factor::ADMIN_SESSION_LIFE;
 use crate::domain::{SessionId, Timestamp};
 
 /// A session ends when it was not used for this long,
@@ -64,15 +65,20 @@ impl Origin {
 }
 
 impl Session {
+    /// That of an admin ends as soon as one for the API does.
     pub fn begin(id: SessionId, person: Person, origin: Origin, now: Timestamp) -> Self {
+        let ends_at = now.plus(match person {
+            Person::Admin(_) => ADMIN_SESSION_LIFE,
+            Person::Account(_) | Person::Worker(_) => WHOLE_LIFE,
+        });
         Self {
             id,
             person,
             created_at: now,
             signed_in_at: now,
             last_seen_at: now,
-            expires_at: now.plus(IDLE_LIFE),
-            ends_at: now.plus(WHOLE_LIFE),
+            expires_at: now.plus(IDLE_LIFE).min(ends_at),
+            ends_at,
             origin,
             second_factor: false,
         }
@@ -115,6 +121,17 @@ mod tests {
         assert_eq!(used.expires_at, BEGIN.plus(day).plus(IDLE_LIFE));
         let late = used.seen(BEGIN.plus(day.saturating_mul(29))).unwrap();
         assert_eq!(late.expires_at, begun.ends_at);
+    }
+
+    #[test]
+    fn a_session_of_an_admin_ends_after_twelve_hours() {
+        let person = Person::Admin(crate::domain::AdminKeyId::new(BEGIN, &[1; 10]));
+        let id = SessionId::new(BEGIN, &[2; 10]);
+        let begun = Session::begin(id, person, Origin::default(), BEGIN);
+        let end = BEGIN.plus(Duration::from_secs(12 * 60 * 60));
+        assert_eq!((begun.expires_at, begun.ends_at), (end, end));
+        let used = begun.seen(BEGIN.plus(Duration::from_secs(3_600))).unwrap();
+        assert_eq!(used.expires_at, end);
     }
 
     #[test]

@@ -13,6 +13,11 @@ use crate::domain::accounts::api_key::hex;
 /// Name, ending and text of each.
 const SOURCES: &[(&str, &str, &str)] = &[
     (
+        "console",
+        "js",
+        include_str!("../../../assets/modules/console.js"),
+    ),
+    (
         "legwork",
         "css",
         include_str!("../../../assets/legwork.css"),

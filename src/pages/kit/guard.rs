@@ -6,12 +6,11 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 
 use crate::api::inside::{self, Incoming, Refused};
-use crate::domain::{AccountStatus, Secret};
+use crate::domain::{AccountStatus, Secret, Session};
 use crate::pages::kit::html::message;
 use crate::pages::kit::session::{Admin, Developer, Needs, drop_cookie, token};
 use crate::pages::state::Pages;
-use crate::store::Lookup;
-use crate::usecases::{self, UseCaseError, Visitor};
+use crate::usecases::{self, AdminVisitor, UseCaseError, Visitor};
 
 /// What somebody who lacks a second factor that is required may open.
 const SETUP: [&str; 4] = [
@@ -84,14 +83,12 @@ async fn identify(
             });
         }
         Needs::Admin => {
-            let lookup = Lookup::admin_session(token.hash(), pages.app.clock.now());
-            let found = pages.app.store.find(lookup).await;
-            let Some(key) = found.map_err(UseCaseError::from)? else {
+            let Some(visitor) = admin_visitor(pages, &token).await? else {
                 return Ok(false);
             };
-            inside::note_admin(request, key.id, &token);
+            inside::note_admin(request, visitor.key.id, &token);
             request.extensions_mut().insert(Admin {
-                key,
+                visitor,
                 token,
                 incoming,
             });
@@ -122,21 +119,44 @@ async fn visitor(pages: &Pages, token: &Secret) -> Result<Option<(Visitor, Facto
         Ok(_) | Err(UseCaseError::Unauthorized) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    if visitor.session.seen(now).is_some() {
-        let kept = token.clone();
-        let used = pages
-            .app
-            .store
-            .write(move |tx| usecases::use_session(tx, &kept, now));
-        // It may have ended in this moment.
-        if let Err(error) = used.await {
-            return match error {
-                UseCaseError::Unauthorized => Ok(None),
-                error => Err(error.into()),
-            };
-        }
+    let is_open = note_use(pages, &visitor.session, token).await?;
+    Ok(is_open.then_some((visitor, factor)))
+}
+
+/// The same for an admin, whose key must still be good. Where a second factor is required, the console is
+/// closed to keys without one: they set it up with the API.
+async fn admin_visitor(pages: &Pages, token: &Secret) -> Result<Option<AdminVisitor>, Refused> {
+    let (now, kept) = (pages.app.clock.now(), token.clone());
+    let required = pages.app.required_factor;
+    let found = pages.app.store.read(move |tx| {
+        let visitor = usecases::admin_visitor(tx, &kept, now)?;
+        usecases::expect_factor(tx, &visitor.session, required)?;
+        Ok(visitor)
+    });
+    let visitor = match found.await {
+        Ok(visitor) => visitor,
+        Err(UseCaseError::Unauthorized | UseCaseError::SecondFactorRequired) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let is_open = note_use(pages, &visitor.session, token).await?;
+    Ok(is_open.then_some(visitor))
+}
+
+/// Writes now and then that a session is used. False if it has ended in this moment.
+async fn note_use(pages: &Pages, session: &Session, token: &Secret) -> Result<bool, Refused> {
+    let (now, kept) = (pages.app.clock.now(), token.clone());
+    if session.seen(now).is_none() {
+        return Ok(true);
     }
-    Ok(Some((visitor, factor)))
+    let used = pages
+        .app
+        .store
+        .write(move |tx| usecases::use_session(tx, &kept, now));
+    match used.await {
+        Ok(_) => Ok(true),
+        Err(UseCaseError::Unauthorized) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Forms of other sites change nothing here. Where the secret is in the path, a program that says nothing

@@ -1,6 +1,7 @@
 //! What all pages are made of: layout, forms, sessions, assets, and words for money and time.
 
 pub mod assets;
+pub mod bars;
 pub mod form;
 pub mod guard;
 pub mod html;

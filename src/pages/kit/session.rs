@@ -6,8 +6,8 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 
 use crate::api::inside::{Incoming, Refused};
-use crate::domain::{AdminKey, Secret};
-use crate::usecases::{UseCaseError, Visitor};
+use crate::domain::Secret;
+use crate::usecases::{AdminVisitor, UseCaseError, Visitor};
 
 /// `__Host-`: only this host sets it, and only over HTTPS or on this machine.
 pub const DEVELOPER_COOKIE: &str = "__Host-legwork_dev";
@@ -53,11 +53,10 @@ pub struct Developer {
     pub incoming: Incoming,
 }
 
-/// An admin who is signed in. The token is that of a session, which ends with the key.
+/// An admin who is signed in. The session ends with the key.
 #[derive(Clone)]
-#[allow(dead_code, reason = "no page of the console is there yet")]
 pub struct Admin {
-    pub key: AdminKey,
+    pub visitor: AdminVisitor,
     pub token: Secret,
     pub incoming: Incoming,
 }

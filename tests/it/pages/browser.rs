@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::support::{Database, Engine, Server};
+use crate::support::{self, Database, Engine, Server};
 
 #[test]
 fn every_page_works_in_a_browser() {
@@ -11,6 +11,7 @@ fn every_page_works_in_a_browser() {
     let output = Command::new(needed("LEGWORK_TEST_NODE"))
         .arg("tests/browser/main.mjs")
         .arg(format!("http://localhost:{}", server.address.port()))
+        .env("LEGWORK_TEST_ADMIN_KEY", owner(&database))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
@@ -20,6 +21,22 @@ fn every_page_works_in_a_browser() {
     );
     println!("{said}");
     assert!(output.status.success(), "{said}\n{errors}");
+}
+
+/// The key of an admin who may do everything.
+fn owner(database: &Database) -> String {
+    let create = [
+        "admin",
+        "create-key",
+        "--name",
+        "Ada",
+        "--role",
+        "owner",
+        "--json",
+    ];
+    let created = support::Command::new(&create).on(database).succeed();
+    let created: serde_json::Value = serde_json::from_str(&created).unwrap();
+    created["key"].as_str().unwrap().to_owned()
 }
 
 /// Set by scripts/with-peers.

@@ -1,6 +1,7 @@
 //! Pages for people: the front door, signing in, and who may open what.
 
 mod browser;
+mod console;
 mod front;
 mod matrix;
 mod signing_in;

@@ -1,0 +1,162 @@
+//! Decisions about an item, sent by the forms of its page.
+
+use axum::extract::Path;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use serde_json::{Map, Value, json};
+
+use crate::api::inside::{Ask, Refused};
+use crate::domain::{JobKind, QueueItem, QueueItemId, QueueKind};
+use crate::pages::console::office::Office;
+use crate::pages::console::queue::item::render;
+use crate::pages::console::queue::next::claim_next;
+use crate::pages::console::sign_in::{credentials, not_passed};
+use crate::pages::kit::form::Form;
+use crate::usecases::UseCaseError;
+
+/// The fields of the forms.
+const FIELDS: &[&str] = &["note", "decision", "paid_cents", "confirmed"];
+
+/// What a form asks for.
+struct Step {
+    ask: Ask,
+    /// Whether it closes the item, so that the next one comes.
+    closes: bool,
+    /// Whether it needs the key again.
+    dangerous: bool,
+    /// For the page that comes after.
+    done: &'static str,
+}
+
+pub async fn act(
+    office: Office,
+    Path((id, action)): Path<(String, String)>,
+    mut form: Form,
+) -> Result<Response, Refused> {
+    let number = QueueItemId::parse(&id).ok_or(UseCaseError::ItemNotFound)?;
+    let store = &office.pages.app.store;
+    let item = store.read(move |tx| tx.queue_item(number)).await;
+    let item = item.map_err(UseCaseError::from)?;
+    let item = item.ok_or(UseCaseError::ItemNotFound)?;
+    let step = step(&item, &action, &form).ok_or_else(Refused::not_found)?;
+    if step.dangerous && !office.is_recent() {
+        let checked = give_key_again(&office, &form).await?;
+        if let Err((status, problem)) = checked {
+            form.problem = Some(problem);
+            return render(&office, &id, form, status, "").await;
+        }
+    }
+    match office.ask::<Value>(step.ask.once(form.key())).await {
+        Ok(answer) => {
+            let proposed = answer["status"] == "proposed" && answer["proposed_by"].is_string();
+            let to = match (step.closes, proposed) {
+                (true, false) => claim_next(&office, form.get("filter"), step.done).await?,
+                (true, true) if action != "withdraw" => format!("/admin/queue/{id}?done=proposed"),
+                _ => format!("/admin/queue/{id}?done={}", step.done),
+            };
+            Ok(Redirect::to(&to).into_response())
+        }
+        Err(refused) if refused.status.is_server_error() => Err(refused),
+        Err(refused) => {
+            let status = refused.status;
+            let form = form.refused(&refused, FIELDS);
+            render(&office, &id, form, status, "").await
+        }
+    }
+}
+
+/// What stands in the way, if anything does.
+async fn give_key_again(
+    office: &Office,
+    form: &Form,
+) -> Result<Result<(), (StatusCode, String)>, Refused> {
+    let Some(given) = credentials(form) else {
+        let problem = "Enter your admin key again: your sign-in is older than 10 minutes.";
+        return Ok(Err((StatusCode::FORBIDDEN, problem.to_owned())));
+    };
+    let (sign_ins, client) = (&office.pages.sign_ins, office.incoming.client);
+    match sign_ins.admin_again(&office.visitor, given, client).await {
+        Ok(()) => Ok(Ok(())),
+        Err(error) => {
+            let not = not_passed(&office.pages, error)?;
+            Ok(Err((not.status, not.problem)))
+        }
+    }
+}
+
+fn step(item: &QueueItem, action: &str, form: &Form) -> Option<Step> {
+    let (task, worker) = (item.task, item.worker);
+    let of_item = |verb: &str, body| Ask::post(format!("/v1/admin/queue/{}/{verb}", item.id), body);
+    let of_task = |place: &str, verb: &str, body| {
+        task.map(|task| Ask::post(format!("/v1/admin/{place}/{task}/{verb}"), body))
+    };
+    let of_worker = |verb: &str, body| {
+        worker.map(|worker| Ask::post(format!("/v1/admin/workers/{worker}/{verb}"), body))
+    };
+    let note = || Value::Object(form.texts(&["note"]));
+    let (ask, closes, done) = match action {
+        "claim" => (of_item("claim", json!({})), false, "claimed"),
+        "release" => (of_item("release", json!({})), false, "released"),
+        "note" => (of_item("note", note()), false, "noted"),
+        "clear" => (of_item("clear", note()), true, "clear"),
+        "verify" => (of_worker("verify", note())?, true, "verify"),
+        "refuse" => (of_worker("refuse", note())?, true, "refuse"),
+        "skills" => (of_worker("skills", skills(form))?, true, "skills"),
+        "decide" => (
+            of_task("disputes", "decide", decision(form))?,
+            true,
+            "decide",
+        ),
+        "retry" => (retry(item)?, true, "retry"),
+        "write-off" => (
+            of_task("payouts", "write_off", json!({}))?,
+            true,
+            "write-off",
+        ),
+        "withdraw" => (withdraw(item)?, false, "withdraw"),
+        _ => return None,
+    };
+    Some(Step {
+        ask,
+        closes,
+        dangerous: action == "write-off",
+        done,
+    })
+}
+
+fn skills(form: &Form) -> Value {
+    json!({"confirmed": form.all("confirmed").collect::<Vec<_>>()})
+}
+
+/// The amount is sent only with a split: the slider always has one.
+fn decision(form: &Form) -> Value {
+    let mut body: Map<String, Value> = form.texts(&["decision", "note"]);
+    if form.get("decision") == "split" {
+        let text = form.get("paid_cents").trim();
+        let amount = text.parse::<i64>().map_or(json!(text), Value::from);
+        if !text.is_empty() {
+            body.insert("paid_cents".to_owned(), amount);
+        }
+    }
+    Value::Object(body)
+}
+
+fn retry(item: &QueueItem) -> Option<Ask> {
+    let task = item.task?;
+    Some(match item.kind {
+        QueueKind::RefundFailed => Ask::post(
+            "/v1/admin/jobs/retry",
+            json!({"kind": JobKind::Refund, "subject": task.to_string()}),
+        ),
+        _ => Ask::post(format!("/v1/admin/payouts/{task}/retry"), json!({})),
+    })
+}
+
+fn withdraw(item: &QueueItem) -> Option<Ask> {
+    let place = match item.kind {
+        QueueKind::Dispute => "disputes",
+        _ => "payouts",
+    };
+    let task = item.task?;
+    Some(Ask::delete(format!("/v1/admin/{place}/{task}/proposal")))
+}

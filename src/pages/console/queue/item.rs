@@ -1,0 +1,161 @@
+//! /admin/queue/{id}: all that is needed to decide an item.
+
+use askama::Template;
+use axum::extract::{Path, Query};
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Deserialize;
+
+use crate::api::inside::{Ask, Refused};
+use crate::domain::{AdminRole, Person, QueueKind, TaskId, Worker, WorkerId};
+use crate::pages::console::models::Item;
+use crate::pages::console::office::{Files, Names, Office, Place, done};
+use crate::pages::console::queue::split;
+use crate::pages::kit::form::Form;
+use crate::pages::kit::html::page;
+use crate::pages::kit::layout::Shell;
+use crate::pages::kit::words::{When, spaced};
+use crate::usecases::UseCaseError;
+
+#[derive(Template)]
+#[template(path = "console/item.html")]
+struct ItemPage {
+    shell: Shell,
+    form: Form,
+    item: Item,
+    names: Names,
+    files: Files,
+    may: May,
+    /// Which items come next.
+    filter: String,
+    /// For a dispute: who gets how much, by decision.
+    outcomes: Vec<(String, String)>,
+    /// For a check of skills: whose.
+    skilled: Option<Worker>,
+}
+
+/// What whoever looks may do.
+struct May {
+    /// The role allows it, the item is open, and nobody else has claimed it.
+    decide: bool,
+    note: bool,
+    clear: bool,
+    write_off: bool,
+    /// What is dangerous needs the key again,
+    again: bool,
+    /// and a code.
+    code: bool,
+    withdraw: bool,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub struct Shown {
+    done: String,
+    kind: String,
+}
+
+pub async fn show(
+    office: Office,
+    Path(id): Path<String>,
+    Query(shown): Query<Shown>,
+) -> Result<Response, Refused> {
+    let form = Form::with([("filter", shown.kind)]);
+    render(&office, &id, form, StatusCode::OK, &shown.done).await
+}
+
+/// The page, with what was entered. It gets the item anew, so it shows how things stand now.
+pub async fn render(
+    office: &Office,
+    id: &str,
+    mut form: Form,
+    status: StatusCode,
+    word: &str,
+) -> Result<Response, Refused> {
+    let id: String = form_urlencoded::byte_serialize(id.as_bytes()).collect();
+    let item: Item = office
+        .ask(Ask::get(format!("/v1/admin/queue/{id}")))
+        .await?;
+    let names = office.names().await?;
+    if status == StatusCode::CONFLICT {
+        let state = state(office, &item, &names);
+        form.problem = form.problem.map(|problem| format!("{problem} {state}"));
+    }
+    let mut shell = office.shell(spaced(&item.kind), Place::Queue);
+    shell.notice = done(word);
+    shell.scripts = vec!["console"];
+    let shown = ItemPage {
+        may: may(office, &item, &names).await?,
+        outcomes: outcomes(office, &item).await?,
+        skilled: skilled(office, &item).await?,
+        filter: form.get("filter").to_owned(),
+        files: office.files(),
+        shell,
+        form,
+        item,
+        names,
+    };
+    Ok(page(status, &shown))
+}
+
+/// How things stand, in one sentence.
+fn state(office: &Office, item: &Item, names: &Names) -> String {
+    let when = |text: &Option<String>| {
+        let text = text.as_deref().unwrap_or_default();
+        When::parse(text, office.now()).exact
+    };
+    match (&item.claimed_by, item.is_open()) {
+        (_, false) => format!("It was closed at {}.", when(&item.decided_at)),
+        (Some(by), true) => {
+            let until = when(&item.claimed_until);
+            format!("It is claimed by {} until {until}.", names.of(by))
+        }
+        (None, true) => "It is open, and nobody has claimed it.".to_owned(),
+    }
+}
+
+async fn may(office: &Office, item: &Item, names: &Names) -> Result<May, Refused> {
+    let holder = item.claimed_by.as_deref();
+    let is_free = holder.is_none_or(|by| names.is_own(by));
+    let operates = office.may(AdminRole::Operator);
+    let decide = operates && is_free && item.is_open();
+    let owns = office.may(AdminRole::Owner);
+    let kind = QueueKind::parse(&item.kind);
+    let proposed = item.proposal.as_ref();
+    let withdraw = proposed.is_some_and(|proposal| {
+        owns || proposal.kind == "dispute" && operates && names.is_own(&proposal.proposed_by)
+    });
+    let holder = Person::Admin(office.visitor.key.id);
+    let store = &office.pages.app.store;
+    let factor = store.read(move |tx| tx.second_factor_enabled(holder)).await;
+    Ok(May {
+        decide,
+        note: operates,
+        clear: decide && kind.is_some_and(QueueKind::can_be_cleared),
+        write_off: decide && owns,
+        again: !office.is_recent(),
+        code: factor.map_err(UseCaseError::from)?.is_some(),
+        withdraw,
+    })
+}
+
+async fn outcomes(office: &Office, item: &Item) -> Result<Vec<(String, String)>, Refused> {
+    let task = item.task_id.as_deref().and_then(TaskId::parse);
+    let Some(task) = task.filter(|_| item.kind == QueueKind::Dispute.as_str()) else {
+        return Ok(Vec::new());
+    };
+    let store = &office.pages.app.store;
+    let task = store.read(move |tx| tx.any_task(task)).await;
+    let task = task.map_err(UseCaseError::from)?;
+    Ok(task.as_ref().map(split::examples).unwrap_or_default())
+}
+
+async fn skilled(office: &Office, item: &Item) -> Result<Option<Worker>, Refused> {
+    let worker = item.worker_id.as_deref().and_then(WorkerId::parse);
+    let Some(worker) = worker.filter(|_| item.kind == QueueKind::SkillCheck.as_str()) else {
+        return Ok(None);
+    };
+    let store = &office.pages.app.store;
+    let worker = store.read(move |tx| tx.worker(worker)).await;
+    Ok(worker.map_err(UseCaseError::from)?)
+}

@@ -1,0 +1,7 @@
+//! /admin/queue: what waits for a person's decision.
+
+pub mod act;
+pub mod item;
+pub mod list;
+pub mod next;
+pub mod split;

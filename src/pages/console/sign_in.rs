@@ -1,0 +1,181 @@
+//! /admin/sign-in and /admin/sign-out
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
+
+use crate::api::inside::{Incoming, Refused};
+use crate::domain::{GivenCode, Person, Secret};
+use crate::pages::kit::form::Form;
+use crate::pages::kit::html::{ok, page};
+use crate::pages::kit::session::{ADMIN_COOKIE, Admin, drop_cookie, set_cookie};
+use crate::pages::kit::words::{When, duration};
+use crate::pages::state::Pages;
+use crate::sign_in::{AdminCredentials, SignInError};
+use crate::usecases::{self, CodeCheck, UseCaseError};
+
+const HOME: &str = "/admin/queue";
+
+#[derive(Template)]
+#[template(path = "console/sign_in.html")]
+struct SignIn {
+    banner: bool,
+    form: Form,
+    /// The key is good, and it has a second factor.
+    needs_code: bool,
+}
+
+#[derive(Deserialize)]
+pub struct After {
+    #[serde(default)]
+    next: String,
+}
+
+pub async fn show(State(pages): State<Pages>, Query(after): Query<After>) -> Response {
+    ok(&SignIn {
+        banner: pages.banner(),
+        form: Form::with([("next", after.next)]),
+        needs_code: false,
+    })
+}
+
+/// What the fields `key` and `code` hold. None if there is no key.
+pub fn credentials(form: &Form) -> Option<AdminCredentials> {
+    let key = form.get("key").trim();
+    (!key.is_empty()).then(|| AdminCredentials {
+        key: Secret::presented(key),
+        code: GivenCode::RULE.check(form.get("code").trim()).ok(),
+    })
+}
+
+pub async fn sign_in(
+    State(pages): State<Pages>,
+    incoming: Incoming,
+    mut form: Form,
+) -> Result<Response, Refused> {
+    let Some(given) = credentials(&form) else {
+        form.add_fault("key", "Enter your admin key.");
+        return Ok(again(&pages, form, StatusCode::BAD_REQUEST, false));
+    };
+    let agent = incoming.user_agent();
+    let signed_in = pages.sign_ins.admin(given, incoming.client, agent).await;
+    match signed_in {
+        Ok(token) => {
+            let next = own_path(form.get("next")).unwrap_or(HOME);
+            let mut response = Redirect::to(next).into_response();
+            set_cookie(&mut response, ADMIN_COOKIE, &token);
+            Ok(response)
+        }
+        Err(error) => {
+            let not = not_passed(&pages, error)?;
+            form.problem = Some(not.problem);
+            Ok(again(&pages, form, not.status, not.needs_code))
+        }
+    }
+}
+
+fn again(pages: &Pages, form: Form, status: StatusCode, needs_code: bool) -> Response {
+    let shown = SignIn {
+        banner: pages.banner(),
+        form,
+        needs_code,
+    };
+    page(status, &shown)
+}
+
+/// Why a key did not pass.
+pub struct NotPassed {
+    pub status: StatusCode,
+    pub problem: String,
+    pub needs_code: bool,
+}
+
+/// An error that is not about the key or the code is told like any other.
+pub fn not_passed(pages: &Pages, error: SignInError) -> Result<NotPassed, Refused> {
+    let (status, problem, needs_code) = match error {
+        SignInError::Refused(UseCaseError::WrongPassword | UseCaseError::Unauthorized) => (
+            StatusCode::UNAUTHORIZED,
+            "The key is wrong, or it was revoked.".to_owned(),
+            false,
+        ),
+        SignInError::CodeRequired => (
+            StatusCode::UNAUTHORIZED,
+            "This key has a second factor. Enter the key once more, and the code that your app shows."
+                .to_owned(),
+            true,
+        ),
+        SignInError::CodeRefused(CodeCheck::BlockedUntil(until)) => {
+            let when = When::new(until, pages.app.clock.now()).relative;
+            let problem =
+                format!("Too many wrong codes. Use a recovery code, or try again {when}.");
+            (StatusCode::TOO_MANY_REQUESTS, problem, true)
+        }
+        SignInError::CodeRefused(_) => (
+            StatusCode::UNAUTHORIZED,
+            "The code is wrong or was used already. Wait for the next one.".to_owned(),
+            true,
+        ),
+        SignInError::TooMany(too_many) => {
+            let wait = duration(too_many.retry_after_seconds);
+            let problem = format!("Too many attempts to sign in. Try again in {wait}.");
+            (StatusCode::TOO_MANY_REQUESTS, problem, false)
+        }
+        SignInError::Busy => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "Many people are signing in. Try again in a moment.".to_owned(),
+            false,
+        ),
+        SignInError::Refused(error) => return Err(error.into()),
+    };
+    Ok(NotPassed {
+        status,
+        problem,
+        needs_code,
+    })
+}
+
+/// Only a page of the console: a link in a mail could name another site.
+fn own_path(next: &str) -> Option<&str> {
+    let inside = next.strip_prefix("/admin/")?;
+    let plain = next
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    (plain && !inside.starts_with("sign-")).then_some(next)
+}
+
+pub async fn sign_out(State(pages): State<Pages>, admin: Admin) -> Result<Response, Refused> {
+    let session = admin.visitor.session;
+    let person: Person = session.person;
+    let ended = pages
+        .app
+        .store
+        .write(move |tx| usecases::revoke_session(tx, person, session.id));
+    ended.await?;
+    let mut response = Redirect::to("/admin/sign-in").into_response();
+    drop_cookie(&mut response, ADMIN_COOKIE);
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_back_is_a_page_of_the_console() {
+        for fine in ["/admin/queue?kind=dispute", "/admin/tasks/1"] {
+            assert_eq!(own_path(fine), Some(fine));
+        }
+        for other in [
+            "",
+            "/admin",
+            "/adminx",
+            "//evil.example",
+            "/admin/sign-out",
+            "/admin/\\x",
+        ] {
+            assert_eq!(own_path(other), None, "{other:?}");
+        }
+    }
+}

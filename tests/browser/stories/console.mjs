@@ -1,0 +1,65 @@
+// An admin signs in, claims an application and decides it, and looks at every page of the console.
+import { assert } from "../visit.mjs";
+
+const PAGES = [
+  ["/admin/queue?kind=dispute", "console-queue-empty"],
+  ["/admin/accounts", "console-accounts"],
+  ["/admin/accounts?q=nobody@example.com", "console-accounts-none"],
+  ["/admin/workers", "console-workers"],
+  ["/admin/tasks", "console-tasks"],
+  ["/admin/jobs", "console-jobs"],
+  ["/admin/notices", "console-notices"],
+  ["/admin/audit", "console-audit"],
+  ["/admin/reports", "console-reports"],
+  ["/admin/health", "console-health"],
+];
+
+// A worker who has sent documents. The picture is one of the page that is open.
+async function apply(page) {
+  const post = (path, options) => page.request.post(path, options);
+  const person = { email: "grace@example.com", password: "correct horse battery", name: "Grace <b>Hopper</b>" };
+  const signedUp = await post("/v1/workers", { data: person });
+  assert.equal(signedUp.status(), 201, await signedUp.text());
+  const { token } = await signedUp.json();
+  const picture = (name) => ({ name: `${name}.png`, mimeType: "image/png", buffer: pictures[name] });
+  const pictures = { identity: await page.screenshot(), selfie: await page.screenshot({ clip: { x: 0, y: 0, width: 400, height: 500 } }) };
+  const sent = await post("/v1/worker/verification", {
+    headers: { authorization: `Bearer ${token}` },
+    multipart: { identity: picture("identity"), selfie: picture("selfie") },
+  });
+  assert.equal(sent.status(), 201, await sent.text());
+}
+
+export async function console(visitor) {
+  const page = await visitor.window();
+  await visitor.look(page, "/admin/sign-in", "console-sign-in");
+  await apply(page);
+  await page.goto("/admin");
+  await page.fill("#key", "svc_admin_wrong");
+  await page.click("button:text('Sign in')");
+  await page.getByRole("alert").waitFor();
+  await page.fill("#key", process.env.LEGWORK_TEST_ADMIN_KEY);
+  await page.click("button:text('Sign in')");
+  await page.waitForURL("**/admin/queue");
+  await visitor.look(page, null, "console-queue");
+  for (const [path, name] of PAGES) await visitor.look(page, path, name);
+  await page.goto("/admin/workers");
+  await page.click("text=Hopper");
+  await visitor.look(page, null, "console-worker");
+  await page.goto("/admin/accounts");
+  await page.click(".table a");
+  await visitor.look(page, null, "console-account");
+  await page.goto("/admin/queue");
+  await page.click("text=Claim next");
+  await page.getByText("Claimed by").waitFor();
+  await visitor.look(page, null, "console-verification");
+  await page.click("a[data-zoom]");
+  assert.ok(await page.locator("img.proof.zoomed").count());
+  await page.fill("#note", "The names agree.");
+  await page.click("button:text('Verify')");
+  await page.getByText("The worker is verified.").waitFor();
+  await visitor.look(page, null, "console-all-clear");
+  await page.click("text=Sign out");
+  await page.waitForURL("**/admin/sign-in");
+  await page.context().close();
+}
