@@ -1,14 +1,15 @@
-//! Signs people in on the pages: address and password, a code if there is a second factor, then a session.
+//! What people do with their password before they are known: sign in on the pages (a code if there is a second
+//! factor, then a session), and confirm an address.
 
 use std::sync::Arc;
 
 use crate::ambient::Clock;
 use crate::domain::{Account, AccountId, AdminKey, GivenCode, Origin, Person, PersonKind, Secret};
-use crate::limits::{ClientAddress, SignInLimits, TooMany};
+use crate::limits::{Attempt, ClientAddress, SignInLimits, TooMany};
 use crate::passwords::{HashError, Passwords};
 use crate::store::{Lookup, Store, StoreError};
 use crate::usecases::{
-    self, AccountSignIn, AdminSignIn, AdminVisitor, CodeCheck, FactorAtSignIn, SignedIn,
+    self, AccountSignIn, AdminSignIn, AdminVisitor, CodeCheck, Confirmation, FactorAtSignIn, SignedIn,
     UseCaseError,
 };
 
@@ -89,6 +90,15 @@ impl SignIns {
         let attempt = self.limits.begin((PersonKind::Account, &email), client)?;
         let origin = Origin::new(&client.to_string(), user_agent);
         let outcome = self.try_developer(email, given, origin).await;
+        self.counted(attempt, outcome)
+    }
+
+    /// Only guesses count.
+    fn counted<T>(
+        &self,
+        attempt: Attempt,
+        outcome: Result<T, SignInError>,
+    ) -> Result<T, SignInError> {
         match &outcome {
             Ok(_) => self.limits.succeeded(attempt),
             Err(error) if error.is_guess() => {}
@@ -128,6 +138,47 @@ impl SignIns {
                 Err(error)
             }
         }
+    }
+
+    /// Uses a link that confirms an address. Who reads the mail of the address must also know the password
+    /// of a sign-up with it, or nobody knows whose account that is. Returns the address. `kind` is whose link
+    /// it must be, if that is known.
+    pub async fn confirm(
+        &self,
+        (token, password): (Secret, String),
+        kind: Option<PersonKind>,
+        client: ClientAddress,
+    ) -> Result<String, SignInError> {
+        let (shown, now) = (token.clone(), self.clock.now());
+        let link = self
+            .store
+            .read(move |tx| usecases::confirmation(tx, &shown, now))
+            .await?;
+        if kind.is_some_and(|kind| kind != link.kind) {
+            return Err(UseCaseError::LinkExpired.into());
+        }
+        let attempt = self.limits.begin((link.kind, &link.email), client)?;
+        let outcome = self.try_confirm(token, password, link).await;
+        self.counted(attempt, outcome)
+    }
+
+    async fn try_confirm(
+        &self,
+        token: Secret,
+        password: String,
+        link: Confirmation,
+    ) -> Result<String, SignInError> {
+        for candidate in link.candidates {
+            let hash = Some(candidate.hash.clone());
+            if self.passwords.verify(password.clone(), hash).await? {
+                let clock = self.clock.clone();
+                let confirm = self
+                    .store
+                    .write(move |tx| usecases::confirm_email(tx, &token, &candidate, clock.now()));
+                return Ok(confirm.await?);
+            }
+        }
+        Err(UseCaseError::WrongPassword.into())
     }
 
     async fn try_developer(

@@ -4,6 +4,7 @@ mod admin;
 mod developer;
 mod error;
 pub mod inside;
+mod links;
 mod middleware;
 mod openapi;
 mod processor;
@@ -40,6 +41,7 @@ use crate::passwords::Passwords;
 use crate::payments::Payments;
 use crate::scheduler::Scheduler;
 use crate::shutdown::Shutdown;
+use crate::sign_in::SignIns;
 use crate::store::Store;
 use crate::submission::Submissions;
 use crate::usecases::FourEyes;
@@ -203,6 +205,17 @@ impl App {
     /// Where the service is reached.
     pub fn own_url(&self) -> &str {
         &self.cors.own_url
+    }
+
+    /// What checks passwords of people.
+    pub fn sign_ins(&self) -> SignIns {
+        SignIns {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            passwords: self.passwords.clone(),
+            limits: self.sign_in_limits.clone(),
+            sends_mail: self.sends_mail,
+        }
     }
 
     /// Drops the counters of callers who have their whole quota back.

@@ -6,10 +6,10 @@ use crate::usecases;
 
 pub async fn give_up(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     loop {
-        let subject = job.name.subject.clone();
+        let (subject, clock) = (job.name.subject.clone(), jobs.clock.clone());
         let page = jobs
             .store
-            .write(move |tx| usecases::give_up_deliveries(tx, &subject));
+            .write(move |tx| usecases::give_up_deliveries(tx, &subject, clock.now()));
         if !page.await? {
             return jobs.finish(job).await;
         }

@@ -17,13 +17,7 @@ impl Pages {
         Self {
             app: app.clone(),
             api: Inside::new(app),
-            sign_ins: SignIns {
-                store: app.store.clone(),
-                clock: app.clock.clone(),
-                passwords: app.passwords.clone(),
-                limits: app.sign_in_limits.clone(),
-                sends_mail: app.sends_mail,
-            },
+            sign_ins: app.sign_ins(),
         }
     }
 

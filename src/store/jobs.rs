@@ -1,6 +1,6 @@
 //! Jobs: written in the transaction that wants them, claimed with a lease, deleted when done.
 
-use crate::domain::{JobName, Lane, Timestamp};
+use crate::domain::{JobKind, JobName, Lane, Timestamp};
 use crate::store::{StoreError, Tx, Value, columns};
 
 columns! {
@@ -71,6 +71,9 @@ crate::store::statements! {
         WHERE kind = ?1 AND subject = ?2 AND run_at IS NULL";
     PAY_CHARGED_BACK = "UPDATE jobs SET pay_charged_back = 1 WHERE kind = ?1 AND subject = ?2";
     EXISTS = "SELECT CAST(1 AS BIGINT) FROM jobs WHERE kind = ?1 AND subject = ?2";
+    /// In the order of the primary key.
+    BEGINS_WITH = "SELECT subject FROM jobs WHERE kind = ?1 AND subject >= ?2 AND subject < ?3
+        AND run_at IS NOT NULL ORDER BY subject LIMIT 1";
     PAGE = concat!("SELECT ", listed!(columns), " FROM jobs
         WHERE (kind, subject) > (?1, ?2) ORDER BY kind, subject LIMIT ?3");
     DEAD_PAGE = concat!("SELECT ", listed!(columns), " FROM jobs
@@ -141,6 +144,15 @@ impl Tx<'_> {
             now.into(),
         ];
         self.defer(ADD, &values)
+    }
+
+    /// Whether a job of that kind waits or runs whose subject begins with these parts.
+    pub fn has_job_about(&mut self, kind: JobKind, parts: &str) -> Result<bool, StoreError> {
+        // The slash after the parts, and the character after the slash.
+        let (first, end) = (format!("{parts}/"), format!("{parts}0"));
+        let found: Option<String> =
+            self.optional(BEGINS_WITH, &[kind.into(), first.into(), end.into()])?;
+        Ok(found.is_some())
     }
 
     /// Adds a job that is dead until it is retried by hand, unless there is one of that name already.

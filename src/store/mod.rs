@@ -245,6 +245,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "session_factors",
         sql: include_str!("migrations/0038_session_factors.sql"),
     },
+    Migration {
+        version: 39,
+        name: "links_and_admins",
+        sql: include_str!("migrations/0039_links_and_admins.sql"),
+    },
 ];
 
 /// The database. Cheap to clone; it is closed when the last clone is dropped.

@@ -23,7 +23,10 @@ pub use bundle_keys::{bundle_signer, make_bundle_key, rotate_bundle_key};
 pub use error::UseCaseError;
 pub use events::*;
 pub use exports::{export_gave_up, export_part_made, request_export};
-pub use links::{PasswordLink, confirm_email, password_link, send_requested_link, set_password};
+pub use links::{
+    Confirmation, PasswordLink, PasswordOf, confirm_email, confirmation, password_link,
+    send_requested_link, set_password,
+};
 pub use money::*;
 pub use people::*;
 pub use proofs::*;

@@ -121,7 +121,7 @@ pub fn redeliver(
 /// How many failed deliveries are looked at in one transaction.
 const RECOVERED_AT_ONCE: i64 = 500;
 
-/// How many deliveries a request has made due again, and whether a job goes on with newer ones.
+/// How many deliveries a request has made due again, and whether a job goes on with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovered {
     pub deliveries: u64,
@@ -129,7 +129,7 @@ pub struct Recovered {
 }
 
 /// Sends again what has failed since a time, oldest first. There may be very many, so a job does what
-/// is more than a page.
+/// is more than a page. While it does, further requests change nothing.
 pub fn recover_deliveries(
     tx: &mut Tx<'_>,
     owner: Owner,
@@ -139,18 +139,21 @@ pub fn recover_deliveries(
     if endpoint_of(tx, owner.account)?.disabled.is_some() {
         return Err(UseCaseError::WebhookDisabled);
     }
-    let span = FailedSpan {
-        since,
-        asked_at: now,
-    };
+    // Of two who ask at once, the second sees the job of the first.
+    tx.account_to_change(owner.account)?;
+    let whose = format!("{}/{}", owner.account, owner.environment);
+    if tx.has_job_about(JobKind::RecoverDeliveries, &whose)? {
+        return Ok(Recovered {
+            deliveries: 0,
+            more: true,
+        });
+    }
+    let asked_at = tx.time_of(owner, now)?;
+    let span = FailedSpan { since, asked_at };
     let (deliveries, next) = tx.recover_deliveries(owner, span, 0, RECOVERED_AT_ONCE, now)?;
     if next.is_some() {
-        let Owner {
-            account,
-            environment,
-        } = owner;
-        let (since, asked_at) = (since.as_millis(), now.as_millis());
-        let subject = format!("{account}/{environment}/{since}/{asked_at}");
+        let (since, asked_at) = (since.as_millis(), asked_at.as_millis());
+        let subject = format!("{whose}/{since}/{asked_at}");
         tx.add_job(&JobName::new(JobKind::RecoverDeliveries, subject), now)?;
     }
     Ok(Recovered {
@@ -213,7 +216,17 @@ pub fn record_deliveries(
     delays: &[Duration],
     now: Timestamp,
 ) -> Result<EndpointHealth, UseCaseError> {
+    // A test environment's own clock is read only if it is needed.
+    let tested = |outcome: &DeliveryOutcome| outcome.delivery.environment == Environment::Test;
+    let ahead = match outcomes.iter().any(tested) {
+        true => tx.test_clock(endpoint.account)?,
+        false => Duration::ZERO,
+    };
     for DeliveryOutcome { delivery, attempt } in outcomes {
+        let at = match delivery.environment {
+            Environment::Test => now.plus(ahead),
+            Environment::Live => now,
+        };
         let again = next_try(delivery.tries + 1, delays, ambient::random());
         let (status, due_at) = match (attempt.delivered(), again) {
             (true, _) => (DeliveryStatus::Delivered, None),
@@ -234,7 +247,7 @@ pub fn record_deliveries(
                 status_code: attempt.status_code,
                 tries: delivery.tries,
             },
-            now,
+            at,
         )?;
     }
     judge(tx, endpoint, outcomes, now)
@@ -303,11 +316,15 @@ fn give_up_later(tx: &mut Tx<'_>, account: AccountId, now: Timestamp) -> Result<
 
 /// Gives up some of the deliveries that were created before their endpoint was removed. Returns
 /// whether there may be more.
-pub fn give_up_deliveries(tx: &mut Tx<'_>, subject: &str) -> Result<bool, UseCaseError> {
+pub fn give_up_deliveries(
+    tx: &mut Tx<'_>,
+    subject: &str,
+    now: Timestamp,
+) -> Result<bool, UseCaseError> {
     const AT_ONCE: u64 = 500;
     let malformed = || StoreError::Failed("malformed job subject".into());
     let (account, asked_by) = subject.split_once('/').ok_or_else(malformed)?;
     let account = AccountId::parse(account).ok_or_else(malformed)?;
     let asked_by = Timestamp::from_millis(asked_by.parse().map_err(|_| malformed())?);
-    Ok(tx.give_up_deliveries(account, asked_by, AT_ONCE as i64)? == AT_ONCE)
+    Ok(tx.give_up_deliveries(account, asked_by, AT_ONCE as i64, now)? == AT_ONCE)
 }

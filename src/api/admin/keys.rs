@@ -37,6 +37,10 @@ pub struct AdminKeyBody {
     revoked_at: Option<Timestamp>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
+    /// The owner's key that created it. Null if it was created on the command line. Keys that stem from the same
+    /// one count as one person where two are needed.
+    #[schema(required, value_type = Option<Id>)]
+    created_by: Option<String>,
 }
 
 impl From<AdminKey> for AdminKeyBody {
@@ -49,6 +53,7 @@ impl From<AdminKey> for AdminKeyBody {
             last_used_at: key.last_used_at,
             revoked_at: key.revoked_at,
             created_at: key.created_at,
+            created_by: key.created_by.map(|key| key.to_string()),
         }
     }
 }

@@ -61,16 +61,16 @@ pub async fn open(
 ) -> Result<JsonResponse, ApiError> {
     let Code(code) = post.read()?;
     let (key, token) = (caller.key.id, Secret::admin_session(&ambient::random()));
-    let effect = move |tx: &mut Tx<'_>, now, (): &()| {
+    let effect = move |tx: &mut Tx<'_>, now| {
         let expires_at = usecases::open_admin_session(tx, key, &token, now)?;
         Ok((token.clone(), expires_at))
     };
     let render =
         |(token, expires_at): &(Secret, Timestamp)| to_json(&AdminSession::of(token, *expires_at));
-    let request = Idempotent::new(&app, caller.requester(), post);
-    let request = request.created().sealed();
-    let checked = second_factor::check(&app, Person::Admin(key), code);
-    request.prepare(checked).run(effect, render).await
+    // Also before a repeat is answered, which holds the token.
+    second_factor::check(&app, Person::Admin(key), code).await?;
+    let request = Idempotent::new(&app, caller.requester(), post.whatever_the_code());
+    request.created().sealed().run(effect, render).await
 }
 
 #[derive(Serialize, ToSchema)]

@@ -439,3 +439,15 @@ impl From<&Refusal> for ErrorDetail {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_passwords_at_once_are_no_failure_of_ours() {
+        assert_eq!(ApiError::from(HashError::Busy).status(), 503);
+        let broken = HashError::Failed("broken".to_owned());
+        assert_eq!(ApiError::from(broken).status(), 500);
+    }
+}

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use axum::extract::{FromRequest, Request};
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, StatusCode};
 use ring::hmac;
 use serde_json::{Map, Value};
 
@@ -32,6 +32,8 @@ const MAX_KEY_CHARACTERS: usize = 255;
 pub struct Post {
     body: Map<String, Value>,
     key: Option<String>,
+    /// The method and the path, if there is a key.
+    target: String,
     fingerprint: String,
 }
 
@@ -43,13 +45,18 @@ impl FromRequest<App> for Post {
         let bytes = body::read(sent, app.timeouts).await?;
         let body = json::object(&bytes).map_err(ApiError::Validation)?;
         let key = idempotency_key(&parts.headers)?;
-        let fingerprint = match key {
-            Some(_) => fingerprint(&parts.method, &parts.uri, &body),
-            None => String::new(),
+        let (target, fingerprint) = match key {
+            Some(_) => {
+                let target = format!("{} {}", parts.method, parts.uri.path());
+                let fingerprint = fingerprint(&target, &body);
+                (target, fingerprint)
+            }
+            None => (String::new(), String::new()),
         };
         Ok(Self {
             body,
             key,
+            target,
             fingerprint,
         })
     }
@@ -72,6 +79,17 @@ impl Post {
     /// Whether the body names this field.
     pub fn names(&self, field: &str) -> bool {
         self.body.contains_key(field)
+    }
+
+    /// For a body with a code of a second factor, which counts once. A repeat has another one, and is the same
+    /// request.
+    pub fn whatever_the_code(mut self) -> Self {
+        if self.key.is_some() {
+            let mut body = self.body.clone();
+            body.remove("code");
+            self.fingerprint = fingerprint(&self.target, &body);
+        }
+        self
     }
 
     pub fn has_key(&self) -> bool {
@@ -111,9 +129,9 @@ pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> 
 }
 
 /// What makes two requests the same: method, path and the meaning of the body.
-fn fingerprint(method: &Method, uri: &Uri, body: &Map<String, Value>) -> String {
+fn fingerprint(target: &str, body: &Map<String, Value>) -> String {
     let body = json::canonical(&Value::Object(body.clone()));
-    api_key::hash(&format!("{method} {}\n{body}", uri.path()))
+    api_key::hash(&format!("{target}\n{body}"))
 }
 
 /// Who sent the request: whose Idempotency-Keys they are, and the secret that came with it.

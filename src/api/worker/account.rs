@@ -7,59 +7,21 @@ use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::error::ApiError;
+use crate::api::links::{
+    self, AskForReset, ConfirmEmail, Confirmation, PasswordSet, ResetAsked, ResetPassword,
+    expect_no_address,
+};
 use crate::api::middleware::authentication::WorkerCaller;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups};
 use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::response::json::JsonResponse;
-use crate::api::worker::session::{ANY_PASSWORD, unhashed};
-use crate::domain::people::password::{REVEALS_ADDRESS, reveals_address};
-use crate::domain::rules::TextRule;
-use crate::domain::{PersonKind, Secret, Worker, accounts};
+use crate::domain::{PersonKind, Worker, accounts};
 use crate::limits::ClientAddress;
+use crate::store::StoreError;
 use crate::usecases::{self, UseCaseError};
 use crate::views::to_json;
-
-/// The part of a link after the last slash.
-const TOKEN: TextRule = TextRule::plain(1, 200);
-const EXAMPLE_TOKEN: &str = "6f1e0d5c4b3a29188776655443322110ffeeddccbbaa99887766554433221100";
-
-pub struct ConfirmWorkerEmail(Secret);
-
-impl RequestBody for ConfirmWorkerEmail {
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let token = fields.text("token", &TOKEN)?;
-        Some(Self(Secret::presented(&token)))
-    }
-}
-
-pub struct AskForWorkerReset {
-    email: String,
-}
-
-impl RequestBody for AskForWorkerReset {
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let email = fields.text("email", &accounts::EMAIL);
-        email.map(|email| Self { email })
-    }
-}
-
-pub struct ResetWorkerPassword {
-    token: Secret,
-    password: String,
-}
-
-impl RequestBody for ResetWorkerPassword {
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let token = fields.text("token", &TOKEN);
-        let password = fields.password("password", None);
-        Some(Self {
-            token: Secret::presented(&token?),
-            password: password?,
-        })
-    }
-}
 
 pub struct ChangeWorkerPassword {
     current: String,
@@ -68,7 +30,7 @@ pub struct ChangeWorkerPassword {
 
 impl RequestBody for ChangeWorkerPassword {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let current = fields.text("current_password", &ANY_PASSWORD);
+        let current = fields.present_password("current_password");
         let password = fields.password("password", None);
         Some(Self {
             current: current?,
@@ -84,7 +46,7 @@ pub struct ChangeWorkerEmail {
 
 impl RequestBody for ChangeWorkerEmail {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let password = fields.text("password", &ANY_PASSWORD);
+        let password = fields.present_password("password");
         let email = fields.text("email", &accounts::EMAIL);
         Some(Self {
             password: password?,
@@ -94,59 +56,39 @@ impl RequestBody for ChangeWorkerEmail {
 }
 
 request_bodies! {
-    ConfirmWorkerEmail = json!({"token": EXAMPLE_TOKEN});
-    AskForWorkerReset = json!({"email": "grace@example.com"});
-    ResetWorkerPassword = json!({"token": EXAMPLE_TOKEN, "password": "correct horse battery"});
     ChangeWorkerPassword = json!({
         "current_password": "correct horse battery", "password": "staple battery horse",
     });
     ChangeWorkerEmail = json!({"password": "correct horse battery", "email": "hopper@example.com"});
 }
 
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"email": "grace@example.com", "confirmed": true}))]
-pub struct WorkerEmail {
-    email: String,
-    confirmed: bool,
-}
-
-impl WorkerEmail {
-    fn of(worker: &Worker) -> Self {
-        Self {
-            email: worker.email.clone(),
-            confirmed: worker.email_confirmed,
-        }
-    }
-}
-
 /// Confirm an e-mail address
 ///
-/// With the token of a link that was mailed to it, at sign-up or for a change.
+/// With the token of a link that was mailed to it, at sign-up or for a change, and your password. The link
+/// shows that you read the mail of the address, the password that the account is yours: at sign-up, any link
+/// that was mailed to the address will do.
 #[utoipa::path(
     post, path = "/v1/workers/confirm", tag = "Workers", operation_id = "confirmWorkerEmail",
-    request_body = ConfirmWorkerEmail,
-    responses((status = 200, description = "The address is confirmed", body = WorkerEmail),
-        groups::Anybody, groups::Body, errors::EmailTaken, errors::LinkExpired)
+    request_body = ConfirmEmail,
+    responses((status = 200, description = "The address is confirmed", body = Confirmation),
+        groups::Anybody, groups::Body, errors::InvalidCredentials, errors::EmailTaken,
+        errors::LinkExpired)
 )]
-pub async fn confirm(State(app): State<App>, post: Post) -> Result<JsonResponse, ApiError> {
-    let ConfirmWorkerEmail(token) = post.read()?;
-    let clock = app.clock.clone();
-    let confirmed = app
-        .store
-        .write(move |tx| usecases::confirm_worker_email(tx, &token, clock.now()));
-    JsonResponse::ok(&WorkerEmail {
-        email: confirmed.await?,
-        confirmed: true,
-    })
+pub async fn confirm(
+    State(app): State<App>,
+    client: ClientAddress,
+    post: Post,
+) -> Result<JsonResponse, ApiError> {
+    links::confirm(&app, PersonKind::Worker, client, &post).await
 }
 
 /// Send the confirmation again
 ///
-/// To your address, unless it is confirmed or has three links that are still good.
+/// To your address, unless it is confirmed or got three links in the last 72 hours.
 #[utoipa::path(
     post, path = "/v1/worker/confirmation", tag = "Workers",
     operation_id = "sendWorkerConfirmation", params(IdempotencyKeyHeader),
-    responses((status = 200, description = "The address, and whether it is confirmed", body = WorkerEmail),
+    responses((status = 200, description = "The address, and whether it is confirmed", body = Confirmation),
         groups::Worker, groups::Body, groups::Idempotency)
 )]
 pub async fn send_confirmation(
@@ -163,15 +105,16 @@ pub async fn send_confirmation(
                 usecases::request_worker_confirmation(tx, id, now)?;
                 Ok(worker)
             },
-            |worker: &Worker| to_json(&WorkerEmail::of(worker)),
+            shown,
         )
         .await
 }
 
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"accepted": true}))]
-pub struct WorkerResetAsked {
-    accepted: bool,
+fn shown(worker: &Worker) -> Result<String, StoreError> {
+    to_json(&Confirmation {
+        email: worker.email.clone(),
+        confirmed: worker.email_confirmed,
+    })
 }
 
 /// Ask for a new password
@@ -180,8 +123,8 @@ pub struct WorkerResetAsked {
 /// answer is the same for every address.
 #[utoipa::path(
     post, path = "/v1/workers/password_reset", tag = "Workers", operation_id = "askForWorkerReset",
-    request_body = AskForWorkerReset,
-    responses((status = 200, description = "The request is accepted", body = WorkerResetAsked),
+    request_body = AskForReset,
+    responses((status = 200, description = "The request is accepted", body = ResetAsked),
         groups::Anybody, groups::Body)
 )]
 pub async fn ask_for_reset(
@@ -189,19 +132,7 @@ pub async fn ask_for_reset(
     client: ClientAddress,
     post: Post,
 ) -> Result<JsonResponse, ApiError> {
-    let AskForWorkerReset { email } = post.read()?;
-    app.sign_in_limits.count_sign_up(client)?;
-    let clock = app.clock.clone();
-    app.store
-        .write(move |tx| usecases::request_worker_reset(tx, &email, clock.now()))
-        .await?;
-    JsonResponse::ok(&WorkerResetAsked { accepted: true })
-}
-
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"password_set": true}))]
-pub struct WorkerPasswordSet {
-    password_set: bool,
+    links::ask_for_reset(&app, usecases::request_worker_reset, client, &post).await
 }
 
 /// Set a new password
@@ -209,24 +140,12 @@ pub struct WorkerPasswordSet {
 /// With the token of a link that you asked for. Revokes all your tokens.
 #[utoipa::path(
     post, path = "/v1/workers/password_reset/confirm", tag = "Workers",
-    operation_id = "resetWorkerPassword", request_body = ResetWorkerPassword,
-    responses((status = 200, description = "The password is set", body = WorkerPasswordSet),
+    operation_id = "resetWorkerPassword", request_body = ResetPassword,
+    responses((status = 200, description = "The password is set", body = PasswordSet),
         groups::Anybody, groups::Body, errors::LinkExpired)
 )]
 pub async fn reset(State(app): State<App>, post: Post) -> Result<JsonResponse, ApiError> {
-    let ResetWorkerPassword { token, password } = post.read()?;
-    let (shown, now) = (token.clone(), app.clock.now());
-    let email = app
-        .store
-        .read(move |tx| usecases::worker_reset_link(tx, &shown, now))
-        .await?;
-    expect_no_address(&password, &email)?;
-    let hash = app.passwords.hash(password).await.map_err(unhashed)?;
-    let clock = app.clock.clone();
-    app.store
-        .write(move |tx| usecases::reset_worker_password(tx, &token, &hash, clock.now()))
-        .await?;
-    JsonResponse::ok(&WorkerPasswordSet { password_set: true })
+    links::reset(&app, PersonKind::Worker, &post).await
 }
 
 /// Change your password
@@ -235,7 +154,7 @@ pub async fn reset(State(app): State<App>, post: Post) -> Result<JsonResponse, A
 #[utoipa::path(
     put, path = "/v1/worker/password", tag = "Workers", operation_id = "changeWorkerPassword",
     request_body = ChangeWorkerPassword,
-    responses((status = 200, description = "The password is set", body = WorkerPasswordSet),
+    responses((status = 200, description = "The password is set", body = PasswordSet),
         groups::Worker, groups::Body, errors::InvalidCredentials)
 )]
 pub async fn change_password(
@@ -248,7 +167,7 @@ pub async fn change_password(
     let ChangeWorkerPassword { current, password } = body;
     expect_no_address(&password, &caller.worker.email)?;
     let checked = check_password(&app, client, &caller.worker, current).await?;
-    let hash = app.passwords.hash(password).await.map_err(unhashed)?;
+    let hash = app.passwords.hash(password).await?;
     let (id, token, clock) = (caller.worker.id, caller.token, app.clock.clone());
     app.store
         .write(move |tx| {
@@ -256,7 +175,7 @@ pub async fn change_password(
             usecases::change_worker_password(tx, id, hashes, &token, clock.now())
         })
         .await?;
-    JsonResponse::ok(&WorkerPasswordSet { password_set: true })
+    PasswordSet::json()
 }
 
 #[derive(Serialize, ToSchema)]
@@ -322,7 +241,7 @@ pub(super) async fn check_password(
         Ok(stored) => {
             let right = app.passwords.verify(password, stored.clone()).await;
             right
-                .map_err(unhashed)
+                .map_err(ApiError::from)
                 .map(|right| stored.filter(|_| right))
         }
         Err(error) => Err(ApiError::from(error)),
@@ -337,12 +256,5 @@ pub(super) async fn check_password(
             app.sign_in_limits.give_back(attempt);
             Err(error)
         }
-    }
-}
-
-fn expect_no_address(password: &str, email: &str) -> Result<(), ApiError> {
-    match reveals_address(password, email) {
-        true => Err(ApiError::invalid("password", REVEALS_ADDRESS)),
-        false => Ok(()),
     }
 }

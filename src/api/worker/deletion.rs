@@ -12,7 +12,6 @@ use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::workers::with_payout_status;
 use crate::api::worker::account::check_password;
-use crate::api::worker::session::ANY_PASSWORD;
 use crate::domain::Actor;
 use crate::limits::ClientAddress;
 use crate::usecases;
@@ -25,7 +24,7 @@ pub struct DeleteWorker {
 
 impl RequestBody for DeleteWorker {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let password = fields.text("password", &ANY_PASSWORD);
+        let password = fields.present_password("password");
         Some(Self {
             password: password?,
         })

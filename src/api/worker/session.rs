@@ -23,8 +23,6 @@ use crate::domain::{
     GivenCode, NewWorker, PayoutStatus, PersonKind, Secret, Worker, WorkerId, accounts,
 };
 use crate::limits::ClientAddress;
-use crate::passwords::HashError;
-use crate::store::StoreError;
 use crate::usecases::{self, FactorAtSignIn, NewSession, UseCaseError};
 use crate::views::examples;
 use crate::views::worker::WorkerBody;
@@ -72,7 +70,7 @@ pub async fn sign_up(
         password,
     } = post.read()?;
     app.sign_in_limits.count_sign_up(client)?;
-    let password_hash = app.passwords.hash(password).await.map_err(unhashed)?;
+    let password_hash = app.passwords.hash(password).await?;
     let now = app.clock.now();
     // With mail the address is only claimed: nobody learns from the answer whether it is known.
     let worker = Worker {
@@ -92,13 +90,6 @@ fn new_session(user_agent: UserAgent) -> NewSession {
     NewSession {
         token: Secret::worker_token(&ambient::random()),
         user_agent: user_agent.0,
-    }
-}
-
-pub fn unhashed(error: HashError) -> ApiError {
-    match error {
-        HashError::Busy => ApiError::Busy,
-        HashError::Failed(reason) => StoreError::Failed(reason).into(),
     }
 }
 
@@ -139,14 +130,13 @@ pub struct SignIn {
     code: Option<GivenCode>,
 }
 
-/// Wide enough for every address and password that a sign-up takes.
+/// Wide enough for every address that a sign-up takes.
 const ANY_EMAIL: TextRule = TextRule::plain(1, accounts::EMAIL.max);
-pub const ANY_PASSWORD: TextRule = TextRule::plain(1, 1_000);
 
 impl RequestBody for SignIn {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let email = fields.text("email", &ANY_EMAIL);
-        let password = fields.text("password", &ANY_PASSWORD);
+        let password = fields.present_password("password");
         let code = fields
             .doc("With a second factor: the code that the app shows, or a recovery code.")
             .optional_text("code", &GivenCode::RULE);
@@ -223,8 +213,7 @@ async fn try_sign_in(
 ) -> Result<(Worker, FactorAtSignIn), ApiError> {
     let known = app.store.read(move |tx| tx.worker_by_email(&email)).await?;
     let (worker, stored) = known.unzip();
-    let right = app.passwords.verify(password, stored.clone()).await;
-    let right = right.map_err(unhashed)?;
+    let right = app.passwords.verify(password, stored.clone()).await?;
     let (Some(worker), Some(checked), true) = (worker, stored, right) else {
         return Err(UseCaseError::WrongPassword.into());
     };
@@ -259,16 +248,4 @@ pub async fn sign_out(
         .write(move |tx| tx.revoke_worker_token(&hash))
         .await?;
     JsonResponse::ok(&SignedOut { signed_out: true })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn too_many_passwords_at_once_are_no_failure_of_ours() {
-        assert_eq!(unhashed(HashError::Busy).status(), 503);
-        let broken = HashError::Failed("broken".to_owned());
-        assert_eq!(unhashed(broken).status(), 500);
-    }
 }

@@ -38,6 +38,8 @@ pub struct AdminKey {
     pub created_at: Timestamp,
     pub last_used_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
+    /// The owner's key that created it. None if it was created on the command line.
+    pub created_by: Option<AdminKeyId>,
 }
 
 string_enum!(QueueKind {

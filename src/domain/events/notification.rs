@@ -278,12 +278,12 @@ pub fn mail_link(purpose: LinkPurpose) -> (NotificationKind, NotificationText) {
         LinkPurpose::ConfirmEmail => (
             NotificationKind::ConfirmEmail,
             "Confirm your e-mail address",
-            "Somebody signed up with this e-mail address. If it was you, confirm it.",
+            "Somebody signed up with this e-mail address. If it was you, confirm it with the password that you signed up with.",
         ),
         LinkPurpose::ChangeEmail => (
             NotificationKind::ConfirmEmail,
             "Confirm your new e-mail address",
-            "Somebody wants to use this e-mail address for an account. If it was you, confirm it.",
+            "Somebody wants to use this e-mail address for an account. If it was you, confirm it with the password of that account.",
         ),
         LinkPurpose::ResetPassword => (
             NotificationKind::ResetPassword,

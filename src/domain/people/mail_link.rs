@@ -11,8 +11,8 @@ use crate::domain::{MailLinkId, Secret, Timestamp};
 
 /// The name of the service's secret that tokens are made with.
 pub const LINK_SECRET: &str = "mail_links";
-/// How many unused links of one purpose an address has at a time. Whoever asks for more gets no mail:
-/// those before are still good.
+/// How many links of one purpose an address gets in the time for which one is good, used ones aside. Whoever
+/// asks for more gets no mail.
 pub const MAX_FOR_ADDRESS: i64 = 3;
 /// The same for one person, to whatever addresses.
 pub const MAX_FOR_PERSON: i64 = 10;
@@ -67,19 +67,30 @@ pub struct MailLink {
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
     pub used_at: Option<Timestamp>,
+    /// It opens nothing any more, and still counts.
+    pub voided_at: Option<Timestamp>,
 }
 
 impl MailLink {
     pub fn is_good(&self, now: Timestamp) -> bool {
-        self.used_at.is_none() && now < self.expires_at
+        self.used_at.is_none() && self.voided_at.is_none() && now < self.expires_at
     }
 }
 
 /// The token of a link. It is made anew whenever it is needed, so the database holds only its hash.
 pub fn token(secret: &str, link: MailLinkId) -> Secret {
+    Secret::presented(&signed(secret, &format!("legwork mail link v1\n{link}")))
+}
+
+/// What links to an address are counted by. It outlives the address in the database, and tells nobody which
+/// one it was.
+pub fn address_hash(secret: &str, email: &str) -> String {
+    signed(secret, &format!("legwork mail address v1\n{email}"))
+}
+
+fn signed(secret: &str, text: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
-    let text = format!("legwork mail link v1\n{link}");
-    Secret::presented(&hex(hmac::sign(&key, text.as_bytes()).as_ref()))
+    hex(hmac::sign(&key, text.as_bytes()).as_ref())
 }
 
 /// The occasion of the notification that carries a link.

@@ -7,12 +7,13 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
+use crate::domain::Secret;
 use crate::domain::people::password::{PASSWORD, REVEALS_ADDRESS, reveals_address};
-use crate::domain::{LinkPurpose, Secret};
+use crate::limits::ClientAddress;
 use crate::pages::kit::form::field;
 use crate::pages::kit::html::{message, page};
 use crate::pages::state::Pages;
-use crate::passwords::HashError;
+use crate::sign_in::SignInError;
 use crate::usecases::{self, UseCaseError};
 
 #[derive(Template)]
@@ -20,6 +21,7 @@ use crate::usecases::{self, UseCaseError};
 struct ConfirmForm<'a> {
     banner: bool,
     email: &'a str,
+    problem: Option<&'a str>,
 }
 
 #[derive(Template)]
@@ -31,33 +33,65 @@ struct PasswordForm<'a> {
 }
 
 pub async fn show_confirm(State(pages): State<Pages>, Path(token): Path<String>) -> Response {
-    const PURPOSES: [LinkPurpose; 2] = [LinkPurpose::ConfirmEmail, LinkPurpose::ChangeEmail];
-    let (token, now) = (Secret::presented(&token), pages.app.clock.now());
+    confirm_form(&pages, StatusCode::OK, &Secret::presented(&token), None).await
+}
+
+/// Who reads the mail of the address need not be who signed up with it, so the form asks for the password.
+async fn confirm_form(
+    pages: &Pages,
+    status: StatusCode,
+    token: &Secret,
+    problem: Option<&str>,
+) -> Response {
+    let (token, now) = (token.clone(), pages.app.clock.now());
     let link = pages
         .app
         .store
-        .read(move |tx| usecases::good_link(tx, &token, &PURPOSES, now));
+        .read(move |tx| usecases::confirmation(tx, &token, now));
     match link.await {
         Ok(link) => {
-            let (banner, email) = (pages.banner(), link.email.as_str());
-            page(StatusCode::OK, &ConfirmForm { banner, email })
+            let form = ConfirmForm {
+                banner: pages.banner(),
+                email: &link.email,
+                problem,
+            };
+            page(status, &form)
         }
-        Err(error) => refused(&pages, &error),
+        Err(error) => refused(pages, &error),
     }
 }
 
-pub async fn confirm(State(pages): State<Pages>, Path(token): Path<String>) -> Response {
-    let (token, clock) = (Secret::presented(&token), pages.app.clock.clone());
-    let confirmed = pages
-        .app
-        .store
-        .write(move |tx| usecases::confirm_email(tx, &token, clock.now()));
-    match confirmed.await {
+pub async fn confirm(
+    State(pages): State<Pages>,
+    Path(token): Path<String>,
+    client: ClientAddress,
+    body: Body,
+) -> Response {
+    let token = Secret::presented(&token);
+    let password = match field(body, "password").await {
+        Ok(password) => password,
+        Err(problem) => {
+            let bad = StatusCode::BAD_REQUEST;
+            return confirm_form(&pages, bad, &token, Some(problem)).await;
+        }
+    };
+    let given = (token.clone(), password);
+    match pages.sign_ins.confirm(given, None, client).await {
         Ok(email) => {
             let text = format!("{email} is confirmed. You can close this page.");
             message(&pages, StatusCode::OK, "Thank you", &text)
         }
-        Err(error) => refused(&pages, &error),
+        Err(SignInError::Refused(UseCaseError::WrongPassword)) => {
+            let problem = Some("Nobody signed up with this address and this password.");
+            confirm_form(&pages, StatusCode::BAD_REQUEST, &token, problem).await
+        }
+        Err(SignInError::TooMany(_)) => {
+            let text = "Please wait a few minutes, then try again.";
+            let status = StatusCode::TOO_MANY_REQUESTS;
+            message(&pages, status, "Too many wrong passwords", text)
+        }
+        Err(SignInError::Refused(error)) => refused(&pages, &error),
+        Err(error) => unavailable(&pages, &error),
     }
 }
 
@@ -86,7 +120,7 @@ pub async fn set_password(
     };
     let hash = match pages.app.passwords.hash(password).await {
         Ok(hash) => hash,
-        Err(error) => return not_hashed(&pages, &error),
+        Err(error) => return unavailable(&pages, &error),
     };
     let clock = pages.app.clock.clone();
     let set = pages
@@ -136,7 +170,7 @@ fn password_form(
     page(status, &form)
 }
 
-fn not_hashed(pages: &Pages, error: &HashError) -> Response {
+fn unavailable(pages: &Pages, error: &dyn std::error::Error) -> Response {
     tracing::warn!(%error, "page unavailable");
     let text = "Nothing was changed. Please try again in a moment.";
     let status = StatusCode::SERVICE_UNAVAILABLE;
@@ -153,11 +187,6 @@ fn refused(pages: &Pages, error: &UseCaseError) -> Response {
             let text = "Another account has this e-mail address. Sign in to that one.";
             message(pages, StatusCode::CONFLICT, "This address is in use", text)
         }
-        error => {
-            tracing::warn!(%error, "page unavailable");
-            let text = "Nothing was changed. Please try again in a moment.";
-            let status = StatusCode::SERVICE_UNAVAILABLE;
-            message(pages, status, "Temporarily unavailable", text)
-        }
+        error => unavailable(pages, error),
     }
 }

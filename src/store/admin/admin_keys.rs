@@ -15,6 +15,7 @@ columns! {
         created_at: key.created_at,
         last_used_at: key.last_used_at,
         revoked_at: key.revoked_at,
+        created_by: key.created_by,
     }
     inserted { key_hash: key_hash }
     row AdminKey = AdminKey {
@@ -25,6 +26,7 @@ columns! {
         created_at,
         last_used_at,
         revoked_at,
+        created_by,
     };
 }
 

@@ -75,14 +75,16 @@ crate::store::statements! {
     RECORD = concat!("UPDATE deliveries SET tries = tries + 1, ", recorded!(set), "
         WHERE event_id = ", recorded!(event), " AND status = 'pending'
             AND tries = ", recorded!(tries));
-    REDELIVER = "UPDATE deliveries SET status = 'pending', tries = 0, due_at = ?2, updated_at = ?2
+    REDELIVER = "UPDATE deliveries SET status = 'pending', tries = 0, due_at = ?2, updated_at = ?3
         WHERE event_id = ?1";
     /// Makes the deliveries of a test environment due so many milliseconds earlier.
     HASTEN = "UPDATE deliveries SET due_at = due_at - ?2
         WHERE account_id = ?1 AND environment = 'test' AND due_at IS NOT NULL";
     NEXT_IN_TEST = "SELECT MIN(due_at) FROM deliveries
         WHERE account_id = ?1 AND environment = 'test' AND due_at IS NOT NULL";
-    FAIL = "UPDATE deliveries SET status = 'failed', due_at = NULL WHERE event_id IN (
+    FAIL = "UPDATE deliveries SET status = 'failed', due_at = NULL,
+            updated_at = CASE WHEN environment = 'test' THEN ?5 ELSE ?4 END
+        WHERE event_id IN (
             SELECT event_id FROM deliveries
             WHERE account_id = ?1 AND due_at IS NOT NULL AND created_at <= ?2 LIMIT ?3)";
     ONE = concat!("SELECT ", delivery!(columns), ",
@@ -94,7 +96,7 @@ crate::store::statements! {
             WHERE account_id = ?1 AND environment = ?2 AND status = 'failed' AND number > ?3
             ORDER BY number LIMIT ?4) listed";
     /// Those that failed since a time, and before somebody asked for it.
-    RECOVER = "UPDATE deliveries SET status = 'pending', tries = 0, due_at = ?6, updated_at = ?6
+    RECOVER = "UPDATE deliveries SET status = 'pending', tries = 0, due_at = ?6, updated_at = ?8
         WHERE status = 'failed' AND event_id IN (
             SELECT event_id FROM deliveries
             WHERE account_id = ?1 AND environment = ?2 AND status = 'failed' AND number > ?3
@@ -148,7 +150,8 @@ pub struct DeliveryFilter {
     pub event_type: Option<EventType>,
 }
 
-/// Deliveries that failed since a time, and not after somebody asked for them.
+/// Deliveries that failed since a time, and not after somebody asked for them, both by the clock of their
+/// environment.
 #[derive(Clone, Copy, Debug)]
 pub struct FailedSpan {
     pub since: Timestamp,
@@ -200,13 +203,22 @@ impl Tx<'_> {
         self.all(DUE, &values)
     }
 
-    /// Records the outcome of an attempt, unless the delivery has changed since.
+    /// Records the outcome of an attempt, unless the delivery has changed since. `at` is the time by the clock
+    /// of its environment.
     pub fn record_delivery(
         &mut self,
         recorded: &RecordedDelivery,
-        now: Timestamp,
+        at: Timestamp,
     ) -> Result<(), StoreError> {
-        self.defer(RECORD, &recorded_values(recorded, now))
+        self.defer(RECORD, &recorded_values(recorded, at))
+    }
+
+    /// The time by the clock of an environment.
+    pub fn time_of(&mut self, owner: Owner, now: Timestamp) -> Result<Timestamp, StoreError> {
+        match owner.environment {
+            Environment::Live => Ok(now),
+            Environment::Test => Ok(now.plus(self.test_clock(owner.account)?)),
+        }
     }
 
     /// Makes a delivery due again, whatever its status.
@@ -216,7 +228,8 @@ impl Tx<'_> {
         event: EventId,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.defer(REDELIVER, &[event.into(), now.into()])?;
+        let at = self.time_of(owner, now)?;
+        self.defer(REDELIVER, &[event.into(), now.into(), at.into()])?;
         self.wake_endpoint_now(owner.account, now)?;
         self.to_wake.events.push(owner);
         Ok(())
@@ -255,8 +268,16 @@ impl Tx<'_> {
         account: AccountId,
         asked_by: Timestamp,
         limit: i64,
+        now: Timestamp,
     ) -> Result<u64, StoreError> {
-        let values = [account.into(), asked_by.into(), limit.into()];
+        let in_test = now.plus(self.test_clock(account)?);
+        let values = [
+            account.into(),
+            asked_by.into(),
+            limit.into(),
+            now.into(),
+            in_test.into(),
+        ];
         self.execute(FAIL, &values)
     }
 
@@ -294,6 +315,7 @@ impl Tx<'_> {
             span.since.into(),
             now.into(),
             span.asked_at.into(),
+            self.time_of(owner, now)?.into(),
         ]);
         let recovered = self.execute(RECOVER, &values)?;
         self.wake_endpoint_now(owner.account, now)?;

@@ -5,7 +5,22 @@ use crate::domain::accounts::{ERASED, freed_email};
 use crate::domain::{
     AccountId, ProofId, QueueKind, TaskId, Timestamp, Worker, WorkerId, WorkerStatus,
 };
-use crate::store::{PRUNED_AT_ONCE, StoreError, Tx};
+use crate::store::{PRUNED_AT_ONCE, StoreError, Tx, columns};
+
+columns! {
+    macro traced;
+    columns { id, task_id, file_key, original_key }
+    row TracedProof = TracedProof { id, task: task_id, file_key, original_key };
+}
+
+/// A proof of a deleted worker, and its files.
+#[derive(Clone, Debug)]
+pub struct TracedProof {
+    pub id: ProofId,
+    pub task: TaskId,
+    pub file_key: String,
+    pub original_key: String,
+}
 
 crate::store::statements! {
     /// The list of statuses is that of the partial index, in the same text.
@@ -18,8 +33,14 @@ crate::store::statements! {
         WHERE id = ?1 AND status = ?5";
     DROP_TOKENS = "DELETE FROM worker_tokens WHERE worker_id = ?1";
     DROP_SUBSCRIPTIONS = "DELETE FROM push_subscriptions WHERE worker_id = ?1";
-    PROOFS = "SELECT id, task_id FROM proofs WHERE worker_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
-    ERASE_PROOF = "UPDATE proofs SET device_info = '{}' WHERE id = ?1";
+    PROOFS = concat!("SELECT ", traced!(columns), " FROM proofs
+        WHERE worker_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3");
+    /// A place that is the task's stays; another one tells where the worker was. A job deletes the original.
+    ERASE_PROOF = "UPDATE proofs SET device_info = '{}', exif_latitude = NULL, exif_longitude = NULL,
+            gps_latitude = CASE WHEN geo_valid = 1 THEN gps_latitude END,
+            gps_longitude = CASE WHEN geo_valid = 1 THEN gps_longitude END,
+            original_key = file_key
+        WHERE id = ?1";
     /// What the worker gave as reasons, and the notes of the admin who decided the worker's dispute.
     ERASE_REASONS = "UPDATE task_moves SET reason = NULL
         WHERE task_id = ?1 AND reason IS NOT NULL AND (maker_id = ?2
@@ -83,13 +104,13 @@ impl Tx<'_> {
         self.defer(DROP_SUBSCRIPTIONS, &[worker.into()])
     }
 
-    /// Up to `limit` proofs of a worker after the given one, each with its task.
+    /// Up to `limit` proofs of a worker after the given one.
     pub fn proofs_to_erase(
         &mut self,
         worker: WorkerId,
         after: &str,
         limit: i64,
-    ) -> Result<Vec<(ProofId, TaskId)>, StoreError> {
+    ) -> Result<Vec<TracedProof>, StoreError> {
         self.all(PROOFS, &[worker.into(), after.into(), limit.into()])
     }
 

@@ -38,7 +38,7 @@ pub fn delete_account(
     drop_webhook(tx, account.id, now)?;
     let person = Person::Account(account.id);
     tx.revoke_sessions(person, None)?;
-    tx.drop_all_mail_links(person)?;
+    tx.void_mail_links(person, now)?;
     tx.drop_exports_of(person, now)?;
     tx.drop_second_factor(person)?;
     let erase = JobName::new(JobKind::EraseAccount, account.id);

@@ -3,7 +3,9 @@
 
 use serde_json::json;
 
-use crate::domain::{AccountId, Actor, Environment, JobKind, JobName, Owner, TaskId, Timestamp};
+use crate::domain::{
+    AccountId, Actor, Environment, JobKind, JobName, Owner, Person, TaskId, Timestamp,
+};
 use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
@@ -133,6 +135,7 @@ pub fn erase_account(
     account: AccountId,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
+    tx.drop_all_mail_links(Person::Account(account))?;
     if tx.erase_account(account, now)? {
         let (by, id) = (Actor::CLOCK, account.to_string());
         tx.erase_notes_about(&id)?;

@@ -31,6 +31,7 @@ impl IssuedAdminKey {
             created_at: now,
             last_used_at: None,
             revoked_at: None,
+            created_by: None,
         };
         Self { record, secret }
     }
@@ -44,7 +45,11 @@ pub fn create_admin_key_as(
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
     active_keys(tx, owner)?;
-    create_admin_key(tx, key, &Actor::admin(owner), now)
+    let record = AdminKey {
+        created_by: Some(owner),
+        ..key.record.clone()
+    };
+    store(tx, &record, &key.secret, &Actor::admin(owner), now)
 }
 
 /// An owner revokes a key, their own included, unless no other owner would be left.
@@ -82,9 +87,32 @@ pub fn create_admin_key(
     by: &Actor,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    tx.insert_admin_key(&key.record, &key.secret.hash())?;
-    let (id, details) = (key.record.id.to_string(), json!({"role": key.record.role}));
+    store(tx, &key.record, &key.secret, by, now)
+}
+
+fn store(
+    tx: &mut Tx<'_>,
+    key: &AdminKey,
+    secret: &Secret,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    tx.insert_admin_key(key, &secret.hash())?;
+    let (id, details) = (key.id.to_string(), json!({"role": key.role}));
     audit(tx, by, "admin_key.created", "admin_key", &id, details, now)
+}
+
+/// The key that the operator gave to whoever holds this one: a key that an owner creates belongs to the owner,
+/// as far as anybody can tell.
+pub(in crate::usecases) fn first_key(
+    tx: &mut Tx<'_>,
+    mut id: AdminKeyId,
+) -> Result<AdminKeyId, UseCaseError> {
+    // A key is older than those that it creates, so this ends.
+    while let Some(creator) = tx.admin_key(id)?.and_then(|key| key.created_by) {
+        id = creator;
+    }
+    Ok(id)
 }
 
 /// Revokes a key permanently. Revoking it again changes nothing.

@@ -8,6 +8,7 @@ use crate::domain::{
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
+use crate::usecases::admin::admin_key::first_key;
 use crate::usecases::admin::audit::{Done, audit_with_note};
 use crate::usecases::admin::view_documents::Looker;
 
@@ -74,7 +75,7 @@ pub(in crate::usecases) fn pass(
         Some(first) if first.content != content || first.note.as_deref() != wanted.note => {
             Err(UseCaseError::ProposalPending(first.content))
         }
-        Some(first) if needed && by.id == Some(first.proposed_by.to_string()) => {
+        Some(first) if needed && is_same_person(tx, by, first.proposed_by)? => {
             Ok(Passed::Waits(first))
         }
         Some(first) => {
@@ -83,6 +84,18 @@ pub(in crate::usecases) fn pass(
         }
         None if needed => propose(tx, wanted, content, by, now).map(Passed::Waits),
         None => Ok(Passed::Alone),
+    }
+}
+
+/// Whether it is the one who proposed, perhaps with another key.
+fn is_same_person(
+    tx: &mut Tx<'_>,
+    by: &Actor,
+    proposed_by: AdminKeyId,
+) -> Result<bool, UseCaseError> {
+    match by.id.as_deref().and_then(AdminKeyId::parse) {
+        Some(key) => Ok(first_key(tx, key)? == first_key(tx, proposed_by)?),
+        None => Ok(false),
     }
 }
 

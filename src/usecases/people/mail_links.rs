@@ -25,7 +25,7 @@ impl MadeLink {
     }
 }
 
-/// Makes a link, for somebody else to hand over. None if the person or the address has enough good ones.
+/// Makes a link. None if the person or the address had enough of them lately.
 pub fn make_link(
     tx: &mut Tx<'_>,
     purpose: LinkPurpose,
@@ -33,12 +33,37 @@ pub fn make_link(
     email: &str,
     now: Timestamp,
 ) -> Result<Option<MadeLink>, UseCaseError> {
-    if tx.count_links_for_address(email, purpose, now)? >= MAX_FOR_ADDRESS
+    let secret = tx.service_secret(LINK_SECRET, &hex(&ambient::random::<32>()))?;
+    let address = mail_link::address_hash(&secret, email);
+    if tx.count_links_for_address(&address, purpose, now)? >= MAX_FOR_ADDRESS
         || tx.count_links_for_person(person, purpose, now)? >= MAX_FOR_PERSON
     {
         return Ok(None);
     }
-    let link = MailLink {
+    let link = new_link(purpose, person, email, now);
+    let token = mail_link::token(&secret, link.id);
+    tx.add_mail_link(&link, &token.hash(), Some(&address))?;
+    Ok(Some(MadeLink { link, token }))
+}
+
+/// Makes a link for an operator to hand over. It needs no limit, and takes nothing from that of the address.
+pub(in crate::usecases) fn hand_out_link(
+    tx: &mut Tx<'_>,
+    purpose: LinkPurpose,
+    person: Person,
+    email: &str,
+    now: Timestamp,
+) -> Result<MadeLink, UseCaseError> {
+    tx.void_mail_links_for(person, purpose, now)?;
+    let secret = tx.service_secret(LINK_SECRET, &hex(&ambient::random::<32>()))?;
+    let link = new_link(purpose, person, email, now);
+    let token = mail_link::token(&secret, link.id);
+    tx.add_mail_link(&link, &token.hash(), None)?;
+    Ok(MadeLink { link, token })
+}
+
+fn new_link(purpose: LinkPurpose, person: Person, email: &str, now: Timestamp) -> MailLink {
+    MailLink {
         id: MailLinkId::new(now, &ambient::random()),
         purpose,
         person,
@@ -46,14 +71,11 @@ pub fn make_link(
         created_at: now,
         expires_at: now.plus(purpose.life()),
         used_at: None,
-    };
-    let secret = tx.service_secret(LINK_SECRET, &hex(&ambient::random::<32>()))?;
-    let token = mail_link::token(&secret, link.id);
-    tx.add_mail_link(&link, &token.hash())?;
-    Ok(Some(MadeLink { link, token }))
+        voided_at: None,
+    }
 }
 
-/// Makes a link and has it mailed to `email`. Nothing happens if there are enough good ones: whoever
+/// Makes a link and has it mailed to `email`. Nothing happens if there were enough of them: whoever
 /// asks cannot tell, and cannot fill somebody's mailbox.
 pub fn send_link(
     tx: &mut Tx<'_>,

@@ -44,7 +44,7 @@ pub fn delete_worker(
     let person = Person::Worker(worker.id);
     tx.drop_exports_of(person, now)?;
     tx.revoke_sessions(person, None)?;
-    tx.drop_all_mail_links(person)?;
+    tx.void_mail_links(person, now)?;
     tx.drop_second_factor(person)?;
     let worker = tx.delete_worker(worker, now)?;
     tx.add_job(&JobName::new(JobKind::EraseWorker, worker.id), now)?;
@@ -97,14 +97,18 @@ pub fn erase_proofs_of_worker(
 ) -> Result<bool, UseCaseError> {
     let (worker, after) = place(subject)?;
     let page = tx.proofs_to_erase(worker, &after, PROOFS_PAGE)?;
-    for (proof, task) in &page {
-        tx.erase_proof_of_worker(worker, *proof, *task)?;
-        erase_dispute(tx, worker, *task)?;
+    for proof in &page {
+        // The original says where and with which device it was taken. The developer keeps the file without it.
+        if proof.original_key != proof.file_key {
+            tx.add_job(&JobName::new(JobKind::DeleteFile, &proof.original_key), now)?;
+        }
+        tx.erase_proof_of_worker(worker, proof.id, proof.task)?;
+        erase_dispute(tx, worker, proof.task)?;
     }
-    let Some((last, _)) = page.last() else {
+    let Some(last) = page.last() else {
         return Ok(false);
     };
-    let next = format!("{worker}/{last}");
+    let next = format!("{worker}/{}", last.id);
     tx.add_job(&JobName::new(JobKind::EraseWorker, next), now)?;
     Ok(true)
 }
@@ -130,8 +134,11 @@ pub fn erase_traces_of_worker(tx: &mut Tx<'_>, subject: &str) -> Result<bool, Us
 pub fn erase_worker(tx: &mut Tx<'_>, subject: &str, now: Timestamp) -> Result<(), UseCaseError> {
     let (worker, _) = place(subject)?;
     tx.shut_worker_out(worker)?;
-    tx.revoke_sessions(Person::Worker(worker), None)?;
-    tx.drop_all_mail_links(Person::Worker(worker))?;
+    let person = Person::Worker(worker);
+    tx.revoke_sessions(person, None)?;
+    tx.void_mail_links(person, now)?;
+    tx.drop_exports_of(person, now)?;
+    tx.drop_second_factor(person)?;
     tx.drop_verification_files(worker, now)?;
     if tx.worker_erased(worker, now)? {
         let (by, id) = (Actor::CLOCK, worker.to_string());

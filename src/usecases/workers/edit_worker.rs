@@ -20,12 +20,7 @@ pub fn edit_worker(
     let before = before.ok_or(UseCaseError::Unauthorized)?;
     let mut worker = before.edit(edit, now);
     let renamed = worker.pending_name.is_some() && worker.pending_name != before.pending_name;
-    if renamed && before.status == WorkerStatus::Suspended {
-        return Err(UseCaseError::InvalidWorkerState {
-            status: before.status,
-            what: "change the name",
-        });
-    }
+    expect_free_name(&before, renamed || worker.name != before.name)?;
     tx.edit_worker(&worker)?;
     if renamed {
         worker = review_name(tx, worker, now)?;
@@ -42,6 +37,20 @@ pub fn edit_worker(
     Ok(worker)
 }
 
+/// An admin who looks at documents decides about the name that was sent with them. Taking back a name that
+/// waits for a decision changes nothing that was verified.
+fn expect_free_name(worker: &Worker, renamed: bool) -> Result<(), UseCaseError> {
+    match worker.status {
+        WorkerStatus::Suspended | WorkerStatus::InReview if renamed => {
+            Err(UseCaseError::InvalidWorkerState {
+                status: worker.status,
+                what: "change the name",
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The worker goes back to review. Tasks that were accepted go on; others cannot be accepted.
 fn review_name(tx: &mut Tx<'_>, worker: Worker, now: Timestamp) -> Result<Worker, UseCaseError> {
     let name = worker.pending_name.as_deref().unwrap_or_default();
@@ -54,6 +63,8 @@ fn review_name(tx: &mut Tx<'_>, worker: Worker, now: Timestamp) -> Result<Worker
 fn keep_name(tx: &mut Tx<'_>, worker: Worker, now: Timestamp) -> Result<Worker, UseCaseError> {
     let (kind, subject) = (QueueKind::WorkerVerification, worker.id.to_string());
     tx.close_queue_items_of(kind, &subject, None, now)?;
+    // Documents that were sent for the other name are needed no longer than others.
+    tx.documents_decided(worker.id, now)?;
     set_status(tx, worker, WorkerStatus::Verified)
 }
 

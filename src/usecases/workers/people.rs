@@ -14,10 +14,7 @@ use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
 use crate::usecases::events::notify;
-use crate::usecases::people::{good_link, redeem_link, request_link, send_link};
-
-const CONFIRM: [LinkPurpose; 2] = [LinkPurpose::ConfirmEmail, LinkPurpose::ChangeEmail];
-const RESET: [LinkPurpose; 1] = [LinkPurpose::ResetPassword];
+use crate::usecases::people::{request_link, send_link};
 
 /// Notices to the owner of an address about somebody else's sign-ups: one for each day.
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
@@ -87,17 +84,6 @@ fn send_confirmation(tx: &mut Tx<'_>, worker: &Worker, now: Timestamp) -> Result
             send_link(tx, LinkPurpose::ConfirmEmail, person, &worker.email, now)
         }
     }
-}
-
-/// Uses a link that confirms an address of a worker. Returns the address.
-pub fn confirm_worker_email(
-    tx: &mut Tx<'_>,
-    token: &Secret,
-    now: Timestamp,
-) -> Result<String, UseCaseError> {
-    let link = redeem_link(tx, token, &CONFIRM, now)?;
-    confirm_worker(tx, worker_of(&link)?, &link, now)?;
-    Ok(link.email)
 }
 
 /// Somebody has followed a link that confirms an address.
@@ -178,7 +164,7 @@ fn take_address(
         return Err(UseCaseError::WorkerEmailTaken);
     }
     tx.take_worker_email(worker.id, email, now)?;
-    Ok(tx.drop_all_mail_links(Person::Worker(worker.id))?)
+    Ok(tx.void_mail_links(Person::Worker(worker.id), now)?)
 }
 
 fn tell_former_address(
@@ -204,29 +190,6 @@ fn send_reset(tx: &mut Tx<'_>, email: &str, now: Timestamp) -> Result<(), UseCas
         }
         None => Ok(()),
     }
-}
-
-/// Looks at a link without using it. Hashing a password is dear, so this comes first. Returns the
-/// address, which the new password must not contain.
-pub fn worker_reset_link(
-    tx: &mut Tx<'_>,
-    token: &Secret,
-    now: Timestamp,
-) -> Result<String, UseCaseError> {
-    let link = good_link(tx, token, &RESET, now)?;
-    worker_of(&link)?;
-    Ok(link.email)
-}
-
-/// Uses a link, sets the password and revokes all tokens.
-pub fn reset_worker_password(
-    tx: &mut Tx<'_>,
-    token: &Secret,
-    hash: &str,
-    now: Timestamp,
-) -> Result<(), UseCaseError> {
-    let link = redeem_link(tx, token, &RESET, now)?;
-    set_linked_worker_password(tx, worker_of(&link)?, &link, hash, now)
 }
 
 /// Somebody has followed a link with which a password is chosen.
@@ -269,19 +232,12 @@ fn store_password(
     tx.set_worker_password(worker.id, hash)?;
     tx.revoke_worker_tokens(worker.id, kept.map(Secret::hash).as_deref())?;
     tx.revoke_sessions(Person::Worker(worker.id), None)?;
-    tx.drop_mail_links(Person::Worker(worker.id), LinkPurpose::ResetPassword)?;
+    tx.void_mail_links_for(Person::Worker(worker.id), LinkPurpose::ResetPassword, now)?;
     let occasion = format!("password_changed:{}:{}", worker.id, now.as_millis());
     let text = notification::password_changed();
     let kind = NotificationKind::PasswordChanged;
     notify::worker(tx, worker.id, kind, occasion, text, now)?;
     recorded(tx, worker.id, "worker.password_set", now)
-}
-
-fn worker_of(link: &MailLink) -> Result<WorkerId, UseCaseError> {
-    match link.person {
-        Person::Worker(id) => Ok(id),
-        Person::Account(_) | Person::Admin(_) => Err(UseCaseError::LinkExpired),
-    }
 }
 
 /// Comes last in the transaction.

@@ -16,6 +16,7 @@ on_both_engines!(
     a_proposal_holds_up_no_deadline,
     a_proposal_of_a_revoked_key_does_not_count,
     a_large_write_off_waits_for_a_second_owner,
+    an_owner_with_a_second_key_is_no_second_admin,
 );
 
 /// The payout of the tasks here is 2,100 cents.
@@ -261,4 +262,34 @@ async fn a_large_write_off_waits_for_a_second_owner(app: TestApp) {
         .expect(200);
     app.jobs.drain().await.unwrap();
     TestApp::expect_settled(&app.verify().await);
+}
+
+async fn an_owner_with_a_second_key_is_no_second_admin(app: TestApp) {
+    let app = app.with_four_eyes(LIMIT).await;
+    let (dev, worker) = people(&app).await;
+    let (ada, eve) = (app.admin().await, app.admin().await);
+    let create = async |by: &Client| {
+        let body = json!({"name": "Second key", "role": "owner"});
+        let key = by.post("/v1/admin/keys", &body).await.expect(201);
+        Client::new(app.address, key["key"].as_str())
+    };
+    let second = create(&ada).await;
+    let third = create(&second).await;
+    let task = disputed_task(&app, &dev, &worker).await;
+    let pay = json!({"decision": "pay"});
+    let proposed = second.post(&decide(&task), &pay).await.expect(202);
+    // All these keys stem from the one that the operator gave to Ada.
+    for same in [&ada, &second, &third] {
+        assert_eq!(same.post(&decide(&task), &pay).await.expect(202), proposed);
+    }
+    let keys = ada.get("/v1/admin/keys").await.expect(200);
+    let creators = keys["data"].as_array().unwrap().iter();
+    let creators: Vec<_> = creators.map(|key| &key["created_by"]).collect();
+    let ids = ids(&keys);
+    let created = creators.iter().filter(|creator| !creator.is_null());
+    let created: Vec<_> = created.map(|creator| creator.as_str().unwrap()).collect();
+    assert_eq!(created.len(), 2);
+    assert!(created.iter().all(|creator| ids.contains(creator)));
+    let decided = create(&eve).await.post(&decide(&task), &pay).await;
+    assert_eq!(decided.expect(200)["status"], "completed");
 }

@@ -179,7 +179,7 @@ fn body(route: &str) -> Value {
             let email = format!("{:016x}@example.org", u64::from_be_bytes(random));
             json!({"email": email, "password": crate::support::PASSWORD, "name": "Ada"})
         }
-        "POST /v1/accounts/confirm" => json!({"token": "none"}),
+        "POST /v1/accounts/confirm" => json!({"token": "none", "password": "none"}),
         "POST /v1/accounts/password_reset" => json!({"email": "nobody@example.org"}),
         "POST /v1/accounts/password_reset/confirm" => {
             json!({"token": "none", "password": crate::support::PASSWORD})
@@ -217,7 +217,7 @@ fn body(route: &str) -> Value {
             let email = format!("{:016x}@example.net", u64::from_be_bytes(random));
             json!({"password": crate::support::PASSWORD, "email": email})
         }
-        "POST /v1/workers/confirm" => json!({"token": "none"}),
+        "POST /v1/workers/confirm" => json!({"token": "none", "password": "none"}),
         "POST /v1/workers/password_reset" => json!({"email": "nobody@example.org"}),
         "POST /v1/workers/password_reset/confirm" => {
             json!({"token": "none", "password": crate::support::PASSWORD})

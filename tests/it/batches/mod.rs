@@ -168,6 +168,7 @@ async fn one_that_breaks_a_rule_undoes_only_itself(app: TestApp) {
             created_at: now(),
             last_used_at: None,
             revoked_at: None,
+            created_by: None,
         };
         tx.insert_admin_key(&key, "one hash")?;
         tx.insert_admin_key(&key, "another hash")

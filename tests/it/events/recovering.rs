@@ -10,6 +10,8 @@ on_both_engines!(
     a_delivery_shows_its_task_and_what_is_sent,
     what_failed_since_a_time_is_sent_again,
     a_great_many_failures_are_recovered_by_a_job,
+    what_was_given_up_is_recovered_by_the_time_of_that,
+    what_failed_by_the_test_clock_is_recovered_by_it,
 );
 
 const LIST: &str = "/v1/account/webhook/deliveries";
@@ -73,7 +75,7 @@ async fn what_failed_since_a_time_is_sent_again(app: TestApp) {
         .test
         .post(&recover, &since("2030-01-01T00:00:00Z"))
         .await;
-    assert_eq!(future.expect(200), json!({"recovered": 0, "more": false}));
+    assert_eq!(future.faulty_fields(), ["since"]);
     // All of them failed after that time; the first was created before it.
     let key = [("idempotency-key", "again")];
     let body = since("2026-11-15T13:00:00Z");
@@ -115,6 +117,13 @@ async fn a_great_many_failures_are_recovered_by_a_job(app: TestApp) {
     let reply = dev.test.post(&recover, &body).await.expect(200);
     assert_eq!(reply, json!({"recovered": 500, "more": true}));
     assert_eq!(column(count).await, ["500"]);
+    // One at a time: a second request is about the same.
+    let again = dev.test.post(&recover, &body).await.expect(200);
+    assert_eq!(again, json!({"recovered": 0, "more": true}));
+    let jobs = "SELECT CAST(COUNT(*) AS TEXT) FROM jobs WHERE kind = 'recover_deliveries'";
+    assert_eq!(column(jobs).await, ["1"]);
+    let live = dev.live.post(&recover, &body).await.expect(200);
+    assert_eq!(live, json!({"recovered": 0, "more": false}));
     let first = "SELECT CAST(MAX(number) AS TEXT) FROM deliveries WHERE status = 'pending'";
     assert_eq!(column(first).await, ["502"], "oldest first");
     // Those that fail after the question are not asked for.
@@ -122,4 +131,54 @@ async fn a_great_many_failures_are_recovered_by_a_job(app: TestApp) {
     app.database.execute(late).await;
     assert_eq!(app.jobs.drain().await.unwrap(), 1);
     assert_eq!(column(count).await, ["1099"]);
+    let done = dev.test.post(&recover, &body).await.expect(200);
+    assert_eq!(done, json!({"recovered": 1, "more": false}));
+}
+
+async fn what_was_given_up_is_recovered_by_the_time_of_that(app: TestApp) {
+    let (app, receiver) = app.with_receiver().await;
+    let dev = app.developer().await;
+    let subscribe = json!(["task.funded"]);
+    dev.put_webhook(&receiver.url("/"), subscribe.clone()).await;
+    dev.create_task().await;
+    app.advance(Duration::from_secs(2 * 60 * 60));
+    let removed = dev
+        .test
+        .send("DELETE", "/v1/account/webhook", &[], "")
+        .await;
+    removed.expect(200);
+    app.jobs.drain().await.unwrap();
+    assert_eq!(deliveries(&dev, "?status=failed").await.len(), 1);
+    dev.put_webhook(&receiver.url("/"), subscribe).await;
+    let recover = format!("{LIST}/recover");
+    let body = json!({"since": "2026-11-15T13:00:00Z"});
+    let recovered = dev.test.post(&recover, &body).await.expect(200);
+    assert_eq!(recovered, json!({"recovered": 1, "more": false}));
+    app.webhooks.drain().await.unwrap();
+    assert_eq!(receiver.received().len(), 1);
+}
+
+async fn what_failed_by_the_test_clock_is_recovered_by_it(app: TestApp) {
+    let (app, receiver) = app.with_receiver().await;
+    let dev = app.developer().await;
+    receiver.answer(|_| Response::status(500));
+    dev.put_webhook(&receiver.url("/"), json!(["task.funded"]))
+        .await;
+    dev.create_task().await;
+    // Ten days pass in the test environment, and no moment elsewhere.
+    let advance = json!({"advance_seconds": 10 * 24 * 60 * 60});
+    let clock = "/v1/test_helpers/clock";
+    dev.test.post(clock, &advance).await.expect(200);
+    assert_eq!(deliveries(&dev, "?status=failed").await.len(), 1);
+    receiver.answer(|_| Response::status(200));
+    let recover = format!("{LIST}/recover");
+    // It failed within the first day.
+    for (since, recovered) in [("2026-11-18T12:00:00Z", 0), ("2026-11-15T12:30:00Z", 1)] {
+        let body = json!({ "since": since });
+        let reply = dev.test.post(&recover, &body).await.expect(200);
+        assert_eq!(reply["recovered"], recovered, "{since}");
+    }
+    let future = json!({"since": "2026-11-26T12:00:00Z"});
+    let refused = dev.test.post(&recover, &future).await;
+    assert_eq!(refused.faulty_fields(), ["since"]);
 }

@@ -1,6 +1,10 @@
 //! Developers open accounts themselves.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
+use legwork::domain::AccountId;
+use legwork::usecases;
 use serde_json::{Value, json};
 
 use super::mails::{named_developer, new_address, plain_mailer, sign_up};
@@ -190,6 +194,15 @@ async fn a_deleted_account_leaves_no_links_and_sessions(app: TestApp) {
     let confirm = r#"{"confirm": "ada@example.com"}"#;
     let deleted = client.send("DELETE", "/v1/account", &[], confirm).await;
     deleted.expect(200);
+    // The link proves the mailbox until it expires. With this account it does nothing.
+    assert_eq!(count("mail_links").await, "1");
+    app.advance(Duration::from_secs(31 * 24 * 60 * 60));
+    let id = signed_up["account"]["id"].as_str().unwrap();
+    let (id, now) = (AccountId::parse(id).unwrap(), app.clock.now());
+    app.store
+        .write(move |tx| usecases::erase_account(tx, id, now))
+        .await
+        .unwrap();
     assert_eq!(count("mail_links").await, "0");
     assert_eq!(count("accounts WHERE password_hash IS NOT NULL").await, "0");
     assert_eq!(count("accounts WHERE claimed_email IS NOT NULL").await, "0");

@@ -19,7 +19,12 @@ on_both_engines!(
     a_password_is_reset_on_the_page_of_its_mail,
     a_changed_address_is_confirmed_and_the_former_one_told,
     nobody_writes_to_an_address_that_is_not_confirmed,
+    strangers_do_not_keep_the_owner_from_confirming,
+    deleting_an_account_makes_no_room_for_more_mails,
 );
+
+/// The form with the password of every sign-up here.
+const RIGHT: &str = "password=correct+horse+battery";
 
 pub fn plain_mailer() -> Mailer {
     let url = format!("smtp://127.0.0.1:{}", mail_server().port("plain"));
@@ -95,10 +100,22 @@ async fn a_new_address_is_confirmed_on_the_page_of_its_mail(app: TestApp) {
     let task = storefront();
     let early = live.post("/v1/tasks", &task).await;
     early.expect_error(403, "EMAIL_NOT_CONFIRMED");
-    let confirmed = post_form(&app, &path, "").await;
+    // Whoever reads the mail and did not sign up confirms nothing.
+    for wrong in ["", "password=not+this+one"] {
+        let refused = post_form(&app, &path, wrong).await;
+        assert_eq!(refused.status, 400, "{}", refused.text);
+        assert!(
+            refused.text.contains("Nobody signed up"),
+            "{}",
+            refused.text
+        );
+    }
+    let early = live.post("/v1/tasks", &task).await;
+    early.expect_error(403, "EMAIL_NOT_CONFIRMED");
+    let confirmed = post_form(&app, &path, RIGHT).await;
     assert_eq!(confirmed.status, 200, "{}", confirmed.text);
     live.post("/v1/tasks", &task).await.expect(201);
-    let again = post_form(&app, &path, "").await;
+    let again = post_form(&app, &path, RIGHT).await;
     assert_eq!(again.status, 410);
     assert!(again.text.contains("This link has expired"));
     // The token is nowhere in the database, and in no list of admins.
@@ -123,7 +140,7 @@ async fn only_one_account_gets_an_address(app: TestApp) {
     let confirm = |path: String| {
         let client = app.client();
         async move {
-            let body = json!({"token": token(&path)});
+            let body = json!({"token": token(&path), "password": PASSWORD});
             client.post("/v1/accounts/confirm", &body).await
         }
     };
@@ -141,7 +158,7 @@ async fn the_owner_of_an_address_is_told_of_sign_ups_once_a_day(app: TestApp) {
     let email = new_address("known");
     sign_up(&app, &email).await;
     app.jobs.drain().await.unwrap();
-    let body = json!({"token": token(&link_to(&email))});
+    let body = json!({"token": token(&link_to(&email)), "password": PASSWORD});
     let confirmed = app.client().post("/v1/accounts/confirm", &body).await;
     confirmed.expect(200);
     for _ in 0..3 {
@@ -198,6 +215,11 @@ async fn a_changed_address_is_confirmed_and_the_former_one_told(app: TestApp) {
     let app = app.with_mail(plain_mailer()).await;
     let (old, new) = (new_address("old"), new_address("new"));
     let account = named_developer(&app, &old).await;
+    let hash = app.app.passwords.hash(PASSWORD.to_owned()).await.unwrap();
+    app.store
+        .write(move |tx| tx.set_account_password(account, &hash))
+        .await
+        .unwrap();
     let (wanted, now) = (new.clone(), app.clock.now());
     app.store
         .write(move |tx| usecases::change_email(tx, account, &wanted, true, now))
@@ -212,7 +234,9 @@ async fn a_changed_address_is_confirmed_and_the_former_one_told(app: TestApp) {
     let reset = made.await.unwrap().unwrap().token;
     app.jobs.drain().await.unwrap();
     assert!(mail_server().mails(&old).is_empty());
-    let confirmed = post_form(&app, &link_to(&new), "").await;
+    let refused = post_form(&app, &link_to(&new), "password=not+this+one").await;
+    assert_eq!(refused.status, 400, "{}", refused.text);
+    let confirmed = post_form(&app, &link_to(&new), RIGHT).await;
     assert_eq!(confirmed.status, 200, "{}", confirmed.text);
     app.jobs.drain().await.unwrap();
     let told = mail_server().mail(&old);
@@ -265,4 +289,58 @@ async fn nobody_writes_to_an_address_that_is_not_confirmed(app: TestApp) {
     assert_eq!(mails.len(), 3, "{mails:?}");
     let confirm = |mail: &Value| mail["text"].as_str().unwrap().contains("/confirm/");
     assert!(mails.iter().all(confirm), "{mails:?}");
+}
+
+async fn sign_up_with(app: &TestApp, email: &str, password: &str) -> Client {
+    let body = json!({"email": email, "password": password, "name": "Ada"});
+    let signed_up = app.client().post("/v1/accounts/sign_up", &body).await;
+    app.jobs.drain().await.unwrap();
+    Client::new(app.address, signed_up.expect(201)["live_key"].as_str())
+}
+
+async fn strangers_do_not_keep_the_owner_from_confirming(app: TestApp) {
+    let app = app.with_mail(plain_mailer()).await;
+    let email = new_address("starved");
+    let mut strangers = Vec::new();
+    for _ in 0..4 {
+        strangers.push(sign_up_with(&app, &email, "a strange password").await);
+    }
+    let owner = sign_up_with(&app, &email, PASSWORD).await;
+    assert_eq!(mail_server().mails(&email).len(), 3);
+    // Any of the mails proves who reads them, also when the account it was about is gone.
+    for stranger in &strangers {
+        let body = json!({ "confirm": email }).to_string();
+        let deleted = stranger.send("DELETE", "/v1/account", &[], body).await;
+        deleted.expect(200);
+    }
+    let body = json!({"token": token(&link_to(&email)), "password": PASSWORD});
+    let confirmed = app.client().post("/v1/accounts/confirm", &body).await;
+    let expected = json!({"email": email, "confirmed": true});
+    assert_eq!(confirmed.expect(200), expected);
+    owner.post("/v1/tasks", &storefront()).await.expect(201);
+}
+
+async fn deleting_an_account_makes_no_room_for_more_mails(app: TestApp) {
+    let app = app.with_mail(plain_mailer()).await;
+    let email = new_address("deleted");
+    for _ in 0..5 {
+        let client = sign_up_with(&app, &email, PASSWORD).await;
+        let body = json!({ "confirm": email }).to_string();
+        let deleted = client.send("DELETE", "/v1/account", &[], body).await;
+        deleted.expect(200);
+    }
+    assert_eq!(mail_server().mails(&email).len(), 3);
+    // Nor does choosing a password, which voids the other links.
+    let account = named_developer(&app, &email).await;
+    let (person, now) = (Person::Account(account), app.clock.now());
+    for _ in 0..5 {
+        let to = email.clone();
+        let send = move |tx: &mut Tx<'_>| {
+            usecases::send_link(tx, LinkPurpose::ResetPassword, person, &to, now)?;
+            Ok::<_, UseCaseError>(tx.void_mail_links(person, now)?)
+        };
+        app.store.write(send).await.unwrap();
+    }
+    let links = "SELECT email FROM mail_links WHERE purpose = 'reset_password'";
+    assert_eq!(app.database.column(links).await, ["", "", ""]);
 }

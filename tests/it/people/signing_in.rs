@@ -67,7 +67,8 @@ async fn a_developer_signs_in_with_a_confirmed_address(app: TestApp) {
     expect_wrong(sign_in(&pages, &email, PASSWORD).await);
     app.jobs.drain().await.unwrap();
     let path = link_to(&email);
-    let body = json!({"token": path.rsplit_once('/').unwrap().1});
+    let token = path.rsplit_once('/').unwrap().1;
+    let body = json!({"token": token, "password": PASSWORD});
     let confirmed = app.client().post("/v1/accounts/confirm", &body).await;
     confirmed.expect(200);
     let signed_in = sign_in(&pages, &email.to_uppercase(), PASSWORD)

@@ -33,10 +33,13 @@ const NEW: &str = "staple battery horse";
 const SESSIONS: &str = "/v1/workers/sessions";
 const RESET: &str = "/v1/workers/password_reset";
 
-/// The token of the latest link of a purpose.
+/// The token of the latest link of a purpose that is still good.
 async fn token(app: &TestApp, purpose: &str) -> String {
     app.jobs.drain().await.unwrap();
-    let sql = format!("SELECT id FROM mail_links WHERE purpose = '{purpose}' ORDER BY id");
+    let sql = format!(
+        "SELECT id FROM mail_links WHERE purpose = '{purpose}' AND used_at IS NULL
+            AND voided_at IS NULL ORDER BY id"
+    );
     let id = app.database.column(&sql).await.pop().unwrap();
     let (id, now) = (MailLinkId::parse(&id).unwrap(), app.clock.now());
     let made = app
@@ -53,7 +56,7 @@ async fn mails(app: &TestApp, email: &str) -> Vec<String> {
 }
 
 async fn confirm(app: &TestApp) -> Value {
-    let body = json!({"token": token(app, "confirm_email").await});
+    let body = json!({"token": token(app, "confirm_email").await, "password": PASSWORD});
     let reply = app.client().post("/v1/workers/confirm", &body).await;
     reply.expect(200)
 }
@@ -138,7 +141,7 @@ async fn the_first_who_confirms_gets_the_address(app: TestApp) {
             .move_to(app.clock.now().plus(Duration::from_millis(1)));
     }
     let posts = tokens.iter().map(|token| {
-        let (client, body) = (app.client(), json!({"token": token}));
+        let (client, body) = (app.client(), json!({"token": token, "password": PASSWORD}));
         async move { client.post("/v1/workers/confirm", &body).await }
     });
     let replies = join_all(posts).await;
@@ -147,7 +150,7 @@ async fn the_first_who_confirms_gets_the_address(app: TestApp) {
     let refused = replies.iter().find(|reply| reply.status != 200).unwrap();
     assert_eq!(refused.body["error"]["code"], "EMAIL_TAKEN");
     for token in tokens {
-        let body = json!({"token": token});
+        let body = json!({"token": token, "password": PASSWORD});
         let again = app.client().post("/v1/workers/confirm", &body).await;
         assert!(again.status == 410 || again.status == 409, "{}", again.text);
     }
@@ -185,7 +188,12 @@ async fn the_pages_of_the_links_work_for_workers_too(app: TestApp) {
         "a look confirms nothing"
     );
     let form = [("content-type", "application/x-www-form-urlencoded")];
-    let confirmed = app.client().send("POST", &confirm, &form, "").await;
+    for wrong in ["", "password=not+this+one"] {
+        let refused = app.client().send("POST", &confirm, &form, wrong).await;
+        assert_eq!(refused.status, 400, "{}", refused.text);
+    }
+    let body = "password=correct+horse+battery";
+    let confirmed = app.client().send("POST", &confirm, &form, body).await;
     assert_eq!(confirmed.status, 200, "{}", confirmed.text);
     let seen = worker
         .client
@@ -217,10 +225,11 @@ async fn whoever_claims_an_address_is_not_its_owner(app: TestApp) {
     let first = token(&app, "confirm_email").await;
     sign_up(NEW).await;
     let second = token(&app, "confirm_email").await;
-    for (token, status) in [(first, 200), (second, 409)] {
+    for (token, password, status) in [(first, PASSWORD, 200), (second, NEW, 409)] {
         let page = format!("/confirm/{token}");
         let form = [("content-type", "application/x-www-form-urlencoded")];
-        let reply = app.client().send("POST", &page, &form, "").await;
+        let body = format!("password={}", password.replace(' ', "+"));
+        let reply = app.client().send("POST", &page, &form, body).await;
         assert_eq!(reply.status, status, "{}", reply.text);
     }
     let claimant = sign_up(NEW).await;
@@ -275,15 +284,12 @@ async fn a_link_of_somebody_else_confirms_nothing(app: TestApp) {
             usecases::make_link(tx, purpose, person, "ada@example.com", now)
         };
         let made = app.store.write(make).await.unwrap().unwrap();
-        let mut body = json!({"token": made.token.expose()});
-        if purpose == LinkPurpose::ResetPassword {
-            body["password"] = NEW.into();
-        }
+        let body = json!({"token": made.token.expose(), "password": NEW});
         let refused = app.client().post(path, &body).await;
         refused.expect_error(410, "LINK_EXPIRED");
     }
     let malformed = app.client().post("/v1/workers/confirm", &json!({})).await;
-    assert_eq!(malformed.faulty_fields(), ["token"]);
+    assert_eq!(malformed.faulty_fields(), ["token", "password"]);
 }
 
 async fn a_reset_sets_the_password_and_revokes_all_tokens(app: TestApp) {
@@ -405,7 +411,7 @@ async fn a_new_address_is_confirmed_by_its_link_and_told_to_the_old_one(app: Tes
     // Whether somebody has the address is not told.
     let expected = json!({"email": worker.email, "new_email": other.email});
     assert_eq!(put(&other.email).await, expected);
-    let body = json!({"token": token(&app, "change_email").await});
+    let body = json!({"token": token(&app, "change_email").await, "password": PASSWORD});
     let taken = app.client().post("/v1/workers/confirm", &body).await;
     taken.expect_error(409, "EMAIL_TAKEN");
     app.clock
@@ -413,7 +419,7 @@ async fn a_new_address_is_confirmed_by_its_link_and_told_to_the_old_one(app: Tes
     put("hopper@example.com").await;
     let unchanged = worker.client.get("/v1/worker").await.expect(200);
     assert_eq!(unchanged["email"], worker.email);
-    let body = json!({"token": token(&app, "change_email").await});
+    let body = json!({"token": token(&app, "change_email").await, "password": PASSWORD});
     let changed = app.client().post("/v1/workers/confirm", &body).await;
     assert_eq!(changed.expect(200)["email"], "hopper@example.com");
     let profile = worker.client.get("/v1/worker").await.expect(200);

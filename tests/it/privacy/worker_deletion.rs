@@ -147,7 +147,10 @@ async fn nothing_of_the_person_is_left(app: TestApp) {
     let proofs = dev.live.get(&proofs).await.expect(200);
     assert_eq!(proofs["data"][0]["device_info"], json!({}));
     assert!(proofs["data"][0]["file_url"].is_string());
+    // It was taken at the place of the task.
     assert_eq!(proofs["data"][0]["gps_latitude"], proof["gps_latitude"]);
+    let same = "SELECT id FROM proofs WHERE original_key = file_key AND exif_latitude IS NULL";
+    assert_eq!(ids(&app, same).await.len(), 1);
     let erased = "SELECT id FROM workers WHERE erased_at IS NOT NULL";
     assert_eq!(ids(&app, erased).await, [worker.id]);
     TestApp::expect_settled(&app.verify().await);

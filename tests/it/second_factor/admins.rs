@@ -5,7 +5,7 @@ use legwork::domain::{Actor, AdminKeyId, AdminRole};
 use legwork::usecases;
 use serde_json::json;
 
-use super::{delete, pass, set_up};
+use super::{Factor, codes_of, delete, pass, secret_of, set_up};
 use crate::support::{Client, Command, TestApp, on_both_engines};
 
 on_both_engines!(
@@ -14,6 +14,7 @@ on_both_engines!(
     a_session_ends_with_its_key_its_factor_and_by_itself,
     of_two_who_open_a_session_with_a_code_one_gets_it,
     the_command_line_removes_a_lost_factor,
+    a_repeat_is_answered_only_with_a_code_that_passes,
 );
 
 const PATH: &str = "/v1/admin/second_factor";
@@ -145,4 +146,33 @@ async fn the_command_line_removes_a_lost_factor(app: TestApp) {
         "{unknown}"
     );
     assert!(reset(&[]).fail().contains("--worker"));
+}
+
+async fn a_repeat_is_answered_only_with_a_code_that_passes(app: TestApp) {
+    let admin = app.admin().await;
+    let confirm = "/v1/admin/second_factor/confirm";
+    let header = [("Idempotency-Key", "set up")];
+    let begun = admin.post("/v1/admin/second_factor", &json!({})).await;
+    let mut factor = Factor {
+        secret: secret_of(&begun.expect(201)),
+        recovery: Vec::new(),
+    };
+    let code = factor.code(&app);
+    let first = admin.post_with(confirm, &header, &code).await.expect(200);
+    factor.recovery = codes_of(&first);
+    let replayed = admin.post_with(confirm, &header, &code).await;
+    replayed.expect_error(401, "INVALID_CODE");
+    let code = factor.next_code(&app);
+    let again = admin.post_with(confirm, &header, &code).await;
+    assert_eq!(again.expect(200), first);
+    let header = [("Idempotency-Key", "session")];
+    let code = factor.next_code(&app);
+    let opened = admin.post_with("/v1/admin/sessions", &header, &code).await;
+    let opened = opened.expect(201);
+    let replayed = admin.post_with("/v1/admin/sessions", &header, &code).await;
+    replayed.expect_error(401, "INVALID_CODE");
+    let code = factor.next_code(&app);
+    let again = admin.post_with("/v1/admin/sessions", &header, &code).await;
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    assert_eq!(again.expect(201), opened);
 }

@@ -273,6 +273,10 @@ async fn a_repeated_request_gets_the_same_codes(app: TestApp) {
     let factor = set_up(&app, &worker.client, PATH).await;
     let (header, code) = ([("Idempotency-Key", "once")], factor.next_code(&app));
     let first = worker.client.post_with(CODES, &header, &code).await;
+    // Whoever knows the token and the key of the request does not know the codes.
+    let replayed = worker.client.post_with(CODES, &header, &code).await;
+    replayed.expect_error(401, "INVALID_CODE");
+    let code = factor.next_code(&app);
     let again = worker.client.post_with(CODES, &header, &code).await;
     assert_eq!(again.header("idempotent-replayed"), "true");
     assert_eq!(first.expect(201), again.expect(201));

@@ -13,6 +13,7 @@ on_both_engines!(
     a_name_that_is_refused_leaves_the_old_one,
     a_suspension_drops_a_pending_name,
     a_name_is_free_before_verification,
+    the_name_stays_while_documents_are_in_review,
 );
 
 async fn notary_task(app: &TestApp, dev: &Developer, task_type: &str) -> Value {
@@ -194,7 +195,6 @@ async fn a_name_that_is_refused_leaves_the_old_one(app: TestApp) {
     let worker = app.ready_worker().await;
     for (name, pending, status) in [
         ("Mallory", json!("Mallory"), "in_review"),
-        ("Mallory M.", json!("Mallory M."), "in_review"),
         // The worker thinks better of it, and of that.
         ("Grace", Value::Null, "verified"),
         ("Mallory", json!("Mallory"), "in_review"),
@@ -202,6 +202,12 @@ async fn a_name_that_is_refused_leaves_the_old_one(app: TestApp) {
         let rename = json!({"name": name});
         let changed = worker.client.patch("/v1/worker", &rename).await.expect(200);
         assert_eq!(changed["pending_name"], pending);
+        // What an admin is looking at does not change under their eyes.
+        if status == "in_review" {
+            let again = json!({"name": "Mallory M."});
+            let refused = worker.client.patch("/v1/worker", &again).await;
+            refused.expect_error(409, "INVALID_WORKER_STATE");
+        }
         assert_eq!(changed["status"], status);
         let asked = items(&app, "worker_verification").await.len();
         assert_eq!(asked, usize::from(status == "in_review"));
@@ -241,4 +247,29 @@ async fn a_name_is_free_before_verification(app: TestApp) {
     assert_eq!(changed["name"], "Grace Hopper");
     assert_eq!(changed["pending_name"], Value::Null);
     assert_eq!(changed["status"], "unverified");
+}
+
+async fn the_name_stays_while_documents_are_in_review(app: TestApp) {
+    let worker = app.sign_up(&[]).await;
+    let (identity, selfie) = (photo("identity"), photo("selfie"));
+    let parts: [(&str, &[u8]); 2] = [("identity", &identity), ("selfie", &selfie)];
+    let sent = worker.client.send_form("/v1/worker/verification", &parts);
+    sent.await.expect(201);
+    let rename = json!({"name": "Mallory", "phone": "+1 718 555 0100"});
+    let refused = worker.client.patch("/v1/worker", &rename).await;
+    let refused = refused.expect_error(409, "INVALID_WORKER_STATE");
+    assert!(refused.text.contains("change the name"), "{}", refused.text);
+    let unchanged = profile(&worker).await;
+    assert_eq!(
+        (&unchanged["name"], &unchanged["phone"]),
+        (&json!("Grace"), &Value::Null)
+    );
+    // The rest of the profile is free, and so is the name once an admin has decided.
+    let same = json!({"name": "Grace", "phone": "+1 718 555 0100"});
+    worker.client.patch("/v1/worker", &same).await.expect(200);
+    let refuse = format!("/v1/admin/workers/{}/refuse", worker.id);
+    let admin = app.admin().await;
+    admin.post(&refuse, &json!({})).await.expect(200);
+    let renamed = worker.client.patch("/v1/worker", &rename).await.expect(200);
+    assert_eq!(renamed["name"], "Mallory");
 }

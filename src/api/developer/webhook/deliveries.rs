@@ -245,7 +245,8 @@ request_bodies! {
 pub struct RecoveredDeliveries {
     /// How many deliveries are due now.
     recovered: u64,
-    /// There are so many that the rest follows in the background.
+    /// There are so many that the rest follows in the background. Until it is done, further requests change
+    /// nothing and answer the same with 0.
     more: bool,
 }
 
@@ -261,7 +262,8 @@ impl RecoveredDeliveries {
 /// Redeliver what failed
 ///
 /// Delivers all events of the key's environment again, oldest first, whose delivery has failed since
-/// that time.
+/// that time, by the clock of the environment. What was given up because the endpoint was removed or disabled
+/// has failed, too. One such request is worked on at a time.
 #[utoipa::path(
     post, path = "/v1/account/webhook/deliveries/recover", tag = "Webhooks",
     operation_id = "recoverDeliveries", params(IdempotencyKeyHeader),
@@ -277,6 +279,9 @@ pub async fn recover(
 ) -> Result<JsonResponse, ApiError> {
     let RecoverDeliveries { since } = post.read()?;
     let owner = caller.owner();
+    if since > caller.holder.time(app.clock.now()) {
+        return Err(ApiError::invalid("since", "must not be in the future"));
+    }
     Idempotent::new(&app, caller.requester(), post)
         .run(
             move |tx, now| usecases::recover_deliveries(tx, owner, since, now),

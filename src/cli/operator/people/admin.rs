@@ -96,6 +96,7 @@ pub fn list_keys(settings: &Settings, arguments: &ArgMatches) -> Result<(), Fail
                 "key_prefix": key.key_prefix,
                 "created_at": key.created_at,
                 "revoked_at": key.revoked_at,
+                "created_by": key.created_by.map(|key| key.to_string()),
             }));
         } else {
             let state = match key.revoked_at {

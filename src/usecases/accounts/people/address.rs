@@ -97,7 +97,7 @@ pub(super) fn take_address(
         return Err(UseCaseError::EmailTaken);
     }
     tx.take_email(account, email, now)?;
-    Ok(tx.drop_all_mail_links(Person::Account(account.id))?)
+    Ok(tx.void_mail_links(Person::Account(account.id), now)?)
 }
 
 fn tell_former_address(

@@ -12,8 +12,8 @@ use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
 use crate::usecases::events::notify;
-use crate::usecases::people::mail_links::mail_link;
-use crate::usecases::people::{MadeLink, make_link, request_link};
+use crate::usecases::people::mail_links::{hand_out_link, mail_link};
+use crate::usecases::people::{MadeLink, request_link};
 
 /// Has a link sent to whoever has confirmed this address, if anybody has.
 pub fn request_reset(tx: &mut Tx<'_>, email: &str, now: Timestamp) -> Result<(), UseCaseError> {
@@ -66,7 +66,7 @@ fn store_password(
     tx.set_account_password(account.id, hash)?;
     tx.revoke_sessions(person, kept)?;
     for purpose in [LinkPurpose::ResetPassword, LinkPurpose::SetPassword] {
-        tx.drop_mail_links(person, purpose)?;
+        tx.void_mail_links_for(person, purpose, now)?;
     }
     if before.is_some() {
         let occasion = format!("password_changed:{}:{}", account.id, now.as_millis());
@@ -100,9 +100,7 @@ pub fn invite(
         return Err(UseCaseError::AccountNotFound);
     }
     let (person, purpose) = (Person::Account(account.id), LinkPurpose::SetPassword);
-    tx.drop_mail_links(person, purpose)?;
-    let made = make_link(tx, purpose, person, &account.email, now)?;
-    let made = made.ok_or(UseCaseError::LinkExpired)?;
+    let made = hand_out_link(tx, purpose, person, &account.email, now)?;
     mail_link(tx, &made.link, now)?;
     let id = account.id.to_string();
     audit(tx, by, "account.invited", "account", &id, json!({}), now)?;
