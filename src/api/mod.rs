@@ -4,6 +4,7 @@ mod admin;
 mod developer;
 mod error;
 pub mod inside;
+mod keys;
 mod links;
 mod middleware;
 mod openapi;

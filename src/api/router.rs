@@ -307,7 +307,12 @@ fn for_operators() -> OpenApiRouter<App> {
 /// Changes of terms, and write-offs.
 fn for_owners() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(admin::account_keys::create))
+        .routes(routes!(
+            admin::account_keys::create,
+            admin::account_keys::list
+        ))
+        .routes(routes!(admin::account_keys::revoke))
+        .routes(routes!(admin::workers::reset_link))
         .routes(routes!(admin::accounts::create))
         .routes(routes!(admin::accounts::tier))
         .routes(routes!(admin::keys::create, admin::keys::list))
@@ -335,9 +340,10 @@ pub fn admin_routes() -> Vec<AdminRoute> {
     routes
 }
 
-/// Routes by which developers and workers sign up and in.
+/// Routes by which developers and workers sign up and in, and what others check our signatures with.
 fn without_token() -> OpenApiRouter<App> {
     OpenApiRouter::new()
+        .routes(routes!(keys::get))
         .routes(routes!(developer::sign_up::sign_up))
         .routes(routes!(developer::links::confirm))
         .routes(routes!(developer::links::ask_for_reset))
@@ -362,8 +368,7 @@ pub fn router(app: &App, pages: PageRoutes, with_metrics: bool) -> Router {
     let anonymous = from_fn_with_state(app.clone(), limit_anonymous);
     let mut router = described
         .merge(pages.routes)
-        .merge(documentation(&openapi).route_layer(anonymous.clone()))
-        .merge(published().route_layer(anonymous))
+        .merge(documentation(&openapi).route_layer(anonymous))
         .merge(signed().route_layer(from_fn_with_state(app.clone(), limit_unsigned)))
         .merge(health());
     if with_metrics {
@@ -390,11 +395,6 @@ fn signed() -> Router<App> {
     Router::new()
         .route("/hooks/stripe", post(stripe_webhook::stripe))
         .route("/files/{*key}", get(files::get))
-}
-
-/// What others check our signatures with.
-fn published() -> Router<App> {
-    Router::new().route("/.well-known/legwork-keys.json", get(keys::get))
 }
 
 /// The description of the API, and pages that show it.

@@ -1,23 +1,64 @@
 //! The published keys: what a check without the service has to trust.
 
+use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::domain::Timestamp;
 use crate::domain::bundles::{ALGORITHM, BundleKey};
 
-/// As `/.well-known/legwork-keys.json` shows them.
+/// The keys that ever signed proof bundles, newest first, as `/.well-known/legwork-keys.json` shows them.
+#[derive(Serialize, ToSchema)]
+#[schema(as = BundleKeys, example = json!(PublishedKeys::example()))]
+pub struct PublishedKeys {
+    keys: Vec<PublishedKey>,
+}
+
+/// A key that signs or signed proof bundles.
+#[derive(Serialize, ToSchema)]
+#[schema(as = BundleKey)]
+struct PublishedKey {
+    id: String,
+    #[schema(value_type = String, example = "Ed25519")]
+    algorithm: &'static str,
+    /// In Base64.
+    public_key: String,
+    /// The same, as openssl reads it.
+    pem: String,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// Null for the key that signs now.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    retired_at: Option<Timestamp>,
+}
+
+impl PublishedKeys {
+    pub fn of(keys: &[BundleKey]) -> Self {
+        let shown = |key: &BundleKey| PublishedKey {
+            id: key.id.clone(),
+            algorithm: ALGORITHM,
+            public_key: key.public_key.clone(),
+            pem: key.pem(),
+            created_at: key.created_at,
+            retired_at: key.retired_at,
+        };
+        Self {
+            keys: keys.iter().map(shown).collect(),
+        }
+    }
+
+    fn example() -> Self {
+        Self::of(&[BundleKey {
+            id: "9c1f2a7b3d4e5f60".to_owned(),
+            public_key: "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=".to_owned(),
+            created_at: Timestamp::from_millis(1_794_735_000_000),
+            retired_at: None,
+        }])
+    }
+}
+
 pub fn keys_json(keys: &[BundleKey]) -> Value {
-    let keys = keys.iter().map(|key| {
-        json!({
-            "id": key.id,
-            "algorithm": ALGORITHM,
-            "public_key": key.public_key,
-            "pem": key.pem(),
-            "created_at": key.created_at,
-            "retired_at": key.retired_at,
-        })
-    });
-    json!({ "keys": keys.collect::<Vec<_>>() })
+    json!(PublishedKeys::of(keys))
 }
 
 /// Reads what `keys_json` writes.

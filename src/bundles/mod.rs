@@ -9,6 +9,6 @@ mod manifest;
 mod verify;
 mod write;
 
-pub use keys::{keys_json, read_keys};
+pub use keys::{PublishedKeys, keys_json, read_keys};
 pub use verify::{BundleError, VerifiedBundle, verify_bundle};
 pub use write::{BundleParts, send_bundle};

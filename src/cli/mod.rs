@@ -200,7 +200,8 @@ fn account_command() -> Command {
                 .arg(text("company", "Company"))
                 .arg(tier().default_value("free").help("Tier"))
                 .arg(json())
-                .args(database_flags()),
+                .args(database_flags())
+                .args(link_flags()),
         )
         .subcommand(
             Command::new("list")
@@ -238,6 +239,19 @@ fn setting_flags(wanted: impl Fn(&str) -> bool) -> Vec<Arg> {
                 .help_heading("Settings")
         })
         .collect()
+}
+
+/// Where a link leads that an operator hands over.
+fn link_url(settings: &Settings, made: &crate::usecases::MadeLink) -> String {
+    match &settings.public_url {
+        Some(url) => format!("{url}{}", made.path()),
+        None => format!("http://{}{}", settings.listen, made.path()),
+    }
+}
+
+/// The flags of commands that print a link.
+fn link_flags() -> Vec<Arg> {
+    setting_flags(|name| matches!(name, "listen" | "public_url"))
 }
 
 /// The flags that every command has.

@@ -182,10 +182,12 @@ impl Worker {
             .collect()
     }
 
-    /// Whether an admin has to look at a skill.
-    pub fn has_unconfirmed_skills(&self, checked: &CheckedSkills) -> bool {
-        let mut skills = self.skills.iter();
-        skills.any(|skill| !self.has_skill(*skill, checked))
+    /// The skills that an admin has to look at.
+    pub fn unconfirmed_skills(&self, checked: &CheckedSkills) -> Vec<Skill> {
+        let skills = self.skills.iter().copied();
+        skills
+            .filter(|skill| !self.has_skill(*skill, checked))
+            .collect()
     }
 
     pub fn has_skills(&self, required: &[Skill], checked: &CheckedSkills) -> bool {

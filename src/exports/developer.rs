@@ -8,13 +8,13 @@ use crate::domain::people::Person;
 use crate::domain::{AccountId, ApiKey, Environment, Owner, Proof, TaskLedger, Timestamp};
 use crate::records::{self, TaskRecord, file_name, value};
 use crate::store::{AuditFilter, ExportedDelivery, StoreError, ToldNotification, Tx};
-use crate::usecases::UseCaseError;
+use crate::usecases::{self, UseCaseError};
 use crate::views::event::EventBody;
 
 pub const README: &str = "\
 What Legwork holds about your account. Times are in UTC, amounts in cents.
 
-account.json           the account, where it is signed in, and what it has set for each environment
+account.json           the account, its second factor, where it is signed in, and what it has set for each environment
 api_keys.json          the keys, without the keys themselves
 audit-*.json           the lines of the audit log about the account
 notifications-*.json   what you were told
@@ -68,12 +68,23 @@ pub fn page(
 fn account_unit(tx: &mut Tx<'_>, account: AccountId, now: Timestamp) -> Result<Unit, UseCaseError> {
     let keys = tx.api_keys(account, REVOKED_KEYS)?;
     let mut document = account_json(tx, account)?;
-    document["sessions"] = sessions(tx, Person::Account(account), now)?;
+    let person = Person::Account(account);
+    document["sessions"] = sessions(tx, person, now)?;
+    document["second_factor"] = second_factor(tx, person)?;
     let listed: Vec<Value> = keys.iter().map(key_json).collect();
     Ok(Unit::new("done")
         .document("account.json", &document)
         .document("api_keys.json", &Value::Array(listed))
         .rows(keys.iter().map(key_row)))
+}
+
+/// Since when a person has a second factor. The secret and the codes are in no export.
+pub fn second_factor(tx: &mut Tx<'_>, person: Person) -> Result<Value, StoreError> {
+    let status = usecases::second_factor_status(tx, person)?;
+    Ok(json!({
+        "enabled_at": status.enabled_at,
+        "recovery_codes_left": status.recovery_codes_left,
+    }))
 }
 
 /// Where a person is signed in.
@@ -108,6 +119,7 @@ fn account_json(tx: &mut Tx<'_>, id: AccountId) -> Result<Value, UseCaseError> {
     Ok(json!({
         "id": account.id.to_string(),
         "email": account.email,
+        "email_confirmed": account.email_confirmed,
         "name": account.name,
         "company": account.company,
         "tier": account.tier,

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::csv::{CsvRow, Table, optional, written};
-use super::developer::{audit, notifications, proof_row, sessions};
+use super::developer::{audit, notifications, proof_row, second_factor, sessions};
 use super::section::{FileEntry, Place, Unit};
 use crate::domain::people::Person;
-use crate::domain::{Proof, Task, TaskId, TaskLedger, Timestamp, Worker, WorkerId};
+use crate::domain::{ProcessorName, Proof, Task, TaskId, TaskLedger, Timestamp, Worker, WorkerId};
 use crate::records::{extension, file_name, proof_json, value};
 use crate::store::{StoreError, Tx};
 use crate::usecases::{self, UseCaseError};
@@ -15,7 +15,7 @@ use crate::views::dispute::DisputeBody;
 pub const README: &str = "\
 What Legwork holds about you. Times are in UTC, amounts in cents.
 
-profile.json           your profile, sign-ins and push subscriptions
+profile.json           your profile, payout accounts, second factor, sign-ins and push subscriptions
 documents/             the identity document and the selfie, until they are deleted
 audit-*.json           the lines of the audit log about you
 notifications-*.json   what you were told
@@ -55,9 +55,15 @@ pub fn page(
 fn profile(tx: &mut Tx<'_>, id: WorkerId, now: Timestamp) -> Result<Unit, UseCaseError> {
     let worker = tx.worker(id)?.ok_or(UseCaseError::WorkerNotFound)?;
     let tokens = tx.tokens_of(id)?;
-    let sign_ins = tokens.iter().map(
-        |(created_at, expires_at)| json!({"created_at": created_at, "expires_at": expires_at}),
-    );
+    let sign_ins = tokens.iter().map(|token| {
+        json!({
+            "user_agent": token.user_agent,
+            "second_factor": token.second_factor,
+            "created_at": token.created_at,
+            "last_used_at": token.last_used_at,
+            "expires_at": token.expires_at,
+        })
+    });
     let subscriptions = tx.subscriptions_of(id)?;
     let subscriptions = subscriptions
         .iter()
@@ -66,6 +72,8 @@ fn profile(tx: &mut Tx<'_>, id: WorkerId, now: Timestamp) -> Result<Unit, UseCas
     document["sessions"] = sessions(tx, Person::Worker(id), now)?;
     document["sign_ins"] = sign_ins.collect();
     document["push_subscriptions"] = subscriptions.collect();
+    document["second_factor"] = second_factor(tx, Person::Worker(id))?;
+    document["payout_accounts"] = payout_accounts(tx, id)?;
     let mut unit = Unit::new("done").document("profile.json", &document);
     for file in tx.verification_files(id)? {
         unit = unit.file(FileEntry {
@@ -77,13 +85,32 @@ fn profile(tx: &mut Tx<'_>, id: WorkerId, now: Timestamp) -> Result<Unit, UseCas
     Ok(unit)
 }
 
+/// Where the worker is paid, with each processor that was ever used.
+fn payout_accounts(tx: &mut Tx<'_>, worker: WorkerId) -> Result<Value, StoreError> {
+    let mut accounts = Vec::new();
+    for processor in ProcessorName::ALL {
+        let account = tx.payout_account(worker, *processor)?;
+        accounts.extend(account.map(|account| {
+            json!({
+                "processor": processor.as_str(),
+                "id": account.id,
+                "status": account.status,
+            })
+        }));
+    }
+    Ok(Value::Array(accounts))
+}
+
 fn worker_json(worker: &Worker) -> Value {
     json!({
         "id": worker.id.to_string(),
         "email": worker.email,
+        "email_confirmed": worker.email_confirmed,
         "name": worker.name,
+        "pending_name": worker.pending_name,
         "phone": worker.phone,
         "skills": worker.skills,
+        "confirmed_skills": worker.confirmed_skills,
         "home_latitude": worker.home.map(|home| home.latitude),
         "home_longitude": worker.home.map(|home| home.longitude),
         "radius_km": worker.radius_km,

@@ -250,6 +250,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "links_and_admins",
         sql: include_str!("migrations/0039_links_and_admins.sql"),
     },
+    Migration {
+        version: 40,
+        name: "queue_environments",
+        sql: include_str!("migrations/0040_queue_environments.sql"),
+    },
 ];
 
 /// The database. Cheap to clone; it is closed when the last clone is dropped.

@@ -1,15 +1,17 @@
-//! /v1/admin/accounts/{id}/keys: a key for a developer who has lost theirs.
+//! /v1/admin/accounts/{id}/keys: the API keys of an account, for developers who have lost theirs.
 
-use axum::extract::State;
+use axum::extract::{Request, State};
 use serde_json::json;
 
 use crate::ambient;
 use crate::api::App;
 use crate::api::admin::AdminPost;
 use crate::api::error::ApiError;
+use crate::api::keys::{self, KeyList, RevokeKey, RevokedKey};
+use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
-use crate::api::request::path::IdPath;
+use crate::api::request::path::{AccountKeyPath, IdPath};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::keys::CreatedKey;
 use crate::domain::accounts::api_key;
@@ -71,4 +73,52 @@ fn no_account(error: UseCaseError) -> UseCaseError {
         UseCaseError::Unauthorized => UseCaseError::AccountNotFound,
         error => error,
     }
+}
+
+/// List the keys of an account
+///
+/// All active keys, live and test, and the last 100 revoked ones, with their last use. Newest first.
+#[utoipa::path(
+    get, path = "/v1/admin/accounts/{id}/keys", tag = "Admin", operation_id = "listAccountKeys",
+    params(("id" = inline(parameters::AccountId), Path, description = "Account ID")),
+    responses((status = 200, description = "The keys", body = KeyList),
+        groups::Admin, errors::AccountNotFound)
+)]
+pub async fn list(
+    State(app): State<App>,
+    _: AdminCaller,
+    IdPath(account): IdPath<AccountId>,
+) -> Result<JsonResponse, ApiError> {
+    let account = existing(&app, account).await?;
+    keys::list(&app, account).await
+}
+
+/// Revoke a key of an account
+///
+/// Takes effect at once and cannot be undone. The last live and the last test key need
+/// `{"confirm": true}`.
+#[utoipa::path(
+    delete, path = "/v1/admin/accounts/{id}/keys/{key_id}", tag = "Admin",
+    operation_id = "revokeAccountKey",
+    params(("id" = inline(parameters::AccountId), Path, description = "Account ID"),
+        ("key_id" = inline(parameters::KeyId), Path, description = "ID of the key record, not the key")),
+    request_body = RevokeKey,
+    responses((status = 200, description = "The key is revoked", body = RevokedKey),
+        groups::Admin, groups::Body, errors::AccountNotFound, errors::KeyNotFound, errors::LastKey)
+)]
+pub async fn revoke(
+    State(app): State<App>,
+    admin: AdminCaller,
+    path: AccountKeyPath,
+    request: Request,
+) -> Result<JsonResponse, ApiError> {
+    let account = existing(&app, path.account).await?;
+    keys::revoke(&app, (account, path.key), admin.by(), request).await
+}
+
+async fn existing(app: &App, account: Option<AccountId>) -> Result<AccountId, ApiError> {
+    let id = account.ok_or(UseCaseError::AccountNotFound)?;
+    let found = app.store.read(move |tx| tx.account(id)).await?;
+    found.ok_or(UseCaseError::AccountNotFound)?;
+    Ok(id)
 }

@@ -217,19 +217,23 @@ pub struct NewAdminAccount {
     account: AdminAccount,
     live_key: String,
     test_key: String,
+    /// Where the developer chooses a password for the pages. It works once, for 7 days, and is also mailed if
+    /// there is a mail server.
+    invitation_url: String,
 }
 
 impl NewAdminAccount {
-    fn of(opened: &OpenedAccount) -> Self {
+    fn of(opened: &OpenedAccount, invitation_url: String) -> Self {
         Self {
             account: opened.account.clone().into(),
             live_key: opened.live_key.secret.expose().to_owned(),
             test_key: opened.test_key.secret.expose().to_owned(),
+            invitation_url,
         }
     }
 
-    fn json(opened: &OpenedAccount) -> Result<String, StoreError> {
-        to_json(&Self::of(opened))
+    fn json((opened, invitation_url): &(OpenedAccount, String)) -> Result<String, StoreError> {
+        to_json(&Self::of(opened, invitation_url.clone()))
     }
 
     fn example() -> Self {
@@ -242,13 +246,14 @@ impl NewAdminAccount {
             account: AdminAccount::example(),
             live_key: key(Environment::Live),
             test_key: key(Environment::Test),
+            invitation_url: examples::link_url("/invite"),
         }
     }
 }
 
 /// Create an account
 ///
-/// With a live and a test key.
+/// With a live and a test key, and an invitation to choose a password.
 #[utoipa::path(
     post, path = "/v1/admin/accounts", tag = "Admin", operation_id = "createAccount",
     params(IdempotencyKeyHeader), request_body = OpenAccount,
@@ -258,9 +263,10 @@ impl NewAdminAccount {
 pub async fn create(State(app): State<App>, post: AdminPost) -> Result<JsonResponse, ApiError> {
     let (OpenAccount(new), by) = (post.read()?, post.by());
     let opened = OpenedAccount::new(&new, app.clock.now());
+    let url = app.files.public_url().to_owned();
     let work = move |tx: &mut Tx<'_>, _| {
-        usecases::create_account(tx, &opened, &by)?;
-        Ok(opened.clone())
+        let invited = usecases::create_invited_account(tx, &opened, &by)?;
+        Ok((opened.clone(), format!("{url}{}", invited.path())))
     };
     let request = post.once(&app).created().sealed();
     request.run(work, NewAdminAccount::json).await

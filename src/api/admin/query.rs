@@ -130,6 +130,7 @@ impl FromRequestParts<App> for QueueQuery {
         let filter = QueueFilter {
             status: status.unwrap_or(QueueStatus::Open),
             kind: parameters.optional("kind", QueueKind::rule),
+            environment: parameters.optional("environment", Environment::rule),
             claimed: claimed.map(|claimed| match claimed {
                 ClaimedBy::Me => Claimed::By(admin),
                 ClaimedBy::Nobody => Claimed::ByNobody,

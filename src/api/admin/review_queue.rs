@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::api::App;
 use crate::api::admin::query::QueueQuery;
-use crate::api::admin::review_queue::item::{ItemBody, Shown};
+use crate::api::admin::review_queue::item::{ItemBody, Shown, is_about_worker};
 use crate::api::admin::workers::viewed_documents;
 use crate::api::admin::{AdminPost, ItemNote};
 use crate::api::error::ApiError;
@@ -19,7 +19,9 @@ use crate::api::request::path::IdPath;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::admin::{self, ClaimedBy};
-use crate::domain::{AdminKeyId, QueueItem, QueueItemId, QueueKind, QueueStatus, Timestamp};
+use crate::domain::{
+    AdminKeyId, Environment, QueueItem, QueueItemId, QueueKind, QueueStatus, Timestamp,
+};
 use crate::store::Tx;
 use crate::usecases::{self, Looker, UseCaseError};
 
@@ -32,6 +34,8 @@ type ItemPage = CursorList<ItemBody>;
     get, path = "/v1/admin/queue", tag = "Admin", operation_id = "listQueue",
     params(("status" = inline(Option<QueueStatus>), Query, description = "`open` when left out"),
         ("kind" = inline(Option<QueueKind>), Query, description = "Only this kind"),
+        ("environment" = inline(Option<Environment>), Query,
+            description = "Only items about tasks of this environment. What is about no task is `live`"),
         ("claimed" = inline(Option<ClaimedBy>), Query,
             description = "`me`: only items that you have claimed. `nobody`: only unclaimed items"),
         ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
@@ -90,7 +94,7 @@ pub async fn item(
     });
     let (shown, details) = read.await?;
     let worker = shown.item.worker;
-    let worker = worker.filter(|_| shown.item.kind == QueueKind::WorkerVerification);
+    let worker = worker.filter(|_| is_about_worker(shown.item.kind));
     let mut body = ItemBody::with_url(&app, shown).await?;
     body.add(&app, details).await?;
     if let Some(worker) = worker {

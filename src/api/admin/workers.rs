@@ -310,3 +310,56 @@ pub async fn confirm_skills(
     };
     post.once(&app).run(work, render).await
 }
+
+/// A link with which a worker chooses a new password.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(WorkerResetLink::example()))]
+pub struct WorkerResetLink {
+    /// It works once. Whoever has it can sign in as the worker: hand it to nobody else.
+    url: String,
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+}
+
+impl WorkerResetLink {
+    fn json((url, expires_at): &(String, Timestamp)) -> Result<String, StoreError> {
+        to_json(&Self {
+            url: url.clone(),
+            expires_at: *expires_at,
+        })
+    }
+
+    fn example() -> Self {
+        Self {
+            url: examples::link_url("/reset"),
+            expires_at: examples::SIGNED_UP,
+        }
+    }
+}
+
+/// Make a reset link for a worker
+///
+/// For a worker who forgot the password and gets no mail. The link works once, for 30 minutes; links from
+/// before are void. It is recorded in the audit log.
+#[utoipa::path(
+    post, path = "/v1/admin/workers/{id}/reset_link", tag = "Admin",
+    operation_id = "makeWorkerResetLink",
+    params(("id" = inline(parameters::WorkerId), Path, description = "Worker ID"), IdempotencyKeyHeader),
+    responses((status = 201, description = "The link", body = WorkerResetLink),
+        groups::Admin, groups::Body, groups::Idempotency, errors::WorkerNotFound)
+)]
+pub async fn reset_link(
+    State(app): State<App>,
+    IdPath(id): IdPath<WorkerId>,
+    post: AdminPost,
+) -> Result<JsonResponse, ApiError> {
+    post.expect_no_fields()?;
+    let (id, by) = (id.ok_or(UseCaseError::WorkerNotFound)?, post.by());
+    let url = app.files.public_url().to_owned();
+    let work = move |tx: &mut Tx<'_>, now| {
+        let made = usecases::make_worker_reset_link(tx, id, &by, now)?;
+        Ok((format!("{url}{}", made.path()), made.link.expires_at))
+    };
+    let request = post.once(&app).created().sealed();
+    request.run(work, WorkerResetLink::json).await
+}

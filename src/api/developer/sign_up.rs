@@ -3,22 +3,19 @@
 use axum::extract::State;
 use serde::Serialize;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
-use crate::ambient;
 use crate::api::App;
 use crate::api::developer::account::AccountBody;
 use crate::api::error::ApiError;
 use crate::api::openapi::{IdempotencyKeyHeader, groups};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
-use crate::api::request::idempotency::{Idempotent, Post, Requester};
+use crate::api::request::idempotency::stranger::stranger;
+use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::response::json::JsonResponse;
-use crate::domain::accounts::api_key::hex;
-use crate::domain::people::SIGN_UP_SECRET;
-use crate::domain::{AccountId, Environment, NewAccount, Owner, Secret, Tier, accounts};
+use crate::domain::{Environment, NewAccount, Secret, Tier, accounts};
 use crate::limits::ClientAddress;
-use crate::store::{StoreError, Tx};
+use crate::store::StoreError;
 use crate::usecases::{self, OpenedAccount};
 use crate::views::{examples, to_json};
 
@@ -104,7 +101,7 @@ pub async fn sign_up(
 ) -> Result<JsonResponse, ApiError> {
     let SignUpDeveloper { account, password } = post.read()?;
     app.sign_in_limits.count_sign_up(client)?;
-    let (requester, post) = stranger(&app, &account.email, post).await?;
+    let (requester, post) = stranger(&app, "sign up", &account.email, post).await?;
     let hash = async { Ok::<_, ApiError>(app.passwords.hash(password).await?) };
     Idempotent::new(&app, requester, post)
         .created()
@@ -119,24 +116,4 @@ pub async fn sign_up(
             SignedUp::json,
         )
         .await
-}
-
-/// Whoever signs up has no key yet, so Idempotency-Keys are scoped to the address. Only the same
-/// request, password included, opens the stored response.
-async fn stranger(app: &App, email: &str, post: Post) -> Result<(Requester, Post), ApiError> {
-    let secret = if post.has_key() {
-        let new = hex(&ambient::random::<32>());
-        let kept = move |tx: &mut Tx<'_>| tx.service_secret(SIGN_UP_SECRET, &new);
-        app.store.write(kept).await?
-    } else {
-        String::new()
-    };
-    let (post, key) = post.keyed(&secret);
-    let hash: [u8; 32] = Sha256::digest(format!("sign up\n{email}")).into();
-    let (scope, _) = hash.as_chunks::<16>();
-    let owner = Owner {
-        account: AccountId::of_stranger(scope[0]),
-        environment: Environment::Live,
-    };
-    Ok((Requester { owner, key }, post))
 }

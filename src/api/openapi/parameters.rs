@@ -68,6 +68,13 @@ fn date_time() -> RefOr<Schema> {
         .into()
 }
 
+fn texts_by_key() -> RefOr<Schema> {
+    let text = ObjectBuilder::new().schema_type(Type::String);
+    ObjectBuilder::new()
+        .additional_properties(Some(text))
+        .into()
+}
+
 /// Types that stand for a schema, since parameters name types.
 macro_rules! parameters {
     ($($name:ident = $schema:expr;)+) => { $(
@@ -106,6 +113,7 @@ parameters! {
     JobCursor = text("^(charge|cancel_payment|refund|transfer):[0-9a-f]{32}$");
     SubjectId = rule(&SUBJECT_ID);
     AuditAction = rule(&AUDIT_ACTION);
+    MetadataFilter = texts_by_key();
     SearchWords = rule(&field::SEARCH_WORDS);
     DateTime = date_time();
     Month = text("^[2-9][0-9]{3}-(0[1-9]|1[0-2])$");

@@ -4,6 +4,7 @@
 //! A refused request has no effect and stores nothing: sent again, it is processed as new.
 
 pub mod batch;
+pub mod stranger;
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};

@@ -29,12 +29,6 @@ impl<S: Send + Sync> FromRequestParts<S> for TaskPath {
 
 pub struct KeyPath(pub Option<ApiKeyId>);
 
-impl KeyPath {
-    pub fn id(&self) -> Result<ApiKeyId, UseCaseError> {
-        self.0.ok_or(UseCaseError::KeyNotFound)
-    }
-}
-
 impl<S: Send + Sync> FromRequestParts<S> for KeyPath {
     type Rejection = ApiError;
 
@@ -63,6 +57,23 @@ impl<S: Send + Sync> FromRequestParts<S> for ProofPath {
         Ok(Self {
             task: parameter(parts, state, TaskId::parse).await,
             proof: named(parts, state, "proof_id", ProofId::parse).await,
+        })
+    }
+}
+
+/// An API key of an account.
+pub struct AccountKeyPath {
+    pub account: Option<AccountId>,
+    pub key: Option<ApiKeyId>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for AccountKeyPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        Ok(Self {
+            account: parameter(parts, state, AccountId::parse).await,
+            key: named(parts, state, "key_id", ApiKeyId::parse).await,
         })
     }
 }

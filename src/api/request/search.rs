@@ -15,6 +15,8 @@ use crate::usecases::TaskSearch;
 const KEY: TextRule = TextRule::plain(0, MAX_KEY_CHARACTERS);
 const VALUE: TextRule = TextRule::plain(0, MAX_VALUE_CHARACTERS);
 const METADATA: &str = "metadata.";
+/// As OpenAPI describes it.
+const DEEP_METADATA: &str = "metadata[";
 /// So many keys of metadata can be looked for at once.
 const MAX_KEYS: usize = 10;
 
@@ -79,8 +81,20 @@ fn statuses(parameters: &mut Parameters) -> Vec<Status> {
 
 fn metadata(parameters: &mut Parameters) -> Vec<(String, String)> {
     let mut wanted = Vec::new();
-    for (name, value) in parameters.take_with_prefix(METADATA) {
-        let key = name[METADATA.len()..].to_owned();
+    let mut given = parameters.take_with_prefix(METADATA);
+    given.extend(parameters.take_with_prefix(DEEP_METADATA));
+    for (name, value) in given {
+        let Some(key) = key_of(&name) else {
+            parameters.refuse(&name, "must be metadata[key] or metadata.key");
+            continue;
+        };
+        if wanted
+            .iter()
+            .any(|(known, _): &(String, String)| *known == key)
+        {
+            parameters.refuse(&name, "is given more than once");
+            continue;
+        }
         let result = match (KEY.check(&key), VALUE.check(&value)) {
             _ if key.is_empty() => Err("must name a key".to_owned()),
             (Err(message), _) => Err(format!("the key {message}")),
@@ -94,6 +108,17 @@ fn metadata(parameters: &mut Parameters) -> Vec<(String, String)> {
         }
     }
     wanted
+}
+
+/// The key in `metadata.key` or `metadata[key]`.
+fn key_of(name: &str) -> Option<String> {
+    match name.strip_prefix(METADATA) {
+        Some(key) => Some(key.to_owned()),
+        None => {
+            let key = name.strip_prefix(DEEP_METADATA)?.strip_suffix(']')?;
+            Some(key.to_owned())
+        }
+    }
 }
 
 /// A cursor is the number of a task.
@@ -154,6 +179,11 @@ mod tests {
         let backwards = "created_from=2026-11-02T00:00:00Z&created_to=2026-11-01T00:00:00Z";
         assert_eq!(faults(backwards), ["created_to"]);
         assert_eq!(faults("metadata.a=1&metadata.a=2"), ["metadata.a"]);
+        assert_eq!(faults("metadata.a=1&metadata[a]=2"), ["metadata[a]"]);
+        assert_eq!(faults("metadata[a=1"), ["metadata[a"]);
+        assert_eq!(faults("metadata[]=1"), ["metadata[]"]);
+        let deep = SearchQuery::read("metadata%5Border%5D=4711").unwrap();
+        assert_eq!(deep.search.metadata, [pair("order", "4711")]);
         assert_eq!(
             faults(&format!("metadata.a={}", "x".repeat(251))),
             ["metadata.a"]

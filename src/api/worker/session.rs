@@ -11,9 +11,10 @@ use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
 use crate::api::middleware::user_agent::UserAgent;
-use crate::api::openapi::{errors, groups};
+use crate::api::openapi::{IdempotencyKeyHeader, errors, groups};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
-use crate::api::request::idempotency::Post;
+use crate::api::request::idempotency::stranger::stranger;
+use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::workers::payout_status;
 use crate::api::second_factor::not_passed;
@@ -23,9 +24,10 @@ use crate::domain::{
     GivenCode, NewWorker, PayoutStatus, PersonKind, Secret, Worker, WorkerId, accounts,
 };
 use crate::limits::ClientAddress;
+use crate::store::Tx;
 use crate::usecases::{self, FactorAtSignIn, NewSession, UseCaseError};
-use crate::views::examples;
 use crate::views::worker::WorkerBody;
+use crate::views::{examples, to_json};
 
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!(SignedIn::example()))]
@@ -55,9 +57,9 @@ impl SignedIn {
 /// whether or not the address is known. You sign in with a confirmed address.
 #[utoipa::path(
     post, path = "/v1/workers", tag = "Workers", operation_id = "signUpWorker",
-    request_body = SignUp,
+    params(IdempotencyKeyHeader), request_body = SignUp,
     responses((status = 201, description = "The worker, and a token", body = SignedIn),
-        groups::Anybody, groups::Body, errors::EmailTaken)
+        groups::Anybody, groups::Body, groups::Idempotency, errors::EmailTaken)
 )]
 pub async fn sign_up(
     State(app): State<App>,
@@ -70,20 +72,24 @@ pub async fn sign_up(
         password,
     } = post.read()?;
     app.sign_in_limits.count_sign_up(client)?;
-    let password_hash = app.passwords.hash(password).await?;
-    let now = app.clock.now();
+    let (requester, post) = stranger(&app, "sign up worker", &new.email, post).await?;
     // With mail the address is only claimed: nobody learns from the answer whether it is known.
-    let worker = Worker {
-        email_confirmed: !app.sends_mail,
-        ..Worker::sign_up(&new, WorkerId::new(now, &ambient::random()), now)
-    };
+    let (confirmed, id) = (!app.sends_mail, ambient::random_for_id());
     let session = new_session(user_agent);
-    let (written, issued) = (worker.clone(), session.clone());
-    app.store
-        .write(move |tx| usecases::sign_up_worker(tx, &written, &password_hash, &issued, now))
-        .await?;
-    let signed_in = SignedIn::of(worker, PayoutStatus::None, &session.token);
-    JsonResponse::new(StatusCode::CREATED, &signed_in)
+    let hash = async { Ok::<_, ApiError>(app.passwords.hash(password).await?) };
+    let effect = move |tx: &mut Tx<'_>, now, hash: &String| {
+        let worker = Worker {
+            email_confirmed: confirmed,
+            ..Worker::sign_up(&new, WorkerId::new(now, &id), now)
+        };
+        usecases::sign_up_worker(tx, &worker, hash, &session, now)?;
+        Ok((worker, session.token.clone()))
+    };
+    let render = |(worker, token): &(Worker, Secret)| {
+        to_json(&SignedIn::of(worker.clone(), PayoutStatus::None, token))
+    };
+    let request = Idempotent::new(&app, requester, post).created().sealed();
+    request.prepare(hash).run(effect, render).await
 }
 
 fn new_session(user_agent: UserAgent) -> NewSession {

@@ -22,7 +22,7 @@ pub async fn greet(store: &Store, settings: &Settings, front: &Front) -> Result<
         } else {
             "curl"
         };
-        open_first_account(store, &format!("{curl} {url}")).await?;
+        open_first_account(store, url, &format!("{curl} {url}")).await?;
     } else if empty {
         announce("There is no account yet. Create one: legwork account create --help");
     }
@@ -41,7 +41,7 @@ pub async fn greet(store: &Store, settings: &Settings, front: &Front) -> Result<
     Ok(())
 }
 
-async fn open_first_account(store: &Store, curl: &str) -> Result<(), Failure> {
+async fn open_first_account(store: &Store, url: &str, curl: &str) -> Result<(), Failure> {
     let new = NewAccount {
         email: "developer@localhost".to_owned(),
         name: "Developer".to_owned(),
@@ -50,9 +50,10 @@ async fn open_first_account(store: &Store, curl: &str) -> Result<(), Failure> {
     };
     let opened = OpenedAccount::new(&new, Clock::system().now());
     let written = opened.clone();
-    let create = move |tx: &mut Tx<'_>| usecases::create_account(tx, &written, &Actor::SERVICE);
+    let create =
+        move |tx: &mut Tx<'_>| usecases::create_invited_account(tx, &written, &Actor::SERVICE);
     match store.write(create).await {
-        Ok(()) => introduce(&opened, curl),
+        Ok(invited) => introduce(&opened, &format!("{url}{}", invited.path()), curl),
         // Another server on the same empty database was faster, and printed its keys.
         Err(UseCaseError::EmailTaken) => {}
         Err(error) => return Err(error.into()),
@@ -61,7 +62,7 @@ async fn open_first_account(store: &Store, curl: &str) -> Result<(), Failure> {
 }
 
 /// `curl` is the command up to the path.
-fn introduce(opened: &OpenedAccount, curl: &str) {
+fn introduce(opened: &OpenedAccount, invitation: &str, curl: &str) {
     let (live, test) = (
         opened.live_key.secret.expose(),
         opened.test_key.secret.expose(),
@@ -72,6 +73,10 @@ Its keys are shown only once:
 
   live  {live}
   test  {test}
+
+Choose a password for the pages (the link works once, for 7 days):
+
+  {invitation}
 
 Create your first task (test mode, no money moves):
 

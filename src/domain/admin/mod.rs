@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use crate::domain::rules::TextRule;
 use crate::domain::string_enum::string_enum;
-use crate::domain::{AdminKeyId, QueueItemId, TaskId, Timestamp, VerificationFileId, WorkerId};
+use crate::domain::{
+    AdminKeyId, Environment, QueueItemId, TaskId, Timestamp, VerificationFileId, WorkerId,
+};
 
 string_enum!(
     /// What an admin key may do. Each role includes the ones before it.
@@ -96,6 +98,7 @@ pub struct QueueItem {
     pub kind: QueueKind,
     /// The id of the proof, the worker or the task.
     pub subject: String,
+    pub environment: Environment,
     pub task: Option<TaskId>,
     pub worker: Option<WorkerId>,
     pub status: QueueStatus,
@@ -116,6 +119,7 @@ impl QueueItem {
             id,
             kind,
             subject: subject.to_string(),
+            environment: Environment::Live,
             task: None,
             worker: None,
             status: QueueStatus::Open,

@@ -29,6 +29,8 @@ struct Form<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     ToPay,
+    /// The stored payment method is being charged.
+    Waiting,
     Paid,
     /// Paid, and this much goes back or has gone back.
     Refunded {
@@ -47,7 +49,12 @@ struct Bill {
 }
 
 impl Bill {
-    fn of(payment: SandboxPayment, task: &Task, ledger: &TaskLedger, now: Timestamp) -> Self {
+    fn of(
+        payment: SandboxPayment,
+        (task, charge): (&Task, Option<PaymentStatus>),
+        ledger: &TaskLedger,
+        now: Timestamp,
+    ) -> Self {
         let (sent, owed) = (ledger.refunded_cents(), ledger.owed_refund_cents());
         let standing = match payment.status {
             PaymentStatus::Succeeded if sent + owed > 0 => Standing::Refunded {
@@ -57,6 +64,7 @@ impl Bill {
             PaymentStatus::Succeeded => Standing::Paid,
             PaymentStatus::Cancelled => Standing::Over,
             _ if task.status != Status::Pending || task.is_overdue(now) => Standing::Over,
+            _ if charge == Some(PaymentStatus::Processing) => Standing::Waiting,
             _ => Standing::ToPay,
         };
         Self {
@@ -95,7 +103,7 @@ pub async fn pay(State(pages): State<Pages>, Path(secret): Path<String>, body: B
         Ok(card) => card,
         Err(problem) => return show_form(&pages, StatusCode::BAD_REQUEST, &bill, Some(problem)),
     };
-    if bill.standing == Standing::Over {
+    if matches!(bill.standing, Standing::Over | Standing::Waiting) {
         return present(&pages, &bill, StatusCode::CONFLICT);
     }
     match sandbox.pay(&bill.payment, card).await {
@@ -123,13 +131,13 @@ async fn bill(pages: &Pages, secret: &str) -> Result<Option<Bill>, ProcessorErro
         return Ok(None);
     };
     let (id, now) = (payment.task, pages.app.clock.now());
-    let read = pages
-        .app
-        .store
-        .read(move |tx| Ok::<_, StoreError>((tx.any_task(id)?, tx.ledger_of_task(id)?)));
-    let (task, ledger) = read.await?;
+    let read = pages.app.store.read(move |tx| {
+        let charge = tx.payment(id)?.map(|payment| payment.status);
+        Ok::<_, StoreError>((tx.any_task(id)?, charge, tx.ledger_of_task(id)?))
+    });
+    let (task, charge, ledger) = read.await?;
     // A payment is created before its task. One whose task was refused has a secret that nobody got.
-    Ok(task.map(|task| Bill::of(payment, &task, &ledger, now)))
+    Ok(task.map(|task| Bill::of(payment, (&task, charge), &ledger, now)))
 }
 
 /// What a payment that was made has come to.
@@ -146,6 +154,12 @@ fn present(pages: &Pages, bill: &Bill, status: StatusCode) -> Response {
     match bill.standing {
         Standing::ToPay => show_form(pages, status, bill, None),
         Standing::Over => over(pages, status, title),
+        Standing::Waiting => {
+            let text = format!(
+                "The payment of {amount} to Legwork for “{title}” is being made. Reload this page in a moment."
+            );
+            message(pages, status, "Please wait", &text)
+        }
         Standing::Paid => {
             let text = format!("You paid {amount} to Legwork for “{title}”.");
             message(pages, status, "Thank you", &text)

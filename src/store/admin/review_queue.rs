@@ -1,7 +1,7 @@
 //! The review queue: what admins have to look at.
 
 use crate::domain::{
-    AdminKeyId, QueueItem, QueueItemId, QueueKind, QueueStatus, TaskId, Timestamp,
+    AdminKeyId, Environment, QueueItem, QueueItemId, QueueKind, QueueStatus, TaskId, Timestamp,
 };
 use crate::store::{StoreError, Tx, Value, columns};
 
@@ -13,6 +13,7 @@ columns! {
         id: item.id,
         kind: item.kind,
         subject: &item.subject,
+        environment: item.environment,
         task_id: item.task,
         worker_id: item.worker,
         status: item.status,
@@ -26,6 +27,7 @@ columns! {
         id,
         kind,
         subject,
+        environment,
         task: task_id,
         worker: worker_id,
         status,
@@ -58,10 +60,19 @@ crate::store::statements! {
         WHERE status = ?1 AND kind = ?5 AND id > ?2
             AND (CAST(?4 AS BIGINT) IS NULL OR claimed_until IS NULL OR claimed_until <= ?4)
         ORDER BY id LIMIT ?3");
+    PAGE_IN_ENVIRONMENT = concat!("SELECT ", item!(columns), " FROM queue_items
+        WHERE status = ?1 AND environment = ?5 AND id > ?2
+            AND (CAST(?4 AS BIGINT) IS NULL OR claimed_until IS NULL OR claimed_until <= ?4)
+        ORDER BY id LIMIT ?3");
+    PAGE_OF_KIND_IN_ENVIRONMENT = concat!("SELECT ", item!(columns), " FROM queue_items
+        WHERE status = ?1 AND kind = ?5 AND environment = ?6 AND id > ?2
+            AND (CAST(?4 AS BIGINT) IS NULL OR claimed_until IS NULL OR claimed_until <= ?4)
+        ORDER BY id LIMIT ?3");
     /// An admin has claimed few.
     CLAIMED_PAGE = concat!("SELECT ", item!(columns), " FROM queue_items
         WHERE claimed_by = ?6 AND claimed_until > ?4 AND status = ?1 AND id > ?2
             AND (CAST(?5 AS TEXT) IS NULL OR kind = ?5)
+            AND (CAST(?7 AS TEXT) IS NULL OR environment = ?7)
         ORDER BY id LIMIT ?3");
     /// If two admins claim at the same time, the second one sees the claim of the first.
     CLAIM = "UPDATE queue_items SET claimed_by = ?2, claimed_until = ?3
@@ -88,6 +99,7 @@ crate::store::statements! {
 pub struct QueueFilter {
     pub status: QueueStatus,
     pub kind: Option<QueueKind>,
+    pub environment: Option<Environment>,
     pub claimed: Option<Claimed>,
 }
 
@@ -128,13 +140,16 @@ impl Tx<'_> {
         let mut values = vec![filter.status.into(), after.into(), limit.into()];
         values.push(filter.claimed.map(|_| now).into());
         if let Some(Claimed::By(admin)) = filter.claimed {
-            values.extend([filter.kind.into(), admin.into()]);
+            values.extend([filter.kind.into(), admin.into(), filter.environment.into()]);
             return self.all(CLAIMED_PAGE, &values);
         }
         values.extend(filter.kind.map(Value::from));
-        let statement = match filter.kind {
-            Some(_) => PAGE_OF_KIND,
-            None => PAGE,
+        values.extend(filter.environment.map(Value::from));
+        let statement = match (filter.kind, filter.environment) {
+            (None, None) => PAGE,
+            (Some(_), None) => PAGE_OF_KIND,
+            (None, Some(_)) => PAGE_IN_ENVIRONMENT,
+            (Some(_), Some(_)) => PAGE_OF_KIND_IN_ENVIRONMENT,
         };
         self.all(statement, &values)
     }

@@ -36,6 +36,22 @@ columns! {
     };
 }
 
+columns! {
+    macro kept_token;
+    columns { user_agent, second_factor, created_at, last_used_at, expires_at }
+    row KeptToken = KeptToken { user_agent, second_factor, created_at, last_used_at, expires_at };
+}
+
+/// A token of a worker, without the token.
+#[derive(Clone, Debug)]
+pub struct KeptToken {
+    pub user_agent: String,
+    pub second_factor: bool,
+    pub created_at: Timestamp,
+    pub last_used_at: Option<Timestamp>,
+    pub expires_at: Timestamp,
+}
+
 crate::store::statements! {
     TASKS = concat!("SELECT number, ", task!(columns), " FROM tasks
         WHERE account_id = ?1 AND environment = ?2 AND number > ?3 ORDER BY number LIMIT ?4");
@@ -49,7 +65,7 @@ crate::store::statements! {
         WHERE account_id = ?1 AND id > ?2 AND occasion NOT LIKE 'mail_link:%' ORDER BY id LIMIT ?3");
     TOLD_WORKER = concat!("SELECT ", told!(columns), " FROM notices
         WHERE worker_id = ?1 AND id > ?2 AND occasion NOT LIKE 'mail_link:%' ORDER BY id LIMIT ?3");
-    TOKENS = "SELECT created_at, expires_at FROM worker_tokens WHERE worker_id = ?1";
+    TOKENS = concat!("SELECT ", kept_token!(columns), " FROM worker_tokens WHERE worker_id = ?1");
     SUBSCRIPTIONS = "SELECT endpoint, created_at FROM push_subscriptions WHERE worker_id = ?1";
 }
 
@@ -137,11 +153,8 @@ impl Tx<'_> {
         self.all(TOLD_WORKER, &[worker.into(), after.into(), limit.into()])
     }
 
-    /// When each of a worker's tokens was made, and when it ends.
-    pub fn tokens_of(
-        &mut self,
-        worker: WorkerId,
-    ) -> Result<Vec<(Timestamp, Timestamp)>, StoreError> {
+    /// What is held of a worker's tokens.
+    pub fn tokens_of(&mut self, worker: WorkerId) -> Result<Vec<KeptToken>, StoreError> {
         self.all(TOKENS, &[worker.into()])
     }
 

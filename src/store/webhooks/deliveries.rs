@@ -83,7 +83,7 @@ crate::store::statements! {
     NEXT_IN_TEST = "SELECT MIN(due_at) FROM deliveries
         WHERE account_id = ?1 AND environment = 'test' AND due_at IS NOT NULL";
     FAIL = "UPDATE deliveries SET status = 'failed', due_at = NULL,
-            updated_at = CASE WHEN environment = 'test' THEN ?5 ELSE ?4 END
+            updated_at = CASE WHEN environment = 'test' THEN CAST(?5 AS BIGINT) ELSE CAST(?4 AS BIGINT) END
         WHERE event_id IN (
             SELECT event_id FROM deliveries
             WHERE account_id = ?1 AND due_at IS NOT NULL AND created_at <= ?2 LIMIT ?3)";

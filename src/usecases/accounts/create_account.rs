@@ -10,7 +10,9 @@ use crate::domain::{
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::accounts::create_api_key::IssuedKey;
+use crate::usecases::accounts::people::invite;
 use crate::usecases::admin::audit;
+use crate::usecases::people::MadeLink;
 
 #[derive(Clone, Debug)]
 pub struct OpenedAccount {
@@ -55,6 +57,17 @@ pub fn create_account(
         return Err(UseCaseError::EmailTaken);
     }
     audit_opening(tx, opened, by)
+}
+
+/// The same for somebody who is to choose a password: with an invitation, which is also mailed if there is a
+/// mail server.
+pub fn create_invited_account(
+    tx: &mut Tx<'_>,
+    opened: &OpenedAccount,
+    by: &Actor,
+) -> Result<MadeLink, UseCaseError> {
+    create_account(tx, opened, by)?;
+    invite(tx, &opened.account, by, opened.account.created_at)
 }
 
 /// Stores an account with its keys. False when its address is taken.

@@ -13,7 +13,7 @@ pub(super) mod settle_rate_limits;
 pub(super) mod suspend_account;
 
 pub use authenticate::authenticate;
-pub use create_account::{OpenedAccount, create_account};
+pub use create_account::{OpenedAccount, create_account, create_invited_account};
 pub use create_api_key::{IssuedKey, create_api_key, create_limited_key};
 pub use delete_account::delete_account;
 pub use erase_account::{

@@ -58,7 +58,7 @@ pub fn item_details(
     };
     let mut details = ItemDetails::default();
     match (item.kind, &task) {
-        (QueueKind::WorkerVerification, _) => {
+        (QueueKind::WorkerVerification | QueueKind::SkillCheck, _) => {
             if let Some(worker) = item.worker {
                 details.decisions = decisions_about(tx, worker)?;
                 details.replaced = tx.replaced_documents(worker)?;

@@ -8,11 +8,14 @@ use crate::domain::{
     ProposalKind, QueueItem, QueueKind, Step, Task, TaskId, TaskLedger, Timestamp,
 };
 use crate::payments::Outgoing;
-use crate::store::{ListedJob, Tx};
+use crate::store::{AuditFilter, ListedJob, Tx};
 use crate::usecases::admin::four_eyes::{self, FourEyes, Outcome, Passed, Wanted};
 use crate::usecases::admin::{audit, review_queue};
 use crate::usecases::events::notify;
 use crate::usecases::{self, UseCaseError};
+
+/// The line of the audit log about a payout that is tried again.
+const RETRIED: &str = "payout.retried";
 
 /// The review queue items that a decision about this job closes.
 const fn kinds(job: JobKind) -> &'static [QueueKind] {
@@ -62,7 +65,7 @@ pub fn retry_job(
     }
     let job = tx.job(name)?.ok_or(UseCaseError::JobNotFound)?;
     let (action, subject, id) = match payout {
-        true => ("payout.retried", "task", name.subject.clone()),
+        true => (RETRIED, "task", name.subject.clone()),
         false => ("job.retried", "job", name.to_string()),
     };
     audit(tx, by, action, subject, &id, json!({}), now)?;
@@ -89,10 +92,22 @@ pub fn retry_payout(
         .any_task_to_change(id)?
         .ok_or(UseCaseError::TaskNotFound)?;
     match retry_job(tx, &transfer(id), by, now) {
+        // It does not fail any more: the decision was made, and is sent again.
+        Err(UseCaseError::JobNotFound) if was_retried(tx, id)? => Ok(task),
         Err(UseCaseError::JobNotFound) => Err(UseCaseError::PayoutNotFailed),
         Err(error) => Err(error),
         Ok(_) => Ok(task),
     }
+}
+
+/// Whether an admin has decided to try it again, and nobody decided otherwise since.
+fn was_retried(tx: &mut Tx<'_>, id: TaskId) -> Result<bool, UseCaseError> {
+    let filter = AuditFilter {
+        subject_id: Some(id.to_string()),
+        action: Some(RETRIED.to_owned()),
+    };
+    let retried = !tx.audit_lines_before(&filter, None, 1)?.is_empty();
+    Ok(retried && !is_written_off(&tx.ledger_of_task(id)?))
 }
 
 /// The transfer that is about to be written off, or none if it was written off before. A request for it

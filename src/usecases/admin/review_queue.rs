@@ -105,6 +105,7 @@ pub(in crate::usecases) fn add_about_task(
 ) -> Result<(), UseCaseError> {
     let id = QueueItemId::new(now, &ambient::random_for_id());
     Ok(tx.add_queue_item(&QueueItem {
+        environment: task.owner.environment,
         task: Some(task.id),
         worker: task.worker,
         note: Some(note.to_owned()),

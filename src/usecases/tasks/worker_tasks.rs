@@ -166,6 +166,7 @@ pub fn dispute_task(
     let disputed = transition::make(tx, &task, Action::Dispute, &cause, now)?;
     let item = QueueItemId::new(now, &ambient::random_for_id());
     tx.add_queue_item(&QueueItem {
+        environment: disputed.owner.environment,
         task: Some(id),
         worker: Some(worker),
         ..QueueItem::new(item, QueueKind::Dispute, id, now)

@@ -88,9 +88,9 @@ pub(in crate::usecases) fn review_skills(
     checked: &CheckedSkills,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    match worker.has_unconfirmed_skills(checked) {
-        true => add_item(tx, QueueKind::SkillCheck, worker, None, now),
-        false => Ok(()),
+    match worker.unconfirmed_skills(checked).is_empty() {
+        true => Ok(()),
+        false => add_item(tx, QueueKind::SkillCheck, worker, None, now),
     }
 }
 

@@ -14,7 +14,8 @@ use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
 use crate::usecases::events::notify;
-use crate::usecases::people::{request_link, send_link};
+use crate::usecases::people::mail_links::hand_out_link;
+use crate::usecases::people::{MadeLink, request_link, send_link};
 
 /// Notices to the owner of an address about somebody else's sign-ups: one for each day.
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
@@ -190,6 +191,23 @@ fn send_reset(tx: &mut Tx<'_>, email: &str, now: Timestamp) -> Result<(), UseCas
         }
         None => Ok(()),
     }
+}
+
+/// An operator helps a worker who forgot the password and gets no mail.
+pub fn make_worker_reset_link(
+    tx: &mut Tx<'_>,
+    id: WorkerId,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<MadeLink, UseCaseError> {
+    let worker = tx.worker_to_change(id)?;
+    let worker = worker.filter(|worker| !worker.is_deleted());
+    let worker = worker.ok_or(UseCaseError::WorkerNotFound)?;
+    let (person, purpose) = (Person::Worker(id), LinkPurpose::ResetPassword);
+    let made = hand_out_link(tx, purpose, person, &worker.email, now)?;
+    let (action, id) = ("worker.reset_link_made", id.to_string());
+    audit(tx, by, action, "worker", &id, json!({}), now)?;
+    Ok(made)
 }
 
 /// Somebody has followed a link with which a password is chosen.

@@ -72,6 +72,11 @@ pub fn file_url(id: impl std::fmt::Display) -> String {
     )
 }
 
+/// A link with a token.
+pub fn link_url(page: &str) -> String {
+    format!("http://127.0.0.1:8080{page}/6f1e0d5c4b3a29188776655443322110ffeeddccbbaa9988")
+}
+
 pub fn account() -> Account {
     let new = NewAccount {
         email: "ada@example.com".to_owned(),

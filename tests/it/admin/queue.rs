@@ -199,14 +199,41 @@ async fn the_queue_is_filtered_and_paged(app: TestApp) {
         let page = ada.get(&page).await.expect(200);
         assert_eq!(ids(&page), expected, "{filter}");
     }
+    let of_test = format!(
+        "UPDATE queue_items SET environment = 'test' WHERE id IN ('{}', '{}', '{}')",
+        proofs[0], proofs[1], proofs[4]
+    );
+    app.database.execute(&of_test).await;
+    for (filter, expected) in [
+        ("environment=test", vec![&proofs[1], &proofs[4]]),
+        ("environment=live", vec![&proofs[2], &proofs[3]]),
+        ("environment=test&claimed=me", vec![&proofs[1]]),
+        ("environment=live&claimed=me", vec![]),
+        ("environment=test&claimed=nobody", vec![&proofs[4]]),
+        ("environment=test&status=closed", vec![&proofs[0]]),
+    ] {
+        let page = format!("/v1/admin/queue?kind=flagged_proof&{filter}");
+        let page = ada.get(&page).await.expect(200);
+        assert_eq!(ids(&page), expected, "{filter}");
+    }
+    let of_all_kinds = ada.get("/v1/admin/queue?environment=test").await;
+    assert_eq!(ids(&of_all_kinds.expect(200)), [&proofs[1], &proofs[4]]);
     app.advance(Duration::from_secs(15 * 60));
     let mine = ada.get("/v1/admin/queue?claimed=me").await.expect(200);
     assert_eq!(ids(&mine), Vec::<&str>::new());
-    let faulty = "/v1/admin/queue?status=x&kind=x&claimed=x&cursor=x&limit=0&x=1";
+    let faulty = "/v1/admin/queue?status=x&kind=x&environment=x&claimed=x&cursor=x&limit=0&x=1";
     let faults = ada.get(faulty).await.faulty_fields();
     assert_eq!(
         faults,
-        ["status", "claimed", "kind", "cursor", "limit", "x"]
+        [
+            "status",
+            "claimed",
+            "kind",
+            "environment",
+            "cursor",
+            "limit",
+            "x"
+        ]
     );
 }
 

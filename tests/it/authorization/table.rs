@@ -351,6 +351,9 @@ pub const ADMINS: &[AdminRouteRow] = &[
     admin("POST /v1/admin/accounts", Owner, Yes),
     admin("POST /v1/admin/accounts/{id}/tier", Owner, Yes),
     admin("POST /v1/admin/accounts/{id}/keys", Owner, Yes),
+    admin("GET /v1/admin/accounts/{id}/keys", Owner, Yes),
+    admin("DELETE /v1/admin/accounts/{id}/keys/{key_id}", Owner, Yes),
+    admin("POST /v1/admin/workers/{id}/reset_link", Owner, Yes),
     admin("GET /v1/admin/keys", Owner, Yes),
     admin("POST /v1/admin/keys", Owner, Yes),
     admin("DELETE /v1/admin/keys/{id}", Owner, No("KEY_NOT_FOUND")),
@@ -364,6 +367,7 @@ pub const ADMINS: &[AdminRouteRow] = &[
 
 /// Routes that need no key. A key changes nothing.
 pub const OPEN: &[(&str, Answer)] = &[
+    ("GET /.well-known/legwork-keys.json", Yes),
     ("POST /v1/accounts/sign_up", Yes),
     ("POST /v1/accounts/confirm", No("LINK_EXPIRED")),
     ("POST /v1/accounts/password_reset", Yes),

@@ -98,6 +98,7 @@ impl World {
         };
         let path = path.replace("{id}", named);
         let path = path.replace("{proof_id}", &self.proof);
+        let path = path.replace("{key_id}", &self.key);
         match path.as_str() {
             "/v1/admin/report" => format!("{path}?month=2026-11"),
             _ => path,
@@ -205,6 +206,7 @@ fn body(route: &str) -> Value {
             json!({"email": email, "name": "Grace"})
         }
         "POST /v1/admin/keys" => json!({"name": "Grace", "role": "viewer"}),
+        "DELETE /v1/admin/accounts/{id}/keys/{key_id}" => json!({"confirm": true}),
         "POST /v1/admin/accounts/{id}/tier" => json!({"tier": "pro"}),
         "POST /v1/admin/disputes/{id}/decide" => json!({"decision": "pay", "note": "It is."}),
         "POST /v1/admin/jobs/retry" => json!({"kind": "refund", "subject": "none"}),

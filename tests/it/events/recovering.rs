@@ -131,6 +131,7 @@ async fn a_great_many_failures_are_recovered_by_a_job(app: TestApp) {
     app.database.execute(late).await;
     assert_eq!(app.jobs.drain().await.unwrap(), 1);
     assert_eq!(column(count).await, ["1099"]);
+    app.advance(Duration::from_millis(1));
     let done = dev.test.post(&recover, &body).await.expect(200);
     assert_eq!(done, json!({"recovered": 1, "more": false}));
 }

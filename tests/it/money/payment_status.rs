@@ -116,6 +116,16 @@ async fn the_page_names_what_is_paid_for_and_how_it_stands(app: TestApp) {
     assert!(shown().await.contains("$25.00 of it are on their way back"));
     app.jobs.drain().await.unwrap();
     assert!(shown().await.contains("$25.00 of it were refunded"));
+    // One whose charge is under way.
+    let (task, secret) = dev.create_payable_task().await;
+    let charging = format!(
+        "UPDATE payments SET status = 'processing' WHERE task_id = '{}'",
+        task["id"].as_str().unwrap()
+    );
+    app.database.execute(&charging).await;
+    let page = app.client().get(&format!("/pay/{secret}")).await;
+    assert!(page.text.contains("is being made") && !page.text.contains("<form"));
+    assert_eq!(app.client().pay(&secret, GOOD_CARD).await.status, 409);
     // One that nobody has paid.
     let (task, secret) = dev.create_payable_task().await;
     cancel(&dev, &task).await;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use legwork::domain::AccountId;
+use legwork::store::Tx;
 use legwork::usecases;
 use serde_json::{Value, json};
 
@@ -20,6 +21,7 @@ on_both_engines!(
     a_confirmation_is_sent_again,
     admins_find_accounts_by_the_address_they_claim,
     a_deleted_account_leaves_no_links_and_sessions,
+    without_a_mail_server_a_change_of_address_is_noted_for_the_former_one,
 );
 
 const SIGN_UP: &str = "/v1/accounts/sign_up";
@@ -99,6 +101,9 @@ async fn without_a_mail_server_every_address_counts_as_confirmed(app: TestApp) {
         let signed_up = sign_up(&app, "ada@example.com").await;
         let live = Client::new(app.address, signed_up["live_key"].as_str());
         live.post("/v1/tasks", &storefront()).await.expect(201);
+        let said = live.post("/v1/account/confirmation", &json!({})).await;
+        let expected = json!({"email": "ada@example.com", "confirmed": true});
+        assert_eq!(said.expect(200), expected);
     }
     app.jobs.drain().await.unwrap();
 }
@@ -206,4 +211,14 @@ async fn a_deleted_account_leaves_no_links_and_sessions(app: TestApp) {
     assert_eq!(count("mail_links").await, "0");
     assert_eq!(count("accounts WHERE password_hash IS NOT NULL").await, "0");
     assert_eq!(count("accounts WHERE claimed_email IS NOT NULL").await, "0");
+}
+
+async fn without_a_mail_server_a_change_of_address_is_noted_for_the_former_one(app: TestApp) {
+    let id = named_developer(&app, "ada@example.com").await;
+    let now = app.clock.now();
+    let change =
+        move |tx: &mut Tx<'_>| usecases::change_email(tx, id, "lovelace@example.com", false, now);
+    app.store.write(change).await.unwrap();
+    let told = "SELECT email FROM notices WHERE kind = 'email_changed'";
+    assert_eq!(app.database.column(told).await, ["ada@example.com"]);
 }

@@ -9,6 +9,7 @@ on_both_engines!(
     the_last_key_of_an_environment_needs_a_confirmation,
     two_at_once_do_not_revoke_the_last_two_keys,
     an_owner_makes_a_key_for_an_account,
+    an_owner_lists_and_revokes_the_keys_of_an_account,
 );
 
 const KEYS: &str = "/v1/account/keys";
@@ -95,4 +96,36 @@ async fn an_owner_makes_a_key_for_an_account(app: TestApp) {
     let lines = owner.get(audit).await.expect(200);
     let line = &lines["data"][0];
     assert_eq!(line["subject_id"], made["id"]);
+}
+
+async fn an_owner_lists_and_revokes_the_keys_of_an_account(app: TestApp) {
+    let (dev, other) = (app.developer().await, app.developer().await);
+    dev.live.get("/v1/account").await.expect(200);
+    let path = format!("/v1/admin/accounts/{}/keys", dev.account_id);
+    let owner = app.admin_with(AdminRole::Owner).await;
+    let own = dev.live.get(KEYS).await.expect(200);
+    let list = owner.get(&path).await.expect(200);
+    let keys = list["data"].as_array().unwrap();
+    assert_eq!(keys.len(), own["data"].as_array().unwrap().len());
+    let live = keys
+        .iter()
+        .find(|key| key["environment"] == "live")
+        .unwrap();
+    assert!(live["last_used_at"].is_string(), "{live}");
+    assert!(live.get("key").is_none());
+    let one = format!("{path}/{}", live["id"].as_str().unwrap());
+    let refused = owner.send("DELETE", &one, &[], "").await;
+    refused.expect_error(409, "LAST_KEY");
+    // It is not the key of another account.
+    let elsewhere = one.replace(&dev.account_id, &other.account_id);
+    let elsewhere = owner.send("DELETE", &elsewhere, &[], CONFIRM).await;
+    elsewhere.expect_error(404, "KEY_NOT_FOUND");
+    owner.send("DELETE", &one, &[], CONFIRM).await.expect(200);
+    let gone = dev.live.get("/v1/account").await;
+    gone.expect_error(401, "UNAUTHORIZED");
+    let nobody = format!("/v1/admin/accounts/{}/keys", "0".repeat(32));
+    let nobody = owner.get(&nobody).await;
+    nobody.expect_error(404, "ACCOUNT_NOT_FOUND");
+    let lines = owner.get("/v1/admin/audit?action=api_key.revoked").await;
+    assert_eq!(lines.expect(200)["data"][0]["by"]["type"], "admin");
 }

@@ -27,6 +27,7 @@ on_both_engines!(
     without_mail_an_address_is_changed_at_once,
     sessions_are_listed_and_revoked,
     a_sign_in_that_races_with_a_change_of_password_leaves_no_token,
+    a_sign_up_of_a_worker_with_a_key_happens_once,
 );
 
 const NEW: &str = "staple battery horse";
@@ -512,4 +513,29 @@ async fn a_sign_in_that_races_with_a_change_of_password_leaves_no_token(app: Tes
         }
         passwords.reverse();
     }
+}
+
+async fn a_sign_up_of_a_worker_with_a_key_happens_once(app: TestApp) {
+    let once = [("Idempotency-Key", "once")];
+    let body = json!({"email": "grace@example.com", "password": PASSWORD, "name": "Grace"});
+    let client = app.client();
+    let first = client.post_with("/v1/workers", &once, &body).await;
+    let first = first.expect(201);
+    let again = client.post_with("/v1/workers", &once, &body).await;
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    assert_eq!(again.expect(201), first);
+    let token = first["token"].as_str().unwrap();
+    let signed_in = Client::new(app.address, Some(token));
+    assert_eq!(
+        signed_in.get("/v1/worker").await.expect(200),
+        first["worker"]
+    );
+    assert!(!app.database.everything().await.contains(token));
+    // Whoever knows the key and the address, and not the password, gets nothing.
+    let mut other = body.clone();
+    other["password"] = NEW.into();
+    let other = client.post_with("/v1/workers", &once, &other).await;
+    other.expect_error(422, "IDEMPOTENCY_MISMATCH");
+    let without = client.post("/v1/workers", &body).await;
+    without.expect_error(409, "EMAIL_TAKEN");
 }

@@ -106,6 +106,9 @@ async fn a_developer_gets_everything_in_one_file(app: TestApp) {
     let other = app.developer().await;
     other.create_task().await;
     let entries = export(&app, &dev.test, "account").await;
+    let account = json_of(&entries, "account.json");
+    assert_eq!(account["email_confirmed"], true);
+    assert_eq!(account["second_factor"]["enabled_at"], Value::Null);
     assert!(text_of(&entries, "README.txt").contains("account.json"));
     let account = json_of(&entries, "account.json");
     assert_eq!(account["id"], json!(dev.account_id));
@@ -185,6 +188,15 @@ async fn a_worker_gets_everything_in_one_file(app: TestApp) {
     assert_eq!(profile["email"], json!(worker.email));
     assert_eq!(profile["skills"], json!(["driving"]));
     assert_eq!(profile["sign_ins"].as_array().unwrap().len(), 1);
+    assert!(profile["sign_ins"][0]["user_agent"].is_string());
+    assert_eq!(profile["email_confirmed"], true);
+    assert_eq!(profile["confirmed_skills"], json!([]));
+    assert_eq!(profile["pending_name"], Value::Null);
+    assert_eq!(profile["second_factor"]["enabled_at"], Value::Null);
+    let account = &profile["payout_accounts"][0];
+    assert_eq!(account["processor"], "sandbox");
+    assert_eq!(account["status"], "ready");
+    assert!(account["id"].is_string());
     let identity = named(&entries, "documents/identity", ".jpg");
     assert_eq!(entries[identity], photo("identity one"));
     named(&entries, "documents/selfie", ".jpg");

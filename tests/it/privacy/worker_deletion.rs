@@ -207,7 +207,8 @@ async fn half_erased_is_erased_in_the_end(app: TestApp) {
             created_at)
         SELECT '019a85a1c1f07c2e9d1b3a5f' || CAST(10000000 + i AS TEXT),
             '019a85a1c1f07c2e9d1b3a5f' || CAST(20000000 + i AS TEXT), '{}', 1, 'photo',
-            CAST(i AS TEXT), CAST(-i AS TEXT), 'image/jpeg', 1, '', 1, '{{\"a\":1}}', 0, 'approved', 0
+            'proofs/019a85a1c1f07c2e9d1b3a5f' || CAST(30000000 + i AS TEXT),
+            'proofs/019a85a1c1f07c2e9d1b3a5f' || CAST(40000000 + i AS TEXT), 'image/jpeg', 1, '', 1, '{{\"a\":1}}', 0, 'approved', 0
         FROM n",
         worker.id
     );

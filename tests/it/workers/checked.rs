@@ -100,6 +100,14 @@ async fn an_admin_is_asked_to_confirm_a_skill(app: TestApp) {
     let asked = items(&app, "skill_check").await;
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0]["subject_id"], worker.id);
+    assert_eq!(asked[0]["asked_skills"], json!(["notary"]));
+    assert_eq!(asked[0]["worker"]["id"], worker.id);
+    let one = format!("/v1/admin/queue/{}", asked[0]["id"].as_str().unwrap());
+    let one = app.admin().await.get(&one).await.expect(200);
+    assert_eq!(one["asked_skills"], json!(["notary"]));
+    assert_eq!(one["files"].as_array().unwrap().len(), 2);
+    assert!(one["files"][0]["file_url"].is_string(), "{one}");
+    assert_eq!(one["earlier_decisions"], json!([]));
     worker.confirm(&app, &["notary"]).await;
     assert_eq!(items(&app, "skill_check").await.len(), 0);
     // A verified worker learns it.

@@ -13,9 +13,10 @@ use crate::api::admin::workers::DocumentBody;
 use crate::api::error::ApiError;
 use crate::api::response::evidence::{EvidenceBody, MapBody};
 use crate::api::response::proofs::with_file;
+use crate::domain::tasks::Skill;
 use crate::domain::{
-    Dispute, PayoutStatus, ProcessorName, Proof, ProofId, QueueItem, QueueKind, QueueStatus, Task,
-    Timestamp, VerificationFile, Worker,
+    Dispute, Environment, PayoutStatus, ProcessorName, Proof, ProofId, QueueItem, QueueKind,
+    QueueStatus, Task, Timestamp, VerificationFile, Worker,
 };
 use crate::store::{StoreError, Tx};
 use crate::usecases::{self, ItemDetails, ItemMoney, UseCaseError};
@@ -33,6 +34,7 @@ pub struct ItemBody {
     id: String,
     kind: QueueKind,
     status: QueueStatus,
+    environment: Environment,
     /// ID of the proof, the worker or the task that the item is about.
     #[schema(value_type = Id)]
     subject_id: String,
@@ -47,11 +49,15 @@ pub struct ItemBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     proof: Option<ProofBody>,
-    /// Only for a verification.
+    /// Only for a verification and a check of skills.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     worker: Option<WorkerBody>,
-    /// The documents of a verification.
+    /// Only for a check of skills, and not in answers to a POST: those that wait to be confirmed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    asked_skills: Option<Vec<Skill>>,
+    /// The documents of the worker, for a verification and a check of skills.
     pub files: Vec<DocumentBody>,
     /// Only for a dispute: what both sides say, and the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,11 +95,11 @@ pub struct ItemBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     error: Option<String>,
-    /// For a verification: decisions about the worker, newest first.
+    /// With `worker`: decisions about the worker, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     earlier_decisions: Option<Vec<EarlierDecision>>,
-    /// For a verification: documents that were replaced, newest first, up to 20.
+    /// With `worker`: documents that were replaced, newest first, up to 20.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     earlier_files: Option<Vec<EarlierDocument>>,
@@ -142,7 +148,7 @@ impl Shown {
                 let id = ProofId::parse(&shown.item.subject);
                 shown.proof = id.map(|id| tx.any_proof(id)).transpose()?.flatten();
             }
-            (QueueKind::WorkerVerification, Some(id), _) => {
+            (QueueKind::WorkerVerification | QueueKind::SkillCheck, Some(id), _) => {
                 if let Some(worker) = tx.worker(id)? {
                     let payout = usecases::payout_status(tx, id, processor)?;
                     shown.worker = Some((worker, payout));
@@ -189,6 +195,9 @@ impl ItemBody {
 
     pub async fn with_url(app: &App, shown: Shown) -> Result<Self, ApiError> {
         let mut body = Self::of(&shown);
+        if let (QueueKind::SkillCheck, Some((worker, _))) = (body.kind, &shown.worker) {
+            body.asked_skills = Some(worker.unconfirmed_skills(&app.checked_skills));
+        }
         if let Some(proof) = shown.proof {
             body.proof = Some(with_file(app, proof).await?);
         }
@@ -197,7 +206,7 @@ impl ItemBody {
 
     /// All that an admin needs to decide it.
     pub async fn add(&mut self, app: &App, details: ItemDetails) -> Result<(), ApiError> {
-        if self.kind == QueueKind::WorkerVerification {
+        if is_about_worker(self.kind) {
             self.earlier_decisions = Some(details.decisions.into_iter().map(Into::into).collect());
             self.earlier_files = Some(details.replaced.into_iter().map(Into::into).collect());
         }
@@ -236,12 +245,14 @@ impl ItemBody {
             id: item.id.to_string(),
             kind: item.kind,
             status: item.status,
+            environment: item.environment,
             subject_id: item.subject.clone(),
             task_id: item.task.map(|id| id.to_string()),
             worker_id: item.worker.map(|id| id.to_string()),
             note: item.note.clone(),
             proof: None,
             worker: None,
+            asked_skills: None,
             files: Vec::new(),
             dispute: None,
             task: None,
@@ -275,6 +286,11 @@ impl ItemBody {
             ..Self::bare(&item, examples::SIGNED_UP)
         }
     }
+}
+
+/// Whether it is decided by who the worker is, and by the documents.
+pub fn is_about_worker(kind: QueueKind) -> bool {
+    matches!(kind, QueueKind::WorkerVerification | QueueKind::SkillCheck)
 }
 
 fn raw(task: &Task) -> Result<Box<RawValue>, StoreError> {

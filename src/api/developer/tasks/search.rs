@@ -64,7 +64,7 @@ impl FoundTask {
 /// Search tasks
 ///
 /// The account's tasks in the key's environment, newest first. All filters must hold.
-/// `metadata.<key>=<value>` finds texts, numbers and booleans on the top level of the metadata. A page
+/// `metadata[<key>]=<value>`, or `metadata.<key>=<value>`, finds texts, numbers and booleans on the top level of the metadata. A page
 /// may have fewer tasks than `limit`, even none: read on while there is a `next_cursor`.
 #[utoipa::path(
     get, path = "/v1/tasks/search", tag = "Tasks", operation_id = "searchTasks",
@@ -76,6 +76,8 @@ impl FoundTask {
             description = "Only in one of these statuses: repeated, or separated by commas"),
         ("created_from" = inline(Option<parameters::DateTime>), Query, description = "Created at that time or later"),
         ("created_to" = inline(Option<parameters::DateTime>), Query, description = "Created at that time or before"),
+        ("metadata" = inline(Option<parameters::MetadataFilter>), Query, style = DeepObject, explode,
+            description = "Only with these values on the top level of the metadata: `metadata[order]=4711`, or `metadata.order=4711`. Up to 10 keys"),
         ("limit" = inline(Option<parameters::PageLimit>), Query,
             description = "Page size. More than 100 is served as 100"),
         ("cursor" = inline(Option<parameters::NumberCursor>), Query, description = "`next_cursor` of the page before"),

@@ -5,8 +5,11 @@ use std::io::IsTerminal;
 use clap::ArgMatches;
 use serde_json::{Value, json};
 
+use super::find;
 use crate::ambient::Clock;
-use crate::cli::{Failure, argument, block_on, open_or_create_store, open_store, print_line};
+use crate::cli::{
+    Failure, argument, block_on, link_url, open_or_create_store, open_store, print_line,
+};
 use crate::domain::{Account, AccountId, Actor, NewAccount, Tier, Timestamp, accounts};
 use crate::settings::Settings;
 use crate::store::Tx;
@@ -25,11 +28,15 @@ pub fn create(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure
     let opened = OpenedAccount::new(&new, Clock::system().now());
     let written = opened.clone();
     let store = open_or_create_store(settings)?;
-    block_on(store.write(move |tx| usecases::create_account(tx, &written, &Actor::COMMAND_LINE)))??;
+    let create =
+        store.write(move |tx| usecases::create_invited_account(tx, &written, &Actor::COMMAND_LINE));
+    let invited = block_on(create)??;
+    let invitation = link_url(settings, &invited);
     if arguments.get_flag("json") {
         let mut value = as_json(&opened.account);
         value["live_key"] = opened.live_key.secret.expose().into();
         value["test_key"] = opened.test_key.secret.expose().into();
+        value["invitation_url"] = invitation.into();
         print_line(format_args!("{value:#}"));
     } else {
         print_line(format_args!("Account   {}", opened.account.id));
@@ -41,7 +48,10 @@ pub fn create(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure
             "Test key  {}",
             opened.test_key.secret.expose()
         ));
-        print_line("The keys are shown only once. Keep them safe.");
+        print_line(format_args!("Invitation  {invitation}"));
+        print_line(
+            "The keys are shown only once. Keep them safe. With the invitation the developer chooses a password; it works once, for 7 days.",
+        );
     }
     Ok(())
 }
@@ -114,19 +124,16 @@ pub fn decide(settings: &Settings, command: &str, arguments: &ArgMatches) -> Res
         ))?;
     }
     let now = Clock::system().now();
-    let given = which.to_lowercase();
-    let decided = block_on(store.write(move |tx| {
-        let account = named(tx, &given)?.ok_or(UseCaseError::AccountNotFound)?;
-        decision(tx, account.id, &Actor::COMMAND_LINE, now)
-    }))?;
-    match decided {
-        Ok(account) => {
-            print_line(format_args!("{which} is now {}.", account.status));
-            Ok(())
-        }
-        Err(UseCaseError::AccountNotFound) => Err(Failure(format!("there is no account {which}"))),
-        Err(error) => Err(error.into()),
-    }
+    let given = which.clone();
+    let decided =
+        block_on(store.write(
+            move |tx| match find::account(tx, &given)?.one("account", &given) {
+                Ok(account) => decision(tx, account.id, &Actor::COMMAND_LINE, now).map(Ok),
+                Err(failure) => Ok(Err(failure)),
+            },
+        ))??;
+    print_line(format_args!("{which} is now {}.", decided?.status));
+    Ok(())
 }
 
 /// Asks the person at the terminal. A script has to say that it means it.
@@ -145,31 +152,19 @@ pub fn confirm(question: &str) -> Result<(), Failure> {
     }
 }
 
-/// Finds an account by id or by e-mail address in lower case.
-fn named(tx: &mut Tx<'_>, given: &str) -> Result<Option<Account>, UseCaseError> {
-    let account = match AccountId::parse(given) {
-        Some(id) => tx.account(id)?,
-        None => tx.account_by_email(given)?,
-    };
-    Ok(account)
-}
-
 pub fn set_tier(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
     let which = argument(arguments, "account", |text| Ok(text.to_owned()))?;
     let tier = argument(arguments, "tier", Tier::rule)?;
     let store = open_store(settings)?;
     let now = Clock::system().now();
-    let email = which.to_lowercase();
     let changed = block_on(store.write(move |tx| {
-        let account = named(tx, &email)?;
-        if let Some(account) = &account {
+        let found = find::account(tx, &which)?.one("account", &which);
+        if let Ok(account) = &found {
             usecases::set_tier(tx, account.id, tier, &Actor::COMMAND_LINE, now)?;
         }
-        Ok::<_, UseCaseError>(account)
+        Ok::<_, UseCaseError>(found)
     }))??;
-    let Some(account) = changed else {
-        return Err(Failure(format!("there is no account {which}")));
-    };
+    let account = changed?;
     print_line(format_args!(
         "{} is now {tier} (was {}).",
         account.email, account.tier

@@ -4,14 +4,14 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 
+use super::find;
 use crate::ambient::{self, Clock};
 use crate::cli::{
-    Failure, argument, block_on, database_flags, open_store, print_line, setting_flags,
+    Failure, argument, block_on, database_flags, link_flags, link_url, open_store, print_line,
 };
 use crate::domain::accounts::api_key;
-use crate::domain::{Account, AccountId, AccountStatus, Actor, ApiKeyId, Environment, NewApiKey};
+use crate::domain::{Actor, ApiKeyId, Environment, NewApiKey};
 use crate::settings::Settings;
-use crate::store::Tx;
 use crate::usecases::{self, IssuedKey, UseCaseError};
 
 pub fn commands() -> [Command; 2] {
@@ -51,9 +51,7 @@ pub fn commands() -> [Command; 2] {
             .about("Print a link with which the developer chooses a password; it works once, for 7 days")
             .arg(email())
             .args(database_flags())
-            .args(setting_flags(|name| {
-                matches!(name, "listen" | "public_url")
-            })),
+            .args(link_flags()),
     ]
 }
 
@@ -67,15 +65,15 @@ pub fn create_key(settings: &Settings, arguments: &ArgMatches) -> Result<(), Fai
     let now = Clock::system().now();
     let (id, random) = (ApiKeyId::new(now, &ambient::random()), ambient::random());
     let made = block_on(store.write(move |tx| {
-        let found = named(tx, &which)?;
-        let Found::One(account) = found else {
-            return Ok(Err(found));
+        let account = match find::account(tx, &which)?.one("account", &which) {
+            Ok(account) => account,
+            Err(failure) => return Ok(Err(failure)),
         };
         let key = IssuedKey::new(account.id, &new, id, &random, now);
-        usecases::create_api_key(tx, &key, &Actor::COMMAND_LINE)?;
+        usecases::create_api_key(tx, &key, &Actor::COMMAND_LINE).map_err(gone)?;
         Ok::<_, UseCaseError>(Ok(key))
     }))??;
-    let key = made.map_err(Found::failure)?;
+    let key = made?;
     if arguments.get_flag("json") {
         let value = json!({
             "id": key.record.id.to_string(), "account_id": key.record.account.to_string(),
@@ -94,19 +92,15 @@ pub fn invite(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure
     let which = argument(arguments, "email", |text| Ok(text.to_lowercase()))?;
     let store = open_store(settings)?;
     let now = Clock::system().now();
-    let made = block_on(store.write(move |tx| {
-        let found = named(tx, &which)?;
-        let Found::One(account) = found else {
-            return Ok(Err(found));
-        };
-        usecases::invite(tx, &account, &Actor::COMMAND_LINE, now).map(Ok)
-    }))??;
-    let made = made.map_err(Found::failure)?;
-    let url = match &settings.public_url {
-        Some(url) => url.clone(),
-        None => format!("http://{}", settings.listen),
-    };
-    print_line(format_args!("{url}{}", made.path()));
+    let made =
+        block_on(store.write(
+            move |tx| match find::account(tx, &which)?.one("account", &which) {
+                Ok(account) => usecases::invite(tx, &account, &Actor::COMMAND_LINE, now).map(Ok),
+                Err(failure) => Ok(Err(failure)),
+            },
+        ))??;
+    let made = made?;
+    print_line(link_url(settings, &made));
     let mailed = "A server with a mail server also mails it to";
     print_line(format_args!(
         "Hand this link to the developer: it sets the password, once, until {}. {mailed} {}.",
@@ -115,46 +109,10 @@ pub fn invite(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure
     Ok(())
 }
 
-/// What an id or an address stands for.
-enum Found {
-    None(String),
-    One(Box<Account>),
-    /// Nobody has confirmed the address, and several accounts claim it.
-    Several(Vec<AccountId>),
-}
-
-impl Found {
-    fn failure(self) -> Failure {
-        match self {
-            Self::None(which) => Failure(format!("there is no account {which}")),
-            Self::One(account) => Failure(format!("account {} cannot be used", account.id)),
-            Self::Several(ids) => {
-                let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-                Failure(format!(
-                    "several accounts claim this address and none has confirmed it; name one by its \
-                     ID: {}",
-                    ids.join(", ")
-                ))
-            }
-        }
+/// To a developer, an account that is gone means that the key is.
+fn gone(error: UseCaseError) -> UseCaseError {
+    match error {
+        UseCaseError::Unauthorized => UseCaseError::AccountNotFound,
+        error => error,
     }
-}
-
-/// Finds an account by its id, by its confirmed address, or by an address that it alone claims.
-fn named(tx: &mut Tx<'_>, given: &str) -> Result<Found, UseCaseError> {
-    const SHOWN: i64 = 10;
-    let account = match AccountId::parse(given) {
-        Some(id) => tx.account(id)?,
-        None => tx.account_by_email(given)?,
-    };
-    let deleted = |account: &Account| account.status == AccountStatus::Deleted;
-    if let Some(account) = account.filter(|account| !deleted(account)) {
-        return Ok(Found::One(Box::new(account)));
-    }
-    let mut claims = tx.claims_of(given, None, SHOWN)?;
-    Ok(match claims.len() {
-        0 => Found::None(given.to_owned()),
-        1 => Found::One(Box::new(claims.remove(0))),
-        _ => Found::Several(claims.iter().map(|account| account.id).collect()),
-    })
 }

@@ -3,5 +3,6 @@
 pub mod account;
 pub mod account_access;
 pub mod admin;
+mod find;
 pub mod second_factor;
 pub mod worker;

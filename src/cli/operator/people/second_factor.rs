@@ -2,9 +2,10 @@
 
 use clap::{Arg, ArgGroup, ArgMatches, Command};
 
+use super::find;
 use crate::ambient::Clock;
 use crate::cli::{Failure, block_on, database_flags, open_store, print_line};
-use crate::domain::{AccountId, Actor, AdminKeyId, Person, WorkerId};
+use crate::domain::{Actor, AdminKeyId, Person};
 use crate::settings::Settings;
 use crate::store::{StoreError, Tx};
 use crate::usecases::{self, UseCaseError};
@@ -43,43 +44,36 @@ pub fn reset(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure>
         unreachable!("clap requires one");
     };
     let (store, now) = (open_store(settings)?, Clock::system().now());
-    let wanted = which.to_lowercase();
-    let reset = block_on(store.write(move |tx| {
-        let Some(holder) = find(tx, flag, &wanted)? else {
-            return Ok(None);
-        };
-        usecases::reset_second_factor(tx, holder, &Actor::COMMAND_LINE, now).map(Some)
-    }))?;
-    let reset: Result<_, UseCaseError> = reset;
+    let wanted = which.clone();
+    let reset = block_on(store.write(move |tx| match holder(tx, flag, &wanted)? {
+        Ok(holder) => usecases::reset_second_factor(tx, holder, &Actor::COMMAND_LINE, now).map(Ok),
+        Err(failure) => Ok::<_, UseCaseError>(Err(failure)),
+    }))??;
     match reset? {
-        None => Err(Failure(format!("there is no {flag} {which}"))),
-        Some(false) => Err(Failure(format!("{which} has no second factor"))),
-        Some(true) => {
+        false => Err(Failure(format!("{which} has no second factor"))),
+        true => {
             print_line(format_args!("{which} has no second factor any more."));
             Ok(())
         }
     }
 }
 
-fn find(tx: &mut Tx<'_>, flag: &str, given: &str) -> Result<Option<Person>, StoreError> {
+/// Whose factor it is, or why nobody is found.
+fn holder(tx: &mut Tx<'_>, flag: &str, given: &str) -> Result<Result<Person, Failure>, StoreError> {
     Ok(match flag {
         "account" => {
-            let account = match AccountId::parse(given) {
-                Some(id) => tx.account(id)?,
-                None => tx.account_by_email(given)?,
-            };
-            account.map(|account| Person::Account(account.id))
+            let found = find::account(tx, given)?.one(flag, given);
+            found.map(|account| Person::Account(account.id))
         }
         "worker" => {
-            let worker = match WorkerId::parse(given) {
-                Some(id) => tx.worker(id)?,
-                None => tx.worker_by_email(given)?.map(|(worker, _)| worker),
-            };
-            worker.map(|worker| Person::Worker(worker.id))
+            let found = find::worker(tx, given)?.one(flag, given);
+            found.map(|worker| Person::Worker(worker.id))
         }
-        _ => match AdminKeyId::parse(given) {
-            Some(id) => tx.admin_key(id)?.map(|key| Person::Admin(key.id)),
-            None => None,
-        },
+        _ => {
+            let key = AdminKeyId::parse(given).map(|id| tx.admin_key(id));
+            let key = key.transpose()?.flatten();
+            let missing = || Failure(format!("there is no {flag} {given}"));
+            key.map(|key| Person::Admin(key.id)).ok_or_else(missing)
+        }
     })
 }

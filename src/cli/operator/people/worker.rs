@@ -4,8 +4,12 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
 use super::account::confirm;
+use super::find;
 use crate::ambient::Clock;
-use crate::cli::{Failure, argument, block_on, database_flags, open_store, print_line, yes_flag};
+use crate::cli::{
+    Failure, argument, block_on, database_flags, link_flags, link_url, open_store, print_line,
+    yes_flag,
+};
 use crate::domain::{Actor, Timestamp, Worker, WorkerId, WorkerStatus};
 use crate::settings::Settings;
 use crate::store::Tx;
@@ -40,13 +44,16 @@ const DECISIONS: [(&str, &str, Decision); 5] = [
     ),
 ];
 
+fn which() -> Arg {
+    Arg::new("worker")
+        .required(true)
+        .value_name("ID|EMAIL")
+        .help("The worker")
+}
+
 pub fn command() -> Command {
     let decisions = DECISIONS.map(|(name, about, _)| {
-        let which = Arg::new("worker")
-            .required(true)
-            .value_name("ID|EMAIL")
-            .help("The worker");
-        let command = Command::new(name).about(about).arg(which);
+        let command = Command::new(name).about(about).arg(which());
         let command = match name {
             "delete" => command.arg(yes_flag("Delete the worker without asking")),
             _ => command,
@@ -58,6 +65,13 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(list_command())
+        .subcommand(
+            Command::new("reset-link")
+                .about("Print a link with which a worker who forgot the password chooses another; it works once, for 30 minutes")
+                .arg(which())
+                .args(database_flags())
+                .args(link_flags()),
+        )
         .subcommands(decisions)
 }
 
@@ -83,8 +97,29 @@ fn list_command() -> Command {
 pub fn run(settings: &Settings, command: &str, arguments: &ArgMatches) -> Result<(), Failure> {
     match DECISIONS.iter().find(|(name, ..)| *name == command) {
         Some((name, _, decision)) => decide(settings, arguments, (name, *decision)),
+        None if command == "reset-link" => reset_link(settings, arguments),
         None => list(settings, arguments),
     }
+}
+
+fn reset_link(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
+    let which = argument(arguments, "worker", |text| Ok(text.to_owned()))?;
+    let (store, now) = (open_store(settings)?, Clock::system().now());
+    let made = block_on(store.write(
+        move |tx| match find::worker(tx, &which)?.one("worker", &which) {
+            Ok(worker) => {
+                usecases::make_worker_reset_link(tx, worker.id, &Actor::COMMAND_LINE, now).map(Ok)
+            }
+            Err(failure) => Ok(Err(failure)),
+        },
+    ))??;
+    let made = made?;
+    print_line(link_url(settings, &made));
+    print_line(format_args!(
+        "Hand this link to {}: it sets a new password, once, until {}.",
+        made.link.email, made.link.expires_at
+    ));
+    Ok(())
 }
 
 fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
@@ -133,32 +168,22 @@ fn decide(
         ))?;
     }
     let now = Clock::system().now();
-    let email = which.to_lowercase();
-    let decided = block_on(store.write(move |tx| {
-        let id = match WorkerId::parse(&email) {
-            Some(id) => Some(id),
-            None => tx.worker_by_email(&email)?.map(|(worker, _)| worker.id),
-        };
-        decision(
-            tx,
-            id.ok_or(UseCaseError::WorkerNotFound)?,
-            &Actor::COMMAND_LINE,
-            now,
-        )
-    }))?;
-    match decided {
-        Ok(worker) => {
-            // The address of a deleted worker is erased.
-            let name = match worker.status {
-                WorkerStatus::Deleted => &which,
-                _ => &worker.email,
-            };
-            print_line(format_args!("{name} is now {}.", worker.status));
-            Ok(())
-        }
-        Err(UseCaseError::WorkerNotFound) => Err(Failure(format!("there is no worker {which}"))),
-        Err(error) => Err(error.into()),
-    }
+    let given = which.clone();
+    let decided =
+        block_on(store.write(
+            move |tx| match find::worker(tx, &given)?.one("worker", &given) {
+                Ok(worker) => decision(tx, worker.id, &Actor::COMMAND_LINE, now).map(Ok),
+                Err(failure) => Ok(Err(failure)),
+            },
+        ))??;
+    let worker = decided?;
+    // The address of a deleted worker is erased.
+    let name = match worker.status {
+        WorkerStatus::Deleted => &which,
+        _ => &worker.email,
+    };
+    print_line(format_args!("{name} is now {}.", worker.status));
+    Ok(())
 }
 
 fn as_json(worker: &Worker) -> Value {

@@ -59,6 +59,8 @@ pub fn change_email(
     hold_addresses(tx)?;
     let account = living(tx, id)?;
     take_address(tx, &account, email, now)?;
+    // No mail is sent now. It is there for an operator, and for a mail server that is set later.
+    tell_former_address(tx, &account, email, now)?;
     let (by, id) = (Actor::account(id), id.to_string());
     audit(
         tx,
