@@ -4,6 +4,7 @@ mod admin;
 mod developer;
 mod error;
 pub mod inside;
+mod exports;
 mod keys;
 mod links;
 mod middleware;

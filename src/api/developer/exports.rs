@@ -2,17 +2,15 @@
 
 use axum::extract::State;
 
-use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
+use crate::api::exports;
 use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups};
-use crate::api::request::idempotency::{Idempotent, Post};
-use crate::api::response::exports::{ExportBody, ExportList, exports_of};
+use crate::api::request::idempotency::Post;
+use crate::api::response::exports::{ExportBody, ExportList};
 use crate::api::response::json::JsonResponse;
-use crate::domain::ExportId;
 use crate::domain::people::Person;
-use crate::usecases;
 
 /// Ask for a copy of your data
 ///
@@ -32,14 +30,7 @@ pub async fn request(
 ) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
     let person = Person::Account(caller.owner().account);
-    let id = ExportId::new(app.clock.now(), &ambient::random());
-    Idempotent::new(&app, caller.requester(), post)
-        .created()
-        .run(
-            move |tx, now| usecases::request_export(tx, id, person, now),
-            ExportBody::json,
-        )
-        .await
+    exports::request(&app, person, caller.requester(), post).await
 }
 
 /// List copies of your data
@@ -51,5 +42,5 @@ pub async fn request(
 )]
 pub async fn list(State(app): State<App>, caller: Caller) -> Result<JsonResponse, ApiError> {
     let person = Person::Account(caller.owner().account);
-    JsonResponse::ok(&exports_of(&app, person).await?)
+    exports::list(&app, person).await
 }

@@ -2,15 +2,14 @@
 
 use axum::extract::State;
 
-use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
+use crate::api::exports;
 use crate::api::middleware::authentication::WorkerCaller;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups};
-use crate::api::request::idempotency::{Idempotent, Post};
-use crate::api::response::exports::{ExportBody, ExportList, exports_of};
+use crate::api::request::idempotency::Post;
+use crate::api::response::exports::{ExportBody, ExportList};
 use crate::api::response::json::JsonResponse;
-use crate::domain::ExportId;
 use crate::domain::people::Person;
 use crate::usecases;
 
@@ -34,14 +33,7 @@ pub async fn request(
     post.expect_no_fields()?;
     usecases::check_recent_sign_in(caller.session.signed_in_at, app.clock.now())?;
     let person = Person::Worker(caller.worker.id);
-    let id = ExportId::new(app.clock.now(), &ambient::random());
-    Idempotent::new(&app, caller.requester(), post)
-        .created()
-        .run(
-            move |tx, now| usecases::request_export(tx, id, person, now),
-            ExportBody::json,
-        )
-        .await
+    exports::request(&app, person, caller.requester(), post).await
 }
 
 /// List copies of your data
@@ -55,5 +47,5 @@ pub async fn request(
 pub async fn list(State(app): State<App>, caller: WorkerCaller) -> Result<JsonResponse, ApiError> {
     usecases::check_recent_sign_in(caller.session.signed_in_at, app.clock.now())?;
     let person = Person::Worker(caller.worker.id);
-    JsonResponse::ok(&exports_of(&app, person).await?)
+    exports::list(&app, person).await
 }

@@ -14,17 +14,45 @@ use crate::usecases::admin::audit::{decided, record_decision};
 /// Posted tasks shown or hidden in one transaction.
 const PAGE: i64 = 200;
 
+/// A decision about an account.
+struct Decision {
+    /// As in the audit log.
+    action: &'static str,
+    from: AccountStatus,
+    to: AccountStatus,
+    /// What an account cannot do for which it is not possible.
+    what: &'static str,
+}
+
+const SUSPEND: Decision = Decision {
+    action: "account.suspended",
+    from: AccountStatus::Active,
+    to: AccountStatus::Suspended,
+    what: "be suspended",
+};
+const RESTORE: Decision = Decision {
+    action: "account.restored",
+    from: AccountStatus::Suspended,
+    to: AccountStatus::Active,
+    what: "be restored",
+};
+
 pub fn suspend_account(
     tx: &mut Tx<'_>,
     account: AccountId,
     by: &Actor,
     now: Timestamp,
 ) -> Result<Account, UseCaseError> {
-    let account = held(tx, account)?;
-    if account.status != AccountStatus::Active {
-        return refuse(&account, "be suspended");
-    }
-    suspend(tx, account, &decided("account.suspended", None), by, now)
+    decide(tx, account, &SUSPEND, by, now)
+}
+
+pub fn restore_account(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Account, UseCaseError> {
+    decide(tx, account, &RESTORE, by, now)
 }
 
 /// The same with a note for the audit log. The same decision sent again changes nothing.
@@ -35,35 +63,7 @@ pub fn suspend_account_with(
     by: &Actor,
     now: Timestamp,
 ) -> Result<Account, UseCaseError> {
-    let (account, made) = (held(tx, account)?, decided("account.suspended", note));
-    if account.status != AccountStatus::Active {
-        return again(tx, account, &made, "be suspended");
-    }
-    suspend(tx, account, &made, by, now)
-}
-
-fn suspend(
-    tx: &mut Tx<'_>,
-    account: Account,
-    made: &Decided,
-    by: &Actor,
-    now: Timestamp,
-) -> Result<Account, UseCaseError> {
-    let account = set(tx, account, AccountStatus::Suspended, now)?;
-    record(tx, account, made, by, now)
-}
-
-pub fn restore_account(
-    tx: &mut Tx<'_>,
-    account: AccountId,
-    by: &Actor,
-    now: Timestamp,
-) -> Result<Account, UseCaseError> {
-    let account = held(tx, account)?;
-    if account.status != AccountStatus::Suspended {
-        return refuse(&account, "be restored");
-    }
-    restore(tx, account, &decided("account.restored", None), by, now)
+    decide_with(tx, (account, &SUSPEND), note, by, now)
 }
 
 /// The same with a note for the audit log. The same decision sent again changes nothing.
@@ -74,22 +74,49 @@ pub fn restore_account_with(
     by: &Actor,
     now: Timestamp,
 ) -> Result<Account, UseCaseError> {
-    let (account, made) = (held(tx, account)?, decided("account.restored", note));
-    if account.status != AccountStatus::Suspended {
-        return again(tx, account, &made, "be restored");
-    }
-    restore(tx, account, &made, by, now)
+    decide_with(tx, (account, &RESTORE), note, by, now)
 }
 
-fn restore(
+/// One that changes nothing is refused.
+fn decide(
     tx: &mut Tx<'_>,
-    account: Account,
-    made: &Decided,
+    account: AccountId,
+    decision: &Decision,
     by: &Actor,
     now: Timestamp,
 ) -> Result<Account, UseCaseError> {
-    let account = set(tx, account, AccountStatus::Active, now)?;
-    record(tx, account, made, by, now)
+    let account = held(tx, account)?;
+    if account.status != decision.from {
+        return refuse(&account, decision.what);
+    }
+    let made = decided(decision.action, None);
+    make(tx, account, (decision, &made), by, now)
+}
+
+fn decide_with(
+    tx: &mut Tx<'_>,
+    (account, decision): (AccountId, &Decision),
+    note: Option<&str>,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Account, UseCaseError> {
+    let (account, made) = (held(tx, account)?, decided(decision.action, note));
+    if account.status != decision.from {
+        return again(tx, account, &made, decision.what);
+    }
+    make(tx, account, (decision, &made), by, now)
+}
+
+fn make(
+    tx: &mut Tx<'_>,
+    account: Account,
+    (decision, made): (&Decision, &Decided),
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Account, UseCaseError> {
+    let account = set(tx, account, decision.to, now)?;
+    record_decision(tx, ("account", &account.id.to_string()), made, by, now)?;
+    Ok(account)
 }
 
 /// A decision that changes nothing: fine if it was the last one about the account.
@@ -103,17 +130,6 @@ fn again(
         Some(last) if last == *made && account.status != AccountStatus::Deleted => Ok(account),
         _ => refuse(&account, what),
     }
-}
-
-fn record(
-    tx: &mut Tx<'_>,
-    account: Account,
-    made: &Decided,
-    by: &Actor,
-    now: Timestamp,
-) -> Result<Account, UseCaseError> {
-    record_decision(tx, ("account", &account.id.to_string()), made, by, now)?;
-    Ok(account)
 }
 
 /// Locks the account and its totals. Every move of its tasks locks the totals too, so a concurrent

@@ -7,4 +7,5 @@ mod links;
 mod mails;
 mod sessions;
 mod signing_in;
+mod worker_passwords;
 mod workers;
