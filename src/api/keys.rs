@@ -1,13 +1,11 @@
 //! API keys of an account, as its developer and admins see them.
 
-use axum::extract::Request;
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::error::ApiError;
-use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::keys;
@@ -133,9 +131,8 @@ pub async fn revoke(
     app: &App,
     (account, key): (AccountId, Option<ApiKeyId>),
     by: Actor,
-    request: Request,
+    RevokeKey { confirm }: RevokeKey,
 ) -> Result<JsonResponse, ApiError> {
-    let RevokeKey { confirm } = body::json(request, app.timeouts).await?;
     let clock = app.clock.clone();
     let revocation = Revocation {
         account,

@@ -3,8 +3,8 @@
 mod admin;
 mod developer;
 mod error;
-pub mod inside;
 mod exports;
+pub mod inside;
 mod keys;
 mod links;
 mod middleware;

@@ -271,6 +271,7 @@ fn for_viewers() -> OpenApiRouter<App> {
         .routes(routes!(admin::review_queue::item))
         .routes(routes!(admin::accounts::list))
         .routes(routes!(admin::accounts::get))
+        .routes(routes!(admin::account_keys::list))
         .routes(routes!(admin::workers::list))
         .routes(routes!(admin::workers::get))
         .routes(routes!(admin::tasks::list))
@@ -307,10 +308,7 @@ fn for_operators() -> OpenApiRouter<App> {
 /// Changes of terms, and write-offs.
 fn for_owners() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(
-            admin::account_keys::create,
-            admin::account_keys::list
-        ))
+        .routes(routes!(admin::account_keys::create))
         .routes(routes!(admin::account_keys::revoke))
         .routes(routes!(admin::workers::reset_link))
         .routes(routes!(admin::accounts::create))

@@ -10,6 +10,7 @@ use crate::api::error::ApiError;
 use crate::api::keys::{self, KeyList, RevokeKey, RevokedKey};
 use crate::api::middleware::authentication::AdminCaller;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
+use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::path::{AccountKeyPath, IdPath};
 use crate::api::response::json::JsonResponse;
@@ -112,8 +113,9 @@ pub async fn revoke(
     path: AccountKeyPath,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
+    let asked: RevokeKey = body::json(request, app.timeouts).await?;
     let account = existing(&app, path.account).await?;
-    keys::revoke(&app, (account, path.key), admin.by(), request).await
+    keys::revoke(&app, (account, path.key), admin.by(), asked).await
 }
 
 async fn existing(app: &App, account: Option<AccountId>) -> Result<AccountId, ApiError> {

@@ -29,6 +29,12 @@ impl<S: Send + Sync> FromRequestParts<S> for TaskPath {
 
 pub struct KeyPath(pub Option<ApiKeyId>);
 
+impl KeyPath {
+    pub fn id(&self) -> Result<ApiKeyId, UseCaseError> {
+        self.0.ok_or(UseCaseError::KeyNotFound)
+    }
+}
+
 impl<S: Send + Sync> FromRequestParts<S> for KeyPath {
     type Rejection = ApiError;
 

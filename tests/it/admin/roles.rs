@@ -69,12 +69,14 @@ fn viewers_only_read_and_owners_alone_change_terms() {
     let expected = [
         "/v1/admin/accounts",
         "/v1/admin/accounts/{id}/keys",
+        "/v1/admin/accounts/{id}/keys/{key_id}",
         "/v1/admin/accounts/{id}/tier",
         "/v1/admin/keys",
         "/v1/admin/keys",
         "/v1/admin/keys/{id}",
         "/v1/admin/payouts/{id}/proposal",
         "/v1/admin/payouts/{id}/write_off",
+        "/v1/admin/workers/{id}/reset_link",
     ];
     assert_eq!(owners, expected);
 }

@@ -351,7 +351,7 @@ pub const ADMINS: &[AdminRouteRow] = &[
     admin("POST /v1/admin/accounts", Owner, Yes),
     admin("POST /v1/admin/accounts/{id}/tier", Owner, Yes),
     admin("POST /v1/admin/accounts/{id}/keys", Owner, Yes),
-    admin("GET /v1/admin/accounts/{id}/keys", Owner, Yes),
+    admin("GET /v1/admin/accounts/{id}/keys", Viewer, Yes),
     admin("DELETE /v1/admin/accounts/{id}/keys/{key_id}", Owner, Yes),
     admin("POST /v1/admin/workers/{id}/reset_link", Owner, Yes),
     admin("GET /v1/admin/keys", Owner, Yes),

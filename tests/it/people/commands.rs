@@ -201,6 +201,6 @@ async fn an_operator_helps_a_worker_who_forgot_the_password(app: TestApp) {
     let unknown = format!("/v1/admin/workers/{}/reset_link", "0".repeat(32));
     let unknown = owner.post(&unknown, &json!({})).await;
     unknown.expect_error(404, "WORKER_NOT_FOUND");
-    let lines = "SELECT actor_type FROM audit_log WHERE action = 'worker.reset_link_made'";
+    let lines = "SELECT made_by FROM audit_log WHERE action = 'worker.reset_link_made'";
     assert_eq!(app.database.column(lines).await.len(), 3);
 }

@@ -11,6 +11,7 @@ use crate::api::error::ApiError;
 use crate::api::keys::{self, KeyList, RevokeKey, RevokedKey};
 use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
+use crate::api::request::body;
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::KeyPath;
@@ -107,6 +108,7 @@ pub async fn revoke(
     KeyPath(key): KeyPath,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
+    let asked = body::json(request, app.timeouts).await?;
     let (account, by) = (caller.owner().account, caller.by());
-    keys::revoke(&app, (account, key), by, request).await
+    keys::revoke(&app, (account, key), by, asked).await
 }
