@@ -183,7 +183,10 @@ mod tests {
         assert_eq!(faults("metadata[a=1"), ["metadata[a"]);
         assert_eq!(faults("metadata[]=1"), ["metadata[]"]);
         let deep = SearchQuery::read("metadata%5Border%5D=4711").unwrap();
-        assert_eq!(deep.search.metadata, [pair("order", "4711")]);
+        assert_eq!(
+            deep.search.metadata,
+            [("order".to_owned(), "4711".to_owned())]
+        );
         assert_eq!(
             faults(&format!("metadata.a={}", "x".repeat(251))),
             ["metadata.a"]
