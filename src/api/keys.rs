@@ -10,7 +10,7 @@ use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::keys;
 use crate::domain::accounts::api_key;
-use crate::domain::{AccountId, Actor, ApiKey, ApiKeyId, Environment, Timestamp};
+use crate::domain::{AccountId, Actor, ApiKey, Environment, Timestamp};
 use crate::usecases::{self, Revocation, UseCaseError};
 use crate::views::{Id, examples};
 
@@ -96,7 +96,7 @@ impl RevokedKey {
 
 /// Confirms that the key may be the last one of its environment.
 pub struct RevokeKey {
-    confirm: bool,
+    pub confirm: bool,
 }
 
 impl RequestBody for RevokeKey {
@@ -129,16 +129,10 @@ pub async fn list(app: &App, account: AccountId) -> Result<JsonResponse, ApiErro
 
 pub async fn revoke(
     app: &App,
-    (account, key): (AccountId, Option<ApiKeyId>),
+    revocation: Revocation,
     by: Actor,
-    RevokeKey { confirm }: RevokeKey,
 ) -> Result<JsonResponse, ApiError> {
     let clock = app.clock.clone();
-    let revocation = Revocation {
-        account,
-        key: key.ok_or(UseCaseError::KeyNotFound)?,
-        may_be_last: confirm,
-    };
     let key = app
         .store
         .write(move |tx| usecases::revoke_api_key(tx, revocation, &by, clock.now()))

@@ -17,7 +17,7 @@ use crate::api::response::json::JsonResponse;
 use crate::api::response::keys::CreatedKey;
 use crate::domain::accounts::api_key;
 use crate::domain::{AccountId, ApiKeyId, NewApiKey};
-use crate::usecases::{self, IssuedKey, UseCaseError};
+use crate::usecases::{self, IssuedKey, Revocation, UseCaseError};
 
 pub struct CreateAccountKey(NewApiKey);
 
@@ -113,9 +113,14 @@ pub async fn revoke(
     path: AccountKeyPath,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let asked: RevokeKey = body::json(request, app.timeouts).await?;
-    let account = existing(&app, path.account).await?;
-    keys::revoke(&app, (account, path.key), admin.by(), asked).await
+    let RevokeKey { confirm } = body::json(request, app.timeouts).await?;
+    let revocation = Revocation {
+        account: existing(&app, path.account).await?,
+        key: path.key.ok_or(UseCaseError::KeyNotFound)?,
+        may_be_last: confirm,
+        only_test: false,
+    };
+    keys::revoke(&app, revocation, admin.by()).await
 }
 
 async fn existing(app: &App, account: Option<AccountId>) -> Result<AccountId, ApiError> {

@@ -20,7 +20,7 @@ use crate::api::response::keys::CreatedKey;
 use crate::domain::accounts::api_key;
 use crate::domain::accounts::mandate::Mandate;
 use crate::domain::{ApiKeyId, NewApiKey};
-use crate::usecases::{self, IssuedKey};
+use crate::usecases::{self, IssuedKey, Revocation};
 
 /// Create an API key
 ///
@@ -105,10 +105,15 @@ pub async fn list(State(app): State<App>, caller: Caller) -> Result<JsonResponse
 pub async fn revoke(
     State(app): State<App>,
     caller: Caller,
-    KeyPath(key): KeyPath,
+    path: KeyPath,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let asked = body::json(request, app.timeouts).await?;
-    let (account, by) = (caller.owner().account, caller.by());
-    keys::revoke(&app, (account, key), by, asked).await
+    let RevokeKey { confirm } = body::json(request, app.timeouts).await?;
+    let revocation = Revocation {
+        account: caller.owner().account,
+        key: path.id()?,
+        may_be_last: confirm,
+        only_test: caller.holder.is_confined,
+    };
+    keys::revoke(&app, revocation, caller.by()).await
 }
