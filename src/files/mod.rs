@@ -117,11 +117,6 @@ impl Files {
         })
     }
 
-    /// The address of this service, without a slash at the end.
-    pub fn public_url(&self) -> &str {
-        self.signatures.public_url()
-    }
-
     /// Replaces the keys that sign URLs.
     pub fn set_signing_keys(&self, keys: SigningKeys) {
         self.signatures.set_keys(keys);

@@ -112,10 +112,6 @@ impl Signatures {
         }
     }
 
-    pub fn public_url(&self) -> &str {
-        &self.public_url
-    }
-
     pub fn set_keys(&self, keys: SigningKeys) {
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
     }
