@@ -29,14 +29,16 @@ pub struct AskedApproval {
 /// One mail in so many milliseconds for each key, however many tasks it creates.
 const MAIL_EVERY_MS: i64 = 10 * 60 * 1_000;
 
-/// Keeps that a new task waits, and tells its owner. This transaction has stored the task.
+/// Keeps that a new task waits, and tells its owner. This transaction has stored the task. Mails are sent by
+/// the real time, however far a test clock is ahead.
 pub(super) fn ask(
     tx: &mut Tx<'_>,
     by: &KeyHolder,
     task: &Task,
     asked: &AskedApproval,
-    now: Timestamp,
+    real: Timestamp,
 ) -> Result<(), UseCaseError> {
+    let now = task.created_at;
     let ends = task.next_by_clock(&asked.windows);
     let approval = Approval {
         task: task.id,
@@ -52,10 +54,10 @@ pub(super) fn ask(
     let event = event::of_approval(task, &approval, &asked.url)?;
     tx.add_event(task.owner, &event, now)?;
     let account = task.owner.account;
-    let occasion = format!("approval:{}:{}", by.key, now.as_millis() / MAIL_EVERY_MS);
+    let occasion = format!("approval:{}:{}", by.key, real.as_millis() / MAIL_EVERY_MS);
     let kind = NotificationKind::ApprovalRequired;
     let words = notification::approval_required(task, approval.expires_at);
-    notify::developer(tx, account, kind, occasion, words, now)
+    notify::developer(tx, account, kind, occasion, words, real)
 }
 
 /// A person agrees: the task is charged as it would have been when it was created.

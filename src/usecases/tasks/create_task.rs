@@ -76,7 +76,7 @@ pub fn create_task(
     expect_confirmed(by)?;
     let TaskOrder { new, id, .. } = *order;
     // A test clock that is ahead does not begin another month.
-    let month = now.month();
+    let (real, month) = (now, now.month());
     let now = by.time(now);
     let mandate = allowing(tx, by, order, now)?;
     let mut task = Task::create(id, by.owner, by.tier, new, now);
@@ -116,10 +116,10 @@ pub fn create_task(
     let limit = by.tier.tasks_per_month();
     if tx.insert_task(&task, entry.as_ref(), &moves, (month, limit), mandate)? {
         if is_nearly_used_up(order, &task) {
-            tx.add_job(&JobName::new(JobKind::WarnOfLimits, by.key), now)?;
+            tx.add_job(&JobName::new(JobKind::WarnOfLimits, by.key), real)?;
         }
         if let Funding::AfterApproval(asked) = order.funding {
-            approvals::ask(tx, by, &task, asked, now)?;
+            approvals::ask(tx, by, &task, asked, real)?;
         }
         Ok(task)
     } else if tx.account_is_active(by.owner.account)? {
