@@ -259,7 +259,7 @@ objects! {
         now: String, ahead_seconds: i64,
     }
     FieldError {
-        field: String, message: String,
+        field: String, message: String, limit: Option<i64>, used: Option<i64>, left: Option<i64>,
     }
     CreateTask {
         title: String, description: String,

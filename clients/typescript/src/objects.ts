@@ -649,6 +649,9 @@ export interface TestClock {
 export interface FieldError {
   field: string;
   message: string;
+  limit?: number | null;
+  used?: number | null;
+  left?: number | null;
 }
 
 export interface Location {

@@ -69,7 +69,7 @@ class APIError(LegworkError):
     def fields(self) -> list[FieldError]:
         """The fields that are wrong."""
         listed = self.details if isinstance(self.details, list) else []
-        return [FieldError(field=each["field"], message=each["message"]) for each in listed]
+        return [FieldError.read(each) for each in listed]
 
 
 class ValidationError(APIError, code="VALIDATION_ERROR"): ...

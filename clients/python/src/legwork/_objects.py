@@ -716,6 +716,9 @@ class TestClock(Object):
 class FieldError(Object):
     field: str
     message: str
+    limit: int | None = None
+    used: int | None = None
+    left: int | None = None
 
 
 class Location(TypedDict):
