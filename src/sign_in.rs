@@ -9,8 +9,8 @@ use crate::limits::{Attempt, ClientAddress, SignInLimits, TooMany};
 use crate::passwords::{HashError, Passwords};
 use crate::store::{Lookup, Store, StoreError};
 use crate::usecases::{
-    self, AccountSignIn, AdminSignIn, AdminVisitor, CodeCheck, Confirmation, FactorAtSignIn, SignedIn,
-    UseCaseError,
+    self, AccountSignIn, AdminSignIn, AdminVisitor, CodeCheck, Confirmation, FactorAtSignIn,
+    SignedIn, UseCaseError,
 };
 
 /// What signing in needs.

@@ -60,7 +60,7 @@ objects! {
         mandate: MandateOfQuote, coverage: Coverage, expires_at: String,
     }
     MandateOfQuote {
-        verdict: QuoteVerdict, reasons: Vec<String>,
+        verdict: QuoteVerdict, reasons: Vec<String>, left: Option<Vec<MandateUse>>,
     }
     Coverage {
         workers: WorkersNearby, hours_to_accept: Option<HoursToAccept>,
@@ -192,7 +192,8 @@ objects! {
         key_id: String, permissions: Vec<Permission>, max_task_cents: Option<i64>,
         spending_limits: Vec<SpendingLimit>, max_open_tasks: Option<i64>,
         max_tasks_per_day: Option<i64>, categories: Vec<Category>, task_types: Vec<TaskType>,
-        area: Option<Area>, states: Vec<String>, expires_at: Option<String>, paused: bool,
+        area: Option<Area>, states: Vec<String>, approval_above_cents: Option<i64>,
+        review_up_to_cents: Option<i64>, expires_at: Option<String>, paused: bool,
         usage: Vec<MandateUse>, last_refused: Option<MandateRefusal>, version: i64,
         updated_at: String,
     }
@@ -213,9 +214,17 @@ objects! {
         #[serde(skip_serializing_if = "Option::is_none")] task_types: Option<Vec<TaskType>>,
         #[serde(skip_serializing_if = "Option::is_none")] area: Option<Area>,
         #[serde(skip_serializing_if = "Option::is_none")] states: Option<Vec<String>>,
+        #[serde(skip_serializing_if = "Option::is_none")] approval_above_cents: Option<i64>,
+        #[serde(skip_serializing_if = "Option::is_none")] review_up_to_cents: Option<i64>,
         #[serde(skip_serializing_if = "Option::is_none")] expires_at: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")] paused: Option<bool>,
     }
+    Approval {
+        task_id: String, status: ApprovalStatus, key_id: String, budget_cents: i64, url: String,
+        expires_at: String, decided_by: Option<Actor>, decided_at: Option<String>,
+        created_at: String,
+    }
+    AccountSecurity { test_keys_manage: TestKeysManage, }
     PaymentMethod {
         payment_method: Option<String>, processor: Option<ProcessorName>,
         updated_at: Option<String>,
@@ -326,6 +335,8 @@ filters! {
     }
     /// What the list of events is narrowed to.
     EventFilter { r#type: EventType, task_id: String, limit: i64, cursor: String, }
+    /// What the list of approvals is narrowed to.
+    ApprovalFilter { status: ApprovalStatus, limit: i64, cursor: String, }
     /// What the list of deliveries is narrowed to.
     DeliveryFilter { status: DeliveryStatus, event: EventType, limit: i64, offset: i64, }
     /// The size of a page, and where it begins.

@@ -107,6 +107,16 @@ operations! {
         POST create "/v1/quotes" () [body CreateTask] -> Quote;
         GET get "/v1/quotes/{id}" (id) -> Quote;
     }
+    /// Tasks of limited keys that wait for a person's yes. Only unlimited keys decide.
+    approvals Approvals {
+        /// Newest first.
+        LIST list "/v1/approvals" () [query ApprovalFilter] -> Approval;
+        GET get "/v1/tasks/{id}/approval" (task_id) -> Approval;
+        /// Charges the task, as if it had just been created.
+        POST approve "/v1/tasks/{id}/approval/approve" (task_id) -> Approval;
+        /// Cancels the task.
+        POST refuse "/v1/tasks/{id}/approval/refuse" (task_id) -> Approval;
+    }
     /// What workers sent to show that the work is done.
     proofs Proofs {
         LIST list "/v1/tasks/{id}/proofs" (task_id) [query Page] -> Proof;
@@ -126,6 +136,9 @@ operations! {
         GET usage "/v1/account/usage" () -> Usage;
         /// Mails the link that confirms your address once more.
         POST send_confirmation "/v1/account/confirmation" () -> Confirmation;
+        GET security "/v1/account/security" () -> AccountSecurity;
+        /// Whether test keys manage more than test keys.
+        PUT set_security "/v1/account/security" () {test_keys_manage: TestKeysManage} -> AccountSecurity;
         /// For good. `confirm` is the e-mail address of the account.
         DELETE delete "/v1/account" () {confirm: &str} -> Account;
     }

@@ -96,7 +96,8 @@ words! {
         TaskProofRejected = "task.proof_rejected", TaskCancelled = "task.cancelled",
         TaskExpired = "task.expired", TaskDisputed = "task.disputed",
         TaskRefunded = "task.refunded", TaskPaymentFailed = "task.payment_failed",
-        TaskRefundPaid = "task.refund_paid", WorkerVerified = "worker.verified",
+        TaskRefundPaid = "task.refund_paid", TaskApprovalRequired = "task.approval_required",
+        WorkerVerified = "worker.verified",
     }
     Tier {
         Free = "free", Growth = "growth", Pro = "pro", Enterprise = "enterprise",
@@ -147,6 +148,13 @@ words! {
     Permission {
         Read = "read", Create = "create", Review = "review", Cancel = "cancel", Test = "test",
     }
+    ApprovalStatus {
+        Waiting = "waiting", Approved = "approved", Refused = "refused", Expired = "expired",
+        Cancelled = "cancelled",
+    }
+    TestKeysManage {
+        All = "all", Test = "test",
+    }
     Interval {
         Day = "day", Month = "month", Total = "total",
     }
@@ -155,6 +163,8 @@ words! {
         MandateExpired = "MANDATE_EXPIRED",
         MandatePaused = "MANDATE_PAUSED",
         PermissionDenied = "PERMISSION_DENIED",
+        ApprovalDecided = "APPROVAL_DECIDED",
+        ApprovalNotFound = "APPROVAL_NOT_FOUND",
         MandateNotFound = "MANDATE_NOT_FOUND",
         LastUnlimitedKey = "LAST_UNLIMITED_KEY",
         ValidationError = "VALIDATION_ERROR", Unauthorized = "UNAUTHORIZED",

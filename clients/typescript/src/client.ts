@@ -14,6 +14,7 @@ export class Client {
   readonly tasks = new Tasks(this);
   readonly quotes = new Quotes(this);
   readonly proofs = new Proofs(this);
+  readonly approvals = new Approvals(this);
   readonly events = new Events(this);
   readonly account = new AccountApi(this);
   readonly keys = new Keys(this);
@@ -227,6 +228,28 @@ export class Proofs extends Resource {
   }
 }
 
+/** Tasks of limited keys that wait for a person's yes. Only unlimited keys decide. */
+export class Approvals extends Resource {
+  /** Newest first. */
+  list(filter: o.ApprovalFilter = {}): Pages<o.Approval> {
+    return this.pages("/v1/approvals", [], filter);
+  }
+
+  get(taskId: string): Promise<o.Approval> {
+    return this.call("GET", "/v1/tasks/{id}/approval", [taskId]);
+  }
+
+  /** Charges the task, as if it had just been created. */
+  approve(taskId: string): Promise<o.Approval> {
+    return this.call("POST", "/v1/tasks/{id}/approval/approve", [taskId]);
+  }
+
+  /** Cancels the task. */
+  refuse(taskId: string): Promise<o.Approval> {
+    return this.call("POST", "/v1/tasks/{id}/approval/refuse", [taskId]);
+  }
+}
+
 /** What happened. */
 export class Events extends Resource {
   /** Newest first. */
@@ -253,6 +276,15 @@ export class AccountApi extends Resource {
   /** Mails the link that confirms your address once more. */
   sendConfirmation(): Promise<o.Confirmation> {
     return this.call("POST", "/v1/account/confirmation");
+  }
+
+  security(): Promise<o.AccountSecurity> {
+    return this.call("GET", "/v1/account/security");
+  }
+
+  /** Whether test keys manage more than test keys. */
+  setSecurity(testKeysManage: o.TestKeysManage): Promise<o.AccountSecurity> {
+    return this.call("PUT", "/v1/account/security", [], { test_keys_manage: testKeysManage });
   }
 
   /** For good. `confirm` is the e-mail address of the account. */

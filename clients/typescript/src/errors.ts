@@ -140,6 +140,8 @@ export class MandateExceededError extends APIError {}
 export class MandateExpiredError extends APIError {}
 export class MandatePausedError extends APIError {}
 export class PermissionDeniedError extends APIError {}
+export class ApprovalDecidedError extends APIError {}
+export class ApprovalNotFoundError extends APIError {}
 export class MandateNotFoundError extends APIError {}
 export class LastUnlimitedKeyError extends APIError {}
 export class InternalError extends APIError {}
@@ -152,6 +154,8 @@ export const ERRORS: Record<string, typeof APIError> = {
   MANDATE_EXPIRED: MandateExpiredError,
   MANDATE_PAUSED: MandatePausedError,
   PERMISSION_DENIED: PermissionDeniedError,
+  APPROVAL_DECIDED: ApprovalDecidedError,
+  APPROVAL_NOT_FOUND: ApprovalNotFoundError,
   MANDATE_NOT_FOUND: MandateNotFoundError,
   LAST_UNLIMITED_KEY: LastUnlimitedKeyError,
   VALIDATION_ERROR: ValidationError,

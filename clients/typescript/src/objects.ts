@@ -55,7 +55,7 @@ export type Environment = Known<typeof ENVIRONMENT>;
 export const EVENT_TYPE = [
   "task.created", "task.funded", "task.posted", "task.assigned", "task.started",
   "task.proof_submitted", "task.completed", "task.proof_rejected", "task.cancelled",
-  "task.expired", "task.disputed", "task.refunded", "task.payment_failed", "task.refund_paid",
+  "task.expired", "task.disputed", "task.refunded", "task.payment_failed", "task.refund_paid", "task.approval_required",
   "worker.verified",
 ] as const;
 export type EventType = Known<typeof EVENT_TYPE>;
@@ -122,11 +122,17 @@ export type WorkersNearby = Known<typeof WORKERS_NEARBY>;
 export const PERMISSION = ["read", "create", "review", "cancel", "test"] as const;
 export type Permission = Known<typeof PERMISSION>;
 
+export const APPROVAL_STATUS = ["waiting", "approved", "refused", "expired", "cancelled"] as const;
+export type ApprovalStatus = Known<typeof APPROVAL_STATUS>;
+
+export const TEST_KEYS_MANAGE = ["all", "test"] as const;
+export type TestKeysManage = Known<typeof TEST_KEYS_MANAGE>;
+
 export const INTERVAL = ["day", "month", "total"] as const;
 export type Interval = Known<typeof INTERVAL>;
 
 export const ERROR_CODE = [
-  "MANDATE_EXCEEDED", "MANDATE_EXPIRED", "MANDATE_PAUSED", "PERMISSION_DENIED", "MANDATE_NOT_FOUND", "LAST_UNLIMITED_KEY",
+  "MANDATE_EXCEEDED", "MANDATE_EXPIRED", "MANDATE_PAUSED", "PERMISSION_DENIED", "MANDATE_NOT_FOUND", "APPROVAL_DECIDED", "APPROVAL_NOT_FOUND", "LAST_UNLIMITED_KEY",
   "VALIDATION_ERROR", "UNAUTHORIZED", "INVALID_CODE", "INVALID_CREDENTIALS",
   "SECOND_FACTOR_REQUIRED", "ACCOUNT_SUSPENDED", "EMAIL_NOT_CONFIRMED", "FORBIDDEN",
   "KEY_IN_BROWSER", "SECOND_FACTOR_NOT_SET_UP", "SIGN_IN_AGAIN", "TASK_LIMIT_EXCEEDED",
@@ -231,6 +237,7 @@ export interface Quote {
 export interface MandateOfQuote {
   verdict: QuoteVerdict;
   reasons: string[];
+  left: MandateUse[] | null;
 }
 
 export interface Coverage {
@@ -528,6 +535,8 @@ export interface Mandate {
   task_types: TaskType[];
   area: Area | null;
   states: string[];
+  approval_above_cents: number | null;
+  review_up_to_cents: number | null;
   expires_at: string | null;
   paused: boolean;
   usage: MandateUse[];
@@ -563,6 +572,22 @@ export interface MandateRefusal {
 export interface LiftedMandate {
   key_id: string;
   lifted_at: string;
+}
+
+export interface Approval {
+  task_id: string;
+  status: ApprovalStatus;
+  key_id: string;
+  budget_cents: number;
+  url: string;
+  expires_at: string;
+  decided_by: Actor | null;
+  decided_at: string | null;
+  created_at: string;
+}
+
+export interface AccountSecurity {
+  test_keys_manage: TestKeysManage;
 }
 
 export interface PaymentMethod {
@@ -694,6 +719,8 @@ export interface PutMandate {
   task_types?: TaskType[] | null;
   area?: Area | null;
   states?: string[] | null;
+  approval_above_cents?: number | null;
+  review_up_to_cents?: number | null;
   expires_at?: string | null;
   paused?: boolean | null;
 }
@@ -740,6 +767,12 @@ export interface TaskSearch {
 export interface EventFilter {
   type?: EventType;
   task_id?: string;
+  limit?: number;
+  cursor?: string;
+}
+
+export interface ApprovalFilter {
+  status?: ApprovalStatus;
   limit?: number;
   cursor?: string;
 }

@@ -22,7 +22,8 @@ const DOCUMENT: &str = include_str!("../../../openapi.json");
 const WITHOUT: [&str; 1] = ["streamEvents"];
 
 /// Filters by the operation that takes them; `list` filters by limit and offset are `Page`.
-const FILTERS: [(&str, &str); 7] = [
+const FILTERS: [(&str, &str); 8] = [
+    ("listApprovals", "ApprovalFilter"),
     ("listTasks", "TaskFilter"),
     ("searchTasks", "TaskSearch"),
     ("listEvents", "EventFilter"),
@@ -266,12 +267,13 @@ fn collect(schema: &Value, document: &Value, found: &mut BTreeSet<String>) {
 
 /// Neither a word nor an envelope of a list nor a body whose fields are the parameters of a method.
 fn is_object(name: &str, document: &Value) -> bool {
-    const PARAMETERS: [&str; 10] = [
+    const PARAMETERS: [&str; 11] = [
         "Advance",
         "CancelTask",
         "CreateTasks",
         "DeleteAccount",
         "PutPaymentMethod",
+        "PutSecurity",
         "RedeemQuote",
         "RecoverDeliveries",
         "RejectProof",

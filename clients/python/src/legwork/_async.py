@@ -43,6 +43,7 @@ class AsyncClient:
         self.tasks = AsyncTasks(self)
         self.quotes = AsyncQuotes(self)
         self.proofs = AsyncProofs(self)
+        self.approvals = AsyncApprovals(self)
         self.events = AsyncEvents(self)
         self.account = AsyncAccountApi(self)
         self.keys = AsyncKeys(self)
@@ -264,6 +265,25 @@ class AsyncProofs(AsyncResource):
         return await self._client._fetch(proof.file_url)
 
 
+class AsyncApprovals(AsyncResource):
+    """Tasks of limited keys that wait for a person's yes. Only unlimited keys decide."""
+
+    def list(self, **query: Unpack[ApprovalFilter]) -> AsyncPages[Approval]:
+        """Newest first."""
+        return self._pages(Approval, "/v1/approvals", query=query)
+
+    async def get(self, task_id: str) -> Approval:
+        return await self._call(Approval, "GET", "/v1/tasks/{id}/approval", task_id)
+
+    async def approve(self, task_id: str) -> Approval:
+        """Charges the task, as if it had just been created."""
+        return await self._call(Approval, "POST", "/v1/tasks/{id}/approval/approve", task_id)
+
+    async def refuse(self, task_id: str) -> Approval:
+        """Cancels the task."""
+        return await self._call(Approval, "POST", "/v1/tasks/{id}/approval/refuse", task_id)
+
+
 class AsyncEvents(AsyncResource):
     """What happened."""
 
@@ -290,6 +310,14 @@ class AsyncAccountApi(AsyncResource):
     async def send_confirmation(self) -> Confirmation:
         """Mails the link that confirms your address once more."""
         return await self._call(Confirmation, "POST", "/v1/account/confirmation")
+
+    async def security(self) -> AccountSecurity:
+        return await self._call(AccountSecurity, "GET", "/v1/account/security")
+
+    async def set_security(self, test_keys_manage: TestKeysManage) -> AccountSecurity:
+        """Whether test keys manage more than test keys."""
+        body = {"test_keys_manage": test_keys_manage}
+        return await self._call(AccountSecurity, "PUT", "/v1/account/security", body=body)
 
     async def delete(self, confirm: str) -> Account:
         """For good. `confirm` is the e-mail address of the account."""

@@ -41,7 +41,7 @@ Environment = Literal[
 EventType = Literal[
     "task.created", "task.funded", "task.posted", "task.assigned", "task.started",
     "task.proof_submitted", "task.completed", "task.proof_rejected", "task.cancelled",
-    "task.expired", "task.disputed", "task.refunded", "task.payment_failed", "task.refund_paid",
+    "task.expired", "task.disputed", "task.refunded", "task.payment_failed", "task.refund_paid", "task.approval_required",
     "worker.verified",
 ]
 Tier = Literal[
@@ -80,9 +80,11 @@ Step = Literal[
 QuoteVerdict = Literal["allowed", "approval_required", "denied"]
 WorkersNearby = Literal["0", "1-5", "6-20", "20+"]
 Permission = Literal["read", "create", "review", "cancel", "test"]
+ApprovalStatus = Literal["waiting", "approved", "refused", "expired", "cancelled"]
+TestKeysManage = Literal["all", "test"]
 Interval = Literal["day", "month", "total"]
 ErrorCode = Literal[
-    "MANDATE_EXCEEDED", "MANDATE_EXPIRED", "MANDATE_PAUSED", "PERMISSION_DENIED", "MANDATE_NOT_FOUND", "LAST_UNLIMITED_KEY",
+    "MANDATE_EXCEEDED", "MANDATE_EXPIRED", "MANDATE_PAUSED", "PERMISSION_DENIED", "MANDATE_NOT_FOUND", "APPROVAL_DECIDED", "APPROVAL_NOT_FOUND", "LAST_UNLIMITED_KEY",
     "VALIDATION_ERROR", "UNAUTHORIZED", "INVALID_CODE", "INVALID_CREDENTIALS",
     "SECOND_FACTOR_REQUIRED", "ACCOUNT_SUSPENDED", "EMAIL_NOT_CONFIRMED", "FORBIDDEN",
     "KEY_IN_BROWSER", "SECOND_FACTOR_NOT_SET_UP", "SIGN_IN_AGAIN", "TASK_LIMIT_EXCEEDED",
@@ -228,6 +230,7 @@ class Quote(Object):
 class MandateOfQuote(Object):
     verdict: QuoteVerdict
     reasons: list[str]
+    left: list[MandateUse] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -579,6 +582,8 @@ class Mandate(Object):
     task_types: list[TaskType]
     area: Area | None
     states: list[str]
+    approval_above_cents: int | None
+    review_up_to_cents: int | None
     expires_at: str | None
     paused: bool
     usage: list[MandateUse]
@@ -619,6 +624,24 @@ class MandateRefusal(Object):
 class LiftedMandate(Object):
     key_id: str
     lifted_at: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approval(Object):
+    task_id: str
+    status: ApprovalStatus
+    key_id: str
+    budget_cents: int
+    url: str
+    expires_at: str
+    decided_by: Actor | None
+    decided_at: str | None
+    created_at: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccountSecurity(Object):
+    test_keys_manage: TestKeysManage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -772,6 +795,8 @@ class PutMandate(TypedDict, total=False):
     task_types: list[TaskType] | None
     area: NewArea | None
     states: list[str] | None
+    approval_above_cents: int | None
+    review_up_to_cents: int | None
     expires_at: str | None
     paused: bool | None
 
@@ -818,6 +843,12 @@ class TaskSearch(TypedDict, total=False):
 class EventFilter(TypedDict, total=False):
     type: EventType
     task_id: str
+    limit: int
+    cursor: str
+
+
+class ApprovalFilter(TypedDict, total=False):
+    status: ApprovalStatus
     limit: int
     cursor: str
 

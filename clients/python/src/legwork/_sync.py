@@ -42,6 +42,7 @@ class Client:
         self.tasks = Tasks(self)
         self.quotes = Quotes(self)
         self.proofs = Proofs(self)
+        self.approvals = Approvals(self)
         self.events = Events(self)
         self.account = AccountApi(self)
         self.keys = Keys(self)
@@ -263,6 +264,25 @@ class Proofs(Resource):
         return self._client._fetch(proof.file_url)
 
 
+class Approvals(Resource):
+    """Tasks of limited keys that wait for a person's yes. Only unlimited keys decide."""
+
+    def list(self, **query: Unpack[ApprovalFilter]) -> Pages[Approval]:
+        """Newest first."""
+        return self._pages(Approval, "/v1/approvals", query=query)
+
+    def get(self, task_id: str) -> Approval:
+        return self._call(Approval, "GET", "/v1/tasks/{id}/approval", task_id)
+
+    def approve(self, task_id: str) -> Approval:
+        """Charges the task, as if it had just been created."""
+        return self._call(Approval, "POST", "/v1/tasks/{id}/approval/approve", task_id)
+
+    def refuse(self, task_id: str) -> Approval:
+        """Cancels the task."""
+        return self._call(Approval, "POST", "/v1/tasks/{id}/approval/refuse", task_id)
+
+
 class Events(Resource):
     """What happened."""
 
@@ -289,6 +309,14 @@ class AccountApi(Resource):
     def send_confirmation(self) -> Confirmation:
         """Mails the link that confirms your address once more."""
         return self._call(Confirmation, "POST", "/v1/account/confirmation")
+
+    def security(self) -> AccountSecurity:
+        return self._call(AccountSecurity, "GET", "/v1/account/security")
+
+    def set_security(self, test_keys_manage: TestKeysManage) -> AccountSecurity:
+        """Whether test keys manage more than test keys."""
+        body = {"test_keys_manage": test_keys_manage}
+        return self._call(AccountSecurity, "PUT", "/v1/account/security", body=body)
 
     def delete(self, confirm: str) -> Account:
         """For good. `confirm` is the e-mail address of the account."""
