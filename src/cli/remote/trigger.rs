@@ -1,10 +1,10 @@
 //! `legwork trigger`: makes the calls that end in an event, in test.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use legwork_client::{Category, Client, CreateTask, EventType, Location, Status};
+use legwork_client::{Category, Client, CreateKey, CreateTask, EventType, Location, Status, Task};
 use serde_json::{Value, json};
 
-use super::connection::{self, client, wait};
+use super::connection::{self, Connection, wait};
 use super::failure::Failed;
 use super::output::{print_object, progress};
 
@@ -19,6 +19,7 @@ const STEPS: &[(&str, Step)] = &[
     ("task.completed", Step::To(Status::Completed)),
     ("task.proof_rejected", Step::To(Status::ProofRejected)),
     ("task.cancelled", Step::Cancel),
+    ("task.approval_required", Step::AskFirst),
     ("task.expired", Step::To(Status::Expired)),
     ("task.disputed", Step::To(Status::Disputed)),
     ("task.refunded", Step::To(Status::Refunded)),
@@ -28,6 +29,8 @@ enum Step {
     Create,
     To(Status),
     Cancel,
+    /// A limited key creates it, which has to ask for its whole budget.
+    AskFirst,
 }
 
 pub fn command() -> Command {
@@ -71,18 +74,22 @@ pub fn run(arguments: &ArgMatches) -> Result<(), Failed> {
         ));
     }
     let task = task(arguments)?;
-    let client = client(arguments)?;
+    let connection = Connection::of(arguments)?;
     wait(async {
-        let task = take(&client, &task, step).await?;
+        let task = take(&connection, &task, step).await?;
         progress(&format!("{event} has happened."));
         print_object(arguments, &task)
     })
 }
 
-async fn take(client: &Client, task: &CreateTask, step: &Step) -> Result<Value, Failed> {
-    let task = client.tasks().create(task).await?;
+async fn take(connection: &Connection, task: &CreateTask, step: &Step) -> Result<Value, Failed> {
+    let client = connection.client()?;
+    let task = match step {
+        Step::AskFirst => create_by_a_limited_key(connection, &client, task).await?,
+        _ => client.tasks().create(task).await?.task,
+    };
     match step {
-        Step::Create => {}
+        Step::Create | Step::AskFirst => {}
         Step::To(status) => {
             client
                 .test_helpers()
@@ -94,6 +101,26 @@ async fn take(client: &Client, task: &CreateTask, step: &Step) -> Result<Value, 
         }
     }
     Ok(json!(client.tasks().get(&task.id).await?))
+}
+
+/// The key is revoked when it has created the task.
+async fn create_by_a_limited_key(
+    connection: &Connection,
+    client: &Client,
+    task: &CreateTask,
+) -> Result<Task, Failed> {
+    let mandate = json!({"permissions": ["create"], "approval_above_cents": task.budget_cents - 1});
+    let key = json!({"name": "legwork trigger", "environment": "test", "mandate": mandate});
+    let key: CreateKey = serde_json::from_value(key)
+        .map_err(|error| Failed::usage(format!("this is not a key: {error}")))?;
+    let key = client.keys().create(&key).await?;
+    let limited = Connection {
+        server: connection.server.clone(),
+        key: key.key,
+    };
+    let created = limited.client()?.tasks().create(task).await;
+    client.keys().revoke(&key.id, None).await?;
+    Ok(created?.task)
 }
 
 fn task(arguments: &ArgMatches) -> Result<CreateTask, Failed> {

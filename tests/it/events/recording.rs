@@ -7,7 +7,7 @@ use legwork::domain::{Action, EventType};
 use serde_json::{Value, json};
 
 use super::{all_events, told_of, types};
-use crate::support::{Developer, TestApp, on_both_engines, path, storefront};
+use crate::support::{Client, Developer, TestApp, on_both_engines, path, storefront};
 
 on_both_engines!(
     every_type_has_a_cause,
@@ -91,6 +91,18 @@ async fn every_type_has_a_cause(app: TestApp) {
     app.jobs.drain().await.unwrap();
     let told = told_of(&dev.live, &declined).await;
     assert_eq!(told, ["task.created", "task.payment_failed"]);
+
+    let mandate = json!({"permissions": ["create"], "approval_above_cents": 100});
+    let limited = json!({"name": "Agent", "environment": "live", "mandate": mandate});
+    let limited = dev
+        .live
+        .post("/v1/account/keys", &limited)
+        .await
+        .expect(201);
+    let limited = Client::new(app.address, limited["key"].as_str());
+    let asked = limited.post("/v1/tasks", &storefront()).await.expect(201);
+    let told = told_of(&dev.live, &asked).await;
+    assert_eq!(told, ["task.created", "task.approval_required"]);
 
     let events = all_events(&dev.live).await;
     let seen: BTreeSet<_> = types(&events).into_iter().collect();

@@ -67,7 +67,7 @@ pub fn command() -> Command {
         .subcommand(list_command())
         .subcommand(
             Command::new("reset-link")
-                .about("Print a link with which a worker who forgot the password chooses another; it works once, for 30 minutes")
+                .about("Print a link to choose another password; it works once")
                 .arg(which())
                 .args(database_flags())
                 .args(link_flags()),
