@@ -80,7 +80,7 @@ crate::store::statements! {
     /// No more than may be open.
     OPEN = "SELECT COUNT(*), MIN(expires_at) FROM (SELECT expires_at FROM quotes
         WHERE account_id = ?1 AND environment = ?2 AND task_id IS NULL AND expires_at > ?3
-        ORDER BY expires_at LIMIT 200) open";
+        ORDER BY expires_at LIMIT 200) found";
     REDEEM = "UPDATE quotes SET task_id = ?2, answer = ?3, gave_secret = ?4, kept_until = ?5
         WHERE id = ?1 AND task_id IS NULL";
     PRUNE = "DELETE FROM quotes WHERE id IN (
