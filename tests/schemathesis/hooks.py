@@ -26,11 +26,44 @@ def key_for(path, task):
     """The key that owns the task, or any of the two."""
     if path.startswith("/v1/test_helpers"):
         return WORLD["test"]
+    if path == "/v1/mandate":
+        return limited_key()["key"]
     if task in WORLD["live_tasks"]:
         return WORLD["live"]
     if task in WORLD["test_tasks"]:
         return WORLD["test"]
     return RANDOM.choice([WORLD["live"], WORLD["test"]])
+
+
+TASK = {
+    "title": "Photograph a storefront", "description": "With the opening hours in view.",
+    "category": "photography", "budget_cents": 2500,
+    "location": {"city": "Brooklyn", "state": "NY", "latitude": 40.7163, "longitude": -73.9595},
+}
+
+
+def limited_key():
+    """One key whose tasks all wait for a person."""
+    if "limited" not in WORLD:
+        mandate = {"permissions": ["read", "create"], "approval_above_cents": 0}
+        new = {"name": "Agent", "environment": "test", "mandate": mandate}
+        WORLD["limited"] = ask("POST", "/v1/account/keys", WORLD["live"], new)
+        WORLD["needed"].append(WORLD["limited"]["id"])
+    return WORLD["limited"]
+
+
+def other_key():
+    """One more, whose mandate may change."""
+    if "other_key" not in WORLD:
+        new = {"name": "Other", "environment": "test", "mandate": {"permissions": ["read"]}}
+        WORLD["other_key"] = ask("POST", "/v1/account/keys", WORLD["live"], new)["id"]
+    return WORLD["other_key"]
+
+
+def waiting_task():
+    task = ask("POST", "/v1/tasks", limited_key()["key"], TASK)["id"]
+    WORLD["test_tasks"].append(task)
+    return task
 
 
 def some_id(path):
@@ -39,6 +72,10 @@ def some_id(path):
         return RANDOM.choice(WORLD["test_tasks"])
     if path.startswith("/v1/tasks") and path.endswith("/dispute"):
         return WORLD["disputed"]
+    if path.startswith("/v1/tasks/{id}/approval"):
+        return waiting_task()
+    if path == "/v1/quotes/{id}":
+        return ask("POST", "/v1/quotes", WORLD["live"], TASK)["id"]
     if path.startswith("/v1/tasks"):
         return RANDOM.choice(WORLD["test_tasks"] + WORLD["live_tasks"])
     if path.startswith("/v1/worker/sessions"):
@@ -69,6 +106,8 @@ def some_id(path):
     if path.startswith("/v1/admin/keys"):
         new = {"name": f"{RANDOM.random()}", "role": "viewer"}
         return ask("POST", "/v1/admin/keys", WORLD["admin"], new)["id"]
+    if path == "/v1/account/keys/{id}/mandate":
+        return other_key()
     if path.startswith("/v1/account/keys"):
         made = ask("POST", "/v1/account/keys", WORLD["live"], {"name": "x", "environment": "test"})
         return made["id"]
@@ -108,6 +147,9 @@ def before_call(context, case, kwargs):
             case.path_parameters["id"] = found
             if "proof_id" in case.path_parameters:
                 case.path_parameters["proof_id"] = some_proof(found) or case.path_parameters["proof_id"]
+            if "key_id" in case.path_parameters:
+                keys = ask("GET", f"/v1/admin/accounts/{found}/keys", WORLD["admin"])["data"]
+                case.path_parameters["key_id"] = keys[0]["id"] if keys else case.path_parameters["key_id"]
     # Whoever is needed for everything else must stay, also when a test has learnt the id.
     if case.path_parameters.get("id") in WORLD["needed"] and case.method != "GET":
         case.path_parameters["id"] = some_id(path)
@@ -128,6 +170,9 @@ def sign_in_for_the_last_time(case):
 @schemathesis.hook
 def after_call(context, case, response):
     STATUSES.write(f"{case.operation.label}\t{response.status_code}\n")
+    if case.operation.label == "PUT /v1/account/security":
+        # What follows is asked with either key.
+        ask("PUT", "/v1/account/security", WORLD["live"], {"test_keys_manage": "all"})
 
 
 @schemathesis.hook
