@@ -14,6 +14,7 @@ mod public;
 mod request;
 mod response;
 mod router;
+mod routes;
 mod second_factor;
 mod server;
 mod worker;
@@ -51,10 +52,8 @@ use crate::webhooks::Webhooks;
 
 pub use error::codes::markdown_table as error_table;
 pub use middleware::cors::CorsRules;
-pub use router::{
-    AdminRoute, DeveloperRoute, PageRoutes, admin_routes, developer_routes, metrics_router,
-    openapi_document, router,
-};
+pub use router::{PageRoutes, metrics_router, openapi_document, router};
+pub use routes::{AdminRoute, DeveloperRoute, admin_routes, developer_routes};
 pub use server::{ConnectionLimits, Serving, Timeouts, listen, redirect_router, serve};
 
 /// The content type of all that the API answers, files and pages aside.
