@@ -17,6 +17,7 @@ pub mod jobs;
 pub mod limits;
 pub mod mail;
 pub mod maintenance;
+pub mod mcp;
 pub mod media;
 pub mod monitoring;
 pub mod outbound;

@@ -233,6 +233,17 @@ impl Client {
         self.shared.max_retries
     }
 
+    /// Sends a request that has no method of its own here. The path has its query, and ids in it are encoded.
+    pub async fn request(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value> {
+        let method = Method::from_bytes(method.as_bytes())
+            .map_err(|error| Error::Setup(error.to_string()))?;
+        let mut call = Call::new(method, path, &[]);
+        if let Some(body) = body {
+            call = call.body(body);
+        }
+        self.json(call).await
+    }
+
     /// Where the service is.
     pub fn base_url(&self) -> &str {
         &self.shared.base
@@ -270,7 +281,7 @@ impl Client {
     }
 
     async fn attempt(&self, call: &Call, key: Option<&str>) -> Result<Vec<u8>> {
-        let mut request = self.request(call).timeout(self.shared.timeout);
+        let mut request = self.prepared(call).timeout(self.shared.timeout);
         if let Some(key) = key {
             request = request.header("Idempotency-Key", key);
         }
@@ -282,7 +293,7 @@ impl Client {
     /// Opens an answer that has no end. It is not tried again.
     pub(crate) async fn open(&self, call: &Call, headers: HeaderMap) -> Result<Response> {
         let request = self
-            .request(call)
+            .prepared(call)
             .header(ACCEPT, "text/event-stream")
             .headers(headers);
         let opened = self.accepted(request, &self.shared.base);
@@ -295,12 +306,12 @@ impl Client {
     }
 
     /// Reads a file by its signed URL. The key is not sent: the URL may lead to another host.
-    pub(crate) async fn fetch(&self, url: &str) -> Result<Vec<u8>> {
+    pub async fn fetch(&self, url: &str) -> Result<Vec<u8>> {
         let request = self.shared.http.get(url).timeout(self.shared.timeout * 4);
         read(self.accepted(request, url).await?, url).await
     }
 
-    fn request(&self, call: &Call) -> RequestBuilder {
+    fn prepared(&self, call: &Call) -> RequestBuilder {
         let mut url = self.url(&call.path);
         for (index, (name, value)) in call.query.iter().enumerate() {
             url.push(if index == 0 { '?' } else { '&' });

@@ -7,6 +7,7 @@ mod exports;
 pub mod inside;
 mod keys;
 mod links;
+mod mcp;
 mod middleware;
 mod openapi;
 mod processor;

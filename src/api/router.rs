@@ -25,7 +25,7 @@ use crate::api::routes::{
     of_task, with_admin_key, with_admin_key_alone, with_key, with_worker_token,
     with_worker_token_alone, without_token,
 };
-use crate::api::{App, JSON};
+use crate::api::{App, JSON, mcp};
 use crate::domain::{AdminRole, RequiredFactor};
 use crate::limits::ClientAddress;
 
@@ -49,7 +49,7 @@ pub fn router(app: &App, pages: PageRoutes, with_metrics: bool) -> Router {
         router = router.route("/metrics", get(health::metrics));
     }
     let people = from_fn_with_state(pages.error_page, tell_people);
-    finish(router, app, |router| router.layer(people))
+    mcp::mount(finish(router, app, |router| router.layer(people)), app)
 }
 
 /// The routes of the API, for callers in this process.

@@ -23,6 +23,7 @@ mod hanging;
 mod https;
 mod kills;
 mod mandates;
+mod mcp;
 mod model;
 mod money;
 mod notifications;

@@ -5,6 +5,7 @@ mod connection;
 mod events;
 mod failure;
 mod listen;
+mod mcp;
 mod output;
 mod profiles;
 mod signature;
@@ -32,6 +33,7 @@ const COMMANDS: &[(&str, Maker, Runner)] = &[
     ("listen", listen::command, listen::run),
     ("keys", account::keys_command, account::keys),
     ("trigger", trigger::command, trigger::run),
+    ("mcp", mcp::command, mcp::run),
     ("signature", signature::command, signature::run),
 ];
 

@@ -1,0 +1,134 @@
+//! `/mcp`: the Model Context Protocol over HTTP. Its tools call the routes beside it, in this process and with the caller's key.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, header};
+use axum::middleware::from_fn_with_state;
+use axum::routing::any_service;
+use serde_json::{Value, json};
+use tower_service::Service;
+
+use crate::ambient;
+use crate::api::App;
+use crate::api::middleware::authentication::require_key;
+use crate::api::middleware::edge::edge;
+use crate::api::server::Peer;
+use crate::domain::accounts::mandate::Needs;
+use crate::mcp::{Answer, Connect, Reach, http_service};
+
+/// More than any answer of the API that a tool asks for.
+const LARGEST_ANSWER: usize = 16 << 20;
+
+/// What says who asks.
+const PASSED_ON: [HeaderName; 4] = [
+    header::AUTHORIZATION,
+    header::HOST,
+    header::FORWARDED,
+    HeaderName::from_static("x-forwarded-for"),
+];
+
+pub fn mount(router: Router, app: &App) -> Router {
+    let service = http_service(Local {
+        router: router.clone(),
+    });
+    // Every key may speak; what its tools may do is asked at each of their calls.
+    let needs = (app.clone(), Needs::Nothing);
+    let route = any_service(service)
+        .layer(from_fn_with_state(needs, require_key))
+        .layer(from_fn_with_state(app.clone(), edge));
+    router.route("/mcp", route)
+}
+
+#[derive(Clone)]
+struct Local {
+    router: Router,
+}
+
+impl Connect for Local {
+    fn api(&self, request: Option<&Parts>) -> Option<Arc<dyn Reach>> {
+        let parts = request?;
+        let key = parts.headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+        let mut headers = HeaderMap::new();
+        for name in PASSED_ON {
+            for value in parts.headers.get_all(&name) {
+                headers.append(name.clone(), value.clone());
+            }
+        }
+        // HTTP/2 names the host elsewhere.
+        if let (None, Some(host)) = (headers.get(header::HOST), parts.uri.authority()) {
+            headers.insert(header::HOST, HeaderValue::from_str(host.as_str()).ok()?);
+        }
+        Some(Arc::new(Caller {
+            router: self.router.clone(),
+            is_test: key.contains("svc_test_"),
+            headers,
+            peer: parts.extensions.get::<Peer>().copied(),
+        }))
+    }
+}
+
+struct Caller {
+    router: Router,
+    headers: HeaderMap,
+    peer: Option<Peer>,
+    is_test: bool,
+}
+
+impl Caller {
+    async fn ask(&self, method: &str, path: &str, body: Body) -> Option<(bool, Vec<u8>)> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .body(body)
+            .ok()?;
+        request.headers_mut().extend(self.headers.clone());
+        if method == "POST" {
+            let random: [u8; 16] = ambient::random();
+            let key: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+            request
+                .headers_mut()
+                .insert("idempotency-key", HeaderValue::from_str(&key).ok()?);
+        }
+        if let Some(peer) = self.peer {
+            request.extensions_mut().insert(peer);
+        }
+        let answer = match self.router.clone().call(request).await {
+            Ok(answer) => answer,
+            Err(never) => match never {},
+        };
+        let is_fine = answer.status().is_success();
+        let bytes = to_bytes(answer.into_body(), LARGEST_ANSWER).await.ok()?;
+        Some((is_fine, bytes.to_vec()))
+    }
+}
+
+#[async_trait]
+impl Reach for Caller {
+    async fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        let unavailable =
+            || json!({"code": "UNAVAILABLE", "message": "The answer could not be read."});
+        let (is_fine, bytes) = self.ask(method, path, body).await.ok_or_else(unavailable)?;
+        let mut answer: Value = serde_json::from_slice(&bytes).map_err(|_| unavailable())?;
+        match is_fine {
+            true => Ok(answer),
+            false => Err(answer["error"].take()),
+        }
+    }
+
+    /// Files that this server serves. Those of another host are linked, not fetched.
+    async fn file(&self, url: &str, most: usize) -> Option<Vec<u8>> {
+        let (_, rest) = url.split_once("://")?;
+        let path = &rest[rest.find("/files/")?..];
+        let (is_fine, bytes) = self.ask("GET", path, Body::empty()).await?;
+        (is_fine && bytes.len() <= most).then_some(bytes)
+    }
+
+    fn is_test(&self) -> bool {
+        self.is_test
+    }
+}

@@ -1,0 +1,41 @@
+//! `legwork mcp`: the tools for agents, on standard input and output.
+
+use std::sync::Arc;
+
+use clap::{ArgMatches, Command};
+use http::request::Parts;
+
+use super::connection::{self, Connection, wait};
+use super::failure::Failed;
+use crate::mcp::{Connect, Reach, Remote, serve_on_stdio};
+
+pub fn command() -> Command {
+    Command::new("mcp")
+        .about("Serve the tools for agents (Model Context Protocol) on standard input and output")
+        .after_help(
+            "Example, for a client that starts programs:\n  \
+             {\"mcpServers\": {\"legwork\": {\"command\": \"legwork\", \"args\": [\"mcp\"]}}}\n\n\
+             It uses your profile. A server has the same tools at /mcp, for clients that call URLs.",
+        )
+        .args(connection::flags())
+}
+
+pub fn run(arguments: &ArgMatches) -> Result<(), Failed> {
+    let connection = Connection::of(arguments)?;
+    let is_test = connection.key.starts_with("svc_test_");
+    let remote = One(Remote {
+        client: connection.client()?,
+        is_test,
+    });
+    wait(async { serve_on_stdio(remote).await.map_err(Failed::Refused) })
+}
+
+/// Always the same server and key.
+#[derive(Clone)]
+struct One(Remote);
+
+impl Connect for One {
+    fn api(&self, _: Option<&Parts>) -> Option<Arc<dyn Reach>> {
+        Some(Arc::new(self.0.clone()))
+    }
+}

@@ -1,0 +1,14 @@
+//! The Model Context Protocol: what agents use instead of the HTTP API. Everything that knows the protocol's crate is here.
+//!
+//! Each tool is one or more calls of the API, with the key of the agent's owner. So limits, mandates and errors are those of
+//! the API, whether the server runs at `/mcp` or on somebody's machine (`legwork mcp`).
+
+mod access;
+mod calls;
+mod proofs;
+mod reach;
+mod server;
+mod tools;
+
+pub use reach::{Answer, Reach, Remote};
+pub use server::{Connect, http_service, serve_on_stdio};

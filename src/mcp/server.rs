@@ -1,0 +1,214 @@
+//! The server of the protocol: which tools there are for whom, and how answers are packed.
+
+use std::sync::Arc;
+
+use http::request::Parts;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+    JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    Resource, ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use serde_json::{Value, json};
+
+use super::access::Access;
+use super::calls::{Call, encoded};
+use super::proofs;
+use super::reach::{Answer, Reach};
+use super::tools::TOOLS;
+
+const GUIDE: &str = include_str!("guide.md");
+const GUIDE_URI: &str = "legwork://guide";
+const TASK_URI: &str = "legwork://tasks/";
+/// As for the bodies of the API.
+const MOST_BYTES: usize = 256 * 1024;
+
+/// Finds the API for a request: by its key, or always the same.
+pub trait Connect: Clone + Send + Sync + 'static {
+    fn api(&self, request: Option<&Parts>) -> Option<Arc<dyn Reach>>;
+}
+
+#[derive(Clone)]
+pub struct Server<C> {
+    to: C,
+}
+
+/// For `/mcp`. It keeps no sessions: any server of a service can answer any request.
+pub fn http_service<C: Connect>(to: C) -> StreamableHttpService<Server<C>, NeverSessionManager> {
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(MOST_BYTES)
+        // Every request carries a key, which no page of another host has. Pages are refused all the same.
+        .disable_allowed_hosts()
+        .enforce_origin_validation();
+    StreamableHttpService::new(
+        move || Ok(Server { to: to.clone() }),
+        Arc::new(NeverSessionManager::default()),
+        config,
+    )
+}
+
+/// For `legwork mcp`: until standard input ends.
+pub async fn serve_on_stdio<C: Connect>(to: C) -> Result<(), String> {
+    let running = Server { to }
+        .serve(rmcp::transport::stdio())
+        .await
+        .map_err(|error| error.to_string())?;
+    running.waiting().await.map_err(|error| error.to_string())?;
+    Ok(())
+}
+
+impl<C: Connect> Server<C> {
+    fn api(&self, context: &RequestContext<RoleServer>) -> Result<Arc<dyn Reach>, ErrorData> {
+        let found = self.to.api(context.extensions.get::<Parts>());
+        found.ok_or_else(|| {
+            ErrorData::invalid_request("an API key is needed: Authorization: Bearer svc_...", None)
+        })
+    }
+}
+
+impl<C: Connect> ServerHandler for Server<C> {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .build();
+        let mut info = ServerConfig::new(capabilities).with_instructions(GUIDE);
+        info.server_info = Implementation::new("legwork", env!("CARGO_PKG_VERSION"));
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let api = self.api(&context)?;
+        let access = Access::of(api.as_ref()).await;
+        let tools = access
+            .tools(api.is_test())
+            .map(super::tools::Tool::described);
+        Ok(ListToolsResult::with_all_items(tools.collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let api = self.api(&context)?;
+        let given = request.arguments.unwrap_or_default();
+        let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
+            return Err(ErrorData::invalid_params(
+                format!("there is no tool {}", request.name),
+                None,
+            ));
+        };
+        if let Some(fault) = tool.fault(&given) {
+            return Ok(refused(&json!({"code": "VALIDATION_ERROR", "message": fault})).into());
+        }
+        Ok(run(tool.name, api.as_ref(), &given).await.into())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let guide =
+            Resource::new(GUIDE_URI, "How to hire somebody").with_mime_type("text/markdown");
+        Ok(ListResourcesResult::with_all_items(vec![guide]))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let task = ResourceTemplate::new(format!("{TASK_URI}{{id}}"), "A task")
+            .with_mime_type("application/json");
+        Ok(ListResourceTemplatesResult::with_all_items(vec![task]))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let unknown =
+            || ErrorData::resource_not_found(format!("there is no {}", request.uri), None);
+        let (text, kind) = match request.uri.strip_prefix(TASK_URI) {
+            Some(id) => {
+                let path = format!("/v1/tasks/{}", encoded(id));
+                let task = self
+                    .api(&context)?
+                    .call("GET", &path, None)
+                    .await
+                    .map_err(|_| unknown())?;
+                (task.to_string(), "application/json")
+            }
+            None if request.uri == GUIDE_URI => (GUIDE.to_owned(), "text/markdown"),
+            None => return Err(unknown()),
+        };
+        let contents = ResourceContents::text(text, request.uri.clone()).with_mime_type(kind);
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+}
+
+async fn run(name: &str, api: &dyn Reach, given: &JsonObject) -> CallToolResult {
+    let call = Call { api, given };
+    let answer: Answer = match name {
+        "quote_task" => call.quote_task().await,
+        "create_task" => call.create_task().await,
+        "wait_for_task" => call.wait_for_task().await,
+        "get_task" => call.get_task().await,
+        "list_tasks" => call.list_tasks().await,
+        "review_proof" => call.review_proof().await,
+        "cancel_task" => call.cancel_task().await,
+        "get_mandate" => call.get_mandate().await,
+        "advance_test_task" => call.advance_test_task().await,
+        _ => {
+            return match proofs::look(&call).await {
+                Ok((told, blocks)) => {
+                    let mut result = CallToolResult::structured(told);
+                    result.content.extend(blocks);
+                    result
+                }
+                Err(error) => refused(&error),
+            };
+        }
+    };
+    match answer {
+        Ok(told) => CallToolResult::structured(told),
+        Err(error) => refused(&error),
+    }
+}
+
+/// An error that an agent can act on: the code, what is wrong, and what to do.
+fn refused(error: &Value) -> CallToolResult {
+    let mut told = error.clone();
+    let next = match error["code"].as_str().unwrap_or_default() {
+        "VALIDATION_ERROR" => "Correct the named fields and call again.",
+        "QUOTE_EXPIRED" | "QUOTE_NOT_FOUND" => "Ask for a new quote with quote_task.",
+        "MANDATE_EXCEEDED" | "PERMISSION_DENIED" => {
+            "Your key does not allow this. Tell the person you work for; get_mandate says what is left."
+        }
+        "INVALID_TASK_STATE" => "Look at the task with get_task: it is in another status.",
+        "REFUND_DIFFERS" => {
+            "Look at the task again, then decide whether to cancel for what would come back."
+        }
+        "RATE_LIMITED" | "UNAVAILABLE" | "UNREACHABLE" => "Wait a little and call again.",
+        _ => "",
+    };
+    if !next.is_empty() {
+        told["what_to_do"] = json!(next);
+    }
+    let mut result = CallToolResult::error(vec![ContentBlock::text(told.to_string())]);
+    result.structured_content = None;
+    result
+}

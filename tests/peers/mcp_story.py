@@ -1,0 +1,93 @@
+"""An agent hires somebody, with the official client of the Model Context Protocol, and tells what came of it as JSON.
+
+Arguments: http or stdio, the mode of the client, the URL of a server, a key, and for stdio the program.
+"""
+
+import asyncio
+import contextlib
+import json
+import sys
+
+import httpx2
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+STOREFRONT = {
+    "title": "Photograph a storefront",
+    "description": "With the opening hours in view.",
+    "category": "photography",
+    "location": {"city": "Brooklyn", "state": "NY", "latitude": 40.7163, "longitude": -73.9595},
+    "budget_cents": 2500,
+}
+
+
+async def main() -> None:
+    transport, mode, url, key, *program = sys.argv[1:]
+    async with contextlib.AsyncExitStack() as stack:
+        if transport == "http":
+            headers = {"Authorization": f"Bearer {key}"}
+            http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=60))
+            server = streamable_http_client(f"{url}/mcp", http_client=http)
+        else:
+            server = StdioServerParameters(command=program[0], args=["mcp", "--server", url, "--key", key])
+        client = await stack.enter_async_context(Client(server, mode=mode))
+        print(json.dumps(await hire(client)))
+
+
+async def hire(client: Client) -> dict:
+    tools = (await client.list_tools()).tools
+
+    async def call(name: str, **given):
+        result = await client.call_tool(name, given)
+        assert not result.is_error, (name, result.content)
+        return result
+
+    async def refused(name: str, **given):
+        result = await client.call_tool(name, given)
+        assert result.is_error, name
+        return json.loads(result.content[0].text)
+
+    quote = (await call("quote_task", **STOREFRONT)).structured_content
+    first = (await call("create_task", quote_id=quote["id"])).structured_content
+    second = (await call("create_task", quote_id=quote["id"])).structured_content
+    task = first["id"]
+    early = (await call("wait_for_task", task_id=task, timeout_s=0)).structured_content
+    await call("advance_test_task", task_id=task, to="proof_submitted")
+    reached = (await call("wait_for_task", task_id=task, timeout_s=50)).structured_content
+    attention = (await call("list_tasks", needs_attention=True)).structured_content
+    proofs = await call("get_proofs", task_id=task, images=True)
+    proof = proofs.structured_content["proofs"][0]
+    unreasoned = await refused("review_proof", task_id=task, proof_id=proof["id"], decision="reject")
+    await call("review_proof", task_id=task, proof_id=proof["id"], decision="approve")
+    done = (await call("get_task", task_id=task, include=["history", "payment", "ledger"])).structured_content
+    other = (await call("quote_task", **STOREFRONT)).structured_content
+    other = (await call("create_task", quote_id=other["id"])).structured_content
+    differs = await refused("cancel_task", task_id=other["id"], expected_refund_cents=1)
+    cancelled = (await call("cancel_task", task_id=other["id"], expected_refund_cents=2500)).structured_content
+    listed = (await call("list_tasks", status="completed", limit=5)).structured_content
+    resource = await client.read_resource(f"legwork://tasks/{task}")
+    return {
+        "tools": [tool.name for tool in tools],
+        "described": all(tool.output_schema and tool.annotations and tool.description for tool in tools),
+        "read_only": [tool.name for tool in tools if tool.annotations.read_only_hint],
+        "payout": quote["worker_payout_cents"],
+        "same_task": first["id"] == second["id"],
+        "early": [early["reached"], early["ask_again_in_s"]],
+        "reached": reached["task"]["status"],
+        "attention": [each["id"] == task for each in attention["data"]],
+        "untrusted": proofs.structured_content["untrusted"] and "untrusted" in proofs.content[1].text,
+        "blocks": [block.type for block in proofs.content],
+        "evidence": proof["evidence"]["proof_id"] == proof["id"],
+        "unreasoned": unreasoned["code"],
+        "done": [done["task"]["status"], done["history"][-1]["to"], done["payment"]["task_id"] == task],
+        "differs": [differs["code"], "what_to_do" in differs],
+        "cancelled": cancelled["status"],
+        "listed": listed["meta"]["total"],
+        "missing": (await refused("create_task"))["message"],
+        "unknown": (await refused("get_task", task_id="0" * 32))["code"],
+        "resource": json.loads(resource.contents[0].text)["id"] == task,
+        "limited": (await call("get_mandate")).structured_content["limited"],
+    }
+
+
+asyncio.run(main())
