@@ -11,6 +11,7 @@
 //! What no library needs is named in `WITHOUT`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
@@ -45,13 +46,14 @@ pub struct Described {
     pub words: Fields,
 }
 
-fn libraries() -> Vec<(&'static str, Described)> {
-    vec![
+/// Asked once: Python and TypeScript have to be started for it.
+static LIBRARIES: LazyLock<[(&str, Described); 3]> = LazyLock::new(|| {
+    [
         ("Rust", rust()),
         ("Python", told(python::described())),
         ("TypeScript", told(typescript::described())),
     ]
-}
+});
 
 fn told(described: Value) -> Described {
     let fields = |name: &str| serde_json::from_value(described[name].clone()).unwrap();
@@ -128,7 +130,7 @@ fn every_library_has_every_operation_of_developers() {
     let document = document();
     let wanted: BTreeSet<_> = operations(&document).into_iter().map(|o| o.name).collect();
     assert!(wanted.len() > 40, "{wanted:?}");
-    for (library, described) in libraries() {
+    for (library, described) in LIBRARIES.iter() {
         let has: BTreeSet<_> = described.operations.values().cloned().collect();
         let missing: Vec<_> = wanted.difference(&has).collect();
         assert!(
@@ -145,9 +147,8 @@ fn every_library_has_every_operation_of_developers() {
 
 #[test]
 fn the_libraries_use_the_same_names() {
-    let libraries = libraries();
-    let (_, first) = &libraries[0];
-    for (library, described) in &libraries[1..] {
+    let (_, first) = &LIBRARIES[0];
+    for (library, described) in &LIBRARIES[1..] {
         assert_eq!(described.operations, first.operations, "{library}");
         assert_eq!(described.words, first.words, "{library}");
         assert_eq!(described.filters, first.filters, "{library}");
@@ -173,7 +174,7 @@ fn every_object_has_the_fields_of_the_description() {
             }
         }
     }
-    for (library, described) in libraries() {
+    for (library, described) in LIBRARIES.iter() {
         for name in wanted.iter().filter(|name| is_object(name, &document)) {
             let has = described.objects.get(name.as_str());
             let has = has.unwrap_or_else(|| panic!("{library} lacks the object {name}"));
@@ -202,7 +203,7 @@ fn every_object_has_the_fields_of_the_description() {
 #[test]
 fn every_list_takes_the_parameters_of_the_description() {
     let document = document();
-    for (library, described) in libraries() {
+    for (library, described) in LIBRARIES.iter() {
         for operation in operations(&document) {
             let parameters = operation.described["parameters"].as_array();
             let of_query = parameters
@@ -234,7 +235,7 @@ fn every_list_takes_the_parameters_of_the_description() {
 #[test]
 fn every_list_of_words_is_that_of_the_description() {
     let document = document();
-    for (library, described) in libraries() {
+    for (library, described) in LIBRARIES.iter() {
         for (name, words) in &described.words {
             let known = document["components"]["schemas"][name.as_str()]["enum"].as_array();
             let known = known.unwrap_or_else(|| panic!("{library}: openapi.json knows no {name}"));

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::fake::Fake;
 use super::stories::{self, output};
-use crate::support::{TestApp, in_time, on_both_engines, peer, runtime};
+use crate::support::{TestApp, in_time, on_sqlite, peer, runtime};
 use crate::webhooks::vectors;
 
-on_both_engines!(asynchronously, synchronously);
+on_sqlite!(asynchronously, synchronously);
 
 const LIBRARY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/clients/python");
 

@@ -11,9 +11,9 @@ use serde_json::json;
 
 use super::{python, typescript};
 use crate::docs::markdown::{blocks, read};
-use crate::support::{TestApp, in_time, on_both_engines, peer};
+use crate::support::{TestApp, in_time, on_sqlite, peer};
 
-on_both_engines!(in_rust, in_python, in_typescript);
+on_sqlite!(in_rust, in_python, in_typescript);
 
 const GUIDE: &str = "docs/guides/libraries.md";
 const TASKS: usize = 10;

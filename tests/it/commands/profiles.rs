@@ -3,9 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::User;
-use crate::support::{TestApp, on_both_engines};
+use crate::support::{TestApp, on_sqlite};
 
-on_both_engines!(a_profile_is_kept_for_its_owner_alone);
+on_sqlite!(a_profile_is_kept_for_its_owner_alone);
 
 async fn a_profile_is_kept_for_its_owner_alone(app: TestApp) {
     let developer = app.developer().await;

@@ -4,9 +4,9 @@ use legwork_client::{EventType, Webhook};
 use serde_json::json;
 
 use super::User;
-use crate::support::{TestApp, on_both_engines, storefront};
+use crate::support::{TestApp, on_sqlite, storefront};
 
-on_both_engines!(
+on_sqlite!(
     a_task_is_led_through_its_life,
     every_event_can_be_triggered,
     keys_are_made_and_revoked

@@ -4,9 +4,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{TestApp, in_time, on_both_engines, peer};
+use crate::support::{TestApp, in_time, on_sqlite, peer};
 
-on_both_engines!(
+on_sqlite!(
     an_agent_hires_by_http,
     an_agent_hires_by_stdio,
     live_keys_see_no_tools_for_test,

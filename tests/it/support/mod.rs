@@ -45,6 +45,20 @@ macro_rules! on_both_engines {
 }
 pub(crate) use on_both_engines;
 
+/// Runs each named story on SQLite alone: for programs that reach the service by HTTP, whose routes tell
+/// theirs on both engines.
+macro_rules! on_sqlite {
+    ($($story:ident),+ $(,)?) => { $(
+        mod $story {
+            #[test]
+            fn on_sqlite() {
+                $crate::support::tell($crate::support::Engine::Sqlite, super::$story);
+            }
+        }
+    )+ };
+}
+pub(crate) use on_sqlite;
+
 /// Runs a story from start to end.
 pub fn tell<F: Future<Output = ()>>(engine: Engine, story: impl FnOnce(TestApp) -> F) {
     runtime().block_on(async {
