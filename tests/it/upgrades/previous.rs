@@ -50,6 +50,7 @@ fn run(folder: &Path, program: &str, arguments: &[&str]) {
         .args(arguments)
         .current_dir(folder)
         .env_remove("CARGO_TARGET_DIR")
+        .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .status();
     assert!(done.unwrap().success(), "{program} {arguments:?}");
 }
