@@ -2,6 +2,8 @@
 // Over HTTP/1.1 a browser opens six connections to a host, so a stream for each page would freeze the seventh.
 const indicator = document.querySelector("[data-live]");
 const url = indicator.dataset.live;
+// Every kind of event there is: the server knows them.
+const types = indicator.dataset.types.split(" ");
 const name = `legwork ${url}`;
 const channel = new BroadcastChannel(name);
 const listeners = new Set();
@@ -36,7 +38,7 @@ function lead() {
     const source = new EventSource(url);
     source.onopen = () => turn("on");
     source.onerror = () => turn("off");
-    for (const type of TYPES) {
+    for (const type of types) {
       source.addEventListener(type, (event) => {
         turn("on");
         say({ event: JSON.parse(event.data) });
@@ -45,12 +47,6 @@ function lead() {
     window.addEventListener("offline", () => turn("off"));
   });
 }
-
-const TYPES = [
-  "task.created", "task.funded", "task.posted", "task.assigned", "task.in_progress", "task.started",
-  "task.proof_submitted", "task.proof_rejected", "task.completed", "task.cancelled", "task.expired",
-  "task.disputed", "task.refunded", "task.payment_failed", "task.released", "task.updated",
-];
 
 show("wait");
 navigator.locks.request(name, lead);
@@ -65,9 +61,10 @@ if (task) {
     if (!busy) location.reload();
   });
 }
-// A page that waits for one kind of event is read again when it comes.
+// A page that waits for some kinds of event is read again when one comes.
 if (indicator.dataset.reload) {
-  listeners.add((event) => { if (event.event.endsWith("proof_submitted")) location.reload(); });
+  const awaited = indicator.dataset.reload.split(" ");
+  listeners.add((event) => { if (awaited.includes(event.event)) location.reload(); });
 }
 
 // The list of events grows at its top.

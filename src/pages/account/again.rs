@@ -10,9 +10,6 @@ use crate::pages::dashboard::Desk;
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::{ok, page};
 use crate::pages::kit::session::own_path;
-use crate::pages::kit::words::duration;
-use crate::sign_in::SignInError;
-use crate::usecases::{self, UseCaseError};
 
 #[derive(Template)]
 #[template(path = "account/again.html")]
@@ -22,33 +19,27 @@ struct Again {
     form: Form,
 }
 
-pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Response {
+pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Refused> {
+    // Without a password, there is one to set first.
+    if !desk.has_password().await? {
+        return Ok(Redirect::to("/account?done=no_password#password-card").into_response());
+    }
     let query = Form::parse(query.unwrap_or_default().as_bytes());
-    ok(&Again {
+    Ok(ok(&Again {
         banner: desk.pages.banner(),
         email: desk.visitor.account.email.clone(),
         form: Form::with([("next", query.get("next").to_owned())]),
-    })
+    }))
 }
 
 pub async fn check(desk: Desk, form: Form) -> Result<Response, Refused> {
     let given = form.get("password").to_owned();
-    match desk.check_password(given).await {
+    match desk.give_password(given).await? {
         Ok(()) => {
-            let (session, clock) = (desk.visitor.session.id, desk.pages.app.clock.clone());
-            let noted = desk
-                .pages
-                .app
-                .store
-                .write(move |tx| usecases::password_given_again(tx, session, clock.now()));
-            noted.await?;
             let next = own_path(form.get("next")).unwrap_or("/account");
             Ok(Redirect::to(next).into_response())
         }
-        Err(error) => {
-            let (status, problem) = told(error)?;
-            Ok(refused(&desk, form, status, problem))
-        }
+        Err((status, problem)) => Ok(refused(&desk, form, status, problem)),
     }
 }
 
@@ -60,26 +51,4 @@ fn refused(desk: &Desk, mut form: Form, status: StatusCode, problem: String) -> 
         form,
     };
     page(status, &again)
-}
-
-/// Why a password was not taken, in words.
-pub fn told(error: SignInError) -> Result<(StatusCode, String), Refused> {
-    Ok(match error {
-        SignInError::Refused(UseCaseError::WrongPassword) => (
-            StatusCode::UNAUTHORIZED,
-            "The password is wrong.".to_owned(),
-        ),
-        SignInError::TooMany(too_many) => {
-            let wait = duration(too_many.retry_after_seconds);
-            (
-                StatusCode::TOO_MANY_REQUESTS,
-                format!("Too many attempts. Try again in {wait}."),
-            )
-        }
-        SignInError::Refused(error) => return Err(error.into()),
-        _ => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "Try again in a moment.".to_owned(),
-        ),
-    })
 }

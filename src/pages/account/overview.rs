@@ -132,6 +132,9 @@ fn notice(done: &str) -> Option<&'static str> {
     Some(match done {
         "mailed" => "A mail with a link is on its way.",
         "password" => "Your password is changed. Your other sessions have ended.",
+        "no_password" => {
+            "Your account has no password yet. Set one: it is asked for before anything dangerous."
+        }
         "ended" => "The session has ended.",
         "others" => "All your other sessions have ended.",
         "export" => "Your copy is being made. We tell you when it is ready.",

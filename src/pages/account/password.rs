@@ -3,11 +3,10 @@
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 
-use super::again::told;
 use super::overview::shown;
 use crate::api::inside::Refused;
 use crate::domain::people::password::{PASSWORD, REVEALS_ADDRESS, reveals_address};
-use crate::pages::dashboard::Desk;
+use crate::pages::dashboard::{Desk, told};
 use crate::pages::kit::form::Form;
 use crate::store::StoreError;
 use crate::usecases::{self, UseCaseError};

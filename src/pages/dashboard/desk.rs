@@ -2,7 +2,7 @@
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Response;
 use serde::de::DeserializeOwned;
 
 use crate::api::inside::{self, Ask, Asker, Incoming, Refused};
@@ -10,8 +10,7 @@ use crate::domain::{Environment, Owner, Secret, Timestamp};
 use crate::pages::kit::layout::{NavLink, Shell, Switch};
 use crate::pages::kit::session::Developer;
 use crate::pages::state::Pages;
-use crate::sign_in::SignInError;
-use crate::usecases::{UseCaseError, Visitor};
+use crate::usecases::Visitor;
 
 /// Whoever is signed in, and the environment that the path names.
 pub struct Desk {
@@ -30,6 +29,7 @@ pub enum Place {
     Home,
     Tasks,
     Review,
+    Approvals,
     Events,
     Webhook,
     Keys,
@@ -44,6 +44,7 @@ const PLACES: &[(Place, &str, &str)] = &[
     (Place::Home, "", "Home"),
     (Place::Tasks, "/tasks", "Tasks"),
     (Place::Review, "/review", "Review"),
+    (Place::Approvals, "/approvals", "Approvals"),
     (Place::Events, "/events", "Events"),
     (Place::Webhook, "/webhook", "Webhook"),
     (Place::Keys, "/keys", "Keys"),
@@ -106,35 +107,6 @@ impl Desk {
 
     pub fn token(&self) -> &Secret {
         &self.token
-    }
-
-    /// Whether the password was given in the last minutes.
-    pub fn is_recent(&self) -> bool {
-        self.visitor.session.is_recent(self.pages.app.clock.now())
-    }
-
-    /// Asks for the password if it was given too long ago. `rest` is where to go on.
-    pub fn password_again(&self, rest: &str) -> Option<Response> {
-        self.password_again_at(&self.path(rest))
-    }
-
-    pub fn password_again_at(&self, path: &str) -> Option<Response> {
-        let next: String = form_urlencoded::byte_serialize(path.as_bytes()).collect();
-        let ask = || Redirect::to(&format!("/account/again?next={next}")).into_response();
-        (!self.is_recent()).then(ask)
-    }
-
-    /// An account that was made on the command line may have none.
-    pub async fn has_password(&self) -> Result<bool, Refused> {
-        let id = self.visitor.account.id;
-        let read = self.pages.app.store.read(move |tx| tx.account_password(id));
-        Ok(read.await.map_err(UseCaseError::from)?.is_some())
-    }
-
-    /// Whether this is the password of whoever is signed in. Wrong ones count as attempts to sign in.
-    pub async fn check_password(&self, given: String) -> Result<(), SignInError> {
-        let (account, client) = (&self.visitor.account, self.incoming.client);
-        self.pages.sign_ins.check(account, given, client).await
     }
 
     /// The time in this environment.

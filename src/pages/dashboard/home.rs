@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::api::inside::{Ask, Refused};
+use crate::pages::dashboard::approvals;
 use crate::pages::dashboard::desk::{Desk, Place};
 use crate::pages::dashboard::events::Event;
 use crate::pages::dashboard::models::{List, TaskItem};
@@ -20,6 +21,8 @@ struct Home {
     shell: Shell,
     base: String,
     usage: Usage,
+    /// Tasks of limited keys that need a yes.
+    to_approve: i64,
     to_review: i64,
     unpaid: i64,
     disputed: i64,
@@ -66,6 +69,7 @@ pub async fn show(desk: Desk) -> Result<Response, Refused> {
     }
     let (base, confirmed) = (desk.path(""), desk.visitor.account.email_confirmed);
     let events: List<Event> = desk.ask(Ask::get("/v1/events?limit=8")).await?;
+    let to_approve = approvals::waiting(&desk).await?;
     let mut open = 0;
     for status in ["posted", "assigned", "in_progress"] {
         open += in_status(&desk, status).await?;
@@ -74,7 +78,9 @@ pub async fn show(desk: Desk) -> Result<Response, Refused> {
         shell: desk.shell("Home", Place::Home).script("live"),
         usage: desk.ask(Ask::get("/v1/account/usage")).await?,
         to_review: in_status(&desk, "proof_submitted").await?,
-        unpaid: in_status(&desk, "pending").await?,
+        // What waits for a yes is not paid for either, but that is not why.
+        unpaid: (in_status(&desk, "pending").await? - to_approve).max(0),
+        to_approve,
         disputed: in_status(&desk, "disputed").await?,
         webhook: desk.ask(Ask::get("/v1/account/webhook")).await?,
         confirmed: confirmed || !desk.pages.app.sends_mail,

@@ -1,11 +1,13 @@
 //! The developers' dashboard: one of each page for live, and one for test.
 
+mod approvals;
 mod clock;
 mod desk;
 mod events;
 mod home;
 mod keys;
 mod models;
+mod password;
 mod payment;
 mod review;
 mod tasks;
@@ -18,6 +20,7 @@ use crate::pages::kit::session::Needs;
 
 pub use desk::Desk;
 pub use models::List;
+pub use password::told;
 
 pub fn routes() -> Vec<PageRoute> {
     let developer = Needs::Developer;
@@ -40,16 +43,6 @@ pub fn routes() -> Vec<PageRoute> {
             get(events::stream),
         ),
         form(
-            "/dashboard/{environment}/keys",
-            developer,
-            get(keys::show).post(keys::create),
-        ),
-        form(
-            "/dashboard/{environment}/keys/{id}/revoke",
-            developer,
-            post(keys::revoke),
-        ),
-        form(
             "/dashboard/{environment}/payment",
             developer,
             get(payment::show).post(payment::put),
@@ -67,6 +60,8 @@ pub fn routes() -> Vec<PageRoute> {
     ];
     routes.extend(tasks::routes());
     routes.extend(review_routes());
+    routes.extend(approval_routes());
+    routes.extend(keys::routes());
     routes.extend(webhook_routes());
     routes
 }
@@ -88,6 +83,27 @@ fn review_routes() -> Vec<PageRoute> {
             "/dashboard/{environment}/review/{task}/{proof}/reject",
             developer,
             post(review::reject),
+        ),
+    ]
+}
+
+fn approval_routes() -> Vec<PageRoute> {
+    let developer = Needs::Developer;
+    vec![
+        view(
+            "/dashboard/{environment}/approvals",
+            developer,
+            get(approvals::show),
+        ),
+        form(
+            "/dashboard/{environment}/approvals/{task}/approve",
+            developer,
+            post(approvals::approve),
+        ),
+        form(
+            "/dashboard/{environment}/approvals/{task}/refuse",
+            developer,
+            post(approvals::refuse),
         ),
     ]
 }

@@ -46,6 +46,25 @@ impl Form {
         }
     }
 
+    /// Fills a field in, beside what it has already.
+    pub fn add(&mut self, name: &str, value: String) {
+        self.values.push((name.to_owned(), value));
+    }
+
+    /// The same, if there is something to fill in.
+    pub fn fill(&mut self, name: &str, value: Option<impl ToString>) {
+        if let Some(value) = value {
+            self.add(name, value.to_string());
+        }
+    }
+
+    /// The same form with what is wrong with another one.
+    pub fn with_faults_of(mut self, other: &Self) -> Self {
+        self.faults.clone_from(&other.faults);
+        self.problem.clone_from(&other.problem);
+        self
+    }
+
     pub fn parse(bytes: &[u8]) -> Self {
         let values: Vec<_> = form_urlencoded::parse(bytes).into_owned().collect();
         let key = values.iter().find(|(name, _)| name == KEY);
@@ -119,6 +138,16 @@ impl Form {
         self
     }
 
+    /// The moment of a field, as the API takes it: a browser's field has no seconds and no zone.
+    pub fn moment(&self, name: &str) -> Option<String> {
+        let given = self.get(name).trim();
+        match given.len() {
+            0 => None,
+            16 => Some(format!("{given}:00Z")),
+            _ => Some(given.to_owned()),
+        }
+    }
+
     /// The filled fields as the API takes texts.
     pub fn texts(&self, names: &[&str]) -> Map<String, Value> {
         let mut object = Map::new();
@@ -130,6 +159,27 @@ impl Form {
         }
         object
     }
+}
+
+/// `25`, `25.5` and `25.50` are dollars.
+pub fn cents(text: &str) -> Option<i64> {
+    let text = text.trim().trim_start_matches('$');
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || whole.len() > 12 || part.len() > 2 || !digits(whole) || !digits(part) {
+        return None;
+    }
+    let whole: i64 = whole.parse().ok()?;
+    let part: i64 = format!("{part:0<2}").parse().ok()?;
+    Some(whole * 100 + part)
+}
+
+/// A number as the API takes it.
+pub fn number(text: &str) -> Option<Value> {
+    let number = text.parse::<f64>().ok();
+    number
+        .and_then(serde_json::Number::from_f64)
+        .map(Value::Number)
 }
 
 /// The message of a refusal, as a sentence, and when to try again.
@@ -185,6 +235,16 @@ mod tests {
         assert!(form.has("skill", "b") && !form.has("skill", "c"));
         assert_eq!(form.key(), "abc");
         assert_eq!(form.texts(&["title", "none"]).len(), 1);
+    }
+
+    #[test]
+    fn dollars_are_read_to_the_cent() {
+        assert_eq!(cents("25"), Some(2_500));
+        assert_eq!(cents(" $25.5 "), Some(2_550));
+        assert_eq!(cents("0.05"), Some(5));
+        for wrong in ["", "-5", "5.001", "1e3", "five", "5,00", "9999999999999"] {
+            assert_eq!(cents(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use crate::domain::Timestamp;
+use crate::domain::{EventType, Timestamp};
 
 /// `$1,234.56`
 pub fn dollars(cents: impl Borrow<i64>) -> String {
@@ -78,6 +78,12 @@ pub fn duration(seconds: u64) -> String {
     format!("{count} {name}{plural}")
 }
 
+/// Every kind of event, for the script that listens to them.
+pub fn event_types() -> String {
+    let types: Vec<_> = EventType::ALL.iter().map(|one| one.as_str()).collect();
+    types.join(" ")
+}
+
 /// `in_progress` as `In progress`.
 pub fn spaced(word: &str) -> String {
     let mut text = word.replace('_', " ");
@@ -92,10 +98,10 @@ pub fn tone(status: &str) -> &'static str {
     match status {
         "completed" | "approved" | "active" | "delivered" | "succeeded" | "paid" | "verified"
         | "ready" => "good",
-        "proof_submitted" | "pending" | "disputed" | "in_review" | "failing" | "paused"
-        | "processing" | "preparing" | "requires_payment" => "wait",
-        "rejected" | "proof_rejected" | "failed" | "cancelled" | "expired" | "suspended"
-        | "revoked" | "exhausted" | "dead" => "bad",
+        "proof_submitted" | "pending" | "waiting" | "disputed" | "in_review" | "failing"
+        | "paused" | "processing" | "preparing" | "requires_payment" => "wait",
+        "rejected" | "refused" | "proof_rejected" | "failed" | "cancelled" | "expired"
+        | "suspended" | "revoked" | "exhausted" | "dead" => "bad",
         _ => "plain",
     }
 }

@@ -3,6 +3,7 @@
 mod browser;
 mod console;
 mod front;
+mod limited_keys;
 mod matrix;
 mod signing_in;
 
@@ -70,6 +71,13 @@ impl Browser {
         let path = reply.header("location").to_owned();
         self.get(&path).await
     }
+}
+
+/// What stands in a page between two texts, the first time.
+pub fn between(page: &str, before: &str, after: &str) -> String {
+    let rest = page.split(before).nth(1);
+    let rest = rest.unwrap_or_else(|| panic!("no {before} in {page}"));
+    rest.split(after).next().unwrap().to_owned()
 }
 
 pub const PASSWORD: &str = "correct horse battery";

@@ -10,7 +10,7 @@ use crate::api::inside::{Ask, Refused};
 use crate::domain::tasks::pricing::{fee_percent, split};
 use crate::domain::tasks::{Category, ProofType, Skill, TaskType};
 use crate::pages::dashboard::desk::{Desk, Place};
-use crate::pages::kit::form::Form;
+use crate::pages::kit::form::{Form, cents, number};
 use crate::pages::kit::html::page;
 use crate::pages::kit::layout::Shell;
 
@@ -133,14 +133,8 @@ fn body(form: &Form) -> Value {
     for name in ["latitude", "longitude"] {
         let text = form.get(name).trim();
         if !text.is_empty() {
-            let number = text
-                .parse::<f64>()
-                .ok()
-                .and_then(serde_json::Number::from_f64);
-            location.insert(
-                name.to_owned(),
-                number.map_or_else(|| text.into(), Value::Number),
-            );
+            let value = number(text).unwrap_or_else(|| text.into());
+            location.insert(name.to_owned(), value);
         }
     }
     body.insert("location".to_owned(), Value::Object(location));
@@ -157,15 +151,8 @@ fn body(form: &Form) -> Value {
             body.insert(name.to_owned(), json!(chosen));
         }
     }
-    // A browser's field has no seconds and no zone.
-    let deadline = form.get("deadline").trim();
-    if !deadline.is_empty() {
-        let complete = if deadline.len() == 16 {
-            format!("{deadline}:00Z")
-        } else {
-            deadline.to_owned()
-        };
-        body.insert("deadline".to_owned(), complete.into());
+    if let Some(deadline) = form.moment("deadline") {
+        body.insert("deadline".to_owned(), deadline.into());
     }
     let metadata = form.get("metadata").trim();
     if !metadata.is_empty() {
@@ -178,32 +165,9 @@ fn body(form: &Form) -> Value {
     Value::Object(body)
 }
 
-/// `25`, `25.5` and `25.50` are dollars.
-fn cents(text: &str) -> Option<i64> {
-    let text = text.trim().trim_start_matches('$');
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || whole.len() > 9 || part.len() > 2 || !digits(whole) || !digits(part) {
-        return None;
-    }
-    let whole: i64 = whole.parse().ok()?;
-    let part: i64 = format!("{part:0<2}").parse().ok()?;
-    Some(whole * 100 + part)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn dollars_are_read_to_the_cent() {
-        assert_eq!(cents("25"), Some(2_500));
-        assert_eq!(cents(" $25.5 "), Some(2_550));
-        assert_eq!(cents("0.05"), Some(5));
-        for wrong in ["", "-5", "5.001", "1e3", "five", "5,00", "9999999999"] {
-            assert_eq!(cents(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn what_is_no_number_is_left_for_the_api_to_refuse() {

@@ -7,6 +7,7 @@ use axum::response::Response;
 use crate::api::inside::{Ask, Refused};
 use crate::domain::geo::Point;
 use crate::domain::{Action, TaskId};
+use crate::pages::dashboard::approvals::{self, Approval};
 use crate::pages::dashboard::desk::{Desk, Place};
 use crate::pages::dashboard::models::{
     Dispute, HistoryEntry, LedgerEntry, List, Payment, Proof, Task,
@@ -35,6 +36,8 @@ struct ShowTask {
     ledger: Vec<LedgerEntry>,
     proofs: Vec<Proof>,
     dispute: Option<Dispute>,
+    /// It waits for a yes.
+    approval: Option<Approval>,
     map: String,
     raw: String,
     can_cancel: bool,
@@ -61,6 +64,11 @@ pub async fn show(
         Err(refused) if refused.is("DISPUTE_NOT_FOUND") => None,
         Err(refused) => return Err(refused),
     };
+    let approval = match task.status.as_str() {
+        "pending" => approvals::of_task(&desk, &task.id).await?,
+        _ => None,
+    };
+    let approval = approval.filter(Approval::waits);
     let notice = notice(query.get("done"));
     let shell = desk
         .shell(&task.title, Place::Tasks)
@@ -69,7 +77,13 @@ pub async fn show(
     Ok(ok(&ShowTask {
         base: desk.path(""),
         own_url: desk.pages.app.own_url().to_owned(),
-        next: next(&task.status),
+        next: match approval {
+            Some(_) => {
+                "A limited key has created it. It waits for your yes; nothing is charged before."
+            }
+            None => next(&task.status),
+        },
+        approval,
         by_clock: by_clock(&desk, &task.id).await?,
         history: history.data.into_iter().rev().collect(),
         payment,

@@ -1,0 +1,113 @@
+//! The password again, before something dangerous.
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+
+use crate::api::inside::Refused;
+use crate::pages::dashboard::desk::Desk;
+use crate::pages::kit::form::Form;
+use crate::pages::kit::words::duration;
+use crate::sign_in::SignInError;
+use crate::usecases::{self, UseCaseError};
+
+/// The field of forms that ask for it themselves.
+const FIELD: &str = "current_password";
+
+impl Desk {
+    /// Whether the password was given in the last minutes.
+    pub fn is_recent(&self) -> bool {
+        self.visitor.session.is_recent(self.pages.app.clock.now())
+    }
+
+    /// Whether the forms for live keys ask for the password: it was given too long ago.
+    pub fn asks_password(&self) -> bool {
+        !self.is_test() && !self.is_recent()
+    }
+
+    /// Asks for the password if it was given too long ago. `rest` is where to go on.
+    pub fn password_again(&self, rest: &str) -> Option<Response> {
+        self.password_again_at(&self.path(rest))
+    }
+
+    pub fn password_again_at(&self, path: &str) -> Option<Response> {
+        let next: String = form_urlencoded::byte_serialize(path.as_bytes()).collect();
+        let ask = || Redirect::to(&format!("/account/again?next={next}")).into_response();
+        (!self.is_recent()).then(ask)
+    }
+
+    /// An account that was made on the command line may have none.
+    pub async fn has_password(&self) -> Result<bool, Refused> {
+        let id = self.visitor.account.id;
+        let read = self.pages.app.store.read(move |tx| tx.account_password(id));
+        Ok(read.await.map_err(UseCaseError::from)?.is_some())
+    }
+
+    /// Whether this is the password of whoever is signed in. Wrong ones count as attempts to sign in.
+    pub async fn check_password(&self, given: String) -> Result<(), SignInError> {
+        let (account, client) = (&self.visitor.account, self.incoming.client);
+        self.pages.sign_ins.check(account, given, client).await
+    }
+
+    /// Checks it, and remembers in the session that it was given.
+    pub async fn give_password(
+        &self,
+        given: String,
+    ) -> Result<Result<(), (StatusCode, String)>, Refused> {
+        if !self.has_password().await? {
+            let text = "Your account has no password yet. Set one on the page of your account.";
+            return Ok(Err((StatusCode::FORBIDDEN, text.to_owned())));
+        }
+        if given.is_empty() {
+            let text = "Enter your password.".to_owned();
+            return Ok(Err((StatusCode::UNAUTHORIZED, text)));
+        }
+        if let Err(error) = self.check_password(given).await {
+            return told(error).map(Err);
+        }
+        let (session, clock) = (self.visitor.session.id, self.pages.app.clock.clone());
+        let noted = self
+            .pages
+            .app
+            .store
+            .write(move |tx| usecases::password_given_again(tx, session, clock.now()));
+        noted.await?;
+        Ok(Ok(()))
+    }
+
+    /// For a form that asks for the password itself, so that nothing entered is lost: the status to answer
+    /// with if it is wrong, and the fault on the form.
+    pub async fn confirm_password(&self, form: &mut Form) -> Result<Option<StatusCode>, Refused> {
+        if !self.asks_password() {
+            return Ok(None);
+        }
+        match self.give_password(form.get(FIELD).to_owned()).await? {
+            Ok(()) => Ok(None),
+            Err((status, problem)) => {
+                form.add_fault(FIELD, problem);
+                Ok(Some(status))
+            }
+        }
+    }
+}
+
+/// Why a password was not taken, in words.
+pub fn told(error: SignInError) -> Result<(StatusCode, String), Refused> {
+    Ok(match error {
+        SignInError::Refused(UseCaseError::WrongPassword) => (
+            StatusCode::UNAUTHORIZED,
+            "The password is wrong.".to_owned(),
+        ),
+        SignInError::TooMany(too_many) => {
+            let wait = duration(too_many.retry_after_seconds);
+            (
+                StatusCode::TOO_MANY_REQUESTS,
+                format!("Too many attempts. Try again in {wait}."),
+            )
+        }
+        SignInError::Refused(error) => return Err(error.into()),
+        _ => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "Try again in a moment.".to_owned(),
+        ),
+    })
+}
