@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use crate::domain::{CheckedSkills, ProcessorName, RequiredFactor, Secret, Tier, Windows};
+use crate::domain::{
+    CheckedSkills, MapTiles, ProcessorName, RequiredFactor, Secret, Tier, Windows,
+};
 use crate::files::FilesLocation;
 use crate::outbound::OutboundSettings;
 use crate::store::Location;
@@ -278,6 +280,8 @@ pub struct Settings {
     /// Bytes of stored proofs for each account, in the order of the tiers.
     pub storage_quota: [u64; Tier::ALL.len()],
     pub required_factor: RequiredFactor,
+    /// What lies under the maps of the pages.
+    pub map_tiles: Option<MapTiles>,
     pub edge: EdgeSettings,
     pub https: HttpsSettings,
     pub rate_limits: bool,
@@ -315,6 +319,7 @@ impl Settings {
             master_key: given.read("master_key", "", optional(master_key))?,
             storage_quota: given.read("storage_gigabytes", "5,50,500,5000", gigabytes)?,
             required_factor: given.read("require_second_factor", "none", RequiredFactor::rule)?,
+            map_tiles: given.read("map_tiles", "", optional(MapTiles::rule))?,
             edge: edge(given)?,
             https,
             rate_limits: given.read("rate_limits", "on", on_or_off)?,

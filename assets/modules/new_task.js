@@ -40,3 +40,45 @@ function show() {
 
 form.addEventListener("input", show);
 show();
+
+// The place on a map, which the server draws. A click moves the pin there.
+const map = form.querySelector("[data-map]");
+const policy = window.trustedTypes?.createPolicy("legwork", {
+  // Only for what our own server has drawn.
+  createHTML: (html) => html,
+});
+const place = ["latitude", "longitude"].map((name) => form.elements[name]);
+let drawn = 0;
+
+async function draw() {
+  const mine = (drawn += 1);
+  const query = new URLSearchParams(place.map((field) => [field.name, field.value.trim()]));
+  const answer = await fetch(`${map.dataset.map}?${query}`);
+  if (!answer.ok || mine !== drawn) return;
+  const html = await answer.text();
+  const page = new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html");
+  map.replaceChildren(...Array.from(page.body.children, (child) => document.importNode(child, true)));
+  form.querySelector("[data-map-hint]").hidden = !map.firstElementChild;
+}
+
+// The map is drawn around the pin; its scale is told by the ring, which is 500 m wide.
+function moved(event) {
+  const svg = event.target.closest("svg");
+  if (!svg) return;
+  const box = svg.getBoundingClientRect();
+  const ring = svg.querySelector(".ring");
+  const meters = 500 / Number(ring.getAttribute("r")) * (svg.viewBox.baseVal.width / box.width);
+  const [latitude, longitude] = place.map((field) => Number(field.value));
+  const east = (event.clientX - box.left - box.width / 2) * meters;
+  const north = (box.top + box.height / 2 - event.clientY) * meters;
+  const degree = 111320;
+  place[0].value = (latitude + north / degree).toFixed(6);
+  place[1].value = (longitude + east / (degree * Math.cos(latitude * Math.PI / 180))).toFixed(6);
+  show();
+  draw();
+}
+
+form.querySelector("[data-map-button]").hidden = true;
+for (const field of place) field.addEventListener("change", draw);
+map.addEventListener("click", moved);
+if (map.firstElementChild) draw();

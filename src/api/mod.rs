@@ -35,7 +35,7 @@ use opentelemetry_sdk::trace::SdkTracer;
 use request::idempotency::InFlight;
 
 use crate::ambient::Clock;
-use crate::domain::{CheckedSkills, RequiredFactor, StorageQuota};
+use crate::domain::{CheckedSkills, MapTiles, RequiredFactor, StorageQuota};
 use crate::files::Files;
 use crate::limits::SignInLimits;
 use crate::maintenance::KeyUse;
@@ -110,6 +110,8 @@ pub struct Parts {
 pub struct PageSettings {
     /// Only this machine reaches the server.
     pub local: bool,
+    /// What lies under maps.
+    pub tiles: Option<MapTiles>,
 }
 
 /// What an app is made of.
@@ -157,6 +159,9 @@ impl App {
             &dependencies.files,
             &dependencies.clock,
         );
+        let tiles = dependencies.pages.tiles.as_ref();
+        let page_policy =
+            middleware::headers::page_policy(files.origin(), tiles.map(MapTiles::origin));
         let (recorder, data) = (dependencies.metrics.clone(), dependencies.data);
         let monitoring =
             Monitoring::new(recorder, store.clone(), files.clone(), clock.clone(), data);
@@ -189,7 +194,7 @@ impl App {
             cors: dependencies.cors,
             four_eyes: dependencies.four_eyes,
             tracer: dependencies.tracer,
-            page_policy: middleware::headers::page_policy(&[]),
+            page_policy,
             pages: dependencies.pages,
             passwords: Arc::default(),
             sends_mail: dependencies.sends_mail,

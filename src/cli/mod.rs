@@ -64,6 +64,7 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             Some(("list", _)) => account::list(&settings, innermost)?,
             Some(("create-key", _)) => account_access::create_key(&settings, innermost)?,
             Some(("invite", _)) => account_access::invite(&settings, innermost)?,
+            Some(("sign-in-link", _)) => account_access::sign_in_link(&settings, innermost)?,
             Some(("set-tier", _)) => account::set_tier(&settings, innermost)?,
             Some((decision, _)) => account::decide(&settings, decision, innermost)?,
             _ => unreachable!("clap requires one of the above"),
@@ -247,6 +248,14 @@ fn link_url(settings: &Settings, made: &crate::usecases::MadeLink) -> String {
         Some(url) => format!("{url}{}", made.path()),
         None => format!("http://{}{}", settings.listen, made.path()),
     }
+}
+
+/// The same link for a browser on this machine: browsers keep our cookies for `localhost`, and not for an address.
+fn browsable(url: &str) -> String {
+    let rest = url.strip_prefix("http://127.0.0.1");
+    let rest = rest.or_else(|| url.strip_prefix("http://[::1]"));
+    let of_this_machine = rest.filter(|rest| rest.starts_with([':', '/']));
+    of_this_machine.map_or_else(|| url.to_owned(), |rest| format!("http://localhost{rest}"))
 }
 
 /// The flags of commands that print a link.

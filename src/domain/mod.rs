@@ -11,6 +11,7 @@ pub mod geo;
 pub mod id;
 mod idempotency;
 pub mod job;
+mod map_tiles;
 pub mod money;
 pub mod people;
 pub mod proofs;
@@ -41,6 +42,7 @@ pub use id::{
 };
 pub use idempotency::IDEMPOTENCY_KEPT;
 pub use job::{JobKind, JobName, Lane};
+pub use map_tiles::MapTiles;
 pub use money::charge_dispute::{ChargeDispute, ChargeDisputeStatus, ChargeStanding};
 pub use money::ledger::{Entry, LedgerAccount, OutgoingKind, Postings, Step, TaskLedger};
 pub use money::payment::{

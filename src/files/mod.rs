@@ -87,6 +87,14 @@ impl Files {
         self.signatures.public_url()
     }
 
+    /// Where browsers load files from, if not from this service.
+    pub fn origin(&self) -> Option<&str> {
+        match &self.place {
+            Place::Folder(_) => None,
+            Place::S3(s3) => s3.origin(),
+        }
+    }
+
     /// Creates missing folders. `environment` holds the `AWS_...` variables for S3.
     pub fn open(
         location: &FilesLocation,

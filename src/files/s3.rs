@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::future::ready;
+use futures_util::future::{FutureExt, ready};
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path;
@@ -45,6 +45,8 @@ pub struct S3 {
     bucket: AmazonS3,
     prefix: String,
     turns: Arc<Semaphore>,
+    /// What the URLs of its files begin with.
+    origin: Option<String>,
 }
 
 impl S3 {
@@ -61,19 +63,23 @@ impl S3 {
                 builder = builder.with_config(key, value);
             }
         }
-        let bucket = builder
+        let builder = builder
             .with_bucket_name(bucket)
             .with_allow_http(true)
             .with_disable_bulk_delete(true)
             .with_retry(RETRIES)
-            .with_http_connector(Connector::new()?)
-            .build()
-            .map_err(|e| e.to_string())?;
+            .with_http_connector(Connector::new()?);
         Ok(Self {
-            bucket,
+            origin: origin(builder.clone()),
+            bucket: builder.build().map_err(|e| e.to_string())?,
             prefix: prefix.to_owned(),
             turns: Arc::new(Semaphore::new(UPLOADS_AT_ONCE)),
         })
+    }
+
+    /// Scheme, host and port of the URLs of files.
+    pub fn origin(&self) -> Option<&str> {
+        self.origin.as_deref()
     }
 
     /// Runs on a blocking thread, because the file is read there and every part is hashed for its
@@ -255,6 +261,18 @@ impl S3 {
     }
 }
 
+/// Read off a URL that is signed with no real key, which asks nobody.
+fn origin(builder: AmazonS3Builder) -> Option<String> {
+    let builder = builder
+        .with_access_key_id("nobody")
+        .with_secret_access_key("nothing");
+    let bucket = builder.build().ok()?;
+    let (method, path) = (reqwest::Method::GET, Path::from("file"));
+    let signing = bucket.signed_url(method, &path, signature::GOOD_FOR);
+    let origin = signing.now_or_never()?.ok()?.origin();
+    origin.is_tuple().then(|| origin.ascii_serialization())
+}
+
 fn attributes(content_type: &str) -> Attributes {
     Attributes::from_iter([
         (Attribute::ContentType, content_type.to_owned()),
@@ -275,5 +293,37 @@ fn beyond_the_end() -> FilesError {
 impl From<Error> for FilesError {
     fn from(error: Error) -> Self {
         Self::Unavailable(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_origin_of_files_is_known_without_asking_anybody() {
+        for (more, expected) in [
+            (&[][..], "https://s3.eu-north-1.amazonaws.com"),
+            (
+                &[("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "true")],
+                "https://proofs.s3.eu-north-1.amazonaws.com",
+            ),
+            (
+                &[("AWS_ENDPOINT_URL", "http://127.0.0.1:9000")],
+                "http://127.0.0.1:9000",
+            ),
+            (
+                &[("AWS_ENDPOINT", "https://objects.example.com/store")],
+                "https://objects.example.com",
+            ),
+        ] {
+            let mut given = vec![("AWS_REGION".to_owned(), "eu-north-1".to_owned())];
+            given.extend(
+                more.iter()
+                    .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
+            );
+            let s3 = S3::open("proofs", "", given).unwrap();
+            assert_eq!(s3.origin(), Some(expected));
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::pages::kit::assets;
 use crate::pages::kit::guard::guard;
 use crate::pages::kit::route::{PageRoute, form, view};
 use crate::pages::kit::session::Needs;
-use crate::pages::public::{front, links, onboarding, pay, styleguide};
+use crate::pages::public::{front, links, local, onboarding, pay, styleguide};
 use crate::pages::state::Pages;
 use crate::pages::{account, console, dashboard, people};
 
@@ -43,6 +43,11 @@ fn public_routes() -> Vec<PageRoute> {
         ),
         view("/onboarding/done", nothing, get(onboarding::done)),
         view("/onboarding/expired", nothing, get(onboarding::expired)),
+        form(
+            "/local/{token}",
+            secret,
+            get(local::show).post(local::sign_in),
+        ),
         form(
             "/confirm/{token}",
             secret,

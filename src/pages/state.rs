@@ -2,6 +2,7 @@
 
 use crate::api::App;
 use crate::api::inside::Inside;
+use crate::domain::MapTiles;
 use crate::sign_in::SignIns;
 
 #[derive(Clone)]
@@ -19,6 +20,11 @@ impl Pages {
             api: Inside::new(app),
             sign_ins: app.sign_ins(),
         }
+    }
+
+    /// What lies under maps, if the operator has named it.
+    pub fn tiles(&self) -> Option<&MapTiles> {
+        self.app.pages.tiles.as_ref()
     }
 
     /// Pages say that no money moves if the processor is the sandbox.

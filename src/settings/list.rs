@@ -174,6 +174,11 @@ pub const SETTINGS: &[Setting] = &[
         "Who needs a second factor: nobody, admins, or everybody [default: none]",
     ),
     setting(
+        "map_tiles",
+        "TEMPLATE",
+        "Tiles under the maps of the pages: a URL with {z}, {x} and {y}, a space, and the attribution [default: none]",
+    ),
+    setting(
         "tls_cert",
         "FILE",
         "PEM file with the certificate chain for HTTPS, read again when it changes [default: none; plain HTTP]",

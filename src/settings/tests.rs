@@ -92,6 +92,12 @@ fn every_error_names_the_setting_and_its_origin() {
         ),
         (
             &[],
+            &[("LEGWORK_MAP_TILES", "https://tiles.example.com/{z}")],
+            None,
+            "LEGWORK_MAP_TILES",
+        ),
+        (
+            &[],
             &[("LEGWORK_LOG_FORMAT", "xml")],
             None,
             "LEGWORK_LOG_FORMAT",

@@ -20,22 +20,26 @@ const PAGE: &Headers = &[
     ),
 ];
 
-/// What a page may load: files of ours, and what stands in `{more}`. What is written into a page does not
+/// What a page may load: files of ours, those in `{files}`, and the tiles of maps. What is written into a page does not
 /// run, and no script makes HTML of a text.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
-    img-src 'self' blob: data:{more}; media-src 'self' blob:{more}; connect-src 'self'; \
+    img-src 'self' blob: data:{files}{tiles}; media-src 'self' blob:{files}; connect-src 'self'; \
     worker-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types legwork";
 
-/// The policy of pages that also show pictures of these origins.
-pub fn page_policy(origins: &[String]) -> HeaderValue {
-    let more: String = origins.iter().map(|origin| format!(" {origin}")).collect();
-    let policy = HeaderValue::try_from(PAGE_POLICY.replace("{more}", &more));
+/// The policy of pages that show files of this origin, and tiles of that one.
+pub fn page_policy(files: Option<&str>, tiles: Option<&str>) -> HeaderValue {
+    let more = |origin: Option<&str>| origin.map_or(String::new(), |origin| format!(" {origin}"));
+    let policy = PAGE_POLICY
+        .replace("{files}", &more(files))
+        .replace("{tiles}", &more(tiles));
+    let policy = HeaderValue::try_from(policy);
     policy.unwrap_or(HeaderValue::from_static("default-src 'none'"))
 }
 
 /// Swagger UI is made of scripts. They are files of ours; what is written into a page does not run.
-/// Its style sheet contains pictures. The forms that it draws send requests by script.
+/// Its style sheet contains pictures. The forms that it draws send requests by script. It makes HTML by script
+/// all over, so it does not run under trusted types.
 const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
 pub fn set(route: &str, page_policy: &HeaderValue, headers: &mut HeaderMap) {

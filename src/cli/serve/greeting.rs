@@ -3,6 +3,8 @@
 use super::https::Https;
 use super::{Failure, Front};
 use crate::ambient::Clock;
+use crate::cli::browsable;
+use crate::cli::operator::people::account_access::LOCAL_DEVELOPER;
 use crate::domain::{Actor, NewAccount, Tier};
 use crate::settings::Settings;
 use crate::store::{Store, Tx};
@@ -43,7 +45,7 @@ pub async fn greet(store: &Store, settings: &Settings, front: &Front) -> Result<
 
 async fn open_first_account(store: &Store, url: &str, curl: &str) -> Result<(), Failure> {
     let new = NewAccount {
-        email: "developer@localhost".to_owned(),
+        email: LOCAL_DEVELOPER.to_owned(),
         name: "Developer".to_owned(),
         company: None,
         tier: Tier::Growth,
@@ -51,9 +53,15 @@ async fn open_first_account(store: &Store, url: &str, curl: &str) -> Result<(), 
     let opened = OpenedAccount::new(&new, Clock::system().now());
     let written = opened.clone();
     let create =
-        move |tx: &mut Tx<'_>| usecases::create_invited_account(tx, &written, &Actor::SERVICE);
+        move |tx: &mut Tx<'_>| usecases::create_local_account(tx, &written, &Actor::SERVICE);
     match store.write(create).await {
-        Ok(invited) => introduce(&opened, &format!("{url}{}", invited.path()), curl),
+        Ok((sign_in, invited)) => {
+            let links = [
+                browsable(&format!("{url}{}", sign_in.path())),
+                browsable(&format!("{url}{}", invited.path())),
+            ];
+            introduce(&opened, &links, curl);
+        }
         // Another server on the same empty database was faster, and printed its keys.
         Err(UseCaseError::EmailTaken) => {}
         Err(error) => return Err(error.into()),
@@ -62,7 +70,7 @@ async fn open_first_account(store: &Store, url: &str, curl: &str) -> Result<(), 
 }
 
 /// `curl` is the command up to the path.
-fn introduce(opened: &OpenedAccount, invitation: &str, curl: &str) {
+fn introduce(opened: &OpenedAccount, [sign_in, invitation]: &[String; 2], curl: &str) {
     let (live, test) = (
         opened.live_key.secret.expose(),
         opened.test_key.secret.expose(),
@@ -74,7 +82,11 @@ Its keys are shown only once:
   live  {live}
   test  {test}
 
-Choose a password for the pages (the link works once, for 7 days):
+Open your dashboard (the link works once, for an hour, on this machine):
+
+  {sign_in}
+
+Choose a password to sign in later (this link works once, for 7 days):
 
   {invitation}
 

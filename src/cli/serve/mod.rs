@@ -140,6 +140,7 @@ async fn open(
         four_eyes: FourEyes(settings.four_eyes_cents),
         pages: PageSettings {
             local: settings.is_local(),
+            tiles: settings.map_tiles.clone(),
         },
         sandbox_banner: !settings.local().hides_the_sandbox_banner(),
         tracer,

@@ -295,6 +295,11 @@ pub fn mail_link(purpose: LinkPurpose) -> (NotificationKind, NotificationText) {
             "Choose a password",
             "You are invited to sign in. Choose a password for your account.",
         ),
+        LinkPurpose::SignIn => (
+            NotificationKind::SetPassword,
+            "Sign in",
+            "Sign in on the machine that runs the server.",
+        ),
     };
     let good_for = match purpose.life().as_secs() / 60 {
         minutes @ ..60 => format!("{minutes} minutes"),

@@ -24,6 +24,8 @@ string_enum!(LinkPurpose {
     ResetPassword = "reset_password",
     /// An invitation for whoever has no password yet.
     SetPassword = "set_password",
+    /// Printed for the developer of the same machine, and never mailed.
+    SignIn = "sign_in",
 });
 
 impl LinkPurpose {
@@ -33,6 +35,7 @@ impl LinkPurpose {
         Duration::from_secs(match self {
             Self::ConfirmEmail => 72 * HOUR,
             Self::ChangeEmail => 24 * HOUR,
+            Self::SignIn => HOUR,
             Self::ResetPassword => HOUR / 2,
             Self::SetPassword => 7 * 24 * HOUR,
         })
@@ -44,6 +47,7 @@ impl LinkPurpose {
             Self::ConfirmEmail | Self::ChangeEmail => "/confirm",
             Self::ResetPassword => "/reset",
             Self::SetPassword => "/invite",
+            Self::SignIn => "/local",
         }
     }
 
@@ -53,6 +57,7 @@ impl LinkPurpose {
             Self::ConfirmEmail | Self::ChangeEmail => "Confirm your e-mail address",
             Self::ResetPassword => "Choose a new password",
             Self::SetPassword => "Choose a password",
+            Self::SignIn => "Sign in",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! /account: profile, password, second factor, sessions, a copy of the data, deletion.
 
 mod again;
+mod email;
 mod factor;
 mod overview;
 mod password;
@@ -42,6 +43,7 @@ pub fn routes() -> Vec<PageRoute> {
         ),
         form("/account/sessions/{id}", developer, post(sessions::end)),
         form("/account/export", developer, post(removal::export)),
+        form("/account/email", developer, post(email::change)),
         form("/account/delete", developer, post(removal::delete)),
     ]
 }

@@ -135,6 +135,10 @@ fn notice(done: &str) -> Option<&'static str> {
         "no_password" => {
             "Your account has no password yet. Set one: it is asked for before anything dangerous."
         }
+        "email_mailed" => {
+            "A mail with a link is on its way to the new address. Follow it to take the address."
+        }
+        "email" => "Your e-mail address is changed.",
         "ended" => "The session has ended.",
         "others" => "All your other sessions have ended.",
         "export" => "Your copy is being made. We tell you when it is ready.",

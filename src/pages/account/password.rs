@@ -32,11 +32,11 @@ pub async fn change(desk: Desk, mut form: Form) -> Result<Response, Refused> {
     let hash = hash.map_err(|error| UseCaseError::from(StoreError::Failed(error.to_string())))?;
     let (id, session) = (desk.visitor.account.id, desk.visitor.session.id);
     let clock = desk.pages.app.clock.clone();
-    let changed = desk
-        .pages
-        .app
-        .store
-        .write(move |tx| usecases::change_password(tx, id, &hash, session, clock.now()));
+    let changed = desk.pages.app.store.write(move |tx| {
+        usecases::change_password(tx, id, &hash, session, clock.now())?;
+        // Whoever has just chosen it knows it.
+        usecases::password_given_again(tx, session, clock.now())
+    });
     changed.await?;
     Ok(Redirect::to("/account?done=password").into_response())
 }

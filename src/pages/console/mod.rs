@@ -1,5 +1,6 @@
 //! The admins' console: the review queue, accounts, workers and tasks, and how the service runs.
 
+mod factor;
 mod models;
 mod office;
 mod people;
@@ -64,5 +65,13 @@ fn how_it_runs() -> Vec<PageRoute> {
         view("/admin/reports", admin, get(reports::show)),
         view("/admin/reports.csv", admin, get(reports::csv)),
         view("/admin/health", admin, get(health::show)),
+        form(
+            "/admin/factor",
+            admin,
+            get(factor::show).post(factor::begin),
+        ),
+        form("/admin/factor/confirm", admin, post(factor::confirm)),
+        form("/admin/factor/codes", admin, post(factor::new_codes)),
+        form("/admin/factor/off", admin, post(factor::turn_off)),
     ]
 }

@@ -3,7 +3,10 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::domain::MapTiles;
+use crate::domain::geo::Point;
 use crate::pages::console::office::query;
+use crate::pages::kit::map::{self, Places};
 use crate::pages::kit::words::{grouped, spaced};
 
 #[derive(Deserialize)]
@@ -94,6 +97,8 @@ pub struct Task {
     pub location_address: Option<String>,
     pub location_city: String,
     pub location_state: String,
+    pub location_latitude: Option<f64>,
+    pub location_longitude: Option<f64>,
     pub budget_cents: i64,
     pub platform_fee_cents: i64,
     pub worker_payout_cents: i64,
@@ -104,6 +109,26 @@ pub struct Task {
     pub created_at: String,
 }
 
+impl Task {
+    /// The map of the task, with the position that was sent last and the place that a camera recorded.
+    pub fn map<'a>(
+        &self,
+        proofs: impl IntoIterator<Item = &'a Proof>,
+        exif: Option<&Exif>,
+        tiles: Option<&MapTiles>,
+    ) -> Option<String> {
+        let sent = proofs
+            .into_iter()
+            .filter_map(|proof| Point::from_pair(proof.gps_latitude, proof.gps_longitude));
+        let places = Places {
+            task: Point::from_pair(self.location_latitude, self.location_longitude)?,
+            sent: sent.last().map(|point| (point, None)),
+            exif: exif.and_then(|exif| Point::from_pair(exif.latitude, exif.longitude)),
+        };
+        Some(map::draw(&places, tiles))
+    }
+}
+
 #[derive(Deserialize)]
 pub struct Proof {
     pub attempt_number: i64,
@@ -111,6 +136,8 @@ pub struct Proof {
     pub kind: String,
     pub file_url: Option<String>,
     pub content_type: String,
+    pub gps_latitude: Option<f64>,
+    pub gps_longitude: Option<f64>,
     pub geo_valid: bool,
     pub distance_from_task_meters: Option<f64>,
     pub status: String,
@@ -146,6 +173,8 @@ pub struct Evidence {
 #[derive(Deserialize)]
 pub struct Exif {
     pub taken_at: Option<String>,
+    pub latitude: Option<f64>,
+    pub longitude: Option<f64>,
 }
 
 #[derive(Deserialize)]

@@ -36,6 +36,7 @@ pub enum Place {
     Audit,
     Reports,
     Health,
+    Factor,
 }
 
 /// Their paths and names.
@@ -49,6 +50,7 @@ const PLACES: &[(Place, &str, &str)] = &[
     (Place::Audit, "/admin/audit", "Audit log"),
     (Place::Reports, "/admin/reports", "Reports"),
     (Place::Health, "/admin/health", "Health"),
+    (Place::Factor, "/admin/factor", "Second factor"),
 ];
 
 impl FromRequestParts<Pages> for Office {

@@ -12,10 +12,10 @@ use crate::domain::tasks::approval::ApprovalStatus;
 use crate::pages::dashboard::desk::{Desk, Place};
 use crate::pages::dashboard::keys::{KeyList, key_names};
 use crate::pages::dashboard::models::{Actor, List, Task};
-use crate::pages::dashboard::tasks::segment;
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::page;
 use crate::pages::kit::layout::Shell;
+use crate::pages::kit::words::segment;
 
 /// As many as the API lists on a page. More are told as "100 or more".
 pub const COUNTED: usize = 100;

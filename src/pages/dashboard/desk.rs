@@ -33,6 +33,7 @@ pub enum Place {
     Events,
     Webhook,
     Keys,
+    Usage,
     Payment,
     Clock,
     /// Outside of both environments.
@@ -48,6 +49,7 @@ const PLACES: &[(Place, &str, &str)] = &[
     (Place::Events, "/events", "Events"),
     (Place::Webhook, "/webhook", "Webhook"),
     (Place::Keys, "/keys", "Keys"),
+    (Place::Usage, "/usage", "Usage"),
     (Place::Payment, "/payment", "Payment"),
     (Place::Clock, "/clock", "Clock"),
 ];

@@ -7,8 +7,8 @@ mod events;
 mod home;
 mod keys;
 mod models;
+mod money;
 mod password;
-mod payment;
 mod review;
 mod tasks;
 mod webhook;
@@ -43,16 +43,6 @@ pub fn routes() -> Vec<PageRoute> {
             get(events::stream),
         ),
         form(
-            "/dashboard/{environment}/payment",
-            developer,
-            get(payment::show).post(payment::put),
-        ),
-        form(
-            "/dashboard/{environment}/payment/remove",
-            developer,
-            post(payment::remove),
-        ),
-        form(
             "/dashboard/{environment}/clock",
             developer,
             get(clock::show).post(clock::advance),
@@ -62,6 +52,7 @@ pub fn routes() -> Vec<PageRoute> {
     routes.extend(review_routes());
     routes.extend(approval_routes());
     routes.extend(keys::routes());
+    routes.extend(money::routes());
     routes.extend(webhook_routes());
     routes
 }

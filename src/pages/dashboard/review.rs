@@ -9,11 +9,11 @@ use crate::api::inside::{Ask, Refused};
 use crate::domain::geo::Point;
 use crate::pages::dashboard::desk::{Desk, Place};
 use crate::pages::dashboard::models::{Evidence, List, Proof, Task, TaskItem};
-use crate::pages::dashboard::tasks::segment;
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::{ok, page};
 use crate::pages::kit::layout::Shell;
 use crate::pages::kit::map::{self, Places};
+use crate::pages::kit::words::segment;
 
 /// How many of the oldest are at hand to go back and forth in.
 const AT_HAND: i64 = 20;
@@ -103,7 +103,7 @@ async fn shown(
     let review = Review {
         own_url: desk.pages.app.own_url().to_owned(),
         position: at + 1,
-        map: map::svg(&places(&task, &examined)),
+        map: map::draw(&places(&task, &examined), desk.pages.tiles()),
         proofs: examined,
         templates: &TEMPLATES,
         shell,

@@ -10,11 +10,12 @@ use serde_json::{Map, Value, json};
 use crate::api::inside::{Ask, Refused};
 use crate::domain::EventType;
 use crate::pages::dashboard::desk::{Desk, Place};
+use crate::pages::dashboard::events::Event;
 use crate::pages::dashboard::models::List;
-use crate::pages::dashboard::tasks::segment;
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::{ok, page};
 use crate::pages::kit::layout::Shell;
+use crate::pages::kit::words::segment;
 
 #[derive(Template)]
 #[template(path = "dashboard/webhook.html")]
@@ -56,6 +57,23 @@ pub struct Delivery {
     pub payload: Value,
     pub next_attempt_at: Option<String>,
     pub created_at: String,
+}
+
+/// What was sent about a task, newest first. Only the last events are looked at.
+pub async fn about_task(desk: &Desk, task: &str) -> Result<Vec<Delivery>, Refused> {
+    let events = Ask::get(format!("/v1/events?task_id={}&limit=15", segment(task)));
+    let events: List<Event> = desk.ask(events).await?;
+    let mut deliveries = Vec::new();
+    for event in events.data {
+        let path = format!("/v1/account/webhook/deliveries/{}", segment(&event.id));
+        match desk.ask(Ask::get(path)).await {
+            Ok(delivery) => deliveries.push(delivery),
+            // The endpoint did not want it, or there was none.
+            Err(refused) if refused.status == StatusCode::NOT_FOUND => {}
+            Err(refused) => return Err(refused),
+        }
+    }
+    Ok(deliveries)
 }
 
 #[derive(Deserialize)]

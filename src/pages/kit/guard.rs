@@ -6,19 +6,25 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 
 use crate::api::inside::{self, Incoming, Refused};
-use crate::domain::{AccountStatus, Secret, Session};
+use crate::domain::{AccountStatus, RequiredFactor, Secret, Session};
 use crate::pages::kit::html::message;
 use crate::pages::kit::session::{Admin, Developer, Needs, drop_cookie, token};
 use crate::pages::state::Pages;
+use crate::store::Tx;
 use crate::usecases::{self, AdminVisitor, UseCaseError, Visitor};
 
-/// What somebody who lacks a second factor that is required may open.
-const SETUP: [&str; 4] = [
-    "/account/factor",
-    "/account/factor/confirm",
-    "/account/again",
-    "/sign-out",
-];
+/// What somebody who lacks a second factor that is required may open. The first is where to set one up.
+fn setup(needs: Needs) -> &'static [&'static str] {
+    match needs {
+        Needs::Admin => &["/admin/factor", "/admin/factor/confirm", "/admin/sign-out"],
+        _ => &[
+            "/account/factor",
+            "/account/factor/confirm",
+            "/account/again",
+            "/sign-out",
+        ],
+    }
+}
 
 /// How the second factor of a session stands where one is required.
 #[derive(Clone, Copy)]
@@ -49,8 +55,8 @@ pub async fn guard(
         return sign_in_first(&request, needs);
     }
     match request.extensions().get::<Factor>() {
-        Some(Factor::NotSetUp) if !SETUP.contains(&request.uri().path()) => {
-            return Redirect::to(SETUP[0]).into_response();
+        Some(Factor::NotSetUp) if !setup(needs).contains(&request.uri().path()) => {
+            return Redirect::to(setup(needs)[0]).into_response();
         }
         Some(Factor::Missing) => return sign_in_first(&request, needs),
         _ => {}
@@ -83,9 +89,10 @@ async fn identify(
             });
         }
         Needs::Admin => {
-            let Some(visitor) = admin_visitor(pages, &token).await? else {
+            let Some((visitor, factor)) = admin_visitor(pages, &token).await? else {
                 return Ok(false);
             };
+            request.extensions_mut().insert(factor);
             inside::note_admin(request, visitor.key.id, &token);
             request.extensions_mut().insert(Admin {
                 visitor,
@@ -104,12 +111,7 @@ async fn visitor(pages: &Pages, token: &Secret) -> Result<Option<(Visitor, Facto
     let required = pages.app.required_factor;
     let found = pages.app.store.read(move |tx| {
         let visitor = usecases::visitor(tx, &kept, now)?;
-        let factor = match usecases::expect_factor(tx, &visitor.session, required) {
-            Ok(()) => Factor::Passes,
-            Err(UseCaseError::SecondFactorNotSetUp) => Factor::NotSetUp,
-            Err(UseCaseError::SecondFactorRequired) => Factor::Missing,
-            Err(error) => return Err(error),
-        };
+        let factor = factor(tx, &visitor.session, required)?;
         Ok((visitor, factor))
     });
     let (visitor, factor) = match found.await {
@@ -123,23 +125,39 @@ async fn visitor(pages: &Pages, token: &Secret) -> Result<Option<(Visitor, Facto
     Ok(is_open.then_some((visitor, factor)))
 }
 
-/// The same for an admin, whose key must still be good. Where a second factor is required, the console is
-/// closed to keys without one: they set it up with the API.
-async fn admin_visitor(pages: &Pages, token: &Secret) -> Result<Option<AdminVisitor>, Refused> {
+/// The same for an admin, whose key must still be good.
+async fn admin_visitor(
+    pages: &Pages,
+    token: &Secret,
+) -> Result<Option<(AdminVisitor, Factor)>, Refused> {
     let (now, kept) = (pages.app.clock.now(), token.clone());
     let required = pages.app.required_factor;
     let found = pages.app.store.read(move |tx| {
         let visitor = usecases::admin_visitor(tx, &kept, now)?;
-        usecases::expect_factor(tx, &visitor.session, required)?;
-        Ok(visitor)
+        let factor = factor(tx, &visitor.session, required)?;
+        Ok((visitor, factor))
     });
-    let visitor = match found.await {
-        Ok(visitor) => visitor,
-        Err(UseCaseError::Unauthorized | UseCaseError::SecondFactorRequired) => return Ok(None),
+    let (visitor, factor) = match found.await {
+        Ok(found) => found,
+        Err(UseCaseError::Unauthorized) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     let is_open = note_use(pages, &visitor.session, token).await?;
-    Ok(is_open.then_some(visitor))
+    Ok(is_open.then_some((visitor, factor)))
+}
+
+/// How the second factor of a session stands.
+fn factor(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    required: RequiredFactor,
+) -> Result<Factor, UseCaseError> {
+    match usecases::expect_factor(tx, session, required) {
+        Ok(()) => Ok(Factor::Passes),
+        Err(UseCaseError::SecondFactorNotSetUp) => Ok(Factor::NotSetUp),
+        Err(UseCaseError::SecondFactorRequired) => Ok(Factor::Missing),
+        Err(error) => Err(error),
+    }
 }
 
 /// Writes now and then that a session is used. False if it has ended in this moment.

@@ -78,6 +78,25 @@ pub fn duration(seconds: u64) -> String {
     format!("{count} {name}{plural}")
 }
 
+/// An id as it stands in a path. What is no id stays none.
+pub fn segment(id: &str) -> String {
+    form_urlencoded::byte_serialize(id.as_bytes()).collect()
+}
+
+/// A text inside of HTML that no template writes.
+pub fn escaped(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '<' | '>' | '&' | '"' | '\'' => {
+                html.push_str(&format!("&#{};", u32::from(letter)));
+            }
+            _ => html.push(letter),
+        }
+    }
+    html
+}
+
 /// Every kind of event, for the script that listens to them.
 pub fn event_types() -> String {
     let types: Vec<_> = EventType::ALL.iter().map(|one| one.as_str()).collect();

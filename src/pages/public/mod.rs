@@ -2,6 +2,7 @@
 
 pub mod front;
 pub mod links;
+pub mod local;
 pub mod onboarding;
 pub mod pay;
 pub mod styleguide;

@@ -10,7 +10,7 @@ use crate::domain::{
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::accounts::create_api_key::IssuedKey;
-use crate::usecases::accounts::people::invite;
+use crate::usecases::accounts::people::{invite, make_sign_in_link};
 use crate::usecases::admin::audit;
 use crate::usecases::people::MadeLink;
 
@@ -68,6 +68,17 @@ pub fn create_invited_account(
 ) -> Result<MadeLink, UseCaseError> {
     create_account(tx, opened, by)?;
     invite(tx, &opened.account, by, opened.account.created_at)
+}
+
+/// The first account of a developer's own machine: with a link that signs in, and one to choose a password.
+pub fn create_local_account(
+    tx: &mut Tx<'_>,
+    opened: &OpenedAccount,
+    by: &Actor,
+) -> Result<(MadeLink, MadeLink), UseCaseError> {
+    let invited = create_invited_account(tx, opened, by)?;
+    let sign_in = make_sign_in_link(tx, &opened.account, by, opened.account.created_at)?;
+    Ok((sign_in, invited))
 }
 
 /// Stores an account with its keys. False when its address is taken.

@@ -13,7 +13,9 @@ pub(super) mod settle_rate_limits;
 pub(super) mod suspend_account;
 
 pub use authenticate::authenticate;
-pub use create_account::{OpenedAccount, create_account, create_invited_account};
+pub use create_account::{
+    OpenedAccount, create_account, create_invited_account, create_local_account,
+};
 pub use create_api_key::{IssuedKey, create_api_key, create_limited_key};
 pub use delete_account::delete_account;
 pub use erase_account::{
@@ -25,7 +27,8 @@ pub use mandates::{
 };
 pub use people::{
     AccountSignIn, SignedIn, change_email, change_password, expect_confirmed, invite,
-    request_confirmation, request_reset, sign_in_account, sign_in_candidates, sign_up,
+    make_sign_in_link, request_confirmation, request_reset, sign_in_account, sign_in_candidates,
+    sign_in_link, sign_in_with_link, sign_up,
 };
 pub(super) use people::{confirm_account, send_account_link, set_account_password};
 pub use revoke_api_key::{Revocation, revoke_api_key};

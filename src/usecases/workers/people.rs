@@ -67,7 +67,7 @@ pub(in crate::usecases) fn send_worker_link(
         }
         LinkPurpose::ResetPassword => send_reset(tx, whom, now),
         // Nobody asks for these without being known.
-        LinkPurpose::ChangeEmail | LinkPurpose::SetPassword => Ok(()),
+        LinkPurpose::ChangeEmail | LinkPurpose::SetPassword | LinkPurpose::SignIn => Ok(()),
     }
 }
 

@@ -126,7 +126,7 @@ fn every_page_of_an_app_needs_the_cookie_of_that_app() {
             "dashboard" | "account" | "sign-out" => Needs::Developer,
             "admin" => Needs::Admin,
             "worker" => Needs::Worker,
-            "pay" | "confirm" | "invite" => Needs::SecretInPath,
+            "pay" | "confirm" | "invite" | "local" => Needs::SecretInPath,
             "reset" | "onboarding" if page.path.contains('{') => Needs::SecretInPath,
             _ => Needs::Nothing,
         };

@@ -4,7 +4,10 @@ mod browser;
 mod console;
 mod front;
 mod limited_keys;
+mod local_link;
 mod matrix;
+mod month;
+mod pictures;
 mod signing_in;
 
 use crate::support::{Client, Reply, TestApp};

@@ -11,8 +11,8 @@ use legwork::api::{
     App, ConnectionLimits, CorsRules, Dependencies, PageSettings, Serving, Timeouts,
 };
 use legwork::domain::{
-    AccountId, Actor, CheckedSkills, NewAccount, RequiredFactor, StorageQuota, Tier, Timestamp,
-    Windows,
+    AccountId, Actor, CheckedSkills, MapTiles, NewAccount, RequiredFactor, StorageQuota, Tier,
+    Timestamp, Windows,
 };
 use legwork::files::{Files, FilesLocation};
 use legwork::jobs::{Channels, Jobs};
@@ -58,6 +58,9 @@ struct Unlike {
     sends_mail: bool,
     four_eyes: FourEyes,
     required_factor: RequiredFactor,
+    /// Files that are kept elsewhere.
+    files: Option<Files>,
+    tiles: Option<MapTiles>,
 }
 
 impl Default for Unlike {
@@ -68,6 +71,8 @@ impl Default for Unlike {
             sends_mail: false,
             four_eyes: FourEyes::default(),
             required_factor: RequiredFactor::Nobody,
+            files: None,
+            tiles: None,
         }
     }
 }
@@ -201,6 +206,17 @@ impl TestApp {
         Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
     }
 
+    /// The same service once more, with pictures of other hosts: files in S3, and tiles under maps.
+    pub async fn with_pictures_of(&self, files: Files, tiles: &str) -> Self {
+        let unlike = Unlike {
+            files: Some(files),
+            tiles: Some(MapTiles::rule(tiles).unwrap()),
+            ..Unlike::default()
+        };
+        let (store, timeouts) = (self.store.clone(), Timeouts::default());
+        Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
+    }
+
     async fn start_unlike(
         store: Store,
         database: &Arc<Database>,
@@ -237,13 +253,18 @@ impl TestApp {
             store: store.clone(),
             clock: clock.clone(),
             payments: payments.clone(),
-            files: files(database, &format!("http://{address}")),
+            files: unlike
+                .files
+                .unwrap_or_else(|| files(database, &format!("http://{address}"))),
             metrics: telemetry::start_metrics(),
             data: database.folder.path().to_owned(),
             rate_limited: true,
             trusted_proxies: Vec::new(),
             sandbox_banner: false,
-            pages: PageSettings { local: true },
+            pages: PageSettings {
+                local: true,
+                tiles: unlike.tiles,
+            },
             four_eyes: unlike.four_eyes,
             storage_quota: StorageQuota(STORAGE),
             sends_mail: unlike.sends_mail || unlike.mailer.is_some(),

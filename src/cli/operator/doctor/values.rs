@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
+use crate::domain::MapTiles;
 use crate::settings::{LogFormat, PaymentSettings, Settings};
 use crate::store::Location;
 
@@ -41,6 +42,10 @@ pub fn values(settings: &Settings) -> Vec<(&'static str, String)> {
         (
             "require_second_factor",
             settings.required_factor.to_string(),
+        ),
+        (
+            "map_tiles",
+            shown(settings.map_tiles.as_ref().map(MapTiles::origin)),
         ),
         ("tls_cert", tls_cert(settings)),
         ("acme_domains", acme(settings)),

@@ -1,5 +1,5 @@
-//! `legwork account create-key` and `legwork account invite`: for a developer who has lost the keys, or
-//! has no password yet.
+//! `legwork account create-key`, `invite` and `sign-in-link`: for a developer who has lost the keys, has no
+//! password yet, or wants to open the dashboard on the same machine.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
@@ -7,14 +7,18 @@ use serde_json::json;
 use super::find;
 use crate::ambient::{self, Clock};
 use crate::cli::{
-    Failure, argument, block_on, database_flags, link_flags, link_url, open_store, print_line,
+    Failure, argument, block_on, browsable, database_flags, link_flags, link_url, open_store,
+    print_line,
 };
 use crate::domain::accounts::api_key;
 use crate::domain::{Actor, ApiKeyId, Environment, NewApiKey};
 use crate::settings::Settings;
 use crate::usecases::{self, IssuedKey, UseCaseError};
 
-pub fn commands() -> [Command; 2] {
+/// The account that the first local start creates.
+pub const LOCAL_DEVELOPER: &str = "developer@localhost";
+
+pub fn commands() -> [Command; 3] {
     let email = || {
         Arg::new("email")
             .long("email")
@@ -50,6 +54,11 @@ pub fn commands() -> [Command; 2] {
         Command::new("invite")
             .about("Print a link with which the developer chooses a password; it works once, for 7 days")
             .arg(email())
+            .args(database_flags())
+            .args(link_flags()),
+        Command::new("sign-in-link")
+            .about("Print a link that opens the dashboard on this machine; it works once, for an hour, in local mode")
+            .arg(email().required(false).default_value(LOCAL_DEVELOPER))
             .args(database_flags())
             .args(link_flags()),
     ]
@@ -105,6 +114,32 @@ pub fn invite(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure
     print_line(format_args!(
         "Hand this link to the developer: it sets the password, once, until {}. {mailed} {}.",
         made.link.expires_at, made.link.email
+    ));
+    Ok(())
+}
+
+/// Only the server of a developer's own machine takes such a link, so no other needs one.
+pub fn sign_in_link(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
+    if !settings.is_local() {
+        let text =
+            "this server is not in local mode: legwork account invite prints a link for a password";
+        return Err(Failure(text.to_owned()));
+    }
+    let which = argument(arguments, "email", |text| Ok(text.to_lowercase()))?;
+    let store = open_store(settings)?;
+    let now = Clock::system().now();
+    let made = block_on(store.write(move |tx| {
+        let by = Actor::COMMAND_LINE;
+        match find::account(tx, &which)?.one("account", &which) {
+            Ok(account) => usecases::make_sign_in_link(tx, &account, &by, now).map(Ok),
+            Err(failure) => Ok(Err(failure)),
+        }
+    }))??;
+    let made = made?;
+    print_line(browsable(&link_url(settings, &made)));
+    print_line(format_args!(
+        "It opens the dashboard of {} in a browser on this machine, once, until {}.",
+        made.link.email, made.link.expires_at
     ));
     Ok(())
 }

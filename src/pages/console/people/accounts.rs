@@ -3,17 +3,16 @@
 use askama::Template;
 use axum::extract::{Path, Query};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Response;
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::{history, is_id, part};
+use super::{After, Filter, Search, change, history, part, search, with_state};
 use crate::api::inside::{Ask, Refused};
 use crate::domain::{AccountStatus, AdminRole, Tier};
 use crate::pages::console::models::{Account, AccountTotals, Line, Page};
-use crate::pages::console::office::{Names, Office, Place, done, query};
+use crate::pages::console::office::{Names, Office, Place, done};
 use crate::pages::kit::form::Form;
-use crate::pages::kit::html::{ok, page};
+use crate::pages::kit::html::page;
 use crate::pages::kit::layout::Shell;
 
 #[derive(Template)]
@@ -26,47 +25,19 @@ struct Accounts {
     next: Option<String>,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct Filter {
-    q: String,
-    status: String,
-    cursor: String,
-}
-
 pub async fn list(office: Office, Query(filter): Query<Filter>) -> Result<Response, Refused> {
-    let q = filter.q.trim();
-    if is_id(q) {
-        return Ok(Redirect::to(&format!("/admin/accounts/{q}")).into_response());
-    }
-    let target = [
-        ("email", q),
-        ("status", filter.status.as_str()),
-        ("cursor", &filter.cursor),
-    ];
-    let form = Form::with([("q", filter.q.clone()), ("status", filter.status.clone())]);
-    let found = office
-        .ask(Ask::get(query("/v1/admin/accounts", target)))
-        .await;
-    let (status, form, page_of): (_, _, Page<Account>) = match found {
-        Ok(found) => (StatusCode::OK, form, found),
-        Err(refused) if refused.status == StatusCode::BAD_REQUEST => {
-            let mut form = form.refused(&refused, &["status"]);
-            form.add_fault("q", "Enter a whole e-mail address, or an ID.");
-            form.problem = None;
-            (refused.status, form, Page::empty())
-        }
-        Err(refused) => return Err(refused),
+    let found = match search(&office, filter, "accounts").await? {
+        Search::Found(found) => found,
+        Search::One(page) => return Ok(page),
     };
-    let next = page_of.next("/admin/accounts", &[("q", q), ("status", &filter.status)]);
     let shown = Accounts {
         shell: office.shell("Accounts", Place::Accounts),
-        form,
+        form: found.form,
         statuses: AccountStatus::ALL.iter().map(|s| s.as_str()).collect(),
-        page: page_of,
-        next,
+        page: found.page,
+        next: found.next,
     };
-    Ok(page(status, &shown))
+    Ok(page(found.status, &shown))
 }
 
 #[derive(Template)]
@@ -80,6 +51,8 @@ struct AccountPage {
     tiers: Vec<&'static str>,
     may_suspend: bool,
     may_own: bool,
+    /// Where its forms are sent.
+    action: String,
 }
 
 #[derive(Deserialize)]
@@ -94,12 +67,6 @@ impl Found {
     fn environments(&self) -> [(&'static str, &AccountTotals); 2] {
         [("Live", &self.live), ("Test", &self.test)]
     }
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct After {
-    done: String,
 }
 
 pub async fn show(
@@ -122,27 +89,21 @@ async fn render(
         .await?;
     let mut shell = office.shell(found.account.name.clone(), Place::Accounts);
     shell.notice = done(word);
-    let mut form = form.unwrap_or_else(|| Form::with([("tier", found.account.tier.clone())]));
-    if status == StatusCode::CONFLICT {
-        let state = &found.account.status;
-        form.problem = form
-            .problem
-            .map(|problem| format!("{problem} The account is {state}."));
-    }
+    let form = form.unwrap_or_else(|| Form::with([("tier", found.account.tier.clone())]));
+    let state = format!("The account is {}.", found.account.status);
+    let form = with_state(form, status, &state);
     let shown = AccountPage {
         lines: history(office, &found.account.id).await?,
         names: office.names().await?,
         tiers: Tier::ALL.iter().map(|tier| tier.as_str()).collect(),
         may_suspend: office.may(AdminRole::Operator),
         may_own: office.may(AdminRole::Owner),
+        action: format!("/admin/accounts/{}", found.account.id),
         shell,
         form,
         found,
     };
-    Ok(match status {
-        StatusCode::OK => ok(&shown),
-        status => page(status, &shown),
-    })
+    Ok(page(status, &shown))
 }
 
 pub async fn act(
@@ -156,17 +117,9 @@ pub async fn act(
         "tier" => (&["tier"], "tier"),
         _ => return Err(Refused::not_found()),
     };
-    let target = format!("/v1/admin/accounts/{}/{action}", part(&id));
-    let ask = Ask::post(target, Value::Object(form.texts(fields))).once(form.key());
-    match office.ask::<Value>(ask).await {
-        Ok(_) => {
-            Ok(Redirect::to(&format!("/admin/accounts/{}?done={done}", part(&id))).into_response())
-        }
-        Err(refused) if refused.status.is_server_error() => Err(refused),
-        Err(refused) if refused.status == StatusCode::NOT_FOUND => Err(refused),
-        Err(refused) => {
-            let form = form.refused(&refused, fields);
-            render(&office, &id, Some(form), refused.status, "").await
-        }
+    let sent = change(&office, ("accounts", &id, &action), fields, (form, done));
+    match sent.await? {
+        Ok(done) => Ok(done),
+        Err((form, status)) => render(&office, &id, Some(form), status, "").await,
     }
 }

@@ -83,6 +83,7 @@ struct TaskPage {
     proofs: Vec<Proof>,
     names: Names,
     files: Files,
+    map: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -106,7 +107,9 @@ pub async fn show(office: Office, Path(id): Path<String>) -> Result<Response, Re
         .await?;
     let mut shell = office.shell(found.task.title.clone(), Place::Tasks);
     shell.scripts = vec!["console"];
+    let tiles = office.pages.tiles();
     Ok(ok(&TaskPage {
+        map: found.task.map(&proofs.data, None, tiles),
         names: office.names().await?,
         files: office.files(),
         proofs: proofs.data,

@@ -3,15 +3,14 @@
 use askama::Template;
 use axum::extract::{Path, Query};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Response;
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::{history, is_id, part};
+use super::{After, Filter, Search, change, history, part, search, with_state};
 use crate::api::inside::{Ask, Refused};
 use crate::domain::{AdminRole, WorkerStatus};
 use crate::pages::console::models::{Document, Line, Page, Worker};
-use crate::pages::console::office::{Files, Names, Office, Place, done, query};
+use crate::pages::console::office::{Files, Names, Office, Place, done};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::page;
 use crate::pages::kit::layout::Shell;
@@ -26,45 +25,19 @@ struct Workers {
     next: Option<String>,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct Filter {
-    q: String,
-    status: String,
-    cursor: String,
-}
-
 pub async fn list(office: Office, Query(filter): Query<Filter>) -> Result<Response, Refused> {
-    let q = filter.q.trim();
-    if is_id(q) {
-        return Ok(Redirect::to(&format!("/admin/workers/{q}")).into_response());
-    }
-    let target = [
-        ("email", q),
-        ("status", filter.status.as_str()),
-        ("cursor", &filter.cursor),
-    ];
-    let mut form = Form::with([("q", filter.q.clone()), ("status", filter.status.clone())]);
-    let found = office
-        .ask(Ask::get(query("/v1/admin/workers", target)))
-        .await;
-    let (status, found): (_, Page<Worker>) = match found {
-        Ok(found) => (StatusCode::OK, found),
-        Err(refused) if refused.status == StatusCode::BAD_REQUEST => {
-            form.add_fault("q", "Enter a whole e-mail address, or an ID.");
-            (refused.status, Page::empty())
-        }
-        Err(refused) => return Err(refused),
+    let found = match search(&office, filter, "workers").await? {
+        Search::Found(found) => found,
+        Search::One(page) => return Ok(page),
     };
-    let next = found.next("/admin/workers", &[("q", q), ("status", &filter.status)]);
     let shown = Workers {
         shell: office.shell("Workers", Place::Workers),
-        form,
+        form: found.form,
         statuses: WorkerStatus::ALL.iter().map(|s| s.as_str()).collect(),
-        page: found,
-        next,
+        page: found.page,
+        next: found.next,
     };
-    Ok(page(status, &shown))
+    Ok(page(found.status, &shown))
 }
 
 #[derive(Template)]
@@ -77,6 +50,8 @@ struct WorkerPage {
     names: Names,
     files: Files,
     may_decide: bool,
+    /// Where its forms are sent.
+    action: String,
 }
 
 #[derive(Deserialize)]
@@ -84,12 +59,6 @@ struct Found {
     worker: Worker,
     verified_at: Option<String>,
     files: Vec<Document>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct After {
-    done: String,
 }
 
 /// Whoever may see documents looks at them here, so it is recorded.
@@ -104,7 +73,7 @@ pub async fn show(
 async fn render(
     office: &Office,
     id: &str,
-    mut form: Form,
+    form: Form,
     status: StatusCode,
     word: &str,
 ) -> Result<Response, Refused> {
@@ -114,17 +83,14 @@ async fn render(
     let mut shell = office.shell(found.worker.name.clone(), Place::Workers);
     shell.notice = done(word);
     shell.scripts = vec!["console"];
-    if status == StatusCode::CONFLICT {
-        let state = &found.worker.status;
-        form.problem = form
-            .problem
-            .map(|problem| format!("{problem} The worker is {state}."));
-    }
+    let state = format!("The worker is {}.", found.worker.status);
+    let form = with_state(form, status, &state);
     let shown = WorkerPage {
         lines: history(office, &found.worker.id).await?,
         names: office.names().await?,
         files: office.files(),
         may_decide: office.may(AdminRole::Operator),
+        action: format!("/admin/workers/{}", found.worker.id),
         shell,
         form,
         found,
@@ -142,17 +108,9 @@ pub async fn act(
         "restore" => "worker-restored",
         _ => return Err(Refused::not_found()),
     };
-    let target = format!("/v1/admin/workers/{}/{action}", part(&id));
-    let ask = Ask::post(target, Value::Object(form.texts(&["note"]))).once(form.key());
-    match office.ask::<Value>(ask).await {
-        Ok(_) => {
-            Ok(Redirect::to(&format!("/admin/workers/{}?done={done}", part(&id))).into_response())
-        }
-        Err(refused) if refused.status.is_server_error() => Err(refused),
-        Err(refused) if refused.status == StatusCode::NOT_FOUND => Err(refused),
-        Err(refused) => {
-            let form = form.refused(&refused, &["note"]);
-            render(&office, &id, form, refused.status, "").await
-        }
+    let sent = change(&office, ("workers", &id, &action), &["note"], (form, done));
+    match sent.await? {
+        Ok(done) => Ok(done),
+        Err((form, status)) => render(&office, &id, form, status, "").await,
     }
 }

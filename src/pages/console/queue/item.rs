@@ -32,6 +32,7 @@ struct ItemPage {
     outcomes: Vec<(String, String)>,
     /// For a check of skills: whose.
     skilled: Option<Worker>,
+    map: Option<String>,
 }
 
 /// What whoever looks may do.
@@ -88,6 +89,7 @@ pub async fn render(
         may: may(office, &item, &names).await?,
         outcomes: outcomes(office, &item).await?,
         skilled: skilled(office, &item).await?,
+        map: map(office, &item),
         filter: form.get("filter").to_owned(),
         files: office.files(),
         shell,
@@ -96,6 +98,15 @@ pub async fn render(
         names,
     };
     Ok(page(status, &shown))
+}
+
+/// The task of a proof or a dispute, with the place that was sent for the last attempt.
+fn map(office: &Office, item: &Item) -> Option<String> {
+    let attempts = item.attempts.iter().flat_map(|attempt| &attempt.proofs);
+    let proofs = attempts.map(|details| &details.proof).chain(&item.proof);
+    let exif = item.evidence.as_ref().map(|evidence| &evidence.exif);
+    let (task, tiles) = (item.task.as_ref()?, office.pages.tiles());
+    task.map(proofs, exif, tiles)
 }
 
 /// How things stand, in one sentence.

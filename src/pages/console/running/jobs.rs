@@ -67,7 +67,7 @@ async fn render(
 
 pub async fn retry(office: Office, form: Form) -> Result<Response, Refused> {
     let body = Value::Object(form.texts(&["kind", "subject"]));
-    let ask = Ask::post("/v1/admin/jobs/retry", body);
+    let ask = Ask::post("/v1/admin/jobs/retry", body).once(form.key());
     let back = match form.get("from") {
         "notices" => "/admin/notices?done=retry",
         _ => "/admin/jobs?done=retry",

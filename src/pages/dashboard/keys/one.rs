@@ -10,10 +10,10 @@ use super::mandate::{self, Choices, Mandate};
 use super::{Key, KeyList, Shown};
 use crate::api::inside::{Ask, Refused};
 use crate::pages::dashboard::desk::{Desk, Place};
-use crate::pages::dashboard::tasks::segment;
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::page;
 use crate::pages::kit::layout::Shell;
+use crate::pages::kit::words::segment;
 use crate::usecases::UseCaseError;
 
 #[derive(Template)]

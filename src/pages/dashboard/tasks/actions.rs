@@ -4,10 +4,10 @@ use axum::extract::Path;
 use axum::response::{IntoResponse, Redirect, Response};
 use serde_json::{Map, Value, json};
 
-use super::show::segment;
 use crate::api::inside::{Ask, Refused};
 use crate::pages::dashboard::desk::Desk;
 use crate::pages::kit::form::Form;
+use crate::pages::kit::words::segment;
 
 pub async fn advance(
     desk: Desk,

@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::RawQuery;
 use axum::response::Response;
 
+use super::maps;
 use crate::api::inside::{Ask, Refused};
 use crate::domain::Status;
 use crate::domain::tasks::Category;
@@ -30,6 +31,10 @@ struct TaskList {
     is_filtered: bool,
     newer: Option<String>,
     older: Option<String>,
+    map: Option<String>,
+    /// The same list with or without its map.
+    with_map: String,
+    without_map: String,
 }
 
 pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Refused> {
@@ -41,7 +46,13 @@ pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Ref
         false => list_target(&filters),
     };
     match desk.ask::<List<TaskItem>>(Ask::get(target)).await {
-        Ok(found) => Ok(ok(&shown(&desk, filters, found))),
+        Ok(found) => {
+            let map = match filters.get("map") {
+                "1" => maps::of_list(&desk, &found.data).await?,
+                _ => None,
+            };
+            Ok(ok(&shown(&desk, filters, found, map)))
+        }
         Err(refused) if refused.status == 400 => {
             let filters = filters.refused(
                 &refused,
@@ -51,13 +62,13 @@ pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Ref
                 data: Vec::new(),
                 meta: Default::default(),
             };
-            Ok(page(refused.status, &shown(&desk, filters, nothing)))
+            Ok(page(refused.status, &shown(&desk, filters, nothing, None)))
         }
         Err(refused) => Err(refused),
     }
 }
 
-fn shown(desk: &Desk, filters: Form, found: List<TaskItem>) -> TaskList {
+fn shown(desk: &Desk, filters: Form, found: List<TaskItem>, map: Option<String>) -> TaskList {
     let base = desk.path("/tasks");
     let meta = &found.meta;
     let end = meta.offset + found.data.len() as i64;
@@ -73,7 +84,14 @@ fn shown(desk: &Desk, filters: Form, found: List<TaskItem>) -> TaskList {
         link(&base, &filters, "offset", &before.to_string())
     });
     let named = ["status", "q", "category", "created_from", "created_to"];
+    let here = ["offset", "cursor"]
+        .into_iter()
+        .find(|name| !filters.get(name).is_empty());
+    let here = here.map_or(("offset", "0"), |name| (name, filters.get(name)));
     TaskList {
+        with_map: format!("{}&map=1", unmapped(&base, &filters, here)),
+        without_map: unmapped(&base, &filters, here),
+        map,
         shell: desk.shell("Tasks", Place::Tasks),
         base,
         is_filtered: named.iter().any(|name| !filters.get(name).is_empty()),
@@ -121,8 +139,16 @@ fn search_target(filters: &Form) -> String {
     format!("/v1/tasks/search?{}", query.finish())
 }
 
-/// The same filters at another place of the list.
+/// The same filters at another place of the list, with a map if there is one.
 fn link(base: &str, filters: &Form, name: &str, at: &str) -> String {
+    let link = unmapped(base, filters, (name, at));
+    match filters.get("map") {
+        "1" => format!("{link}&map=1"),
+        _ => link,
+    }
+}
+
+fn unmapped(base: &str, filters: &Form, (name, at): (&str, &str)) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     for kept in ["status", "q", "category", "created_from", "created_to"] {
         if !filters.get(kept).is_empty() {

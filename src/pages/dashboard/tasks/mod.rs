@@ -2,15 +2,16 @@
 
 mod actions;
 mod list;
+mod maps;
 mod new;
 mod show;
+
+pub use show::consequence;
 
 use axum::routing::{get, post};
 
 use crate::pages::kit::route::{PageRoute, form, view};
 use crate::pages::kit::session::Needs;
-
-pub use show::segment;
 
 pub fn routes() -> Vec<PageRoute> {
     let developer = Needs::Developer;
@@ -20,6 +21,11 @@ pub fn routes() -> Vec<PageRoute> {
             "/dashboard/{environment}/tasks/new",
             developer,
             get(new::show).post(new::create),
+        ),
+        view(
+            "/dashboard/{environment}/tasks/map",
+            developer,
+            get(maps::preview),
         ),
         form(
             "/dashboard/{environment}/tasks/first",

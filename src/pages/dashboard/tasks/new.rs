@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::maps;
 use crate::api::inside::{Ask, Refused};
 use crate::domain::tasks::pricing::{fee_percent, split};
 use crate::domain::tasks::{Category, ProofType, Skill, TaskType};
@@ -49,6 +50,9 @@ struct NewTask {
     example: i64,
     example_fee: i64,
     example_payout: i64,
+    map: Option<String>,
+    /// For the script, which asks for the map of another place.
+    map_url: String,
 }
 
 #[derive(Deserialize)]
@@ -73,6 +77,8 @@ fn shown(desk: &Desk, form: Form, status: StatusCode) -> Response {
     let form = NewTask {
         shell: desk.shell("New task", Place::Tasks).script("new_task"),
         base: desk.path("/tasks"),
+        map: maps::of_form(desk, &form),
+        map_url: desk.path("/tasks/map"),
         form,
         categories: Category::ALL.iter().map(|one| one.as_str()).collect(),
         skills: Skill::ALL.iter().map(|one| one.as_str()).collect(),
@@ -87,6 +93,10 @@ fn shown(desk: &Desk, form: Form, status: StatusCode) -> Response {
 }
 
 pub async fn create(desk: Desk, form: Form) -> Result<Response, Refused> {
+    // Without scripts, a button shows the place. Nothing is created.
+    if form.has("preview", "map") {
+        return Ok(shown(&desk, form, StatusCode::OK));
+    }
     let ask = Ask::post("/v1/tasks", body(&form)).once(form.key());
     match desk.ask::<Created>(ask).await {
         Ok(created) => Ok(

@@ -12,11 +12,12 @@ use crate::pages::dashboard::desk::{Desk, Place};
 use crate::pages::dashboard::models::{
     Dispute, HistoryEntry, LedgerEntry, List, Payment, Proof, Task,
 };
+use crate::pages::dashboard::webhook::{self, Delivery};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::ok;
 use crate::pages::kit::layout::Shell;
 use crate::pages::kit::map::{self, Places};
-use crate::pages::kit::words::When;
+use crate::pages::kit::words::{When, segment};
 use crate::usecases::UseCaseError;
 
 const BEFORE_PROOF: [&str; 4] = ["funded", "posted", "assigned", "in_progress"];
@@ -38,6 +39,7 @@ struct ShowTask {
     dispute: Option<Dispute>,
     /// It waits for a yes.
     approval: Option<Approval>,
+    deliveries: Vec<Delivery>,
     map: String,
     raw: String,
     can_cancel: bool,
@@ -84,11 +86,12 @@ pub async fn show(
             None => next(&task.status),
         },
         approval,
+        deliveries: webhook::about_task(&desk, &task.id).await?,
         by_clock: by_clock(&desk, &task.id).await?,
         history: history.data.into_iter().rev().collect(),
         payment,
         ledger: ledger.data,
-        map: map::svg(&places(&task, &proofs.data)),
+        map: map::draw(&places(&task, &proofs.data), desk.pages.tiles()),
         proofs: proofs.data.into_iter().rev().collect(),
         dispute,
         raw: serde_json::to_string_pretty(&raw).unwrap_or_default(),
@@ -99,11 +102,6 @@ pub async fn show(
         shell,
         task,
     }))
-}
-
-/// An id as it stands in a path. What is no id stays none.
-pub fn segment(id: &str) -> String {
-    form_urlencoded::byte_serialize(id.as_bytes()).collect()
 }
 
 fn places(task: &Task, proofs: &[Proof]) -> Places {
@@ -160,7 +158,7 @@ async fn by_clock(desk: &Desk, id: &str) -> Result<Option<(When, &'static str)>,
     Ok(due.map(|(at, action)| (When::new(at, desk.now()), consequence(action))))
 }
 
-fn consequence(action: Action) -> &'static str {
+pub fn consequence(action: Action) -> &'static str {
     match action {
         Action::LeaveUnpaid => "it expires without payment",
         Action::Release => "it is offered to other workers again",

@@ -51,7 +51,7 @@ pub(in crate::usecases) fn send_account_link(
         LinkPurpose::ConfirmEmail => send_confirmation(tx, whom, now),
         LinkPurpose::ResetPassword => send_reset(tx, whom, now),
         // Nobody asks for these without being known.
-        LinkPurpose::ChangeEmail | LinkPurpose::SetPassword => Ok(()),
+        LinkPurpose::ChangeEmail | LinkPurpose::SetPassword | LinkPurpose::SignIn => Ok(()),
     }
 }
 

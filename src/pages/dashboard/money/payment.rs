@@ -1,4 +1,4 @@
-//! How tasks are paid for, what the month has cost, and its statement.
+//! How tasks are paid for, and which are not.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -8,17 +8,20 @@ use serde_json::{Value, json};
 
 use crate::api::inside::{Ask, Refused};
 use crate::pages::dashboard::desk::{Desk, Place};
+use crate::pages::dashboard::models::{List, Payment, TaskItem};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::page;
 use crate::pages::kit::layout::Shell;
+use crate::pages::kit::words::segment;
 
 #[derive(Template)]
-#[template(path = "dashboard/payment.html")]
+#[template(path = "dashboard/money/payment.html")]
 struct ShowPayment {
     shell: Shell,
     base: String,
     method: Method,
-    usage: Usage,
+    /// Tasks whose charge failed or that were never paid for.
+    unpaid: Vec<Unpaid>,
     form: Form,
     sandbox: bool,
     recent: bool,
@@ -31,18 +34,30 @@ struct Method {
     updated_at: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Usage {
-    tier: String,
-    tasks_this_month: i64,
-    tasks_limit: i64,
-    api_keys_count: i64,
+/// A task that waits for its payment.
+struct Unpaid {
+    task: TaskItem,
+    failure: Option<String>,
+    payment_url: Option<String>,
 }
 
-impl Usage {
-    fn percent(&self) -> i64 {
-        self.tasks_this_month * 100 / self.tasks_limit.max(1)
+/// As many as are shown; the list of tasks has all.
+const UNPAID: usize = 10;
+
+async fn unpaid(desk: &Desk) -> Result<Vec<Unpaid>, Refused> {
+    let list = Ask::get(format!("/v1/tasks?status=pending&limit={UNPAID}"));
+    let list: List<TaskItem> = desk.ask(list).await?;
+    let mut unpaid = Vec::new();
+    for task in list.data {
+        let payment = Ask::get(format!("/v1/tasks/{}/payment", segment(&task.id)));
+        let payment: Payment = desk.ask(payment).await?;
+        unpaid.push(Unpaid {
+            task,
+            failure: payment.failure.map(|failure| failure.message),
+            payment_url: payment.payment_url,
+        });
     }
+    Ok(unpaid)
 }
 
 pub async fn show(desk: Desk) -> Result<Response, Refused> {
@@ -61,7 +76,7 @@ async fn shown(
             shell: desk.shell("Payment", Place::Payment).notice(notice),
             base: desk.path(""),
             method: desk.ask(Ask::get("/v1/account/payment_method")).await?,
-            usage: desk.ask(Ask::get("/v1/account/usage")).await?,
+            unpaid: unpaid(desk).await?,
             sandbox: desk.pages.app.payments.sandbox.is_some(),
             recent: desk.is_recent(),
             form,

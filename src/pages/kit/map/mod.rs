@@ -1,10 +1,17 @@
 //! Maps, drawn on the server: a task, the ring within which proof is valid, and the places of a proof. They
-//! need no tiles and no script, and say in words what they show.
+//! need no script, and say in words what they show. Tiles lie under them where the operator has named a server.
+
+mod many;
+mod tiles;
 
 use std::fmt::Write;
 
+use crate::domain::MapTiles;
 use crate::domain::geo::Point;
 use crate::domain::proofs::VALID_METERS;
+use crate::pages::kit::words::escaped;
+
+pub use many::{Pin, many};
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 400.0;
@@ -67,14 +74,43 @@ fn east_north(from: Point, to: Point) -> (f64, f64) {
     (east, (to.latitude - from.latitude) * METERS_A_DEGREE)
 }
 
-/// The map as SVG. Nothing in it comes from people, so it needs no escaping.
-pub fn svg(places: &Places) -> String {
+/// A point that lies so many metres east and north of another.
+fn moved(from: Point, east: f64, north: f64) -> Point {
+    let a_degree = METERS_A_DEGREE * from.latitude.to_radians().cos().max(0.01);
+    Point {
+        latitude: from.latitude + north / METERS_A_DEGREE,
+        longitude: from.longitude + east / a_degree,
+    }
+}
+
+/// Tiles, or else a grid. Tells whether there are tiles.
+fn background(svg: &mut String, scale: &Scale, tiles: Option<&MapTiles>) -> bool {
+    let drawn = tiles.is_some_and(|tiles| tiles::draw(svg, scale, tiles));
+    if !drawn {
+        grid(svg);
+    }
+    drawn
+}
+
+/// Whom to thank for the tiles.
+fn thanks(html: &mut String, tiles: Option<&MapTiles>) {
+    if let Some(tiles) = tiles {
+        let _ = write!(
+            html,
+            "<p class=\"attribution\">{}</p>",
+            escaped(tiles.attribution())
+        );
+    }
+}
+
+/// The map as HTML. Nothing in it comes from people, so it needs no escaping.
+pub fn draw(places: &Places, tiles: Option<&MapTiles>) -> String {
     let scale = Scale::of(places);
     let mut svg = format!(
         "<svg class=\"map\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">",
         described(places)
     );
-    grid(&mut svg);
+    let has_tiles = background(&mut svg, &scale, tiles);
     let (x, y) = scale.at(places.task);
     let ring = VALID_METERS * scale.pixels_a_meter;
     let _ = write!(
@@ -99,6 +135,7 @@ pub fn svg(places: &Places) -> String {
     );
     scale_bar(&mut svg, &scale);
     svg.push_str("</svg>");
+    thanks(&mut svg, tiles.filter(|_| has_tiles));
     svg
 }
 
@@ -225,7 +262,7 @@ mod tests {
             text.contains("78 m away, inside the ring, accurate to 20 m."),
             "{text}"
         );
-        let map = svg(&places);
+        let map = draw(&places, None);
         assert!(map.contains("class=\"accuracy\"") && map.contains("class=\"sent\""));
         assert!(!map.contains("class=\"exif\""));
         // The ring fits: half the height is at least as far as the ring.
