@@ -5,10 +5,14 @@ import { console as adminConsole } from "./stories/console.mjs";
 import { frontDoor } from "./stories/front_door.mjs";
 import { signingUp } from "./stories/signing_up.mjs";
 import { firstTask } from "./stories/first_task.mjs";
+import { limitedKey } from "./stories/limited_key.mjs";
+import { webhook } from "./stories/webhook.mjs";
+import { secondFactor } from "./stories/second_factor.mjs";
+import { dispute } from "./stories/dispute.mjs";
 import { settings } from "./stories/settings.mjs";
 import { reviewing } from "./stories/reviewing.mjs";
 
-const STORIES = { frontDoor, signingUp, firstTask, reviewing, settings, adminConsole };
+const STORIES = { frontDoor, signingUp, firstTask, reviewing, settings, limitedKey, webhook, dispute, secondFactor, adminConsole };
 
 const [url, ...wanted] = process.argv.slice(2);
 const visitor = await open(url);

@@ -12,6 +12,8 @@ fn every_page_works_in_a_browser() {
         .arg("tests/browser/main.mjs")
         .arg(format!("http://localhost:{}", server.address.port()))
         .env("LEGWORK_TEST_ADMIN_KEY", owner(&database))
+        .env("LEGWORK_TEST_SECOND_ADMIN_KEY", owner(&database))
+        .env("LEGWORK_TEST_THIRD_ADMIN_KEY", owner(&database))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();

@@ -80,8 +80,7 @@ impl Month {
         }
     }
 
-    /// One page of its tasks, newest first, and where the next one begins.
-    pub async fn tasks(&self, desk: &Desk, cursor: Option<&str>) -> Result<Page, Refused> {
+    fn target(&self, cursor: Option<&str>) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         let last = self.days();
         query.append_pair("limit", "100");
@@ -90,7 +89,12 @@ impl Month {
         if let Some(cursor) = cursor {
             query.append_pair("cursor", cursor);
         }
-        let ask = Ask::get(format!("/v1/tasks/search?{}", query.finish()));
+        format!("/v1/tasks/search?{}", query.finish())
+    }
+
+    /// One page of its tasks, newest first, and where the next one begins.
+    pub async fn tasks(&self, desk: &Desk, cursor: Option<&str>) -> Result<Page, Refused> {
+        let ask = Ask::get(self.target(cursor));
         let found: List<TaskItem> = desk.ask(ask).await?;
         Ok((found.data, found.meta.next_cursor))
     }

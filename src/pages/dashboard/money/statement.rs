@@ -27,6 +27,8 @@ struct Statement {
     base: String,
     month: Month,
     account: String,
+    /// The day on which it is printed.
+    as_of: String,
     lines: Vec<Line>,
     total: Money,
     is_cut: bool,
@@ -116,6 +118,7 @@ pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Ref
         shell: desk.shell(format!("Statement {month}"), Place::Usage),
         base: desk.path(""),
         account: desk.visitor.account.email.clone(),
+        as_of: desk.now().to_string().chars().take(10).collect(),
         is_cut: next.is_some(),
         month,
         lines,

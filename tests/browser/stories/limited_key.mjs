@@ -1,0 +1,49 @@
+// An owner hands a limited key to a program, and decides what it may spend.
+import { assert } from "../visit.mjs";
+import { signUp } from "./signing_up.mjs";
+
+const TASK = {
+  title: "Count the <i>shelves</i>", description: "All of them, with the labels in view.", category: "retail_audit",
+  location: { address: "240 Bedford Ave", city: "Brooklyn", state: "NY", latitude: 40.7163, longitude: -73.9595 },
+};
+
+export async function limitedKey(visitor) {
+  const page = await visitor.window();
+  await signUp(page, "owner@example.com");
+  await page.goto("/dashboard/test/keys");
+  await page.click("a.button:text('Make a limited key')");
+  await page.fill("#name", "Store audit bot");
+  await page.fill("#max_task_cents", "50");
+  await page.fill("#day", "30");
+  await page.fill("#approval_above_cents", "20");
+  await page.click("button:text('Make a limited test key')");
+  await page.locator("#max_task_cents-fault").waitFor();
+  await visitor.look(page, null, "key-new");
+  await page.fill("#day", "200");
+  await page.click("button:text('Make a limited test key')");
+  const key = await page.textContent(".secret");
+  await visitor.look(page, "/dashboard/test/keys", "keys-limited");
+  for (const budget_cents of [4500, 3000, 1500]) {
+    const created = await page.request.post("/v1/tasks", { headers: { authorization: `Bearer ${key}` }, data: { ...TASK, budget_cents } });
+    assert.equal(created.status(), 201, await created.text());
+  }
+  await page.goto("/dashboard/test");
+  await page.getByText("tasks of limited keys wait for your yes").waitFor();
+  await page.click("a:text('Decide')");
+  await visitor.look(page, null, "approvals");
+  await page.click("button:has-text('Approve $30.00')");
+  await page.getByText("You have approved the task.").waitFor();
+  await page.click("button:has-text('Refuse')");
+  await page.getByText("Nothing waits for your yes").waitFor();
+  await visitor.look(page, "/dashboard/test/approvals?status=all", "approvals-decided");
+  await page.click("a:text('Store audit bot')");
+  await page.getByText("Spent today").waitFor();
+  await page.click("button:text('Pause it')");
+  await page.getByText("The key is paused.").waitFor();
+  await visitor.look(page, null, "key");
+  await visitor.look(page, "/dashboard/test/usage", "usage");
+  await page.click("a:text('Statement to print')");
+  await visitor.look(page, null, "statement");
+  await visitor.look(page, "/dashboard/test/tasks?map=1", "tasks-map");
+  await page.context().close();
+}
