@@ -1,5 +1,5 @@
 // Visits every page with a real browser: node main.mjs URL [STORY...]
-// LEGWORK_TEST_SCREENSHOTS names a folder for pictures of every page.
+// LEGWORK_TEST_SCREENSHOTS names a folder for pictures of every page, LEGWORK_TEST_TOUR one for those of docs/tour.md.
 import { open } from "./visit.mjs";
 import { console as adminConsole } from "./stories/console.mjs";
 import { frontDoor } from "./stories/front_door.mjs";
@@ -9,10 +9,13 @@ import { limitedKey } from "./stories/limited_key.mjs";
 import { webhook } from "./stories/webhook.mjs";
 import { secondFactor } from "./stories/second_factor.mjs";
 import { dispute } from "./stories/dispute.mjs";
+import { tour } from "./stories/tour.mjs";
 import { settings } from "./stories/settings.mjs";
 import { reviewing } from "./stories/reviewing.mjs";
 
 const STORIES = { frontDoor, signingUp, firstTask, reviewing, settings, limitedKey, webhook, dispute, secondFactor, adminConsole };
+
+if (process.env.LEGWORK_TEST_TOUR) STORIES.tour = tour;
 
 const [url, ...wanted] = process.argv.slice(2);
 const visitor = await open(url);
