@@ -59,7 +59,7 @@ async fn shown(office: &Office, status: StatusCode, more: More) -> Result<Respon
     let factor = Factor {
         shell: office.shell("Second factor", Place::Factor),
         status: office.ask(Ask::get(PATH)).await?,
-        form: more.form.unwrap_or_else(Form::new),
+        form: more.form.unwrap_or_else(|| Form::with([])),
         setup: more.setup,
         codes: more.codes,
     };

@@ -73,7 +73,7 @@ async fn shown(desk: &Desk, id: &str, told: Told) -> Result<Response, Refused> {
         base: desk.path("/keys"),
         key,
         status,
-        form: told.form.or(as_it_is).unwrap_or_else(Form::new),
+        form: told.form.or(as_it_is).unwrap_or_else(|| Form::with([])),
         mandate,
         choices: Choices::new(),
         asks_password: desk.asks_password(),
