@@ -28,12 +28,20 @@ async fn program(app: &TestApp, browser: &mut Browser) -> Client {
     Client::new(app.address, Some(&between(&made.text, "data-copy>", "<")))
 }
 
-/// The path of the page of the key that was made last.
-async fn page_of_key(browser: &mut Browser) -> String {
-    let keys = browser.get("/dashboard/test/keys").await.text;
-    let id = between(&keys, "<td class=\"lead\"><a href=\"", "\"");
-    assert!(id.starts_with("/dashboard/test/keys/"), "{id}");
-    id
+/// The path of the page of a key.
+async fn page_of_key(browser: &mut Browser, environment: &str, name: &str) -> String {
+    let keys = browser
+        .get(&format!("/dashboard/{environment}/keys"))
+        .await
+        .text;
+    let mut links = keys.split("<td class=\"lead\"><a href=\"").skip(1);
+    let link = links.find(|link| {
+        link.split('>')
+            .nth(1)
+            .is_some_and(|text| text.starts_with(name))
+    });
+    let link = link.unwrap_or_else(|| panic!("no {name} in {keys}"));
+    link.split('"').next().unwrap().to_owned()
 }
 
 async fn a_limited_key_asks_and_its_owner_decides(app: TestApp) {
@@ -89,7 +97,7 @@ async fn a_limited_key_asks_and_its_owner_decides(app: TestApp) {
         .get("/dashboard/test/approvals?status=all")
         .await
         .text;
-    for status in ["Approved", "Refused", "Waiting"] {
+    for status in ["Approved", "Refused"] {
         assert!(
             all.contains(&format!("\">{status}</span>")),
             "{status}: {all}"
@@ -105,7 +113,7 @@ async fn a_limited_key_asks_and_its_owner_decides(app: TestApp) {
     assert!(own.contains("Nothing waits for your yes"), "{own}");
     let status =
         async |id: &str| bot.get(&format!("/v1/tasks/{id}")).await.expect(200)["status"].clone();
-    assert_eq!(status(&ids[0]).await, "posted");
+    assert_eq!(status(&ids[0]).await, "funded");
     assert_eq!(status(&ids[1]).await, "cancelled");
     assert_eq!(status(&ids[2]).await, "pending");
 }
@@ -134,7 +142,7 @@ async fn a_mandate_is_changed_paused_and_lifted_and_the_key_revoked(app: TestApp
         assert!(refused.text.contains(shown), "{shown}: {}", refused.text);
     }
     let bot = program(&app, &mut browser).await;
-    let key = page_of_key(&mut browser).await;
+    let key = page_of_key(&mut browser, "test", "Audit").await;
     bot.post("/v1/tasks", &storefront()).await.expect(201);
     let shown = browser.get(&key).await.text;
     for part in [
@@ -199,7 +207,7 @@ async fn a_mandate_is_changed_paused_and_lifted_and_the_key_revoked(app: TestApp
     );
     bot.get("/v1/tasks").await.expect_error(401, "UNAUTHORIZED");
     // The last one of an environment needs a second yes.
-    let last = page_of_key(&mut browser).await;
+    let last = page_of_key(&mut browser, "test", "First").await;
     let held = browser.post(&format!("{last}/revoke"), &[]).await;
     assert_eq!(held.status, 409);
     assert!(
@@ -255,8 +263,7 @@ async fn live_keys_need_the_password_and_nothing_entered_is_lost(app: TestApp) {
     );
     // To pause needs no password; to go on does.
     app.set_time("2026-11-15T12:30:00Z");
-    let list = browser.get("/dashboard/live/keys").await.text;
-    let page = between(&list, "<td class=\"lead\"><a href=\"", "\"");
+    let page = page_of_key(&mut browser, "live", "Audit").await;
     let pause = format!("{page}/pause");
     browser
         .post(&pause, &[("paused", "true")])

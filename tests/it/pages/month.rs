@@ -115,7 +115,7 @@ async fn the_clock_and_the_lists_tell_what_comes_and_where(app: TestApp) {
         "{clock}"
     );
     let list = browser
-        .get("/dashboard/test/tasks?status=posted")
+        .get("/dashboard/test/tasks?status=funded")
         .await
         .text;
     assert!(

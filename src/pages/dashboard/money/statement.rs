@@ -52,13 +52,19 @@ struct Money {
 impl Money {
     fn of(payment: &Payment) -> Self {
         let payout = payment.payout.as_ref();
-        let is_charged = payment.status == "succeeded";
+        let (escrow, refunded) = (
+            payment.escrow_cents,
+            payment.refunded_cents + payment.refund_pending_cents,
+        );
+        let worker = payout.map_or(0, |payout| payout.amount_cents);
+        let fee = payout.map_or(0, |payout| payout.platform_fee_cents);
         Self {
-            charged: if is_charged { payment.amount_cents } else { 0 },
-            escrow: payment.escrow_cents,
-            refunded: payment.refunded_cents + payment.refund_pending_cents,
-            worker: payout.map_or(0, |payout| payout.amount_cents),
-            fee: payout.map_or(0, |payout| payout.platform_fee_cents),
+            // What was charged is somewhere.
+            charged: escrow + refunded + worker + fee,
+            escrow,
+            refunded,
+            worker,
+            fee,
         }
     }
 
