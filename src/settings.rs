@@ -285,6 +285,8 @@ pub struct Settings {
     pub edge: EdgeSettings,
     pub https: HttpsSettings,
     pub rate_limits: bool,
+    /// How long it is remembered what accounts asked; none if it is not.
+    pub request_log_kept: Option<Duration>,
     pub log: String,
     pub log_format: Option<LogFormat>,
 }
@@ -323,6 +325,7 @@ impl Settings {
             edge: edge(given)?,
             https,
             rate_limits: given.read("rate_limits", "on", on_or_off)?,
+            request_log_kept: given.read("request_log_days", "7", values::log_days)?,
             log: given.read("log", "info", log_filter)?,
             log_format: given.read("log_format", "", log_format)?,
             data,

@@ -22,6 +22,7 @@ mod lifecycle;
 mod limit;
 mod live_server;
 mod load;
+mod logs;
 mod machine;
 mod mandate;
 mod mixed;

@@ -4,8 +4,8 @@ use crate::options::{Known, Options};
 use crate::report::Report;
 use crate::test_bed::TestBed;
 use crate::{
-    Result, cost, create, deliver, find, full_database, get, hostile, lifecycle, mandate, mixed,
-    upload,
+    Result, cost, create, deliver, find, full_database, get, hostile, lifecycle, logs, mandate,
+    mixed, upload,
 };
 
 type Measure = fn(&Options, &mut TestBed, &mut Report) -> Result<()>;
@@ -49,6 +49,7 @@ const PARTS: &[Part] = &[
     short("memory", 0.5, 6.0, full_database::memory),
     long("cost", 2.0, 8.0, cost::measure),
     long("mandate", 2.0, 4.0, mandate::measure),
+    long("logs", 2.0, 20.0, logs::measure),
     long("list", 1.0, 5.0, full_database::list),
     long("grow", 2.0, 5.0, full_database::grow),
     long("find", 1.0, 60.0, find::measure),

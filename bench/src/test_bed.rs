@@ -144,6 +144,15 @@ impl TestBed {
         Ok(self.server.insert(server))
     }
 
+    /// Starts the server anew with another setting.
+    pub fn restart_with(&mut self, setting: &str, value: &str) -> Result<()> {
+        self.stop()?;
+        let mut command = settled(&self.binary, self.folder.path(), self.engine.database());
+        command.env(setting, value);
+        self.server = Some(Process::serve(command)?);
+        Ok(())
+    }
+
     pub fn stop(&mut self) -> Result<()> {
         self.server.take().map_or(Ok(()), Process::stop)
     }

@@ -1,10 +1,11 @@
 //! Files: proofs that come down, test proofs that go up.
 
 use reqwest::Method;
+use serde_json::Value;
 
 use crate::http::Call;
 use crate::operations::{Proofs, TestHelpers};
-use crate::{Error, Proof, ProofType, Result, SubmittedProofs, ambient};
+use crate::{Client, Error, Proof, ProofType, Result, SubmittedProofs, ambient};
 
 /// A test proof with files of your own.
 #[derive(Debug, Clone, Default)]
@@ -33,16 +34,25 @@ impl Proofs {
     }
 }
 
+impl Client {
+    /// Sends files to a path that takes them, as a worker does.
+    pub async fn upload(&self, path: &str, upload: &Upload) -> Result<Value> {
+        self.json(form_call(path, &[], upload)?).await
+    }
+}
+
+fn form_call(path: &str, ids: &[&str], upload: &Upload) -> Result<Call> {
+    let boundary = ambient::random_name()?;
+    let content_type = format!("multipart/form-data; boundary={boundary}");
+    let call = Call::new(Method::POST, path, ids);
+    Ok(call.raw_body(content_type, form(upload, &boundary)))
+}
+
 impl TestHelpers {
     /// Sends your own files as the simulated worker.
     pub async fn upload_proof(&self, task_id: &str, upload: &Upload) -> Result<SubmittedProofs> {
-        let boundary = ambient::random_name()?;
         let path = "/v1/test_helpers/tasks/{id}/proofs";
-        let content_type = format!("multipart/form-data; boundary={boundary}");
-        let call = Call::new(Method::POST, path, &[task_id]);
-        self.0
-            .json(call.raw_body(content_type, form(upload, &boundary)))
-            .await
+        self.0.json(form_call(path, &[task_id], upload)?).await
     }
 }
 

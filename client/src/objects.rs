@@ -189,7 +189,7 @@ objects! {
         id: String, name: String, revoked_at: String,
     }
     Mandate {
-        key_id: String, permissions: Vec<Permission>, max_task_cents: Option<i64>,
+        key_id: String, status: MandateStatus, permissions: Vec<Permission>, max_task_cents: Option<i64>,
         spending_limits: Vec<SpendingLimit>, max_open_tasks: Option<i64>,
         max_tasks_per_day: Option<i64>, categories: Vec<Category>, task_types: Vec<TaskType>,
         area: Option<Area>, states: Vec<String>, approval_above_cents: Option<i64>,
@@ -223,6 +223,10 @@ objects! {
         task_id: String, status: ApprovalStatus, key_id: String, budget_cents: i64, url: String,
         expires_at: String, decided_by: Option<Actor>, decided_at: Option<String>,
         created_at: String,
+    }
+    LoggedRequest {
+        id: String, method: String, path: String, status: i64, code: Option<String>, duration_us: i64,
+        key_id: String, request_id: String, created_at: String,
     }
     AccountSecurity { test_keys_manage: TestKeysManage, }
     PaymentMethod {
@@ -337,6 +341,8 @@ filters! {
     EventFilter { r#type: EventType, task_id: String, limit: i64, cursor: String, }
     /// What the list of approvals is narrowed to.
     ApprovalFilter { status: ApprovalStatus, limit: i64, cursor: String, }
+    /// What the log is narrowed to.
+    LogFilter { failed: bool, key_id: String, limit: i64, cursor: String, }
     /// What the list of deliveries is narrowed to.
     DeliveryFilter { status: DeliveryStatus, event: EventType, limit: i64, offset: i64, }
     /// The size of a page, and where it begins.

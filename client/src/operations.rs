@@ -117,6 +117,11 @@ operations! {
         /// Cancels the task.
         POST refuse "/v1/tasks/{id}/approval/refuse" (task_id) -> Approval;
     }
+    /// What the account asked in the last 7 days. Only for unlimited keys.
+    logs Logs {
+        /// Newest first.
+        LIST list "/v1/logs" () [query LogFilter] -> LoggedRequest;
+    }
     /// What workers sent to show that the work is done.
     proofs Proofs {
         LIST list "/v1/tasks/{id}/proofs" (task_id) [query Page] -> Proof;

@@ -148,6 +148,9 @@ words! {
     Permission {
         Read = "read", Create = "create", Review = "review", Cancel = "cancel", Test = "test",
     }
+    MandateStatus {
+        Active = "active", Paused = "paused", Expired = "expired",
+    }
     ApprovalStatus {
         Waiting = "waiting", Approved = "approved", Refused = "refused", Expired = "expired",
         Cancelled = "cancelled",

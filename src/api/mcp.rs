@@ -5,20 +5,25 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, to_bytes};
+use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, header};
-use axum::middleware::from_fn_with_state;
-use axum::routing::any_service;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any_service, get};
 use serde_json::{Value, json};
 use tower_service::Service;
 
 use crate::ambient;
-use crate::api::App;
+use crate::api::error::ApiError;
 use crate::api::middleware::authentication::require_key;
 use crate::api::middleware::edge::edge;
+use crate::api::middleware::limits::anonymous::limit_anonymous;
 use crate::api::server::Peer;
+use crate::api::{App, JSON};
 use crate::domain::accounts::mandate::Needs;
 use crate::mcp::{Answer, Connect, Reach, http_service};
+use crate::usecases::UseCaseError;
 
 /// More than any answer of the API that a tool asks for.
 const LARGEST_ANSWER: usize = 16 << 20;
@@ -39,8 +44,46 @@ pub fn mount(router: Router, app: &App) -> Router {
     let needs = (app.clone(), Needs::Nothing);
     let route = any_service(service)
         .layer(from_fn_with_state(needs, require_key))
+        .layer(from_fn_with_state(app.clone(), name_metadata))
         .layer(from_fn_with_state(app.clone(), edge));
-    router.route("/mcp", route)
+    let metadata = Router::new()
+        .route(METADATA, get(metadata))
+        // Where clients look that go by the path of the resource.
+        .route(METADATA_OF_PATH, get(metadata))
+        .route_layer(from_fn_with_state(app.clone(), limit_anonymous))
+        .layer(from_fn_with_state(app.clone(), edge))
+        .with_state(app.clone());
+    router.route("/mcp", route).merge(metadata)
+}
+
+const METADATA: &str = "/.well-known/oauth-protected-resource";
+const METADATA_OF_PATH: &str = "/.well-known/oauth-protected-resource/mcp";
+
+/// What the resource is and how it takes a key (RFC 9728). It names no authorization server: keys are made in the dashboard.
+async fn metadata(State(app): State<App>) -> impl IntoResponse {
+    let url = app.own_url();
+    let metadata = json!({
+        "resource": format!("{url}/mcp"),
+        "resource_name": "Legwork",
+        "bearer_methods_supported": ["header"],
+        "resource_documentation": format!("{url}/docs"),
+    });
+    ([(header::CONTENT_TYPE, JSON)], metadata.to_string())
+}
+
+/// Whoever comes without a key is told where the metadata is.
+async fn name_metadata(State(app): State<App>, request: Request<Body>, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let error = response.extensions().get::<ApiError>();
+    if matches!(error, Some(ApiError::UseCase(UseCaseError::Unauthorized))) {
+        let named = format!("Bearer resource_metadata=\"{}{METADATA}\"", app.own_url());
+        if let Ok(value) = HeaderValue::from_str(&named) {
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, value);
+        }
+    }
+    response
 }
 
 #[derive(Clone)]

@@ -22,6 +22,7 @@ mod worker;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::HeaderValue;
 use ipnet::IpNet;
@@ -38,7 +39,7 @@ use crate::ambient::Clock;
 use crate::domain::{CheckedSkills, MapTiles, RequiredFactor, StorageQuota};
 use crate::files::Files;
 use crate::limits::SignInLimits;
-use crate::maintenance::KeyUse;
+use crate::maintenance::{KeyUse, RequestLog};
 use crate::monitoring::Monitoring;
 use crate::outbound::Outbound;
 use crate::passwords::Passwords;
@@ -79,6 +80,7 @@ pub struct Parts {
     pub metrics: PrometheusHandle,
     pub monitoring: Monitoring,
     pub key_use: Arc<KeyUse>,
+    pub request_log: Arc<RequestLog>,
     pub timeouts: Timeouts,
     pub passwords: Arc<Passwords>,
     /// Whether there is a mail server, so that addresses can be confirmed.
@@ -129,6 +131,8 @@ pub struct Dependencies {
     /// The data folder, whose disk is watched.
     pub data: PathBuf,
     pub rate_limited: bool,
+    /// How long it is remembered what accounts asked; none if it is not.
+    pub request_log_kept: Option<Duration>,
     /// Who may say for whom a request was forwarded.
     pub trusted_proxies: Vec<IpNet>,
     /// Whether pages say that no money moves, if the processor is the sandbox.
@@ -189,6 +193,7 @@ impl App {
             uploads: UploadLimits::default(),
             metrics: dependencies.metrics,
             key_use: Arc::default(),
+            request_log: Arc::new(RequestLog::new(dependencies.request_log_kept)),
             timeouts: dependencies.timeouts,
             hsts: dependencies.hsts,
             cors: dependencies.cors,

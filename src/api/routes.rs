@@ -78,11 +78,12 @@ fn for_testing() -> OpenApiRouter<App> {
 
 /// What no permission opens, and belongs to one environment or names one.
 fn for_unlimited_keys() -> OpenApiRouter<App> {
-    use developer::{account, keys, payment_method};
+    use developer::{account, keys, logs, payment_method};
 
     OpenApiRouter::new()
         .routes(routes!(account::get))
         .routes(routes!(account::usage))
+        .routes(routes!(logs::list))
         .routes(routes!(tasks::approval::approve))
         .routes(routes!(tasks::approval::refuse))
         .routes(routes!(keys::create, keys::list))

@@ -46,6 +46,7 @@ id_types!(
     ApiKeyId,
     EventId,
     ExportId,
+    LogId,
     MailLinkId,
     NotificationId,
     ProofId,

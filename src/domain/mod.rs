@@ -36,7 +36,7 @@ pub use admin::{
 pub use events::notification::{Notification, NotificationKind, NotificationStatus, Recipient};
 pub use events::{Event, EventType, NewEvent};
 pub use id::{
-    AccountId, AdminKeyId, ApiKeyId, EventId, ExportId, MailLinkId, NotificationId, ProofId,
+    AccountId, AdminKeyId, ApiKeyId, EventId, ExportId, LogId, MailLinkId, NotificationId, ProofId,
     PushSubscriptionId, QueueItemId, QuoteId, RequestId, SessionId, TaskId, VerificationFileId,
     WorkerId,
 };

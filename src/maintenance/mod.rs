@@ -4,6 +4,7 @@
 mod coverage;
 mod key_use;
 mod metadata;
+mod request_log;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,6 +22,7 @@ use crate::store::{CountedTasks, PRUNED_AT_ONCE, Store, StoreError, Tx};
 pub use coverage::count_workers;
 pub use key_use::KeyUse;
 pub use metadata::{Indexed, index_metadata};
+pub use request_log::RequestLog;
 
 const TICK: Duration = Duration::from_secs(1);
 const PRUNE_EVERY: Duration = Duration::from_secs(60);
@@ -33,6 +35,7 @@ pub struct Maintenance {
     pub clock: Clock,
     pub metrics: PrometheusHandle,
     pub key_use: Arc<KeyUse>,
+    pub request_log: Arc<RequestLog>,
     /// How long a worker's documents are kept after the decision on them.
     pub documents_kept: Duration,
     /// Skills that count only when they are confirmed.
@@ -60,6 +63,9 @@ impl Maintenance {
             if let Err(error) = self.key_use.flush(&self.store).await {
                 tracing::warn!(%error, "cannot record when keys were last used");
             }
+            if let Err(error) = self.request_log.flush(&self.store).await {
+                tracing::warn!(%error, "cannot record what accounts asked");
+            }
         }
     }
 
@@ -67,13 +73,19 @@ impl Maintenance {
         while ticks(PRUNE_EVERY, shutdown).await {
             (self.forget_idle_callers)();
             let pruned = tokio::select! {
-                pruned = prune(&self.store, self.clock.now()) => pruned,
+                pruned = self.prune() => pruned,
                 () = shutdown.started() => break,
             };
             if let Err(error) = pruned {
                 tracing::warn!(%error, "cannot delete old rows");
             }
         }
+    }
+
+    async fn prune(&self) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        prune(&self.store, now).await?;
+        prune_request_log(&self.store, self.request_log.kept(), now).await
     }
 
     async fn delete_files(&self, shutdown: &Shutdown) {
@@ -181,17 +193,30 @@ const PRUNED: &[(Duration, Prune)] = &[
 /// as that took, so that others have the database at least half of the time.
 pub async fn prune(store: &Store, now: Timestamp) -> Result<(), StoreError> {
     for &(kept, prune) in PRUNED {
-        let before = now.minus(kept);
-        loop {
-            let begun = Instant::now();
-            let pruned = store.write(move |tx| prune(tx, before)).await?;
-            if pruned < PRUNED_AT_ONCE {
-                break;
-            }
-            tokio::time::sleep(begun.elapsed()).await;
-        }
+        prune_all(store, now.minus(kept), prune).await?;
     }
     Ok(())
+}
+
+/// The same for what accounts asked, which is kept for as long as a setting says.
+pub async fn prune_request_log(
+    store: &Store,
+    kept: Duration,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let prune: Prune = |tx, before| tx.prune_request_log(before);
+    prune_all(store, now.minus(kept), prune).await
+}
+
+async fn prune_all(store: &Store, before: Timestamp, prune: Prune) -> Result<(), StoreError> {
+    loop {
+        let begun = Instant::now();
+        let pruned = store.write(move |tx| prune(tx, before)).await?;
+        if pruned < PRUNED_AT_ONCE {
+            return Ok(());
+        }
+        tokio::time::sleep(begun.elapsed()).await;
+    }
 }
 
 /// Brings the counts of the next owners with many tasks forward. Returns the last one, or none when

@@ -1,4 +1,4 @@
-//! Which tools a key may use. A key without a mandate may use all.
+//! Which tools a key may use. A key without a mandate may use all, one that is paused or expired none but the one that says so.
 
 use serde_json::Value;
 
@@ -11,15 +11,16 @@ pub enum Access {
 }
 
 impl Access {
-    pub async fn of(api: &dyn Reach) -> Self {
-        let Ok(mandate) = api.call("GET", "/v1/mandate", None).await else {
-            return Self::All;
+    /// Fails where the server does not say.
+    pub async fn of(api: &dyn Reach) -> Result<Self, Value> {
+        let mandate = match api.call("GET", "/v1/mandate", None).await {
+            Err(error) if error["code"] == "MANDATE_NOT_FOUND" => return Ok(Self::All),
+            answered => answered?,
         };
-        let granted = mandate["permissions"].as_array();
-        granted.map_or(Self::All, |granted| {
-            let named = granted.iter().filter_map(Value::as_str);
-            Self::Only(named.map(str::to_owned).collect())
-        })
+        let granted = mandate["permissions"].as_array().into_iter().flatten();
+        let granted = granted.filter(|_| mandate["status"] == "active");
+        let named = granted.filter_map(Value::as_str).map(str::to_owned);
+        Ok(Self::Only(named.collect()))
     }
 
     fn allows(&self, tool: &Tool) -> bool {

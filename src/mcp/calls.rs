@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use legwork_client::Status;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use rmcp::model::JsonObject;
+use rmcp::model::{JsonObject, ProgressNotificationParam, ProgressToken};
+use rmcp::{Peer, RoleServer};
 use serde_json::{Value, json};
 
 use super::reach::{Answer, Reach};
@@ -27,6 +28,23 @@ const ASK_AGAIN_S: u64 = 300;
 pub struct Call<'a> {
     pub api: &'a dyn Reach,
     pub given: &'a JsonObject,
+    pub progress: Option<Progress>,
+}
+
+/// Whom to tell how far a call is.
+pub struct Progress {
+    pub peer: Peer<RoleServer>,
+    pub token: ProgressToken,
+}
+
+impl Progress {
+    /// A client that does not listen loses nothing.
+    async fn tell(&self, done: Duration, of: Duration, message: String) {
+        let told = ProgressNotificationParam::new(self.token.clone(), done.as_secs_f64())
+            .with_total(of.as_secs_f64())
+            .with_message(message);
+        let _ = self.peer.notify_progress(told).await;
+    }
 }
 
 impl Call<'_> {
@@ -66,16 +84,18 @@ impl Call<'_> {
         self.api.call("POST", "/v1/quotes", Some(&task)).await
     }
 
-    /// A task that waits for a person's approval says where that person agrees.
+    /// A task that waits for a person's approval says where that person agrees. The answer to a quote stays as it was first:
+    /// once somebody has decided, the task is read anew.
     pub async fn create_task(&self) -> Answer {
         let quote = json!({"quote_id": self.text("quote_id")});
         let mut task = self.api.call("POST", "/v1/tasks", Some(&quote)).await?;
         if task["status"] == "pending" {
             let id = task["id"].as_str().unwrap_or_default();
-            if let Ok(approval) = self
-                .get(&format!("/v1/tasks/{}/approval", encoded(id)))
-                .await
-            {
+            let path = format!("/v1/tasks/{}", encoded(id));
+            if let Ok(approval) = self.get(&format!("{path}/approval")).await {
+                if approval["status"] != "waiting" {
+                    task = self.get(&path).await?;
+                }
                 task["approval"] = approval;
             }
         }
@@ -93,7 +113,9 @@ impl Call<'_> {
             .get("timeout_s")
             .and_then(Value::as_u64)
             .unwrap_or(LONGEST_WAIT_S);
-        let ends = tokio::time::Instant::now() + Duration::from_secs(seconds.min(LONGEST_WAIT_S));
+        let began = tokio::time::Instant::now();
+        let longest = Duration::from_secs(seconds.min(LONGEST_WAIT_S));
+        let ends = began + longest;
         loop {
             let task = self.get(&self.of_task("")).await?;
             let reached = is_reached(task["status"].as_str().unwrap_or_default());
@@ -103,6 +125,10 @@ impl Call<'_> {
             }
             if now >= ends {
                 return Ok(json!({"reached": false, "task": task, "ask_again_in_s": ASK_AGAIN_S}));
+            }
+            if let Some(progress) = &self.progress {
+                let message = format!("The task is {}.", task["status"].as_str().unwrap_or("?"));
+                progress.tell(now - began, longest, message).await;
             }
             tokio::time::sleep_until(ends.min(now + LOOK_EVERY)).await;
         }
@@ -170,12 +196,8 @@ impl Call<'_> {
 
     pub async fn get_mandate(&self) -> Answer {
         match self.get("/v1/mandate").await {
-            Ok(mandate) => {
-                Ok(json!({"limited": !mandate["permissions"].is_null(), "mandate": mandate}))
-            }
-            Err(error) if error["code"] == "NOT_FOUND" || error["code"] == "MANDATE_NOT_FOUND" => {
-                Ok(json!({"limited": false}))
-            }
+            Ok(mandate) => Ok(json!({"limited": true, "mandate": mandate})),
+            Err(error) if error["code"] == "MANDATE_NOT_FOUND" => Ok(json!({"limited": false})),
             Err(error) => Err(error),
         }
     }

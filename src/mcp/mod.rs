@@ -4,9 +4,11 @@
 //! the API, whether the server runs at `/mcp` or on somebody's machine (`legwork mcp`).
 
 mod access;
+mod approvals;
 mod calls;
 mod proofs;
 mod reach;
+mod resources;
 mod server;
 mod tools;
 

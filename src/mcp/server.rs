@@ -6,8 +6,8 @@ use http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
     JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    Resource, ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -16,14 +16,12 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 
 use super::access::Access;
-use super::calls::{Call, encoded};
-use super::proofs;
+use super::calls::{Call, Progress};
 use super::reach::{Answer, Reach};
+use super::resources::GUIDE;
 use super::tools::TOOLS;
+use super::{approvals, proofs, resources};
 
-const GUIDE: &str = include_str!("guide.md");
-const GUIDE_URI: &str = "legwork://guide";
-const TASK_URI: &str = "legwork://tasks/";
 /// As for the bodies of the API.
 const MOST_BYTES: usize = 256 * 1024;
 
@@ -89,7 +87,12 @@ impl<C: Connect> ServerHandler for Server<C> {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let api = self.api(&context)?;
-        let access = Access::of(api.as_ref()).await;
+        let access = Access::of(api.as_ref()).await.map_err(|error| {
+            let message = error["message"]
+                .as_str()
+                .unwrap_or("the server did not answer");
+            ErrorData::internal_error(message.to_owned(), Some(error.clone()))
+        })?;
         let tools = access
             .tools(api.is_test())
             .map(super::tools::Tool::described);
@@ -112,7 +115,18 @@ impl<C: Connect> ServerHandler for Server<C> {
         if let Some(fault) = tool.fault(&given) {
             return Ok(refused(&json!({"code": "VALIDATION_ERROR", "message": fault})).into());
         }
-        Ok(run(tool.name, api.as_ref(), &given).await.into())
+        let token = context.meta.get_progress_token();
+        let call = Call {
+            api: api.as_ref(),
+            given: &given,
+            progress: token.map(|token| Progress {
+                peer: context.peer.clone(),
+                token,
+            }),
+        };
+        let result = run(tool.name, &call).await;
+        let was_asked = request.input_responses.is_some();
+        Ok(approvals::ask(result, was_asked, &context).await)
     }
 
     async fn list_resources(
@@ -120,9 +134,7 @@ impl<C: Connect> ServerHandler for Server<C> {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let guide =
-            Resource::new(GUIDE_URI, "How to hire somebody").with_mime_type("text/markdown");
-        Ok(ListResourcesResult::with_all_items(vec![guide]))
+        Ok(resources::all())
     }
 
     async fn list_resource_templates(
@@ -130,9 +142,7 @@ impl<C: Connect> ServerHandler for Server<C> {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let task = ResourceTemplate::new(format!("{TASK_URI}{{id}}"), "A task")
-            .with_mime_type("application/json");
-        Ok(ListResourceTemplatesResult::with_all_items(vec![task]))
+        Ok(resources::templates())
     }
 
     async fn read_resource(
@@ -140,28 +150,17 @@ impl<C: Connect> ServerHandler for Server<C> {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let unknown =
-            || ErrorData::resource_not_found(format!("there is no {}", request.uri), None);
-        let (text, kind) = match request.uri.strip_prefix(TASK_URI) {
-            Some(id) => {
-                let path = format!("/v1/tasks/{}", encoded(id));
-                let task = self
-                    .api(&context)?
-                    .call("GET", &path, None)
-                    .await
-                    .map_err(|_| unknown())?;
-                (task.to_string(), "application/json")
-            }
-            None if request.uri == GUIDE_URI => (GUIDE.to_owned(), "text/markdown"),
-            None => return Err(unknown()),
+        let api = self.api(&context)?;
+        let call = Call {
+            api: api.as_ref(),
+            given: &JsonObject::new(),
+            progress: None,
         };
-        let contents = ResourceContents::text(text, request.uri.clone()).with_mime_type(kind);
-        Ok(ReadResourceResult::new(vec![contents]).into())
+        Ok(resources::read(&call, &request.uri).await?.into())
     }
 }
 
-async fn run(name: &str, api: &dyn Reach, given: &JsonObject) -> CallToolResult {
-    let call = Call { api, given };
+async fn run(name: &str, call: &Call<'_>) -> CallToolResult {
     let answer: Answer = match name {
         "quote_task" => call.quote_task().await,
         "create_task" => call.create_task().await,
@@ -173,7 +172,7 @@ async fn run(name: &str, api: &dyn Reach, given: &JsonObject) -> CallToolResult 
         "get_mandate" => call.get_mandate().await,
         "advance_test_task" => call.advance_test_task().await,
         _ => {
-            return match proofs::look(&call).await {
+            return match proofs::look(call).await {
                 Ok((told, blocks)) => {
                     let mut result = CallToolResult::structured(told);
                     result.content.extend(blocks);
@@ -201,6 +200,9 @@ fn refused(error: &Value) -> CallToolResult {
         "INVALID_TASK_STATE" => "Look at the task with get_task: it is in another status.",
         "REFUND_DIFFERS" => {
             "Look at the task again, then decide whether to cancel for what would come back."
+        }
+        "MANDATE_PAUSED" | "MANDATE_EXPIRED" => {
+            "Your key may do nothing for now. Tell the person you work for."
         }
         "RATE_LIMITED" | "UNAVAILABLE" | "UNREACHABLE" => "Wait a little and call again.",
         _ => "",

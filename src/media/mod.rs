@@ -2,7 +2,7 @@
 //!
 //! Only the content decides what a file is: its first bytes, then decoding it. A picture that a
 //! browser shows is accepted, whatever is wrong with its metadata. Memory and time are bounded.
-//! Nothing is re-encoded.
+//! Nothing is re-encoded but previews.
 //!
 //! Only the first image of a file counts. Phones append other things to it (a brightness map, a
 //! short film). They are accepted when they are complete, and [`strip`] removes them: only what
@@ -13,6 +13,7 @@ mod jpeg;
 mod mp4;
 mod perceptual_hash;
 mod png;
+mod preview;
 mod sample;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use crate::domain::tasks::ProofType;
 
 pub use exif::Exif;
 pub use perceptual_hash::hash_distance;
+pub use preview::{Preview, preview};
 pub use sample::sample;
 
 /// A larger picture is refused by its header: no phone takes such photos, and decoding costs too much.

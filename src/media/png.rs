@@ -13,7 +13,7 @@ use super::{
 pub const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
 
 /// What the decoder may allocate. It reads row by row and needs a few rows.
-const DECODER_BYTES: usize = 16 * 1024 * 1024;
+pub const DECODER_BYTES: usize = 16 * 1024 * 1024;
 
 /// Needed to decode; nothing else reaches the decoder.
 const CRITICAL: [&[u8; 4]; 5] = [b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"];
@@ -205,15 +205,15 @@ fn decode(essence: &[u8], width: u32, height: u32) -> Result<Blocks, Rejection> 
 }
 
 /// Which pixels a pass over the picture brings.
-struct Pass {
-    left: u32,
-    top: u32,
-    across: usize,
-    down: usize,
+pub struct Pass {
+    pub left: u32,
+    pub top: u32,
+    pub across: usize,
+    pub down: usize,
 }
 
 /// An interlaced picture comes in seven passes, each finer than those before.
-fn passes(interlaced: bool) -> Vec<Pass> {
+pub fn passes(interlaced: bool) -> Vec<Pass> {
     let pass = |&(left, top, across, down): &(u32, u32, usize, usize)| Pass {
         left,
         top,

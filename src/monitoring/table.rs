@@ -102,6 +102,7 @@ pub const METRICS: &[Metric] = &[
     gauge("legwork_deliveries_pending", &[], "database: webhook deliveries not made yet, retries included"),
     gauge("legwork_deliveries_oldest_seconds", &[], "database: age of the oldest of them"),
     gauge("legwork_delivery_lag_seconds", &[], "database: for how long the oldest due endpoint has waited for a server"),
+    counter("legwork_request_log_dropped_total", &[], "requests that are missing in `GET /v1/logs`, because too many waited to be written or the database did not take them"),
     gauge("legwork_scheduler_lag_seconds", &[], "time since this server last had moved every task whose deadline has passed"),
     gauge("legwork_disk_free_bytes", &[], "free space on the disk of the data folder"),
     gauge("legwork_disk_size_bytes", &[], "size of that disk"),

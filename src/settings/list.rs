@@ -240,6 +240,11 @@ pub const SETTINGS: &[Setting] = &[
     ),
     setting("rate_limits", "on|off", "Rate limits [default: on]"),
     setting(
+        "request_log_days",
+        "DAYS",
+        "How long GET /v1/logs shows what accounts asked; 0 turns it off [default: 7]",
+    ),
+    setting(
         "log",
         "FILTER",
         "Log level (error, warn, info, debug) or a filter such as legwork=debug [default: info]",

@@ -272,3 +272,12 @@ pub fn is_loopback(url: &str) -> bool {
         None => false,
     }
 }
+
+/// 0 is none.
+pub fn log_days(text: &str) -> Result<Option<Duration>, String> {
+    match text.parse() {
+        Ok(0) => Ok(None),
+        Ok(days @ 1..=90) => Ok(Some(Duration::from_secs(days * 24 * 60 * 60))),
+        _ => Err("must be a number of days from 0 to 90".to_owned()),
+    }
+}

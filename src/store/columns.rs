@@ -7,8 +7,8 @@ use crate::domain::tasks::approval::ApprovalStatus;
 use crate::domain::tasks::{Category, Priority, ProofType, Skill, TaskType};
 use crate::domain::{
     AccountId, AccountStatus, ActorKind, AdminKeyId, AdminRole, ApiKeyId, ChargeDisputeStatus,
-    DeliveryStatus, Environment, EventId, EventType, ExportId, JobKind, LinkPurpose, MailLinkId,
-    NotificationId, NotificationKind, NotificationStatus, OutgoingKind, PaymentStatus,
+    DeliveryStatus, Environment, EventId, EventType, ExportId, JobKind, LinkPurpose, LogId,
+    MailLinkId, NotificationId, NotificationKind, NotificationStatus, OutgoingKind, PaymentStatus,
     PayoutStatus, PersonKind, ProcessorName, ProofId, ProofStatus, ProposalKind,
     PushSubscriptionId, QueueItemId, QueueKind, QueueStatus, QuoteId, SessionId, Status, Step,
     TaskId, Tier, VerificationFileId, WorkerId, WorkerStatus,
@@ -215,6 +215,7 @@ id_columns!(
     ApiKeyId,
     EventId,
     ExportId,
+    LogId,
     MailLinkId,
     NotificationId,
     ProofId,

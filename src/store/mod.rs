@@ -45,6 +45,7 @@ pub use engine::{
 pub use accounts::AccountFilter;
 pub use accounts::api_keys::KeyHolder;
 pub use accounts::mandates::MandateInUse;
+pub use accounts::request_log::LogFilter;
 pub use admin::audit::{AuditFilter, NotedLine};
 pub use admin::review_queue::{Claimed, QueueFilter};
 pub use backlog::{Backlog, DueJobs};
@@ -255,6 +256,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "queue_environments",
         sql: include_str!("migrations/0040_queue_environments.sql"),
     },
+    Migration {
+        version: 47,
+        name: "request_log",
+        sql: include_str!("migrations/0047_request_log.sql"),
+    },
 ];
 
 /// The database. Cheap to clone; it is closed when the last clone is dropped.
@@ -451,6 +457,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         money::processor_events::ALL,
         proofs::ALL,
         proofs::storage::ALL,
+        accounts::request_log::ALL,
         quotes::ALL,
         quotes::coverage::ALL,
         rate_limits::ALL,

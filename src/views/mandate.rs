@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::accounts::mandate::spending::{Interval, Use};
-use crate::domain::accounts::mandate::{Area, Mandate, Permission};
+use crate::domain::accounts::mandate::{Area, Mandate, MandateStatus, Permission};
 use crate::domain::{ApiKeyId, Category, TaskType, Timestamp};
 use crate::store::MandateInUse;
 use crate::views::{Id, examples};
@@ -15,6 +15,8 @@ use crate::views::{Id, examples};
 pub struct MandateBody {
     #[schema(value_type = Id)]
     key_id: String,
+    /// A mandate that is not active lets its key do nothing.
+    status: MandateStatus,
     permissions: Vec<Permission>,
     #[schema(required)]
     max_task_cents: Option<i64>,
@@ -128,6 +130,7 @@ impl MandateBody {
         let refused = mandate.refused.clone();
         Self {
             key_id: key.to_string(),
+            status: limited.key_limits().status(now),
             permissions: limited.permissions.list(),
             max_task_cents: limited.max_task_cents,
             spending_limits: set.collect(),

@@ -22,6 +22,7 @@ mod files;
 mod hanging;
 mod https;
 mod kills;
+mod logs;
 mod mandates;
 mod mcp;
 mod model;

@@ -50,7 +50,7 @@ fn every_operation_is_described_with_its_errors_and_an_example() {
             }
         }
     }
-    assert_eq!(operations, 150);
+    assert_eq!(operations, 151);
 }
 
 #[test]

@@ -1,16 +1,21 @@
 """An agent hires somebody, with the official client of the Model Context Protocol, and tells what came of it as JSON.
 
-Arguments: http or stdio, the mode of the client, the URL of a server, a key, and for stdio the program.
+Arguments: http or stdio, the mode of the client, the URL of a server, a key, a key that must ask for every task, and for stdio
+the program.
 """
 
 import asyncio
+import base64
 import contextlib
+import io
 import json
 import sys
 
 import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import ElicitResult
+from PIL import Image
 
 STOREFRONT = {
     "title": "Photograph a storefront",
@@ -22,19 +27,52 @@ STOREFRONT = {
 
 
 async def main() -> None:
-    transport, mode, url, key, *program = sys.argv[1:]
+    transport, mode, url, key, limited_key, *program = sys.argv[1:]
+    asked = []
+
+    async def open_page(_context, params) -> ElicitResult:
+        asked.append([params.mode, params.url, params.message])
+        return ElicitResult(action="accept")
+
     async with contextlib.AsyncExitStack() as stack:
-        if transport == "http":
-            headers = {"Authorization": f"Bearer {key}"}
-            http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=60))
-            server = streamable_http_client(f"{url}/mcp", http_client=http)
-        else:
-            server = StdioServerParameters(command=program[0], args=["mcp", "--server", url, "--key", key])
-        client = await stack.enter_async_context(Client(server, mode=mode))
-        print(json.dumps(await hire(client)))
+
+        async def client(key: str) -> Client:
+            if transport == "http":
+                http = await stack.enter_async_context(api(key))
+                server = streamable_http_client(f"{url}/mcp", http_client=http)
+            else:
+                server = StdioServerParameters(command=program[0], args=["mcp", "--server", url, "--key", key])
+            return await stack.enter_async_context(Client(server, mode=mode, elicitation_callback=open_page))
+
+        def api(key: str) -> httpx2.AsyncClient:
+            return httpx2.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60)
+
+        owner = await stack.enter_async_context(api(key))
+        told = await hire(await client(key), owner)
+        told["approval"] = await ask_first(await client(limited_key), owner)
+        told["asked"] = asked
+        print(json.dumps(told))
 
 
-async def hire(client: Client) -> dict:
+async def ask_first(client: Client, owner: httpx2.AsyncClient) -> list:
+    """A task that a person must agree to, before and after they did."""
+    quote = (await client.call_tool("quote_task", STOREFRONT)).structured_content
+    before = (await client.call_tool("create_task", {"quote_id": quote["id"]})).structured_content
+    (await owner.post(f"/v1/tasks/{before['id']}/approval/approve")).raise_for_status()
+    after = (await client.call_tool("create_task", {"quote_id": quote["id"]})).structured_content
+    assert before["id"] == after["id"]
+    return [quote["mandate"]["verdict"]] + [
+        [task["status"] == "pending", task["approval"]["status"]] for task in (before, after)
+    ]
+
+
+def large_photo() -> bytes:
+    photo = io.BytesIO()
+    Image.effect_noise((2400, 1800), 80).convert("RGB").save(photo, "JPEG")
+    return photo.getvalue()
+
+
+async def hire(client: Client, owner: httpx2.AsyncClient) -> dict:
     tools = (await client.list_tools()).tools
 
     async def call(name: str, **given):
@@ -51,12 +89,27 @@ async def hire(client: Client) -> dict:
     first = (await call("create_task", quote_id=quote["id"])).structured_content
     second = (await call("create_task", quote_id=quote["id"])).structured_content
     task = first["id"]
-    early = (await call("wait_for_task", task_id=task, timeout_s=0)).structured_content
-    await call("advance_test_task", task_id=task, to="proof_submitted")
+    progress = []
+
+    async def note(done: float, total: float | None, message: str | None) -> None:
+        progress.append([done, total, message])
+
+    early = await client.call_tool("wait_for_task", {"task_id": task, "timeout_s": 1}, progress_callback=note)
+    early = early.structured_content
+    await call("advance_test_task", task_id=task, to="in_progress")
+    sent = large_photo()
+    place = {"gps_latitude": "40.7163", "gps_longitude": "-73.9595"}
+    photo = await owner.post(
+        f"/v1/test_helpers/tasks/{task}/proofs", data=place, files={"photo": ("photo.jpg", sent, "image/jpeg")}
+    )
+    photo.raise_for_status()
     reached = (await call("wait_for_task", task_id=task, timeout_s=50)).structured_content
     attention = (await call("list_tasks", needs_attention=True)).structured_content
     proofs = await call("get_proofs", task_id=task, images=True)
     proof = proofs.structured_content["proofs"][0]
+    image = Image.open(io.BytesIO(base64.b64decode(proofs.content[-1].data)))
+    link = proofs.content[2].uri
+    file = (await client.read_resource(link)).contents[0]
     unreasoned = await refused("review_proof", task_id=task, proof_id=proof["id"], decision="reject")
     await call("review_proof", task_id=task, proof_id=proof["id"], decision="approve")
     done = (await call("get_task", task_id=task, include=["history", "payment", "ledger"])).structured_content
@@ -72,6 +125,10 @@ async def hire(client: Client) -> dict:
         "read_only": [tool.name for tool in tools if tool.annotations.read_only_hint],
         "payout": quote["worker_payout_cents"],
         "same_task": first["id"] == second["id"],
+        "progress": progress[0][1:] + [progress[0][0] < 1],
+        "image": [image.format, image.size, len(sent) > 1_000_000],
+        "file": [str(link) == f"legwork://tasks/{task}/proofs/{proof['id']}", file.mime_type,
+                 Image.open(io.BytesIO(base64.b64decode(file.blob))).size],
         "early": [early["reached"], early["ask_again_in_s"]],
         "reached": reached["task"]["status"],
         "attention": [each["id"] == task for each in attention["data"]],

@@ -15,6 +15,7 @@ export class Client {
   readonly quotes = new Quotes(this);
   readonly proofs = new Proofs(this);
   readonly approvals = new Approvals(this);
+  readonly logs = new Logs(this);
   readonly events = new Events(this);
   readonly account = new AccountApi(this);
   readonly keys = new Keys(this);
@@ -225,6 +226,14 @@ export class Proofs extends Resource {
   async download(proof: o.Proof): Promise<Uint8Array> {
     if (proof.file_url === null) throw new TypeError("the file of this proof is no longer kept");
     return this.client.http.fetchFile(proof.file_url);
+  }
+}
+
+/** What the account asked in the last 7 days. Only for unlimited keys. */
+export class Logs extends Resource {
+  /** Newest first. */
+  list(filter: o.LogFilter = {}): Pages<o.LoggedRequest> {
+    return this.pages("/v1/logs", [], filter);
   }
 }
 

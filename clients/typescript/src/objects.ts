@@ -122,6 +122,9 @@ export type WorkersNearby = Known<typeof WORKERS_NEARBY>;
 export const PERMISSION = ["read", "create", "review", "cancel", "test"] as const;
 export type Permission = Known<typeof PERMISSION>;
 
+export const MANDATE_STATUS = ["active", "paused", "expired"] as const;
+export type MandateStatus = Known<typeof MANDATE_STATUS>;
+
 export const APPROVAL_STATUS = ["waiting", "approved", "refused", "expired", "cancelled"] as const;
 export type ApprovalStatus = Known<typeof APPROVAL_STATUS>;
 
@@ -526,6 +529,7 @@ export interface RevokedKey {
 
 export interface Mandate {
   key_id: string;
+  status: MandateStatus;
   permissions: Permission[];
   max_task_cents: number | null;
   spending_limits: SpendingLimit[];
@@ -583,6 +587,18 @@ export interface Approval {
   expires_at: string;
   decided_by: Actor | null;
   decided_at: string | null;
+  created_at: string;
+}
+
+export interface LoggedRequest {
+  id: string;
+  method: string;
+  path: string;
+  status: number;
+  code: string | null;
+  duration_us: number;
+  key_id: string;
+  request_id: string;
   created_at: string;
 }
 
@@ -773,6 +789,13 @@ export interface EventFilter {
 
 export interface ApprovalFilter {
   status?: ApprovalStatus;
+  limit?: number;
+  cursor?: string;
+}
+
+export interface LogFilter {
+  failed?: boolean;
+  key_id?: string;
   limit?: number;
   cursor?: string;
 }

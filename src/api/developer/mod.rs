@@ -6,6 +6,7 @@ pub mod events;
 pub mod exports;
 pub mod keys;
 pub mod links;
+pub mod logs;
 pub mod payment_method;
 pub mod payments;
 pub mod proofs;

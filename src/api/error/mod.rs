@@ -65,7 +65,7 @@ impl ApiError {
         self.code().status()
     }
 
-    fn code(&self) -> ErrorCode {
+    pub fn code(&self) -> ErrorCode {
         match self {
             Self::Validation(_) => ErrorCode::ValidationError,
             Self::BodyTooLarge { .. } => ErrorCode::PayloadTooLarge,

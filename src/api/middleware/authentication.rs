@@ -301,7 +301,7 @@ async fn admit(
         Err(error) => return turn_away(app, error, request).await,
     };
     let holder = caller.holder;
-    note_asker(&request, Who::Account(holder.owner.account), &caller.key);
+    note_asker(&request, Who::Key(holder.owner, holder.key), &caller.key);
     let address = noted_on(&request).subscriber();
     app.key_use.note(holder.key, app.clock.now(), address);
     let status = match &app.rate_limits {

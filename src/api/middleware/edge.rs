@@ -22,7 +22,8 @@ use crate::api::middleware::client_address::client_of;
 use crate::api::middleware::cors::Visit;
 use crate::api::middleware::notes::{Asker, Notes, Who};
 use crate::api::middleware::{headers, host, span};
-use crate::domain::{AccountId, AdminKeyId, RequestId, WorkerId};
+use crate::domain::accounts::request_log::{LONGEST_PATH, LoggedRequest};
+use crate::domain::{AccountId, AdminKeyId, LogId, RequestId, WorkerId};
 use crate::limits::ClientAddress;
 use crate::store;
 
@@ -40,6 +41,7 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
     request.extensions_mut().insert(client);
     let request_id = request_id(request.headers(), &app);
     let (method, version) = (request.method().clone(), request.version());
+    let path = request.uri().path().to_owned();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     let span = app
@@ -58,6 +60,8 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         }
         Err(error) => error.into_response(),
     };
+    let error = response.extensions().get::<ApiError>();
+    let code = error.map(|error| error.code().as_str());
     let cause = match response.extensions_mut().remove::<ApiError>() {
         Some(error) if response.extensions().get::<Told>().is_some() => error.cause(),
         Some(error) => {
@@ -84,7 +88,9 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
     let exchange = Exchange {
         request_id: request_id.to_str().unwrap_or_default(),
         method: &method,
+        path: &path,
         route,
+        code,
         status: response.status(),
         elapsed: started.elapsed(),
         client,
@@ -97,6 +103,7 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         exchange.status,
         exchange.elapsed,
     );
+    exchange.note(&app);
     exchange.log(cause);
     response
 }
@@ -130,6 +137,9 @@ fn rendered(error: &ApiError, unrendered: Response, request_id: &HeaderValue) ->
 struct Exchange<'a> {
     request_id: &'a str,
     method: &'a Method,
+    path: &'a str,
+    /// Of an error.
+    code: Option<&'static str>,
     route: &'a str,
     status: StatusCode,
     elapsed: Duration,
@@ -140,6 +150,31 @@ struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
+    /// For the account to look at.
+    fn note(&self, app: &App) {
+        let Some(Who::Key(owner, key)) = self.notes.asker().map(|asker| asker.who) else {
+            return;
+        };
+        if !app.request_log.is_on() {
+            return;
+        }
+        let at = app.clock.now();
+        let is_whole = |end: &usize| self.path.is_char_boundary(*end);
+        let end = (0..=LONGEST_PATH.min(self.path.len())).rev().find(is_whole);
+        app.request_log.note(LoggedRequest {
+            id: LogId::new(at, &ambient::random_for_id()),
+            owner,
+            key,
+            method: known_method(self.method).to_owned(),
+            path: self.path[..end.unwrap_or(0)].to_owned(),
+            status: self.status.as_u16().into(),
+            code: self.code.map(str::to_owned),
+            duration_us: i64::try_from(self.elapsed.as_micros()).unwrap_or(i64::MAX),
+            request_id: self.request_id.to_owned(),
+            created_at: at,
+        });
+    }
+
     fn log(&self, cause: Option<String>) {
         let Self {
             request_id,
@@ -171,6 +206,7 @@ impl Exchange<'_> {
 fn account(asker: &Asker) -> Option<AccountId> {
     match asker.who {
         Who::Account(id) => Some(id),
+        Who::Key(owner, _) => Some(owner.account),
         _ => None,
     }
 }

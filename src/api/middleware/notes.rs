@@ -10,7 +10,7 @@ use axum::extract::Request;
 use axum::http::HeaderValue;
 use hyper::body::{Frame, SizeHint};
 
-use crate::domain::{AccountId, AdminKeyId, Secret, WorkerId};
+use crate::domain::{AccountId, AdminKeyId, ApiKeyId, Owner, Secret, WorkerId};
 
 /// Travels with the request, and stays with the outermost layer.
 #[derive(Clone)]
@@ -33,7 +33,9 @@ pub struct Asker {
 
 #[derive(Clone, Copy, Debug)]
 pub enum Who {
+    /// Somebody who is signed in on the pages.
     Account(AccountId),
+    Key(Owner, ApiKeyId),
     Worker(WorkerId),
     Admin(AdminKeyId),
 }

@@ -61,6 +61,10 @@ fn rule(rule: &TextRule) -> RefOr<Schema> {
         .into()
 }
 
+fn flag() -> RefOr<Schema> {
+    ObjectBuilder::new().schema_type(Type::Boolean).into()
+}
+
 fn date_time() -> RefOr<Schema> {
     ObjectBuilder::new()
         .schema_type(Type::String)
@@ -92,6 +96,7 @@ macro_rules! parameters {
 
 parameters! {
     AccountId = id();
+    Flag = flag();
     EventId = id();
     ItemId = id();
     KeyId = id();

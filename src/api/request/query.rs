@@ -13,8 +13,10 @@ use crate::domain::geo::{LATITUDE, LONGITUDE, Point};
 use crate::domain::rules::number;
 use crate::domain::tasks::Category;
 use crate::domain::tasks::approval::ApprovalStatus;
-use crate::domain::{DeliveryStatus, EventId, EventType, SearchOrder, Status, TaskId, workers};
-use crate::store::{DeliveryFilter, EventFilter};
+use crate::domain::{
+    ApiKeyId, DeliveryStatus, EventId, EventType, LogId, SearchOrder, Status, TaskId, workers,
+};
+use crate::store::{DeliveryFilter, EventFilter, LogFilter};
 use crate::usecases::FoundCursor;
 
 const DEFAULT_LIMIT: i64 = 20;
@@ -98,6 +100,45 @@ impl<S: Send + Sync> FromRequestParts<S> for ApprovalsQuery {
         parameters.finish().map_err(ApiError::Validation)?;
         Ok(Self {
             status,
+            cursor,
+            limit,
+        })
+    }
+}
+
+/// Which requests of the log.
+pub struct LogsQuery {
+    pub filter: LogFilter,
+    pub cursor: Option<LogId>,
+    pub limit: i64,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for LogsQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
+        let failed = parameters.optional("failed", |text| match text {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err("must be true or false".to_owned()),
+        });
+        let key = parameters.optional("key_id", |text| {
+            ApiKeyId::parse(text).ok_or_else(|| "must be the id of a key".to_owned())
+        });
+        let filter = match (failed, key) {
+            (Some(true), Some(_)) => {
+                parameters.refuse("key_id", "cannot be combined with failed".to_owned());
+                LogFilter::All
+            }
+            (Some(true), None) => LogFilter::Failed,
+            (_, Some(key)) => LogFilter::OfKey(key),
+            (_, None) => LogFilter::All,
+        };
+        let (cursor, limit) = parameters.cursor(LogId::parse);
+        parameters.finish().map_err(ApiError::Validation)?;
+        Ok(Self {
+            filter,
             cursor,
             limit,
         })

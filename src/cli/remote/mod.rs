@@ -1,12 +1,14 @@
 //! Commands for users of the API: any server, by URL and key. They reach it through `legwork-client` alone.
 
-mod account;
+mod agent;
+mod completions;
 mod connection;
+mod demo;
 mod events;
 mod failure;
 mod listen;
-mod mcp;
 mod output;
+mod owner;
 mod profiles;
 mod signature;
 mod stored;
@@ -31,10 +33,20 @@ const COMMANDS: &[(&str, Maker, Runner)] = &[
     ("tasks", tasks::command, tasks::run),
     ("events", events::command, events::run),
     ("listen", listen::command, listen::run),
-    ("keys", account::keys_command, account::keys),
+    ("keys", owner::keys::command, owner::keys::run),
+    ("mandate", owner::mandate::command, owner::mandate::run),
+    (
+        "approvals",
+        owner::approvals::command,
+        owner::approvals::run,
+    ),
+    ("logs", owner::logs::command, owner::logs::run),
     ("trigger", trigger::command, trigger::run),
-    ("mcp", mcp::command, mcp::run),
+    ("mcp", agent::mcp::command, agent::mcp::run),
+    ("agent", agent::setup::command, agent::setup::run),
     ("signature", signature::command, signature::run),
+    ("demo", demo::command, demo::run),
+    ("completions", completions::command, completions::run),
 ];
 
 pub fn commands() -> impl Iterator<Item = Command> {

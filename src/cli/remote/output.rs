@@ -39,6 +39,27 @@ pub fn ask(question: &str) -> Result<String, Failed> {
     Ok(line.trim().to_owned())
 }
 
+/// Asks a person, unless `--yes` has answered. Where nobody can be asked, nothing is done.
+pub fn confirm(arguments: &ArgMatches, question: &str) -> Result<(), Failed> {
+    if arguments.get_flag("yes") {
+        return Ok(());
+    }
+    if !is_interactive() {
+        return Err(Failed::usage(
+            "there is no terminal to ask on: add --yes if you mean it",
+        ));
+    }
+    match ask(&format!("{question} [y/N]"))?.to_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(Failed::Refused("nothing was done".to_owned())),
+    }
+}
+
+pub fn money(cents: i64) -> String {
+    let sign = if cents < 0 { "-" } else { "" };
+    format!("{sign}${}.{:02}", cents.abs() / 100, cents.abs() % 100)
+}
+
 pub fn print_json(object: &impl Serialize) -> Result<(), Failed> {
     let text =
         serde_json::to_string_pretty(object).map_err(|error| Failed::Refused(error.to_string()))?;
@@ -95,9 +116,7 @@ fn shown(name: &str, value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::Number(cents) if name.ends_with("_cents") => {
-            let cents = cents.as_i64().unwrap_or_default();
-            let sign = if cents < 0 { "-" } else { "" };
-            format!("{sign}${}.{:02}", cents.abs() / 100, cents.abs() % 100)
+            money(cents.as_i64().unwrap_or_default())
         }
         Value::String(time) if name.ends_with("_at") => {
             let (date, rest) = time.split_once('T').unwrap_or((time, ""));

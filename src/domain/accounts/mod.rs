@@ -3,6 +3,7 @@
 pub mod api_key;
 pub mod mandate;
 pub mod rate_limit;
+pub mod request_log;
 pub mod same_person;
 
 use std::time::Duration;

@@ -4,6 +4,7 @@ pub(super) mod api_keys;
 pub(super) mod erasure;
 pub(super) mod mandates;
 pub(super) mod people;
+pub(super) mod request_log;
 
 use std::time::Duration;
 

@@ -23,7 +23,8 @@ const DOCUMENT: &str = include_str!("../../../openapi.json");
 const WITHOUT: [&str; 1] = ["streamEvents"];
 
 /// Filters by the operation that takes them; `list` filters by limit and offset are `Page`.
-const FILTERS: [(&str, &str); 8] = [
+const FILTERS: [(&str, &str); 9] = [
+    ("listLogs", "LogFilter"),
     ("listApprovals", "ApprovalFilter"),
     ("listTasks", "TaskFilter"),
     ("searchTasks", "TaskSearch"),

@@ -1,6 +1,8 @@
 //! The commands for users of the API, run as they are, against a server on a real socket.
 
+mod demo;
 mod listening;
+mod owner;
 mod profiles;
 mod tasks;
 

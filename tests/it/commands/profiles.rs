@@ -101,6 +101,14 @@ fn what_is_wrong_is_said_in_one_line() {
                 2,
                 "there is no terminal to ask for the key on",
             ),
+            (vec!["mandate", "show"], 2, "you are not logged in"),
+            (vec!["logs", "tail"], 2, "you are not logged in"),
+            (vec!["agent", "setup", "cursor"], 2, "you are not logged in"),
+            (
+                vec!["approvals", "list", "--key", "svc_test_x", url[0], url[1]],
+                3,
+                "cannot be reached",
+            ),
             (
                 vec!["login", "--key", "svc_test_x", url[0], url[1]],
                 3,

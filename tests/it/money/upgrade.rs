@@ -56,6 +56,7 @@ async fn take_back(database: &Database) {
         "sessions",
         "database_moves",
         "database_move_tables",
+        "request_log",
         "quotes",
         "worker_totals",
         "counted_workers",

@@ -259,6 +259,7 @@ impl TestApp {
             metrics: telemetry::start_metrics(),
             data: database.folder.path().to_owned(),
             rate_limited: true,
+            request_log_kept: Some(Duration::from_secs(7 * 24 * 60 * 60)),
             trusted_proxies: Vec::new(),
             sandbox_banner: false,
             pages: PageSettings {

@@ -44,6 +44,7 @@ class AsyncClient:
         self.quotes = AsyncQuotes(self)
         self.proofs = AsyncProofs(self)
         self.approvals = AsyncApprovals(self)
+        self.logs = AsyncLogs(self)
         self.events = AsyncEvents(self)
         self.account = AsyncAccountApi(self)
         self.keys = AsyncKeys(self)
@@ -282,6 +283,14 @@ class AsyncApprovals(AsyncResource):
     async def refuse(self, task_id: str) -> Approval:
         """Cancels the task."""
         return await self._call(Approval, "POST", "/v1/tasks/{id}/approval/refuse", task_id)
+
+
+class AsyncLogs(AsyncResource):
+    """What the account asked in the last 7 days. Only for unlimited keys."""
+
+    def list(self, **query: Unpack[LogFilter]) -> AsyncPages[LoggedRequest]:
+        """Newest first."""
+        return self._pages(LoggedRequest, "/v1/logs", query=query)
 
 
 class AsyncEvents(AsyncResource):

@@ -80,6 +80,7 @@ Step = Literal[
 QuoteVerdict = Literal["allowed", "approval_required", "denied"]
 WorkersNearby = Literal["0", "1-5", "6-20", "20+"]
 Permission = Literal["read", "create", "review", "cancel", "test"]
+MandateStatus = Literal["active", "paused", "expired"]
 ApprovalStatus = Literal["waiting", "approved", "refused", "expired", "cancelled"]
 TestKeysManage = Literal["all", "test"]
 Interval = Literal["day", "month", "total"]
@@ -573,6 +574,7 @@ class RevokedKey(Object):
 @dataclass(frozen=True, kw_only=True)
 class Mandate(Object):
     key_id: str
+    status: MandateStatus
     permissions: list[Permission]
     max_task_cents: int | None
     spending_limits: list[SpendingLimit]
@@ -636,6 +638,19 @@ class Approval(Object):
     expires_at: str
     decided_by: Actor | None
     decided_at: str | None
+    created_at: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoggedRequest(Object):
+    id: str
+    method: str
+    path: str
+    status: int
+    code: str | None
+    duration_us: int
+    key_id: str
+    request_id: str
     created_at: str
 
 
@@ -849,6 +864,13 @@ class EventFilter(TypedDict, total=False):
 
 class ApprovalFilter(TypedDict, total=False):
     status: ApprovalStatus
+    limit: int
+    cursor: str
+
+
+class LogFilter(TypedDict, total=False):
+    failed: bool
+    key_id: str
     limit: int
     cursor: str
 

@@ -43,6 +43,7 @@ class Client:
         self.quotes = Quotes(self)
         self.proofs = Proofs(self)
         self.approvals = Approvals(self)
+        self.logs = Logs(self)
         self.events = Events(self)
         self.account = AccountApi(self)
         self.keys = Keys(self)
@@ -281,6 +282,14 @@ class Approvals(Resource):
     def refuse(self, task_id: str) -> Approval:
         """Cancels the task."""
         return self._call(Approval, "POST", "/v1/tasks/{id}/approval/refuse", task_id)
+
+
+class Logs(Resource):
+    """What the account asked in the last 7 days. Only for unlimited keys."""
+
+    def list(self, **query: Unpack[LogFilter]) -> Pages[LoggedRequest]:
+        """Newest first."""
+        return self._pages(LoggedRequest, "/v1/logs", query=query)
 
 
 class Events(Resource):

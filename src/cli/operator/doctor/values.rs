@@ -57,6 +57,10 @@ pub fn values(settings: &Settings) -> Vec<(&'static str, String)> {
         ("request_seconds", edge.request.as_secs().to_string()),
         ("drain_seconds", edge.drain.as_secs().to_string()),
         ("rate_limits", on_or_off(settings.rate_limits)),
+        (
+            "request_log_days",
+            days(settings.request_log_kept.unwrap_or_default()),
+        ),
         ("log", settings.log.clone()),
         ("log_format", log_format(settings.log_format)),
     ]

@@ -24,6 +24,15 @@ string_enum!(
     }
 );
 
+string_enum!(
+    /// Whether a mandate lets its key do anything.
+    MandateStatus {
+        Active = "active",
+        Paused = "paused",
+        Expired = "expired",
+    }
+);
+
 /// A set of permissions. It travels with every request, so it is small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Permissions(i64);
@@ -336,18 +345,22 @@ impl KeyLimits {
         if needs == Needs::Nothing {
             return Ok(());
         }
-        if self.paused {
-            return Err(Denied::Paused);
-        }
-        if self.expires_at <= now {
-            return Err(Denied::Expired);
-        }
-        match needs {
-            Needs::Unlimited | Needs::WholeAccount => Err(Denied::HasMandate),
-            Needs::Permission(needed) if !self.permissions.has(needed) => {
+        match (self.status(now), needs) {
+            (MandateStatus::Paused, _) => Err(Denied::Paused),
+            (MandateStatus::Expired, _) => Err(Denied::Expired),
+            (_, Needs::Unlimited | Needs::WholeAccount) => Err(Denied::HasMandate),
+            (_, Needs::Permission(needed)) if !self.permissions.has(needed) => {
                 Err(Denied::Missing(needed))
             }
-            Needs::Permission(_) | Needs::Nothing => Ok(()),
+            (_, Needs::Permission(_) | Needs::Nothing) => Ok(()),
+        }
+    }
+
+    pub fn status(&self, now: Timestamp) -> MandateStatus {
+        match (self.paused, self.expires_at <= now) {
+            (true, _) => MandateStatus::Paused,
+            (false, true) => MandateStatus::Expired,
+            (false, false) => MandateStatus::Active,
         }
     }
 

@@ -7,7 +7,7 @@ pub const CLEAN_OFTEN: &str = "DO $$
         name TEXT;
     BEGIN
         FOREACH name IN ARRAY ARRAY['jobs', 'deliveries', 'events', 'idempotency_keys', 'notices',
-            'posted_tasks', 'task_totals', 'task_range_heads', 'webhook_endpoints']
+            'posted_tasks', 'request_log', 'task_totals', 'task_range_heads', 'webhook_endpoints']
         LOOP
             IF (SELECT reloptions IS NULL FROM pg_class WHERE oid = to_regclass(name)) THEN
                 EXECUTE format('ALTER TABLE %I SET (autovacuum_vacuum_scale_factor = 0.01,

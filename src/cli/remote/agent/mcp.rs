@@ -5,8 +5,8 @@ use std::sync::Arc;
 use clap::{ArgMatches, Command};
 use http::request::Parts;
 
-use super::connection::{self, Connection, wait};
-use super::failure::Failed;
+use crate::cli::remote::connection::{self, Connection, wait};
+use crate::cli::remote::failure::Failed;
 use crate::mcp::{Connect, Reach, Remote, serve_on_stdio};
 
 pub fn command() -> Command {

@@ -3,11 +3,11 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use legwork_client::{CreateKey, Environment};
 
-use super::connection::{self, client, wait};
-use super::failure::Failed;
-use super::output::{print_list, print_object};
+use crate::cli::remote::connection::{self, client, wait};
+use crate::cli::remote::failure::Failed;
+use crate::cli::remote::output::{print_list, print_object};
 
-pub fn keys_command() -> Command {
+pub fn command() -> Command {
     let id = Arg::new("id")
         .required(true)
         .value_name("ID")
@@ -59,7 +59,7 @@ pub fn keys_command() -> Command {
         )
 }
 
-pub fn keys(matches: &ArgMatches) -> Result<(), Failed> {
+pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
     let Some((name, arguments)) = matches.subcommand() else {
         return Ok(());
     };

@@ -1,0 +1,121 @@
+//! `legwork logs tail`: what the account asks, as it asks.
+
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use legwork_client::{Client, LogFilter, LoggedRequest};
+
+use crate::cli::print_line;
+use crate::cli::remote::connection::{self, client, wait};
+use crate::cli::remote::failure::Failed;
+use crate::cli::remote::output::{one_line, progress, wants_json};
+use crate::cli::remote::tasks::limit;
+
+/// The log is written about once a second.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// More than these between two looks are not shown: nobody reads so fast.
+const MOST_AT_ONCE: usize = 1_000;
+
+pub fn command() -> Command {
+    Command::new("logs")
+        .about("See what your account asks of the API")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(
+            Command::new("tail")
+                .about("Show requests as they are made: time, status, duration, method, path")
+                .after_help(
+                    "Examples:\n  legwork logs tail\n  legwork logs tail --failed --no-follow --limit 100\n\n\
+                     Bodies, queries and keys are not in it. Requests of the last 7 days are kept.",
+                )
+                .arg(
+                    Arg::new("failed")
+                        .long("failed")
+                        .action(ArgAction::SetTrue)
+                        .conflicts_with("key-id")
+                        .help("Only those that were refused or failed"),
+                )
+                .arg(
+                    Arg::new("key-id")
+                        .long("key-id")
+                        .value_name("ID")
+                        .help("Only of this key"),
+                )
+                .arg(
+                    Arg::new("no-follow")
+                        .long("no-follow")
+                        .action(ArgAction::SetTrue)
+                        .help("Show what is there, and end"),
+                )
+                .arg(limit().help("How many of before to show"))
+                .args(connection::flags()),
+        )
+}
+
+pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
+    let Some((_, arguments)) = matches.subcommand() else {
+        return Ok(());
+    };
+    let client = client(arguments)?;
+    let most = *arguments.get_one::<u32>("limit").unwrap_or(&20) as usize;
+    wait(async {
+        let mut last = show(&client, arguments, None, most).await?;
+        if arguments.get_flag("no-follow") {
+            return Ok(());
+        }
+        progress("Waiting for requests. Ctrl-C ends it.");
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            // What was noted while nothing was there yet is new, too.
+            let after = last.clone().unwrap_or_default();
+            let newest = show(&client, arguments, Some(&after), MOST_AT_ONCE).await?;
+            last = newest.or(last);
+        }
+    })
+}
+
+/// Prints what is newer than a request, oldest first. Returns the newest.
+async fn show(
+    client: &Client,
+    arguments: &ArgMatches,
+    after: Option<&str>,
+    most: usize,
+) -> Result<Option<String>, Failed> {
+    let filter = LogFilter {
+        failed: arguments.get_flag("failed").then_some(true),
+        key_id: arguments.get_one::<String>("key-id").cloned(),
+        limit: Some(most.min(100) as i64),
+        cursor: None,
+    };
+    let mut pages = client.logs().list(&filter);
+    let mut found = Vec::new();
+    while found.len() < most
+        && let Some(logged) = pages.next().await?
+    {
+        if after.is_some_and(|after| logged.id.as_str() <= after) {
+            break;
+        }
+        // Its own looks are no news.
+        if after.is_none() || logged.path != "/v1/logs" {
+            found.push(logged);
+        }
+    }
+    for logged in found.iter().rev() {
+        match wants_json(arguments) {
+            true => print_line(serde_json::to_string(logged).unwrap_or_default()),
+            false => print_line(line(logged)),
+        }
+    }
+    Ok(found.first().map(|logged| logged.id.clone()))
+}
+
+fn line(logged: &LoggedRequest) -> String {
+    let time = logged.created_at.get(11..19).unwrap_or_default();
+    let milliseconds = logged.duration_us as f64 / 1_000.0;
+    let code = logged.code.as_deref().unwrap_or_default();
+    let line = format!(
+        "{time}  {}  {milliseconds:>8.1} ms  {:<6} {}  {code}",
+        logged.status, logged.method, logged.path
+    );
+    one_line(line.trim_end())
+}

@@ -1,0 +1,195 @@
+//! `legwork mandate ...`
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use legwork_client::{
+    Category, Client, Interval, Mandate, Permission, PutMandate, SpendingLimit, TaskType,
+};
+
+use crate::cli::remote::connection::{self, client, wait};
+use crate::cli::remote::failure::Failed;
+use crate::cli::remote::output::{confirm, print_object};
+
+const INTERVALS: [(&str, Interval); 3] = [
+    ("day-cents", Interval::Day),
+    ("month-cents", Interval::Month),
+    ("total-cents", Interval::Total),
+];
+
+pub fn command() -> Command {
+    Command::new("mandate")
+        .about("Limit what a key may do and spend")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(
+            Command::new("show")
+                .about("Show a mandate, with what is used and left of it")
+                .after_help("Examples:\n  legwork mandate show              of the key that you use\n  legwork mandate show 01a1...      of another key of your account")
+                .arg(id().required(false))
+                .args(connection::flags()),
+        )
+        .subcommand(set_command())
+        .subcommand(of_key("pause", "Stop a key until you resume it"))
+        .subcommand(of_key("resume", "Let a paused key go on"))
+        .subcommand(
+            of_key("lift", "Remove the mandate: the key may do everything then").arg(
+                Arg::new("yes")
+                    .long("yes")
+                    .action(ArgAction::SetTrue)
+                    .help("Do not ask"),
+            ),
+        )
+}
+
+fn id() -> Arg {
+    Arg::new("key-id")
+        .required(true)
+        .value_name("KEY_ID")
+        .help("The id of the key: `legwork keys list` shows it")
+}
+
+fn of_key(name: &'static str, about: &'static str) -> Command {
+    Command::new(name)
+        .about(about)
+        .after_help(format!("Example:\n  legwork mandate {name} 01a1..."))
+        .arg(id())
+        .args(connection::flags())
+}
+
+fn set_command() -> Command {
+    let cents = |name: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name("CENTS")
+            .value_parser(clap::value_parser!(i64))
+            .help(help)
+    };
+    let number = |name, help| cents(name, help).value_name("N");
+    let words = |name: &'static str, words: &[&'static str], help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name("WORD,...")
+            .value_delimiter(',')
+            .value_parser(words.to_vec())
+            .help(help)
+    };
+    Command::new("set")
+        .about("Set the mandate of a key; it replaces the one it has")
+        .after_help(
+            "Example:\n  legwork mandate set 01a1... --permissions read,create --max-task-cents 3000 \\\n      \
+             --day-cents 10000 --approval-above-cents 2000\n\nWhat was spent stays counted.",
+        )
+        .arg(id())
+        .arg(words("permissions", Permission::ALL, "What the key may do").required(true))
+        .arg(cents("max-task-cents", "For one task"))
+        .arg(cents("day-cents", "For all tasks of a day"))
+        .arg(cents("month-cents", "For all tasks of a month"))
+        .arg(cents("total-cents", "For all tasks"))
+        .arg(number("max-open-tasks", "Tasks that are not over"))
+        .arg(number("max-tasks-per-day", "New tasks in a day"))
+        .arg(words("categories", Category::ALL, "Only of these categories").hide_possible_values(true))
+        .arg(words("task-types", TaskType::ALL, "Only of these types"))
+        .arg(
+            Arg::new("states")
+                .long("states")
+                .value_name("STATE,...")
+                .value_delimiter(',')
+                .help("Only in these states, such as NY,NJ"),
+        )
+        .arg(cents("approval-above-cents", "Above it, a task waits for your yes"))
+        .arg(cents("review-up-to-cents", "Above it, you review the proof"))
+        .arg(
+            Arg::new("expires-at")
+                .long("expires-at")
+                .value_name("TIME")
+                .help("Such as 2030-01-01T00:00:00Z [default: in 90 days]"),
+        )
+        .args(connection::flags())
+}
+
+pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
+    let Some((name, arguments)) = matches.subcommand() else {
+        return Ok(());
+    };
+    let client = client(arguments)?;
+    let key = arguments.get_one::<String>("key-id").cloned();
+    wait(async {
+        let Some(key) = key else {
+            return print_object(arguments, &client.mandate().get().await?);
+        };
+        let keys = client.keys();
+        let mandate = match name {
+            "set" => keys.set_mandate(&key, &asked_for(arguments)).await?,
+            "pause" => paused(&client, &key, true).await?,
+            "resume" => paused(&client, &key, false).await?,
+            "lift" => {
+                let question = "The key may do everything then, and spend without limit. Lift it?";
+                confirm(arguments, question)?;
+                return print_object(arguments, &keys.lift_mandate(&key).await?);
+            }
+            _ => keys.mandate(&key).await?,
+        };
+        print_object(arguments, &mandate)
+    })
+}
+
+fn asked_for(arguments: &ArgMatches) -> PutMandate {
+    let number = |name: &str| arguments.get_one::<i64>(name).copied();
+    let words = |name: &str| -> Option<Vec<String>> {
+        Some(arguments.get_many::<String>(name)?.cloned().collect())
+    };
+    let limits: Vec<_> = INTERVALS
+        .into_iter()
+        .filter_map(|(name, interval)| {
+            let cents = number(name)?;
+            Some(SpendingLimit { interval, cents })
+        })
+        .collect();
+    let of = |words: Option<Vec<String>>| words.unwrap_or_default();
+    PutMandate {
+        permissions: of(words("permissions"))
+            .iter()
+            .map(|word| Permission::from(word.as_str()))
+            .collect(),
+        max_task_cents: number("max-task-cents"),
+        spending_limits: (!limits.is_empty()).then_some(limits),
+        max_open_tasks: number("max-open-tasks"),
+        max_tasks_per_day: number("max-tasks-per-day"),
+        categories: words("categories").map(|all| {
+            all.iter()
+                .map(|word| Category::from(word.as_str()))
+                .collect()
+        }),
+        task_types: words("task-types").map(|all| {
+            all.iter()
+                .map(|word| TaskType::from(word.as_str()))
+                .collect()
+        }),
+        area: None,
+        states: words("states"),
+        approval_above_cents: number("approval-above-cents"),
+        review_up_to_cents: number("review-up-to-cents"),
+        expires_at: arguments.get_one::<String>("expires-at").cloned(),
+        paused: None,
+    }
+}
+
+/// The same mandate, paused or not.
+async fn paused(client: &Client, key: &str, paused: bool) -> Result<Mandate, Failed> {
+    let now = client.keys().mandate(key).await?;
+    let same = PutMandate {
+        permissions: now.permissions,
+        max_task_cents: now.max_task_cents,
+        spending_limits: Some(now.spending_limits),
+        max_open_tasks: now.max_open_tasks,
+        max_tasks_per_day: now.max_tasks_per_day,
+        categories: Some(now.categories),
+        task_types: Some(now.task_types),
+        area: now.area,
+        states: Some(now.states),
+        approval_above_cents: now.approval_above_cents,
+        review_up_to_cents: now.review_up_to_cents,
+        expires_at: now.expires_at,
+        paused: Some(paused),
+    };
+    Ok(client.keys().set_mandate(key, &same).await?)
+}

@@ -1,0 +1,63 @@
+//! What accounts ask, noted in memory and written about once a second: no request waits for it.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use metrics::counter;
+
+use crate::domain::accounts::request_log::LoggedRequest;
+use crate::store::{Store, StoreError};
+
+/// How many wait to be written. More are dropped: the log is no reason to run out of memory.
+const MOST_WAITING: usize = 10_000;
+/// So many are written in one transaction: others wait for it.
+const AT_ONCE: usize = 1_000;
+
+pub struct RequestLog {
+    /// None: nothing is logged.
+    kept: Option<Duration>,
+    waiting: Mutex<Vec<LoggedRequest>>,
+}
+
+impl RequestLog {
+    pub fn new(kept: Option<Duration>) -> Self {
+        Self {
+            kept,
+            waiting: Mutex::default(),
+        }
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// How long rows are kept. Those of before it was turned off go at once.
+    pub fn kept(&self) -> Duration {
+        self.kept.unwrap_or_default()
+    }
+
+    pub fn note(&self, logged: LoggedRequest) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.len() < MOST_WAITING {
+            waiting.push(logged);
+        } else {
+            counter!("legwork_request_log_dropped_total").increment(1);
+        }
+    }
+
+    /// Writes what was noted. What cannot be written is dropped and counted: it is of use for a few days only.
+    pub async fn flush(&self, store: &Store) -> Result<(), StoreError> {
+        let noted =
+            std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut left = noted.len() as u64;
+        for batch in noted.chunks(AT_ONCE) {
+            let (batch, written) = (batch.to_vec(), batch.len() as u64);
+            if let Err(error) = store.write(move |tx| tx.log_requests(&batch)).await {
+                counter!("legwork_request_log_dropped_total").increment(left);
+                return Err(error);
+            }
+            left -= written;
+        }
+        Ok(())
+    }
+}
