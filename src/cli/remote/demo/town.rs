@@ -18,6 +18,9 @@ const AT_ONCE: usize = 8;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const LOOKS: usize = 400;
 
+/// Latitude and longitude, if they are known.
+type Place = (Option<f64>, Option<f64>);
+
 pub struct Town {
     pub owner: Client,
     pub workers: Vec<Worker>,
@@ -80,12 +83,14 @@ impl Town {
         }
         worker.act(&id, "accept").await?;
         worker.act(&id, "start").await?;
+        let degrees = |name: &str| task["location"][name].as_f64();
+        let place = (degrees("latitude"), degrees("longitude"));
         if end == End::Redone {
-            worker.prove(&id, task, 1).await?;
+            worker.prove(&id, place, 1).await?;
             self.review(&id, Some("Part of the sign is missing."))
                 .await?;
         }
-        worker.prove(&id, task, 2).await?;
+        worker.prove(&id, place, 2).await?;
         self.review(&id, None).await
     }
 
@@ -235,11 +240,13 @@ impl Town {
             "{name} accepts: {}",
             listed["title"].as_str().unwrap_or_default()
         ));
+        let degrees = |name: &str| task[name].as_f64();
+        let place = (degrees("location_latitude"), degrees("location_longitude"));
         self.minutes(habit.minutes(dice)).await;
         worker.act(id, "start").await?;
         for attempt in 1..=3 {
             self.minutes(habit.minutes(dice)).await;
-            worker.prove(id, &task, attempt).await?;
+            worker.prove(id, place, attempt).await?;
             progress(&format!("{name} sends proof."));
             loop {
                 self.minutes(1.0).await;
@@ -263,14 +270,13 @@ impl Worker {
     }
 
     /// A photo at the place; from elsewhere the first time, if that is the habit.
-    async fn prove(&self, id: &str, task: &Value, attempt: u32) -> Result<(), Error> {
+    async fn prove(&self, id: &str, place: Place, attempt: u32) -> Result<(), Error> {
         let is_away = self.resident.habit == Habit::FarAway && attempt == 1;
         let away = if is_away { 0.02 } else { 0.0 };
-        let place = &task["location"];
         let seed = format!("{id} {attempt}");
         let upload = Upload {
-            gps_latitude: place["latitude"].as_f64().map(|degrees| degrees + away),
-            gps_longitude: place["longitude"].as_f64(),
+            gps_latitude: place.0.map(|degrees| degrees + away),
+            gps_longitude: place.1,
             files: vec![File {
                 proof_type: ProofType::Photo,
                 content_type: "image/jpeg".to_owned(),
