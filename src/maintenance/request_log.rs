@@ -1,11 +1,14 @@
 //! What accounts ask, noted in memory and written about once a second: no request waits for it.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use metrics::counter;
 
+use crate::ambient;
 use crate::domain::accounts::request_log::LoggedRequest;
+use crate::domain::{LogId, Timestamp};
 use crate::store::{Store, StoreError};
 
 /// How many wait to be written. More are dropped: the log is no reason to run out of memory.
@@ -16,6 +19,9 @@ const AT_ONCE: usize = 1_000;
 pub struct RequestLog {
     /// None: nothing is logged.
     kept: Option<Duration>,
+    /// Of this process.
+    mark: [u8; 3],
+    noted: AtomicU32,
     waiting: Mutex<Vec<LoggedRequest>>,
 }
 
@@ -23,6 +29,8 @@ impl RequestLog {
     pub fn new(kept: Option<Duration>) -> Self {
         Self {
             kept,
+            mark: ambient::random(),
+            noted: AtomicU32::new(0),
             waiting: Mutex::default(),
         }
     }
@@ -34,6 +42,16 @@ impl RequestLog {
     /// How long rows are kept. Those of before it was turned off go at once.
     pub fn kept(&self) -> Duration {
         self.kept.unwrap_or_default()
+    }
+
+    /// Ids of one process are in the order in which they are asked for, also within a millisecond.
+    pub fn next_id(&self, now: Timestamp) -> LogId {
+        let number = self.noted.fetch_add(1, Ordering::Relaxed);
+        let mut rest = [0; 10];
+        rest[..3].copy_from_slice(&self.mark);
+        rest[3..7].copy_from_slice(&number.to_be_bytes());
+        rest[7..].copy_from_slice(&ambient::random::<3>());
+        LogId::new(now, &rest)
     }
 
     pub fn note(&self, logged: LoggedRequest) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use legwork::domain::accounts::request_log::LoggedRequest;
-use legwork::domain::{AccountId, ApiKeyId, Environment, LogId, Owner};
+use legwork::domain::{AccountId, ApiKeyId, Environment, Owner};
 use legwork::maintenance::{RequestLog, prune_request_log};
 use legwork::store::{LogFilter, StoreError};
 use serde_json::{Value, json};
@@ -134,7 +134,7 @@ async fn what_is_too_much_is_dropped(app: TestApp) {
     let log = RequestLog::new(Some(WEEK));
     for _ in 0..MOST + 5 {
         log.note(LoggedRequest {
-            id: LogId::new(now, &random()),
+            id: log.next_id(now),
             owner,
             key: ApiKeyId::new(now, &random()),
             method: "GET".to_owned(),

@@ -23,7 +23,7 @@ use crate::api::middleware::cors::Visit;
 use crate::api::middleware::notes::{Asker, Notes, Who};
 use crate::api::middleware::{headers, host, span};
 use crate::domain::accounts::request_log::{LONGEST_PATH, LoggedRequest};
-use crate::domain::{AccountId, AdminKeyId, LogId, RequestId, WorkerId};
+use crate::domain::{AccountId, AdminKeyId, RequestId, WorkerId};
 use crate::limits::ClientAddress;
 use crate::store;
 
@@ -162,7 +162,7 @@ impl Exchange<'_> {
         let is_whole = |end: &usize| self.path.is_char_boundary(*end);
         let end = (0..=LONGEST_PATH.min(self.path.len())).rev().find(is_whole);
         app.request_log.note(LoggedRequest {
-            id: LogId::new(at, &ambient::random_for_id()),
+            id: app.request_log.next_id(at),
             owner,
             key,
             method: known_method(self.method).to_owned(),

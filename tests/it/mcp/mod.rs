@@ -39,7 +39,7 @@ fn expected() -> Value {
         "read_only": ["quote_task", "wait_for_task", "get_task", "list_tasks", "get_proofs", "get_mandate"],
         "payout": 2100,
         "same_task": true,
-        "progress": [1.0, "The task is posted.", true],
+        "progress": [1.0, "The task is funded.", true],
         "image": ["JPEG", [800, 600], true],
         "file": [true, "image/jpeg", [2400, 1800]],
         "early": [false, 300],
