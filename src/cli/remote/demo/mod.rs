@@ -114,7 +114,7 @@ async fn show(house: &mut House, plan: Plan, speed: u64, seconds: u64) -> Result
 
   Dashboard   {}
               (choose a password there; the link works once)
-  Worker      {url}/work  {}  {PASSWORD}
+  Worker      {url}/worker/sign-in  {}  {PASSWORD}
   Console     {url}/admin  {}
   Live key    {}
   Test key    {}
