@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command};
 use serde_json::Value;
+use tokio::signal::unix::{SignalKind, signal};
 
 use self::house::House;
 use self::plan::{PLACES, Plan};
@@ -62,12 +63,11 @@ pub fn run(arguments: &ArgMatches) -> Result<(), Failed> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let stop = async {
-            let _ = tokio::signal::ctrl_c().await;
-        };
+        let mut ended = signal(SignalKind::terminate())?;
         tokio::select! {
             lived = show(&mut house, plan, number("speed"), number("for")) => lived,
-            () = stop => Ok(()),
+            _ = tokio::signal::ctrl_c() => Ok(()),
+            _ = ended.recv() => Ok(()),
         }
     })?;
     eprintln!("\nStopping the server and checking the ledger ...");
