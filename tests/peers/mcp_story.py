@@ -86,8 +86,8 @@ async def hire(client: Client, owner: httpx2.AsyncClient) -> dict:
         return json.loads(result.content[0].text)
 
     quote = (await call("quote_task", **STOREFRONT)).structured_content
-    first = (await call("create_task", quote_id=quote["id"])).structured_content
-    second = (await call("create_task", quote_id=quote["id"])).structured_content
+    both = await asyncio.gather(*[call("create_task", quote_id=quote["id"]) for _ in range(2)])
+    first, second = (each.structured_content for each in both)
     task = first["id"]
     progress = []
 
