@@ -9,15 +9,10 @@ use rmcp::model::{
 };
 
 use super::calls::{Call, encoded};
-use super::proofs;
+use super::proofs::{self, TASK_URI, proof_uri};
 
 pub const GUIDE: &str = include_str!("guide.md");
 const GUIDE_URI: &str = "legwork://guide";
-const TASK_URI: &str = "legwork://tasks/";
-
-pub fn proof_uri(task: &str, proof: &str) -> String {
-    format!("{TASK_URI}{task}/proofs/{proof}")
-}
 
 pub fn all() -> ListResourcesResult {
     let guide = Resource::new(GUIDE_URI, "How to hire somebody").with_mime_type("text/markdown");

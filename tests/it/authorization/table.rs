@@ -52,6 +52,8 @@ pub const DEVELOPERS: &[DeveloperRoute] = &[
     // Of the account: each account has its own, and both environments share it.
     developer("GET /v1/account", Yes, Yes, Yes),
     developer("GET /v1/account/usage", Yes, Yes, Yes),
+    // Of an environment, and every account has its own.
+    developer("GET /v1/logs", Yes, Yes, Yes),
     developer("GET /v1/account/export", Yes, Yes, Yes),
     developer("POST /v1/account/export", Yes, Yes, Yes),
     developer("GET /v1/account/keys", Yes, Yes, Yes),

@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 const [, , folder, modules] = process.argv;
 const ts = createRequire(join(modules, "x.js"))("typescript");
-const FILTERS = ["TaskFilter", "TaskSearch", "EventFilter", "ApprovalFilter", "DeliveryFilter", "Page"];
+const FILTERS = ["TaskFilter", "TaskSearch", "EventFilter", "ApprovalFilter", "LogFilter", "DeliveryFilter", "Page"];
 
 const parse = (name) =>
   ts.createSourceFile(name, readFileSync(join(folder, "src", name), "utf8"), ts.ScriptTarget.Latest, true);

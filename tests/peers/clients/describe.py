@@ -12,7 +12,7 @@ sys.path.insert(0, str(folder / "src"))
 import legwork  # noqa: E402
 from legwork import _objects  # noqa: E402
 
-FILTERS = ["TaskFilter", "TaskSearch", "EventFilter", "ApprovalFilter", "DeliveryFilter", "Page"]
+FILTERS = ["TaskFilter", "TaskSearch", "EventFilter", "ApprovalFilter", "LogFilter", "DeliveryFilter", "Page"]
 
 
 def operations() -> dict[str, str]:
