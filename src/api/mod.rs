@@ -48,7 +48,7 @@ use crate::scheduler::Scheduler;
 use crate::shutdown::Shutdown;
 use crate::sign_in::SignIns;
 use crate::store::Store;
-use crate::submission::Submissions;
+use crate::submission::{Submissions, Uploads};
 use crate::usecases::FourEyes;
 use crate::webhooks::Webhooks;
 
@@ -71,6 +71,8 @@ pub struct Parts {
     pub payments: Payments,
     pub files: Files,
     pub submissions: Submissions,
+    /// Takes files that workers send in several requests.
+    pub resumable: Uploads,
     pub webhooks: Webhooks,
     pub scheduler: Scheduler,
     pub outbound: Outbound,
@@ -177,6 +179,7 @@ impl App {
                 clock.clone(),
                 dependencies.storage_quota,
             ),
+            resumable: Uploads::new(store.clone(), files.clone(), clock.clone()),
             rate_limits: (dependencies.rate_limited).then(|| RateLimits::new(store)),
             store: dependencies.store,
             clock: dependencies.clock,

@@ -22,7 +22,7 @@ use crate::api::middleware::required_factor::{require_admins_factor, require_wor
 use crate::api::openapi::{Description, Security, finish as finish_description, say_needs, secure};
 use crate::api::public::{files, health, stripe_webhook};
 use crate::api::routes::{
-    of_task, with_admin_key, with_admin_key_alone, with_key, with_worker_token,
+    about_uploads, of_task, with_admin_key, with_admin_key_alone, with_key, with_worker_token,
     with_worker_token_alone, without_token,
 };
 use crate::api::{App, JSON, mcp};
@@ -42,7 +42,8 @@ pub fn router(app: &App, pages: PageRoutes, with_metrics: bool) -> Router {
     let anonymous = from_fn_with_state(app.clone(), limit_anonymous);
     let mut router = described
         .merge(pages.routes)
-        .merge(documentation(&openapi).route_layer(anonymous))
+        .merge(documentation(&openapi).route_layer(anonymous.clone()))
+        .merge(about_uploads().route_layer(anonymous))
         .merge(signed().route_layer(from_fn_with_state(app.clone(), limit_unsigned)))
         .merge(health());
     if with_metrics {

@@ -1,6 +1,8 @@
 //! Every route of the API, in lists by what it needs.
 
+use axum::Router;
 use axum::http::Method;
+use axum::routing::options;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -165,6 +167,7 @@ fn operations(router: OpenApiRouter<App>) -> Vec<(Method, String)> {
             (Method::POST, item.post),
             (Method::PATCH, item.patch),
             (Method::DELETE, item.delete),
+            (Method::HEAD, item.head),
         ];
         for (method, _) in operations.into_iter().filter(|(_, found)| found.is_some()) {
             routes.push((method, path.clone()));
@@ -177,7 +180,7 @@ fn operations(router: OpenApiRouter<App>) -> Vec<(Method, String)> {
 pub fn with_worker_token() -> OpenApiRouter<App> {
     use worker::{
         account, deletion, disputes, exports, notifications, payouts, profile, proofs, push,
-        sessions, tasks, verification,
+        sessions, tasks, uploads, verification,
     };
 
     OpenApiRouter::new()
@@ -204,6 +207,8 @@ pub fn with_worker_token() -> OpenApiRouter<App> {
         .routes(routes!(tasks::actions::contest))
         .routes(routes!(disputes::get))
         .routes(routes!(proofs::list, proofs::submit))
+        .routes(routes!(uploads::create))
+        .routes(routes!(uploads::head, uploads::append, uploads::delete))
         .routes(routes!(verification::verification))
 }
 
@@ -334,4 +339,9 @@ pub fn without_token() -> OpenApiRouter<App> {
         .routes(routes!(worker::account::confirm))
         .routes(routes!(worker::account::ask_for_reset))
         .routes(routes!(worker::account::reset))
+}
+
+/// How files are uploaded, for programs that ask. Not described: browsers ask such things of every route.
+pub fn about_uploads() -> Router<App> {
+    Router::new().route("/v1/worker/uploads", options(worker::uploads::discover))
 }

@@ -56,6 +56,7 @@ id_types!(
     RequestId,
     SessionId,
     TaskId,
+    UploadId,
     VerificationFileId,
     WorkerId,
 );

@@ -37,8 +37,8 @@ pub use events::notification::{Notification, NotificationKind, NotificationStatu
 pub use events::{Event, EventType, NewEvent};
 pub use id::{
     AccountId, AdminKeyId, ApiKeyId, EventId, ExportId, LogId, MailLinkId, NotificationId, ProofId,
-    PushSubscriptionId, QueueItemId, QuoteId, RequestId, SessionId, TaskId, VerificationFileId,
-    WorkerId,
+    PushSubscriptionId, QueueItemId, QuoteId, RequestId, SessionId, TaskId, UploadId,
+    VerificationFileId, WorkerId,
 };
 pub use idempotency::IDEMPOTENCY_KEPT;
 pub use job::{JobKind, JobName, Lane};
@@ -69,6 +69,7 @@ pub use tasks::{
     Status, Task, TaskEdit, TaskType,
 };
 pub use time::Timestamp;
+pub use uploads::upload::{NewUpload, Upload, UploadPart};
 pub use webhooks::WebhookSecret;
 pub use webhooks::delivery::{Attempt, Delivery, DeliveryStatus, DueDelivery};
 pub use workers::{CheckedSkills, NewWorker, NotEligible, Worker, WorkerEdit, WorkerStatus};

@@ -86,6 +86,15 @@ impl Timestamp {
         day
     }
 
+    /// As headers of HTTP have it: `Sun, 15 Nov 2026 09:30:00 GMT`.
+    pub fn http_date(self) -> String {
+        let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::MAX);
+        let printer = jiff::fmt::rfc2822::DateTimePrinter::new();
+        printer
+            .timestamp_to_rfc9110_string(&moment)
+            .unwrap_or_default()
+    }
+
     fn civil(self) -> DateTime {
         // Every value comes from the clock or from `parse`, both within jiff's range.
         let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::MAX);

@@ -1,5 +1,7 @@
 //! How much one sender may upload, and how slowly.
 
+pub mod upload;
+
 use std::time::Duration;
 
 use crate::domain::Timestamp;

@@ -10,20 +10,23 @@ pub enum Prefix {
     /// Proofs, and the documents of workers.
     Proofs,
     Exports,
+    /// Parts of uploads that are not complete, or not used yet.
+    Uploads,
 }
 
 impl Prefix {
-    pub const ALL: [Self; 2] = [Self::Proofs, Self::Exports];
+    pub const ALL: [Self; 3] = [Self::Proofs, Self::Exports, Self::Uploads];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Proofs => "proofs",
             Self::Exports => "exports",
+            Self::Uploads => "uploads",
         }
     }
 }
 
-/// `proofs/<32 hex digits>` or `exports/<32 hex digits>`. It is built from an id only, so a key can never name anything outside
+/// `proofs/<32 hex digits>`, or the same below `exports` or `uploads`. It is built from an id only, so a key can never name anything outside
 /// the storage location.
 ///
 /// Create the id when the file arrives: its timestamp is the age of the file, and keys sort by it.

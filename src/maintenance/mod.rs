@@ -1,5 +1,5 @@
-//! Periodic maintenance: records key use, deletes old rows, old documents, old exports and old test
-//! files, sweeps orphaned files, indexes the metadata of older tasks, counts workers.
+//! Periodic maintenance: records key use, deletes old rows, old documents, old exports, old uploads and
+//! old test files, sweeps orphaned files, indexes the metadata of older tasks, counts workers.
 
 mod coverage;
 mod key_use;
@@ -13,6 +13,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 
 use crate::ambient::Clock;
 use crate::domain::accounts::same_person::ADDRESS_KEPT;
+use crate::domain::uploads::upload::REMEMBERED;
 use crate::domain::webhooks::delivery::EVENTS_KEPT;
 use crate::domain::{CheckedSkills, IDEMPOTENCY_KEPT, Owner, Timestamp};
 use crate::files::{FileKey, Files, FilesError, Prefix};
@@ -101,6 +102,9 @@ impl Maintenance {
             if let Err(error) = expire_exports(&self.store, self.clock.now()).await {
                 tracing::warn!(%error, "cannot delete old exports");
             }
+            if let Err(error) = expire_uploads(&self.store, self.clock.now()).await {
+                tracing::warn!(%error, "cannot delete uploads that have expired");
+            }
             expiries = expiries.wrapping_add(1);
             if expiries.is_multiple_of(EXPIRIES_TO_SWEEP)
                 && let Err(error) = sweep_files(&self.store, &self.files, self.clock.now()).await
@@ -183,6 +187,7 @@ const PRUNED: &[(Duration, Prune)] = &[
     }),
     (ADDRESS_KEPT, |tx, before| tx.forget_addresses(before)),
     (DAY, |tx, before| tx.prune_uploads(before)),
+    (REMEMBERED, |tx, before| tx.prune_ended_uploads(before)),
     // Quotes say themselves how long they are kept.
     (Duration::ZERO, |tx, before| tx.prune_quotes(before)),
     // Whoever sent nothing for an hour has the whole quota.
@@ -330,6 +335,12 @@ pub async fn expire_documents(
 /// Deletes exports that have expired. Jobs delete their files.
 pub async fn expire_exports(store: &Store, now: Timestamp) -> Result<(), StoreError> {
     while store.write(move |tx| tx.drop_expired_exports(now)).await? {}
+    Ok(())
+}
+
+/// Ends uploads that have expired. Jobs delete their files.
+pub async fn expire_uploads(store: &Store, now: Timestamp) -> Result<(), StoreError> {
+    while store.write(move |tx| tx.end_expired_uploads(now)).await? {}
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use crate::domain::{
     MailLinkId, NotificationId, NotificationKind, NotificationStatus, OutgoingKind, PaymentStatus,
     PayoutStatus, PersonKind, ProcessorName, ProofId, ProofStatus, ProposalKind,
     PushSubscriptionId, QueueItemId, QueueKind, QueueStatus, QuoteId, SessionId, Status, Step,
-    TaskId, Tier, VerificationFileId, WorkerId, WorkerStatus,
+    TaskId, Tier, UploadId, VerificationFileId, WorkerId, WorkerStatus,
 };
 use crate::store::engine::{Cell, Column, Value};
 
@@ -224,6 +224,7 @@ id_columns!(
     QuoteId,
     SessionId,
     TaskId,
+    UploadId,
     VerificationFileId,
     WorkerId,
 );

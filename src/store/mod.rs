@@ -257,6 +257,11 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("migrations/0040_queue_environments.sql"),
     },
     Migration {
+        version: 41,
+        name: "resumable_uploads",
+        sql: include_str!("migrations/0041_resumable_uploads.sql"),
+    },
+    Migration {
         version: 47,
         name: "request_log",
         sql: include_str!("migrations/0047_request_log.sql"),
@@ -457,6 +462,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         money::processor_events::ALL,
         proofs::ALL,
         proofs::storage::ALL,
+        proofs::uploads::ALL,
         accounts::request_log::ALL,
         quotes::ALL,
         quotes::coverage::ALL,

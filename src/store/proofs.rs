@@ -1,6 +1,7 @@
 //! Proofs, and the index that finds similar pictures.
 
 pub(super) mod storage;
+pub(super) mod uploads;
 
 use crate::domain::geo::Point;
 use crate::domain::{
@@ -127,7 +128,8 @@ crate::store::statements! {
         WHERE task_id = ?1 AND worker_id = ?2 LIMIT 1";
     FILE_IS_KNOWN = "SELECT CAST(1 AS BIGINT) FROM proofs WHERE file_key = ?1 OR original_key = ?1
         UNION ALL SELECT CAST(1 AS BIGINT) FROM verification_files WHERE file_key = ?1
-        UNION ALL SELECT CAST(1 AS BIGINT) FROM export_parts WHERE file_key = ?1";
+        UNION ALL SELECT CAST(1 AS BIGINT) FROM export_parts WHERE file_key = ?1
+        UNION ALL SELECT CAST(1 AS BIGINT) FROM upload_parts WHERE file_key = ?1";
 }
 
 /// A hash of 64 bits in four parts.
@@ -280,7 +282,7 @@ impl Tx<'_> {
         Ok(found.is_some())
     }
 
-    /// Whether a stored file belongs to a proof, a verification or an export.
+    /// Whether a stored file belongs to a proof, a verification, an export or an upload.
     pub fn file_is_known(&mut self, key: &str) -> Result<bool, StoreError> {
         let found = self.optional::<i64>(FILE_IS_KNOWN, &[key.into()])?;
         Ok(found.is_some())

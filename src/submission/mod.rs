@@ -1,5 +1,8 @@
 //! Turns uploaded files into stored proofs: all of a submission, or nothing.
 
+mod turns;
+mod uploads;
+
 use bytes::Bytes;
 
 use crate::ambient::{self, Clock};
@@ -12,6 +15,8 @@ use crate::files::{FileKey, Files, FilesError, Prefix, Received, StoredFile};
 use crate::media::{self, InspectError, Inspected};
 use crate::store::{Store, Tx};
 use crate::usecases::UseCaseError;
+
+pub use uploads::{Uploads, Writing};
 
 /// Why a submission failed.
 #[derive(Debug, thiserror::Error)]

@@ -58,6 +58,19 @@ pub enum UseCaseError {
     },
     #[error("no such proof")]
     ProofNotFound,
+    #[error("no such upload")]
+    UploadNotFound,
+    #[error("the upload has expired, was deleted, or was used for a proof")]
+    UploadGone,
+    #[error("{offset} bytes of the upload have arrived: go on there")]
+    OffsetMismatch { offset: i64 },
+    /// What has arrived, by proof type.
+    #[error("{}", incomplete(.0))]
+    UploadIncomplete(FieldErrors),
+    #[error("{limit} uploads are open: use or delete one first")]
+    TooManyUploads { limit: i64 },
+    #[error("another upload has this name")]
+    UploadNameUsed,
     #[error("no such worker")]
     WorkerNotFound,
     #[error("no such notification")]
@@ -192,6 +205,14 @@ pub enum UseCaseError {
     NotAllowed(#[from] NotAllowed),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+fn incomplete(errors: &FieldErrors) -> String {
+    let told = errors.kept().iter().map(|error| {
+        let (field, message) = (&error.field, &error.message);
+        format!("{field} {message}")
+    });
+    told.collect::<Vec<_>>().join("; ")
 }
 
 fn exceeded(refusals: &[Refusal]) -> String {

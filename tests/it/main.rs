@@ -39,6 +39,7 @@ mod privacy;
 mod quotes;
 mod relocation;
 mod reports;
+mod resumable;
 mod retention;
 mod second_factor;
 mod secrets;

@@ -35,22 +35,33 @@ fn every_operation_is_described_with_its_errors_and_an_example() {
             }
             for (status, response) in responses {
                 let response = resolve(response, &document);
-                let mut contents = response["content"].as_object().unwrap().values();
+                // Requests that send pieces of a file are answered by headers alone.
+                let empty = serde_json::Map::new();
+                let content = response["content"].as_object();
+                let content = match path.starts_with("/v1/worker/uploads") {
+                    true => content.unwrap_or(&empty),
+                    false => content.unwrap(),
+                };
+                let mut contents = content.values();
                 assert!(
                     contents.all(|content| has_example(content, &document)),
                     "{name}: {status} has no example"
                 );
             }
             let body = operation.get("requestBody");
-            // A form with files has no example that could stand in a document.
-            if let Some(body) = body.filter(|body| body["content"]["multipart/form-data"].is_null())
-            {
+            // A form with files has no example that could stand in a document, nor have pieces of a file.
+            let is_json = |body: &&Value| {
+                let content = &body["content"];
+                content["multipart/form-data"].is_null()
+                    && content["application/offset+octet-stream"].is_null()
+            };
+            if let Some(body) = body.filter(is_json) {
                 let content = &body["content"]["application/json"];
                 assert!(has_example(content, &document), "{name}: no example body");
             }
         }
     }
-    assert_eq!(operations, 151);
+    assert_eq!(operations, 155);
 }
 
 #[test]

@@ -99,6 +99,7 @@ error_codes! {
     QuoteNotFound "QUOTE_NOT_FOUND" 404 "There is no such quote, or it belongs to another account, environment or key.";
     SessionNotFound "SESSION_NOT_FOUND" 404 "There is no such session.";
     TaskNotFound "TASK_NOT_FOUND" 404 "There is no such task, or it belongs to another account.";
+    UploadNotFound "UPLOAD_NOT_FOUND" 404 "There is no such upload, or it belongs to another worker.";
     WorkerNotFound "WORKER_NOT_FOUND" 404 "There is no such worker.";
     MethodNotAllowed "METHOD_NOT_ALLOWED" 405 "The path does not take this method. `Allow` names those it takes.";
     RequestTimeout "REQUEST_TIMEOUT" 408 "The body did not arrive in time.";
@@ -115,6 +116,7 @@ error_codes! {
     LastKey "LAST_KEY" 409 "This is the last live or the last test key. Send `{\"confirm\": true}` to revoke it.";
     LastOwnerKey "LAST_OWNER_KEY" 409 "No other owner would be left. Create another key with the role `owner` first.";
     LastUnlimitedKey "LAST_UNLIMITED_KEY" 409 "No key without a mandate would be left to manage the account with.";
+    OffsetMismatch "OFFSET_MISMATCH" 409 "The upload has another number of bytes, or another request goes on with it. `Upload-Offset` says how many there are.";
     PayoutNotFailed "PAYOUT_NOT_FAILED" 409 "No payout for this task has failed permanently.";
     ProposalPending "PROPOSAL_PENDING" 409 "Another decision waits for a second admin. Confirm it in the same words, or have it withdrawn.";
     RefundDiffers "REFUND_DIFFERS" 409 "Cancelling would refund another amount than you expect. The message and `details` say how much.";
@@ -124,16 +126,22 @@ error_codes! {
     StorageFull "STORAGE_FULL" 409 "The stored proofs of the account fill its storage. Nothing was stored.";
     TasksOpen "TASKS_OPEN" 409 "The account or the worker still has open tasks, or money is still moving.";
     TooManyKeys "TOO_MANY_KEYS" 409 "The account has as many active API keys as it may have. Revoke one first.";
+    UploadIncomplete "UPLOAD_INCOMPLETE" 409 "An upload is not complete. `details` says how much of it has arrived.";
     WebhookDisabled "WEBHOOK_DISABLED" 409 "The webhook is disabled. Set it again to enable it.";
     WebhookNotConfigured "WEBHOOK_NOT_CONFIGURED" 409 "The account has no webhook.";
     LinkExpired "LINK_EXPIRED" 410 "The link is unknown, has expired or was used already. Ask for a new one.";
     QuoteExpired "QUOTE_EXPIRED" 410 "The quote has expired. Ask for a new one.";
+    UploadGone "UPLOAD_GONE" 410 "The upload has expired, was deleted, or was used for a proof. Begin a new one.";
+    TusVersionUnsupported "TUS_VERSION_UNSUPPORTED" 412 "The version of the protocol for uploads is not supported. `Tus-Version` names the one that is.";
     FileTooLarge "FILE_TOO_LARGE" 413 "The file is larger than its type allows.";
     PayloadTooLarge "PAYLOAD_TOO_LARGE" 413 "The body is too large.";
+    UnsupportedMediaType "UNSUPPORTED_MEDIA_TYPE" 415 "The body is not of the content type that this takes.";
     IdempotencyMismatch "IDEMPOTENCY_MISMATCH" 422 "The Idempotency-Key was used for a different request.";
     RateLimited "RATE_LIMITED" 429 "Too many requests. Retry after the seconds in `Retry-After`.";
     TooManyExports "TOO_MANY_EXPORTS" 429 "You have asked for as many exports as you can in a day. The message says when the next one is possible.";
     TooManyQuotes "TOO_MANY_QUOTES" 429 "You have as many open quotes as you can have. Redeem some, or retry after the seconds in `Retry-After`.";
+    TooManyUploads "TOO_MANY_UPLOADS" 429 "You have as many open uploads as you can have. Use or delete one.";
+    ChecksumMismatch "CHECKSUM_MISMATCH" 460 "The bytes are not what their checksum says. They were dropped: send them again.";
     Internal "INTERNAL" 500 "Something went wrong on our side. If this persists, contact the operator with the request ID.";
     PaymentUnavailable "PAYMENT_UNAVAILABLE" 503 "The payment processor cannot be reached. Nothing was changed; retry later.";
     Unavailable "UNAVAILABLE" 503 "The service cannot do this right now. Retry, with the same Idempotency-Key if you sent one.";

@@ -46,6 +46,12 @@ pub enum ApiError {
     FileTooLarge {
         limit: u64,
     },
+    /// Not the version of the protocol for uploads that we speak.
+    TusVersion,
+    /// The body is not of the type that this takes.
+    MediaType,
+    /// A chunk of an upload is not what its checksum says.
+    ChecksumMismatch,
     UrlExpired,
     UrlInvalid,
     /// A page of another host has sent an API key.
@@ -79,6 +85,9 @@ impl ApiError {
             Self::IdempotencyInFlight => ErrorCode::IdempotencyInFlight,
             Self::TestModeOnly => ErrorCode::TestModeOnly,
             Self::FileTooLarge { .. } => ErrorCode::FileTooLarge,
+            Self::TusVersion => ErrorCode::TusVersionUnsupported,
+            Self::MediaType => ErrorCode::UnsupportedMediaType,
+            Self::ChecksumMismatch => ErrorCode::ChecksumMismatch,
             Self::KeyInBrowser => ErrorCode::KeyInBrowser,
             Self::UrlExpired => ErrorCode::UrlExpired,
             Self::UrlInvalid => ErrorCode::UrlInvalid,
@@ -143,9 +152,10 @@ impl ApiError {
             Some(errors.map(ErrorDetail::from).collect())
         };
         let details = match self {
-            Self::Validation(errors) | Self::UseCase(UseCaseError::Invalid(errors)) => {
-                plain(errors)
-            }
+            Self::Validation(errors)
+            | Self::UseCase(
+                UseCaseError::Invalid(errors) | UseCaseError::UploadIncomplete(errors),
+            ) => plain(errors),
             Self::UseCase(UseCaseError::RefundDiffers { refund_cents, .. }) => {
                 let must_be = format!("must be {refund_cents}");
                 let error = FieldError::new("expected_refund_cents", must_be);
@@ -168,6 +178,12 @@ impl ApiError {
         match self {
             Self::UseCase(UseCaseError::Unauthorized) => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Self::UseCase(UseCaseError::OffsetMismatch { offset }) => {
+                headers.insert("upload-offset", (*offset).into());
+            }
+            Self::TusVersion => {
+                headers.insert("tus-version", HeaderValue::from_static("1.0.0"));
             }
             Self::TooManyUploads => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
@@ -223,6 +239,9 @@ fn says_more_than_its_code(error: &UseCaseError) -> bool {
             | UseCaseError::MandateExceeded(_)
             | UseCaseError::TooManyKeys { .. }
             | UseCaseError::TooManyQuotes { .. }
+            | UseCaseError::OffsetMismatch { .. }
+            | UseCaseError::UploadIncomplete(_)
+            | UseCaseError::TooManyUploads { .. }
             | UseCaseError::LastKey { .. }
             | UseCaseError::NoSplit { .. }
             | UseCaseError::ExportUnderWay { .. }
@@ -256,6 +275,12 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::ProofNotFound => ErrorCode::ProofNotFound,
         UseCaseError::RefundDiffers { .. } => ErrorCode::RefundDiffers,
         UseCaseError::RotatedRecently { .. } => ErrorCode::RotatedRecently,
+        UseCaseError::UploadNotFound => ErrorCode::UploadNotFound,
+        UseCaseError::UploadGone => ErrorCode::UploadGone,
+        UseCaseError::OffsetMismatch { .. } => ErrorCode::OffsetMismatch,
+        UseCaseError::UploadIncomplete(_) => ErrorCode::UploadIncomplete,
+        UseCaseError::TooManyUploads { .. } => ErrorCode::TooManyUploads,
+        UseCaseError::UploadNameUsed => ErrorCode::IdempotencyMismatch,
         UseCaseError::WorkerNotFound => ErrorCode::WorkerNotFound,
         UseCaseError::NotificationNotFound => ErrorCode::NotificationNotFound,
         UseCaseError::ItemNotFound => ErrorCode::ItemNotFound,

@@ -20,11 +20,14 @@ const PATHS: [&str; 2] = ["/v1/", "/files/"];
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
 /// Headers that pages may send.
 const ALLOWED: HeaderValue = HeaderValue::from_static(
-    "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id",
+    "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Tus-Resumable, Upload-Checksum, \
+     Upload-Length, Upload-Metadata, Upload-Offset, X-Request-Id",
 );
 /// Headers that pages may read.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
-    "Idempotent-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id",
+    "Idempotent-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, Tus-Checksum-Algorithm, \
+     Tus-Extension, Tus-Max-Size, Tus-Resumable, Tus-Version, Upload-Expires, Upload-Length, \
+     Upload-Metadata, Upload-Offset, X-Request-Id",
 );
 /// How long a browser may remember what it may send, in seconds. None remembers it for longer.
 const REMEMBERED: HeaderValue = HeaderValue::from_static("7200");

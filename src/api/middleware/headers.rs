@@ -42,12 +42,18 @@ pub fn page_policy(files: Option<&str>, tiles: Option<&str>) -> HeaderValue {
 /// all over, so it does not run under trusted types.
 const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
+/// Routes that speak tus say so, whatever they answer.
+const UPLOADS: &str = "/v1/worker/uploads";
+
 pub fn set(route: &str, page_policy: &HeaderValue, headers: &mut HeaderMap) {
     let docs = is_docs(route);
     // Nothing else may be kept: answers are of one caller, and change.
     let cached = if docs { "no-cache" } else { "no-store" };
     add(headers, ALWAYS);
     add(headers, &[("cache-control", cached)]);
+    if route.starts_with(UPLOADS) {
+        add(headers, &[("tus-resumable", "1.0.0")]);
+    }
     if is_page(headers) {
         let policy = match docs {
             true => HeaderValue::from_static(DOCS_POLICY),

@@ -21,9 +21,10 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
         post,
         patch,
         delete,
+        head,
         ..
     } = item;
-    [get, put, post, patch, delete].into_iter().flatten()
+    [get, put, post, patch, delete, head].into_iter().flatten()
 }
 
 fn all_operations(openapi: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {

@@ -106,6 +106,7 @@ parameters! {
     QuoteId = id();
     SessionId = id();
     TaskId = id();
+    UploadId = id();
     WorkerId = id();
     PageLimit = whole_number(1, 20);
     PageOffset = whole_number(0, 0);

@@ -1,7 +1,7 @@
 //! Multipart bodies: files go to the incoming folder as they arrive, never into memory.
 
-mod pace;
-mod reader;
+pub mod pace;
+pub mod reader;
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;

@@ -6,7 +6,7 @@ use axum::http::request::Parts;
 use crate::api::error::ApiError;
 use crate::domain::{
     AccountId, AdminKeyId, ApiKeyId, EventId, NotificationId, ProofId, QueueItemId, QuoteId,
-    TaskId, WorkerId,
+    TaskId, UploadId, WorkerId,
 };
 use crate::usecases::UseCaseError;
 
@@ -127,6 +127,7 @@ id_paths!(
     NotificationId,
     QueueItemId,
     QuoteId,
+    UploadId,
     WorkerId
 );
 

@@ -1,15 +1,15 @@
-//! A submission of proof as it arrives in a multipart form.
+//! A submission of proof as it arrives: files in a multipart form, or uploads by their ids.
 
 use axum::http::{HeaderMap, header};
 
 use crate::api::error::ApiError;
-use crate::api::request::fields::{Fields, RequestBody};
+use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::multipart::{
     FilePart, Form, FormBody, MAX_TEXT_BYTES, Wanted, form_bodies,
 };
 use crate::domain::geo::Point;
 use crate::domain::rules::TextRule;
-use crate::domain::{NotAllowed, ProofType, Task, proofs};
+use crate::domain::{NotAllowed, ProofType, Task, UploadId, proofs};
 use crate::files::Received;
 use crate::submission::SubmissionDetails;
 use crate::usecases::{Expected, UseCaseError};
@@ -30,10 +30,94 @@ form_bodies!(SubmitProof);
 
 /// What the form says beside its files.
 pub struct SubmissionTexts {
-    gps: Option<Point>,
-    accuracy_meters: Option<f64>,
+    place: SubmissionPlace,
     device_info: Option<String>,
     submission_id: Option<String>,
+}
+
+/// Where the device says it is.
+struct SubmissionPlace {
+    gps: Option<Point>,
+    accuracy_meters: Option<f64>,
+}
+
+impl SubmissionPlace {
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let gps = fields
+            .doc("Required unless the task asks for a signature only.")
+            .optional_point("gps_latitude", "gps_longitude");
+        let accuracy_meters = fields
+            .doc("How exact the device says its position is.")
+            .optional_number("gps_accuracy_meters", &proofs::ACCURACY_METERS);
+        Self {
+            gps,
+            accuracy_meters,
+        }
+    }
+}
+
+fn submission_id(fields: &mut Fields<'_>) -> Option<String> {
+    fields
+        .doc("Your own name for this submission. Sent again, it counts once and gets the same response.")
+        .optional_text("submission_id", &proofs::SUBMISSION_ID)
+}
+
+/// The same with files that were uploaded before. Each is named by its upload.
+pub struct SubmitUploads {
+    uploads: Vec<(ProofType, UploadId)>,
+    texts: SubmissionTexts,
+}
+
+request_bodies! {
+    /// One upload for each type that the task asks for.
+    SubmitUploads = serde_json::json!({
+        "photo": "019a8574c1f07c2e9d1b3a5f60718293",
+        "gps_latitude": 40.7163,
+        "gps_longitude": -73.9595,
+        "gps_accuracy_meters": 12.5,
+        "submission_id": "visit-17",
+    });
+}
+
+const UPLOAD_ID: TextRule<UploadId> = TextRule {
+    min: 32,
+    max: 32,
+    pattern: Some("^[0-9a-f]{32}$"),
+    format: None,
+    check: |_, text| {
+        let id = UploadId::parse(text);
+        id.ok_or_else(|| "must be the id of an upload".to_owned())
+    },
+};
+
+impl RequestBody for SubmitUploads {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let mut uploads = Vec::new();
+        for (name, doc) in [
+            ("photo", "The upload of a JPEG or PNG."),
+            ("video", "The upload of an MP4."),
+            ("signature", "The upload of a PNG."),
+        ] {
+            let id = fields.doc(doc).optional_text(name, &UPLOAD_ID);
+            uploads.extend(ProofType::parse(name).zip(id));
+        }
+        let place = SubmissionPlace::read(fields);
+        let device_info = fields
+            .doc("`user_agent` and `platform` are filled in when left out.")
+            .optional_json_object("device_info", |text| match text.len() <= MAX_TEXT_BYTES {
+                true => proofs::device_info(Some(&text), "unknown").map(|_| text),
+                false => Err(format!("must be at most {MAX_TEXT_BYTES} bytes")),
+            });
+        let submission_id = submission_id(fields);
+        Some(Self {
+            uploads,
+            texts: SubmissionTexts {
+                place,
+                device_info,
+                submission_id,
+            },
+        })
+    }
 }
 
 const DEVICE_INFO: TextRule = TextRule {
@@ -46,21 +130,13 @@ const DEVICE_INFO: TextRule = TextRule {
 
 impl RequestBody for SubmissionTexts {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let gps = fields
-            .doc("Required unless the task asks for a signature only.")
-            .optional_point("gps_latitude", "gps_longitude");
-        let accuracy_meters = fields
-            .doc("How exact the device says its position is.")
-            .optional_number("gps_accuracy_meters", &proofs::ACCURACY_METERS);
+        let place = SubmissionPlace::read(fields);
         let device_info = fields
             .doc("A JSON object. `user_agent` and `platform` are filled in when left out.")
             .optional_text("device_info", &DEVICE_INFO);
-        let submission_id = fields
-            .doc("Your own name for this submission. Sent again, it counts once and gets the same response.")
-            .optional_text("submission_id", &proofs::SUBMISSION_ID);
+        let submission_id = submission_id(fields);
         Some(Self {
-            gps,
-            accuracy_meters,
+            place,
             device_info,
             submission_id,
         })
@@ -82,26 +158,49 @@ pub fn wanted(expected: &Expected) -> Wanted {
 }
 
 pub fn details(form: &Form, user_agent: &str) -> Result<SubmissionDetails, ApiError> {
-    let texts: SubmissionTexts = form.texts()?;
-    let device_info = proofs::device_info(texts.device_info.as_deref(), user_agent)
-        .map_err(|message| ApiError::invalid("device_info", &message))?;
-    Ok(SubmissionDetails {
-        gps: texts.gps,
-        accuracy_meters: texts.accuracy_meters,
-        device_info,
-        submission_id: texts.submission_id,
-    })
+    form.texts::<SubmissionTexts>()?.details(user_agent)
+}
+
+impl SubmissionTexts {
+    fn details(self, user_agent: &str) -> Result<SubmissionDetails, ApiError> {
+        let device_info = proofs::device_info(self.device_info.as_deref(), user_agent)
+            .map_err(|message| ApiError::invalid("device_info", &message))?;
+        Ok(SubmissionDetails {
+            gps: self.place.gps,
+            accuracy_meters: self.place.accuracy_meters,
+            device_info,
+            submission_id: self.submission_id,
+        })
+    }
+}
+
+/// The uploads that a submission names.
+pub type NamedUploads = Vec<(ProofType, UploadId)>;
+
+impl SubmitUploads {
+    /// A submission without a name has the name of its uploads: they are used once.
+    pub fn details(
+        self,
+        user_agent: &str,
+        key: Option<String>,
+    ) -> Result<(SubmissionDetails, NamedUploads), ApiError> {
+        let mut details = self.texts.details(user_agent)?;
+        let ids: Vec<_> = self.uploads.iter().map(|(_, id)| id.to_string()).collect();
+        let named = details.submission_id.or(key);
+        details.submission_id = Some(named.unwrap_or_else(|| format!("uploads:{}", ids.join(","))));
+        Ok((details, self.uploads))
+    }
 }
 
 /// The files to store: none for a submission that was recorded before. Refuses a new one that the
 /// task did not take when it began, or that lacks something the task asks for.
-pub fn new_files(
-    files: Vec<(ProofType, Received)>,
+pub fn new_files<F>(
+    files: Vec<(ProofType, F)>,
     task: &Task,
     details: &SubmissionDetails,
     made: bool,
     refused: Option<NotAllowed>,
-) -> Result<Vec<(ProofType, Received)>, ApiError> {
+) -> Result<Vec<(ProofType, F)>, ApiError> {
     if made {
         return Ok(Vec::new());
     }

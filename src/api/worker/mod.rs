@@ -13,4 +13,5 @@ pub mod second_factor;
 pub mod session;
 pub mod sessions;
 pub mod tasks;
+pub mod uploads;
 pub mod verification;

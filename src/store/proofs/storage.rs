@@ -41,6 +41,8 @@ crate::store::statements! {
         WHERE id > ?1 ORDER BY id LIMIT ?2";
     OF_EXPORTS = "SELECT file_key FROM export_parts
         WHERE file_key > ?1 ORDER BY file_key LIMIT ?2";
+    OF_UPLOADS = "SELECT file_key FROM upload_parts
+        WHERE file_key > ?1 ORDER BY file_key LIMIT ?2";
 }
 
 /// The last record whose files were read, in each table: one is read after the other.
@@ -49,6 +51,7 @@ pub struct FileCursor {
     pub proof: String,
     pub document: String,
     pub export: String,
+    pub upload: String,
 }
 
 /// The files of one record.
@@ -94,13 +97,28 @@ impl Tx<'_> {
                 files.push(StoredFiles { keys, content_type });
             }
         }
-        if files.is_empty() {
-            let values = [(&after.export).into(), limit.into()];
-            for key in self.all::<String>(OF_EXPORTS, &values)? {
-                next.export.clone_from(&key);
+        for (statement, after, next, content_type) in [
+            (
+                OF_EXPORTS,
+                &after.export,
+                &mut next.export,
+                "application/zip",
+            ),
+            (
+                OF_UPLOADS,
+                &after.upload,
+                &mut next.upload,
+                "application/octet-stream",
+            ),
+        ] {
+            if !files.is_empty() {
+                break;
+            }
+            for key in self.all::<String>(statement, &[after.into(), limit.into()])? {
+                next.clone_from(&key);
                 files.push(StoredFiles {
                     keys: vec![key],
-                    content_type: "application/zip".to_owned(),
+                    content_type: content_type.to_owned(),
                 });
             }
         }

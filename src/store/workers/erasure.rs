@@ -94,6 +94,7 @@ impl Tx<'_> {
         self.execute_one(DELETE, &values)?;
         self.worker_changed(worker.id, now)?;
         self.drop_verification_files(worker.id, now)?;
+        self.end_uploads_of(worker.id, now)?;
         self.shut_worker_out(worker.id)?;
         Ok(worker)
     }

@@ -27,6 +27,8 @@ async fn take_back(database: &Database) {
         database.execute(&format!("DROP INDEX {index}")).await;
     }
     let tables = [
+        "upload_parts",
+        "uploads",
         "charge_disputes",
         "outgoing_movements",
         "audit_log",

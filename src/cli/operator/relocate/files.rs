@@ -151,13 +151,14 @@ impl Progress {
             proof: text("proof"),
             document: text("document"),
             export: text("export"),
+            upload: text("upload"),
         }
     }
 
     /// Replaces the file in one step: it is whole, or the one before.
     fn write(&self, cursor: &FileCursor) -> Result<(), Failure> {
         let text = json!({"to": self.to, "proof": cursor.proof, "document": cursor.document,
-            "export": cursor.export});
+            "export": cursor.export, "upload": cursor.upload});
         let new = self.file.with_extension("new");
         let written = std::fs::write(&new, text.to_string());
         let replaced = written.and_then(|()| std::fs::rename(&new, &self.file));

@@ -41,6 +41,10 @@ impl Client {
         }
     }
 
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     pub fn key(&self) -> &str {
         self.key.as_deref().unwrap()
     }
