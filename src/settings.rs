@@ -375,6 +375,7 @@ fn windows(given: &Given) -> Result<Windows, SettingsError> {
         dispute: given.read("dispute_hours", "72", |text| span(text, HOUR))?,
         decide: given.read("decide_days", "30", |text| span(text, DAY))?,
         open: given.read("open_days", "30", |text| span(text, DAY))?,
+        upload_grace: given.read("upload_grace_hours", "6", hours)?,
     })
 }
 

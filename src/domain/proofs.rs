@@ -1,6 +1,9 @@
 //! Proofs of work. One submission is one attempt, with one file for each proof type.
 
+pub mod capture;
+
 use crate::domain::geo::{Point, to_decimeter};
+use crate::domain::proofs::capture::Capture;
 use crate::domain::rules::{NumberRule, TextRule};
 use crate::domain::string_enum::string_enum;
 use crate::domain::tasks::{ProofType, Task};
@@ -70,6 +73,8 @@ pub struct Proof {
     pub geo_valid: bool,
     /// JSON, as sent.
     pub device_info: String,
+    /// What the device says about how the file was made: a [`Capture`] as JSON.
+    pub capture: Option<String>,
     pub status: ProofStatus,
     pub rejection_reason: Option<String>,
     pub reviewed_at: Option<Timestamp>,
@@ -85,6 +90,7 @@ pub struct Submission {
     pub gps: Option<Point>,
     pub accuracy_meters: Option<f64>,
     pub device_info: String,
+    pub captures: Vec<(ProofType, Capture)>,
     /// An id chosen by the sender, which makes a resubmission a no-op.
     pub submission_id: Option<String>,
     pub files: Vec<SubmittedFile>,
@@ -106,6 +112,12 @@ impl Submission {
         self.files.iter().map(|sent| sent.file.stored_bytes).sum()
     }
 
+    fn capture_of(&self, proof_type: ProofType) -> Option<String> {
+        let mut captures = self.captures.iter();
+        let found = captures.find(|(of, _)| *of == proof_type);
+        found.map(|(_, capture)| capture.to_json())
+    }
+
     /// The proofs of this attempt. `task` has already counted the attempt.
     pub fn proofs(&self, task: &Task, worker: WorkerId, now: Timestamp) -> Vec<Proof> {
         let proof = |sent: &SubmittedFile| {
@@ -124,6 +136,7 @@ impl Submission {
                 distance_meters: distance,
                 geo_valid: distance.is_some_and(is_near),
                 device_info: self.device_info.clone(),
+                capture: self.capture_of(sent.proof_type),
                 status: ProofStatus::Pending,
                 rejection_reason: None,
                 reviewed_at: None,

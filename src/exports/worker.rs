@@ -218,7 +218,12 @@ fn proofs(tx: &mut Tx<'_>, worker: WorkerId, place: &Place) -> Result<Vec<Unit>,
 fn proof_unit(proof: &Proof) -> Result<Unit, StoreError> {
     let folder = format!("proofs/{}", proof.task);
     let name = format!("{folder}/{}.json", proof.id);
-    let mut unit = Unit::new(proof.id).document(name, &proof_json(proof)?);
+    let mut body = proof_json(proof)?;
+    let capture = proof.capture.as_deref();
+    body["capture"] = capture
+        .map_or(Ok(Value::Null), serde_json::from_str)
+        .unwrap_or_default();
+    let mut unit = Unit::new(proof.id).document(name, &body);
     if proof.files_deleted_at.is_none() {
         unit = unit.file(FileEntry {
             name: format!("{folder}/{}", file_name(proof)),

@@ -94,7 +94,9 @@ fn task_json(task: &Task) -> Result<Value, StoreError> {
 }
 
 fn evidence_json(evidence: &Evidence) -> Value {
-    let Evidence { proof, findings } = evidence;
+    let Evidence {
+        proof, findings, ..
+    } = evidence;
     let FileMetadata {
         taken_at, place, ..
     } = proof.metadata;
@@ -117,6 +119,7 @@ fn evidence_json(evidence: &Evidence) -> Value {
             "latitude": place.map(|place| place.latitude),
             "longitude": place.map(|place| place.longitude),
         },
+        "device": evidence.device(),
         "received_at": proof.created_at,
         "findings": findings.collect::<Vec<_>>(),
     })

@@ -114,6 +114,11 @@ pub const SETTINGS: &[Setting] = &[
         "Time until a task without a deadline expires, from its funding [default: 30]",
     ),
     setting(
+        "upload_grace_hours",
+        "HOURS",
+        "How much longer a worker has who is sending a file when the time is over [default: 6]",
+    ),
+    setting(
         "payments",
         "sandbox|stripe",
         "Payment processor: the built-in sandbox, which moves no money, or Stripe [default: sandbox]",

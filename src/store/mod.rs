@@ -262,6 +262,11 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("migrations/0041_resumable_uploads.sql"),
     },
     Migration {
+        version: 42,
+        name: "captures",
+        sql: include_str!("migrations/0042_captures.sql"),
+    },
+    Migration {
         version: 47,
         name: "request_log",
         sql: include_str!("migrations/0047_request_log.sql"),

@@ -42,6 +42,7 @@ columns! {
         stored_bytes: proof.file.stored_bytes,
         files_expire_at: proof.files_expire_at,
         files_deleted_at: proof.files_deleted_at,
+        capture: &proof.capture,
     }
     row Proof = Proof {
         id,
@@ -74,6 +75,7 @@ columns! {
         created_at,
         files_expire_at,
         files_deleted_at,
+        capture,
     };
 }
 

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use crate::ambient::{self, Clock};
 use crate::domain::geo::Point;
+use crate::domain::proofs::capture::Capture;
 use crate::domain::{
     AccountId, FieldError, FileMetadata, Proof, ProofFile, ProofId, ProofType, StorageQuota,
     Submission, SubmittedFile, Timestamp,
@@ -35,6 +36,7 @@ pub struct SubmissionDetails {
     pub gps: Option<Point>,
     pub accuracy_meters: Option<f64>,
     pub device_info: String,
+    pub captures: Vec<(ProofType, Capture)>,
     pub submission_id: Option<String>,
 }
 
@@ -44,6 +46,7 @@ impl SubmissionDetails {
             gps: self.gps,
             accuracy_meters: self.accuracy_meters,
             device_info: self.device_info,
+            captures: self.captures,
             submission_id: self.submission_id,
             files,
             quota,

@@ -1,9 +1,11 @@
 """Fuzzes the prepared world with the key that each operation needs, and takes down which statuses
 each operation answered. Where our rules are stricter than JSON Schema can say, bodies are adapted."""
 
+import base64
 import json
 import os
 import random
+import urllib.error
 import urllib.request
 
 import schemathesis
@@ -66,8 +68,35 @@ def waiting_task():
     return task
 
 
+schemathesis.serializer.alias("application/offset+octet-stream", "application/octet-stream")
+
+
+def upload_metadata():
+    """What an upload for a task of the worker says."""
+    told = {"task_id": WORLD["own_tasks"][0], "proof_type": "photo"}
+    return ",".join(f"{name} {base64.b64encode(value.encode()).decode()}" for name, value in told.items())
+
+
+def new_upload():
+    """The id of an upload, if the task still takes proof and there is room for one."""
+    if not WORLD.setdefault("uploads", []) or RANDOM.random() < 0.2:
+        request = urllib.request.Request(SERVER + "/v1/worker/uploads", data=b"", method="POST")
+        request.add_header("Authorization", f"Bearer {WORLD['worker']['token']}")
+        request.add_header("Tus-Resumable", "1.0.0")
+        request.add_header("Upload-Length", "1000")
+        request.add_header("Upload-Metadata", upload_metadata())
+        try:
+            with urllib.request.urlopen(request, timeout=30) as response:
+                WORLD["uploads"].append(response.headers["Location"].rsplit("/", 1)[1])
+        except urllib.error.HTTPError:
+            pass
+    return RANDOM.choice(WORLD["uploads"]) if WORLD["uploads"] else None
+
+
 def some_id(path):
     """The id of something that the operation can find."""
+    if path.startswith("/v1/worker/uploads"):
+        return new_upload()
     if path.startswith("/v1/test_helpers"):
         return RANDOM.choice(WORLD["test_tasks"])
     if path.startswith("/v1/tasks") and path.endswith("/dispute"):
@@ -150,6 +179,8 @@ def before_call(context, case, kwargs):
             if "key_id" in case.path_parameters:
                 keys = ask("GET", f"/v1/admin/accounts/{found}/keys", WORLD["admin"])["data"]
                 case.path_parameters["key_id"] = keys[0]["id"] if keys else case.path_parameters["key_id"]
+    if case.operation.label == "POST /v1/worker/uploads" and RANDOM.random() < 0.5:
+        case.headers["Upload-Metadata"] = upload_metadata()
     # Whoever is needed for everything else must stay, also when a test has learnt the id.
     if case.path_parameters.get("id") in WORLD["needed"] and case.method != "GET":
         case.path_parameters["id"] = some_id(path)

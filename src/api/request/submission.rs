@@ -1,5 +1,7 @@
 //! A submission of proof as it arrives: files in a multipart form, or uploads by their ids.
 
+mod captures;
+
 use axum::http::{HeaderMap, header};
 
 use crate::api::error::ApiError;
@@ -9,10 +11,11 @@ use crate::api::request::multipart::{
 };
 use crate::domain::geo::Point;
 use crate::domain::rules::TextRule;
-use crate::domain::{NotAllowed, ProofType, Task, UploadId, proofs};
+use crate::domain::{FieldError, NotAllowed, ProofType, Task, UploadId, proofs};
 use crate::files::Received;
 use crate::submission::SubmissionDetails;
 use crate::usecases::{Expected, UseCaseError};
+use captures::Captures;
 
 /// A form with one file for each type that the task asks for.
 pub struct SubmitProof;
@@ -21,7 +24,11 @@ impl FormBody for SubmitProof {
     type Texts = SubmissionTexts;
     const FILES: &'static [FilePart] = &[
         FilePart::optional("photo", "JPEG or PNG.", ProofType::Photo.max_bytes()),
-        FilePart::optional("video", "MP4.", ProofType::Video.max_bytes()),
+        FilePart::optional(
+            "video",
+            "MP4, or QuickTime with H.264 or HEVC and AAC.",
+            ProofType::Video.max_bytes(),
+        ),
         FilePart::optional("signature", "PNG.", ProofType::Signature.max_bytes()),
     ];
 }
@@ -32,6 +39,7 @@ form_bodies!(SubmitProof);
 pub struct SubmissionTexts {
     place: SubmissionPlace,
     device_info: Option<String>,
+    captures: Option<Captures>,
     submission_id: Option<String>,
 }
 
@@ -95,7 +103,10 @@ impl RequestBody for SubmitUploads {
         let mut uploads = Vec::new();
         for (name, doc) in [
             ("photo", "The upload of a JPEG or PNG."),
-            ("video", "The upload of an MP4."),
+            (
+                "video",
+                "The upload of an MP4, or of QuickTime with H.264 or HEVC and AAC.",
+            ),
             ("signature", "The upload of a PNG."),
         ] {
             let id = fields.doc(doc).optional_text(name, &UPLOAD_ID);
@@ -108,12 +119,16 @@ impl RequestBody for SubmitUploads {
                 true => proofs::device_info(Some(&text), "unknown").map(|_| text),
                 false => Err(format!("must be at most {MAX_TEXT_BYTES} bytes")),
             });
+        let captures = fields
+            .doc("What the device says about how each file was made, by proof type.")
+            .optional_object("captures", captures::read);
         let submission_id = submission_id(fields);
         Some(Self {
             uploads,
             texts: SubmissionTexts {
                 place,
                 device_info,
+                captures,
                 submission_id,
             },
         })
@@ -134,10 +149,14 @@ impl RequestBody for SubmissionTexts {
         let device_info = fields
             .doc("A JSON object. `user_agent` and `platform` are filled in when left out.")
             .optional_text("device_info", &DEVICE_INFO);
+        let captures = fields
+            .doc("What the device says about how each file was made: a JSON object, as in a submission of uploads.")
+            .optional_text("captures", &captures::IN_FORM);
         let submission_id = submission_id(fields);
         Some(Self {
             place,
             device_info,
+            captures,
             submission_id,
         })
     }
@@ -169,6 +188,7 @@ impl SubmissionTexts {
             gps: self.place.gps,
             accuracy_meters: self.place.accuracy_meters,
             device_info,
+            captures: self.captures.unwrap_or_default(),
             submission_id: self.submission_id,
         })
     }
@@ -208,7 +228,13 @@ pub fn new_files<F>(
         return Err(refused.into());
     }
     let types: Vec<_> = files.iter().map(|(proof_type, _)| *proof_type).collect();
-    let errors = proofs::incomplete(task, &types, details.gps);
+    let mut errors = proofs::incomplete(task, &types, details.gps);
+    for (proof_type, _) in &details.captures {
+        if !types.contains(proof_type) {
+            let field = format!("captures.{proof_type}");
+            errors.push(FieldError::new(field, "is not a file of this submission"));
+        }
+    }
     if errors.is_empty() {
         Ok(files)
     } else {

@@ -1,10 +1,11 @@
 //! The evidence for and against a proof, and where it was taken.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::geo::{Point, to_decimeter};
 use crate::domain::proofs::VALID_METERS;
+use crate::domain::proofs::capture::CaptureSource;
 use crate::domain::{Proof, Task, Timestamp};
 use crate::usecases::{Evidence, Finding};
 use crate::views::{Id, examples};
@@ -20,6 +21,9 @@ pub struct EvidenceBody {
     sha256: String,
     /// What the camera recorded in the file.
     exif: ExifBody,
+    /// What the device says about how the file was made, if it says anything. It is not checked.
+    #[schema(required)]
+    device: Option<DeviceBody>,
     #[schema(value_type = String, format = DateTime)]
     received_at: Timestamp,
     findings: Vec<FindingBody>,
@@ -34,6 +38,38 @@ struct ExifBody {
     latitude: Option<f64>,
     #[schema(required)]
     longitude: Option<f64>,
+}
+
+/// What the device says about how a file was made.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = DeviceStatement)]
+struct DeviceBody {
+    /// By the clock of the device.
+    #[schema(format = DateTime)]
+    captured_at: String,
+    /// What to add to the clock of the device to get ours. Null when it does not know.
+    #[schema(required)]
+    clock_offset_ms: Option<i64>,
+    /// `camera`: made in the app. `picker`: a file that was there.
+    #[schema(value_type = CaptureSource)]
+    source: String,
+    /// It waited on the device until there was a network.
+    queued_offline: bool,
+    /// Where the device was, oldest first.
+    fixes: Vec<FixBody>,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = DeviceFix)]
+struct FixBody {
+    latitude: f64,
+    longitude: f64,
+    #[schema(required)]
+    accuracy_meters: Option<f64>,
+    #[schema(format = DateTime)]
+    at: String,
+    /// From the task.
+    distance_meters: f64,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -59,6 +95,7 @@ impl EvidenceBody {
     fn example() -> Self {
         Self::from(Evidence {
             proof: examples::proof(),
+            place: examples::submitted().task.place(),
             findings: vec![Finding {
                 code: "exif_gps_far",
                 measure: Some((1868.0, "m")),
@@ -71,7 +108,12 @@ impl EvidenceBody {
 }
 
 impl From<Evidence> for EvidenceBody {
-    fn from(Evidence { proof, findings }: Evidence) -> Self {
+    fn from(evidence: Evidence) -> Self {
+        let device = evidence.device();
+        let device = device.and_then(|device| serde_json::from_value(device).ok());
+        let Evidence {
+            proof, findings, ..
+        } = evidence;
         let place = proof.metadata.place;
         Self {
             proof_id: proof.id.to_string(),
@@ -82,6 +124,7 @@ impl From<Evidence> for EvidenceBody {
                 latitude: place.map(|place| place.latitude),
                 longitude: place.map(|place| place.longitude),
             },
+            device,
             received_at: proof.created_at,
             findings: findings.into_iter().map(Into::into).collect(),
         }

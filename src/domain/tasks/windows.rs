@@ -24,6 +24,8 @@ pub struct Windows {
     pub decide: Duration,
     /// From funding until a task without a deadline is overdue.
     pub open: Duration,
+    /// How much longer a worker has who was sending a file when the time was over.
+    pub upload_grace: Duration,
 }
 
 impl Default for Windows {
@@ -36,6 +38,7 @@ impl Default for Windows {
             dispute: HOUR * 72,
             decide: HOUR * 24 * 30,
             open: HOUR * 24 * 30,
+            upload_grace: HOUR * 6,
         }
     }
 }

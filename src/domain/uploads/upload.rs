@@ -14,6 +14,9 @@ pub const KEPT: Duration = Duration::from_secs(72 * 60 * 60);
 /// How long an upload is remembered after it has ended.
 pub const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
+/// Bytes that came within this time hold the task for the worker.
+pub const ALIVE: Duration = Duration::from_secs(15 * 60);
+
 /// The largest file of all types.
 pub const LARGEST: u64 = ProofType::Video.max_bytes();
 

@@ -14,12 +14,19 @@ use crate::media::mp4::tree::{Node, Tree};
 
 pub use strip::strip;
 
-/// Brands that say: this is an MP4. QuickTime (`qt  `) is a close relative that browsers do not
-/// all play; a file that claims both is taken.
+/// Brands that say: this is an MP4. QuickTime (`qt  `) is a close relative, which iPhones write. Browsers
+/// play it as MP4 if its tracks are what MP4 has; a file that claims both is taken as it is.
 const BRANDS: [&[u8; 4]; 18] = [
     b"isom", b"iso2", b"iso3", b"iso4", b"iso5", b"iso6", b"iso7", b"iso8", b"iso9", b"mp41",
     b"mp42", b"mp71", b"avc1", b"M4V ", b"M4VH", b"M4VP", b"MSNV", b"dash",
 ];
+
+/// H.264 and HEVC, as the descriptions of tracks name them, and AAC.
+const PLAYED_PICTURES: [&[u8; 4]; 4] = [b"avc1", b"avc3", b"hvc1", b"hev1"];
+const PLAYED_SOUND: &[u8; 4] = b"mp4a";
+
+const NOT_PLAYED: Rejection =
+    Rejection::of("must be an MP4 video, or QuickTime with H.264 or HEVC and AAC");
 
 /// Seconds from 1904, where MP4 starts to count, to 1970.
 const FROM_1904: u64 = 2_082_844_800;
@@ -33,7 +40,7 @@ pub fn is_it(start: &[u8]) -> bool {
 
 pub fn inspect(file: &mut (impl Read + Seek), length: u64) -> Result<Inspected, InspectError> {
     let tree = Tree::read(file, length)?;
-    check_brand(&tree.head(file, &tree.nodes[0], 1_024)?)?;
+    let family = family(&tree.head(file, &tree.nodes[0], 1_024)?)?;
     let movie = the_movie(&tree)?;
     let header = tree.child(movie, *b"mvhd").ok_or(Rejection::DAMAGED)?;
     let header = tree.head(file, header, 32)?;
@@ -45,6 +52,9 @@ pub fn inspect(file: &mut (impl Read + Seek), length: u64) -> Result<Inspected, 
         }
     }
     let picture = picture.ok_or(Rejection::of("has no video track"))?;
+    if family == Family::QuickTime {
+        check_codecs(&tree, file, movie)?;
+    }
     let mut exif = taken_at(&header);
     if let Some((latitude, longitude)) = place(&tree, file, movie)? {
         exif.latitude = Some(latitude);
@@ -59,20 +69,67 @@ pub fn inspect(file: &mut (impl Read + Seek), length: u64) -> Result<Inspected, 
     })
 }
 
-fn check_brand(file_type: &[u8]) -> Result<(), Rejection> {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Mp4,
+    QuickTime,
+}
+
+fn family(file_type: &[u8]) -> Result<Family, Rejection> {
     let major = file_type.get(..4).ok_or(Rejection::DAMAGED)?;
     let compatible = file_type.get(8..).unwrap_or_default();
     let says = |accepted: &dyn Fn(&[u8]) -> bool| compatible.chunks_exact(4).any(accepted);
     let known = |brand: &[u8]| BRANDS.iter().any(|known| *known == brand);
-    let fine = match major {
-        b"qt  " => says(&|brand| brand == b"mp41" || brand == b"mp42"),
-        _ => known(major) || says(&known),
-    };
-    match fine {
-        true => Ok(()),
-        false if major == b"qt  " => Err(Rejection::of("must be an MP4 video, not QuickTime")),
-        false => Err(Rejection::of("must be an MP4 video")),
+    match major {
+        b"qt  " if says(&|brand| brand == b"mp41" || brand == b"mp42") => Ok(Family::Mp4),
+        b"qt  " => Ok(Family::QuickTime),
+        _ if known(major) || says(&known) => Ok(Family::Mp4),
+        _ => Err(Rejection::of("must be an MP4 video")),
     }
+}
+
+/// Every picture must be one that browsers play. Of several sounds one is enough: phones add others, which
+/// players pass over.
+fn check_codecs(
+    tree: &Tree,
+    file: &mut (impl Read + Seek),
+    movie: &Node,
+) -> Result<(), InspectError> {
+    let (mut sounds, mut played) = (0, 0);
+    for track in tree.children(movie).filter(|node| node.kind == *b"trak") {
+        let codec = codec(tree, file, track)?;
+        match handler(tree, file, track)?.as_ref() {
+            Some(b"vide") if !PLAYED_PICTURES.iter().any(|known| codec == Some(**known)) => {
+                return Err(NOT_PLAYED.into());
+            }
+            Some(b"soun") => {
+                sounds += 1;
+                played += usize::from(codec == Some(*PLAYED_SOUND));
+            }
+            _ => {}
+        }
+    }
+    match sounds > 0 && played == 0 {
+        true => Err(NOT_PLAYED.into()),
+        false => Ok(()),
+    }
+}
+
+/// How a track is coded: the name of its first description.
+fn codec(
+    tree: &Tree,
+    file: &mut (impl Read + Seek),
+    track: &Node,
+) -> Result<Option<[u8; 4]>, InspectError> {
+    let mut node = track;
+    for kind in [b"mdia", b"minf", b"stbl", b"stsd"] {
+        match tree.child(node, *kind) {
+            Some(inner) => node = inner,
+            None => return Ok(None),
+        }
+    }
+    let head = tree.head(file, node, 16)?;
+    Ok(head.get(12..16).and_then(|name| name.try_into().ok()))
 }
 
 /// There is one description of the film, and a film.

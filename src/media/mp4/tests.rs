@@ -25,13 +25,21 @@ fn movie_header(seconds: u64) -> Vec<u8> {
 }
 
 fn track(handler: &[u8; 4]) -> Vec<u8> {
+    coded_track(handler, None)
+}
+
+fn coded_track(handler: &[u8; 4], codec: Option<&[u8; 4]>) -> Vec<u8> {
     let size = [0, 100, 0, 0, 0, 80, 0, 0];
     let header = write(b"tkhd", &[&[0; 4], &[9; 8], &[0; 64], &size]);
     let named = write(b"hdlr", &[&[0; 8], handler, &[0; 12], b"Secret Handler\0"]);
-    let media = write(
-        b"mdia",
-        &[&write(b"mdhd", &[&[0; 4], &[9; 8], &[0; 12]]), &named],
-    );
+    let samples = codec.map(|codec| {
+        let description = write(codec, &[&[0; 78]]);
+        let descriptions = write(b"stsd", &[&[0; 4], &[0, 0, 0, 1], &description]);
+        write(b"minf", &[&write(b"stbl", &[&descriptions])])
+    });
+    let samples = samples.unwrap_or_default();
+    let dates = write(b"mdhd", &[&[0; 4], &[9; 8], &[0; 12]]);
+    let media = write(b"mdia", &[&dates, &named, &samples]);
     write(b"trak", &[&header, &media])
 }
 
@@ -76,14 +84,50 @@ fn brands_decide_what_is_mp4() {
     ] {
         assert!(look(&with(brands), ProofType::Video).is_ok(), "{brands:?}");
     }
+    let sentence = "must be an MP4 video, or QuickTime with H.264 or HEVC and AAC";
     for brands in [b"qt  ".as_slice(), b"qt  qt  isom"] {
-        assert_eq!(error(&with(brands)), "must be an MP4 video, not QuickTime");
+        assert_eq!(
+            error(&with(brands)),
+            sentence,
+            "nothing says how it is coded"
+        );
     }
     for brands in [b"heicmif1".as_slice(), b"XXXX", b"XXXXYYYYqt  "] {
         assert_eq!(error(&with(brands)), "must be an MP4 video");
     }
     let no_brand = [write(b"ftyp", &[b"is"]), movie.clone(), film.clone()].concat();
     assert_eq!(error(&no_brand), "is damaged");
+}
+
+#[test]
+fn quicktime_is_taken_if_browsers_play_its_tracks() {
+    let with = |tracks: &[(&[u8; 4], &[u8; 4])]| {
+        let coded = |(handler, codec): &(&[u8; 4], &[u8; 4])| coded_track(handler, Some(codec));
+        let tracks: Vec<_> = tracks.iter().flat_map(coded).collect();
+        let film = write(b"mdat", &[b"the film"]);
+        // As iPhones write it: an empty box before the film, and the description at the end.
+        let empty = write(b"wide", &[]);
+        [file_type(b"qt  qt  "), empty, film, movie(&[&tracks])].concat()
+    };
+    for tracks in [
+        [(b"vide", b"avc1"), (b"soun", b"mp4a")].as_slice(),
+        &[(b"vide", b"hvc1"), (b"soun", b"mp4a"), (b"meta", b"mebx")],
+        // Spatial sound stands beside AAC.
+        &[(b"vide", b"hvc1"), (b"soun", b"mp4a"), (b"soun", b"apac")],
+        &[(b"vide", b"hev1")],
+    ] {
+        let inspected = look(&with(tracks), ProofType::Video).unwrap();
+        assert_eq!(inspected.content_type, MP4, "served as MP4");
+        assert_eq!((inspected.width, inspected.height), (Some(100), Some(80)));
+    }
+    for tracks in [
+        [(b"vide", b"apch"), (b"soun", b"mp4a")].as_slice(),
+        &[(b"vide", b"avc1"), (b"soun", b"sowt")],
+        &[(b"vide", b"avc1"), (b"vide", b"jpeg"), (b"soun", b"mp4a")],
+    ] {
+        let sentence = "must be an MP4 video, or QuickTime with H.264 or HEVC and AAC";
+        assert_eq!(error(&with(tracks)), sentence);
+    }
 }
 
 #[test]

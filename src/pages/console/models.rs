@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::domain::MapTiles;
 use crate::domain::geo::Point;
 use crate::pages::console::office::query;
+use crate::pages::kit::device::Device;
 use crate::pages::kit::map::{self, Places};
 use crate::pages::kit::words::{grouped, spaced};
 
@@ -167,6 +168,7 @@ impl Proof {
 pub struct Evidence {
     pub sha256: String,
     pub exif: Exif,
+    pub device: Option<Device>,
     pub findings: Vec<Finding>,
 }
 

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::pages::kit::device::Device;
 use crate::pages::kit::map::distance;
 
 /// A page of a list, read by offset or by cursor.
@@ -147,6 +148,7 @@ impl Proof {
 pub struct Evidence {
     pub sha256: String,
     pub exif: Exif,
+    pub device: Option<Device>,
     pub received_at: String,
     pub findings: Vec<Finding>,
 }

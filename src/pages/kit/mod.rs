@@ -2,6 +2,7 @@
 
 pub mod assets;
 pub mod bars;
+pub mod device;
 pub mod form;
 pub mod guard;
 pub mod html;

@@ -1,7 +1,7 @@
 //! Uploads that are sent in several requests, and the files that hold their parts.
 
 use crate::domain::{
-    JobKind, JobName, NewUpload, Timestamp, Upload, UploadId, UploadPart, WorkerId,
+    JobKind, JobName, NewUpload, TaskId, Timestamp, Upload, UploadId, UploadPart, WorkerId,
 };
 use crate::store::{PRUNED_AT_ONCE, StoreError, Tx, columns};
 
@@ -69,6 +69,8 @@ crate::store::statements! {
     PRUNE = "DELETE FROM uploads WHERE id IN (SELECT id FROM uploads
         WHERE ended_at IS NOT NULL AND ended_at < ?1 ORDER BY ended_at LIMIT 500)";
     ADD_PART = part!(insert);
+    HOLDS = "SELECT CAST(1 AS BIGINT) FROM uploads WHERE task_id = ?1 AND ended_at IS NULL
+        AND last_byte_at > ?2 AND worker_id = ?3 AND begun_at <= ?4 LIMIT 1";
     PARTS = concat!("SELECT ", part!(columns), " FROM upload_parts
         WHERE upload_id = ?1 ORDER BY start_byte");
     LAST_PART = concat!("SELECT ", part!(columns), " FROM upload_parts
@@ -152,6 +154,23 @@ impl Tx<'_> {
         }
         self.defer(ADD_PART, &part_values(upload.id, part))?;
         Ok(true)
+    }
+
+    /// Whether a worker began an upload for a task before a moment, and bytes of it came after another.
+    pub fn upload_holds(
+        &mut self,
+        task: TaskId,
+        worker: WorkerId,
+        begun_by: Timestamp,
+        bytes_after: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let values = [
+            task.into(),
+            bytes_after.into(),
+            worker.into(),
+            begun_by.into(),
+        ];
+        Ok(self.optional::<i64>(HOLDS, &values)?.is_some())
     }
 
     pub fn upload_parts(&mut self, id: UploadId) -> Result<Vec<UploadPart>, StoreError> {

@@ -36,7 +36,7 @@ crate::store::statements! {
     PROOFS = concat!("SELECT ", traced!(columns), " FROM proofs
         WHERE worker_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3");
     /// A place that is the task's stays; another one tells where the worker was. A job deletes the original.
-    ERASE_PROOF = "UPDATE proofs SET device_info = '{}', exif_latitude = NULL, exif_longitude = NULL,
+    ERASE_PROOF = "UPDATE proofs SET device_info = '{}', capture = NULL, exif_latitude = NULL, exif_longitude = NULL,
             gps_latitude = CASE WHEN geo_valid = 1 THEN gps_latitude END,
             gps_longitude = CASE WHEN geo_valid = 1 THEN gps_longitude END,
             original_key = file_key

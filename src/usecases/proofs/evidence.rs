@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::domain::geo::Point;
+use serde_json::Value;
+
+use crate::domain::geo::{Point, to_decimeter};
 use crate::domain::proofs::VALID_METERS;
 use crate::domain::{Proof, ProofId, Task, TaskId, Timestamp};
 use crate::media::hash_distance;
@@ -31,7 +33,21 @@ pub struct Finding {
 #[derive(Clone, Debug)]
 pub struct Evidence {
     pub proof: Proof,
+    /// Of the task.
+    pub place: Point,
     pub findings: Vec<Finding>,
+}
+
+impl Evidence {
+    /// What the device says about how the file was made, with the distances from the task.
+    pub fn device(&self) -> Option<Value> {
+        let mut device: Value = serde_json::from_str(self.proof.capture.as_deref()?).ok()?;
+        for fix in device["fixes"].as_array_mut().into_iter().flatten() {
+            let place = Point::from_pair(fix["latitude"].as_f64(), fix["longitude"].as_f64())?;
+            fix["distance_meters"] = to_decimeter(place.distance_meters(self.place)).into();
+        }
+        Some(device)
+    }
 }
 
 pub fn evidence(tx: &mut Tx<'_>, task: &Task, proof: Proof) -> Result<Evidence, StoreError> {
@@ -39,7 +55,12 @@ pub fn evidence(tx: &mut Tx<'_>, task: &Task, proof: Proof) -> Result<Evidence, 
     for other in same_photos(tx, task, &proof)? {
         findings.push(other.for_developer(task));
     }
-    Ok(Evidence { proof, findings })
+    let place = task.place();
+    Ok(Evidence {
+        proof,
+        place,
+        findings,
+    })
 }
 
 /// The same for admins, who also learn which task of another developer has the same photo.
@@ -52,7 +73,12 @@ pub fn evidence_for_admins(
     for other in same_photos(tx, task, &proof)? {
         findings.push(other.for_admin(task));
     }
-    Ok(Evidence { proof, findings })
+    let place = task.place();
+    Ok(Evidence {
+        proof,
+        place,
+        findings,
+    })
 }
 
 fn of_file(task: &Task, proof: &Proof) -> Vec<Finding> {
@@ -89,7 +115,7 @@ fn place(task: &Task, proof: &Proof, findings: &mut Vec<Finding>) {
         if let Some(sent) = proof.gps {
             far("exif_gps_differs", exif, sent, "the position that was sent");
         }
-    } else {
+    } else if proof.capture.is_none() {
         let reason = "the file does not say where it was taken";
         findings.push(found("exif_gps_missing", None, reason));
     }
@@ -107,8 +133,12 @@ fn place(task: &Task, proof: &Proof, findings: &mut Vec<Finding>) {
 
 fn time(task: &Task, proof: &Proof, findings: &mut Vec<Finding>) {
     let Some(taken) = proof.metadata.taken_at else {
-        let reason = "the file does not say when it was taken";
-        findings.push(found("exif_time_missing", None, reason));
+        // Cameras in apps write nothing into the file. Where the device says how it was made, that is no
+        // finding.
+        if proof.capture.is_none() {
+            let reason = "the file does not say when it was taken";
+            findings.push(found("exif_time_missing", None, reason));
+        }
         return;
     };
     // A clock without a UTC offset may be hours off. What such an offset can explain is not a

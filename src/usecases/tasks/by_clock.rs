@@ -1,6 +1,7 @@
 //! Moves tasks whose deadline has passed, through the same table of moves.
 
 use crate::domain::tasks::windows::DEADLINE_PASSED;
+use crate::domain::uploads::upload::ALIVE;
 use crate::domain::{
     Action, Actor, ProposalKind, QueueKind, Status, Task, TaskId, Timestamp, Windows,
 };
@@ -19,9 +20,12 @@ pub fn transition_by_clock(
     let Some(task) = tx.any_task_to_change(id)? else {
         return Ok(false);
     };
-    let Some((_, action)) = task.next_by_clock(windows).filter(|(at, _)| *at <= now) else {
+    let Some((at, action)) = task.next_by_clock(windows).filter(|(at, _)| *at <= now) else {
         return Ok(false);
     };
+    if is_held(tx, &task, at, windows, now)? {
+        return Ok(false);
+    }
     let reason = action.why_by_clock(&task, windows);
     let cause = Cause {
         reason: Some(&reason),
@@ -38,6 +42,25 @@ pub fn transition_by_clock(
         tx.drop_proposal(ProposalKind::Dispute, id)?;
     }
     Ok(true)
+}
+
+/// Whether the worker was sending a file when the time was over, and bytes still come. For so long the task
+/// is neither released nor expired, unless it takes too long. `due_tasks` in the store says the same.
+fn is_held(
+    tx: &mut Tx<'_>,
+    task: &Task,
+    at: Timestamp,
+    windows: &Windows,
+    now: Timestamp,
+) -> Result<bool, UseCaseError> {
+    let takes_proof = task.act(Action::SubmitProof, now).is_ok();
+    let Some(worker) = task.worker.filter(|_| takes_proof) else {
+        return Ok(false);
+    };
+    if at.plus(windows.upload_grace) <= now {
+        return Ok(false);
+    }
+    Ok(tx.upload_holds(task.id, worker, at, now.minus(ALIVE))?)
 }
 
 /// Expires a task that waits for its payment although its deadline has passed, so that nobody is

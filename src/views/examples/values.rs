@@ -4,6 +4,7 @@ use crate::domain::accounts::api_key;
 use crate::domain::accounts::mandate::spending::{Spending, SpendingLimits, Warned};
 use crate::domain::accounts::mandate::{Mandate, Permission, USUAL_LIFE};
 use crate::domain::geo::{Point, to_decimeter};
+use crate::domain::proofs::capture::{Capture, CaptureSource, Fix};
 use crate::domain::tasks::approval::{Approval, ApprovalStatus};
 use crate::domain::tasks::{Category, ProofType, Skill};
 use crate::domain::{
@@ -139,6 +140,21 @@ const CAMERA: Point = Point {
 };
 
 /// The proof that was submitted, not reviewed yet.
+fn capture() -> Capture {
+    let fix = Fix {
+        place: STOOD,
+        accuracy_meters: Some(12.5),
+        at: TAKEN,
+    };
+    Capture {
+        captured_at: TAKEN,
+        clock_offset_ms: Some(-1_200),
+        source: CaptureSource::Camera,
+        queued_offline: false,
+        fixes: vec![fix],
+    }
+}
+
 pub fn proof() -> Proof {
     let task = submitted().task;
     let file = ProofFile {
@@ -167,6 +183,7 @@ pub fn proof() -> Proof {
         distance_meters: Some(to_decimeter(STOOD.distance_meters(task.place()))),
         geo_valid: true,
         device_info: r#"{"user_agent":"Legwork/1.0","platform":"android"}"#.to_owned(),
+        capture: Some(capture().to_json()),
         status: ProofStatus::Pending,
         rejection_reason: None,
         reviewed_at: None,

@@ -128,6 +128,7 @@ impl World {
             }],
             ledger: Default::default(),
             outcomes: Vec::new(),
+            sending: None,
         };
         let mut body = storefront();
         body["budget_cents"] = task.budget.into();

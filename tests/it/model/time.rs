@@ -2,13 +2,18 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use super::developers::moment;
 use super::people::Who;
-use super::task::{DAY, HOUR, Millis};
+use super::task::{DAY, Doer, HOUR, Millis, Sending};
 use super::world::World;
 
+const MINUTE: Millis = HOUR / 60;
+const TUS: (&str, &str) = ("tus-resumable", "1.0.0");
+const OCTETS: (&str, &str) = ("content-type", "application/offset+octet-stream");
 const CLOCK: &str = "/v1/test_helpers/clock";
 
 impl World {
@@ -30,6 +35,10 @@ impl World {
         let Some((task, at)) = self.next_due(None) else {
             return;
         };
+        let is_worked_on = ["in_progress", "proof_rejected"].contains(&self.tasks[task].status);
+        if is_worked_on && self.random.percent(50) {
+            return self.somebody_sends(task, at).await;
+        }
         let by = at - self.now() + self.random.between(-1, 1);
         self.wait(by);
         let faster: &[&'static str] = match self.tasks[task].status {
@@ -44,6 +53,62 @@ impl World {
             self.act_on(task, what).await;
         }
         self.catch_up().await;
+    }
+
+    /// The worker is sending a file when the time is over: the clock waits while bytes come.
+    async fn somebody_sends(&mut self, task: usize, at: Millis) {
+        let Some(by @ Doer::Worker(hand)) = self.tasks[task].doer else {
+            return;
+        };
+        let begin = at - self.random.between(-1, 20 * MINUTE);
+        self.wait(begin - self.now());
+        let path = self.begin_upload(task, hand).await;
+        let (begun, last) = (self.now(), self.now());
+        self.tasks[task].sending = Some(Sending { by, begun, last });
+        let mut arrived = 1;
+        let mut pauses = 1..4;
+        while pauses.next().is_some()
+            && self.tasks[task].doer == Some(by)
+            && !self.tasks[task].is_final()
+        {
+            let longest = self.random.one_of(&[MINUTE, 16 * MINUTE, 7 * HOUR]);
+            let pause = self.random.between(0, longest);
+            self.wait(pause);
+            if self.random.percent(60) {
+                let offset = arrived.to_string();
+                let headers = [TUS, OCTETS, ("upload-offset", offset.as_str())];
+                let who = Who::Worker(hand);
+                let reply = self.send(who, "PATCH", &path, &headers, b"x").await;
+                reply.expect(204);
+                arrived += 1;
+                let last = self.now();
+                self.tasks[task].sending = Some(Sending { by, begun, last });
+            }
+            self.catch_up().await;
+        }
+        let gone = self.send(Who::Worker(hand), "DELETE", &path, &[TUS], b"");
+        gone.await.expect(204);
+        self.tasks[task].sending = None;
+        self.catch_up().await;
+    }
+
+    /// The path of an upload that has one byte.
+    async fn begin_upload(&mut self, task: usize, hand: usize) -> String {
+        self.note(format!("worker {hand} begins to send a file"));
+        let before = &self.tasks[task];
+        let (id, kind) = (STANDARD.encode(&before.id), before.proof_types[0]);
+        let metadata = format!("task_id {id},proof_type {}", STANDARD.encode(kind));
+        let headers = [
+            TUS,
+            OCTETS,
+            ("upload-length", "100"),
+            ("upload-metadata", &metadata),
+        ];
+        let who = Who::Worker(hand);
+        let begun = self.send(who, "POST", "/v1/worker/uploads", &headers, b"x");
+        let begun = begun.await;
+        assert_eq!(begun.status, 201, "{}", begun.text);
+        begun.header("location").to_owned()
     }
 
     pub fn wait(&mut self, by: Millis) {

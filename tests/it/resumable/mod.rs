@@ -1,6 +1,10 @@
 //! Files that workers send in several requests.
 
+mod breaking;
+mod captures;
 mod client;
+mod holding;
 mod limits;
+mod peers;
 mod protocol;
 mod proving;

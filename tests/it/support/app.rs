@@ -206,6 +206,16 @@ impl TestApp {
         Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
     }
 
+    /// The same service once more, with its files elsewhere.
+    pub async fn storing_in(&self, files: Files) -> Self {
+        let unlike = Unlike {
+            files: Some(files),
+            ..Unlike::default()
+        };
+        let (store, timeouts) = (self.store.clone(), Timeouts::default());
+        Self::start_unlike(store, &self.database, timeouts, sandbox, unlike).await
+    }
+
     /// The same service once more, with pictures of other hosts: files in S3, and tiles under maps.
     pub async fn with_pictures_of(&self, files: Files, tiles: &str) -> Self {
         let unlike = Unlike {

@@ -80,6 +80,7 @@ pub async fn advance(
             gps: Some(task.place()),
             accuracy_meters: None,
             device_info: SIMULATED_DEVICE.to_owned(),
+            captures: Vec::new(),
             submission_id: None,
             files: kept.files.clone(),
             quota,

@@ -233,6 +233,7 @@ fn simulated(bytes: &Bytes) -> Result<(SubmissionDetails, Sent), ApiError> {
         gps,
         accuracy_meters: None,
         device_info: SIMULATED_DEVICE.to_owned(),
+        captures: Vec::new(),
         submission_id: None,
     };
     Ok((details, Sent::Types(types)))

@@ -31,6 +31,7 @@ pub fn values(settings: &Settings) -> Vec<(&'static str, String)> {
         ("dispute_hours", hours(windows.dispute)),
         ("decide_days", days(windows.decide)),
         ("open_days", days(windows.open)),
+        ("upload_grace_hours", hours(windows.upload_grace)),
         ("payments", payments(&settings.payments)),
         ("allow_sandbox", on_or_off(settings.allow_sandbox)),
         ("payout_hold_hours", hours(settings.payout_hold)),
