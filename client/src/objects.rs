@@ -133,8 +133,16 @@ objects! {
         data: Vec<Proof>, task: SubmittedTask,
     }
     Evidence {
-        proof_id: String, task_id: String, sha256: String, exif: Exif, received_at: String,
-        findings: Vec<Finding>,
+        proof_id: String, task_id: String, sha256: String, exif: Exif,
+        device: Option<DeviceStatement>, received_at: String, findings: Vec<Finding>,
+    }
+    DeviceStatement {
+        captured_at: String, clock_offset_ms: Option<i64>, source: CaptureSource,
+        queued_offline: bool, fixes: Vec<DeviceFix>,
+    }
+    DeviceFix {
+        latitude: f64, longitude: f64, accuracy_meters: Option<f64>, at: String,
+        distance_meters: f64,
     }
     Exif {
         taken_at: Option<String>, latitude: Option<f64>, longitude: Option<f64>,

@@ -86,6 +86,9 @@ words! {
     ProofStatus {
         Pending = "pending", Approved = "approved", Rejected = "rejected",
     }
+    CaptureSource {
+        Camera = "camera", Picker = "picker",
+    }
     Environment {
         Live = "live", Test = "test",
     }
@@ -199,6 +202,10 @@ words! {
         LinkExpired = "LINK_EXPIRED", QuoteExpired = "QUOTE_EXPIRED", FileTooLarge = "FILE_TOO_LARGE",
         PayloadTooLarge = "PAYLOAD_TOO_LARGE", IdempotencyMismatch = "IDEMPOTENCY_MISMATCH",
         RateLimited = "RATE_LIMITED", TooManyExports = "TOO_MANY_EXPORTS", TooManyQuotes = "TOO_MANY_QUOTES", Internal = "INTERNAL",
+        UploadNotFound = "UPLOAD_NOT_FOUND", OffsetMismatch = "OFFSET_MISMATCH",
+        UploadIncomplete = "UPLOAD_INCOMPLETE", UploadGone = "UPLOAD_GONE",
+        TusVersionUnsupported = "TUS_VERSION_UNSUPPORTED", UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE",
+        TooManyUploads = "TOO_MANY_UPLOADS", ChecksumMismatch = "CHECKSUM_MISMATCH",
         PaymentUnavailable = "PAYMENT_UNAVAILABLE", Unavailable = "UNAVAILABLE",
     }
 }

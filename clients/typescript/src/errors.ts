@@ -144,6 +144,14 @@ export class ApprovalDecidedError extends APIError {}
 export class ApprovalNotFoundError extends APIError {}
 export class MandateNotFoundError extends APIError {}
 export class LastUnlimitedKeyError extends APIError {}
+export class UploadNotFoundError extends APIError {}
+export class OffsetMismatchError extends APIError {}
+export class UploadIncompleteError extends APIError {}
+export class UploadGoneError extends APIError {}
+export class TusVersionUnsupportedError extends APIError {}
+export class UnsupportedMediaTypeError extends APIError {}
+export class TooManyUploadsError extends APIError {}
+export class ChecksumMismatchError extends APIError {}
 export class InternalError extends APIError {}
 export class PaymentUnavailableError extends APIError {}
 export class UnavailableError extends APIError {}
@@ -220,6 +228,14 @@ export const ERRORS: Record<string, typeof APIError> = {
   RATE_LIMITED: RateLimitedError,
   TOO_MANY_EXPORTS: TooManyExportsError,
   TOO_MANY_QUOTES: TooManyQuotesError,
+  UPLOAD_NOT_FOUND: UploadNotFoundError,
+  OFFSET_MISMATCH: OffsetMismatchError,
+  UPLOAD_INCOMPLETE: UploadIncompleteError,
+  UPLOAD_GONE: UploadGoneError,
+  TUS_VERSION_UNSUPPORTED: TusVersionUnsupportedError,
+  UNSUPPORTED_MEDIA_TYPE: UnsupportedMediaTypeError,
+  TOO_MANY_UPLOADS: TooManyUploadsError,
+  CHECKSUM_MISMATCH: ChecksumMismatchError,
   INTERNAL: InternalError,
   PAYMENT_UNAVAILABLE: PaymentUnavailableError,
   UNAVAILABLE: UnavailableError,

@@ -131,6 +131,9 @@ export type ApprovalStatus = Known<typeof APPROVAL_STATUS>;
 export const TEST_KEYS_MANAGE = ["all", "test"] as const;
 export type TestKeysManage = Known<typeof TEST_KEYS_MANAGE>;
 
+export const CAPTURE_SOURCE = ["camera", "picker"] as const;
+export type CaptureSource = Known<typeof CAPTURE_SOURCE>;
+
 export const INTERVAL = ["day", "month", "total"] as const;
 export type Interval = Known<typeof INTERVAL>;
 
@@ -150,6 +153,8 @@ export const ERROR_CODE = [
   "SECOND_FACTOR_ON", "STORAGE_FULL", "TASKS_OPEN", "TOO_MANY_KEYS", "WEBHOOK_DISABLED",
   "WEBHOOK_NOT_CONFIGURED", "LINK_EXPIRED", "QUOTE_EXPIRED", "FILE_TOO_LARGE", "PAYLOAD_TOO_LARGE",
   "IDEMPOTENCY_MISMATCH", "RATE_LIMITED", "TOO_MANY_EXPORTS", "TOO_MANY_QUOTES", "INTERNAL", "PAYMENT_UNAVAILABLE",
+  "UPLOAD_NOT_FOUND", "OFFSET_MISMATCH", "UPLOAD_INCOMPLETE", "UPLOAD_GONE",
+  "TUS_VERSION_UNSUPPORTED", "UNSUPPORTED_MEDIA_TYPE", "TOO_MANY_UPLOADS", "CHECKSUM_MISMATCH",
   "UNAVAILABLE",
 ] as const;
 export type ErrorCode = Known<typeof ERROR_CODE>;
@@ -393,8 +398,26 @@ export interface Evidence {
   task_id: string;
   sha256: string;
   exif: Exif;
+  device: DeviceStatement | null;
   received_at: string;
   findings: Finding[];
+}
+
+/** What the worker's device says about how the file was made. Nobody has checked it. */
+export interface DeviceStatement {
+  captured_at: string;
+  clock_offset_ms: number | null;
+  source: CaptureSource;
+  queued_offline: boolean;
+  fixes: DeviceFix[];
+}
+
+export interface DeviceFix {
+  latitude: number;
+  longitude: number;
+  accuracy_meters: number | null;
+  at: string;
+  distance_meters: number;
 }
 
 export interface Exif {

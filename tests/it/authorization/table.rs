@@ -238,6 +238,30 @@ pub const WORKERS: &[WorkerRoute] = &[
         No("INVALID_TASK_STATE"),
         NO_TASK,
     ),
+    worker(
+        "POST /v1/worker/uploads",
+        Yes,
+        No("ACCOUNT_SUSPENDED"),
+        NO_TASK,
+    ),
+    worker(
+        "HEAD /v1/worker/uploads/{id}",
+        Yes,
+        Yes,
+        No("UPLOAD_NOT_FOUND"),
+    ),
+    worker(
+        "PATCH /v1/worker/uploads/{id}",
+        Yes,
+        No("ACCOUNT_SUSPENDED"),
+        No("UPLOAD_NOT_FOUND"),
+    ),
+    worker(
+        "DELETE /v1/worker/uploads/{id}",
+        Yes,
+        Yes,
+        No("UPLOAD_NOT_FOUND"),
+    ),
     worker("GET /v1/worker/tasks/{id}/dispute", Yes, Yes, NO_TASK),
     worker("POST /v1/worker/tasks/{id}/dispute", Yes, Yes, NO_TASK),
     // It needs the password, which these requests do not have.

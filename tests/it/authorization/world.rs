@@ -1,5 +1,7 @@
 //! People, and the things that belong to them: what the paths of the routes name.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use legwork::domain::AdminRole;
 use serde_json::{Value, json};
 
@@ -22,6 +24,9 @@ pub struct World {
     quote: String,
     /// To the holder.
     notification: String,
+    /// The holder sends a file for this one.
+    begun: String,
+    upload: String,
     /// A test task whose worker is at it.
     test_task: String,
 }
@@ -40,6 +45,15 @@ impl World {
         apply(&applicant).await;
         let disputed = crate::admin::disputed_task(app, &dev, &holder).await;
         let (task, proof) = flagged_task(&dev, &holder).await;
+        let begun = dev.create_paid_task().await;
+        holder.begin(&begun).await;
+        let upload = uploads(&holder.client, "POST", "/v1/worker/uploads", &id(&begun)).await;
+        let upload = upload
+            .header("location")
+            .rsplit('/')
+            .next()
+            .unwrap()
+            .to_owned();
         let test_task = dev.create_task().await;
         let advance = format!("/v1/test_helpers/tasks/{}/advance", id(&test_task));
         let body = json!({"to": "in_progress"});
@@ -61,6 +75,8 @@ impl World {
             disputed: id(&disputed),
             quote: id(&quote),
             notification: id(&notifications.expect(200)["data"][0]),
+            begun: id(&begun),
+            upload,
             test_task: id(&test_task),
             dev,
             holder,
@@ -89,6 +105,7 @@ impl World {
             _ if path.contains("dispute") => &self.disputed,
             _ if path.starts_with("/v1/quotes") => &self.quote,
             _ if path.starts_with("/v1/worker/notifications") => &self.notification,
+            _ if path.starts_with("/v1/worker/uploads") => &self.upload,
             _ if path.starts_with("/v1/account/keys") => &self.key,
             _ if path.starts_with("/v1/account/webhook/deliveries") => &self.delivery,
             _ if path.starts_with("/v1/admin/queue") => &self.flagged,
@@ -117,6 +134,9 @@ impl World {
             let parts: [(&str, &[u8]); 2] = [("identity", &identity), ("selfie", &selfie)];
             return client.send_form(&path, &parts).await;
         }
+        if template.starts_with("/v1/worker/uploads") {
+            return uploads(client, method, &path, &self.begun).await;
+        }
         if route == "POST /v1/worker/tasks/{id}/proofs" {
             let photo = photo("another");
             return client.send_form(&path, &[("photo", &photo)]).await;
@@ -143,6 +163,24 @@ impl World {
         }
         state
     }
+}
+
+/// A request about an upload, with all headers that any of them needs.
+async fn uploads(client: &Client, method: &str, path: &str, task: &str) -> Reply {
+    let (task, kind) = (STANDARD.encode(task), STANDARD.encode("photo"));
+    let metadata = format!("task_id {task},proof_type {kind}");
+    let mut headers = vec![
+        ("tus-resumable", "1.0.0"),
+        ("upload-length", "10"),
+        ("upload-metadata", &metadata),
+        ("upload-offset", "0"),
+    ];
+    let mut bytes = "";
+    if method == "PATCH" {
+        headers.push(("content-type", "application/offset+octet-stream"));
+        bytes = "0123";
+    }
+    client.send(method, path, &headers, bytes).await
 }
 
 async fn apply(worker: &Worker) {

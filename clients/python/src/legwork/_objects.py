@@ -83,6 +83,7 @@ Permission = Literal["read", "create", "review", "cancel", "test"]
 MandateStatus = Literal["active", "paused", "expired"]
 ApprovalStatus = Literal["waiting", "approved", "refused", "expired", "cancelled"]
 TestKeysManage = Literal["all", "test"]
+CaptureSource = Literal["camera", "picker"]
 Interval = Literal["day", "month", "total"]
 ErrorCode = Literal[
     "MANDATE_EXCEEDED", "MANDATE_EXPIRED", "MANDATE_PAUSED", "PERMISSION_DENIED", "MANDATE_NOT_FOUND", "APPROVAL_DECIDED", "APPROVAL_NOT_FOUND", "LAST_UNLIMITED_KEY",
@@ -100,6 +101,8 @@ ErrorCode = Literal[
     "SECOND_FACTOR_ON", "STORAGE_FULL", "TASKS_OPEN", "TOO_MANY_KEYS", "WEBHOOK_DISABLED",
     "WEBHOOK_NOT_CONFIGURED", "LINK_EXPIRED", "QUOTE_EXPIRED", "FILE_TOO_LARGE", "PAYLOAD_TOO_LARGE",
     "IDEMPOTENCY_MISMATCH", "RATE_LIMITED", "TOO_MANY_EXPORTS", "TOO_MANY_QUOTES", "INTERNAL", "PAYMENT_UNAVAILABLE",
+    "UPLOAD_NOT_FOUND", "OFFSET_MISMATCH", "UPLOAD_INCOMPLETE", "UPLOAD_GONE",
+    "TUS_VERSION_UNSUPPORTED", "UNSUPPORTED_MEDIA_TYPE", "TOO_MANY_UPLOADS", "CHECKSUM_MISMATCH",
     "UNAVAILABLE",
 ]
 
@@ -404,8 +407,29 @@ class Evidence(Object):
     task_id: str
     sha256: str
     exif: Exif
+    device: DeviceStatement | None
     received_at: str
     findings: list[Finding]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceStatement(Object):
+    """What the worker's device says about how the file was made. Nobody has checked it."""
+
+    captured_at: str
+    clock_offset_ms: int | None
+    source: CaptureSource
+    queued_offline: bool
+    fixes: list[DeviceFix]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceFix(Object):
+    latitude: float
+    longitude: float
+    accuracy_meters: float | None
+    at: str
+    distance_meters: float
 
 
 @dataclass(frozen=True, kw_only=True)
