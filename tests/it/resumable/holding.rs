@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::client::{another, begun, create, patch, submit};
-use crate::support::{Client, TestApp, on_both_engines, photo};
+use crate::support::{Client, TestApp, on_both_engines, path as path_of, photo};
 
 on_both_engines!(
     while_bytes_come_the_clock_waits,
@@ -80,8 +80,6 @@ async fn a_deadline_waits_for_the_file_too(app: TestApp) {
         .expect(201);
     app.advance(HOUR);
     assert_eq!(app.scheduler.catch_up().await.unwrap(), 0, "it is proven");
-    let expired = dev
-        .live
-        .get(&format!("/v1/tasks/{}", tasks[1]["id"].as_str().unwrap()));
-    assert_eq!(expired.await.expect(200)["status"], "expired");
+    let expired = dev.live.get(&path_of(&tasks[1])).await;
+    assert_eq!(expired.expect(200)["status"], "expired");
 }

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::breaking::video;
 use super::client::{another, begun, head, id, submit};
 use crate::support::peer::{Peer, node, node_modules, python};
-use crate::support::{TestApp, Worker, on_both_engines};
+use crate::support::{TestApp, Worker, on_sqlite};
 
-on_both_engines!(others_send_their_files);
+on_sqlite!(others_send_their_files);
 
 fn order(app: &TestApp, worker: &Worker, task: &Value, file: &std::path::Path) -> Value {
     json!({"endpoint": format!("http://{}/v1/worker/uploads", app.address), "token": worker.client.key(),
