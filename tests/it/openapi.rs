@@ -115,12 +115,13 @@ fn every_id_has_its_pattern_and_every_time_its_format() {
 
 /// Ids of others: the audit log names objects of any kind, and a sender names its requests and its
 /// submissions.
-const FREE_IDS: [(&str, &str); 6] = [
+const FREE_IDS: [(&str, &str); 7] = [
     ("AuditLine", "subject_id"),
     ("BundleKey", "id"),
     ("ErrorContent", "request_id"),
     ("LoggedRequest", "request_id"),
     ("SubmitProof", "submission_id"),
+    ("SubmitUploads", "submission_id"),
     ("WorkerPayoutAccount", "id"),
 ];
 
