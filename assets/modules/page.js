@@ -21,11 +21,13 @@ for (const source of document.querySelectorAll("[data-copy]")) {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "second";
-  button.textContent = "Copy";
+  // The attribute may say both words in another language.
+  const [copy, copied] = (source.dataset.copy || "Copy|Copied").split("|");
+  button.textContent = copy;
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(source.textContent.trim());
-    button.textContent = "Copied";
-    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    button.textContent = copied;
+    setTimeout(() => { button.textContent = copy; }, 2000);
   });
   (source.closest("pre") ?? source).after(button);
 }
@@ -43,14 +45,15 @@ document.addEventListener("keydown", (event) => {
 
 // Times stay right while a page is open.
 const UNITS = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
+const lang = document.documentElement.lang;
+const words = new Intl.RelativeTimeFormat(lang);
 function relative(then) {
   const seconds = Math.round((then - Date.now()) / 1000);
   const size = Math.abs(seconds);
-  if (size < 5) return "now";
+  if (size < 5) return lang === "es" ? "ahora" : "now";
   const [unit, name] = UNITS.find(([unit]) => size >= unit);
   const count = Math.floor(size / unit);
-  const text = `${count} ${name}${count === 1 ? "" : "s"}`;
-  return seconds > 0 ? `in ${text}` : `${text} ago`;
+  return words.format(seconds > 0 ? count : -count, name);
 }
 // A test clock may be ahead of this one: the difference is kept.
 const shown = Date.parse(document.documentElement.dataset.now ?? "") || Date.now();

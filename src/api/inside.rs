@@ -14,14 +14,15 @@ use tower_service::Service;
 
 use crate::api::App;
 use crate::api::error::ApiError;
-use crate::api::middleware::authentication::{AdminHolder, Caller};
+use crate::api::middleware::authentication::{AdminHolder, Caller, worker_of};
 use crate::api::middleware::notes::{Who, note_asker};
 use crate::api::router::described_routes;
-use crate::domain::{AccountId, AdminKeyId, ApiKeyId, Environment, Owner, Secret};
+use crate::domain::{AccountId, AdminKeyId, ApiKeyId, Environment, Owner, Secret, WorkerId};
 use crate::store::KeyHolder;
 use crate::usecases::{AdminVisitor, UseCaseError, Visitor, authenticate};
 
 pub use crate::api::error::refused::Refused;
+pub use crate::api::middleware::authentication::WorkerCaller;
 pub use crate::api::middleware::incoming::{Incoming, TakesPages};
 
 /// What the API answers at most. Files are not among it.
@@ -38,6 +39,8 @@ pub enum Asker {
     Developer(Caller),
     /// An admin who is signed in.
     Admin(AdminHolder),
+    /// A worker who is signed in.
+    Worker(WorkerCaller),
     /// Whoever has this token.
     Token(Secret),
     Nobody,
@@ -177,7 +180,9 @@ fn request(asker: &Asker, incoming: &Incoming, ask: Ask) -> Result<Request, axum
             let value = HeaderValue::try_from(format!("Bearer {}", token.expose()))?;
             request.header(header::AUTHORIZATION, value).body(body)?
         }
-        Asker::Developer(_) | Asker::Admin(_) | Asker::Nobody => request.body(body)?,
+        Asker::Developer(_) | Asker::Admin(_) | Asker::Worker(_) | Asker::Nobody => {
+            request.body(body)?
+        }
     };
     let extensions = request.extensions_mut();
     extensions.insert(incoming.client);
@@ -187,6 +192,7 @@ fn request(asker: &Asker, incoming: &Incoming, ask: Ask) -> Result<Request, axum
     match asker {
         Asker::Developer(caller) => drop(extensions.insert(caller.clone())),
         Asker::Admin(holder) => drop(extensions.insert(holder.clone())),
+        Asker::Worker(caller) => drop(extensions.insert(caller.clone())),
         Asker::Token(_) | Asker::Nobody => {}
     }
     Ok(request)
@@ -239,6 +245,15 @@ pub fn admin(visitor: &AdminVisitor, token: &Secret) -> Asker {
     })
 }
 
+/// The worker whose token this is, if it is still good.
+pub async fn worker(app: &App, token: Secret) -> Result<Option<WorkerCaller>, Refused> {
+    match worker_of(app, token).await {
+        Ok(caller) => Ok(Some(caller)),
+        Err(ApiError::UseCase(UseCaseError::Unauthorized)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Writes into the log who sent a request.
 pub fn note_account(request: &Request, account: AccountId, token: &Secret) {
     note_asker(request, Who::Account(account), token);
@@ -246,6 +261,10 @@ pub fn note_account(request: &Request, account: AccountId, token: &Secret) {
 
 pub fn note_admin(request: &Request, admin: AdminKeyId, token: &Secret) {
     note_asker(request, Who::Admin(admin), token);
+}
+
+pub fn note_worker(request: &Request, worker: WorkerId, token: &Secret) {
+    note_asker(request, Who::Worker(worker), token);
 }
 
 /// Counts a request of a stranger.

@@ -1,4 +1,5 @@
-//! Pages for people, rendered on the server: the front door, the developers' dashboard, the admins' console.
+//! Pages for people, rendered on the server: the front door, the developers' dashboard, the admins' console, the workers'
+//! app.
 //! What a page shows and does, it asks the API for, in this process.
 
 mod account;
@@ -9,6 +10,7 @@ mod people;
 mod public;
 mod routes;
 mod state;
+mod worker;
 
 use axum::Router;
 

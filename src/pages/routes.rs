@@ -11,7 +11,7 @@ use crate::pages::kit::route::{PageRoute, form, view};
 use crate::pages::kit::session::Needs;
 use crate::pages::public::{front, links, local, onboarding, pay, styleguide};
 use crate::pages::state::Pages;
-use crate::pages::{account, console, dashboard, people};
+use crate::pages::{account, console, dashboard, people, worker};
 
 /// All of them.
 pub fn page_routes() -> Vec<PageRoute> {
@@ -20,6 +20,7 @@ pub fn page_routes() -> Vec<PageRoute> {
     routes.extend(account::routes());
     routes.extend(dashboard::routes());
     routes.extend(console::routes());
+    routes.extend(worker::routes());
     routes
 }
 

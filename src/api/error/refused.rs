@@ -64,6 +64,12 @@ impl Refused {
         ApiError::NotFound.into()
     }
 
+    /// The error that an answer carries to the layers that tell of it, for one that tells of it itself.
+    pub fn taken_from(response: &mut Response) -> Option<Self> {
+        let error = response.extensions_mut().remove::<ApiError>();
+        error.map(Self::from)
+    }
+
     /// A form that came too slowly or was too long.
     pub fn unreadable_form() -> Self {
         ApiError::BodyTimeout.into()

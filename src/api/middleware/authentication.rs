@@ -126,9 +126,13 @@ impl AdminHolder {
 
 /// Runs before every handler that needs a worker's token: first the token, then the rate limit.
 pub async fn require_worker(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let caller = match identify_worker(&app, request.headers()).await {
-        Ok(caller) => caller,
-        Err(error) => return turn_away(&app, error, request).await,
+    // A page asks for whoever is signed in. Nothing that comes over HTTP says so.
+    let caller = match request.extensions_mut().remove::<WorkerCaller>() {
+        Some(known) => known,
+        None => match identify_worker(&app, request.headers()).await {
+            Ok(found) => found,
+            Err(error) => return turn_away(&app, error, request).await,
+        },
     };
     note_asker(&request, Who::Worker(caller.worker.id), &caller.token);
     note_use(&app, &caller);
@@ -163,6 +167,11 @@ fn note_use(app: &App, caller: &WorkerCaller) {
 
 async fn identify_worker(app: &App, headers: &HeaderMap) -> Result<WorkerCaller, ApiError> {
     let token = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
+    worker_of(app, token).await
+}
+
+/// The worker whose token this is.
+pub async fn worker_of(app: &App, token: Secret) -> Result<WorkerCaller, ApiError> {
     // A suspended worker can still read earnings. Actions that a suspended worker may not take are
     // refused where they are taken.
     let lookup = Lookup::token_holder(token.hash(), app.clock.now());

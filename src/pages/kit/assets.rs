@@ -20,7 +20,11 @@ const SOURCES: &[(&str, &str, &str)] = &[
     (
         "legwork",
         "css",
-        include_str!("../../../assets/legwork.css"),
+        // One file for the browser, so that the first page of a phone asks once.
+        concat!(
+            include_str!("../../../assets/legwork.css"),
+            include_str!("../../../assets/worker.css")
+        ),
     ),
     (
         "live",

@@ -110,6 +110,13 @@ impl Form {
         self.faults.push((name.to_owned(), message.into()));
     }
 
+    /// Says what is wrong in other words: `reword` gets the field and the message.
+    pub fn reword(&mut self, reword: impl Fn(&str, &str) -> String) {
+        for (field, message) in &mut self.faults {
+            *message = reword(field, message);
+        }
+    }
+
     /// What the API found wrong: beside the fields that the form has, and above it for the rest. `fields`
     /// are the names on the form.
     pub fn refused(mut self, refused: &Refused, fields: &[&str]) -> Self {

@@ -5,10 +5,10 @@ use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 
-use crate::api::inside::{self, Incoming, Refused};
-use crate::domain::{AccountStatus, RequiredFactor, Secret, Session};
+use crate::api::inside::{self, Incoming, Refused, WorkerCaller};
+use crate::domain::{AccountStatus, Person, RequiredFactor, Secret, Session};
 use crate::pages::kit::html::message;
-use crate::pages::kit::session::{Admin, Developer, Needs, drop_cookie, token};
+use crate::pages::kit::session::{Admin, Developer, Needs, SignedInWorker, drop_cookie, token};
 use crate::pages::state::Pages;
 use crate::store::Tx;
 use crate::usecases::{self, AdminVisitor, UseCaseError, Visitor};
@@ -17,6 +17,11 @@ use crate::usecases::{self, AdminVisitor, UseCaseError, Visitor};
 fn setup(needs: Needs) -> &'static [&'static str] {
     match needs {
         Needs::Admin => &["/admin/factor", "/admin/factor/confirm", "/admin/sign-out"],
+        Needs::Worker => &[
+            "/worker/me/factor",
+            "/worker/me/factor/confirm",
+            "/worker/sign-out",
+        ],
         _ => &[
             "/account/factor",
             "/account/factor/confirm",
@@ -100,7 +105,18 @@ async fn identify(
                 incoming,
             });
         }
-        Needs::Nothing | Needs::SecretInPath | Needs::Worker => return Ok(false),
+        Needs::Worker => {
+            let Some(caller) = inside::worker(&pages.app, token).await? else {
+                return Ok(false);
+            };
+            let factor = workers_factor(pages, &caller).await?;
+            request.extensions_mut().insert(factor);
+            inside::note_worker(request, caller.worker.id, &caller.token);
+            request
+                .extensions_mut()
+                .insert(SignedInWorker { caller, incoming });
+        }
+        Needs::Nothing | Needs::SecretInPath => return Ok(false),
     }
     Ok(true)
 }
@@ -158,6 +174,21 @@ fn factor(
         Err(UseCaseError::SecondFactorRequired) => Ok(Factor::Missing),
         Err(error) => Err(error),
     }
+}
+
+async fn workers_factor(pages: &Pages, caller: &WorkerCaller) -> Result<Factor, Refused> {
+    let person = Person::Worker(caller.worker.id);
+    if caller.session.second_factor || !pages.app.required_factor.of(person) {
+        return Ok(Factor::Passes);
+    }
+    let enabled = pages
+        .app
+        .store
+        .read(move |tx| tx.second_factor_enabled(person));
+    Ok(match enabled.await.map_err(UseCaseError::from)? {
+        Some(_) => Factor::Missing,
+        None => Factor::NotSetUp,
+    })
 }
 
 /// Writes now and then that a session is used. False if it has ended in this moment.

@@ -5,7 +5,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 
-use crate::api::inside::{Incoming, Refused};
+use crate::api::inside::{Incoming, Refused, WorkerCaller};
 use crate::domain::Secret;
 use crate::usecases::{AdminVisitor, UseCaseError, Visitor};
 
@@ -61,6 +61,13 @@ pub struct Admin {
     pub incoming: Incoming,
 }
 
+/// A worker who is signed in. The cookie holds a token of the API.
+#[derive(Clone)]
+pub struct SignedInWorker {
+    pub caller: WorkerCaller,
+    pub incoming: Incoming,
+}
+
 macro_rules! put_by_the_guard {
     ($($who:ty),+) => { $(
         impl<S: Send + Sync> FromRequestParts<S> for $who {
@@ -74,14 +81,15 @@ macro_rules! put_by_the_guard {
     )+ };
 }
 
-put_by_the_guard!(Developer, Admin);
+put_by_the_guard!(Developer, Admin, SignedInWorker);
 
 /// The token in a cookie, if it is sent once.
 pub fn token(request: &Request, cookie: &str) -> Option<Secret> {
     token_in(request.headers(), cookie)
 }
 
-fn token_in(headers: &HeaderMap, cookie: &str) -> Option<Secret> {
+/// The same, where only the headers are at hand.
+pub fn token_in(headers: &HeaderMap, cookie: &str) -> Option<Secret> {
     let values = headers.get_all(header::COOKIE).iter();
     let texts = values.filter_map(|value| value.to_str().ok());
     let pairs = texts.flat_map(|text| text.split(';'));
@@ -118,7 +126,16 @@ fn append(response: &mut Response, value: &str) {
 
 /// Only a page of the dashboard or the account: a link in a mail could name another site.
 pub fn own_path(next: &str) -> Option<&str> {
-    let inside = ["/dashboard", "/account"].iter().any(|start| {
+    path_in(next, &["/dashboard", "/account"])
+}
+
+/// Only a page of the workers' app.
+pub fn workers_path(next: &str) -> Option<&str> {
+    path_in(next, &["/worker"])
+}
+
+fn path_in<'a>(next: &'a str, starts: &[&str]) -> Option<&'a str> {
+    let inside = starts.iter().any(|start| {
         let rest = next.strip_prefix(start);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
     });
@@ -177,8 +194,12 @@ mod tests {
             "/dashboard\r\nx: y",
             "/v1/tasks",
             "dashboard",
+            "/worker/tasks",
         ] {
             assert_eq!(own_path(other), None, "{other:?}");
         }
+        assert_eq!(workers_path("/worker/tasks"), Some("/worker/tasks"));
+        assert_eq!(workers_path("/workers"), None);
+        assert_eq!(workers_path("/dashboard"), None);
     }
 }

@@ -9,6 +9,7 @@ mod matrix;
 mod month;
 mod pictures;
 mod signing_in;
+mod worker;
 
 use crate::support::{Client, Reply, TestApp};
 
@@ -17,6 +18,8 @@ pub struct Browser {
     client: Client,
     origin: String,
     pub cookie: Option<String>,
+    /// What it asks for, as `Accept-Language`.
+    pub language: Option<&'static str>,
 }
 
 impl Browser {
@@ -25,6 +28,7 @@ impl Browser {
             client: app.client(),
             origin: format!("http://{}", app.address),
             cookie: None,
+            language: None,
         }
     }
 
@@ -52,6 +56,9 @@ impl Browser {
         if method == "POST" {
             headers.push(("origin", &self.origin));
             headers.push(("content-type", "application/x-www-form-urlencoded"));
+        }
+        if let Some(language) = self.language {
+            headers.push(("accept-language", language));
         }
         if let Some(cookie) = &self.cookie {
             headers.push(("cookie", cookie));

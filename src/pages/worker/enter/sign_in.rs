@@ -1,0 +1,113 @@
+//! /worker/sign-in and /worker/sign-out
+
+use askama::Template;
+use axum::extract::RawQuery;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::api::inside::{Ask, Asker, Refused};
+use crate::domain::Secret;
+use crate::pages::kit::form::Form;
+use crate::pages::kit::html::page;
+use crate::pages::kit::session::{WORKER_COOKIE, drop_cookie, set_cookie, workers_path};
+use crate::pages::worker::frame::Frame;
+use crate::pages::worker::visit::{Stranger, Visit};
+
+const HOME: &str = "/worker/tasks";
+
+#[derive(Template)]
+#[template(path = "worker/sign_in.html")]
+struct SignIn {
+    frame: Frame,
+    form: Form,
+    /// The password was right, and there is a second factor.
+    needs_code: bool,
+    /// Somebody who is signed in gives the password once more.
+    again: bool,
+}
+
+#[derive(Deserialize)]
+pub struct SignedIn {
+    token: String,
+}
+
+pub async fn show(stranger: Stranger, RawQuery(query): RawQuery) -> Response {
+    let query = Form::parse(query.unwrap_or_default().as_bytes());
+    let form = Form::with([
+        ("next", query.get("next").to_owned()),
+        ("again", query.get("again").to_owned()),
+    ]);
+    let mut frame = stranger.frame(stranger.t.enter.sign_in);
+    if query.get("done") == "out" {
+        frame = frame.notice(Some(stranger.t.enter.signed_out));
+    }
+    shown(frame, StatusCode::OK, form, false)
+}
+
+fn shown(frame: Frame, status: StatusCode, form: Form, needs_code: bool) -> Response {
+    let again = form.get("again") == "1";
+    page(
+        status,
+        &SignIn {
+            frame,
+            form,
+            needs_code,
+            again,
+        },
+    )
+}
+
+pub async fn sign_in(stranger: Stranger, mut form: Form) -> Result<Response, Refused> {
+    let frame = stranger.frame(stranger.t.enter.sign_in);
+    if form.get("email").trim().is_empty() || form.get("password").is_empty() {
+        form.problem = Some(stranger.t.enter.both_needed.to_owned());
+        return Ok(shown(frame, StatusCode::BAD_REQUEST, form, false));
+    }
+    let mut body = form.texts(&["email", "code"]);
+    body.insert("password".to_owned(), form.get("password").into());
+    let ask = Ask::post("/v1/workers/sessions", Value::Object(body));
+    match stranger.ask::<SignedIn>(ask).await {
+        Ok(signed_in) => {
+            end_former(&stranger).await;
+            let next = workers_path(form.get("next")).unwrap_or(HOME);
+            Ok(welcome(&signed_in, next))
+        }
+        Err(refused) if refused.status.is_server_error() && refused.retry_after.is_none() => {
+            Err(refused)
+        }
+        Err(refused) => {
+            let needs_code = refused.is("SECOND_FACTOR_REQUIRED") || refused.is("INVALID_CODE");
+            let mut form = stranger.refused(form, &refused, &["email", "code"]);
+            if refused.is("SECOND_FACTOR_REQUIRED") {
+                form.problem = Some(stranger.t.enter.code_needed.to_owned());
+            }
+            let needs_code = needs_code || !form.get("code").is_empty();
+            Ok(shown(frame, refused.status, form, needs_code))
+        }
+    }
+}
+
+/// This browser holds one token at a time. If the former one cannot be revoked now, it ends by itself.
+async fn end_former(stranger: &Stranger) {
+    if let Some(former) = stranger.token.clone() {
+        let ask = Ask::delete("/v1/worker/session");
+        let (api, asker) = (&stranger.pages.api, Asker::Token(former));
+        let _ = api.text(&asker, &stranger.incoming, ask).await;
+    }
+}
+
+pub fn welcome(signed_in: &SignedIn, next: &str) -> Response {
+    let mut response = Redirect::to(next).into_response();
+    let token = Secret::presented(&signed_in.token);
+    set_cookie(&mut response, WORKER_COOKIE, &token);
+    response
+}
+
+pub async fn sign_out(visit: Visit) -> Result<Response, Refused> {
+    let _: Value = visit.ask(Ask::delete("/v1/worker/session")).await?;
+    let mut response = Redirect::to("/worker/sign-in?done=out").into_response();
+    drop_cookie(&mut response, WORKER_COOKIE);
+    Ok(response)
+}

@@ -1,0 +1,26 @@
+//! The workers' app: for a phone, in two languages, and without scripts where it can be.
+
+#![allow(dead_code, reason = "texts and helpers for the pages that follow")]
+
+mod enter;
+mod frame;
+mod models;
+mod tasks;
+mod texts;
+mod visit;
+mod words;
+
+use axum::middleware::from_fn;
+
+use crate::pages::kit::route::PageRoute;
+
+/// Each tells of its errors in the worker's language.
+pub fn routes() -> Vec<PageRoute> {
+    let mut routes = enter::routes();
+    routes.extend(tasks::routes());
+    let told = |route: PageRoute| PageRoute {
+        handlers: route.handlers.layer(from_fn(words::in_words)),
+        ..route
+    };
+    routes.into_iter().map(told).collect()
+}
