@@ -50,7 +50,11 @@ pub async fn in_words(takes: TakesPages, request: Request, next: Next) -> Respon
     let t = texts::chosen(request.headers());
     let incoming = Incoming::of(&request);
     let mut response = next.run(request).await;
-    let Some(refused) = takes.0.then(|| Refused::taken_from(&mut response)).flatten() else {
+    let Some(refused) = takes
+        .0
+        .then(|| Refused::taken_from(&mut response))
+        .flatten()
+    else {
         return response;
     };
     let errors = &t.errors;

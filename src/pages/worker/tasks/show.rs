@@ -50,7 +50,8 @@ pub async fn show(
     let query = Form::parse(query.unwrap_or_default().as_bytes());
     let notice = notice(visit.t, query.get("done"));
     let shown = shown(&visit, &id, Form::new(), notice).await;
-    shown.map(|text| page(StatusCode::OK, &text))
+    shown
+        .map(|text| page(StatusCode::OK, &text))
         .or_else(|refused| not_own(&visit, refused))
 }
 

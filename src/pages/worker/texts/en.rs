@@ -126,7 +126,10 @@ pub static ENGLISH: Texts = Texts {
         developer_title: "The developer",
         developer_completed: plural("1 task completed", "{} tasks completed"),
         developer_share: pattern("{} % approved without a dispute"),
-        developer_hours: plural("Half of the reviews take an hour or less", "Half of the reviews take {} hours or less"),
+        developer_hours: plural(
+            "Half of the reviews take an hour or less",
+            "Half of the reviews take {} hours or less",
+        ),
         developer_new: "Too new to tell how they deal with work.",
         see_earnings: "See your earnings",
         changed: "The task has changed meanwhile. This is how it stands now.",
@@ -162,10 +165,22 @@ pub static ENGLISH: Texts = Texts {
         ("ready", "Ready"),
     ],
     problems: &[
-        ("INVALID_CREDENTIALS", "The e-mail address or the password is wrong."),
-        ("INVALID_CODE", "The code is wrong or was used already. Wait for the next one."),
-        ("EMAIL_TAKEN", "There is an account with this e-mail address. Sign in, or ask for a new password."),
-        ("NOT_FOUND", "There is nothing at this address. The link may be old or mistyped."),
+        (
+            "INVALID_CREDENTIALS",
+            "The e-mail address or the password is wrong.",
+        ),
+        (
+            "INVALID_CODE",
+            "The code is wrong or was used already. Wait for the next one.",
+        ),
+        (
+            "EMAIL_TAKEN",
+            "There is an account with this e-mail address. Sign in, or ask for a new password.",
+        ),
+        (
+            "NOT_FOUND",
+            "There is nothing at this address. The link may be old or mistyped.",
+        ),
     ],
     faults: &[],
 };

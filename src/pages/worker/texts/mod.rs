@@ -335,7 +335,10 @@ mod tests {
     #[test]
     fn a_choice_beats_what_the_browser_asks_for() {
         assert_eq!(lang(&[]), "en");
-        assert_eq!(lang(&[("accept-language", "es-MX,es;q=0.9,en;q=0.8")]), "es");
+        assert_eq!(
+            lang(&[("accept-language", "es-MX,es;q=0.9,en;q=0.8")]),
+            "es"
+        );
         assert_eq!(lang(&[("accept-language", "en;q=0.3, es;q=0.5")]), "es");
         assert_eq!(lang(&[("accept-language", "en,es")]), "en");
         assert_eq!(lang(&[("accept-language", "de, es;q=0, *")]), "en");

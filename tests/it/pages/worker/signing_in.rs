@@ -31,7 +31,10 @@ async fn a_worker_signs_up_out_and_in_again(app: TestApp) {
     let welcome = browser.post("/worker/sign-up", &fields).await;
     assert_eq!(welcome.header("location"), "/worker/start");
     let set = welcome.header("set-cookie").to_owned();
-    assert!(set.starts_with("__Host-legwork_worker=svc_worker_"), "{set}");
+    assert!(
+        set.starts_with("__Host-legwork_worker=svc_worker_"),
+        "{set}"
+    );
     for attribute in ["; Path=/", "; Secure", "; HttpOnly", "; SameSite=Lax"] {
         assert!(set.contains(attribute), "{set}");
     }
@@ -48,7 +51,10 @@ async fn a_worker_signs_up_out_and_in_again(app: TestApp) {
     assert_eq!(tasks.status, 200, "{}", tasks.text);
     assert!(tasks.text.contains("No tasks yet") && tasks.text.contains("/worker/find"));
     // Whoever is signed in does not read what the app is.
-    assert_eq!(browser.get("/worker").await.header("location"), "/worker/tasks");
+    assert_eq!(
+        browser.get("/worker").await.header("location"),
+        "/worker/tasks"
+    );
     let kept = browser.cookie.clone();
     let out = browser.post("/worker/sign-out", &[]).await;
     assert_eq!(out.header("location"), "/worker/sign-in?done=out");
@@ -64,7 +70,10 @@ async fn a_worker_signs_up_out_and_in_again(app: TestApp) {
 
 async fn signs_in(app: &TestApp) {
     let mut browser = Browser::of(app);
-    let wrong = [("email", "wanda@example.com"), ("password", "wrong password")];
+    let wrong = [
+        ("email", "wanda@example.com"),
+        ("password", "wrong password"),
+    ];
     let refused = browser.post("/worker/sign-in", &wrong).await;
     assert_eq!(refused.status, 401);
     assert!(refused.text.contains("value=\"wanda@example.com\""));
@@ -93,7 +102,11 @@ async fn each_language_has_its_own_words(app: TestApp) {
     assert!(front.contains("<html lang=\"es\"") && front.contains("Registrarse"));
     let wrong = [("email", "a@b.example"), ("password", "wrong password")];
     let refused = browser.post("/worker/sign-in", &wrong).await;
-    assert!(refused.text.contains("no son correctos"), "{}", refused.text);
+    assert!(
+        refused.text.contains("no son correctos"),
+        "{}",
+        refused.text
+    );
     let fields = [("name", ""), ("email", "nowhere"), ("password", "x")];
     let refused = browser.post("/worker/sign-up", &fields).await;
     assert!(refused.text.contains("correo válida"), "{}", refused.text);

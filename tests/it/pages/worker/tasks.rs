@@ -4,10 +4,7 @@ use super::super::Browser;
 use super::{browser_of, key_of, page};
 use crate::support::{TestApp, on_both_engines};
 
-on_both_engines!(
-    a_task_is_started_rejected_disputed,
-    a_task_is_given_back,
-);
+on_both_engines!(a_task_is_started_rejected_disputed, a_task_is_given_back,);
 
 fn has(text: &str, words: &[&str]) {
     for word in words {
@@ -21,14 +18,28 @@ async fn a_task_is_started_rejected_disputed(app: TestApp) {
     worker.act(&task, "accept").await.expect(200);
     let (mut browser, path) = (browser_of(&app, &worker).await, page(&task));
     let list = browser.get("/worker/tasks").await.text;
-    has(&list, &["$21.00", "To do", "Photograph a storefront", &path]);
+    has(
+        &list,
+        &["$21.00", "To do", "Photograph a storefront", &path],
+    );
     let text = browser.get(&path).await.text;
-    has(&text, &["Start", "Directions", "A photo, taken there", "3 attempts left"]);
+    has(
+        &text,
+        &[
+            "Start",
+            "Directions",
+            "A photo, taken there",
+            "3 attempts left",
+        ],
+    );
     let (start, dispute) = (format!("{path}/start"), format!("{path}/dispute"));
     let key = key_of(&text, &start);
     let fields = [("idempotency_key", key.as_str())];
     let started = browser.post(&start, &fields).await;
-    has(&browser.follow(&started).await.text, &["Started.", "Take the proof"]);
+    has(
+        &browser.follow(&started).await.text,
+        &["Started.", "Take the proof"],
+    );
     // Sent twice, it is started once. Another form finds the task as it stands.
     assert_eq!(browser.post(&start, &fields).await.status, 303);
     let late = browser.post(&start, &[]).await;
@@ -36,18 +47,35 @@ async fn a_task_is_started_rejected_disputed(app: TestApp) {
     has(&late.text, &["has changed meanwhile", "Take the proof"]);
 
     let proof = worker.prove(&task, "one").await;
-    has(&browser.get(&path).await.text, &["being reviewed", "you are paid, reviewed or not"]);
+    has(
+        &browser.get(&path).await.text,
+        &["being reviewed", "you are paid, reviewed or not"],
+    );
     dev.review(&task, &proof, "reject").await.expect(200);
     let text = browser.get(&path).await.text;
-    has(&text, &["Too dark.", "2 attempts left", "Take new proof", "Attempt 1"]);
+    has(
+        &text,
+        &[
+            "Too dark.",
+            "2 attempts left",
+            "Take new proof",
+            "Attempt 1",
+        ],
+    );
     let long = "x".repeat(5_001);
     let refused = browser.post(&dispute, &[("statement", &long)]).await;
     assert_eq!(refused.status, 400);
     has(&refused.text, &["statement-fault", &long]);
     let key = key_of(&text, &dispute);
-    let fields = [("statement", "It is <b>bright</b>."), ("idempotency_key", &key)];
+    let fields = [
+        ("statement", "It is <b>bright</b>."),
+        ("idempotency_key", &key),
+    ];
     let sent = browser.post(&dispute, &fields).await;
-    has(&browser.follow(&sent).await.text, &["It is &#60;b&#62;bright", "A person decides"]);
+    has(
+        &browser.follow(&sent).await.text,
+        &["It is &#60;b&#62;bright", "A person decides"],
+    );
     // Nobody else sees it.
     let other = app.ready_worker().await;
     let mut stranger = browser_of(&app, &other).await;
@@ -66,7 +94,10 @@ async fn a_task_is_given_back(app: TestApp) {
     let key = key_of(&text, &format!("{path}/release"));
     let fields = [("idempotency_key", key.as_str())];
     let back = browser.post(&format!("{path}/release"), &fields).await;
-    has(&browser.follow(&back).await.text, &["You have given the task back."]);
+    has(
+        &browser.follow(&back).await.text,
+        &["You have given the task back."],
+    );
     assert_eq!(browser.get(&path).await.status, 404);
     let mut nobody = Browser::of(&app);
     assert_eq!(nobody.get(&path).await.status, 303);
