@@ -63,3 +63,9 @@ setInterval(() => {
     time.textContent = relative(Date.parse(time.dateTime) - ahead);
   }
 }, 15000);
+
+// The browser knows the time zone.
+for (const field of document.querySelectorAll("[data-utc-offset]")) {
+  const offset = String(-new Date().getTimezoneOffset());
+  if ([...field.options].some((option) => option.value === offset)) field.value = offset;
+}

@@ -151,6 +151,30 @@ impl Inside {
         ask: Ask,
     ) -> Result<Response, Refused> {
         let request = request(asker, incoming, ask).map_err(|error| unreadable(&error))?;
+        self.answer(request).await
+    }
+
+    /// Sends the body of a form with files to the API as it comes, and asks as above.
+    pub async fn pass_on(
+        &self,
+        asker: &Asker,
+        incoming: &Incoming,
+        target: &str,
+        form: Request,
+    ) -> Result<Response, Refused> {
+        let ask = Ask::new(form.method().clone(), target);
+        let request = request(asker, incoming, ask).map_err(|error| unreadable(&error))?;
+        let (mut parts, _) = request.into_parts();
+        for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH] {
+            if let Some(value) = form.headers().get(&name) {
+                parts.headers.insert(name, value.clone());
+            }
+        }
+        self.answer(Request::from_parts(parts, form.into_body()))
+            .await
+    }
+
+    async fn answer(&self, request: Request) -> Result<Response, Refused> {
         let mut router = self.0.clone();
         let Ok(mut response) = router.call(request).await;
         match response.extensions_mut().remove::<ApiError>() {

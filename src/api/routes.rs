@@ -180,7 +180,7 @@ fn operations(router: OpenApiRouter<App>) -> Vec<(Method, String)> {
 pub fn with_worker_token() -> OpenApiRouter<App> {
     use worker::{
         account, deletion, disputes, exports, notifications, payouts, profile, proofs, push,
-        sessions, tasks, uploads, verification,
+        push_settings, sessions, tasks, uploads, verification,
     };
 
     OpenApiRouter::new()
@@ -198,7 +198,9 @@ pub fn with_worker_token() -> OpenApiRouter<App> {
         .routes(routes!(notifications::read_all))
         .routes(routes!(push::subscribe, push::unsubscribe))
         .routes(routes!(push::key))
+        .routes(routes!(push_settings::get, push_settings::put))
         .routes(routes!(tasks::available::available))
+        .routes(routes!(tasks::available::offered))
         .routes(routes!(tasks::own::list))
         .routes(routes!(tasks::own::get))
         .routes(routes!(tasks::actions::accept))

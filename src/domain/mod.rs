@@ -72,4 +72,6 @@ pub use time::Timestamp;
 pub use uploads::upload::{NewUpload, Upload, UploadPart};
 pub use webhooks::WebhookSecret;
 pub use webhooks::delivery::{Attempt, Delivery, DeliveryStatus, DueDelivery};
-pub use workers::{CheckedSkills, NewWorker, NotEligible, Worker, WorkerEdit, WorkerStatus};
+pub use workers::{
+    CheckedSkills, Ineligible, NewWorker, NotEligible, Worker, WorkerEdit, WorkerStatus,
+};

@@ -103,6 +103,17 @@ pub struct WorkerEdit {
     pub radius_km: Option<f64>,
 }
 
+string_enum!(
+    /// Why a worker may not accept a task, in a word.
+    Ineligible {
+        NotVerified = "not_verified",
+        LacksSkill = "lacks_skill",
+        UnconfirmedSkill = "unconfirmed_skill",
+        NoPayoutAccount = "no_payout_account",
+        TooManyTasks = "too_many_tasks",
+    }
+);
+
 /// Why a worker may not accept a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotEligible {
@@ -116,6 +127,18 @@ pub enum NotEligible {
     NoPayoutAccount,
     #[error("the worker already has {MAX_OPEN_TASKS} open tasks, not counting those under review")]
     TooManyTasks,
+}
+
+impl NotEligible {
+    pub const fn word(self) -> Ineligible {
+        match self {
+            Self::NotVerified => Ineligible::NotVerified,
+            Self::LacksSkill => Ineligible::LacksSkill,
+            Self::UnconfirmedSkill => Ineligible::UnconfirmedSkill,
+            Self::NoPayoutAccount => Ineligible::NoPayoutAccount,
+            Self::TooManyTasks => Ineligible::TooManyTasks,
+        }
+    }
 }
 
 impl Worker {

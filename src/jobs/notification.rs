@@ -123,6 +123,19 @@ pub async fn push(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
         return jobs.finish(job).await;
     };
     let now = jobs.clock.now();
+    let worker = subscription.worker;
+    let settings = jobs.store.read(move |tx| tx.push_settings(worker));
+    let settings: Result<_, StoreError> = settings.await;
+    let settings = settings?;
+    if !settings.allow(notification.kind) {
+        return jobs.finish(job).await;
+    }
+    if let Some(recheck_after) = settings.quiet_for(now) {
+        return Ok(Done::Waits {
+            waits_for: None,
+            recheck_after,
+        });
+    }
     if notification.created_at.plus(PUSH_LIFE) < now {
         return jobs.finish(job).await;
     }

@@ -267,6 +267,11 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("migrations/0042_captures.sql"),
     },
     Migration {
+        version: 43,
+        name: "push_settings",
+        sql: include_str!("migrations/0043_push_settings.sql"),
+    },
+    Migration {
         version: 47,
         name: "request_log",
         sql: include_str!("migrations/0047_request_log.sql"),

@@ -12,8 +12,9 @@ import { dispute } from "./stories/dispute.mjs";
 import { tour } from "./stories/tour.mjs";
 import { settings } from "./stories/settings.mjs";
 import { reviewing } from "./stories/reviewing.mjs";
+import { worker } from "./stories/worker.mjs";
 
-const STORIES = { frontDoor, signingUp, firstTask, reviewing, settings, limitedKey, webhook, dispute, secondFactor, adminConsole };
+const STORIES = { frontDoor, signingUp, firstTask, reviewing, settings, limitedKey, webhook, dispute, secondFactor, adminConsole, worker };
 
 if (process.env.LEGWORK_TEST_TOUR) STORIES.tour = tour;
 

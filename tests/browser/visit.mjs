@@ -52,15 +52,16 @@ class Visitor {
       for (const colorScheme of SCHEMES) {
         await page.emulateMedia({ colorScheme });
         await this.check(page, `${name} at ${width} ${colorScheme}`);
-        if (PICTURES) {
-          const file = `${PICTURES}/${name}-${width}-${colorScheme}.png`;
-          await page.screenshot({ path: file, fullPage: true });
-        }
+        await this.picture(page, `${name}-${width}-${colorScheme}`);
       }
     }
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.emulateMedia({ colorScheme: "light" });
     this.visited.add(name);
+  }
+
+  async picture(page, name) {
+    if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name}.png`, fullPage: true });
   }
 
   async check(page, what) {

@@ -180,6 +180,20 @@ impl<S: Send + Sync> FromRequestParts<S> for DeliveriesQuery {
     }
 }
 
+/// A point, if one is given.
+pub struct PointQuery(pub Option<Point>);
+
+impl<S: Send + Sync> FromRequestParts<S> for PointQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
+        let point = parameters.point();
+        parameters.finish().map_err(ApiError::Validation)?;
+        Ok(Self(point))
+    }
+}
+
 /// What a worker searches for.
 pub struct AvailableQuery {
     pub center: Option<Point>,

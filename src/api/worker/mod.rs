@@ -9,6 +9,7 @@ pub mod payouts;
 pub mod profile;
 pub mod proofs;
 pub mod push;
+pub mod push_settings;
 pub mod second_factor;
 pub mod session;
 pub mod sessions;

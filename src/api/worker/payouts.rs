@@ -1,18 +1,21 @@
 //! Payout account and earnings of a worker.
 
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
 use axum::http::StatusCode;
+use axum::http::request::Parts;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::openapi::{errors, groups};
+use crate::api::openapi::{errors, groups, parameters};
 use crate::api::processor::with_timeout;
 use crate::api::request::idempotency::Post;
+use crate::api::request::query::Parameters;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::workers::payout_status;
+use crate::domain::admin::report::Month;
 use crate::domain::{Environment, HeldBecause, PayoutStatus, Timestamp};
 use crate::store::{Payout, PayoutState, StoreError};
 use crate::usecases;
@@ -78,7 +81,7 @@ pub struct Earnings {
     balance_cents: i64,
     /// Transferred.
     paid_cents: i64,
-    /// The latest, newest first.
+    /// The latest 100, or those of a month, newest first.
     payouts: Vec<PayoutBody>,
 }
 
@@ -87,6 +90,7 @@ pub struct Earnings {
 struct PayoutBody {
     #[schema(value_type = Id)]
     task_id: String,
+    title: String,
     amount_cents: i64,
     /// `paid` once it has been transferred, `pending` before, `held` while it is held back;
     /// `written_off` when it never will be.
@@ -97,6 +101,9 @@ struct PayoutBody {
     /// When it is transferred, if only the hold period holds it back.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     available_at: Option<Timestamp>,
+    /// When it was transferred to your payout account; null before.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    paid_at: Option<Timestamp>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -109,6 +116,7 @@ impl From<Payout> for PayoutBody {
         };
         Self {
             task_id: payout.task.to_string(),
+            title: payout.title.unwrap_or_default(),
             amount_cents: payout.cents,
             status: match payout.state {
                 PayoutState::Pending => "pending",
@@ -118,6 +126,7 @@ impl From<Payout> for PayoutBody {
             },
             held_reason,
             available_at,
+            paid_at: payout.sent_at.filter(|_| payout.state == PayoutState::Paid),
             created_at: payout.at,
         }
     }
@@ -128,6 +137,8 @@ impl Earnings {
         let (story, ledger) = (examples::completed(), examples::completed().ledger());
         let payout = Payout {
             task: story.task.id,
+            title: Some(story.task.title.clone()),
+            sent_at: Some(story.task.updated_at),
             cents: ledger.earned_cents(),
             at: story.task.updated_at,
             state: PayoutState::Paid,
@@ -140,21 +151,48 @@ impl Earnings {
     }
 }
 
+/// Which payouts.
+pub struct EarningsQuery {
+    month: Option<Month>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for EarningsQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let mut parameters = Parameters::of(parts.uri.query().unwrap_or_default());
+        let month = parameters.optional("month", Month::rule);
+        parameters.finish().map_err(ApiError::Validation)?;
+        Ok(Self { month })
+    }
+}
+
 /// Get your earnings
+///
+/// With `month`, the payouts are those of that month, in UTC, by when they were earned: the latest 1,000.
 #[utoipa::path(
     get, path = "/v1/worker/earnings", tag = "Workers", operation_id = "getEarnings",
-    responses((status = 200, description = "The earnings", body = Earnings), groups::Worker)
+    params(("month" = inline(Option<parameters::Month>), Query, description = "Such as `2026-11`")),
+    responses((status = 200, description = "The earnings", body = Earnings), groups::Worker,
+        groups::Query)
 )]
 pub async fn earnings(
     State(app): State<App>,
     caller: WorkerCaller,
+    query: EarningsQuery,
 ) -> Result<JsonResponse, ApiError> {
     const LATEST: i64 = 100;
+    const IN_A_MONTH: i64 = 1_000;
     let worker = caller.worker.id;
     let earnings = app
         .store
         .snapshot(move |tx| {
-            let payouts = tx.payouts_of(worker, LATEST)?;
+            let payouts = match query.month {
+                Some(month) => {
+                    tx.payouts_between(worker, (month.start(), month.end()), IN_A_MONTH)?
+                }
+                None => tx.payouts_of(worker, LATEST)?,
+            };
             Ok::<_, StoreError>(Earnings {
                 balance_cents: tx.worker_balance(worker, Environment::Live)?,
                 paid_cents: tx.paid_to(worker)?,

@@ -1,6 +1,7 @@
 //! Events: what happened to tasks, for developers.
 
 pub mod notification;
+pub mod push_settings;
 pub mod to_workers;
 
 use crate::domain::string_enum::string_enum;

@@ -14,6 +14,15 @@ pub struct List<T> {
     pub meta: Meta,
 }
 
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self {
+            data: Vec::new(),
+            meta: Meta::default(),
+        }
+    }
+}
+
 #[derive(Debug, Default, Deserialize)]
 pub struct Meta {
     pub total: Option<i64>,

@@ -39,13 +39,23 @@ struct Message<'a> {
 
 /// A page that says one thing.
 pub fn message(pages: &Pages, status: StatusCode, heading: &str, text: &str) -> Response {
+    message_with(pages, status, (heading, text), &[])
+}
+
+/// The same, and where to go from here.
+pub fn message_with(
+    pages: &Pages,
+    status: StatusCode,
+    (heading, text): (&str, &str),
+    links: &[(&str, &str)],
+) -> Response {
     let told = Message {
         banner: pages.banner(),
         heading,
         text,
         code: "",
         request_id: "",
-        links: &[],
+        links,
     };
     page(status, &told)
 }

@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use crate::pages::kit::html::{message, no_sandbox, not_found, page, unavailable};
+use crate::pages::kit::html::{message, message_with, no_sandbox, not_found, page, unavailable};
 use crate::pages::public::pay::{form_fields, receive};
 use crate::pages::state::Pages;
 use crate::payments::sandbox::OnboardingOutcome;
@@ -74,17 +74,25 @@ async fn outcome(body: Body) -> Option<OnboardingOutcome> {
     }
 }
 
+/// Workers come here from their app, or from a program of their own.
+const BACK: &[(&str, &str)] = &[("/worker/start", "Back to the app")];
+
 pub async fn done(State(pages): State<Pages>) -> Response {
     let text = "Your payout account is being checked. You can close this page.";
-    message(&pages, StatusCode::OK, "Thank you", text)
+    message_with(&pages, StatusCode::OK, ("Thank you", text), BACK)
 }
 
 pub async fn expired(State(pages): State<Pages>) -> Response {
     let text = "A link works once and for a short time. Please request a new one.";
-    message(&pages, StatusCode::OK, "This link has expired", text)
+    message_with(
+        &pages,
+        StatusCode::OK,
+        ("This link has expired", text),
+        BACK,
+    )
 }
 
 fn complete_already(pages: &Pages) -> Response {
     let text = "Your payout account is ready. You can close this page.";
-    message(pages, StatusCode::OK, "Thank you", text)
+    message_with(pages, StatusCode::OK, ("Thank you", text), BACK)
 }

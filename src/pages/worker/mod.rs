@@ -2,9 +2,13 @@
 
 #![allow(dead_code, reason = "texts and helpers for the pages that follow")]
 
+mod earnings;
 mod enter;
+mod find;
 mod frame;
+mod me;
 mod models;
+mod start;
 mod tasks;
 mod texts;
 mod visit;
@@ -17,7 +21,11 @@ use crate::pages::kit::route::PageRoute;
 /// Each tells of its errors in the worker's language.
 pub fn routes() -> Vec<PageRoute> {
     let mut routes = enter::routes();
+    routes.extend(start::routes());
+    routes.extend(find::routes());
     routes.extend(tasks::routes());
+    routes.extend(earnings::routes());
+    routes.extend(me::routes());
     let told = |route: PageRoute| PageRoute {
         handlers: route.handlers.layer(from_fn(words::in_words)),
         ..route

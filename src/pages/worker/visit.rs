@@ -1,6 +1,6 @@
 //! Who has opened a page of the app.
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::de::DeserializeOwned;
@@ -107,6 +107,15 @@ impl Visit {
     pub async fn response(&self, ask: Ask) -> Result<Response, Refused> {
         let (asker, incoming) = (&self.asker, &self.incoming);
         self.pages.api.response(asker, incoming, ask).await
+    }
+
+    /// Hands the body of a request to the API as it comes.
+    pub async fn pass_on(&self, target: &str, request: Request) -> Result<Response, Refused> {
+        let (asker, incoming) = (&self.asker, &self.incoming);
+        self.pages
+            .api
+            .pass_on(asker, incoming, target, request)
+            .await
     }
 
     pub fn now(&self) -> Timestamp {

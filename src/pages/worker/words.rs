@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::Request;
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 
@@ -45,11 +45,17 @@ struct Message<'a> {
     request_id: &'a str,
 }
 
+/// What the pages of the app may ask a phone for.
+const ALLOWED: &str =
+    "camera=(self), display-capture=(), geolocation=(self), microphone=(self), payment=(), usb=()";
+
 /// Tells of an error in the worker's language.
 pub async fn in_words(takes: TakesPages, request: Request, next: Next) -> Response {
     let t = texts::chosen(request.headers());
     let incoming = Incoming::of(&request);
     let mut response = next.run(request).await;
+    let allowed = HeaderValue::from_static(ALLOWED);
+    response.headers_mut().insert("permissions-policy", allowed);
     let Some(refused) = takes
         .0
         .then(|| Refused::taken_from(&mut response))

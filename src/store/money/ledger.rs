@@ -80,13 +80,18 @@ columns! {
                 'transfer_retry', 'transfer_retry_reversed'))",
         written_off = "(SELECT COUNT(*) FROM ledger_entries t \
             WHERE t.task_id = s.task_id AND t.step = 'write_off')",
+        sent_at = "(SELECT MAX(t.recorded_at) FROM ledger_entries t \
+            WHERE t.task_id = s.task_id AND t.step IN ('transfer', 'transfer_retry'))",
+        title = "(SELECT title FROM tasks WHERE id = s.task_id)",
         waits_for = "j.waits_for",
         run_at = "j.run_at",
     }
     row Payout = Payout {
         task,
+        title,
         cents,
         at,
+        sent_at,
         state: payout_state(Sent { cents, sent, written_off }, waits_for, run_at),
     };
 }
@@ -118,6 +123,11 @@ crate::store::statements! {
         LEFT JOIN jobs j ON j.kind = 'transfer' AND j.subject = s.task_id
         WHERE s.worker_id = ?1 AND s.step = 'settlement' AND s.environment = 'live'
         ORDER BY s.recorded_at DESC LIMIT ?2");
+    PAYOUTS_BETWEEN = concat!("SELECT ", payout!(columns), " FROM ledger_entries s
+        LEFT JOIN jobs j ON j.kind = 'transfer' AND j.subject = s.task_id
+        WHERE s.worker_id = ?1 AND s.step = 'settlement' AND s.environment = 'live'
+            AND s.recorded_at >= ?3 AND s.recorded_at < ?4
+        ORDER BY s.recorded_at DESC LIMIT ?2");
     PAID = "SELECT CAST(COALESCE(SUM(processor_cents), 0) AS BIGINT) FROM ledger_entries
         WHERE worker_id = ?1 AND environment = 'live' AND step IN ('transfer', 'transfer_reversed',
             'transfer_retry', 'transfer_retry_reversed')";
@@ -127,11 +137,14 @@ crate::store::statements! {
 }
 
 /// What a worker earned with a task.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Payout {
     pub task: TaskId,
+    pub title: Option<String>,
     pub cents: i64,
     pub at: Timestamp,
+    /// When it was last sent to the payout account. It may have come back.
+    pub sent_at: Option<Timestamp>,
     pub state: PayoutState,
 }
 
@@ -298,6 +311,17 @@ impl Tx<'_> {
     /// What a worker has earned, newest first.
     pub fn payouts_of(&mut self, worker: WorkerId, limit: i64) -> Result<Vec<Payout>, StoreError> {
         self.all(PAYOUTS, &[worker.into(), limit.into()])
+    }
+
+    /// The same, of one stretch of time: the end is not in it.
+    pub fn payouts_between(
+        &mut self,
+        worker: WorkerId,
+        (from, to): (Timestamp, Timestamp),
+        limit: i64,
+    ) -> Result<Vec<Payout>, StoreError> {
+        let values = [worker.into(), limit.into(), from.into(), to.into()];
+        self.all(PAYOUTS_BETWEEN, &values)
     }
 
     /// What has been transferred to a worker.

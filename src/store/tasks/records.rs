@@ -42,6 +42,8 @@ crate::store::statements! {
     /// The move that this is about has locked the row.
     ADD = concat!("UPDATE task_totals SET ", record!(add), "
         WHERE account_id = ", record!(account_id), " AND environment = ", record!(environment));
+    RECORD = concat!("SELECT completed, ", record!(columns), " FROM task_totals
+        WHERE account_id = ?1 AND environment = ?2");
     /// One row of the totals for each task.
     WITH_RECORD = concat!("SELECT ", task!(columns), ", completed, ", record!(columns), "
         FROM tasks JOIN (SELECT account_id AS of_account, environment AS of_environment, completed, ",
@@ -58,6 +60,16 @@ impl Tx<'_> {
         added: &DeveloperRecord,
     ) -> Result<(), StoreError> {
         self.change_locked(ADD, &record_values(owner, added))
+    }
+
+    /// The record of a developer. None before the first task.
+    pub fn record_of(&mut self, owner: Owner) -> Result<Option<DeveloperRecord>, StoreError> {
+        let values = [owner.account.into(), owner.environment.into()];
+        let found = self.optional::<(i64, DeveloperRecord)>(RECORD, &values)?;
+        Ok(found.map(|(completed, record)| DeveloperRecord {
+            completed,
+            ..record
+        }))
     }
 
     /// Any task, with the record of its developer.

@@ -3,8 +3,9 @@
 use crate::ambient;
 use crate::domain::quotes::coverage::AcceptedStep;
 use crate::domain::{
-    Action, Actor, CheckedSkills, NotAllowed, ProcessorName, Proof, QueueItem, QueueItemId,
-    QueueKind, Status, Task, TaskId, Timestamp, Windows, WorkerId, WorkerStatus,
+    Action, Actor, CheckedSkills, DeveloperRecord, NotAllowed, NotEligible, ProcessorName, Proof,
+    QueueItem, QueueItemId, QueueKind, Status, Task, TaskId, Timestamp, Windows, Worker, WorkerId,
+    WorkerStatus,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
@@ -54,6 +55,25 @@ pub fn accept_task(
     Ok(accepted)
 }
 
+/// A task that can be accepted, with the record of its developer, and why this worker may not accept it.
+pub fn offered_task(
+    tx: &mut Tx<'_>,
+    worker: &Worker,
+    id: TaskId,
+    terms: &AcceptTerms,
+) -> Result<(Task, DeveloperRecord, Option<NotEligible>), UseCaseError> {
+    let found = tx.task_and_record(id)?;
+    let found = found.filter(|(task, _)| task.is_live() && task.status == Status::Posted);
+    let (task, record) = found.ok_or(UseCaseError::TaskNotFound)?;
+    if !tx.account_is_active(task.owner.account)? {
+        return Err(UseCaseError::TaskNotFound);
+    }
+    let payout = payout_status(tx, worker.id, terms.processor)?;
+    let in_hand = tx.count_tasks_in_hand(worker.id)?;
+    let allowed = worker.may_accept(&task, payout, in_hand, &terms.checked_skills);
+    Ok((task, record, allowed.err()))
+}
+
 /// A task that workers cannot see is not found. For any other, the status explains the error.
 fn not_posted(task: &Task, worker: WorkerId) -> Result<Task, UseCaseError> {
     let hidden = matches!(task.status, Status::Pending | Status::Funded);
@@ -83,9 +103,11 @@ pub struct OwnTask {
     pub task: Task,
     /// Why the worker's last attempt that was rejected was rejected.
     pub last_rejection: Option<String>,
+    /// How the developer has dealt with work so far.
+    pub record: DeveloperRecord,
 }
 
-/// Adds what the worker needs to know of the attempts before.
+/// Adds what the worker needs to know of the attempts before, and of the developer.
 pub fn with_last_rejection(
     tx: &mut Tx<'_>,
     worker: WorkerId,
@@ -95,9 +117,11 @@ pub fn with_last_rejection(
         0 => None,
         _ => tx.last_rejection(task.id, worker)?,
     };
+    let record = tx.record_of(task.owner)?;
     Ok(OwnTask {
         task,
         last_rejection,
+        record: record.unwrap_or_default(),
     })
 }
 

@@ -220,6 +220,15 @@ pub const WORKERS: &[WorkerRoute] = &[
     ),
     worker("POST /v1/worker/notifications/read_all", Yes, Yes, Yes),
     worker("GET /v1/worker/available_tasks", Yes, Yes, Yes),
+    // The task of the path is taken: it is nobody's offer.
+    worker(
+        "GET /v1/worker/available_tasks/{id}",
+        NO_TASK,
+        NO_TASK,
+        NO_TASK,
+    ),
+    worker("GET /v1/worker/push_settings", Yes, Yes, Yes),
+    worker("PUT /v1/worker/push_settings", Yes, Yes, Yes),
     worker("GET /v1/worker/tasks", Yes, Yes, Yes),
     worker("GET /v1/worker/tasks/{id}", Yes, Yes, NO_TASK),
     worker(

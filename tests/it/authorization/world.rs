@@ -236,6 +236,7 @@ fn body(route: &str) -> Value {
         "PATCH /v1/worker" => json!({"name": "Grace H."}),
         "POST /v1/worker/push_subscriptions" => json!({
             "endpoint": "https://push.example.net/1", "keys": crate::support::browser_keys()}),
+        "PUT /v1/worker/push_settings" => json!({"muted": ["bounties"]}),
         "DELETE /v1/worker/push_subscriptions" => json!({"endpoint": "https://push.example.net/1"}),
         "POST /v1/worker/tasks/{id}/dispute" => json!({"statement": "It is in the picture."}),
         "POST /v1/admin/accounts" => {

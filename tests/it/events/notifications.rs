@@ -18,6 +18,7 @@ on_both_engines!(
     nobody_is_told_twice,
     a_notice_is_mailed_where_there_is_a_mail_server,
     a_notice_is_pushed_and_gone_browsers_are_forgotten,
+    workers_say_which_messages_come_and_when,
 );
 
 impl TestApp {
@@ -231,4 +232,42 @@ async fn a_notice_is_pushed_and_gone_browsers_are_forgotten(app: TestApp) {
     for (expected, decision) in [(2, "suspend"), (2, "verify"), (2, "suspend")] {
         assert_eq!(decide(decision).await.len(), expected, "{decision}");
     }
+}
+
+async fn workers_say_which_messages_come_and_when(app: TestApp) {
+    let (app, receiver) = app.with_receiver().await;
+    let worker = app.ready_worker().await;
+    let body = json!({"endpoint": receiver.url("/browser"), "keys": browser_keys()});
+    let subscribed = worker.client.post("/v1/worker/push_subscriptions", &body);
+    subscribed.await.expect(201);
+    let put = async |body: Value| {
+        let path = "/v1/worker/push_settings";
+        let text = body.to_string();
+        worker.client.send("PUT", path, &[], text).await
+    };
+    let dev = app.developer().await;
+    let mut told = 0;
+    let mut accepted = async || {
+        let task = dev.create_paid_task().await;
+        worker.act(&task, "accept").await.expect(200);
+        app.jobs.drain().await.unwrap();
+        let before = std::mem::replace(&mut told, receiver.received().len());
+        told - before
+    };
+    assert!(accepted().await > 0, "nothing is muted at first");
+    put(json!({"muted": ["tasks"]})).await.expect(200);
+    assert_eq!(accepted().await, 0);
+    // It is noon in UTC: seven in the morning in New York.
+    let night = json!({"quiet_from": "22:00", "quiet_to": "07:30", "utc_offset_minutes": -300});
+    let set = put(night.clone()).await.expect(200);
+    assert_eq!(set["muted"], json!([]));
+    let read = worker.client.get("/v1/worker/push_settings").await;
+    assert_eq!(read.expect(200), set);
+    assert_eq!(accepted().await, 0);
+    app.advance(Duration::from_secs(31 * 60));
+    assert_eq!(accepted().await, 2, "that of the night, and a new one");
+    let half = put(json!({"quiet_from": "22:00", "quiet_to": null, "muted": ["all"]})).await;
+    half.expect_error(400, "VALIDATION_ERROR");
+    let read = worker.client.get("/v1/worker/push_settings").await;
+    assert_eq!(read.expect(200), set, "nothing was changed");
 }

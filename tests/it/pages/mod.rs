@@ -75,6 +75,15 @@ impl Browser {
         reply
     }
 
+    /// A form with files.
+    pub async fn send_files(&mut self, path: &str, parts: &[(&str, &[u8])]) -> Reply {
+        let mut headers = vec![("accept", "text/html"), ("origin", &self.origin)];
+        if let Some(cookie) = &self.cookie {
+            headers.push(("cookie", cookie));
+        }
+        self.client.send_form_with(path, &headers, parts).await
+    }
+
     /// Follows where a form has led.
     pub async fn follow(&mut self, reply: &Reply) -> Reply {
         assert_eq!(reply.status, 303, "{}", reply.text);

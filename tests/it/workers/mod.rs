@@ -5,6 +5,7 @@ mod coming_in;
 mod evidence;
 mod finding;
 mod helpers;
+mod offered;
 pub mod proving;
 mod reasons;
 mod records;

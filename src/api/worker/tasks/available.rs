@@ -7,14 +7,18 @@ use utoipa::ToSchema;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::openapi::{groups, parameters};
-use crate::api::request::query::AvailableQuery;
+use crate::api::openapi::{errors, groups, parameters};
+use crate::api::request::path::TaskPath;
+use crate::api::request::query::{AvailableQuery, PointQuery};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
+use crate::api::worker::tasks::record::DeveloperRecordBody;
 use crate::domain::geo::{Point, to_decimeter};
 use crate::domain::tasks::{Category, Priority, ProofType, Skill, TaskType};
-use crate::domain::{DeveloperRecord, SearchOrder, Timestamp, Windows};
-use crate::usecases::{self, Found, Search};
+use crate::domain::{
+    DeveloperRecord, Ineligible, NotEligible, SearchOrder, Timestamp, Windows, Worker,
+};
+use crate::usecases::{self, AcceptTerms, Found, Search};
 use crate::views::{Id, examples};
 
 type AvailableTaskPage = CursorList<AvailableTask>;
@@ -52,28 +56,6 @@ pub struct AvailableTask {
     developer: Option<DeveloperRecordBody>,
     #[schema(value_type = String, format = DateTime)]
     posted_at: Timestamp,
-}
-
-/// What is known of the developer of a task. Who it is is not told.
-#[derive(Serialize, ToSchema)]
-#[schema(as = DeveloperRecord)]
-struct DeveloperRecordBody {
-    tasks_completed: i64,
-    /// The share of the work with a final outcome that was approved without a dispute, 0 to 1.
-    approval_share: f64,
-    /// Half of the reviews took at most so many hours. Null before the first.
-    #[schema(required)]
-    median_review_hours: Option<u64>,
-}
-
-impl DeveloperRecordBody {
-    fn of(record: &DeveloperRecord, windows: &Windows) -> Option<Self> {
-        record.is_enough().then(|| Self {
-            tasks_completed: record.completed,
-            approval_share: record.approval_share().unwrap_or_default(),
-            median_review_hours: record.median_review_hours(windows),
-        })
-    }
 }
 
 impl AvailableTask {
@@ -153,10 +135,7 @@ pub async fn available(
     query: AvailableQuery,
 ) -> Result<JsonResponse, ApiError> {
     let worker = caller.worker;
-    let Some(center) = query.center.or(worker.home) else {
-        let message = "is required: the worker has no home yet";
-        return Err(ApiError::invalid("latitude", message));
-    };
+    let center = center(query.center, &worker)?;
     let limit = query.limit;
     let search = Search {
         center,
@@ -178,4 +157,76 @@ pub async fn available(
         .map(|found| AvailableTask::of(found, windows))
         .collect();
     JsonResponse::ok(&CursorMeta::new(limit, next_cursor).list(data))
+}
+
+/// Where a worker searches from.
+fn center(given: Option<Point>, worker: &Worker) -> Result<Point, ApiError> {
+    let message = "is required: the worker has no home yet";
+    let center = given.or(worker.home);
+    center.ok_or_else(|| ApiError::invalid("latitude", message))
+}
+
+/// A task that can be accepted, and whether you may.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!(OfferedTask::example()))]
+pub struct OfferedTask {
+    #[serde(flatten)]
+    task: AvailableTask,
+    /// Whether you may accept it now.
+    eligible: bool,
+    /// Why not.
+    #[schema(required)]
+    ineligible_reason: Option<Ineligible>,
+}
+
+impl OfferedTask {
+    fn example() -> Self {
+        Self {
+            task: AvailableTask::example(),
+            eligible: false,
+            ineligible_reason: Some(Ineligible::NoPayoutAccount),
+        }
+    }
+}
+
+/// Get a task that you can accept
+///
+/// Also one whose skills you lack. A task that somebody has accepted is not found.
+#[utoipa::path(
+    get, path = "/v1/worker/available_tasks/{id}", tag = "Workers", operation_id = "getAvailableTask",
+    params(
+        ("id" = inline(parameters::TaskId), Path, description = "Task ID"),
+        ("latitude" = inline(Option<parameters::Latitude>), Query, description = "With `longitude`. The home of the worker when left out"),
+        ("longitude" = inline(Option<parameters::Longitude>), Query, description = "With `latitude`"),
+    ),
+    responses((status = 200, description = "The task, and whether you may accept it", body = OfferedTask),
+        groups::Worker, groups::Query, errors::TaskNotFound)
+)]
+pub async fn offered(
+    State(app): State<App>,
+    caller: WorkerCaller,
+    path: TaskPath,
+    query: PointQuery,
+) -> Result<JsonResponse, ApiError> {
+    let worker = caller.worker;
+    let center = center(query.0, &worker)?;
+    let terms = AcceptTerms {
+        processor: app.payments.processor.name(),
+        checked_skills: app.checked_skills.clone(),
+    };
+    let id = path.id()?;
+    let read = app
+        .store
+        .read(move |tx| usecases::offered_task(tx, &worker, id, &terms));
+    let (task, record, not_eligible) = read.await?;
+    let found = Found {
+        distance_meters: center.distance_meters(task.place().roughly()),
+        task,
+        record,
+    };
+    JsonResponse::ok(&OfferedTask {
+        task: AvailableTask::of(found, app.scheduler.windows()),
+        eligible: not_eligible.is_none(),
+        ineligible_reason: not_eligible.map(NotEligible::word),
+    })
 }

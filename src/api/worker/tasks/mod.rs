@@ -3,3 +3,4 @@
 pub mod actions;
 pub mod available;
 pub mod own;
+mod record;

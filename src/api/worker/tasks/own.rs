@@ -12,8 +12,9 @@ use crate::api::request::path::TaskPath;
 use crate::api::request::query::PageQuery;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
+use crate::api::worker::tasks::record::DeveloperRecordBody;
 use crate::domain::tasks::{Category, MAX_PROOF_ATTEMPTS, Priority, ProofType, Skill};
-use crate::domain::{DueAction, Status, Timestamp, Windows};
+use crate::domain::{DeveloperRecord, DueAction, Status, Timestamp, Windows};
 use crate::usecases::{self, UseCaseError};
 use crate::views::{Id, examples};
 
@@ -49,6 +50,9 @@ pub struct OwnTask {
     /// Why your last attempt that was rejected was rejected.
     #[schema(required)]
     last_rejection_reason: Option<String>,
+    /// How the developer has dealt with work so far; null while there is too little to tell.
+    #[schema(required)]
+    developer: Option<DeveloperRecordBody>,
     /// When time decides, if nothing else happens before; null when the task is over.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     due_at: Option<Timestamp>,
@@ -70,6 +74,7 @@ impl OwnTask {
         let own = usecases::OwnTask {
             task: examples::assigned().task,
             last_rejection: None,
+            record: DeveloperRecord::default(),
         };
         Self::of(own, &Windows::default())
     }
@@ -78,6 +83,7 @@ impl OwnTask {
         let usecases::OwnTask {
             task,
             last_rejection,
+            record,
         } = own;
         let due = task.due(windows);
         Self {
@@ -101,6 +107,7 @@ impl OwnTask {
             max_proof_attempts: MAX_PROOF_ATTEMPTS,
             attempts_used: task.proof_attempts,
             last_rejection_reason: last_rejection,
+            developer: DeveloperRecordBody::of(&record, windows),
             due_at: due.map(|due| due.at),
             due_action: due.map(|due| due.action),
             assigned_at: task.assigned_at,

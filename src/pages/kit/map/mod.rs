@@ -63,7 +63,7 @@ impl Scale {
 }
 
 /// How far a point lies east and north of another, in metres. Near enough for what a map shows.
-fn east_north(from: Point, to: Point) -> (f64, f64) {
+pub fn east_north(from: Point, to: Point) -> (f64, f64) {
     let mut degrees = to.longitude - from.longitude;
     if degrees > 180.0 {
         degrees -= 360.0;

@@ -5,9 +5,10 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use serde_json::{Map, Value};
 
-use super::show::{again, segment};
+use super::show::again;
 use crate::api::inside::{Ask, Refused};
 use crate::pages::kit::form::Form;
+use crate::pages::worker::models::segment;
 use crate::pages::worker::visit::Visit;
 
 pub async fn start(visit: Visit, Path(id): Path<String>, form: Form) -> Result<Response, Refused> {

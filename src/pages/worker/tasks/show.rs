@@ -10,7 +10,7 @@ use crate::pages::dashboard::List;
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::page;
 use crate::pages::worker::frame::{Frame, Place};
-use crate::pages::worker::models::{Dispute, OwnTask, Proof};
+use crate::pages::worker::models::{Dispute, OwnTask, Proof, segment};
 use crate::pages::worker::texts::Texts;
 use crate::pages::worker::visit::Visit;
 
@@ -101,11 +101,6 @@ async fn shown(
         form,
         task,
     })
-}
-
-/// An id as it stands in a path. What is no id stays none.
-pub fn segment(id: &str) -> String {
-    form_urlencoded::byte_serialize(id.as_bytes()).collect()
 }
 
 /// Newest first.

@@ -3,6 +3,7 @@
 mod en;
 mod es;
 mod patterns;
+mod sections;
 
 use axum::http::{HeaderMap, header};
 
@@ -12,6 +13,7 @@ use crate::pages::kit::words::When;
 pub use en::ENGLISH;
 pub use es::SPANISH;
 pub use patterns::{Pattern, Plural};
+pub use sections::*;
 
 /// The cookie with the language that somebody has chosen.
 pub const COOKIE: &str = "__Host-legwork_lang";
@@ -30,204 +32,16 @@ pub struct Texts {
     pub errors: Errors,
     pub enter: Enter,
     pub tasks: Tasks,
+    pub start: Start,
+    pub find: Find,
+    pub earnings: Earnings,
+    pub me: Me,
     /// What the API calls things by, such as statuses and skills.
     pub words: &'static [(&'static str, &'static str)],
     /// Sentences for error codes. A code without one is told in the API's words.
     pub problems: &'static [(&'static str, &'static str)],
     /// What is wrong with a field. Without one, the API's own words are shown.
     pub faults: &'static [(&'static str, &'static str)],
-}
-
-#[derive(Debug)]
-pub struct Nav {
-    pub label: &'static str,
-    pub skip: &'static str,
-    pub find: &'static str,
-    pub tasks: &'static str,
-    pub outbox: &'static str,
-    pub earnings: &'static str,
-    pub me: &'static str,
-    pub back: &'static str,
-}
-
-#[derive(Debug)]
-pub struct Common {
-    pub sandbox: &'static str,
-    pub language: &'static str,
-    pub request: &'static str,
-    pub try_again_in: Pattern,
-    /// A page from the phone's memory: from when it is.
-    pub stale: Pattern,
-    pub copy: &'static str,
-    pub copied: &'static str,
-    pub older: &'static str,
-    pub newer: &'static str,
-}
-
-#[derive(Debug)]
-pub struct Time {
-    pub now: &'static str,
-    pub ahead: Pattern,
-    pub ago: Pattern,
-    pub days: Plural,
-    pub hours: Plural,
-    pub minutes: Plural,
-    pub seconds: Plural,
-}
-
-#[derive(Debug)]
-pub struct Errors {
-    pub not_found: &'static str,
-    pub conflict: &'static str,
-    pub too_many: &'static str,
-    pub server: &'static str,
-    pub other: &'static str,
-    pub home: &'static str,
-}
-
-/// The way in.
-#[derive(Debug)]
-pub struct Enter {
-    pub front_title: &'static str,
-    pub front_lead: &'static str,
-    pub pay_title: &'static str,
-    pub pay: &'static [&'static str],
-    pub how_title: &'static str,
-    pub how: &'static [&'static str],
-    pub sign_up: &'static str,
-    pub sign_in: &'static str,
-    pub sign_out: &'static str,
-    pub sign_up_lead: &'static str,
-    pub name: &'static str,
-    pub name_hint: &'static str,
-    pub email: &'static str,
-    pub password: &'static str,
-    pub password_hint: &'static str,
-    pub have_account: &'static str,
-    pub no_account: &'static str,
-    pub forgot: &'static str,
-    pub forgot_lead: &'static str,
-    pub forgot_no_mail: &'static str,
-    pub send_link: &'static str,
-    pub link_sent_title: &'static str,
-    pub link_sent: &'static str,
-    pub again: &'static str,
-    pub both_needed: &'static str,
-    pub code: &'static str,
-    pub code_needed: &'static str,
-    pub signed_out: &'static str,
-}
-
-/// The tasks that a worker has taken.
-#[derive(Debug)]
-pub struct Tasks {
-    pub title: &'static str,
-    pub to_do: &'static str,
-    pub waiting: &'static str,
-    pub done: &'static str,
-    pub empty_title: &'static str,
-    pub empty: &'static str,
-    pub find: &'static str,
-    pub nothing_to_do: &'static str,
-    pub urgent: &'static str,
-    pub payout: &'static str,
-    pub attempts_left: Plural,
-    pub due: &'static str,
-    pub place: &'static str,
-    pub directions: &'static str,
-    pub what: &'static str,
-    pub instructions: &'static str,
-    pub wanted: &'static str,
-    pub wanted_photo: &'static str,
-    pub wanted_video: &'static str,
-    pub wanted_signature: &'static str,
-    pub near: &'static str,
-    pub attempts: &'static str,
-    pub attempt: Pattern,
-    pub rejected_because: &'static str,
-    pub file_gone: &'static str,
-    pub start: &'static str,
-    pub capture: &'static str,
-    pub capture_again: &'static str,
-    pub release: &'static str,
-    pub release_hint: &'static str,
-    pub release_yes: &'static str,
-    pub dispute: &'static str,
-    pub dispute_hint: &'static str,
-    pub statement: &'static str,
-    pub send_dispute: &'static str,
-    pub dispute_title: &'static str,
-    pub you_said: &'static str,
-    pub developer_said: &'static str,
-    pub admin_decided: &'static str,
-    pub developer_title: &'static str,
-    pub developer_completed: Plural,
-    pub developer_share: Pattern,
-    pub developer_hours: Plural,
-    pub developer_new: &'static str,
-    pub see_earnings: &'static str,
-    pub changed: &'static str,
-    pub gone_title: &'static str,
-    pub gone: &'static str,
-    /// What comes next, by status.
-    pub next: Next,
-    /// What time does, by `due_action`. Before it stands when.
-    pub by_clock: ByClock,
-    pub done_accepted: &'static str,
-    pub done_started: &'static str,
-    pub done_released: &'static str,
-    pub done_disputed: &'static str,
-    pub done_sent: &'static str,
-}
-
-#[derive(Debug)]
-pub struct Next {
-    pub assigned: &'static str,
-    pub in_progress: &'static str,
-    pub proof_submitted: &'static str,
-    pub proof_rejected: &'static str,
-    pub disputed: &'static str,
-    pub completed: &'static str,
-    pub cancelled: &'static str,
-    pub expired: &'static str,
-    pub refunded: &'static str,
-}
-
-impl Next {
-    pub fn of(&self, status: &str) -> &'static str {
-        match status {
-            "assigned" => self.assigned,
-            "in_progress" => self.in_progress,
-            "proof_submitted" => self.proof_submitted,
-            "proof_rejected" => self.proof_rejected,
-            "disputed" => self.disputed,
-            "completed" => self.completed,
-            "cancelled" => self.cancelled,
-            "expired" => self.expired,
-            "refunded" => self.refunded,
-            _ => "",
-        }
-    }
-}
-
-#[derive(Debug)]
-pub struct ByClock {
-    pub released: &'static str,
-    pub expired: &'static str,
-    pub completed: &'static str,
-    pub refunded: &'static str,
-}
-
-impl ByClock {
-    pub fn of(&self, action: &str) -> &'static str {
-        match action {
-            "released" => self.released,
-            "expired" => self.expired,
-            "completed" => self.completed,
-            "refunded" => self.refunded,
-            _ => "",
-        }
-    }
 }
 
 fn entry<T: Copy>(table: &[(&'static str, T)], key: &str) -> Option<T> {
@@ -284,7 +98,7 @@ impl Texts {
         ];
         let unit = units.into_iter().find(|(size, _)| seconds >= *size);
         let (size, words) = unit.unwrap_or((1, &time.seconds));
-        words.of(i64::try_from(seconds / size).unwrap_or(i64::MAX))
+        words.of(&i64::try_from(seconds / size).unwrap_or(i64::MAX))
     }
 }
 

@@ -48,9 +48,9 @@ impl Pattern {
 }
 
 impl Plural {
-    pub fn of(&self, number: impl std::borrow::Borrow<i64>) -> String {
-        let number = *number.borrow();
-        let text = if number == 1 { self.one } else { self.many };
+    /// By reference, as templates pass it.
+    pub fn of(&self, number: &i64) -> String {
+        let text = if *number == 1 { self.one } else { self.many };
         text.replace("{}", &number.to_string())
     }
 }

@@ -1,5 +1,7 @@
 //! The workers' app with forms alone.
 
+mod finding;
+mod me;
 mod signing_in;
 mod tasks;
 
@@ -26,6 +28,12 @@ fn key_of(text: &str, action: &str) -> String {
     let form = form.unwrap_or_else(|| panic!("no form for {action}: {text}"));
     let key = form.split("name=\"idempotency_key\" value=\"").nth(1);
     key.unwrap().split('"').next().unwrap().to_owned()
+}
+
+fn has(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "{word}: {text}");
+    }
 }
 
 fn page(task: &Value) -> String {

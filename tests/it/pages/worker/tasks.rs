@@ -1,16 +1,10 @@
 //! A worker's own tasks: each state with its next action.
 
 use super::super::Browser;
-use super::{browser_of, key_of, page};
+use super::{browser_of, has, key_of, page};
 use crate::support::{TestApp, on_both_engines};
 
 on_both_engines!(a_task_is_started_rejected_disputed, a_task_is_given_back,);
-
-fn has(text: &str, words: &[&str]) {
-    for word in words {
-        assert!(text.contains(word), "{word}: {text}");
-    }
-}
 
 async fn a_task_is_started_rejected_disputed(app: TestApp) {
     let (dev, worker) = (app.developer().await, app.ready_worker().await);

@@ -1,0 +1,177 @@
+//! The profile on one page.
+
+use askama::Template;
+use axum::extract::RawQuery;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use serde_json::{Map, Value};
+
+use super::settings;
+use crate::api::inside::{Ask, Refused};
+use crate::domain::events::push_settings::MessageGroup;
+use crate::domain::tasks::Skill;
+use crate::pages::kit::form::Form;
+use crate::pages::kit::html::page;
+use crate::pages::worker::frame::{Frame, Place};
+use crate::pages::worker::models::{Factor, Profile, PushSettings, Session, Sessions};
+use crate::pages::worker::texts::Texts;
+use crate::pages::worker::visit::Visit;
+
+const FIELDS: [&str; 6] = [
+    "name",
+    "phone",
+    "skills",
+    "home_latitude",
+    "home_longitude",
+    "radius_km",
+];
+
+#[derive(Template)]
+#[template(path = "worker/me.html")]
+struct Me {
+    frame: Frame,
+    form: Form,
+    /// What was wrong with a new password.
+    password: Form,
+    notices: Form,
+    groups: &'static [MessageGroup],
+    offsets: Vec<(String, String)>,
+    profile: Profile,
+    skills: &'static [Skill],
+    sessions: Vec<Session>,
+    factor: Factor,
+}
+
+impl Me {
+    /// The share of the outcomes that were paid, in percent.
+    fn approved(&self) -> Option<String> {
+        let rate = self.profile.approval_rate?;
+        Some(format!("{:.0}", rate * 100.0))
+    }
+}
+
+pub async fn show(visit: Visit, RawQuery(query): RawQuery) -> Result<Response, Refused> {
+    let query = Form::parse(query.unwrap_or_default().as_bytes());
+    let notice = notice(visit.t, query.get("done"));
+    shown(&visit, StatusCode::OK, Forms::default(), notice).await
+}
+
+/// Forms that were refused.
+#[derive(Default)]
+pub struct Forms {
+    /// Without one, the profile as it is.
+    pub profile: Option<Form>,
+    pub password: Form,
+    /// Without one, the settings as they are.
+    pub notices: Option<Form>,
+}
+
+pub async fn shown(
+    visit: &Visit,
+    status: StatusCode,
+    forms: Forms,
+    notice: Option<&'static str>,
+) -> Result<Response, Refused> {
+    let profile: Profile = visit.ask(Ask::get("/v1/worker")).await?;
+    let sessions: Sessions = visit.ask(Ask::get("/v1/worker/sessions")).await?;
+    let wanted: PushSettings = visit.ask(Ask::get("/v1/worker/push_settings")).await?;
+    let factor: Factor = visit.ask(Ask::get("/v1/worker/second_factor")).await?;
+    let frame = visit.frame(visit.t.me.title, Place::Me).notice(notice);
+    let me = Me {
+        frame: frame.script("position"),
+        form: forms.profile.unwrap_or_else(|| filled(&profile)),
+        password: forms.password,
+        notices: forms.notices.unwrap_or_else(|| settings::filled(&wanted)),
+        groups: MessageGroup::ALL,
+        offsets: settings::offsets(),
+        profile,
+        skills: Skill::ALL,
+        sessions: sessions.data,
+        factor,
+    };
+    Ok(page(status, &me))
+}
+
+/// A form with the profile as it is.
+fn filled(profile: &Profile) -> Form {
+    let number = |value: Option<f64>| value.map(|number| number.to_string()).unwrap_or_default();
+    let values = [
+        ("name", profile.shown_name().to_owned()),
+        ("phone", profile.phone.clone().unwrap_or_default()),
+        ("home_latitude", number(profile.home_latitude)),
+        ("home_longitude", number(profile.home_longitude)),
+        ("radius_km", number(Some(profile.radius_km))),
+    ];
+    let skills = profile.skills.iter().cloned();
+    Form::with(
+        values
+            .into_iter()
+            .chain(skills.map(|skill| ("skills", skill))),
+    )
+}
+
+pub async fn save(visit: Visit, form: Form) -> Result<Response, Refused> {
+    let mut form = form;
+    let body = match changes(&visit, &form) {
+        Ok(body) => body,
+        Err(field) => {
+            form.add_fault(field, visit.t.fault(field, "must be a number"));
+            return again(&visit, StatusCode::BAD_REQUEST, form).await;
+        }
+    };
+    let ask = Ask::patch("/v1/worker", Value::Object(body));
+    match visit.ask::<Value>(ask).await {
+        Ok(_) => Ok(Redirect::to("/worker/me?done=saved").into_response()),
+        Err(refused) if refused.status.is_client_error() => {
+            let form = visit.refused(form, &refused, &FIELDS);
+            again(&visit, refused.status, form).await
+        }
+        Err(refused) => Err(refused),
+    }
+}
+
+/// What was entered is kept.
+async fn again(visit: &Visit, status: StatusCode, form: Form) -> Result<Response, Refused> {
+    let forms = Forms {
+        profile: Some(form),
+        ..Forms::default()
+    };
+    shown(visit, status, forms, None).await
+}
+
+/// What the API is asked to change, or the field that is no number.
+fn changes(visit: &Visit, form: &Form) -> Result<Map<String, Value>, &'static str> {
+    let mut body = Map::new();
+    let name = form.get("name").trim();
+    // A name that is the same is no change: one that waits for a decision would be taken back.
+    if name != visit.worker.name || visit.worker.pending_name.is_some() {
+        body.insert("name".to_owned(), name.into());
+    }
+    let phone = form.get("phone").trim();
+    let phone = match phone {
+        "" => Value::Null,
+        phone => phone.into(),
+    };
+    body.insert("phone".to_owned(), phone);
+    let skills: Vec<_> = form.all("skills").collect();
+    body.insert("skills".to_owned(), skills.into());
+    for field in ["home_latitude", "home_longitude", "radius_km"] {
+        let text = form.get(field).trim();
+        if text.is_empty() {
+            continue;
+        }
+        let number: f64 = text.parse().map_err(|_| field)?;
+        body.insert(field.to_owned(), number.into());
+    }
+    Ok(body)
+}
+
+fn notice(t: &Texts, done: &str) -> Option<&'static str> {
+    Some(match done {
+        "saved" => t.me.saved,
+        "password" => t.me.password_changed,
+        "ended" => t.me.ended,
+        "factor_off" => t.me.factor_is_off,
+        _ => return None,
+    })
+}
