@@ -68,7 +68,7 @@ async def ask_first(client: Client, owner: httpx2.AsyncClient) -> list:
 
 def large_photo() -> bytes:
     photo = io.BytesIO()
-    Image.effect_noise((2400, 1800), 80).convert("RGB").save(photo, "JPEG")
+    Image.effect_noise((1200, 900), 80).convert("RGB").save(photo, "JPEG")
     return photo.getvalue()
 
 
@@ -126,7 +126,7 @@ async def hire(client: Client, owner: httpx2.AsyncClient) -> dict:
         "payout": quote["worker_payout_cents"],
         "same_task": first["id"] == second["id"],
         "progress": progress[0][1:] + [progress[0][0] < 1],
-        "image": [image.format, image.size, len(sent) > 1_000_000],
+        "image": [image.format, image.size, len(sent) > 400_000],
         "file": [str(link) == f"legwork://tasks/{task}/proofs/{proof['id']}", file.mime_type,
                  Image.open(io.BytesIO(base64.b64decode(file.blob))).size],
         "early": [early["reached"], early["ask_again_in_s"]],
