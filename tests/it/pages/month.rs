@@ -148,7 +148,7 @@ async fn the_clock_and_the_lists_tell_what_comes_and_where(app: TestApp) {
     let page = browser.get(&path).await.text;
     assert!(!page.contains("<h2>Deliveries</h2>"));
     let hook = [
-        ("url", "https://203.0.113.9/hook"),
+        ("url", "https://127.0.0.1:9/hook"),
         ("events", "task.cancelled"),
     ];
     let set = browser.post("/dashboard/test/webhook", &hook).await;
