@@ -22,6 +22,8 @@ async function others(page) {
 
 // What a thumb can hit, and nothing that moves while the page loads.
 async function fits(page, what) {
+  await page.setViewportSize(PHONE.viewport);
+  await page.reload();
   const small = await page.evaluate(() => {
     const wanted = "button, .button, .tabs a, .offer, summary, a.tap, .crumbs a, select, input:not([type=hidden]):not([type=checkbox])";
     const all = [...document.querySelectorAll(wanted)].map((one) => [one.outerHTML.slice(0, 80), one.getBoundingClientRect()]);
@@ -37,25 +39,32 @@ async function fits(page, what) {
   assert.ok(shift < 0.01, `${what}: layout shift ${shift}`);
 }
 
+// Another state of a page that is looked at in full elsewhere.
+async function glance(visitor, page, path, name) {
+  await page.setViewportSize(PHONE.viewport);
+  await page.goto(path);
+  await visitor.check(page, name);
+  await visitor.picture(page, name);
+}
+
 async function signUp(visitor, page) {
   await page.goto("/worker");
   await fits(page, "front");
   await visitor.look(page, null, "worker-front");
   await page.click("text=Sign up");
   await visitor.look(page, "/worker/sign-in", "worker-sign-in");
-  await visitor.look(page, "/worker/password", "worker-password");
+  await glance(visitor, page, "/worker/password", "worker-password");
   await visitor.look(page, "/worker/sign-up", "worker-sign-up");
   await page.fill("#name", "Wanda <b>Walker</b>");
   await page.fill("#email", "wanda@example.com");
   await page.fill("#password", PASSWORD);
   await page.click("button:text('Sign up')");
   await page.waitForURL("**/worker/start");
-  await page.setViewportSize(PHONE.viewport);
   await fits(page, "start");
   await visitor.look(page, null, "worker-start");
-  await visitor.look(page, "/worker/tasks", "worker-tasks-empty");
+  await glance(visitor, page, "/worker/tasks", "worker-tasks-empty");
   await visitor.look(page, "/worker/find", "worker-find-no-place");
-  await visitor.look(page, "/worker/earnings", "worker-earnings-empty");
+  await glance(visitor, page, "/worker/earnings", "worker-earnings-empty");
 }
 
 async function becomeReady(visitor, page, admin) {
@@ -66,7 +75,7 @@ async function becomeReady(visitor, page, admin) {
   await page.setInputFiles("#selfie", picture);
   await page.click("text=Send both");
   await page.waitForURL("**/worker/start");
-  await visitor.look(page, "/worker/verify", "worker-in-review");
+  await glance(visitor, page, "/worker/verify", "worker-in-review");
   const worker = await page.getAttribute("body", "data-worker");
   await admin("POST", `/v1/admin/workers/${worker}/verify`, {});
   await visitor.look(page, "/worker/payout", "worker-payout");
@@ -101,7 +110,7 @@ async function accept(visitor, page, dev) {
   await page.click("text=Radar");
   await page.locator("svg.radar").waitFor();
   await visitor.look(page, null, "worker-radar");
-  await visitor.look(page, "/worker/find?radius_km=0.1", "worker-find-empty");
+  await glance(visitor, page, "/worker/find?radius_km=0.1", "worker-find-empty");
   await page.goto("/worker/find");
   await page.click("text=Photograph a storefront");
   await visitor.look(page, null, "worker-offer");
@@ -110,7 +119,6 @@ async function accept(visitor, page, dev) {
   await visitor.look(page, null, "worker-assigned");
   await page.click("button:text('Start')");
   await page.getByText("Started.").waitFor();
-  await page.setViewportSize(PHONE.viewport);
   await fits(page, "task");
   return id;
 }
@@ -135,13 +143,13 @@ export async function worker(visitor) {
   await becomeReady(visitor, page, admin);
   const id = await accept(visitor, page, dev);
   const first = await prove(visitor, page, dev, id);
-  await visitor.look(page, `/worker/tasks/${id}`, "worker-in-review-task");
+  await glance(visitor, page, `/worker/tasks/${id}`, "worker-in-review-task");
   await dev("POST", `${first}/reject`, { reason: "The door is cut off." });
   await visitor.look(page, `/worker/tasks/${id}`, "worker-rejected");
   const second = await prove(visitor, page, dev, id);
-  await visitor.look(page, "/worker/earnings", "worker-earnings-waiting");
+  await glance(visitor, page, "/worker/earnings", "worker-earnings-waiting");
   await dev("POST", `${second}/approve`, {});
-  await visitor.look(page, `/worker/tasks/${id}`, "worker-completed");
+  await glance(visitor, page, `/worker/tasks/${id}`, "worker-completed");
   await visitor.look(page, "/worker/earnings", "worker-earnings");
   await page.getByText("$21.00").first().waitFor();
   await visitor.look(page, "/worker/tasks", "worker-tasks");

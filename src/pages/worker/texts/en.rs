@@ -301,6 +301,7 @@ pub static ENGLISH: Texts = Texts {
         skills_hint: "Tasks that need a skill are shown to those who have it.",
         home: "Where you work",
         home_hint: "Tasks are searched around this place. Nobody else sees it.",
+        home_here: "Use where I am now",
         latitude: "Latitude",
         longitude: "Longitude",
         radius: "How far you go (km)",

@@ -301,6 +301,7 @@ pub static SPANISH: Texts = Texts {
         skills_hint: "Las tareas que piden una habilidad se muestran a quienes la tienen.",
         home: "Dónde trabajas",
         home_hint: "Las tareas se buscan alrededor de este lugar. Nadie más lo ve.",
+        home_here: "Usar donde estoy ahora",
         latitude: "Latitud",
         longitude: "Longitud",
         radius: "Hasta dónde vas (km)",

@@ -331,6 +331,7 @@ pub struct Me {
     pub skills_hint: &'static str,
     pub home: &'static str,
     pub home_hint: &'static str,
+    pub home_here: &'static str,
     pub latitude: &'static str,
     pub longitude: &'static str,
     pub radius: &'static str,
