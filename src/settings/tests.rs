@@ -62,6 +62,12 @@ fn every_error_names_the_setting_and_its_origin() {
         ),
         (
             &[],
+            &[("LEGWORK_REQUEST_LOG_DAYS", "91")],
+            None,
+            "LEGWORK_REQUEST_LOG_DAYS",
+        ),
+        (
+            &[],
             &[("LEGWORK_DATABASE_URL", "mysql://x")],
             None,
             "LEGWORK_DATABASE_URL",
