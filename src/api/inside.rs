@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::Response;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -51,10 +51,21 @@ pub enum Asker {
 pub struct Ask {
     method: Method,
     target: String,
-    body: Option<Value>,
-    key: Option<String>,
-    last_event: Option<String>,
+    body: Body,
+    headers: HeaderMap,
 }
+
+/// What the API reads of a request that is passed on to it.
+const PASSED: [HeaderName; 8] = [
+    header::CONTENT_TYPE,
+    header::CONTENT_LENGTH,
+    HeaderName::from_static("idempotency-key"),
+    HeaderName::from_static("tus-resumable"),
+    HeaderName::from_static("upload-length"),
+    HeaderName::from_static("upload-metadata"),
+    HeaderName::from_static("upload-offset"),
+    HeaderName::from_static("upload-checksum"),
+];
 
 impl Ask {
     /// `target` is a path with its query.
@@ -82,10 +93,21 @@ impl Ask {
         Self {
             method,
             target: target.into(),
-            body: None,
-            key: None,
-            last_event: None,
+            body: Body::empty(),
+            headers: HeaderMap::new(),
         }
+    }
+
+    /// A request of a browser, passed on to another path. Its body is not read here: it streams through.
+    pub fn passing(request: Request, target: impl Into<String>) -> Self {
+        let (parts, body) = request.into_parts();
+        let mut ask = Self::new(parts.method, target);
+        for name in PASSED {
+            if let Some(value) = parts.headers.get(&name) {
+                ask.headers.insert(name, value.clone());
+            }
+        }
+        Self { body, ..ask }
     }
 
     pub fn method(&self) -> &Method {
@@ -98,19 +120,27 @@ impl Ask {
     }
 
     pub fn with(mut self, body: Value) -> Self {
-        self.body = Some(body);
+        self.body = Body::from(body.to_string());
         self
     }
 
     /// A stream goes on after this event.
-    pub fn after_event(mut self, id: Option<&str>) -> Self {
-        self.last_event = id.map(str::to_owned);
-        self
+    pub fn after_event(self, id: Option<&str>) -> Self {
+        self.header("last-event-id", id.unwrap_or_default())
     }
 
     /// Takes effect once: the Idempotency-Key of a form.
-    pub fn once(mut self, key: &str) -> Self {
-        self.key = (!key.is_empty()).then(|| key.to_owned());
+    pub fn once(self, key: &str) -> Self {
+        self.header("idempotency-key", key)
+    }
+
+    /// Nothing that is empty, or that no header can hold.
+    fn header(mut self, name: &'static str, value: &str) -> Self {
+        if !value.is_empty()
+            && let Ok(value) = HeaderValue::try_from(value)
+        {
+            self.headers.insert(name, value);
+        }
         self
     }
 }
@@ -186,19 +216,13 @@ impl Inside {
 
 fn request(asker: &Asker, incoming: &Incoming, ask: Ask) -> Result<Request, axum::http::Error> {
     let mut request = Request::builder().method(ask.method).uri(ask.target);
-    if let Some(key) = ask.key {
-        request = request.header("idempotency-key", key);
-    }
-    if let Some(id) = ask.last_event {
-        request = request.header("last-event-id", id);
+    if let Some(headers) = request.headers_mut() {
+        *headers = ask.headers;
     }
     if let Some(agent) = &incoming.user_agent {
         request = request.header(header::USER_AGENT, agent);
     }
-    let body = match ask.body {
-        Some(body) => Body::from(body.to_string()),
-        None => Body::empty(),
-    };
+    let body = ask.body;
     let mut request = match asker {
         Asker::Token(token) => {
             let value = HeaderValue::try_from(format!("Bearer {}", token.expose()))?;

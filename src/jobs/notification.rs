@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Channels, Done, Failure, Jobs};
 use crate::domain::people::mail_link;
 use crate::domain::{
-    Notification, NotificationId, NotificationStatus, PushSubscriptionId, Recipient, Timestamp,
+    Notification, NotificationId, NotificationKind, NotificationStatus, PushSubscriptionId, Recipient, Timestamp,
 };
 use crate::mail::{Link, Mail, MailError, Message};
 use crate::outbound::{EndpointUrl, OutboundError};
@@ -174,7 +174,7 @@ async fn send_push(
     let text: String = notification.paragraphs.join(" ");
     let payload = json!({
         "id": notification.id.to_string(), "kind": notification.kind, "title": notification.subject,
-        "body": text.chars().take(PUSH_CHARACTERS).collect::<String>(),
+        "body": text.chars().take(PUSH_CHARACTERS).collect::<String>(), "url": page_of(notification),
     });
     let (vapid, contact) = (&channels.vapid, &channels.contact);
     let payload = payload.to_string();
@@ -193,6 +193,15 @@ async fn send_push(
         // The URL does not lead to a push service, so the subscription is unusable.
         Err(OutboundError::Forbidden(_)) => Ok(GONE),
         Err(error) => Err(Failure::Unavailable(error.to_string())),
+    }
+}
+
+/// The page of the workers' app that a click opens.
+fn page_of(notification: &Notification) -> String {
+    match (notification.task, notification.kind) {
+        (Some(task), NotificationKind::Bounty) => format!("/worker/find/{task}"),
+        (Some(task), _) => format!("/worker/tasks/{task}"),
+        (None, _) => "/worker".to_owned(),
     }
 }
 

@@ -1,5 +1,6 @@
 // Visits every page with a real browser: node main.mjs URL [STORY...]
 // LEGWORK_TEST_SCREENSHOTS names a folder for pictures of every page, LEGWORK_TEST_TOUR one for those of docs/tour.md.
+// A story may print RESTART: then the server is to be killed and started again, and a line written to this program.
 import { open } from "./visit.mjs";
 import { console as adminConsole } from "./stories/console.mjs";
 import { frontDoor } from "./stories/front_door.mjs";
@@ -13,8 +14,16 @@ import { tour } from "./stories/tour.mjs";
 import { settings } from "./stories/settings.mjs";
 import { reviewing } from "./stories/reviewing.mjs";
 import { worker } from "./stories/worker.mjs";
+import { workerCapture } from "./stories/worker-capture.mjs";
+import { workerCuts } from "./stories/worker-cuts.mjs";
+import { workerOutbox } from "./stories/worker-outbox.mjs";
+import { workerShell } from "./stories/worker-shell.mjs";
+import { workerStory } from "./stories/worker-story.mjs";
 
-const STORIES = { frontDoor, signingUp, firstTask, reviewing, settings, limitedKey, webhook, dispute, secondFactor, adminConsole, worker };
+const STORIES = {
+  frontDoor, signingUp, firstTask, reviewing, settings, limitedKey, webhook, dispute, secondFactor, adminConsole,
+  worker, workerShell, workerCapture, workerOutbox, workerCuts, workerStory,
+};
 
 if (process.env.LEGWORK_TEST_TOUR) STORIES.tour = tour;
 
@@ -35,3 +44,4 @@ for (const [name, story] of Object.entries(STORIES)) {
 for (const problem of visitor.problems) console.log(`PROBLEM ${problem}`);
 await visitor.close();
 process.exitCode = failed + visitor.problems.length > 0 ? 1 : 0;
+process.stdin.unref?.();

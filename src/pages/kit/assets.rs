@@ -53,22 +53,93 @@ const SOURCES: &[(&str, &str, &str)] = &[
     ),
 ];
 
+macro_rules! modules_of_workers {
+    ($($name:literal),+ $(,)?) => {
+        &[$((
+            concat!("worker_", $name),
+            "js",
+            include_str!(concat!("../../../assets/modules/worker/", $name, ".js")),
+        )),+]
+    };
+}
+
+/// The modules of the workers' app. Each comes after those that it imports.
+const OF_WORKERS: &[(&str, &str, &str)] = modules_of_workers![
+    "words",
+    "store",
+    "send",
+    "app",
+    "position",
+    "camera",
+    "signature",
+    "capture",
+    "outbox",
+    "push",
+    "reset",
+];
+const SERVICE_WORKER: &str = include_str!("../../../assets/modules/worker/sw.js");
+
 struct Asset {
     name: &'static str,
     path: String,
     content_type: &'static str,
-    text: &'static str,
+    text: String,
 }
 
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
-    let sources = SOURCES.iter();
-    sources
-        .map(|&(name, ending, text)| asset(name, ending, text))
-        .collect()
+    let mut made: Vec<Asset> = Vec::new();
+    for &(name, ending, text) in SOURCES.iter().chain(OF_WORKERS) {
+        let text = with_paths(text, &made);
+        made.push(asset(name, ending, text));
+    }
+    made
 });
 
-fn asset(name: &'static str, ending: &str, text: &'static str) -> Asset {
-    let hash = hex(&Sha256::digest(text));
+/// A module names another one by its file. Browsers find it under its hash.
+fn with_paths(text: &str, made: &[Asset]) -> String {
+    let imports = made.iter().filter_map(|asset| {
+        let file = asset.name.strip_prefix("worker_")?;
+        Some((format!("\"./{file}.js\""), format!("\"{}\"", asset.path)))
+    });
+    imports.fold(text.to_owned(), |text, (file, path)| {
+        text.replace(&file, &path)
+    })
+}
+
+/// What the workers' app keeps on a phone.
+fn kept() -> impl Iterator<Item = &'static str> {
+    let is_kept = |asset: &&Asset| {
+        ["legwork", "page"].contains(&asset.name) || asset.name.starts_with("worker_")
+    };
+    let kept = ASSETS.iter().filter(is_kept);
+    kept.map(|asset| asset.path.as_str())
+}
+
+/// The name of what this program serves to workers: another program may serve something else.
+pub fn release() -> &'static str {
+    static RELEASE: LazyLock<String> = LazyLock::new(|| {
+        let mut all = Sha256::new_with_prefix(env!("CARGO_PKG_VERSION"));
+        all.update(SERVICE_WORKER);
+        kept().for_each(|path| all.update(path));
+        hex(&all.finalize())[..16].to_owned()
+    });
+    &RELEASE
+}
+
+/// The service worker of the workers' app, with the names of all that it keeps.
+pub fn service_worker() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let files: Vec<_> = kept().collect();
+        with_paths(SERVICE_WORKER, &ASSETS)
+            .replace("{release}", release())
+            .replace("{files}", &files.join(" "))
+    });
+    &TEXT
+}
+
+fn asset(name: &'static str, ending: &str, text: impl Into<String>) -> Asset {
+    let text = text.into();
+    let hash = hex(&Sha256::digest(&text));
     Asset {
         name,
         path: format!("/assets/{name}.{}.{ending}", &hash[..16]),
@@ -96,7 +167,7 @@ pub async fn get(Path(name): Path<String>) -> Result<Response, Refused> {
         (header::CONTENT_TYPE, asset.content_type),
         (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
     ];
-    Ok((headers, asset.text).into_response())
+    Ok((headers, asset.text.as_str()).into_response())
 }
 
 #[cfg(test)]
@@ -113,5 +184,16 @@ mod tests {
         assert_eq!(css.len(), "/assets/legwork..css".len() + 16);
         assert_eq!(path("none"), "");
         assert_ne!(asset("a", "js", "1").path, asset("a", "js", "2").path);
+    }
+
+    #[test]
+    fn modules_name_each_other_by_their_hash() {
+        for asset in ASSETS.iter() {
+            assert!(!asset.text.contains("from \"./"), "{}", asset.name);
+        }
+        let worker = service_worker();
+        assert!(worker.contains(&format!("from \"{}\"", path("worker_send"))));
+        assert!(worker.contains(path("worker_app")) && worker.contains(release()));
+        assert!(!worker.contains("\"./") && !worker.contains("{files}"), "{worker}");
     }
 }

@@ -1,28 +1,91 @@
 //! The pages in a real browser: `tests/browser/`. It visits the real program.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
 
 use crate::support::{self, Database, Engine, Server};
 
 #[test]
 fn every_page_works_in_a_browser() {
+    visit(&[
+        "frontDoor",
+        "signingUp",
+        "firstTask",
+        "reviewing",
+        "settings",
+        "limitedKey",
+        "webhook",
+        "dispute",
+        "secondFactor",
+        "adminConsole",
+        "worker",
+        "tour",
+    ]);
+}
+
+#[test]
+fn the_workers_app_works_on_a_phone() {
+    visit(&["workerShell", "workerCapture", "workerStory"]);
+}
+
+#[test]
+fn nothing_that_was_captured_is_lost() {
+    visit(&["workerOutbox", "workerCuts"]);
+}
+
+/// Tells these stories on a server of their own.
+fn visit(stories: &[&str]) {
     let database = Database::migrated(Engine::Sqlite);
-    let server = Server::start(&database);
-    let output = Command::new(needed("LEGWORK_TEST_NODE"))
+    let mut server = Server::start(&database);
+    let address = server.address.to_string();
+    let mut browser = Command::new(needed("LEGWORK_TEST_NODE"))
         .arg("tests/browser/main.mjs")
         .arg(format!("http://localhost:{}", server.address.port()))
+        .args(stories)
         .env("LEGWORK_TEST_ADMIN_KEY", owner(&database))
         .env("LEGWORK_TEST_SECOND_ADMIN_KEY", owner(&database))
         .env("LEGWORK_TEST_THIRD_ADMIN_KEY", owner(&database))
+        .env("LEGWORK_TEST_LIVE_KEY", live_key(&database))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
         .unwrap();
-    let (said, errors) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
+    let mut told = browser.stdin.take().unwrap();
+    let mut said = String::new();
+    for line in BufReader::new(browser.stdout.take().unwrap()).lines() {
+        let line = line.unwrap();
+        if line == "RESTART" {
+            server.kill();
+            server = restarted(&database, &address);
+            writeln!(told, "ready").unwrap();
+        }
+        said = said + &line + "\n";
+    }
     println!("{said}");
-    assert!(output.status.success(), "{said}\n{errors}");
+    assert!(browser.wait().unwrap().success(), "{said}");
+}
+
+/// Where it was before.
+fn restarted(database: &Database, address: &str) -> Server {
+    let serve = ["--listen", address, "--log", "warn"];
+    Server::spawn(support::Command::new(&serve).on(database))
+}
+
+/// The key of a developer for live tasks.
+fn live_key(database: &Database) -> String {
+    let create = [
+        "account",
+        "create",
+        "--email",
+        "dev@example.com",
+        "--name",
+        "Dev",
+        "--json",
+    ];
+    let created = support::Command::new(&create).on(database).succeed();
+    let created: serde_json::Value = serde_json::from_str(&created).unwrap();
+    created["live_key"].as_str().unwrap().to_owned()
 }
 
 /// The key of an admin who may do everything.

@@ -1,0 +1,114 @@
+// On every page of a worker who is signed in: the outbox is sent when it can be, pages are kept for when there
+// is no network, and signing out asks first when work would wait.
+import { all, forgetOld, isUnsent, note, whenChanged } from "./store.js";
+import { sendAll } from "./send.js";
+import { ask, moment, word } from "./words.js";
+
+const { now, saved } = document.documentElement.dataset;
+const { worker } = document.body.dataset;
+
+// How far the clock of this device is behind the server's. A page knows when it was made.
+function clock() {
+  const [visit] = performance.getEntriesByType("navigation");
+  const made = Date.parse(now ?? "");
+  if (saved || !visit || !made) return null;
+  const between = performance.timeOrigin + (visit.requestStart + visit.responseStart) / 2;
+  return { offset_ms: Math.round(made - between), at: new Date().toISOString() };
+}
+
+async function remember() {
+  await note("worker", worker);
+  const measured = clock();
+  if (measured) await note("clock", measured);
+}
+
+// A page from the cache says from when it is.
+function tellAge() {
+  const notice = document.querySelector("[data-stale]");
+  if (!saved || !notice) return;
+  notice.textContent = notice.dataset.stale.replace("{}", moment(saved));
+  notice.hidden = false;
+}
+
+async function count() {
+  const unsent = (await all(worker)).filter(isUnsent).length;
+  for (const place of document.querySelectorAll("[data-outbox-count]")) {
+    place.hidden = unsent === 0;
+    place.textContent = String(unsent);
+  }
+  return unsent;
+}
+
+let timer = null;
+let failures = 0;
+
+async function send() {
+  clearTimeout(timer);
+  const wait = await sendAll();
+  failures = wait === null ? 0 : failures + 1;
+  // Twice as long after each failure, at most five minutes. Whatever changes sends at once.
+  if (wait !== null) timer = setTimeout(send, Math.min(wait * 1000 * 2 ** (failures - 1), 300_000));
+}
+
+function sendWhenPossible() {
+  window.addEventListener("online", () => { failures = 0; send(); });
+  document.addEventListener("visibilitychange", () => { if (document.visibilityState === "visible") send(); });
+  document.addEventListener("legwork:send", () => { failures = 0; send(); });
+  send();
+}
+
+// Somebody else may use this phone next: pages are forgotten and notices stop. The outbox stays, locked to
+// its worker.
+function askBeforeSignOut() {
+  for (const form of document.querySelectorAll("form[data-sign-out]")) {
+    let sure = false;
+    form.addEventListener("submit", async (event) => {
+      if (sure) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const unsent = await count();
+      const text = word(unsent === 1 ? "sign_out_unsent_one" : "sign_out_unsent", { count: unsent });
+      if (unsent > 0 && !(await ask(text, word("sign_out_anyway"), word("stay")))) return;
+      const registration = await navigator.serviceWorker?.getRegistration("/worker");
+      registration?.active?.postMessage({ forget: true });
+      await note("worker", null);
+      const subscription = await registration?.pushManager?.getSubscription().catch(() => null);
+      await subscription?.unsubscribe().catch(() => {});
+      sure = true;
+      form.requestSubmit();
+    }, true);
+  }
+}
+
+// The pages of own tasks are kept, so that they open without a network.
+function keepPages(registration) {
+  const paths = new Set(["/worker/tasks", "/worker/outbox"]);
+  for (const { pathname } of document.querySelectorAll('a[href^="/worker/tasks/"]')) {
+    const own = pathname.match(/^\/worker\/tasks\/[0-9a-f]{32}/)?.[0];
+    if (own) paths.add(own).add(`${own}/capture`);
+  }
+  registration.active?.postMessage({ keep: [...paths], from: location.pathname });
+}
+
+// The only script that is named by another one.
+const SERVICE_WORKER = "/worker/sw.js";
+const policy = window.trustedTypes?.createPolicy("legwork", { createScriptURL: () => SERVICE_WORKER });
+
+async function work() {
+  if (!navigator.serviceWorker) return;
+  const options = { scope: "/worker", type: "module", updateViaCache: "none" };
+  await navigator.serviceWorker.register(policy?.createScriptURL("") ?? SERVICE_WORKER, options);
+  keepPages(await navigator.serviceWorker.ready);
+}
+
+if (worker) {
+  tellAge();
+  askBeforeSignOut();
+  if (document.readyState === "complete") work();
+  else window.addEventListener("load", work);
+  await remember();
+  await forgetOld(worker);
+  await count();
+  whenChanged(count);
+  sendWhenPossible();
+}

@@ -1,0 +1,95 @@
+// The viewfinder: photos and short videos. Videos have no sound: what people nearby say is nobody's proof.
+export const PHOTO_BYTES = 10_000_000;
+export const VIDEO_BYTES = 100_000_000;
+const VIDEO_SECONDS = 60;
+const VIDEO_KINDS = ["video/mp4;codecs=avc1.42E01F", "video/mp4;codecs=avc1", "video/mp4"];
+const LONGEST_SIDE = 4096;
+
+export class Camera {
+  #stream = null;
+  #facing = "environment";
+
+  constructor(video) {
+    this.video = video;
+  }
+
+  // Throws what the browser throws: NotAllowedError, NotFoundError and others.
+  async begin() {
+    this.end();
+    if (!navigator.mediaDevices?.getUserMedia) throw new DOMException("no camera", "NotFoundError");
+    this.#stream = await navigator.mediaDevices.getUserMedia({
+      video: { facingMode: this.#facing, width: { ideal: 2560 }, height: { ideal: 1440 } },
+    });
+    this.video.srcObject = this.#stream;
+    await this.video.play();
+  }
+
+  end() {
+    for (const track of this.#stream?.getTracks() ?? []) track.stop();
+    this.#stream = null;
+    this.video.srcObject = null;
+  }
+
+  turn() {
+    this.#facing = this.#facing === "environment" ? "user" : "environment";
+    return this.begin();
+  }
+
+  photo() {
+    return draw(this.video, this.video.videoWidth, this.video.videoHeight, 0.9);
+  }
+
+  static recordsVideo() {
+    return Boolean(VIDEO_KINDS.find((kind) => globalThis.MediaRecorder?.isTypeSupported(kind)));
+  }
+
+  // Records until `stop` is called, a minute has passed or the file would become too large.
+  record(progress) {
+    const mimeType = VIDEO_KINDS.find((kind) => MediaRecorder.isTypeSupported(kind));
+    const recorder = new MediaRecorder(this.#stream, { mimeType, videoBitsPerSecond: 2_500_000 });
+    const parts = [];
+    let bytes = 0;
+    const begun = performance.now();
+    const done = new Promise((resolve, reject) => {
+      recorder.onstop = () => resolve(new Blob(parts, { type: "video/mp4" }));
+      recorder.onerror = ({ error }) => reject(error);
+    });
+    recorder.ondataavailable = ({ data }) => {
+      parts.push(data);
+      bytes += data.size;
+      const seconds = (performance.now() - begun) / 1000;
+      progress(seconds);
+      const full = seconds >= VIDEO_SECONDS || bytes > VIDEO_BYTES * 0.9;
+      if (full && recorder.state === "recording") recorder.stop();
+    };
+    recorder.start(500);
+    return { done, stop: () => { if (recorder.state === "recording") recorder.stop(); } };
+  }
+}
+
+function draw(source, width, height, quality) {
+  const scale = Math.min(1, LONGEST_SIDE / Math.max(width, height));
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.round(width * scale);
+  canvas.height = Math.round(height * scale);
+  canvas.getContext("2d").drawImage(source, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve, reject) => {
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new DOMException("no picture", "EncodingError"))), "image/jpeg", quality);
+  });
+}
+
+// A picture that is too large to be sent becomes a smaller JPEG. Throws EncodingError for what is no picture.
+export async function shrunk(file) {
+  if (file.size <= PHOTO_BYTES && (file.type === "image/jpeg" || file.type === "image/png")) return file;
+  let picture;
+  try {
+    picture = await createImageBitmap(file);
+  } catch {
+    throw new DOMException("not a picture", "EncodingError");
+  }
+  for (const quality of [0.9, 0.75, 0.6]) {
+    const blob = await draw(picture, picture.width, picture.height, quality);
+    if (blob.size <= PHOTO_BYTES) return blob;
+  }
+  throw new DOMException("too large", "EncodingError");
+}

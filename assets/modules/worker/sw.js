@@ -1,0 +1,168 @@
+// The service worker of the workers' app. A release has one set of files, taken whole or not at all: pages of
+// another release are shown, but not kept. The next start uses the next release.
+import { sendAll } from "./send.js";
+
+// Filled in by the server.
+const RELEASE = "{release}";
+const FILES = "{files}".split(" ");
+
+const SHELL = `legwork-shell-${RELEASE}`;
+const PAGES = `legwork-pages-${RELEASE}`;
+const OFFLINE = "/worker/offline";
+// When a kept copy is there, the network has this long.
+const PATIENCE = 4000;
+// A copy that is younger is not fetched again only to be kept.
+const FRESH = 5 * 60 * 1000;
+const KEPT = /^\/worker\/(tasks|outbox)$|^\/worker\/tasks\/[0-9a-f]{32}(\/capture)?$/;
+
+self.addEventListener("install", (event) => event.waitUntil(install()));
+
+async function install() {
+  const shell = await caches.open(SHELL);
+  try {
+    await shell.addAll([...FILES, OFFLINE]);
+  } catch (error) {
+    await caches.delete(SHELL);
+    throw error;
+  }
+  // What the release before has kept is fetched anew, so that the next start may be without a network.
+  for (const name of await others("legwork-pages-")) {
+    const cache = await caches.open(name);
+    await keep((await cache.keys()).map(({ url }) => new URL(url).pathname));
+  }
+}
+
+async function others(prefix) {
+  const names = await caches.keys();
+  return names.filter((name) => name.startsWith(prefix) && name !== SHELL && name !== PAGES);
+}
+
+self.addEventListener("activate", (event) => event.waitUntil(activate()));
+
+async function activate() {
+  for (const name of await others("legwork-")) await caches.delete(name);
+  await self.clients.claim();
+}
+
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  const url = new URL(request.url);
+  // Never stands between anybody and the way out.
+  if (url.origin !== self.location.origin || url.pathname === "/worker/reset") return;
+  if (request.method === "POST" && url.pathname === "/worker/sign-out") return event.waitUntil(forget());
+  if (request.method !== "GET") return;
+  if (url.pathname.startsWith("/assets/")) event.respondWith(file(request));
+  else if (request.mode === "navigate") event.respondWith(page(event, url.pathname));
+});
+
+async function file(request) {
+  const shell = await caches.open(SHELL);
+  return await shell.match(request) ?? fetch(request);
+}
+
+async function page(event, path) {
+  const copy = await kept(path);
+  const fetching = fetch(event.request).then((response) => {
+    event.waitUntil(save(path, response.clone()));
+    return response;
+  });
+  try {
+    const response = await (copy ? Promise.race([fetching, late()]) : fetching);
+    // A proxy whose server is gone says so.
+    if (copy && response.status >= 502) return copy;
+    return response;
+  } catch {
+    fetching.catch(() => {});
+    if (copy) return copy;
+    const shell = await caches.open(SHELL);
+    return await shell.match(OFFLINE) ?? Response.error();
+  }
+}
+
+function late() {
+  return new Promise((_, reject) => { setTimeout(() => reject(new Error("late")), PATIENCE); });
+}
+
+// A copy says when it was saved; the page tells its reader.
+async function kept(path) {
+  const pages = await caches.open(PAGES);
+  const found = await pages.match(path);
+  if (!found) return undefined;
+  const html = await found.text();
+  const saved = found.headers.get("x-saved");
+  return new Response(html.replace("<html ", `<html data-saved="${saved}" `), { headers: found.headers });
+}
+
+async function save(path, response) {
+  if (!KEPT.test(path) || response.status !== 200 || response.type !== "basic") return;
+  if (!response.headers.get("content-type")?.startsWith("text/html")) return;
+  const html = await response.text();
+  const body = html.match(/<body [^>]*>/)?.[0] ?? "";
+  const [release, worker] = ["release", "worker"].map((name) => body.match(` data-${name}="([^"]*)"`)?.[1]);
+  if (release !== RELEASE || !worker) return;
+  await belongTo(worker);
+  const headers = new Headers(response.headers);
+  headers.set("x-saved", new Date().toISOString());
+  const pages = await caches.open(PAGES);
+  await pages.put(path, new Response(html, { headers }));
+}
+
+// Pages are of one worker. Another one who signs in finds none of them.
+async function belongTo(worker) {
+  const pages = await caches.open(PAGES);
+  const owner = await (await pages.match("/worker/owner"))?.text();
+  if (owner === worker) return;
+  if (owner) await forget();
+  await (await caches.open(PAGES)).put("/worker/owner", new Response(worker));
+}
+
+async function forget() {
+  for (const name of [...await others("legwork-pages-"), PAGES]) await caches.delete(name);
+}
+
+async function keep(paths) {
+  const pages = await caches.open(PAGES);
+  for (const path of paths.filter((path) => KEPT.test(path)).slice(0, 200)) {
+    const saved = Date.parse((await pages.match(path))?.headers.get("x-saved") ?? "");
+    if (Date.now() - saved < FRESH) continue;
+    try {
+      const response = await fetch(path, { headers: { accept: "text/html" }, redirect: "manual", credentials: "same-origin" });
+      await save(path, response);
+    } catch {
+      return;
+    }
+  }
+}
+
+self.addEventListener("message", (event) => {
+  if (event.data.forget) event.waitUntil(forget());
+  if (event.data.keep) event.waitUntil(keep(event.data.keep));
+});
+
+self.addEventListener("sync", (event) => {
+  // The browser tries again after an error.
+  const all = async () => { if (await sendAll() !== null) throw new Error("not everything is sent"); };
+  if (event.tag === "outbox") event.waitUntil(all());
+});
+
+self.addEventListener("push", (event) => {
+  const { id, title, body, url } = event.data?.json() ?? {};
+  const options = { body, tag: id, data: { url }, icon: "/worker/icons/192.png", badge: "/worker/icons/192.png" };
+  event.waitUntil(self.registration.showNotification(title ?? "Legwork", options));
+});
+
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  event.waitUntil(openPage(event.notification.data?.url));
+});
+
+// Only pages of ours, whatever the message says.
+async function openPage(path) {
+  const url = new URL(typeof path === "string" && path.startsWith("/worker") ? path : "/worker", self.location.origin);
+  const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  const open = windows.find((client) => new URL(client.url).pathname.startsWith("/worker"));
+  if (!open) return self.clients.openWindow(url.href);
+  // A browser may refuse to bring it to the front: then it is only led there.
+  await open.focus().catch(() => {});
+  return open.navigate(url.href);
+}

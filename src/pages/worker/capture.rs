@@ -1,0 +1,60 @@
+//! /worker/tasks/{id}/capture: takes what a task asks for. The script keeps it on the phone.
+
+use askama::Template;
+use axum::extract::Path;
+use axum::http::HeaderValue;
+use axum::response::Response;
+use axum::routing::get;
+
+use crate::api::inside::{Ask, Refused};
+use crate::pages::kit::html::ok;
+use crate::pages::kit::route::{PageRoute, view};
+use crate::pages::kit::session::Needs;
+use crate::pages::worker::frame::{Frame, Place};
+use crate::pages::worker::models::OwnTask;
+use crate::pages::worker::tasks::segment;
+use crate::pages::worker::texts::scripts::{CAPTURE, as_json, sentence};
+use crate::pages::worker::visit::Visit;
+
+pub fn routes() -> Vec<PageRoute> {
+    let path = "/worker/tasks/{id}/capture";
+    vec![view(path, Needs::Worker, get(show))]
+}
+
+#[derive(Template)]
+#[template(path = "worker/capture.html")]
+struct Capture {
+    frame: Frame,
+    task: OwnTask,
+}
+
+impl Capture {
+    fn say(&self, name: &str) -> &'static str {
+        sentence(self.frame.t.lang, CAPTURE, name)
+    }
+
+    fn takes_proof(&self) -> bool {
+        ["assigned", "in_progress", "proof_rejected"].contains(&self.task.status.as_str())
+    }
+}
+
+/// Other pages may use neither.
+const PERMISSIONS: HeaderValue = HeaderValue::from_static(
+    "camera=(self), display-capture=(), geolocation=(self), microphone=(), payment=(), usb=()",
+);
+
+async fn show(visit: Visit, Path(id): Path<String>) -> Result<Response, Refused> {
+    let target = format!("/v1/worker/tasks/{}", segment(&id));
+    let task: OwnTask = visit.ask(Ask::get(target)).await?;
+    let title = sentence(visit.t.lang, CAPTURE, "capture_title");
+    let frame = visit.frame(title, Place::Tasks);
+    let frame = frame.texts(as_json(visit.t.lang, CAPTURE));
+    let page = Capture {
+        frame: frame.script("worker_capture"),
+        task,
+    };
+    let mut response = ok(&page);
+    let headers = response.headers_mut();
+    headers.insert("permissions-policy", PERMISSIONS);
+    Ok(response)
+}

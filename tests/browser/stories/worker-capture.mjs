@@ -1,0 +1,108 @@
+// Taking proof: what is wanted is ticked off, and what the phone does not allow is explained.
+import { Phone, THERE } from "../phone.mjs";
+import { World, picture } from "../world.mjs";
+import { assert } from "../visit.mjs";
+
+export async function workerCapture(visitor) {
+  const world = new World(visitor.url);
+  const worker = await world.worker("cara");
+  const task = await world.begun(worker, ["photo", "video", "signature"]);
+  const other = await world.begun(worker);
+  const phone = await Phone.open(visitor);
+  try {
+    await phone.signIn(worker);
+    await everyType(visitor, phone, task);
+    const types = (await world.proofs(task)).map((proof) => proof.proof_type).sort();
+    assert.deepEqual(types, ["photo", "signature", "video"]);
+    await farAway(phone, other);
+    await badFiles(phone, other);
+    await fullDisk(phone, other);
+    await denied(visitor, phone, other);
+  } finally {
+    await phone.close();
+  }
+}
+
+async function everyType(visitor, phone, task) {
+  const { page } = phone;
+  await phone.photo(task);
+  // The browser forgets nothing between two files.
+  await page.reload();
+  await page.locator("[data-wanted=photo][data-done]").waitFor();
+  await page.waitForFunction(() => document.querySelector("[data-live]").videoWidth > 0);
+  await visitor.look(page, null, "worker-capture");
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.waitForFunction(() => document.querySelector("[data-live]").videoWidth > 0);
+  await page.click("[data-shutter]");
+  await page.locator("[data-seconds]", { hasText: "1 s" }).waitFor();
+  await page.click("[data-stop]");
+  await page.click("[data-use]");
+  const pad = page.locator("[data-pad]");
+  await pad.waitFor();
+  assert.ok(await page.locator("[data-signed]").isDisabled());
+  const box = await pad.boundingBox();
+  await page.mouse.move(box.x + 40, box.y + 60);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 160, box.y + 120, { steps: 5 });
+  await page.mouse.up();
+  await page.click("[data-signed]");
+  await page.locator("[data-capture] [data-send]").waitFor();
+  await visitor.look(page, null, "worker-capture-ready");
+  await page.setViewportSize({ width: 360, height: 740 });
+  await phone.send();
+  await phone.arrives();
+}
+
+async function farAway(phone, task) {
+  await phone.context.setGeolocation({ latitude: 40.8, longitude: -73.95, accuracy: 1500 });
+  await phone.page.goto(`/worker/tasks/${task}/capture`);
+  await phone.page.getByText("You seem to be 9.3").waitFor();
+  await phone.page.getByText("only an approximate position").waitFor();
+  await phone.context.setGeolocation(THERE);
+}
+
+async function badFiles(phone, task) {
+  const { page } = phone;
+  await page.goto(`/worker/tasks/${task}/capture`);
+  await page.locator("[data-where]", { hasText: /\d/ }).waitFor();
+  await page.setInputFiles("[data-pick]", { name: "a.jpg", mimeType: "image/jpeg", buffer: Buffer.alloc(11_000_000, "no picture") });
+  await page.getByText("This file cannot be used").waitFor();
+  // A picture over 10 MB is made smaller.
+  await page.setInputFiles("[data-pick]", { name: "big.png", mimeType: "image/png", buffer: picture(2000, 1800) });
+  await page.click("[data-use]");
+  await page.locator("[data-capture] [data-send]").waitFor();
+  const size = await page.evaluate(() => new Promise((resolve) => {
+    indexedDB.open("legwork-outbox").onsuccess = ({ target }) => {
+      const files = target.result.transaction("files").objectStore("files").getAll();
+      files.onsuccess = () => resolve(files.result.at(-1).size && files.result.find((file) => file.record.source === "picker").size);
+    };
+  }));
+  assert.ok(size > 100_000 && size <= 10_000_000, `${size}`);
+}
+
+// The quota of a phone without room.
+async function fullDisk(phone, task) {
+  const { page } = phone;
+  const session = await phone.context.newCDPSession(page);
+  await session.send("Storage.overrideQuotaForOrigin", { origin: new URL(page.url()).origin, quotaSize: 1 });
+  await page.goto(`/worker/tasks/${task}/capture`);
+  await page.locator("[data-wanted=photo] button").click();
+  await page.waitForFunction(() => document.querySelector("[data-live]").videoWidth > 0);
+  await page.click("[data-shutter]");
+  await page.click("[data-use]");
+  await page.getByText("The phone is full").waitFor();
+  await session.send("Storage.overrideQuotaForOrigin", { origin: new URL(page.url()).origin });
+  await page.click("[data-use]");
+  await page.locator("[data-capture] [data-send]").waitFor();
+}
+
+async function denied(visitor, phone, task) {
+  const { page, context } = phone;
+  await context.clearPermissions();
+  await context.grantPermissions([]);
+  await page.goto(`/worker/tasks/${task}/capture`);
+  await page.locator("[data-wanted=photo] button").click();
+  await page.getByText("The camera is not allowed").waitFor();
+  await page.getByText("The position is not allowed").waitFor();
+  await visitor.look(page, null, "worker-capture-denied");
+}

@@ -1,0 +1,183 @@
+// The app itself: light, installable, told of news by push, changed whole by a new release, and withdrawn.
+import { createServer, request } from "node:http";
+import { Phone } from "../phone.mjs";
+import { World } from "../world.mjs";
+import { assert } from "../visit.mjs";
+
+export async function workerShell(visitor) {
+  const world = new World(visitor.url);
+  const worker = await world.worker("sheila");
+  await firstPage(visitor);
+  const front = new Front(visitor.url);
+  const phone = await Phone.open(visitor, { url: await front.open() });
+  try {
+    await phone.signIn(worker);
+    await installable(phone);
+    await pushed(world, phone, worker);
+    await newRelease(phone, front);
+    await withdrawn(visitor, phone);
+  } finally {
+    await phone.close();
+    front.close();
+  }
+}
+
+// On a phone with 3G, as the developer tools of Chromium have it.
+async function firstPage(visitor) {
+  const page = await visitor.window({ viewport: { width: 360, height: 740 } });
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.enable");
+  await session.send("Network.emulateNetworkConditions", {
+    offline: false, latency: 562.5, downloadThroughput: (1.6e6 / 8) * 0.9, uploadThroughput: (750e3 / 8) * 0.9,
+  });
+  let bytes = 0;
+  session.on("Network.loadingFinished", ({ encodedDataLength }) => { bytes += encodedDataLength; });
+  await page.goto("/worker", { waitUntil: "networkidle" });
+  const seen = await page.evaluate(() => new Promise((resolve) => {
+    const [visit] = performance.getEntriesByType("navigation");
+    const shifts = [];
+    new PerformanceObserver((list) => shifts.push(...list.getEntries().map(({ value }) => value))).observe({ type: "layout-shift", buffered: true });
+    setTimeout(() => resolve({ interactive: visit.domContentLoadedEventEnd, shifts }), 100);
+  }));
+  assert.ok(bytes > 1000 && bytes < 60_000, `${bytes} bytes`);
+  assert.ok(seen.interactive < 3000, `${seen.interactive} ms`);
+  assert.deepEqual(seen.shifts, []);
+  await page.context().close();
+}
+
+async function installable(phone) {
+  const session = await phone.context.newCDPSession(phone.page);
+  await phone.page.goto("/worker/tasks");
+  await phone.page.evaluate(() => navigator.serviceWorker.ready.then(() => {}));
+  const { installabilityErrors } = await session.send("Page.getInstallabilityErrors");
+  // A profile of its own counts as a private one here.
+  const wrong = installabilityErrors.filter(({ errorId }) => errorId !== "in-incognito");
+  assert.deepEqual(wrong, []);
+}
+
+// The notice has the place and the pay; a click opens the task.
+async function pushed(world, phone, worker) {
+  const task = await world.begun(worker);
+  const session = await phone.context.newCDPSession(phone.page);
+  const registration = new Promise((resolve) => {
+    session.on("ServiceWorker.workerRegistrationUpdated", ({ registrations }) => {
+      const ours = registrations.find(({ scopeURL, isDeleted }) => scopeURL.endsWith("/worker") && !isDeleted);
+      if (ours) resolve(ours.registrationId);
+    });
+  });
+  await session.send("ServiceWorker.enable");
+  const data = JSON.stringify({ id: "n1", kind: "task_assigned", title: "Task accepted: Photograph a storefront", body: "You accepted it at Brooklyn, NY. It pays $21.00.", url: `/worker/tasks/${task}` });
+  const origin = new URL(phone.page.url()).origin;
+  await session.send("ServiceWorker.deliverPushMessage", { origin, registrationId: await registration, data });
+  const [shown] = await world.until(async () => {
+    const found = await phone.page.evaluate(async () => {
+      const { getNotifications } = await navigator.serviceWorker.ready.then((one) => ({ getNotifications: () => one.getNotifications() }));
+      return (await getNotifications()).map(({ title, body }) => ({ title, body }));
+    });
+    return found.length > 0 && found;
+  }, "the notice");
+  assert.match(`${shown.title} ${shown.body}`, /storefront.*Brooklyn.*\$21\.00/);
+  const [serviceWorker] = phone.context.serviceWorkers();
+  await serviceWorker.evaluate(async () => {
+    const [notification] = await self.registration.getNotifications();
+    self.dispatchEvent(new NotificationEvent("notificationclick", { notification }));
+  });
+  await phone.page.waitForURL(`**/worker/tasks/${task}`);
+}
+
+// Stands before the server and makes another release of it.
+class Front {
+  release = null;
+  missing = null;
+
+  constructor(url) {
+    this.target = new URL(url);
+  }
+
+  async open() {
+    this.server = createServer((asked, answer) => this.pass(asked, answer));
+    await new Promise((resolve) => { this.server.listen(0, "127.0.0.1", resolve); });
+    return `http://localhost:${this.server.address().port}`;
+  }
+
+  pass(asked, answer) {
+    if (this.missing && asked.url.includes(this.missing)) return answer.writeHead(404).end();
+    const { hostname, port } = this.target;
+    const headers = { ...asked.headers, "accept-encoding": "identity" };
+    const onward = request({ hostname, port, path: asked.url, method: asked.method, headers }, (response) => {
+      const type = response.headers["content-type"] ?? "";
+      const changes = this.release && (type.startsWith("text/html") || asked.url === "/worker/sw.js");
+      if (!changes) {
+        answer.writeHead(response.statusCode, response.headers);
+        return response.pipe(answer);
+      }
+      const parts = [];
+      response.on("data", (data) => parts.push(data));
+      response.on("end", () => {
+        const text = Buffer.concat(parts).toString().replaceAll(this.before, this.release);
+        const { "content-length": _, ...rest } = response.headers;
+        answer.writeHead(response.statusCode, rest);
+        answer.end(text);
+      });
+    });
+    onward.on("error", () => answer.destroy());
+    asked.pipe(onward);
+  }
+
+  close() {
+    this.server.close();
+    this.server.closeAllConnections();
+  }
+}
+
+const shells = () => caches.keys().then((names) => names.filter((name) => name.startsWith("legwork-shell-")).map((name) => name.split("-").pop()));
+
+async function newRelease(phone, front) {
+  await phone.keep();
+  const { page } = phone;
+  const before = await page.evaluate(() => document.body.dataset.release);
+  assert.deepEqual(await page.evaluate(shells), [before]);
+  // A release of which a part cannot be loaded is not used at all.
+  Object.assign(front, { before, release: "0123456789abcdef", missing: "worker_camera" });
+  const update = () => page.evaluate(async () => {
+    const registration = await navigator.serviceWorker.ready;
+    await registration.update();
+    const next = registration.installing;
+    if (next) await new Promise((resolve) => { next.onstatechange = () => { if (next.state !== "installing") resolve(); }; });
+    return registration.waiting?.state ?? null;
+  });
+  assert.equal(await update(), null);
+  assert.deepEqual(await page.evaluate(shells), [before]);
+  front.missing = null;
+  assert.equal(await update(), "installed");
+  // It waits: what is open goes on with what it has.
+  await page.goto("/worker/outbox");
+  assert.deepEqual((await page.evaluate(shells)).sort(), [before, front.release].sort());
+  await page.goto("about:blank");
+  const next = await phone.context.newPage();
+  await page.close();
+  phone.page = next;
+  await next.waitForTimeout(0);
+  await next.goto("/worker/outbox");
+  await next.waitForFunction(async (release) => {
+    const names = (await caches.keys()).filter((name) => name.startsWith("legwork-shell-"));
+    return names.length === 1 && names[0].endsWith(release);
+  }, front.release);
+  await phone.offline();
+  await next.goto("/worker/tasks");
+  await next.locator("[data-stale]").waitFor();
+  assert.equal(await next.evaluate(() => document.body.dataset.release), front.release);
+  await phone.offline(false);
+}
+
+async function withdrawn(visitor, phone) {
+  const { page } = phone;
+  await page.goto("/worker/reset");
+  await page.getByText("Done: the next page comes fresh").waitFor();
+  await visitor.look(page, null, "worker-reset");
+  const left = await page.evaluate(async () => [
+    (await navigator.serviceWorker.getRegistrations()).length, (await caches.keys()).length,
+    (await indexedDB.databases()).map(({ name }) => name),
+  ]);
+  assert.deepEqual(left, [0, 0, ["legwork-outbox"]]);
+}
