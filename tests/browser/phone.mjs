@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PASSWORD } from "./world.mjs";
+import { PASSWORD, until } from "./world.mjs";
 
 const require = createRequire(`${process.env.LEGWORK_TEST_NODE_MODULES}/`);
 const { chromium } = require("playwright-core");
@@ -52,14 +52,14 @@ export class Phone {
   async keep(...paths) {
     await this.page.goto("/worker/tasks");
     const all = ["/worker/tasks", "/worker/outbox", ...paths];
-    await this.page.waitForFunction(async (paths) => {
+    await until(() => this.page.evaluate(async (paths) => {
       await navigator.serviceWorker.ready;
       const [name] = (await caches.keys()).filter((name) => name.startsWith("legwork-pages-"));
       if (!name) return false;
       const cache = await caches.open(name);
       const found = await Promise.all(paths.map((path) => cache.match(path)));
       return found.every(Boolean);
-    }, all);
+    }, all), `keeping ${all}`);
   }
 
   async offline(isOffline = true) {

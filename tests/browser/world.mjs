@@ -5,6 +5,16 @@ import { createInterface } from "node:readline";
 
 export const PASSWORD = "correct horse battery";
 
+// Asks again and again until the answer is yes.
+export async function until(check, what = "it") {
+  for (let count = 0; count < 200; count += 1) {
+    const found = await check();
+    if (found) return found;
+    await new Promise((resolve) => { setTimeout(resolve, 50); });
+  }
+  throw new Error(`${what} did not happen`);
+}
+
 export class World {
   constructor(url) {
     this.url = url;
@@ -41,7 +51,7 @@ export class World {
       location: { city: "Brooklyn", state: "NY", latitude: 40.7163, longitude: -73.9595 },
       budget_cents: 2500, proof_types: types, ...more,
     });
-    await this.until(async () => (await this.taskNow(id)).status === "posted");
+    await until(async () => (await this.taskNow(id)).status === "posted");
     return id;
   }
 
@@ -64,15 +74,6 @@ export class World {
     const url = new URL(proof.file_url);
     const response = await fetch(this.url + url.pathname + url.search);
     return createHash("sha256").update(Buffer.from(await response.arrayBuffer())).digest("hex");
-  }
-
-  async until(check, what = "it") {
-    for (let count = 0; count < 200; count += 1) {
-      const found = await check();
-      if (found) return found;
-      await new Promise((resolve) => { setTimeout(resolve, 50); });
-    }
-    throw new Error(`${what} did not happen`);
   }
 
   // Whoever started the server kills it and starts it again on the same data and port.

@@ -121,22 +121,22 @@ async function begin(submission, file) {
 
 async function sendParts(submission, file, blob) {
   let offset = await offsetOf(submission, file);
-  let most = 4 * SMALLEST;
+  let [most, ceiling] = [4 * SMALLEST, LARGEST];
   await changeFile(file.id, { sent: offset });
   while (offset < file.size) {
-    const part = blob.slice(offset, offset + most);
     const begun = performance.now();
     try {
-      offset = await sendPart(submission, file, part, offset);
+      offset = await sendPart(submission, file, blob.slice(offset, offset + most), offset);
     } catch (error) {
       if (most === SMALLEST || error.code !== "OFFLINE" || !navigator.onLine) throw error;
       // Smaller parts may get through where larger ones are cut off.
-      most = SMALLEST;
+      ceiling = most = Math.max(most / 2, SMALLEST);
       offset = await offsetOf(submission, file);
+      continue;
     }
     // About two seconds a part: a cut loses little, and a fast network is used.
     const took = performance.now() - begun;
-    if (took < 1000) most = Math.min(most * 2, LARGEST);
+    if (took < 1000) most = Math.min(most * 2, ceiling);
     if (took > 4000) most = Math.max(most / 2, SMALLEST);
     await changeFile(file.id, { sent: offset });
   }

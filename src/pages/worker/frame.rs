@@ -1,5 +1,7 @@
 //! The frame around every page of the app.
 
+use serde_json::{Map, Value};
+
 use crate::domain::Timestamp;
 use crate::pages::kit::words::When;
 use crate::pages::worker::texts::Texts;
@@ -40,8 +42,8 @@ pub struct Frame {
     pub notice: Option<&'static str>,
     /// Modules that this page loads.
     pub scripts: Vec<&'static str>,
-    /// What the scripts say, as JSON.
-    pub script_texts: String,
+    /// What the scripts say.
+    pub script_texts: Map<String, Value>,
     /// Whom the work that waits on this phone belongs to.
     pub worker_id: String,
     pub now: Timestamp,
@@ -115,11 +117,16 @@ impl Frame {
     }
 
     /// Hands texts to the scripts of this page: they read them from `#texts`.
-    pub fn texts(mut self, texts: &impl serde::Serialize) -> Self {
-        let json = serde_json::to_string(texts).unwrap_or_default();
-        // A text cannot end the element that it stands in.
-        self.script_texts = json.replace('<', "\\u003c");
+    pub fn texts(mut self, texts: Map<String, Value>) -> Self {
+        self.script_texts.extend(texts);
         self
+    }
+
+    /// As JSON. A text cannot end the element that it stands in.
+    pub fn script_json(&self) -> String {
+        Value::from(self.script_texts.clone())
+            .to_string()
+            .replace('<', "\\u003c")
     }
 
     pub fn notice(mut self, notice: Option<&'static str>) -> Self {

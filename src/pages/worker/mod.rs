@@ -9,6 +9,7 @@ mod frame;
 mod me;
 mod models;
 mod start;
+mod phone;
 mod tasks;
 mod texts;
 mod visit;
@@ -26,6 +27,7 @@ pub fn routes() -> Vec<PageRoute> {
     routes.extend(tasks::routes());
     routes.extend(earnings::routes());
     routes.extend(me::routes());
+    routes.extend(phone::routes());
     let told = |route: PageRoute| PageRoute {
         handlers: route.handlers.layer(from_fn(words::in_words)),
         ..route

@@ -4,6 +4,7 @@ use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::de::DeserializeOwned;
+use serde_json::Map;
 
 use crate::api::inside::{Ask, Asker, Incoming, Refused};
 use crate::domain::{Secret, Timestamp, Worker};
@@ -11,7 +12,7 @@ use crate::pages::kit::form::Form;
 use crate::pages::kit::session::{SignedInWorker, WORKER_COOKIE, token_in};
 use crate::pages::state::Pages;
 use crate::pages::worker::frame::{Frame, Place};
-use crate::pages::worker::texts::{self, Texts};
+use crate::pages::worker::texts::{self, Texts, scripts};
 use crate::pages::worker::words;
 use crate::store::WorkerSession;
 
@@ -81,7 +82,7 @@ impl Stranger {
             request_id: self.incoming.request_id().to_owned(),
             notice: None,
             scripts: Vec::new(),
-            script_texts: String::new(),
+            script_texts: Map::new(),
             worker_id: String::new(),
             now: self.pages.app.clock.now(),
         }
@@ -132,8 +133,8 @@ impl Visit {
             banner: self.pages.banner(),
             request_id: self.incoming.request_id().to_owned(),
             notice: None,
-            scripts: Vec::new(),
-            script_texts: String::new(),
+            scripts: vec!["worker_app"],
+            script_texts: scripts::as_json(self.t.lang, scripts::APP),
             worker_id: self.worker.id.to_string(),
             now: self.now(),
         }

@@ -1,7 +1,7 @@
 // Nothing that was captured is lost: without a network, when the browser is killed, when the session ends, when
 // the server restarts, and when somebody else uses the phone.
 import { Phone } from "../phone.mjs";
-import { World, picture, sha256 } from "../world.mjs";
+import { World, picture, sha256, until } from "../world.mjs";
 import { assert } from "../visit.mjs";
 
 export async function workerOutbox(visitor) {
@@ -79,7 +79,7 @@ async function serverRestarts(world, phone, wanda) {
   });
   await phone.pick(task, "front.png", bytes);
   await phone.send();
-  await world.until(() => dying, "the restart");
+  await until(() => dying, "the restart");
   await dying;
   await phone.page.click("main [data-send]");
   await phone.arrives(3);

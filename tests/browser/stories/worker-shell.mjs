@@ -1,7 +1,7 @@
 // The app itself: light, installable, told of news by push, changed whole by a new release, and withdrawn.
 import { createServer, request } from "node:http";
 import { Phone } from "../phone.mjs";
-import { World } from "../world.mjs";
+import { World, until } from "../world.mjs";
 import { assert } from "../visit.mjs";
 
 export async function workerShell(visitor) {
@@ -69,10 +69,10 @@ async function pushed(world, phone, worker) {
   const data = JSON.stringify({ id: "n1", kind: "task_assigned", title: "Task accepted: Photograph a storefront", body: "You accepted it at Brooklyn, NY. It pays $21.00.", url: `/worker/tasks/${task}` });
   const origin = new URL(phone.page.url()).origin;
   await session.send("ServiceWorker.deliverPushMessage", { origin, registrationId: await registration, data });
-  const [shown] = await world.until(async () => {
+  const [shown] = await until(async () => {
     const found = await phone.page.evaluate(async () => {
-      const { getNotifications } = await navigator.serviceWorker.ready.then((one) => ({ getNotifications: () => one.getNotifications() }));
-      return (await getNotifications()).map(({ title, body }) => ({ title, body }));
+      const registration = await navigator.serviceWorker.ready;
+      return (await registration.getNotifications()).map(({ title, body }) => ({ title, body }));
     });
     return found.length > 0 && found;
   }, "the notice");
@@ -159,10 +159,7 @@ async function newRelease(phone, front) {
   phone.page = next;
   await next.waitForTimeout(0);
   await next.goto("/worker/outbox");
-  await next.waitForFunction(async (release) => {
-    const names = (await caches.keys()).filter((name) => name.startsWith("legwork-shell-"));
-    return names.length === 1 && names[0].endsWith(release);
-  }, front.release);
+  await until(async () => (await next.evaluate(shells)).join() === front.release, "the new release");
   await phone.offline();
   await next.goto("/worker/tasks");
   await next.locator("[data-stale]").waitFor();

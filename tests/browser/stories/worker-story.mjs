@@ -1,7 +1,7 @@
 // One task from beginning to end, with a developer at a desk and a worker on a phone: created, accepted, captured
 // without a network, sent, rejected, tried again, rejected, disputed, split, paid.
 import { Phone } from "../phone.mjs";
-import { World } from "../world.mjs";
+import { World, until } from "../world.mjs";
 import { assert } from "../visit.mjs";
 import { signUp } from "./signing_up.mjs";
 
@@ -92,7 +92,7 @@ async function split(world, task) {
 async function paid(world, phone, worker, task) {
   await phone.page.goto(`/worker/tasks/${task}`);
   await phone.page.getByText("Done. The pay is yours.").waitFor();
-  const earned = await world.until(async () => {
+  const earned = await until(async () => {
     const { payouts } = await world.call(worker.token, "GET", "/v1/worker/earnings");
     return payouts.find((payout) => payout.task_id === task);
   }, "the payout");

@@ -147,12 +147,17 @@ fn forms_of_other_sites_change_nothing() {
 /// A page says itself which cookie it needs. What forgets to say so would be open: so the paths tell, too.
 #[test]
 fn every_page_of_an_app_needs_the_cookie_of_that_app() {
-    const OPEN: [&str; 6] = [
+    const OPEN: [&str; 11] = [
         "/admin/sign-in",
         "/worker",
+        "/worker/icons/{name}",
         "/worker/language",
+        "/worker/manifest.webmanifest",
+        "/worker/offline",
         "/worker/password",
+        "/worker/reset",
         "/worker/sign-in",
+        "/worker/sw.js",
         "/worker/sign-up",
     ];
     for page in page_routes() {

@@ -4,6 +4,7 @@ mod en;
 mod es;
 mod patterns;
 mod sections;
+pub mod scripts;
 
 use axum::http::{HeaderMap, header};
 

@@ -2,6 +2,7 @@
 
 mod finding;
 mod me;
+mod phone;
 mod signing_in;
 mod tasks;
 

@@ -64,11 +64,11 @@ async fn manifest(visit: Stranger) -> impl IntoResponse {
 }
 
 const ICONS: [(&str, &[u8]); 3] = [
-    ("192.png", include_bytes!("../../../assets/icons/192.png")),
-    ("512.png", include_bytes!("../../../assets/icons/512.png")),
+    ("192.png", include_bytes!("../../../../assets/icons/192.png")),
+    ("512.png", include_bytes!("../../../../assets/icons/512.png")),
     (
         "maskable-512.png",
-        include_bytes!("../../../assets/icons/maskable-512.png"),
+        include_bytes!("../../../../assets/icons/maskable-512.png"),
     ),
 ];
 
