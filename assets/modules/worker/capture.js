@@ -24,7 +24,7 @@ let type;
 let taken = null;
 let recording = null;
 
-// One thing at a time: "aim", "record", "look", "sign" or "ready".
+// One thing at a time: "aim", "record", "look", "sign" or "ready"; "pick" where there is no camera to aim with.
 function turn(phase) {
   root.dataset.phase = phase;
   for (const shown of root.querySelectorAll("[data-phases]")) shown.hidden = !shown.dataset.phases.split(" ").includes(phase);
@@ -69,16 +69,18 @@ async function begin(next) {
     pad.clear();
     return turn("sign");
   }
+  if (type === "video" && !Camera.recordsVideo()) return lack("video_unsupported");
   turn("aim");
-  const canTake = type === "photo" || Camera.recordsVideo();
-  part("shutter").hidden = !canTake;
-  if (!canTake) return tell("video_unsupported");
   try {
     await camera.begin();
   } catch (error) {
-    part("shutter").hidden = true;
-    tell(error.name === "NotAllowedError" ? "camera_denied" : "camera_missing");
+    lack(error.name === "NotAllowedError" ? "camera_denied" : "camera_missing");
   }
+}
+
+function lack(reason) {
+  turn("pick");
+  tell(reason);
 }
 
 async function shoot() {
