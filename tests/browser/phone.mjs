@@ -88,7 +88,11 @@ export class Phone {
   }
 
   async arrives(count = 1) {
-    await this.page.locator(".badge.good").nth(count - 1).waitFor();
+    try {
+      await this.page.locator(".badge.good").nth(count - 1).waitFor();
+    } catch (error) {
+      throw new Error(`${this.page.url()}: ${await this.page.innerText("main")}`, { cause: error });
+    }
   }
 
   // As when the battery dies: nobody is asked.

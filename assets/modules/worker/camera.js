@@ -4,21 +4,25 @@ export const VIDEO_BYTES = 100_000_000;
 const VIDEO_SECONDS = 60;
 const VIDEO_KINDS = ["video/mp4;codecs=avc1.42E01F", "video/mp4;codecs=avc1", "video/mp4"];
 const LONGEST_SIDE = 4096;
+// What a cheap phone can encode while it records, and what is worth to be looked at closely.
+const WIDTHS = { video: 1280, photo: 2560 };
 
 export class Camera {
   #stream = null;
   #facing = "environment";
+  #width = WIDTHS.photo;
 
   constructor(video) {
     this.video = video;
   }
 
   // Throws what the browser throws: NotAllowedError, NotFoundError and others.
-  async begin() {
+  async begin(type) {
     this.end();
+    this.#width = WIDTHS[type] ?? this.#width;
     if (!navigator.mediaDevices?.getUserMedia) throw new DOMException("no camera", "NotFoundError");
     this.#stream = await navigator.mediaDevices.getUserMedia({
-      video: { facingMode: this.#facing, width: { ideal: 2560 }, height: { ideal: 1440 } },
+      video: { facingMode: this.#facing, width: { ideal: this.#width }, height: { ideal: (this.#width * 9) / 16 } },
     });
     this.video.srcObject = this.#stream;
     await this.video.play();

@@ -72,7 +72,7 @@ async function begin(next) {
   if (type === "video" && !Camera.recordsVideo()) return lack("video_unsupported");
   turn("aim");
   try {
-    await camera.begin();
+    await camera.begin(type);
   } catch (error) {
     lack(error.name === "NotAllowedError" ? "camera_denied" : "camera_missing");
   }

@@ -14,7 +14,7 @@ export async function workerStory(visitor) {
     await signUp(desk, "desk@example.com");
     const task = await create(world, desk);
     await phone.signIn(worker);
-    await accept(phone, task);
+    await accept(world, phone, worker, task);
     await captureOffline(phone, task);
     await reject(desk, "The sign is too dark to read.");
     await phone.page.goto(`/worker/tasks/${task}`);
@@ -48,10 +48,9 @@ async function create(world, desk) {
   return task;
 }
 
-async function accept(phone, task) {
-  await phone.page.goto(`/worker/find/${task}`);
-  await phone.page.click("button:has-text('Accept')");
-  await phone.page.waitForURL(`**/worker/tasks/${task}**`);
+async function accept(world, phone, worker, task) {
+  await world.call(worker.token, "POST", `/v1/worker/tasks/${task}/accept`, {});
+  await phone.page.goto(`/worker/tasks/${task}`);
   await phone.page.click("button:has-text('Start')");
   await phone.page.locator(`a[href$="/capture"]`).first().waitFor();
 }
