@@ -8,7 +8,8 @@ use serde_json::json;
 use super::{Channels, Done, Failure, Jobs};
 use crate::domain::people::mail_link;
 use crate::domain::{
-    Notification, NotificationId, NotificationKind, NotificationStatus, PushSubscriptionId, Recipient, Timestamp,
+    Notification, NotificationId, NotificationKind, NotificationStatus, PushSubscriptionId,
+    Recipient, Timestamp,
 };
 use crate::mail::{Link, Mail, MailError, Message};
 use crate::outbound::{EndpointUrl, OutboundError};

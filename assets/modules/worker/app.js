@@ -2,7 +2,7 @@
 // is no network, and signing out asks first when work would wait.
 import { all, forgetOld, isUnsent, note, whenChanged } from "./store.js";
 import { sendAll } from "./send.js";
-import { ask, moment, word } from "./words.js";
+import { ask, element, moment, word } from "./words.js";
 
 const { now, saved } = document.documentElement.dataset;
 const { worker } = document.body.dataset;
@@ -101,8 +101,26 @@ async function work() {
   keepPages(await navigator.serviceWorker.ready);
 }
 
+// Where a browser can install the app, a page may offer it.
+function offerToInstall() {
+  const place = document.querySelector("[data-install]");
+  if (!place) return;
+  window.addEventListener("beforeinstallprompt", (event) => {
+    event.preventDefault();
+    const button = element("button", { type: "button", className: "second", textContent: word("install") });
+    button.addEventListener("click", async () => {
+      await event.prompt();
+      place.hidden = true;
+    });
+    place.replaceChildren(element("p", { textContent: word("install_why") }), button);
+    place.hidden = false;
+  });
+}
+
 if (worker) {
   tellAge();
+  offerToInstall();
+  if (document.querySelector("[data-push]")) import("./push.js");
   askBeforeSignOut();
   if (document.readyState === "complete") work();
   else window.addEventListener("load", work);

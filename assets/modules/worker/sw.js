@@ -52,7 +52,7 @@ self.addEventListener("fetch", (event) => {
   if (request.method === "POST" && url.pathname === "/worker/sign-out") return event.waitUntil(forget());
   if (request.method !== "GET") return;
   if (url.pathname.startsWith("/assets/")) event.respondWith(file(request));
-  else if (request.mode === "navigate") event.respondWith(page(event, url.pathname));
+  else if (request.mode === "navigate") event.respondWith(page(event, url.searchParams.has("offset") ? url.href : url.pathname));
 });
 
 async function file(request) {

@@ -68,13 +68,13 @@ const OF_WORKERS: &[(&str, &str, &str)] = modules_of_workers![
     "words",
     "store",
     "send",
+    "push",
     "app",
     "position",
     "camera",
     "signature",
     "capture",
     "outbox",
-    "push",
     "reset",
 ];
 const SERVICE_WORKER: &str = include_str!("../../../assets/modules/worker/sw.js");
@@ -194,6 +194,9 @@ mod tests {
         let worker = service_worker();
         assert!(worker.contains(&format!("from \"{}\"", path("worker_send"))));
         assert!(worker.contains(path("worker_app")) && worker.contains(release()));
-        assert!(!worker.contains("\"./") && !worker.contains("{files}"), "{worker}");
+        assert!(
+            !worker.contains("\"./") && !worker.contains("{files}"),
+            "{worker}"
+        );
     }
 }

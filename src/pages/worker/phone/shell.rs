@@ -32,7 +32,10 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'"
 
 async fn service_worker() -> impl IntoResponse {
     let headers = [
-        (header::CONTENT_TYPE.as_str(), "text/javascript; charset=utf-8"),
+        (
+            header::CONTENT_TYPE.as_str(),
+            "text/javascript; charset=utf-8",
+        ),
         (header::CACHE_CONTROL.as_str(), "no-cache"),
         (header::CONTENT_SECURITY_POLICY.as_str(), POLICY),
         // It also serves `/worker` itself, which lies above it.
@@ -43,9 +46,7 @@ async fn service_worker() -> impl IntoResponse {
 
 async fn manifest(visit: Stranger) -> impl IntoResponse {
     let lang = visit.t.lang;
-    let icon = |name: &str, sizes: &str, purpose: &str| {
-        json!({"src": format!("/worker/icons/{name}"), "sizes": sizes, "type": "image/png", "purpose": purpose})
-    };
+    let icon = |name: &str, sizes: &str, purpose: &str| json!({"src": format!("/worker/icons/{name}"), "sizes": sizes, "type": "image/png", "purpose": purpose});
     let manifest = json!({
         "id": "/worker", "name": "Legwork", "short_name": "Legwork", "lang": lang,
         "description": sentence(lang, SHELL, "app_description"),
@@ -64,8 +65,14 @@ async fn manifest(visit: Stranger) -> impl IntoResponse {
 }
 
 const ICONS: [(&str, &[u8]); 3] = [
-    ("192.png", include_bytes!("../../../../assets/icons/192.png")),
-    ("512.png", include_bytes!("../../../../assets/icons/512.png")),
+    (
+        "192.png",
+        include_bytes!("../../../../assets/icons/192.png"),
+    ),
+    (
+        "512.png",
+        include_bytes!("../../../../assets/icons/512.png"),
+    ),
     (
         "maskable-512.png",
         include_bytes!("../../../../assets/icons/maskable-512.png"),

@@ -67,7 +67,11 @@ async fn finish(
 }
 
 /// A task that was accepted, and captured before there was a network to start it.
-async fn begin(visit: Visit, Path(id): Path<String>, headers: HeaderMap) -> Result<Response, Refused> {
+async fn begin(
+    visit: Visit,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Refused> {
     expect_owner(&visit, &headers)?;
     let target = format!("/v1/worker/tasks/{}/start", segment(&id));
     visit.response(Ask::post(target, json!({}))).await
