@@ -60,7 +60,7 @@ function sendWhenPossible() {
 // Somebody else may use this phone next: pages are forgotten and notices stop. The outbox stays, locked to
 // its worker.
 function askBeforeSignOut() {
-  for (const form of document.querySelectorAll("form[data-sign-out]")) {
+  for (const form of document.querySelectorAll("form[data-unsent]")) {
     let sure = false;
     form.addEventListener("submit", async (event) => {
       if (sure) return;

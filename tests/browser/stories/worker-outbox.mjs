@@ -102,8 +102,8 @@ async function sharedPhone(world, phone, wanda, otto) {
   await phone.offline(false);
   // The server is not asked while she signs out.
   await phone.context.route("**/worker/uploads", (route) => route.abort());
-  await phone.page.goto("/worker/tasks");
-  await phone.page.click("form[data-sign-out] button");
+  await phone.page.goto("/worker/me");
+  await phone.page.click("form[action='/worker/sign-out'] button");
   await phone.page.getByText("One proof has not been sent").waitFor();
   await phone.page.click("dialog .danger");
   await phone.page.waitForURL(/sign-in|\/worker$/);
@@ -117,8 +117,8 @@ async function sharedPhone(world, phone, wanda, otto) {
   await phone.page.goto(`/worker/tasks/${task}`);
   await phone.page.getByRole("heading", { name: "No network" }).waitFor();
   await phone.offline(false);
-  await phone.page.goto("/worker/tasks");
-  await phone.page.click("form[data-sign-out] button");
+  await phone.page.goto("/worker/me");
+  await phone.page.click("form[action='/worker/sign-out'] button");
   await phone.page.waitForURL(/sign-in|\/worker$/);
   await phone.signIn(wanda);
   await phone.page.goto("/worker/outbox");
