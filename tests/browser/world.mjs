@@ -33,7 +33,7 @@ export class World {
 
   // A worker who may accept tasks.
   async worker(name) {
-    const email = `${name}@example.com`;
+    const email = `${name}@phone.example.com`;
     const profile = { email, password: PASSWORD, name, home_latitude: 40.7, home_longitude: -73.95 };
     const { worker, token } = await this.call("", "POST", "/v1/workers", profile);
     const account = await this.call(token, "POST", "/v1/worker/payout_account", {});

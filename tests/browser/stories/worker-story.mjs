@@ -14,7 +14,7 @@ export async function workerStory(visitor) {
     await signUp(desk, "desk@example.com");
     const task = await create(world, desk);
     await phone.signIn(worker);
-    await accept(world, phone, worker, task);
+    await accept(phone, task);
     await captureOffline(phone, task);
     await reject(desk, "The sign is too dark to read.");
     await phone.page.goto(`/worker/tasks/${task}`);
@@ -48,11 +48,13 @@ async function create(world, desk) {
   return task;
 }
 
-async function accept(world, phone, worker, task) {
-  await world.call(worker.token, "POST", `/v1/worker/tasks/${task}/accept`, {});
-  await phone.page.goto(`/worker/tasks/${task}`);
-  await phone.page.click("button:has-text('Start')");
-  await phone.page.locator(`a[href$="/capture"]`).first().waitFor();
+async function accept(phone, task) {
+  const { page } = phone;
+  await page.goto(`/worker/find/${task}`);
+  await page.click("form[action$='/accept'] button");
+  await page.waitForURL(`**/worker/tasks/${task}**`);
+  await page.click("form[action$='/start'] button");
+  await page.locator(`a[href$="/capture"]`).first().waitFor();
 }
 
 async function captureOffline(phone, task) {

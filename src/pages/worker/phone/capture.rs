@@ -2,7 +2,6 @@
 
 use askama::Template;
 use axum::extract::Path;
-use axum::http::HeaderValue;
 use axum::response::Response;
 use axum::routing::get;
 
@@ -38,23 +37,14 @@ impl Capture {
     }
 }
 
-/// Other pages may use neither.
-const PERMISSIONS: HeaderValue = HeaderValue::from_static(
-    "camera=(self), display-capture=(), geolocation=(self), microphone=(), payment=(), usb=()",
-);
-
 async fn show(visit: Visit, Path(id): Path<String>) -> Result<Response, Refused> {
     let target = format!("/v1/worker/tasks/{}", segment(&id));
     let task: OwnTask = visit.ask(Ask::get(target)).await?;
     let title = sentence(visit.t.lang, CAPTURE, "capture_title");
     let frame = visit.frame(title, Place::Tasks);
     let frame = frame.texts(as_json(visit.t.lang, CAPTURE));
-    let page = Capture {
+    Ok(ok(&Capture {
         frame: frame.script("worker_capture"),
         task,
-    };
-    let mut response = ok(&page);
-    let headers = response.headers_mut();
-    headers.insert("permissions-policy", PERMISSIONS);
-    Ok(response)
+    }))
 }

@@ -3,8 +3,8 @@
 mod en;
 mod es;
 mod patterns;
-mod sections;
 pub mod scripts;
+mod sections;
 
 use axum::http::{HeaderMap, header};
 

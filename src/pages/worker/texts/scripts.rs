@@ -17,7 +17,7 @@ pub const APP: Sentences = &[
         "{count} proofs have not been sent. They stay on this phone, and only you can send them: sign in here again.",
         "{count} pruebas no se han enviado. Se quedan en este teléfono y solo tú puedes enviarlas: vuelve a entrar aquí.",
     ),
-    ("sign_out_anyway", "Sign out anyway", "Salir de todos modos"),
+    ("sign_out_anyway", "Go on anyway", "Seguir de todos modos"),
     ("stay", "Stay", "Quedarme"),
     ("install", "Install the app", "Instalar la app"),
     (
