@@ -10,8 +10,7 @@ use crate::pages::kit::html::ok;
 use crate::pages::kit::route::{PageRoute, view};
 use crate::pages::kit::session::Needs;
 use crate::pages::worker::frame::{Frame, Place};
-use crate::pages::worker::models::OwnTask;
-use crate::pages::worker::tasks::segment;
+use crate::pages::worker::models::{OwnTask, segment};
 use crate::pages::worker::texts::scripts::{CAPTURE, as_json, sentence};
 use crate::pages::worker::visit::Visit;
 

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::api::inside::{Ask, Refused};
 use crate::pages::kit::route::{PageRoute, form, view};
 use crate::pages::kit::session::Needs;
-use crate::pages::worker::tasks::segment;
+use crate::pages::worker::models::segment;
 use crate::pages::worker::visit::Visit;
 use crate::usecases::UseCaseError;
 

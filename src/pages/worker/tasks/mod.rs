@@ -6,8 +6,6 @@ mod show;
 
 use axum::routing::{get, post};
 
-pub use show::segment;
-
 use crate::pages::kit::route::{PageRoute, form, view};
 use crate::pages::kit::session::Needs;
 
