@@ -74,8 +74,8 @@ impl Sender<'_> {
     ) -> Reply {
         let mut headers = vec![
             ("cookie", self.cookie.as_str()),
-            ("origin", &self.origin),
-            ("x-legwork-worker", &self.worker.id),
+            ("origin", self.origin.as_str()),
+            ("x-legwork-worker", self.worker.id.as_str()),
             ("tus-resumable", "1.0.0"),
         ];
         headers.retain(|(name, _)| more.iter().all(|(other, _)| other != name));
@@ -115,7 +115,7 @@ async fn files_pass_through_for_their_worker(app: TestApp) {
     let (length, half) = (photo.len().to_string(), photo.len() / 2);
     let create = [
         ("upload-length", length.as_str()),
-        ("upload-metadata", &metadata),
+        ("upload-metadata", metadata.as_str()),
     ];
     let created = sender.send("POST", "/worker/uploads", &create, "").await;
     assert_eq!(created.status, 201, "{}", created.text);
