@@ -1,7 +1,5 @@
 //! The workers' app: for a phone, in two languages, and without scripts where it can be.
 
-#![allow(dead_code, reason = "texts and helpers for the pages that follow")]
-
 mod earnings;
 mod enter;
 mod find;

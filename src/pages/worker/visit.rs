@@ -14,7 +14,6 @@ use crate::pages::state::Pages;
 use crate::pages::worker::frame::{Frame, Place};
 use crate::pages::worker::texts::{self, Texts, scripts};
 use crate::pages::worker::words;
-use crate::store::WorkerSession;
 
 /// Anybody.
 pub struct Stranger {
@@ -32,7 +31,6 @@ pub struct Visit {
     pub incoming: Incoming,
     pub t: &'static Texts,
     pub worker: Worker,
-    pub session: WorkerSession,
     asker: Asker,
     path: String,
 }
@@ -63,7 +61,6 @@ impl FromRequestParts<Pages> for Visit {
             incoming,
             t: texts::chosen(&parts.headers),
             worker: caller.worker.clone(),
-            session: caller.session.clone(),
             asker: Asker::Worker(caller),
             path: parts.uri.path().to_owned(),
         })

@@ -47,7 +47,7 @@ struct Message<'a> {
 
 /// What the pages of the app may ask a phone for.
 const ALLOWED: &str =
-    "camera=(self), display-capture=(), geolocation=(self), microphone=(self), payment=(), usb=()";
+    "camera=(self), display-capture=(), geolocation=(self), microphone=(), payment=(), usb=()";
 
 /// Tells of an error in the worker's language.
 pub async fn in_words(takes: TakesPages, request: Request, next: Next) -> Response {

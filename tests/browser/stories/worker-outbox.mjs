@@ -99,9 +99,9 @@ async function sharedPhone(world, phone, wanda, otto) {
   await phone.photo(task);
   await phone.send();
   await phone.page.getByText("No network. It goes on").waitFor();
-  await phone.offline(false);
-  // The server is not asked while she signs out.
+  // The server is not asked before she has signed out.
   await phone.context.route("**/worker/uploads", (route) => route.abort());
+  await phone.offline(false);
   await phone.page.goto("/worker/me");
   await phone.page.click("form[action='/worker/sign-out'] button");
   await phone.page.getByText("One proof has not been sent").waitFor();

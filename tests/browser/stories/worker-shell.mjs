@@ -114,7 +114,9 @@ class Front {
       const parts = [];
       response.on("data", (data) => parts.push(data));
       response.on("end", () => {
-        const text = Buffer.concat(parts).toString().replaceAll(this.before, this.release);
+        let text = Buffer.concat(parts).toString().replaceAll(this.before, this.release);
+        // What is missing has a name that the browser does not have in its cache.
+        if (this.missing) text = text.replaceAll(new RegExp(`${this.missing}\\.[0-9a-f]+`, "g"), `${this.missing}.0`);
         const { "content-length": _, ...rest } = response.headers;
         answer.writeHead(response.statusCode, rest);
         answer.end(text);

@@ -57,7 +57,7 @@ pub fn commands() -> [Command; 3] {
             .args(database_flags())
             .args(link_flags()),
         Command::new("sign-in-link")
-            .about("Print a link that opens the dashboard on this machine; it works once, for an hour, in local mode")
+            .about("Print a link that opens the dashboard on this machine, once and within an hour")
             .arg(email().required(false).default_value(LOCAL_DEVELOPER))
             .args(database_flags())
             .args(link_flags()),

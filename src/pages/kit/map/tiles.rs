@@ -86,7 +86,7 @@ mod tests {
         assert!(draw(&mut svg, &scale, &tiles));
         // The tile of Brooklyn's Bedford Avenue at this zoom.
         let named = svg
-            .split("<image href=\"https://t.example/15/9652/12316\" x=\"")
+            .split("<image href=\"https://t.example/15/9652/12319\" x=\"")
             .nth(1);
         let named = named.unwrap_or_else(|| panic!("{svg}"));
         let number = |text: &str| text.split('"').next().unwrap().parse::<f64>().unwrap();

@@ -208,7 +208,6 @@ pub static ENGLISH: Texts = Texts {
         radar_label: pattern(
             "Tasks around you, north is up. The outer ring is {} km away. The numbers are those of the list.",
         ),
-        north: "N",
         filters: "Filters",
         category: "Category",
         any: "Any",

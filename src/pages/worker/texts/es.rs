@@ -208,7 +208,6 @@ pub static SPANISH: Texts = Texts {
         radar_label: pattern(
             "Tareas a tu alrededor, el norte está arriba. El anillo exterior está a {} km. Los números son los de la lista.",
         ),
-        north: "N",
         filters: "Filtros",
         category: "Categoría",
         any: "Todas",

@@ -245,7 +245,6 @@ pub struct Find {
     pub list: &'static str,
     pub radar: &'static str,
     pub radar_label: Pattern,
-    pub north: &'static str,
     pub filters: &'static str,
     pub category: &'static str,
     pub any: &'static str,
