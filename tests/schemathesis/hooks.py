@@ -24,6 +24,10 @@ def ask(method, path, key, body=None):
         return json.load(response)
 
 
+# The environment of each task that a test has created.
+CREATED = {}
+
+
 def key_for(path, task):
     """The key that owns the task, or any of the two."""
     if path.startswith("/v1/test_helpers"):
@@ -34,6 +38,8 @@ def key_for(path, task):
         return WORLD["live"]
     if task in WORLD["test_tasks"]:
         return WORLD["test"]
+    if task in CREATED:
+        return WORLD[CREATED[task]]
     return RANDOM.choice([WORLD["live"], WORLD["test"]])
 
 
@@ -201,6 +207,9 @@ def sign_in_for_the_last_time(case):
 @schemathesis.hook
 def after_call(context, case, response):
     STATUSES.write(f"{case.operation.label}\t{response.status_code}\n")
+    if case.operation.label == "POST /v1/tasks" and response.status_code == 201:
+        task = response.json()
+        CREATED[task["id"]] = task["environment"]
     if case.operation.label == "PUT /v1/account/security":
         # What follows is asked with either key.
         ask("PUT", "/v1/account/security", WORLD["live"], {"test_keys_manage": "all"})

@@ -18,9 +18,13 @@ fn every_page_works_in_a_browser() {
         "dispute",
         "secondFactor",
         "adminConsole",
-        "worker",
         "tour",
     ]);
+}
+
+#[test]
+fn every_page_of_workers_works_in_a_browser() {
+    visit(&["worker"]);
 }
 
 #[test]
