@@ -5,11 +5,12 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use crate::Result;
+use crate::load::http;
 use crate::load::{Load, WARM_UP};
 use crate::options::Options;
 use crate::report::{Figure, Report};
 use crate::test_bed::TestBed;
-use crate::{Result, http};
 
 /// Idle connections, for the memory of one.
 const IDLE: u32 = 500;

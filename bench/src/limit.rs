@@ -1,5 +1,11 @@
 //! What a figure is compared with: the most that the machine could do, or what others do.
 
+pub mod constant;
+pub mod creation;
+pub mod peers;
+pub mod pgbench;
+pub mod raw_sqlite;
+
 use std::time::Duration;
 
 use crate::Result;

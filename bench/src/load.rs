@@ -3,6 +3,8 @@
 //! It shares the machine with the server, so it does as little as possible: one thread, prepared
 //! requests, reused buffers.
 
+pub mod http;
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,8 +15,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use crate::Result;
-use crate::http;
-use crate::server::processor_time;
+use crate::test_bed::server::processor_time;
 
 /// Not measured: connections are opened, caches fill, threads wake up.
 pub const WARM_UP: Duration = Duration::from_millis(300);

@@ -5,40 +5,19 @@
 
 #![forbid(unsafe_code)]
 
-mod chart;
-mod constant;
 mod cost;
-mod create;
-mod creation;
 mod deliver;
-mod fill;
-mod find;
-mod full_database;
-mod get;
 mod growth;
 mod hostile;
-mod http;
-mod lifecycle;
 mod limit;
-mod live_server;
 mod load;
-mod logs;
-mod machine;
-mod mandate;
 mod mixed;
 mod options;
 mod parts;
-mod peers;
-mod pgbench;
-mod plot;
-mod postgres;
 mod progress;
-mod raw_sqlite;
 mod report;
-mod server;
 mod service;
 mod test_bed;
-mod upload;
 mod watch;
 mod writes;
 
@@ -46,9 +25,10 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
+use limit::constant;
 use options::Options;
-use report::Report;
-use test_bed::{Engine, TestBed};
+use report::{Report, chart, machine};
+use test_bed::{Engine, TestBed, postgres, server};
 
 /// The server's allocator, so that the comparison with the limit is fair.
 #[global_allocator]

@@ -1,12 +1,18 @@
 //! What is measured, in this order, on each engine. A new measurement is one line in `PARTS`.
 
+pub mod create;
+pub mod find;
+pub mod full_database;
+pub mod get;
+pub mod lifecycle;
+pub mod logs;
+pub mod mandate;
+pub mod upload;
+
 use crate::options::{Known, Options};
 use crate::report::Report;
 use crate::test_bed::TestBed;
-use crate::{
-    Result, cost, create, deliver, find, full_database, get, hostile, lifecycle, logs, mandate,
-    mixed, upload,
-};
+use crate::{Result, cost, deliver, hostile, mixed};
 
 type Measure = fn(&Options, &mut TestBed, &mut Report) -> Result<()>;
 

@@ -1,11 +1,14 @@
 //! The figures as a Markdown table and as JSON.
 
+pub mod chart;
+pub mod machine;
+pub mod plot;
+
 use serde_json::{Value, json};
 
 use crate::load::Sample;
-use crate::machine;
 use crate::options::{ACCOUNTS, CONNECTIONS, Options};
-use crate::plot::{Bar, Group};
+use crate::report::plot::{Bar, Group};
 
 const MIDDLE: usize = 50;
 const LATE: usize = 99;

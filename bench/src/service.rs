@@ -20,7 +20,7 @@ use legwork::usecases;
 use legwork::usecases::{Funding, OpenedAccount, TaskOrder, UseCaseError};
 
 use crate::options::ACCOUNTS;
-use crate::postgres::Database;
+use crate::test_bed::postgres::Database;
 use crate::test_bed::{DESCRIPTION, Engine, INSTRUCTIONS, TITLE, TestBed};
 use crate::watch::{Watch, text};
 

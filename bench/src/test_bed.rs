@@ -1,5 +1,10 @@
 //! The test bed: a database with accounts, and the server that runs on it.
 
+pub mod fill;
+pub mod live_server;
+pub mod postgres;
+pub mod server;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -7,11 +12,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::load::http;
 use crate::load::{Load, Sample};
 use crate::options::{ACCOUNTS, CONNECTIONS};
-use crate::postgres::Database;
-use crate::server::{Process, command};
-use crate::{Result, http, progress};
+use crate::test_bed::postgres::Database;
+use crate::test_bed::server::{Process, command};
+use crate::{Result, progress};
 
 pub const TITLE: &str = "Photograph the storefront of a bakery";
 pub const DESCRIPTION: &str = "Take three photos from across the street, with the opening hours in \

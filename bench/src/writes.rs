@@ -6,8 +6,8 @@ use legwork::telemetry;
 use rusqlite::Connection;
 
 use crate::Result;
-use crate::postgres::Database;
 use crate::service::TestDatabase;
+use crate::test_bed::postgres::Database;
 
 /// How long a database server may take to notice that its clients have disconnected.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -12,13 +12,15 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::api::error::ApiError;
+use crate::api::middleware::authentication::required_factor::{
+    require_admins_factor, require_workers_factor,
+};
 use crate::api::middleware::authentication::{
     require_admin, require_key, require_key_of_task, require_worker,
 };
 use crate::api::middleware::edge::edge;
 use crate::api::middleware::limits::anonymous::{self, limit_anonymous, limit_unsigned};
 use crate::api::middleware::people::{ErrorPage, tell_people};
-use crate::api::middleware::required_factor::{require_admins_factor, require_workers_factor};
 use crate::api::openapi::{Description, Security, finish as finish_description, say_needs, secure};
 use crate::api::public::{files, health, stripe_webhook};
 use crate::api::routes::{

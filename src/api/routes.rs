@@ -178,10 +178,10 @@ fn operations(router: OpenApiRouter<App>) -> Vec<(Method, String)> {
 
 /// Routes that need a worker's token.
 pub fn with_worker_token() -> OpenApiRouter<App> {
-    use worker::{
-        account, deletion, disputes, exports, notifications, payouts, profile, proofs, push,
-        push_settings, sessions, tasks, uploads, verification,
-    };
+    use worker::access::{account, sessions};
+    use worker::me::{deletion, exports, profile, verification};
+    use worker::notifications::{push, push_settings};
+    use worker::{notifications, payouts, tasks, uploads};
 
     OpenApiRouter::new()
         .routes(routes!(profile::get, profile::update, deletion::delete))
@@ -207,8 +207,8 @@ pub fn with_worker_token() -> OpenApiRouter<App> {
         .routes(routes!(tasks::actions::start))
         .routes(routes!(tasks::actions::release))
         .routes(routes!(tasks::actions::contest))
-        .routes(routes!(disputes::get))
-        .routes(routes!(proofs::list, proofs::submit))
+        .routes(routes!(tasks::disputes::get))
+        .routes(routes!(tasks::proofs::list, tasks::proofs::submit))
         .routes(routes!(uploads::create))
         .routes(routes!(uploads::head, uploads::append, uploads::delete))
         .routes(routes!(verification::verification))
@@ -216,7 +216,7 @@ pub fn with_worker_token() -> OpenApiRouter<App> {
 
 /// Routes that a worker's token opens even where the worker lacks a second factor that is required.
 pub fn with_worker_token_alone() -> OpenApiRouter<App> {
-    use worker::{second_factor, session};
+    use worker::access::{second_factor, session};
 
     OpenApiRouter::new()
         .routes(routes!(session::sign_out))
@@ -231,7 +231,7 @@ pub fn with_worker_token_alone() -> OpenApiRouter<App> {
 
 /// The same for an admin key, whatever its role.
 pub fn with_admin_key_alone() -> OpenApiRouter<App> {
-    use admin::{second_factor, sessions};
+    use admin::access::{second_factor, sessions};
 
     OpenApiRouter::new()
         .routes(routes!(
@@ -261,17 +261,17 @@ fn for_viewers() -> OpenApiRouter<App> {
         .routes(routes!(admin::review_queue::item))
         .routes(routes!(admin::accounts::list))
         .routes(routes!(admin::accounts::get))
-        .routes(routes!(admin::account_keys::list))
+        .routes(routes!(admin::accounts::keys::list))
         .routes(routes!(admin::workers::list))
         .routes(routes!(admin::workers::get))
         .routes(routes!(admin::tasks::list))
         .routes(routes!(admin::tasks::get))
         .routes(routes!(admin::tasks::proofs::list))
         .routes(routes!(admin::tasks::proofs::evidence))
-        .routes(routes!(admin::jobs::list))
-        .routes(routes!(admin::notifications::list))
-        .routes(routes!(admin::audit::list))
-        .routes(routes!(admin::report::get))
+        .routes(routes!(admin::service::jobs::list))
+        .routes(routes!(admin::service::notifications::list))
+        .routes(routes!(admin::service::audit::list))
+        .routes(routes!(admin::service::report::get))
 }
 
 /// Daily decisions.
@@ -287,10 +287,10 @@ fn for_operators() -> OpenApiRouter<App> {
         .routes(routes!(admin::workers::restore))
         .routes(routes!(admin::workers::confirm_skills))
         .routes(routes!(admin::tasks::proofs::original))
-        .routes(routes!(admin::disputes::decide))
-        .routes(routes!(admin::proposals::of_dispute))
-        .routes(routes!(admin::payouts::retry))
-        .routes(routes!(admin::jobs::retry))
+        .routes(routes!(admin::decisions::disputes::decide))
+        .routes(routes!(admin::decisions::proposals::of_dispute))
+        .routes(routes!(admin::decisions::payouts::retry))
+        .routes(routes!(admin::service::jobs::retry))
         .routes(routes!(admin::accounts::suspend))
         .routes(routes!(admin::accounts::restore))
 }
@@ -298,15 +298,18 @@ fn for_operators() -> OpenApiRouter<App> {
 /// Changes of terms, and write-offs.
 fn for_owners() -> OpenApiRouter<App> {
     OpenApiRouter::new()
-        .routes(routes!(admin::account_keys::create))
-        .routes(routes!(admin::account_keys::revoke))
+        .routes(routes!(admin::accounts::keys::create))
+        .routes(routes!(admin::accounts::keys::revoke))
         .routes(routes!(admin::workers::reset_link))
         .routes(routes!(admin::accounts::create))
         .routes(routes!(admin::accounts::tier))
-        .routes(routes!(admin::keys::create, admin::keys::list))
-        .routes(routes!(admin::keys::revoke))
-        .routes(routes!(admin::payouts::write_off))
-        .routes(routes!(admin::proposals::of_write_off))
+        .routes(routes!(
+            admin::access::keys::create,
+            admin::access::keys::list
+        ))
+        .routes(routes!(admin::access::keys::revoke))
+        .routes(routes!(admin::decisions::payouts::write_off))
+        .routes(routes!(admin::decisions::proposals::of_write_off))
 }
 
 /// A route of admins, and the role that it needs.
@@ -336,11 +339,11 @@ pub fn without_token() -> OpenApiRouter<App> {
         .routes(routes!(developer::links::confirm))
         .routes(routes!(developer::links::ask_for_reset))
         .routes(routes!(developer::links::reset))
-        .routes(routes!(worker::session::sign_up))
-        .routes(routes!(worker::session::sign_in))
-        .routes(routes!(worker::account::confirm))
-        .routes(routes!(worker::account::ask_for_reset))
-        .routes(routes!(worker::account::reset))
+        .routes(routes!(worker::access::session::sign_up))
+        .routes(routes!(worker::access::session::sign_in))
+        .routes(routes!(worker::access::account::confirm))
+        .routes(routes!(worker::access::account::ask_for_reset))
+        .routes(routes!(worker::access::account::reset))
 }
 
 /// How files are uploaded, for programs that ask. Not described: browsers ask such things of every route.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::domain::Timestamp;
-use crate::domain::bundles::{ALGORITHM, BundleKey};
+use crate::domain::proofs::bundles::{ALGORITHM, BundleKey};
 
 /// The keys that ever signed proof bundles, newest first, as `/.well-known/legwork-keys.json` shows them.
 #[derive(Serialize, ToSchema)]
@@ -89,7 +89,7 @@ pub fn moment(text: &Value) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::bundles::BundleSigner;
+    use crate::domain::proofs::bundles::BundleSigner;
 
     #[test]
     fn keys_are_read_as_they_are_published() {

@@ -9,7 +9,7 @@ use super::keys::moment;
 use super::manifest::{FILES, FORMAT, Listed, MANIFEST, SIGNATURE, SUMS, VERSION, sums};
 use crate::archive::{ArchiveError, EntryData, read_archive};
 use crate::domain::accounts::api_key::hex;
-use crate::domain::bundles::BundleKey;
+use crate::domain::proofs::bundles::BundleKey;
 
 /// The entries that speak about the others are small.
 const MAX_TEXT_BYTES: u64 = 4 << 20;

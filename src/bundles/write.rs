@@ -12,7 +12,7 @@ use super::manifest::{
 };
 use crate::archive::{Modified, ZipWriter};
 use crate::domain::accounts::api_key::hex;
-use crate::domain::bundles::BundleSigner;
+use crate::domain::proofs::bundles::BundleSigner;
 use crate::domain::{Proof, Timestamp};
 use crate::files::{FileKey, FileStream, Files, FilesError};
 use crate::records::{TaskRecord, file_name, pretty};

@@ -4,6 +4,8 @@
 //! cells are numbered in Morton order, which keeps neighbours together. Every larger square is
 //! therefore one range of numbers, and one index serves circles of any size.
 
+pub mod map_tiles;
+
 use crate::domain::rules::NumberRule;
 
 /// The mean radius of the Earth.

@@ -4,14 +4,12 @@ mod string_enum;
 
 pub mod accounts;
 pub mod admin;
-pub mod bundles;
 pub mod events;
 pub mod exports;
 pub mod geo;
 pub mod id;
 mod idempotency;
 pub mod job;
-mod map_tiles;
 pub mod money;
 pub mod people;
 pub mod proofs;
@@ -22,7 +20,6 @@ pub mod tasks;
 #[cfg(test)]
 pub mod testing;
 pub mod time;
-pub mod uploads;
 pub mod webhooks;
 pub mod workers;
 
@@ -35,6 +32,7 @@ pub use admin::{
 };
 pub use events::notification::{Notification, NotificationKind, NotificationStatus, Recipient};
 pub use events::{Event, EventType, NewEvent};
+pub use geo::map_tiles::MapTiles;
 pub use id::{
     AccountId, AdminKeyId, ApiKeyId, EventId, ExportId, LogId, MailLinkId, NotificationId, ProofId,
     PushSubscriptionId, QueueItemId, QuoteId, RequestId, SessionId, TaskId, UploadId,
@@ -42,7 +40,6 @@ pub use id::{
 };
 pub use idempotency::IDEMPOTENCY_KEPT;
 pub use job::{JobKind, JobName, Lane};
-pub use map_tiles::MapTiles;
 pub use money::charge_dispute::{ChargeDispute, ChargeDisputeStatus, ChargeStanding};
 pub use money::ledger::{Entry, LedgerAccount, OutgoingKind, Postings, Step, TaskLedger};
 pub use money::payment::{
@@ -52,6 +49,7 @@ pub use money::payment::{
 pub use people::mail_link::{LinkPurpose, MailLink};
 pub use people::session::{Origin, Session};
 pub use people::{Person, PersonKind};
+pub use proofs::uploads::upload::{NewUpload, Upload, UploadPart};
 pub use proofs::{FileMetadata, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
 pub use quotes::Quote;
 pub use rules::{FieldError, FieldErrors};
@@ -69,7 +67,6 @@ pub use tasks::{
     Status, Task, TaskEdit, TaskType,
 };
 pub use time::Timestamp;
-pub use uploads::upload::{NewUpload, Upload, UploadPart};
 pub use webhooks::WebhookSecret;
 pub use webhooks::delivery::{Attempt, Delivery, DeliveryStatus, DueDelivery};
 pub use workers::{

@@ -1,13 +1,15 @@
 //! Proofs of work. One submission is one attempt, with one file for each proof type.
 
+pub mod bundles;
 pub mod capture;
+pub mod uploads;
 
 use crate::domain::geo::{Point, to_decimeter};
 use crate::domain::proofs::capture::Capture;
+use crate::domain::proofs::uploads::TEST_FILES_KEPT;
 use crate::domain::rules::{NumberRule, TextRule};
 use crate::domain::string_enum::string_enum;
 use crate::domain::tasks::{ProofType, Task};
-use crate::domain::uploads::TEST_FILES_KEPT;
 use crate::domain::{Environment, FieldError, ProofId, StorageQuota, TaskId, Timestamp, WorkerId};
 
 /// The maximum distance between a proof and its task.

@@ -10,7 +10,7 @@ use crate::domain::{ProcessorName, Proof, Task, TaskId, TaskLedger, Timestamp, W
 use crate::records::{extension, file_name, proof_json, value};
 use crate::store::{StoreError, Tx};
 use crate::usecases::{self, UseCaseError};
-use crate::views::dispute::DisputeBody;
+use crate::views::task::dispute::DisputeBody;
 
 pub const README: &str = "\
 What Legwork holds about you. Times are in UTC, amounts in cents.

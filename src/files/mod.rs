@@ -28,7 +28,7 @@ use tokio::sync::{AcquireError, Semaphore};
 
 use crate::domain::Timestamp;
 use crate::domain::accounts::api_key::hex;
-use crate::domain::uploads::INCOMING_BYTES;
+use crate::domain::proofs::uploads::INCOMING_BYTES;
 
 pub use incoming::{Incoming, Received};
 pub use key::{FileKey, Prefix};

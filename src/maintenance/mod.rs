@@ -13,7 +13,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 
 use crate::ambient::Clock;
 use crate::domain::accounts::same_person::ADDRESS_KEPT;
-use crate::domain::uploads::upload::REMEMBERED;
+use crate::domain::proofs::uploads::upload::REMEMBERED;
 use crate::domain::webhooks::delivery::EVENTS_KEPT;
 use crate::domain::{CheckedSkills, IDEMPOTENCY_KEPT, Owner, Timestamp};
 use crate::files::{FileKey, Files, FilesError, Prefix};

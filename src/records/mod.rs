@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use crate::domain::{FileMetadata, Proof, Task, TaskLedger};
 use crate::store::{StoreError, Tx};
 use crate::usecases::{self, Evidence, UseCaseError};
-use crate::views::dispute::DisputeBody;
-use crate::views::history::HistoryEntryBody;
 use crate::views::payment::{EntryBody, PaymentBody};
 use crate::views::proof::ProofBody;
 use crate::views::task::TaskBody;
+use crate::views::task::dispute::DisputeBody;
+use crate::views::task::history::HistoryEntryBody;
 
 /// More than any task has: three attempts with a file of each type.
 const MAX_PROOFS: i64 = 100;

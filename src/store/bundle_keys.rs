@@ -1,7 +1,7 @@
 //! The keys that sign proof bundles. A private key is a secret of the service.
 
 use crate::domain::Timestamp;
-use crate::domain::bundles::{ALGORITHM, BundleKey};
+use crate::domain::proofs::bundles::{ALGORITHM, BundleKey};
 use crate::store::{StoreError, Tx, columns};
 
 columns! {

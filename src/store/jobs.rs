@@ -1,5 +1,7 @@
 //! Jobs: written in the transaction that wants them, claimed with a lease, deleted when done.
 
+pub(super) mod backlog;
+
 use crate::domain::{JobKind, JobName, Lane, Timestamp};
 use crate::store::{StoreError, Tx, Value, columns};
 

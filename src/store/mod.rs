@@ -8,23 +8,19 @@ mod wakeups;
 
 mod accounts;
 mod admin;
-mod backlog;
 mod bundle_keys;
 mod certificates;
 mod events;
 mod exports;
-mod idempotency;
 mod jobs;
 mod money;
 mod people;
 mod proofs;
 mod quotes;
-mod rate_limits;
-mod second_factors;
+mod requests;
 mod secrets;
 mod tasks;
 mod transfer;
-mod unlock;
 mod webhooks;
 mod workers;
 
@@ -50,11 +46,10 @@ pub use accounts::mandates::MandateInUse;
 pub use accounts::request_log::LogFilter;
 pub use admin::audit::{AuditFilter, NotedLine};
 pub use admin::review_queue::{Claimed, QueueFilter};
-pub use backlog::{Backlog, DueJobs};
 pub use certificates::{AcmeAccount, AcmeCertificate, AcmeChallenge, IssuedCertificate};
 pub use events::EventFilter;
 pub use exports::pages::{ExportedDelivery, ToldNotification};
-pub use idempotency::{IdempotencyRecord, IdempotencyScope};
+pub use jobs::backlog::{Backlog, DueJobs};
 pub use jobs::{ClaimedJob, ListedJob};
 pub use money::ledger::{DeveloperBalances, Payout, PayoutState, TaskMoney, WorkerBalance};
 pub use money::outgoing_movements::OutgoingMovement;
@@ -62,6 +57,8 @@ pub use money::payments::PaymentAndTask;
 pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};
 pub use proofs::storage::{ExpiredFiles, FileCursor, StoredFiles};
 pub use quotes::coverage::CountWalk;
+pub use requests::idempotency::{IdempotencyRecord, IdempotencyScope};
+pub use secrets::unlock::UnlockError;
 pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn, SecretPlace};
 pub use tasks::lists::{ListedTask, TaskFilter, TaskPage};
 pub use tasks::posted_tasks::{PostedIn, PostedOrder, PostedTask};
@@ -70,7 +67,6 @@ pub use tasks::search::{Candidate, MetadataBackfill, OlderTask, SEARCHED_AT_ONCE
 pub use tasks::totals::TaskCounts;
 pub use tasks::{KeyAndTask, StoredMove};
 pub use transfer::{HeldDatabase, Progress, Step, Transfer, TransferError};
-pub use unlock::UnlockError;
 pub use wakeups::EventWakeup;
 pub use webhooks::deliveries::{DeliveryFilter, FailedSpan, RecordedDelivery};
 pub use webhooks::{Disabled, Endpoint, OldSecret};
@@ -249,7 +245,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         accounts::api_keys::ALL,
         admin::audit::ALL,
         admin::decisions::ALL,
-        backlog::ALL,
+        jobs::backlog::ALL,
         bundle_keys::ALL,
         certificates::ALL,
         webhooks::deliveries::ALL,
@@ -263,7 +259,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         exports::pages::ALL,
         tasks::history::ALL,
         tasks::lists::ALL,
-        idempotency::ALL,
+        requests::idempotency::ALL,
         jobs::ALL,
         money::charge_disputes::ALL,
         money::ledger::ALL,
@@ -285,12 +281,12 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         accounts::request_log::ALL,
         quotes::ALL,
         quotes::coverage::ALL,
-        rate_limits::ALL,
+        requests::rate_limits::ALL,
         admin::proposals::ALL,
         admin::review_queue::ALL,
         admin::reports::ALL,
         money::sandbox::ALL,
-        second_factors::ALL,
+        people::second_factors::ALL,
         secrets::ALL,
         tasks::ALL,
         tasks::totals::ALL,

@@ -1,6 +1,8 @@
 //! Secrets in the database are sealed under a master key, which is not in it. This file seals and
 //! opens them on their way in and out, and finds the ones that are plain or under an old key.
 
+pub(super) mod unlock;
+
 use crate::domain::Timestamp;
 use crate::seal::{Keyring, SealError};
 use crate::store::{StoreError, Tx, columns};

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use crate::domain::bundles::{BundleKey, BundleSigner};
+use crate::domain::proofs::bundles::{BundleKey, BundleSigner};
 use crate::domain::{Actor, Timestamp};
 use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;

@@ -12,10 +12,10 @@ use crate::domain::{
     Event, EventType, NewEvent, PaymentFailure, Proof, Task, TaskLedger, Timestamp, Worker,
 };
 use crate::store::StoreError;
-use crate::views::approval::ApprovalBody;
 use crate::views::payment::{FailureBody, PayoutBody, RefundBody};
 use crate::views::proof::ProofBody;
 use crate::views::task::TaskBody;
+use crate::views::task::approval::ApprovalBody;
 use crate::views::{Id, examples, to_json};
 
 /// An event. Webhooks carry the same `event` and `data`.

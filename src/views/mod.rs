@@ -2,11 +2,8 @@
 //! cases in events.
 
 pub mod actor;
-pub mod approval;
-pub mod dispute;
 pub mod event;
 pub mod examples;
-pub mod history;
 mod id;
 pub mod mandate;
 mod object;

@@ -1,5 +1,9 @@
 //! A task as JSON.
 
+pub mod approval;
+pub mod dispute;
+pub mod history;
+
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -19,8 +19,9 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
+use crate::Result;
 use crate::load::Window;
-use crate::{Result, http};
+use crate::load::http;
 
 /// All subdomains resolve to the receiver.
 const DOMAIN: &str = "hooks.example";

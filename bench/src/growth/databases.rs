@@ -11,7 +11,7 @@ use rusqlite::{Connection, StatementStatus, params_from_iter};
 use super::probes::Probe;
 use super::seed;
 use crate::Result;
-use crate::postgres::{Cluster, Database};
+use crate::test_bed::postgres::{Cluster, Database};
 
 pub enum Filled {
     Sqlite {

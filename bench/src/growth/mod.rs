@@ -15,8 +15,8 @@ use legwork::maintenance::advance_ranges;
 use legwork::store::Store;
 
 use crate::Result;
-use crate::plot::{Axis, Line, Lines};
-use crate::postgres::Cluster;
+use crate::report::plot::{Axis, Line, Lines};
+use crate::test_bed::postgres::Cluster;
 use databases::{Cost, Filled, middle};
 use probes::{Group, PROBES};
 

@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{interval, sleep, timeout};
 
-use crate::http;
+use crate::load::http;
 
 const BOUNDARY: &str = "hostile-boundary";
 /// How long an attacker listens before it tries again.

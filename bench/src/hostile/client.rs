@@ -8,10 +8,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
+use crate::Result;
+use crate::load::http;
 use crate::load::{Sample, Window};
-use crate::server::Process;
 use crate::test_bed::creation;
-use crate::{Result, http};
+use crate::test_bed::server::Process;
 
 const CONNECTIONS: usize = 8;
 /// Of each connection. All together they stay below the rate limit of their account.

@@ -13,13 +13,14 @@ use attacks::Targets;
 use serde_json::json;
 use tokio::runtime;
 
-use crate::live_server::LiveServer;
+use crate::Result;
+use crate::load::http;
 use crate::options::{Options, ROUNDS};
 use crate::report::{Figure, Report};
-use crate::server::Process;
 use crate::service::new_task;
+use crate::test_bed::live_server::LiveServer;
+use crate::test_bed::server::Process;
 use crate::test_bed::{TestBed, open_account, settled};
-use crate::{Result, http};
 
 /// Each attacker's connections, and those of the client.
 pub const OPEN_FILES: u64 = 4_096;
@@ -123,9 +124,10 @@ impl MemoryLimit {
         let (pid, ended) = (server.pid(), Arc::clone(&done));
         let thread = thread::spawn(move || {
             while !ended.load(Ordering::Relaxed) {
-                let resident = crate::server::memory(pid).map_or(0, |(resident, _)| resident);
+                let resident =
+                    crate::test_bed::server::memory(pid).map_or(0, |(resident, _)| resident);
                 if resident as f64 / 1e6 > MEGABYTES {
-                    return crate::server::kill(pid).is_ok();
+                    return crate::test_bed::server::kill(pid).is_ok();
                 }
                 thread::sleep(LOOK_EVERY);
             }

@@ -14,13 +14,14 @@ use open_loop::{Answer, Outcome, Rate, permille};
 use requests::{Kind, Mix};
 use serde_json::json;
 
+use crate::Result;
 use crate::deliver::Receiver;
 use crate::load::Sample;
+use crate::load::http;
 use crate::options::Options;
 use crate::report::{Figure, Report};
-use crate::server::Process;
+use crate::test_bed::server::Process;
 use crate::test_bed::{TestBed, settled};
-use crate::{Result, http};
 
 /// Connections of the load, most of which wait for something to be due.
 const CONNECTIONS: usize = 256;

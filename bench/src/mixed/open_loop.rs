@@ -12,8 +12,9 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::requests::{Kind, Mix};
+use crate::Result;
 use crate::load::Window;
-use crate::{Result, http};
+use crate::load::http;
 
 /// Not measured: connections are opened, caches fill.
 const WARM_UP: Duration = Duration::from_millis(500);

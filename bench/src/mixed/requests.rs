@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 
+use crate::Result;
+use crate::load::http;
 use crate::test_bed::{Account, creation};
-use crate::{Result, http};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

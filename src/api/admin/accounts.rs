@@ -1,5 +1,7 @@
 //! /v1/admin/accounts: developers' accounts.
 
+pub mod keys;
+
 use axum::extract::State;
 use serde::Serialize;
 use serde_json::json;

@@ -1,19 +1,11 @@
 //! /v1/admin: what admins call with an admin key.
 
-pub mod account_keys;
+pub mod access;
 pub mod accounts;
-pub mod audit;
-pub mod disputes;
-pub mod jobs;
-pub mod keys;
-pub mod notifications;
-pub mod payouts;
-pub mod proposals;
+pub mod decisions;
 mod query;
-pub mod report;
 pub mod review_queue;
-pub mod second_factor;
-pub mod sessions;
+pub mod service;
 pub mod tasks;
 pub mod workers;
 

@@ -19,9 +19,9 @@ use crate::domain::{Environment, HistoryEntry, Payment, Status, Task, TaskLedger
 use crate::store::StoreError;
 use crate::usecases::UseCaseError;
 use crate::views::examples;
-use crate::views::history::HistoryEntryBody;
 use crate::views::payment::{EntryBody, PaymentBody};
 use crate::views::task::TaskBody;
+use crate::views::task::history::HistoryEntryBody;
 
 type TaskPage = CursorList<TaskBody<'static>>;
 

@@ -13,7 +13,7 @@ use crate::api::request::path::TaskPath;
 use crate::api::response::json::JsonResponse;
 use crate::domain::tasks::dispute;
 use crate::usecases::{self, UseCaseError};
-use crate::views::dispute::DisputeBody;
+use crate::views::task::dispute::DisputeBody;
 use crate::views::to_json;
 
 /// Get the dispute about a task

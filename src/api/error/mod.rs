@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::api::JSON;
 use crate::api::error::codes::ErrorCode;
 use crate::domain::accounts::mandate::Refusal;
-use crate::domain::uploads::UPLOADS_AT_ONCE;
+use crate::domain::proofs::uploads::UPLOADS_AT_ONCE;
 use crate::domain::{FieldError, FieldErrors};
 use crate::files::FilesError;
 use crate::limits::TooMany;

@@ -1,5 +1,8 @@
 //! Authentication: from the Authorization header to the caller.
 
+pub mod refusals;
+pub mod required_factor;
+
 use std::time::Duration;
 
 use axum::RequestExt;
@@ -15,7 +18,6 @@ use crate::api::middleware::client_address::noted_on;
 use crate::api::middleware::limits::anonymous::{count, refuse};
 use crate::api::middleware::limits::rate::RateLimitStatus;
 use crate::api::middleware::notes::{Who, note_asker};
-use crate::api::middleware::refusals;
 use crate::api::request::idempotency::Requester;
 use crate::api::request::path::TaskPath;
 use crate::domain::accounts::mandate::Needs;

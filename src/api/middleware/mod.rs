@@ -10,7 +10,5 @@ pub mod incoming;
 pub mod limits;
 pub mod notes;
 pub mod people;
-pub mod refusals;
-pub mod required_factor;
 pub mod span;
 pub mod user_agent;

@@ -1,5 +1,8 @@
 //! /v1/worker/notifications: what a worker was told.
 
+pub mod push;
+pub mod push_settings;
+
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use serde::Serialize;

@@ -11,7 +11,7 @@ use crate::ambient::{self, Clock};
 use crate::bundles::{VerifiedBundle, keys_json, read_keys, verify_bundle};
 use crate::cli::{Failure, argument, block_on, database_flags, open_store, print_line};
 use crate::domain::Actor;
-use crate::domain::bundles::BundleKey;
+use crate::domain::proofs::bundles::BundleKey;
 use crate::settings::Settings;
 use crate::store::{Location, StoreError};
 use crate::usecases;

@@ -142,7 +142,8 @@ impl Tx<'_> {
             upload.received_bytes.into(),
             part.end().into(),
             now.into(),
-            now.plus(crate::domain::uploads::upload::KEPT).into(),
+            now.plus(crate::domain::proofs::uploads::upload::KEPT)
+                .into(),
         ];
         if self.execute(ADVANCE, &values)? != 1 {
             return Ok(false);

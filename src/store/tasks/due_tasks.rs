@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::domain::uploads::upload::ALIVE;
+use crate::domain::proofs::uploads::upload::ALIVE;
 use crate::domain::{Owner, Status, Task, TaskId, Timestamp, Windows};
 use crate::store::{StoreError, Tx};
 

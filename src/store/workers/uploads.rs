@@ -1,6 +1,7 @@
 //! How much each worker has sent on a day.
 
-use crate::domain::{Timestamp, WorkerId, uploads};
+use crate::domain::proofs::uploads;
+use crate::domain::{Timestamp, WorkerId};
 use crate::store::{StoreError, Tx};
 
 crate::store::statements! {

@@ -1,6 +1,6 @@
 //! Files that a worker sends in several requests: begun, continued, deleted, used for a proof.
 
-use crate::domain::uploads::upload::OPEN_UPLOADS;
+use crate::domain::proofs::uploads::upload::OPEN_UPLOADS;
 use crate::domain::{
     Action, FieldError, FieldErrors, NewUpload, ProofType, Task, Timestamp, Upload, UploadId,
     UploadPart, WorkerId, WorkerStatus,

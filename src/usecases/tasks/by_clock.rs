@@ -1,7 +1,7 @@
 //! Moves tasks whose deadline has passed, through the same table of moves.
 
+use crate::domain::proofs::uploads::upload::ALIVE;
 use crate::domain::tasks::windows::DEADLINE_PASSED;
-use crate::domain::uploads::upload::ALIVE;
 use crate::domain::{
     Action, Actor, ProposalKind, QueueKind, Status, Task, TaskId, Timestamp, Windows,
 };

@@ -1,5 +1,8 @@
 //! Admins share the queue without getting into each other's way.
 
+mod flagged;
+mod items;
+
 use std::time::Duration;
 
 use futures_util::future::join_all;

@@ -1,4 +1,4 @@
-//! docs/ARCHITECTURE.md as a test: which module may use which, and no circles between files.
+//! docs/ARCHITECTURE.md as a test: which module may use which, no circles between files, no crowded folder.
 
 mod source;
 
@@ -141,4 +141,35 @@ fn only_the_engine_knows_which_database_it_is() {
         let names_axum = speaks(file, &["axum"]);
         assert!(!names_axum || http, "{} speaks HTTP", file.name());
     }
+}
+
+/// The most source files that stand side by side, besides the `mod.rs` that names them.
+const FILES_IN_A_FOLDER: usize = 12;
+
+#[test]
+fn no_folder_has_more_files_than_one_takes_in() {
+    let mut crowded = Vec::new();
+    let mut folders: Vec<_> = ["src", "tests", "bench/src", "client"]
+        .map(|folder| root().join(folder))
+        .into();
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        let mut files = 0;
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs")
+                && path.file_name().is_some_and(|name| name != "mod.rs")
+            {
+                files += 1;
+            }
+        }
+        seen += files;
+        if files > FILES_IN_A_FOLDER {
+            crowded.push(format!("{}: {files} files", folder.display()));
+        }
+    }
+    assert!(seen > 500, "only {seen} files found");
+    assert!(crowded.is_empty(), "{}", crowded.join("\n"));
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use legwork::ambient;
 use legwork::domain::Actor;
-use legwork::domain::bundles::BundleKey;
+use legwork::domain::proofs::bundles::BundleKey;
 use legwork::usecases;
 use serde_json::{Value, json};
 

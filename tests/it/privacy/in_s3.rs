@@ -4,9 +4,9 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use legwork::bundles::{BundleParts, send_bundle, verify_bundle};
-use legwork::domain::bundles::BundleSigner;
 use legwork::domain::exports::Export;
 use legwork::domain::people::Person;
+use legwork::domain::proofs::bundles::BundleSigner;
 use legwork::domain::{AccountId, ExportId, TaskId};
 use legwork::exports::{PartLimits, PartMaker, make_part};
 use legwork::files::{FileKey, copy_file};

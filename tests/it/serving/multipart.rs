@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::support::{TestApp, Worker, on_both_engines};
-use crate::workers::proving::{begun, files_in, no_files_left};
+use crate::workers::proofs::proving::{begun, files_in, no_files_left};
 
 on_both_engines!(
     what_never_ends_is_refused,

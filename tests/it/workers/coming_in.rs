@@ -152,7 +152,7 @@ async fn new_documents_replace_the_old_ones(app: TestApp) {
             .await;
         sent.expect(201);
         assert_eq!(
-            super::proving::stored_files(&app),
+            super::proofs::proving::stored_files(&app),
             2,
             "nobody keeps the old ones"
         );

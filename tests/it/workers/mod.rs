@@ -2,16 +2,12 @@
 
 mod checked;
 mod coming_in;
-mod evidence;
 mod finding;
 mod helpers;
 mod offered;
-pub mod proving;
+pub mod proofs;
 mod reasons;
 mod records;
 mod scanning;
-mod storage;
-mod submitting;
 mod told;
-mod uploads;
 mod working;

@@ -8,7 +8,7 @@ use super::details::{
     AttemptBody, EarlierDecision, EarlierDocument, PayoutAccountBody, ProofDetails,
 };
 use crate::api::App;
-use crate::api::admin::proposals::ProposalBody;
+use crate::api::admin::decisions::proposals::ProposalBody;
 use crate::api::admin::workers::DocumentBody;
 use crate::api::error::ApiError;
 use crate::api::response::evidence::{EvidenceBody, MapBody};
@@ -20,10 +20,10 @@ use crate::domain::{
 };
 use crate::store::{StoreError, Tx};
 use crate::usecases::{self, ItemDetails, ItemMoney, UseCaseError};
-use crate::views::dispute::DisputeBody;
 use crate::views::payment::{EntryBody, PaymentBody};
 use crate::views::proof::ProofBody;
 use crate::views::task::TaskBody;
+use crate::views::task::dispute::DisputeBody;
 use crate::views::worker::WorkerBody;
 use crate::views::{Id, examples, to_json};
 

@@ -15,7 +15,7 @@ use crate::domain::tasks::approval::{Approval, ApprovalStatus, path};
 use crate::domain::{Environment, TaskId};
 use crate::store::{StoreError, Tx};
 use crate::usecases::{self, UseCaseError};
-use crate::views::approval::ApprovalBody;
+use crate::views::task::approval::ApprovalBody;
 use crate::views::to_json;
 
 type ApprovalPage = CursorList<ApprovalBody>;

@@ -13,7 +13,7 @@ use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{errors, groups, parameters};
 use crate::api::request::path::TaskPath;
 use crate::bundles::{BundleParts, send_bundle};
-use crate::domain::bundles::BundleSigner;
+use crate::domain::proofs::bundles::BundleSigner;
 use crate::limits::ClientAddress;
 use crate::records::task_record;
 use crate::usecases::{self, UseCaseError};

@@ -11,7 +11,7 @@ use crate::api::request::query::PageQuery;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
 use crate::usecases::UseCaseError;
-use crate::views::history::HistoryEntryBody;
+use crate::views::task::history::HistoryEntryBody;
 
 type HistoryEntryList = OffsetList<HistoryEntryBody>;
 

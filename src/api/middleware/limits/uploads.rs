@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::api::App;
 use crate::api::error::ApiError;
-use crate::domain::uploads::{UPLOADS_AT_ONCE, day, seconds_left};
+use crate::domain::proofs::uploads::{UPLOADS_AT_ONCE, day, seconds_left};
 use crate::domain::{AccountId, WorkerId};
 use crate::store::{Store, StoreError};
 

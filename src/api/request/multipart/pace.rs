@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 
 use super::reader::{Fault, Source};
-use crate::domain::uploads::MIN_BYTES_A_SECOND;
+use crate::domain::proofs::uploads::MIN_BYTES_A_SECOND;
 
 pub struct Arriving<'a> {
     pub body: Body,

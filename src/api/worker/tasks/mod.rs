@@ -2,5 +2,7 @@
 
 pub mod actions;
 pub mod available;
+pub mod disputes;
 pub mod own;
+pub mod proofs;
 mod record;

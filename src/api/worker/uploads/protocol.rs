@@ -9,7 +9,7 @@ use utoipa::openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat, T
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use crate::api::error::ApiError;
-use crate::domain::uploads::upload::LARGEST;
+use crate::domain::proofs::uploads::upload::LARGEST;
 use crate::domain::{FieldErrors, NewUpload, ProofType, TaskId, Upload};
 use crate::usecases::UseCaseError;
 

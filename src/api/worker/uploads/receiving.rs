@@ -13,7 +13,7 @@ use crate::api::request::multipart::announced;
 use crate::api::request::multipart::pace::Arriving;
 use crate::api::request::multipart::reader::{Fault, Source as _};
 use crate::api::request::{body, json};
-use crate::domain::uploads::BYTES_A_DAY;
+use crate::domain::proofs::uploads::BYTES_A_DAY;
 use crate::domain::{Upload, UploadId, WorkerId};
 use crate::submission::{SubmissionError, Writing};
 use crate::usecases::UseCaseError;
