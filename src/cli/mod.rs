@@ -1,5 +1,6 @@
 //! The command line.
 
+mod examples;
 mod operator;
 mod remote;
 mod serve;
@@ -110,6 +111,10 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 }
 
 fn command() -> Command {
+    examples::added(commands())
+}
+
+fn commands() -> Command {
     Command::new("legwork")
         .about("Legwork: a marketplace for physical work behind an API")
         .long_about(
@@ -119,7 +124,11 @@ fn command() -> Command {
         )
         .version(env!("CARGO_PKG_VERSION"))
         .after_help(
-            "You can also give each setting as an environment variable (--database-url is \
+            "Examples:\n  \
+             legwork                          starts the server, on this machine\n  \
+             legwork demo                     starts a town with people who work\n  \
+             legwork login                    stores a server and a key\n\n\
+             You can also give each setting as an environment variable (--database-url is \
              LEGWORK_DATABASE_URL) or in legwork.toml (database_url = \"...\").\n\
              Flags override the environment, which overrides the file.",
         )

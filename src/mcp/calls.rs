@@ -62,7 +62,7 @@ impl Call<'_> {
             .unwrap_or_default()
     }
 
-    fn words(&self, name: &str) -> Vec<&str> {
+    pub fn words(&self, name: &str) -> Vec<&str> {
         let given = self.given.get(name).and_then(Value::as_array);
         given
             .into_iter()
@@ -103,11 +103,7 @@ impl Call<'_> {
     }
 
     pub async fn wait_for_task(&self) -> Answer {
-        let named = self.words("until");
-        let is_reached = |status: &str| match named.is_empty() {
-            true => SETTLED.iter().any(|settled| settled.as_str() == status),
-            false => named.contains(&status),
-        };
+        let until = self.words("until");
         let seconds = self
             .given
             .get("timeout_s")
@@ -118,7 +114,7 @@ impl Call<'_> {
         let ends = began + longest;
         loop {
             let task = self.get(&self.of_task("")).await?;
-            let reached = is_reached(task["status"].as_str().unwrap_or_default());
+            let reached = has_reached(&until, task["status"].as_str().unwrap_or_default());
             let now = tokio::time::Instant::now();
             if reached {
                 return Ok(json!({"reached": true, "task": task}));
@@ -212,6 +208,14 @@ impl Call<'_> {
             encoded(self.text("task_id"))
         );
         self.api.call("POST", &path, Some(&body)).await
+    }
+}
+
+/// Whether a wait is over; one that names no statuses ends where the task does, or where it waits for its developer.
+pub fn has_reached(until: &[&str], status: &str) -> bool {
+    match until.is_empty() {
+        true => SETTLED.iter().any(|settled| settled.as_str() == status),
+        false => until.contains(&status),
     }
 }
 

@@ -11,6 +11,7 @@ mod reach;
 mod resources;
 mod server;
 mod tools;
+mod waits;
 
 pub use reach::{Answer, Reach, Remote};
 pub use server::{Connect, http_service, serve_on_stdio};

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
+    GetTaskParams, GetTaskResult, Implementation, JsonObject, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, UpdateTaskParams,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -20,6 +20,7 @@ use super::calls::{Call, Progress};
 use super::reach::{Answer, Reach};
 use super::resources::GUIDE;
 use super::tools::TOOLS;
+use super::waits::Wait;
 use super::{approvals, proofs, resources};
 
 /// As for the bodies of the API.
@@ -56,7 +57,13 @@ pub async fn serve_on_stdio<C: Connect>(to: C) -> Result<(), String> {
     let running = Server { to }
         .serve(rmcp::transport::stdio())
         .await
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| match error {
+            ServerInitializeError::ConnectionClosed(_) => {
+                "standard input ended before a client spoke. A client starts this command: see `legwork agent setup`"
+                    .to_owned()
+            }
+            error => error.to_string(),
+        })?;
     running.waiting().await.map_err(|error| error.to_string())?;
     Ok(())
 }
@@ -75,6 +82,7 @@ impl<C: Connect> ServerHandler for Server<C> {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_resources()
+            .enable_tasks()
             .build();
         let mut info = ServerConfig::new(capabilities).with_instructions(GUIDE);
         info.server_info = Implementation::new("legwork", env!("CARGO_PKG_VERSION"));
@@ -124,9 +132,46 @@ impl<C: Connect> ServerHandler for Server<C> {
                 token,
             }),
         };
+        // Who wants no more than a look gets it at once.
+        let only_looks = given.get("timeout_s") == Some(&json!(0));
+        if tool.name == "wait_for_task" && has_tasks(&context) && !only_looks {
+            return Ok(Wait::begin(&call).await);
+        }
         let result = run(tool.name, &call).await;
         let was_asked = request.input_responses.is_some();
         Ok(approvals::ask(result, was_asked, &context).await)
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let api = self.api(&context)?;
+        let call = Call {
+            api: api.as_ref(),
+            given: &JsonObject::new(),
+            progress: None,
+        };
+        Ok(Wait::parse(&request.task_id)?.state(&call).await)
+    }
+
+    /// A wait asks nothing.
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Wait::parse(&request.task_id).map(|_| ())
+    }
+
+    /// A wait that nobody asks about does nothing, so there is nothing to stop.
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Wait::parse(&request.task_id).map(|_| ())
     }
 
     async fn list_resources(
@@ -160,6 +205,11 @@ impl<C: Connect> ServerHandler for Server<C> {
     }
 }
 
+fn has_tasks(context: &RequestContext<RoleServer>) -> bool {
+    let capabilities = context.client_capabilities();
+    capabilities.is_some_and(|capabilities| capabilities.supports_tasks())
+}
+
 async fn run(name: &str, call: &Call<'_>) -> CallToolResult {
     let answer: Answer = match name {
         "quote_task" => call.quote_task().await,
@@ -189,7 +239,7 @@ async fn run(name: &str, call: &Call<'_>) -> CallToolResult {
 }
 
 /// An error that an agent can act on: the code, what is wrong, and what to do.
-fn refused(error: &Value) -> CallToolResult {
+pub fn refused(error: &Value) -> CallToolResult {
     let mut told = error.clone();
     let next = match error["code"].as_str().unwrap_or_default() {
         "VALIDATION_ERROR" => "Correct the named fields and call again.",

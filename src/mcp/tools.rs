@@ -70,7 +70,7 @@ pub const TOOLS: &[Tool] = &[
             let number = json!({"type": "integer"});
             let fields = [
                 ("reached", json!({"type": "boolean"})),
-                ("task", any()),
+                ("task", fields_of_api()),
                 ("ask_again_in_s", number),
             ];
             object(&fields, &["reached", "task"])
@@ -89,9 +89,9 @@ pub const TOOLS: &[Tool] = &[
         },
         output: || {
             let fields = [
-                ("task", any()),
+                ("task", fields_of_api()),
                 ("history", list()),
-                ("payment", any()),
+                ("payment", fields_of_api()),
                 ("ledger", list()),
             ];
             object(&fields, &["task"])
@@ -118,7 +118,12 @@ pub const TOOLS: &[Tool] = &[
                 &[],
             )
         },
-        output: || object(&[("data", list()), ("meta", any())], &["data", "meta"]),
+        output: || {
+            object(
+                &[("data", list()), ("meta", fields_of_api())],
+                &["data", "meta"],
+            )
+        },
     },
     Tool {
         name: "get_proofs",
@@ -162,7 +167,7 @@ pub const TOOLS: &[Tool] = &[
         },
         output: || {
             object(
-                &[("id", any()), ("status", any()), ("task", any())],
+                &[("id", id()), ("status", word()), ("task", fields_of_api())],
                 &["id", "status"],
             )
         },
@@ -181,7 +186,7 @@ pub const TOOLS: &[Tool] = &[
                 &["task_id", "expected_refund_cents"],
             )
         },
-        output: || object(&[("id", any()), ("status", any())], &["id", "status"]),
+        output: || object(&[("id", id()), ("status", word())], &["id", "status"]),
     },
     Tool {
         name: "get_mandate",
@@ -192,7 +197,10 @@ pub const TOOLS: &[Tool] = &[
         input: || object(&[], &[]),
         output: || {
             object(
-                &[("limited", json!({"type": "boolean"})), ("mandate", any())],
+                &[
+                    ("limited", json!({"type": "boolean"})),
+                    ("mandate", fields_of_api()),
+                ],
                 &["limited"],
             )
         },
@@ -266,8 +274,13 @@ fn id() -> Value {
     json!({"type": "string", "pattern": "^[0-9a-f]{32}$"})
 }
 
-fn any() -> Value {
-    json!({})
+fn word() -> Value {
+    json!({"type": "string"})
+}
+
+/// An object as the API describes it.
+fn fields_of_api() -> Value {
+    json!({"type": "object"})
 }
 
 fn list() -> Value {
@@ -277,8 +290,8 @@ fn list() -> Value {
 fn task() -> Value {
     let fields = [
         ("id", id()),
-        ("status", json!({"type": "string"})),
-        ("approval", any()),
+        ("status", word()),
+        ("approval", fields_of_api()),
     ];
     object(&fields, &["id", "status"])
 }
@@ -288,8 +301,8 @@ fn quote() -> Value {
     let fields = [
         ("id", id()),
         ("budget_cents", cents),
-        ("mandate", any()),
-        ("coverage", any()),
+        ("mandate", fields_of_api()),
+        ("coverage", fields_of_api()),
         ("expires_at", text("Until then")),
     ];
     object(&fields, &["id", "budget_cents", "expires_at"])

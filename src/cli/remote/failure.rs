@@ -42,6 +42,13 @@ impl fmt::Display for Failed {
 impl From<Error> for Failed {
     fn from(error: Error) -> Self {
         match error {
+            // Legwork gives its reasons. Somebody else answered, or something between us and it.
+            Error::Api(refused) if refused.code.as_str().starts_with("HTTP_") => {
+                Self::Unreachable(format!(
+                    "the address answered {}, but not as Legwork does. Is the server running, and is its address right? See --server",
+                    refused.status
+                ))
+            }
             Error::Api(refused) => {
                 let mut message = refused.message.trim_end_matches('.').to_owned();
                 let faults = refused.fields();

@@ -31,7 +31,7 @@ pub fn command() -> Command {
              legwork listen\n  \
              legwork listen --forward-to http://localhost:3000/webhooks\n  \
              legwork listen --events task.completed,task.cancelled --format json\n\n\
-             Forwarded events are signed as webhooks are, with the secret that --print-secret prints. It is the same for\n\
+             Forwarded events are signed as webhooks are, with the secret that --print-secret prints. It is the same for \
              each run with the same key. When you start again, it goes on after the last event; --since now begins anew.",
         )
         .arg(Arg::new("forward-to").long("forward-to").value_name("URL").help("Send each event to this URL, as a signed webhook"))

@@ -141,7 +141,18 @@ pub fn one_line(text: &str) -> String {
         .collect()
 }
 
-fn terminal_width() -> usize {
+/// A text in so many columns: what does not fit is left out of its middle.
+pub fn fitted(text: &str, width: usize) -> String {
+    let (length, kept) = (text.chars().count(), width.max(9) - 1);
+    if length <= width.max(9) {
+        return text.to_owned();
+    }
+    let first = text.chars().take(kept.div_ceil(2));
+    let last = text.chars().skip(length - kept / 2);
+    first.chain(['…']).chain(last).collect()
+}
+
+pub fn terminal_width() -> usize {
     let told = std::env::var("COLUMNS")
         .ok()
         .and_then(|columns| columns.parse().ok());

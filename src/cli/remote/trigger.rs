@@ -39,7 +39,7 @@ pub fn command() -> Command {
         .after_help(
             "Examples:\n  \
              legwork trigger task.completed\n  \
-             legwork trigger task.cancelled --override budget_cents=5000 --override location.city=Queens\n\n\
+             legwork trigger task.cancelled --override budget_cents=5000\n\n\
              `legwork listen` in another terminal shows the events.",
         )
         .arg(

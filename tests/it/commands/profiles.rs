@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
 use super::User;
 use crate::support::{TestApp, on_sqlite};
 
@@ -64,6 +66,14 @@ async fn a_profile_is_kept_for_its_owner_alone(app: TestApp) {
         )
     );
 
+    // A key that the server does not know.
+    for command in [&["whoami"][..], &["tasks", "list"], &["listen"]] {
+        let wrong = [command, &["--key", "svc_test_wrong"]].concat();
+        let (code, said) = user.refused(&wrong).await;
+        assert!(code == 1 && said.contains("Run `legwork login`"), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+
     // A flag and a variable go before the profile.
     let wrong = ["whoami", "--server", "http://127.0.0.1:1"];
     assert_eq!(user.refused(&wrong).await.0, 3);
@@ -81,6 +91,46 @@ async fn a_profile_is_kept_for_its_owner_alone(app: TestApp) {
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     assert!(user.run(&["logout", "--all"]).await.status.success());
     assert!(!std::fs::read_to_string(&file).unwrap().contains("svc_"));
+}
+
+/// A web server that is not Legwork: whatever is asked, it shows a page.
+async fn other_server(status: &'static str) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut connection, _)) = listener.accept().await {
+            let head = "content-type: text/html\r\ncontent-length: 5\r\nconnection: close";
+            let answer = format!("HTTP/1.1 {status}\r\n{head}\r\n\r\nhello");
+            let mut asked = [0; 4_096];
+            let _ = connection.read(&mut asked).await;
+            let _ = connection.write_all(answer.as_bytes()).await;
+        }
+    });
+    url
+}
+
+#[test]
+fn another_server_is_not_taken_for_legwork() {
+    crate::support::runtime().block_on(async {
+        for status in ["404 Not Found", "200 OK", "502 Bad Gateway"] {
+            let user = User::at(other_server(status).await);
+            let to = ["--key", "svc_test_x", "--server", &user.server];
+            for command in [
+                &["login"][..],
+                &["whoami"],
+                &["tasks", "list"],
+                &["listen"],
+                &["trigger", "task.created"],
+                &["logs", "tail"],
+            ] {
+                let (code, said) = user.refused(&[command, &to].concat()).await;
+                assert!(code == 3 && said.contains("as Legwork does"), "{said}");
+                assert!(said.contains("See --server"), "{said}");
+                assert_eq!(said.lines().count(), 1, "{said}");
+            }
+            assert_eq!(std::fs::read_dir(user.home.path()).unwrap().count(), 0);
+        }
+    });
 }
 
 /// Each is one line that says what to do, and nothing is done.
@@ -120,6 +170,11 @@ fn what_is_wrong_is_said_in_one_line() {
                 "is not a URL of a server",
             ),
             (vec!["whoami", "--key", "svc_live_x"], 2, "add --live"),
+            (
+                vec!["mcp", "--key", "svc_test_x"],
+                1,
+                "A client starts this command: see `legwork agent setup`",
+            ),
             (vec!["logout"], 2, "there is no profile yet"),
             (
                 vec!["tasks", "create", "--key", "svc_test_x"],

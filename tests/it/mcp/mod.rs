@@ -8,6 +8,7 @@ use crate::mandates::{Limited, with};
 use crate::support::{TestApp, in_time, on_sqlite, peer};
 
 mod hostile;
+mod inspector;
 
 on_sqlite!(
     an_agent_hires_by_http,

@@ -1,5 +1,6 @@
 //! `legwork mcp`: the tools for agents, on standard input and output.
 
+use std::io::IsTerminal;
 use std::sync::Arc;
 
 use clap::{ArgMatches, Command};
@@ -7,6 +8,7 @@ use http::request::Parts;
 
 use crate::cli::remote::connection::{self, Connection, wait};
 use crate::cli::remote::failure::Failed;
+use crate::cli::remote::output::progress;
 use crate::mcp::{Connect, Reach, Remote, serve_on_stdio};
 
 pub fn command() -> Command {
@@ -27,6 +29,11 @@ pub fn run(arguments: &ArgMatches) -> Result<(), Failed> {
         client: connection.client()?,
         is_test,
     });
+    if std::io::stdin().is_terminal() {
+        progress(
+            "A client starts this command and speaks to it here: see `legwork agent setup`. Ctrl-C ends it.",
+        );
+    }
     wait(async { serve_on_stdio(remote).await.map_err(Failed::Refused) })
 }
 

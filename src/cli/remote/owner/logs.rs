@@ -8,7 +8,7 @@ use legwork_client::{Client, LogFilter, LoggedRequest};
 use crate::cli::print_line;
 use crate::cli::remote::connection::{self, client, wait};
 use crate::cli::remote::failure::Failed;
-use crate::cli::remote::output::{one_line, progress, wants_json};
+use crate::cli::remote::output::{fitted, one_line, progress, terminal_width, wants_json};
 use crate::cli::remote::tasks::limit;
 
 /// The log is written about once a second.
@@ -103,19 +103,56 @@ async fn show(
     for logged in found.iter().rev() {
         match wants_json(arguments) {
             true => print_line(serde_json::to_string(logged).unwrap_or_default()),
-            false => print_line(line(logged)),
+            false => print_line(line(logged, terminal_width())),
         }
     }
     Ok(found.first().map(|logged| logged.id.clone()))
 }
 
-fn line(logged: &LoggedRequest) -> String {
+/// The end of a path says more than its middle, and a code says why: the path gives way to both.
+fn line(logged: &LoggedRequest, width: usize) -> String {
     let time = logged.created_at.get(11..19).unwrap_or_default();
     let milliseconds = logged.duration_us as f64 / 1_000.0;
-    let code = logged.code.as_deref().unwrap_or_default();
-    let line = format!(
-        "{time}  {}  {milliseconds:>8.1} ms  {:<6} {}  {code}",
-        logged.status, logged.method, logged.path
-    );
-    one_line(line.trim_end())
+    let (status, method) = (logged.status, &logged.method);
+    let head = format!("{time}  {status}  {milliseconds:>8.1} ms  {method:<6} ");
+    let code = match logged.code.as_deref() {
+        Some(code) => format!("  {code}"),
+        None => String::new(),
+    };
+    let left = width.saturating_sub(head.chars().count() + code.chars().count());
+    one_line(&format!("{head}{}{code}", fitted(&logged.path, left)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_fits_the_terminal() {
+        let id = "019a8574c1f07c2e9d1b3a5f60718293";
+        let mut logged = LoggedRequest {
+            id: id.to_owned(),
+            created_at: "2026-11-15T09:30:00.123Z".to_owned(),
+            method: "POST".to_owned(),
+            path: format!("/v1/tasks/{id}/proofs/{id}/approve"),
+            status: 409,
+            code: Some("INVALID_TASK_STATE".to_owned()),
+            duration_us: 1_234,
+            key_id: id.to_owned(),
+            request_id: id.to_owned(),
+        };
+        let shown = line(&logged, 80);
+        assert_eq!(
+            shown,
+            "09:30:00  409       1.2 ms  POST   /v1/tasks/01…8293/approve  INVALID_TASK_STATE"
+        );
+        assert_eq!(shown.chars().count(), 80);
+        let whole = line(&logged, 200);
+        assert!(whole.contains(&logged.path) && whole.ends_with("  INVALID_TASK_STATE"));
+        (logged.path, logged.code) = ("/v1/tasks".to_owned(), None);
+        assert_eq!(
+            line(&logged, 80),
+            "09:30:00  409       1.2 ms  POST   /v1/tasks"
+        );
+    }
 }
