@@ -8,6 +8,7 @@ mod approvals;
 mod calls;
 mod proofs;
 mod reach;
+mod refusals;
 mod resources;
 mod server;
 mod tools;

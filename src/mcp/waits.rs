@@ -10,7 +10,7 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::calls::{Call, has_reached};
-use super::server::refused;
+use super::refusals::refused;
 use crate::ambient::Clock;
 use crate::domain::Timestamp;
 

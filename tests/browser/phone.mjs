@@ -1,7 +1,7 @@
 // A phone: Chromium with a camera and a position that are made up.
 import { createRequire } from "node:module";
 import { execFileSync } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PASSWORD, until } from "./world.mjs";
@@ -12,11 +12,22 @@ const { chromium } = require("playwright-core");
 export const THERE = { latitude: 40.716, longitude: -73.9595, accuracy: 20 };
 const ALLOWED = ["camera", "geolocation", "notifications"];
 
+// A small disk in memory, where this machine lets us mount one.
+function mounted(folder, size) {
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", folder], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export class Phone {
-  static async open(visitor, { permissions = ALLOWED, geolocation = THERE, url = visitor.url } = {}) {
+  static async open(visitor, { permissions = ALLOWED, geolocation = THERE, url = visitor.url, disk = null } = {}) {
     const phone = new Phone();
     Object.assign(phone, { visitor, options: { permissions, geolocation, url } });
     phone.profile = await mkdtemp(join(tmpdir(), "legwork-phone-"));
+    phone.hasDisk = disk !== null && mounted(phone.profile, disk);
     await phone.start();
     return phone;
   }
@@ -95,6 +106,21 @@ export class Phone {
     }
   }
 
+  // Not a byte more goes onto its disk, until it is emptied.
+  async fill() {
+    const file = await open(join(this.profile, "ballast"), "w");
+    for (const size of [65_536, 4096]) {
+      const block = Buffer.alloc(size);
+      const full = (error) => { if (error.code !== "ENOSPC") throw error; return { bytesWritten: 0 }; };
+      while ((await file.write(block).catch(full)).bytesWritten > 0);
+    }
+    await file.close();
+  }
+
+  async empty() {
+    await rm(join(this.profile, "ballast"));
+  }
+
   // As when the battery dies: nobody is asked.
   async kill() {
     const found = execFileSync("pgrep", ["-f", `user-data-dir=${this.profile}`], { encoding: "utf8" });
@@ -107,6 +133,7 @@ export class Phone {
 
   async close() {
     await this.context.close();
+    if (this.hasDisk) execFileSync("umount", ["-l", this.profile]);
     await rm(this.profile, { recursive: true, force: true, maxRetries: 5 });
   }
 }

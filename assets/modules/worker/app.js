@@ -1,6 +1,6 @@
 // On every page of a worker who is signed in: the outbox is sent when it can be, pages are kept for when there
 // is no network, and signing out asks first when work would wait.
-import { all, forgetOld, isUnsent, note, whenChanged } from "./store.js";
+import { all, forgetOld, isUnsent, note, noted, whenChanged } from "./store.js";
 import { sendAll } from "./send.js";
 import { ask, element, moment, word } from "./words.js";
 
@@ -20,6 +20,16 @@ async function remember() {
   await note("worker", worker);
   const measured = clock();
   if (measured) await note("clock", measured);
+}
+
+// Quiet hours are by the clock of this phone. It is told when it has moved: by daylight saving, or with the worker.
+async function tellClock() {
+  const offset = -new Date().getTimezoneOffset();
+  const told = `${worker} ${offset}`;
+  if (saved || (await noted("utc_offset")) === told) return;
+  const body = new URLSearchParams({ utc_offset_minutes: offset });
+  const answer = await fetch("/worker/me/clock", { method: "POST", body });
+  if (answer.ok) await note("utc_offset", told);
 }
 
 // A page from the cache says from when it is.
@@ -129,4 +139,6 @@ if (worker) {
   await count();
   whenChanged(count);
   sendWhenPossible();
+  // Without a network, the next page tells it.
+  await tellClock().catch(() => {});
 }

@@ -150,7 +150,7 @@ async function use({ blob, source, at }) {
   try {
     await keep(submission, file, blob);
   } catch (error) {
-    // The picture stays on the screen: it can be saved, or used again when there is room.
+    // Browsers do not always say that the disk is full. The picture stays on the screen: it can be saved, or used again when there is room.
     return tell(error.name === "QuotaExceededError" ? "disk_full" : "not_kept");
   }
   navigator.storage?.persist?.();

@@ -54,6 +54,6 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
             cursor: None,
         };
         let events = client.events().list(&filter).take(most as usize).await?;
-        print_list(arguments, &events, &["number", "created_at", "id", "event"])
+        print_list(arguments, &events, &["id", "event", "created_at"])
     })
 }

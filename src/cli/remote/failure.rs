@@ -79,6 +79,7 @@ fn advice(code: &ErrorCode) -> &'static str {
         ErrorCode::Unauthorized => ". Run `legwork login` with a key that works",
         ErrorCode::TestModeOnly => ". Leave out --live",
         ErrorCode::RefundDiffers => ". Look at the task, then name the right amount",
+        ErrorCode::MandateNotFound => ". It may do everything; `legwork mandate set` limits it",
         ErrorCode::WebhookNotConfigured => ". Set one first, or use `legwork listen`",
         _ => "",
     }

@@ -72,16 +72,29 @@ pub fn print_object(arguments: &ArgMatches, object: &impl Serialize) -> Result<(
     if wants_json(arguments) {
         return print_json(object);
     }
-    let value = serde_json::to_value(object).unwrap_or_default();
-    let fields: Vec<_> = value.as_object().into_iter().flatten().collect();
-    let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    for (name, value) in fields {
-        let shown = shown(name, value);
-        if !shown.is_empty() {
-            print_line(format!("{name:width$}  {shown}"));
-        }
+    let lines = lines(&serde_json::to_value(object).unwrap_or_default());
+    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, shown) in lines {
+        print_line(format!("{name:width$}  {shown}"));
     }
     Ok(())
+}
+
+/// The fields of an object that have something to show, those of objects in it after a dot.
+fn lines(object: &Value) -> Vec<(String, String)> {
+    let mut lines = Vec::new();
+    for (name, value) in object.as_object().into_iter().flatten() {
+        let inner = self::lines(value);
+        let inner = inner
+            .into_iter()
+            .map(|(field, shown)| (format!("{name}.{field}"), shown));
+        lines.extend(inner);
+        let shown = shown(name, value);
+        if !value.is_object() && !shown.is_empty() {
+            lines.push((name.trim_end_matches("_cents").to_owned(), shown));
+        }
+    }
+    lines
 }
 
 /// A list: JSON, or a table of some columns. A dot leads into an object.
@@ -197,6 +210,21 @@ fn table(columns: &[&str], rows: &[Vec<String>], width: usize) {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn objects_in_objects_are_shown_for_people() {
+        let quote = json!({"budget_cents": 2500, "mandate": {"verdict": "allowed", "reasons": [], "left": null},
+            "coverage": {"workers": "1-5", "hours_to_accept": {"p50": 1.5}, "suggested_budget_cents": 3000}});
+        let expected = [
+            ("budget", "$25.00"),
+            ("mandate.verdict", "allowed"),
+            ("coverage.workers", "1-5"),
+            ("coverage.hours_to_accept.p50", "1.5"),
+            ("coverage.suggested_budget", "$30.00"),
+        ];
+        let expected = expected.map(|(name, shown)| (name.to_owned(), shown.to_owned()));
+        assert_eq!(lines(&quote), expected);
+    }
 
     #[test]
     fn values_are_shown_for_people() {

@@ -147,6 +147,24 @@ pub fn change_worker_email(
     })
 }
 
+/// Quiet hours are by the clock of the worker's phone, which moves with daylight saving and with the worker.
+pub fn follow_clock(
+    tx: &mut Tx<'_>,
+    id: WorkerId,
+    utc_offset_minutes: i64,
+) -> Result<(), UseCaseError> {
+    // Settings that are saved at the same time are not overwritten.
+    tx.worker_to_change(id)?;
+    let mut settings = tx.push_settings(id)?;
+    match settings.quiet.as_mut() {
+        Some(quiet) if quiet.utc_offset_minutes != utc_offset_minutes => {
+            quiet.utc_offset_minutes = utc_offset_minutes;
+            Ok(tx.set_push_settings(id, &settings)?)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// From here on no other transaction takes an address.
 fn hold_addresses(tx: &mut Tx<'_>) -> Result<(), UseCaseError> {
     Ok(tx.hold_addresses(&hex(&ambient::random::<32>()))?)

@@ -14,6 +14,7 @@ export async function workerShell(visitor) {
     await phone.signIn(worker);
     await installable(phone);
     await pushed(world, phone, worker);
+    await clockMoves(world, phone, worker);
     await newRelease(phone, front);
     await withdrawn(visitor, phone);
   } finally {
@@ -83,6 +84,21 @@ async function pushed(world, phone, worker) {
     self.dispatchEvent(new NotificationEvent("notificationclick", { notification }));
   });
   await phone.page.waitForURL(`**/worker/tasks/${task}`);
+}
+
+// Daylight saving ends: the next page that is opened tells it, and quiet hours follow.
+async function clockMoves(world, phone, worker) {
+  const path = "/v1/worker/push_settings";
+  const night = { muted: [], quiet_from: "22:00", quiet_to: "07:00", utc_offset_minutes: 0 };
+  await world.call(worker.token, "PUT", path, night);
+  const session = await phone.context.newCDPSession(phone.page);
+  for (const [timezoneId, minutes] of [["Etc/GMT+4", -240], ["Etc/GMT+5", -300]]) {
+    await session.send("Emulation.setTimezoneOverride", { timezoneId });
+    await phone.page.goto("/worker/tasks");
+    const told = async () => (await world.call(worker.token, "GET", path)).utc_offset_minutes === minutes;
+    await until(told, `${minutes} minutes from UTC`);
+  }
+  await session.detach();
 }
 
 // Stands before the server and makes another release of it.

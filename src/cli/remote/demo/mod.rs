@@ -14,7 +14,7 @@ use self::house::House;
 use self::plan::{PLACES, Plan};
 use self::town::{PASSWORD, Town, client};
 use super::failure::Failed;
-use crate::cli::print_line;
+use crate::cli::{browsable, print_line};
 
 const WORKERS: usize = 40;
 const TASKS: usize = 60;
@@ -101,6 +101,7 @@ async fn show(house: &mut House, plan: Plan, speed: u64, seconds: u64) -> Result
     ])?;
     house.open()?;
     let url = house.url();
+    let pages = browsable(&url);
     let text = |object: &Value, name: &str| object[name].as_str().unwrap_or_default().to_owned();
     let owner = client(&url, &text(&account, "live_key"))?;
     let admin_client = client(&url, &text(&admin, "key"))?;
@@ -114,8 +115,8 @@ async fn show(house: &mut House, plan: Plan, speed: u64, seconds: u64) -> Result
 
   Dashboard   {}
               (choose a password there; the link works once)
-  Worker      {url}/worker/sign-in  {}  {PASSWORD}
-  Console     {url}/admin  {}
+  Worker      {pages}/worker/sign-in  {}  {PASSWORD}
+  Console     {pages}/admin  {}
   Live key    {}
   Test key    {}
   Agents      legwork mcp --server {url} --key {}
@@ -124,7 +125,7 @@ async fn show(house: &mut House, plan: Plan, speed: u64, seconds: u64) -> Result
 Ctrl-C ends it and removes {}.",
         town.workers.len(),
         plan.past.len(),
-        text(&account, "invitation_url"),
+        browsable(&text(&account, "invitation_url")),
         plan.residents[0].email,
         text(&admin, "key"),
         text(&account, "live_key"),

@@ -68,11 +68,7 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
         match name {
             "list" => {
                 let all = keys.list().take(10_000).await?;
-                print_list(
-                    arguments,
-                    &all,
-                    &["id", "environment", "key_prefix", "name"],
-                )
+                print_list(arguments, &all, &["id", "key_prefix", "name"])
             }
             "create" => {
                 let text =

@@ -1,4 +1,4 @@
-//! /worker/me: profile, password, sessions, second factor, a copy of the data, deletion.
+//! /worker/me: profile, address, password, sessions, second factor, a copy of the data, deletion.
 
 mod data;
 mod factor;
@@ -25,6 +25,7 @@ pub fn routes() -> Vec<PageRoute> {
             worker,
             post(security::change_password),
         ),
+        form("/worker/me/email", worker, post(security::change_email)),
         form("/worker/me/sessions/{id}", worker, post(security::end)),
         form(
             "/worker/me/factor",
@@ -35,6 +36,7 @@ pub fn routes() -> Vec<PageRoute> {
         form("/worker/me/factor/codes", worker, post(factor::new_codes)),
         form("/worker/me/factor/off", worker, post(factor::turn_off)),
         form("/worker/me/notices", worker, post(notices::save)),
+        form("/worker/me/clock", worker, post(notices::follow_clock)),
         view("/worker/me/data", worker, get(data::show)),
         form("/worker/me/data/export", worker, post(data::export)),
         form("/worker/me/data/delete", worker, post(data::delete)),

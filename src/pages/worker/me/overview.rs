@@ -31,6 +31,9 @@ const FIELDS: [&str; 6] = [
 struct Me {
     frame: Frame,
     form: Form,
+    /// What was wrong with a new address.
+    email: Form,
+    sends_mail: bool,
     /// What was wrong with a new password.
     password: Form,
     notices: Form,
@@ -61,6 +64,7 @@ pub async fn show(visit: Visit, RawQuery(query): RawQuery) -> Result<Response, R
 pub struct Forms {
     /// Without one, the profile as it is.
     pub profile: Option<Form>,
+    pub email: Form,
     pub password: Form,
     /// Without one, the settings as they are.
     pub notices: Option<Form>,
@@ -80,6 +84,8 @@ pub async fn shown(
     let me = Me {
         frame: frame.script("position"),
         form: forms.profile.unwrap_or_else(|| filled(&profile)),
+        email: forms.email,
+        sends_mail: visit.pages.app.sends_mail,
         password: forms.password,
         notices: forms.notices.unwrap_or_else(|| settings::filled(&wanted)),
         groups: MessageGroup::ALL,
@@ -169,6 +175,8 @@ fn changes(visit: &Visit, form: &Form) -> Result<Map<String, Value>, &'static st
 fn notice(t: &Texts, done: &str) -> Option<&'static str> {
     Some(match done {
         "saved" => t.me.saved,
+        "email" => t.me.email_changed,
+        "email_mailed" => t.me.email_mailed,
         "password" => t.me.password_changed,
         "ended" => t.me.ended,
         "factor_off" => t.me.factor_is_off,

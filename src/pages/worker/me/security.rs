@@ -1,4 +1,4 @@
-//! The password, and where a worker is signed in.
+//! The address, the password, and where a worker is signed in.
 
 use axum::extract::Path;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -27,6 +27,39 @@ pub async fn change_password(visit: Visit, form: Form) -> Result<Response, Refus
             }
             let forms = Forms {
                 password,
+                ..Forms::default()
+            };
+            shown(&visit, refused.status, forms, None).await
+        }
+        Err(refused) => Err(refused),
+    }
+}
+
+/// With mail, the new address is theirs once they follow the link that is sent there.
+pub async fn change_email(visit: Visit, form: Form) -> Result<Response, Refused> {
+    let body = json!({
+        "email": form.get("email").trim(),
+        "password": form.get("email_password"),
+    });
+    let ask = Ask::put("/v1/worker/email", body);
+    match visit.ask::<Value>(ask).await {
+        Ok(change) if change["new_email"].is_string() => {
+            Ok(Redirect::to("/worker/me?done=email_mailed").into_response())
+        }
+        Ok(_) => Ok(Redirect::to("/worker/me?done=email").into_response()),
+        Err(refused) if refused.status.is_client_error() => {
+            let mut email = visit.refused(form, &refused, &["email"]);
+            let place = match refused.code.as_str() {
+                "INVALID_CREDENTIALS" => Some(("email_password", visit.t.me.wrong_password)),
+                "EMAIL_TAKEN" => Some(("email", visit.t.me.email_taken)),
+                _ => None,
+            };
+            if let Some((field, fault)) = place {
+                email.problem = None;
+                email.add_fault(field, fault);
+            }
+            let forms = Forms {
+                email,
                 ..Forms::default()
             };
             shown(&visit, refused.status, forms, None).await

@@ -181,8 +181,8 @@ pub const CAPTURE: Sentences = &[
     ),
     (
         "not_kept",
-        "This was not kept. Tap Use again. If it stays so, close other tabs.",
-        "Esto no se guardó. Toca Usar otra vez. Si sigue así, cierra otras pestañas.",
+        "This was not kept: the phone may be full. Delete something else, then tap Use again.",
+        "Esto no se guardó: quizá el teléfono está lleno. Borra otra cosa y toca Usar otra vez.",
     ),
     (
         "needs_script",

@@ -2,9 +2,15 @@
 
 use super::super::{Browser, PASSWORD};
 use super::{browser_of, has, key_of};
-use crate::support::{Engine, TestApp, on_both_engines, tell};
+use serde_json::json;
 
-on_both_engines!(a_worker_looks_after_the_account,);
+use crate::support::{Engine, TestApp, Worker, on_both_engines, tell};
+
+on_both_engines!(
+    a_worker_looks_after_the_account,
+    a_worker_takes_another_address,
+    quiet_hours_follow_the_clock_of_the_phone,
+);
 
 async fn a_worker_looks_after_the_account(app: TestApp) {
     let worker = app.sign_up(&[]).await;
@@ -65,6 +71,80 @@ async fn a_worker_looks_after_the_account(app: TestApp) {
     assert_eq!(gone.status, 200, "{}", gone.text);
     has(&gone.text, &["Your account is deleted"]);
     assert_eq!(browser.cookie, None);
+}
+
+async fn a_worker_takes_another_address(app: TestApp) {
+    let (worker, other) = (app.sign_up(&[]).await, app.sign_up(&[]).await);
+    let mut browser = browser_of(&app, &worker).await;
+    for (email, password, status, says) in [
+        (
+            "new@example.com",
+            "wrong password",
+            401,
+            "email_password-fault",
+        ),
+        ("nowhere", PASSWORD, 400, "email-fault"),
+        (
+            &other.email,
+            PASSWORD,
+            409,
+            "Somebody else uses this address.",
+        ),
+    ] {
+        let fields = [("email", email), ("email_password", password)];
+        let refused = browser.post("/worker/me/email", &fields).await;
+        assert_eq!(refused.status, status, "{email}");
+        has(
+            &refused.text,
+            &[says, &format!("value=\"{email}\""), &worker.email],
+        );
+    }
+    let fields = [("email", "New@example.com"), ("email_password", PASSWORD)];
+    let changed = browser.post("/worker/me/email", &fields).await;
+    let me = browser.follow(&changed).await.text;
+    has(&me, &["Your e-mail address is changed.", "new@example.com"]);
+    assert!(!me.contains("We mail a link"));
+
+    // With mail, it is theirs once they follow the link. In their language.
+    let app = app.sending_mail().await;
+    let email = "new@example.com".to_owned();
+    let worker = Worker { email, ..worker };
+    let mut browser = browser_of(&app, &worker).await;
+    browser.language = Some("es");
+    let hint = "Enviamos un enlace al correo nuevo.";
+    has(&browser.get("/worker/me").await.text, &[hint]);
+    let fields = [("email", "later@example.com"), ("email_password", PASSWORD)];
+    let mailed = browser.post("/worker/me/email", &fields).await;
+    let me = browser.follow(&mailed).await.text;
+    has(&me, &["Ábrelo para usarlo.", &worker.email]);
+    assert!(!me.contains("later@example.com"));
+    app.jobs.drain().await.unwrap();
+    let linked = "SELECT email FROM mail_links WHERE purpose = 'change_email'";
+    assert_eq!(app.database.column(linked).await, ["later@example.com"]);
+}
+
+async fn quiet_hours_follow_the_clock_of_the_phone(app: TestApp) {
+    let worker = app.sign_up(&[]).await;
+    let mut browser = browser_of(&app, &worker).await;
+    let path = "/v1/worker/push_settings";
+    let nothing = worker.client.get(path).await.expect(200);
+    let mut tell = async |offset: &str| {
+        let fields = [("utc_offset_minutes", offset)];
+        let told = browser.post("/worker/me/clock", &fields).await;
+        let settings = worker.client.get(path).await.expect(200);
+        (told.status.as_u16(), settings)
+    };
+    assert_eq!(tell("-300").await, (204, nothing));
+    let mut night = json!({"muted": ["bounties"], "quiet_from": "22:00", "quiet_to": "07:00",
+        "utc_offset_minutes": -240});
+    let set = worker.client.send("PUT", path, &[], night.to_string());
+    set.await.expect(200);
+    for wrong in ["", "x", "-721", "841"] {
+        assert_eq!(tell(wrong).await, (400, night.clone()), "{wrong}");
+    }
+    // Daylight saving has ended.
+    night["utc_offset_minutes"] = json!(-300);
+    assert_eq!(tell("-300").await, (204, night));
 }
 
 /// What a phone loads for its first page, uncompressed: the page, its stylesheet and its scripts.

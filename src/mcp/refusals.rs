@@ -1,0 +1,31 @@
+//! Errors, as an agent gets to see them.
+
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Value, json};
+
+/// An error that an agent can act on: the code, what is wrong, and what to do.
+pub fn refused(error: &Value) -> CallToolResult {
+    let mut told = error.clone();
+    let next = match error["code"].as_str().unwrap_or_default() {
+        "VALIDATION_ERROR" => "Correct the named fields and call again.",
+        "QUOTE_EXPIRED" | "QUOTE_NOT_FOUND" => "Ask for a new quote with quote_task.",
+        "MANDATE_EXCEEDED" | "PERMISSION_DENIED" => {
+            "Your key does not allow this. Tell the person you work for; get_mandate says what is left."
+        }
+        "INVALID_TASK_STATE" => "Look at the task with get_task: it is in another status.",
+        "REFUND_DIFFERS" => {
+            "Look at the task again, then decide whether to cancel for what would come back."
+        }
+        "MANDATE_PAUSED" | "MANDATE_EXPIRED" => {
+            "Your key may do nothing for now. Tell the person you work for."
+        }
+        "RATE_LIMITED" | "UNAVAILABLE" | "UNREACHABLE" => "Wait a little and call again.",
+        _ => "",
+    };
+    if !next.is_empty() {
+        told["what_to_do"] = json!(next);
+    }
+    let mut result = CallToolResult::error(vec![ContentBlock::text(told.to_string())]);
+    result.structured_content = None;
+    result
+}
