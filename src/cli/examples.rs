@@ -68,8 +68,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "account delete",
         &["legwork account delete ada@example.com"],
     ),
-    ("worker", &["legwork worker list --status pending"]),
-    ("worker list", &["legwork worker list --status pending"]),
+    ("worker", &["legwork worker list --status in_review"]),
+    ("worker list", &["legwork worker list --status in_review"]),
     (
         "worker reset-link",
         &["legwork worker reset-link sam@example.com"],

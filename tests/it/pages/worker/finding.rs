@@ -75,7 +75,12 @@ async fn a_task_is_found_and_accepted_once(app: TestApp) {
     let offer = format!("/worker/find/{id}");
     has(
         &browser.get(&offer).await.text,
-        &["$21.00", "not verified yet", "/worker/start"],
+        &[
+            "$21.00",
+            "not verified yet",
+            "/worker/start",
+            "Too new to tell how they deal with work.",
+        ],
     );
     worker.become_ready(&app).await;
     has(&browser.get(&offer).await.text, &["/worker/me#skills"]);
@@ -113,6 +118,9 @@ async fn a_task_is_found_and_accepted_once(app: TestApp) {
         &found,
         &["$21.00", "<svg class=\"radar\"", "2.4 km away", &offer],
     );
+    // Every card says first what it pays.
+    let card = found.split("class=\"offer\"").nth(1).unwrap();
+    assert!(card.find("$21.00") < card.find("Photograph a storefront"));
     let wrong = browser.get("/worker/find?radius_km=x").await;
     assert_eq!(wrong.status, 400);
     has(&wrong.text, &["radius_km-fault", "value=\"x\""]);
