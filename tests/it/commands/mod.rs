@@ -4,7 +4,6 @@ mod demo;
 mod listening;
 mod owner;
 mod profiles;
-mod screens;
 mod tasks;
 
 use std::process::Output;
