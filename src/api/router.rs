@@ -1,10 +1,13 @@
 //! Every route, on one page.
 
+use std::sync::LazyLock;
+
 use axum::Router;
 use axum::extract::State;
 use axum::http::header;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{MethodRouter, get, post};
+use axum::response::IntoResponse;
+use axum::routing::{get, post};
 use bytes::Bytes;
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
@@ -28,6 +31,7 @@ use crate::api::routes::{
     with_worker_token_alone, without_token,
 };
 use crate::api::{App, JSON, mcp};
+use crate::domain::accounts::mandate::Needs;
 use crate::domain::{AdminRole, RequiredFactor};
 use crate::limits::ClientAddress;
 
@@ -40,11 +44,10 @@ pub struct PageRoutes {
 
 /// Everything that the main address serves. Metrics only in local mode.
 pub fn router(app: &App, pages: PageRoutes, with_metrics: bool) -> Router {
-    let (described, openapi) = described(Some(app));
     let anonymous = from_fn_with_state(app.clone(), limit_anonymous);
-    let mut router = described
+    let mut router = described_routes(app)
         .merge(pages.routes)
-        .merge(documentation(&openapi).route_layer(anonymous.clone()))
+        .merge(documentation().route_layer(anonymous.clone()))
         .merge(about_uploads().route_layer(anonymous))
         .merge(signed().route_layer(from_fn_with_state(app.clone(), limit_unsigned)))
         .merge(health());
@@ -53,11 +56,6 @@ pub fn router(app: &App, pages: PageRoutes, with_metrics: bool) -> Router {
     }
     let people = from_fn_with_state(pages.error_page, tell_people);
     mcp::mount(finish(router, app, |router| router.layer(people)), app)
-}
-
-/// The routes of the API, for callers in this process.
-pub fn described_routes(app: &App) -> Router<App> {
-    described(Some(app)).0
 }
 
 /// Routes that nothing limits: a load balancer asks them all the time.
@@ -75,18 +73,14 @@ fn signed() -> Router<App> {
 }
 
 /// The description of the API, and pages that show it.
-fn documentation(openapi: &OpenApi) -> Router<App> {
+fn documentation() -> Router<App> {
     let pages = SwaggerUi::new("/docs").config(Config::from("/openapi.json"));
-    Router::from(pages).route("/openapi.json", description(openapi))
+    Router::from(pages).route("/openapi.json", get(description))
 }
 
 /// All responses share the same bytes, however many are being sent.
-fn description(openapi: &OpenApi) -> MethodRouter<App> {
-    let text = Bytes::from(openapi.to_json().unwrap_or_default());
-    get(move || {
-        let text = text.clone();
-        async move { ([(header::CONTENT_TYPE, JSON)], text) }
-    })
+async fn description() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, JSON)], DESCRIBED.text.clone())
 }
 
 /// What the metrics address serves.
@@ -123,85 +117,135 @@ async fn wrong_method(State(app): State<App>, client: ClientAddress) -> ApiError
 
 /// The description of the routes, as committed in `openapi.json`.
 pub fn openapi_document() -> String {
-    let (_, openapi) = described(None);
-    let mut text = openapi.to_pretty_json().unwrap_or_default();
+    let mut text = DESCRIBED.openapi.to_pretty_json().unwrap_or_default();
     text.push('\n');
     text
 }
 
-/// The routes that are described, each behind the key or token that it needs.
-fn described(app: Option<&App>) -> (Router<App>, OpenApi) {
-    let (developers, mut openapi) = described_for_developers(app);
-    let (mut workers, mut of_workers) = with_worker_token().split_for_parts();
-    let (enrolling, of_enrolling) = with_worker_token_alone().split_for_parts();
-    of_workers.merge(of_enrolling);
-    let (mut open, mut of_open) = without_token().split_for_parts();
-    secure(&mut of_workers, Some(Security::WorkerToken));
-    secure(&mut of_open, None);
-    if let Some(app) = app {
-        if app.required_factor != RequiredFactor::Nobody {
-            let factor = from_fn_with_state(app.clone(), require_workers_factor);
-            workers = workers.route_layer(factor);
+/// The routes that are described, in lists of those that need the same, and their description. To describe
+/// them takes longer than all else of a start, and they are the same for every server of a process.
+struct Described {
+    /// What needs an API key.
+    keys: Vec<(Needs, Router<App>)>,
+    /// What needs an API key and shows a task.
+    tasks: (Needs, Router<App>),
+    /// What needs a worker's token.
+    workers: Router<App>,
+    /// The same, for those without the second factor that is asked of them.
+    workers_alone: Router<App>,
+    /// What needs an admin key.
+    admins: Vec<(AdminRole, Router<App>)>,
+    /// The same, for those without the second factor that is asked of them.
+    admins_alone: Router<App>,
+    /// What needs nothing.
+    open: Router<App>,
+    openapi: OpenApi,
+    text: Bytes,
+}
+
+static DESCRIBED: LazyLock<Described> = LazyLock::new(Described::new);
+
+impl Described {
+    fn new() -> Self {
+        let mut openapi = Description::openapi();
+        let (keys, tasks) = described_for_developers(&mut openapi);
+        let (workers, mut of_workers) = with_worker_token().split_for_parts();
+        let (workers_alone, of_enrolling) = with_worker_token_alone().split_for_parts();
+        of_workers.merge(of_enrolling);
+        secure(&mut of_workers, Some(Security::WorkerToken));
+        openapi.merge(of_workers);
+        let (open, mut of_open) = without_token().split_for_parts();
+        secure(&mut of_open, None);
+        openapi.merge(of_open);
+        let (admins, admins_alone) = described_for_admins(&mut openapi);
+        finish_description(&mut openapi);
+        let text = Bytes::from(openapi.to_json().unwrap_or_default());
+        Self {
+            keys,
+            tasks,
+            workers,
+            workers_alone,
+            admins,
+            admins_alone,
+            open,
+            openapi,
+            text,
         }
-        workers = workers.merge(enrolling);
-        workers = workers.route_layer(from_fn_with_state(app.clone(), require_worker));
-        open = open.route_layer(from_fn_with_state(app.clone(), limit_anonymous));
     }
-    openapi.merge(of_workers);
-    openapi.merge(of_open);
-    let routes = developers.merge(workers).merge(open);
-    let (admins, of_admins) = described_for_admins(app);
+}
+
+type Keys = Vec<(Needs, Router<App>)>;
+
+fn described_for_developers(openapi: &mut OpenApi) -> (Keys, (Needs, Router<App>)) {
+    let mut described = |(needs, routes): (Needs, OpenApiRouter<App>)| {
+        let (routes, mut of_routes) = routes.split_for_parts();
+        say_needs(&mut of_routes, needs);
+        openapi.merge(of_routes);
+        (needs, routes)
+    };
+    let keys = with_key().into_iter().map(&mut described).collect();
+    let tasks = described(of_task());
+    secure(openapi, Some(Security::DeveloperKey));
+    (keys, tasks)
+}
+
+fn described_for_admins(openapi: &mut OpenApi) -> (Vec<(AdminRole, Router<App>)>, Router<App>) {
+    let (alone, mut of_admins) = with_admin_key_alone().split_for_parts();
+    let described = with_admin_key().into_iter().map(|(role, routes)| {
+        let (routes, of_routes) = routes.split_for_parts();
+        of_admins.merge(of_routes);
+        (role, routes)
+    });
+    let admins = described.collect();
+    secure(&mut of_admins, Some(Security::AdminKey));
     openapi.merge(of_admins);
-    finish_description(&mut openapi);
-    (routes.merge(admins), openapi)
+    (admins, alone)
+}
+
+/// The routes that are described, each behind the key or token that it needs. Callers in this process ask
+/// them too.
+pub fn described_routes(app: &App) -> Router<App> {
+    let open = from_fn_with_state(app.clone(), limit_anonymous);
+    for_developers(app)
+        .merge(for_workers(app))
+        .merge(DESCRIBED.open.clone().route_layer(open))
+        .merge(for_admins(app))
 }
 
 /// The routes of developers, each behind what it needs of a key.
-fn described_for_developers(app: Option<&App>) -> (Router<App>, OpenApi) {
-    let (mut routes, mut openapi) =
-        OpenApiRouter::with_openapi(Description::openapi()).split_for_parts();
-    for (needs, keys) in with_key() {
-        let (mut keys, mut of_keys) = keys.split_for_parts();
-        if let Some(app) = app {
-            let needs = (app.clone(), needs);
-            keys = keys.route_layer(from_fn_with_state(needs, require_key));
-        }
-        say_needs(&mut of_keys, needs);
-        openapi.merge(of_keys);
-        routes = routes.merge(keys);
+fn for_developers(app: &App) -> Router<App> {
+    let (needs, tasks) = DESCRIBED.tasks.clone();
+    let key = from_fn_with_state((app.clone(), needs), require_key_of_task);
+    let mut routes = tasks.route_layer(key);
+    for (needs, keys) in DESCRIBED.keys.clone() {
+        let key = from_fn_with_state((app.clone(), needs), require_key);
+        routes = routes.merge(keys.route_layer(key));
     }
-    let (needs, tasks) = of_task();
-    let (mut tasks, mut of_tasks) = tasks.split_for_parts();
-    if let Some(app) = app {
-        let needs = (app.clone(), needs);
-        tasks = tasks.route_layer(from_fn_with_state(needs, require_key_of_task));
+    routes
+}
+
+fn for_workers(app: &App) -> Router<App> {
+    let mut workers = DESCRIBED.workers.clone();
+    if app.required_factor != RequiredFactor::Nobody {
+        let factor = from_fn_with_state(app.clone(), require_workers_factor);
+        workers = workers.route_layer(factor);
     }
-    say_needs(&mut of_tasks, needs);
-    openapi.merge(of_tasks);
-    secure(&mut openapi, Some(Security::DeveloperKey));
-    (routes.merge(tasks), openapi)
+    let token = from_fn_with_state(app.clone(), require_worker);
+    let alone = DESCRIBED.workers_alone.clone();
+    workers.merge(alone).route_layer(token)
 }
 
 /// The routes of admins, each behind the role that it needs.
-fn described_for_admins(app: Option<&App>) -> (Router<App>, OpenApi) {
-    let (mut routes, mut openapi) = with_admin_key_alone().split_for_parts();
-    if let Some(app) = app {
-        let needs = (app.clone(), AdminRole::Viewer);
-        routes = routes.route_layer(from_fn_with_state(needs, require_admin));
-    }
-    for (role, admins) in with_admin_key() {
-        let (mut admins, of_admins) = admins.split_for_parts();
-        if let Some(app) = app {
-            let needs = (app.clone(), role);
-            if app.required_factor != RequiredFactor::Nobody {
-                let factor = from_fn_with_state(app.clone(), require_admins_factor);
-                admins = admins.route_layer(factor);
-            }
-            admins = admins.route_layer(from_fn_with_state(needs, require_admin));
+fn for_admins(app: &App) -> Router<App> {
+    let key = from_fn_with_state((app.clone(), AdminRole::Viewer), require_admin);
+    let mut routes = DESCRIBED.admins_alone.clone().route_layer(key);
+    for (role, mut admins) in DESCRIBED.admins.clone() {
+        if app.required_factor != RequiredFactor::Nobody {
+            let factor = from_fn_with_state(app.clone(), require_admins_factor);
+            admins = admins.route_layer(factor);
         }
-        openapi.merge(of_admins);
-        routes = routes.merge(admins);
+        let key = from_fn_with_state((app.clone(), role), require_admin);
+        routes = routes.merge(admins.route_layer(key));
     }
-    secure(&mut openapi, Some(Security::AdminKey));
-    (routes, openapi)
+    routes
 }

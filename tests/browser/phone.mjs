@@ -39,7 +39,7 @@ export class Phone {
       args: ["--no-sandbox", "--disable-gpu", "--use-fake-device-for-media-stream"],
       baseURL: url, viewport: { width: 360, height: 740 }, hasTouch: true, reducedMotion: "reduce", ...options,
     });
-    this.context.setDefaultTimeout(10_000);
+    this.context.setDefaultTimeout(30_000);
     this.page = this.context.pages()[0] ?? await this.context.newPage();
     this.page.on("pageerror", (error) => this.visitor.problems.push(`${this.page.url()}: ${error.message}`));
     this.page.on("console", (message) => {

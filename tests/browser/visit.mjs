@@ -33,7 +33,7 @@ class Visitor {
   // A window of its own, with no cookies yet.
   async window(options = {}) {
     const context = await this.browser.newContext({ baseURL: this.url, reducedMotion: "reduce", ...options });
-    context.setDefaultTimeout(10_000);
+    context.setDefaultTimeout(30_000);
     const page = await context.newPage();
     page.on("pageerror", (error) => this.problems.push(`${page.url()}: ${error.message}`));
     page.on("console", (message) => {

@@ -7,7 +7,7 @@ export const PASSWORD = "correct horse battery";
 
 // Asks again and again until the answer is yes.
 export async function until(check, what = "it") {
-  for (let count = 0; count < 200; count += 1) {
+  for (let count = 0; count < 600; count += 1) {
     const found = await check();
     if (found) return found;
     await new Promise((resolve) => { setTimeout(resolve, 50); });

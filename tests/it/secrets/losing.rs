@@ -13,6 +13,7 @@ on_both_engines!(
 );
 
 async fn after_the_key_is_lost_the_service_goes_on(app: TestApp) {
+    app.set_time_to_now();
     let dev = app.developer().await;
     let secret = webhook_secret(&dev.live).await;
     let paid = dev.create_paid_task().await;

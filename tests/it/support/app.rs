@@ -345,6 +345,11 @@ impl TestApp {
         Developer::new(self.address, &opened)
     }
 
+    /// For a test in which a program, whose clock nobody sets, works on the same database.
+    pub fn set_time_to_now(&self) {
+        self.clock.move_to(Clock::system().now());
+    }
+
     pub fn set_time(&self, at: &str) {
         self.clock.move_to(Timestamp::RULE.check(at).unwrap());
     }

@@ -46,7 +46,7 @@ impl Database {
             }
             Engine::Postgres => {
                 let (name, template) = (&database.name, database.templates.postgres());
-                let copy = format!("CREATE DATABASE {name} TEMPLATE {template}");
+                let copy = format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY");
                 on_server(&server_url(), copy);
             }
         }

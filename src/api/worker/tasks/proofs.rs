@@ -21,7 +21,7 @@ use crate::api::response::page::OffsetList;
 use crate::api::response::proofs::with_files;
 use crate::api::response::submitted::Submitted;
 use crate::domain::proofs::uploads::BYTES_A_DAY;
-use crate::domain::{ProofType, Submission, Task, WorkerId};
+use crate::domain::{ProofType, Submission, Task, TaskId, WorkerId};
 use crate::files::Received;
 use crate::limits::ClientAddress;
 use crate::store::Tx;
@@ -63,13 +63,8 @@ pub async fn submit(
     };
     let (id, refused) = (begun.expected.task.id, begun.expected.refused);
     let (details, sent) = read(&app, request, &begun, key).await?;
-    let (name, now) = (details.submission_id.clone(), app.clock.now());
-    let check = app.store.read(move |tx| {
-        let task = usecases::own_task(tx, worker, id)?;
-        let made = usecases::submission_was_made(tx, &task, worker, name.as_deref(), now)?;
-        Ok::<_, UseCaseError>((task, made))
-    });
-    let (task, made) = check.await?;
+    let name = details.submission_id.clone();
+    let (task, made) = was_made(&app, worker, id, name.clone()).await?;
     let (files, uploads) = match sent {
         Sent::Files(files) => (
             submission::new_files(files, &task, &details, made, refused)?,
@@ -77,7 +72,14 @@ pub async fn submit(
         ),
         Sent::Uploads(ids) => {
             let ids = submission::new_files(ids, &task, &details, made, refused)?;
-            (uploaded(&app, &task, worker, ids.clone()).await?, ids)
+            match uploaded(&app, &task, worker, ids.clone()).await {
+                Ok(files) => (files, ids),
+                Err(error) => match was_made(&app, worker, id, name).await {
+                    // The same submission, sent twice, has used them meanwhile.
+                    Ok((_, true)) => (Vec::new(), Vec::new()),
+                    _ => return Err(error),
+                },
+            }
         }
     };
     let stored = app.submissions.store_all(files).await?;
@@ -94,6 +96,22 @@ pub async fn submit(
     let recorded = app.submissions.record(account, details, stored, record);
     let proofs = recorded.await?;
     Submitted::answer(&app, id, proofs).await
+}
+
+/// The task, and whether this submission to it was already recorded.
+async fn was_made(
+    app: &App,
+    worker: WorkerId,
+    id: TaskId,
+    name: Option<String>,
+) -> Result<(Task, bool), UseCaseError> {
+    let now = app.clock.now();
+    let check = app.store.read(move |tx| {
+        let task = usecases::own_task(tx, worker, id)?;
+        let made = usecases::submission_was_made(tx, &task, worker, name.as_deref(), now)?;
+        Ok((task, made))
+    });
+    check.await
 }
 
 /// The files of a submission.
