@@ -129,7 +129,7 @@ async fn each_day_has_its_figures(app: TestApp) {
 }
 
 async fn a_month_without_anything_is_all_zeros(app: TestApp) {
-    for month in ["2000-01", "2026-11", "9999-12"] {
+    for month in ["2000-01", "2025-11", "9999-12"] {
         for environment in Environment::ALL {
             let empty = report(&app, month, *environment).await;
             assert_eq!(empty.escrow_at_start_cents, 0);
@@ -141,9 +141,9 @@ async fn a_month_without_anything_is_all_zeros(app: TestApp) {
     }
     let dev = app.developer().await;
     dev.create_task().await;
-    let before = report_of_test(&app, "2026-10").await;
+    let before = report_of_test(&app, "2025-10").await;
     assert_eq!(before.total, Figures::default());
-    let after = report_of_test(&app, "2026-12").await;
+    let after = report_of_test(&app, "2025-12").await;
     assert_eq!(after.escrow_at_start_cents, 2_500);
     assert_eq!(on(&after, 1).escrow_at_end_cents, 2_500);
     assert_eq!(after.total.paid_in_cents, 0);
@@ -152,8 +152,8 @@ async fn a_month_without_anything_is_all_zeros(app: TestApp) {
 async fn months_end_to_the_millisecond(app: TestApp) {
     let dev = app.developer().await;
     let moments = [
-        ("2026-12-01T00:00:00.000Z", "2026-12", 1),
-        ("2026-12-31T23:59:59.999Z", "2026-12", 31),
+        ("2025-12-01T00:00:00.000Z", "2025-12", 1),
+        ("2025-12-31T23:59:59.999Z", "2025-12", 31),
         ("2027-01-01T00:00:00.000Z", "2027-01", 1),
         ("2028-02-29T23:59:59.999Z", "2028-02", 29),
         ("2028-03-01T00:00:00.000Z", "2028-03", 1),
@@ -169,8 +169,8 @@ async fn months_end_to_the_millisecond(app: TestApp) {
     }
     let mut held = 0;
     for (month, tasks) in [
-        ("2026-11", 0),
-        ("2026-12", 2),
+        ("2025-11", 0),
+        ("2025-12", 2),
         ("2027-01", 1),
         ("2027-02", 0),
         ("2028-02", 1),
@@ -333,11 +333,11 @@ async fn expect_kept(app: &TestApp, environment: Environment, escrow: i64, tasks
 /// A request that begins before midnight may create its task after it: the id is the older one.
 async fn tasks_count_on_the_day_they_say_they_were_created(app: TestApp) {
     let dev = app.developer().await;
-    let december = Month::rule("2026-12").unwrap().start().as_millis();
+    let december = Month::rule("2025-12").unwrap().start().as_millis();
     for (made, created) in [
-        ("2026-11-30T23:59:40.000Z", december),
-        ("2026-12-01T00:00:10.000Z", december - 1),
-        ("2026-12-31T23:59:59.999Z", december + 31 * 86_400_000),
+        ("2025-11-30T23:59:40.000Z", december),
+        ("2025-12-01T00:00:10.000Z", december - 1),
+        ("2025-12-31T23:59:59.999Z", december + 31 * 86_400_000),
     ] {
         app.set_time(made);
         let id = dev.create_task().await["id"].clone();
@@ -345,7 +345,7 @@ async fn tasks_count_on_the_day_they_say_they_were_created(app: TestApp) {
         let moved = format!("UPDATE tasks SET created_at = {created} WHERE id = '{id}'");
         app.database.execute(&moved).await;
     }
-    for (month, day) in [("2026-11", 30), ("2026-12", 1), ("2027-01", 1)] {
+    for (month, day) in [("2025-11", 30), ("2025-12", 1), ("2026-01", 1)] {
         let report = report_of_test(&app, month).await;
         assert_eq!(on(&report, day).tasks_created, 1, "{month}");
         assert_eq!(report.total.tasks_created, 1, "{month}");
@@ -375,16 +375,16 @@ async fn the_command_prints_json_and_csv(app: TestApp) {
 }
 
 async fn the_command_refuses_what_is_no_month(app: TestApp) {
-    for month in ["2026-13", "26-1", "", "2026-1", "2026-11-01", "1999-12"] {
+    for month in ["2026-13", "26-1", "", "2026-1", "2025-11-01", "1999-12"] {
         let command = Command::new(&["report", "--month", month]).on(&app.database);
         let error = command.fail();
-        let expected = "--month must be a month from 2000-01 to 9999-12, such as 2026-11";
+        let expected = "--month must be a month from 2000-01 to 9999-12, such as 2025-11";
         assert!(error.contains(expected), "{month:?}: {error}");
     }
     for arguments in [
         &["report"][..],
-        &["report", "--month", "2026-11", "--format", "xml"],
-        &["report", "--month", "2026-11", "--environment", "prod"],
+        &["report", "--month", "2025-11", "--format", "xml"],
+        &["report", "--month", "2025-11", "--environment", "prod"],
     ] {
         Command::new(arguments).on(&app.database).fail();
     }

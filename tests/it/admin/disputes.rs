@@ -244,11 +244,11 @@ async fn the_developer_states_their_side_until_it_is_decided(app: TestApp) {
     let silent = worker.client.get(&own).await.expect(200);
     assert_eq!(silent["developer_statement"], Value::Null);
     dev.live.post(&state, &side).await.expect(200);
-    app.set_time("2026-11-15T13:00:00.000Z");
+    app.set_time("2025-11-15T13:00:00.000Z");
     let side = json!({"statement": "That is the door of number 7."});
     let said = dev.live.post(&state, &side).await.expect(200);
     assert_eq!(said["developer_statement"], side["statement"]);
-    assert_eq!(said["developer_stated_at"], "2026-11-15T13:00:00.000Z");
+    assert_eq!(said["developer_stated_at"], "2025-11-15T13:00:00.000Z");
     assert_eq!(said["statement"], "The door is in the picture.");
     assert_eq!(worker.client.get(&own).await.expect(200), said);
     let queue = admin.get("/v1/admin/queue?kind=dispute").await.expect(200);

@@ -46,19 +46,19 @@ async fn owners_create_list_and_revoke_keys(app: TestApp) {
     assert!(!listed.to_string().contains(made["key"].as_str().unwrap()));
     let stored = app.database.everything().await;
     assert!(!stored.contains(made["key"].as_str().unwrap()));
-    app.set_time("2026-11-15T13:00:00.000Z");
+    app.set_time("2025-11-15T13:00:00.000Z");
     grace.get("/v1/admin/queue").await.expect(200);
     let refused = grace.post("/v1/admin/keys", &body).await;
     refused.expect_error(403, "FORBIDDEN");
     let listed = owner.get("/v1/admin/keys").await.expect(200);
     let key = of(&listed, &made["id"]);
-    assert_eq!(key["last_used_at"], "2026-11-15T13:00:00.000Z");
+    assert_eq!(key["last_used_at"], "2025-11-15T13:00:00.000Z");
     assert_eq!(
         (&key["name"], &key["role"]),
         (&json!("Grace"), &json!("viewer"))
     );
     let revoked = owner.delete(&revoke(&made["id"])).await.expect(200);
-    assert_eq!(revoked["revoked_at"], "2026-11-15T13:00:00.000Z");
+    assert_eq!(revoked["revoked_at"], "2025-11-15T13:00:00.000Z");
     assert_eq!(
         owner.delete(&revoke(&made["id"])).await.expect(200),
         revoked

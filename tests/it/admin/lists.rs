@@ -350,11 +350,11 @@ async fn a_month_is_reported_as_json_and_as_csv(app: TestApp) {
     let (admin, dev) = (app.admin().await, app.developer().await);
     dev.create_paid_task().await;
     dev.create_task().await;
-    let base = "/v1/admin/report?month=2026-11";
+    let base = "/v1/admin/report?month=2025-11";
     let report = admin.get(base).await.expect(200);
     assert_eq!(
         (&report["month"], &report["environment"]),
-        (&json!("2026-11"), &json!("live"))
+        (&json!("2025-11"), &json!("live"))
     );
     assert_eq!(report["total"]["paid_in_cents"], 2500);
     assert_eq!(report["days"].as_array().unwrap().len(), 30);
@@ -366,7 +366,7 @@ async fn a_month_is_reported_as_json_and_as_csv(app: TestApp) {
     let csv = admin.get(&format!("{base}&format=csv")).await;
     assert_eq!(csv.status, 200);
     assert_eq!(csv.header("content-type"), "text/csv; charset=utf-8");
-    let name = "attachment; filename=\"legwork-live-2026-11.csv\"";
+    let name = "attachment; filename=\"legwork-live-2025-11.csv\"";
     assert_eq!(csv.header("content-disposition"), name);
     assert_eq!(csv.text.lines().count(), 32);
     assert!(

@@ -125,7 +125,7 @@ async fn a_payout_is_written_off(app: TestApp) {
     assert_eq!(lines["data"].as_array().unwrap().len(), 1);
     assert_eq!(app.jobs.drain().await.unwrap(), 0);
     let report = owner
-        .get("/v1/admin/report?month=2026-11")
+        .get("/v1/admin/report?month=2025-11")
         .await
         .expect(200);
     assert_eq!(report["total"]["fees_cents"], 2500);

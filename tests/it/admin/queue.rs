@@ -62,25 +62,25 @@ async fn of_many_who_claim_an_item_one_gets_it(app: TestApp) {
 async fn a_claim_can_be_extended_released_and_runs_out(app: TestApp) {
     let (ada, eve) = (app.admin().await, app.admin().await);
     let item = item(&app, QueueKind::FlaggedProof, "p").await;
-    app.set_time("2026-11-15T13:00:00.000Z");
+    app.set_time("2025-11-15T13:00:00.000Z");
     let claimed = ada
         .post(&path(&item, "claim"), &json!({}))
         .await
         .expect(200);
-    assert_eq!(claimed["claimed_until"], "2026-11-15T13:15:00.000Z");
-    app.set_time("2026-11-15T13:10:00.000Z");
+    assert_eq!(claimed["claimed_until"], "2025-11-15T13:15:00.000Z");
+    app.set_time("2025-11-15T13:10:00.000Z");
     let again = ada
         .post(&path(&item, "claim"), &json!({}))
         .await
         .expect(200);
-    assert_eq!(again["claimed_until"], "2026-11-15T13:25:00.000Z");
+    assert_eq!(again["claimed_until"], "2025-11-15T13:25:00.000Z");
     assert_eq!(again["claimed_by"], claimed["claimed_by"]);
     let stolen = eve.post(&path(&item, "release"), &json!({})).await;
     stolen.expect_error(409, "ITEM_CLAIMED");
-    app.set_time("2026-11-15T13:24:59.999Z");
+    app.set_time("2025-11-15T13:24:59.999Z");
     let early = eve.post(&path(&item, "claim"), &json!({})).await;
     early.expect_error(409, "ITEM_CLAIMED");
-    app.set_time("2026-11-15T13:25:00.000Z");
+    app.set_time("2025-11-15T13:25:00.000Z");
     let shown = eve
         .get(&format!("/v1/admin/queue/{item}"))
         .await

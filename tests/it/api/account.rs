@@ -108,7 +108,7 @@ async fn a_revoked_key_dies_at_once_and_for_good(app: TestApp) {
     lost.get("/v1/account")
         .await
         .expect_error(401, "UNAUTHORIZED");
-    app.set_time("2026-11-15T13:00:00.000Z");
+    app.set_time("2025-11-15T13:00:00.000Z");
     assert_eq!(dev.test.delete(&path).await.expect(200), expected);
     let list = dev.test.get("/v1/account/keys").await.expect(200);
     let listed = list["data"].as_array().unwrap();
@@ -151,15 +151,15 @@ async fn a_faulty_key_request_is_refused(app: TestApp) {
 
 async fn the_use_of_a_key_is_written_down(app: TestApp) {
     let dev = app.developer().await;
-    app.set_time("2026-11-15T13:30:00.000Z");
+    app.set_time("2025-11-15T13:30:00.000Z");
     dev.live.get("/v1/account").await.expect(200);
-    app.set_time("2026-11-15T14:00:00.000Z");
+    app.set_time("2025-11-15T14:00:00.000Z");
     let list = dev.test.get("/v1/account/keys").await.expect(200);
     let used = |environment: &str| -> Value {
         let keys = list["data"].as_array().unwrap();
         let key = keys.iter().find(|key| key["environment"] == environment);
         key.unwrap()["last_used_at"].clone()
     };
-    assert_eq!(used("live"), "2026-11-15T13:30:00.000Z");
-    assert_eq!(used("test"), "2026-11-15T14:00:00.000Z");
+    assert_eq!(used("live"), "2025-11-15T13:30:00.000Z");
+    assert_eq!(used("test"), "2025-11-15T14:00:00.000Z");
 }

@@ -15,7 +15,7 @@ on_both_engines!(
     of_an_accept_and_a_cancel_that_expects_all_back_one_wins,
 );
 
-const LATER: &str = "2026-11-15T13:00:00.000Z";
+const LATER: &str = "2025-11-15T13:00:00.000Z";
 
 async fn a_task_is_cancelled_once(app: TestApp) {
     let dev = app.developer().await;

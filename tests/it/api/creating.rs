@@ -199,7 +199,7 @@ async fn each_faulty_field_is_named(app: TestApp) {
         ("priority", json!("high")),
         ("task_type", json!("enterprise")),
         ("deadline", json!("tomorrow")),
-        ("deadline", json!("2026-11-20")),
+        ("deadline", json!("2025-11-20")),
         ("deadline", json!(1_763_200_000)),
         ("proof_types", json!([])),
         ("proof_types", json!(["photo", "photo"])),
@@ -261,9 +261,9 @@ async fn all_faults_are_told_at_once(app: TestApp) {
 async fn a_deadline_is_answered_in_one_form(app: TestApp) {
     let dev = app.developer().await;
     for (given, answered) in [
-        ("2026-12-24T18:00:00Z", "2026-12-24T18:00:00.000Z"),
-        ("2026-12-24T18:00:00", "2026-12-24T18:00:00.000Z"),
-        ("2026-12-24T18:00:00.5-05:00", "2026-12-24T23:00:00.500Z"),
+        ("2025-12-24T18:00:00Z", "2025-12-24T18:00:00.000Z"),
+        ("2025-12-24T18:00:00", "2025-12-24T18:00:00.000Z"),
+        ("2025-12-24T18:00:00.5-05:00", "2025-12-24T23:00:00.500Z"),
         ("1999-01-01T00:00:00Z", "1999-01-01T00:00:00.000Z"),
     ] {
         let task = dev.create_with("deadline", json!(given)).await.expect(201);

@@ -32,7 +32,7 @@ async fn the_monthly_limit_is_exact_under_concurrency(app: TestApp) {
 
 async fn a_new_month_starts_from_nothing(app: TestApp) {
     let dev = app.developer_on(Tier::Free).await;
-    app.set_time("2026-11-30T23:59:59.999Z");
+    app.set_time("2025-11-30T23:59:59.999Z");
     let first = dev.create_task().await;
     let cancel = format!("{}/cancel", path(&first));
     dev.test.post(&cancel, &json!({})).await.expect(200);
@@ -41,7 +41,7 @@ async fn a_new_month_starts_from_nothing(app: TestApp) {
     dev.create_task().await;
     let reply = dev.test.post("/v1/tasks", &storefront()).await;
     reply.expect_error(403, "TASK_LIMIT_EXCEEDED");
-    app.set_time("2026-12-01T00:00:00.000Z");
+    app.set_time("2025-12-01T00:00:00.000Z");
     let account = dev.test.get("/v1/account").await.expect(200);
     assert_eq!(account["tasks_this_month"], 0);
     dev.create_task().await;

@@ -112,10 +112,10 @@ async fn tasks_are_found_by_words_category_status_and_time(app: TestApp) {
         ("status=funded,cancelled", &[cafe, bridge]),
         ("status=funded&status=cancelled", &[cafe, bridge]),
         ("status=posted", &[]),
-        ("created_from=2026-11-15T12:01:00Z", &[cafe]),
-        ("created_to=2026-11-15T12:00:59.999Z", &[bridge]),
+        ("created_from=2025-11-15T12:01:00Z", &[cafe]),
+        ("created_to=2025-11-15T12:00:59.999Z", &[bridge]),
         (
-            "created_from=2026-11-15T12:00:00Z&created_to=2026-11-15T12:01:00Z",
+            "created_from=2025-11-15T12:00:00Z&created_to=2025-11-15T12:01:00Z",
             &[cafe, bridge],
         ),
         ("q=the&category=photography&status=funded", &[bridge]),
@@ -126,7 +126,7 @@ async fn tasks_are_found_by_words_category_status_and_time(app: TestApp) {
 
 async fn an_item_is_that_of_the_list_with_more(app: TestApp) {
     let dev = app.developer().await;
-    let deadline = "2026-11-20T18:00:00.000Z";
+    let deadline = "2025-11-20T18:00:00.000Z";
     let metadata = json!({"order": "4711", "deep": {"a": [1, 2.5, null]}});
     create(
         &dev.test,

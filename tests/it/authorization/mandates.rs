@@ -144,14 +144,14 @@ async fn a_key_that_was_stopped_does_nothing(app: TestApp) {
     paused["paused"] = json!(true);
     let paused = Pair::of(&app, &world.dev, &paused).await;
     let mut short = all_permissions();
-    short["expires_at"] = json!("2026-11-15T12:00:01Z");
+    short["expires_at"] = json!("2025-11-15T12:00:01Z");
     let expired = Pair::of(&app, &world.dev, &short).await;
     let revoked = Pair::of(&app, &world.dev, &all_permissions()).await;
     for id in &revoked.ids {
         let revoke = format!("/v1/account/keys/{id}");
         world.dev.live.delete(&revoke).await.expect(200);
     }
-    app.set_time("2026-11-15T12:00:01Z");
+    app.set_time("2025-11-15T12:00:01Z");
     let before = world.state().await;
     let needs = needs();
     for row in DEVELOPERS {

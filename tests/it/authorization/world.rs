@@ -117,7 +117,7 @@ impl World {
         let path = path.replace("{proof_id}", &self.proof);
         let path = path.replace("{key_id}", &self.key);
         match path.as_str() {
-            "/v1/admin/report" => format!("{path}?month=2026-11"),
+            "/v1/admin/report" => format!("{path}?month=2025-11"),
             _ => path,
         }
     }
@@ -212,7 +212,7 @@ fn body(route: &str) -> Value {
         "PATCH /v1/tasks/{id}" => json!({"title": "Photograph a storefront by daylight"}),
         "POST /v1/tasks/{id}/proofs/{proof_id}/reject" => json!({"reason": "Too dark."}),
         "POST /v1/tasks/{id}/dispute/statement" => json!({"statement": "It is another door."}),
-        "POST /v1/account/webhook/deliveries/recover" => json!({"since": "2026-11-15T09:30:00Z"}),
+        "POST /v1/account/webhook/deliveries/recover" => json!({"since": "2025-11-15T09:30:00Z"}),
         "POST /v1/accounts/sign_up" => {
             let random: [u8; 8] = legwork::ambient::random();
             let email = format!("{:016x}@example.org", u64::from_be_bytes(random));

@@ -68,7 +68,7 @@ async fn a_rotated_key_stays_published_and_its_bundles_stay_right(app: TestApp) 
     assert!(verify(&new, &before).is_err());
     // A retired key signs nothing new, whoever has it.
     let mut retired: Value = serde_json::from_str(&after).unwrap();
-    retired["keys"][0]["retired_at"] = json!("2026-11-16T00:00:00.000Z");
+    retired["keys"][0]["retired_at"] = json!("2025-11-16T00:00:00.000Z");
     let refused = verify(&new, &retired.to_string()).unwrap_err().to_string();
     assert!(refused.contains("when its key did not sign"), "{refused}");
     let audit = "/v1/admin/audit?action=bundle_key.rotated";

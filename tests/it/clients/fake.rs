@@ -100,8 +100,8 @@ fn task(number: i64, status: &str) -> Value {
         "worker_payout_cents": 2100, "priority": "normal", "status": status, "environment": "test",
         "worker_id": null, "deadline": null, "max_proof_attempts": 3, "proof_types": ["photo"],
         "metadata": {}, "assigned_at": null, "started_at": null, "completed_at": null,
-        "cancelled_at": null, "created_at": "2026-11-15T12:00:00.000Z",
-        "updated_at": "2026-11-15T12:00:00.000Z", "mood": "cheerful"})
+        "cancelled_at": null, "created_at": "2025-11-15T12:00:00.000Z",
+        "updated_at": "2025-11-15T12:00:00.000Z", "mood": "cheerful"})
 }
 
 /// Number 6 is of a type that nobody knows.
@@ -112,7 +112,7 @@ fn event(number: i64) -> Value {
         "task.funded"
     };
     json!({"id": format!("{number:032x}"), "number": number, "event": name, "data": task(number, "funded"),
-        "created_at": "2026-11-15T12:00:00.000Z", "colour": "green"})
+        "created_at": "2025-11-15T12:00:00.000Z", "colour": "green"})
 }
 
 /// Events 1 to 9, newest first, two to a page. At the beginning there is none but the first.

@@ -324,7 +324,7 @@ async fn every_replaced_secret_signs_for_a_day(app: TestApp) {
     let refused = dev.test.post(path, &json!({})).await;
     let refused = refused.expect_error(409, "ROTATED_RECENTLY");
     let message = refused.body["error"]["message"].as_str().unwrap();
-    assert!(message.contains("2026-11-16T13:00:00.000Z"), "{message}");
+    assert!(message.contains("2025-11-16T13:00:00.000Z"), "{message}");
     // The first was replaced at 13:00, the next ones an hour later each.
     let until_first_ends = hour * 22 - Duration::from_millis(1);
     let cases = [

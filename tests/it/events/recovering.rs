@@ -78,7 +78,7 @@ async fn what_failed_since_a_time_is_sent_again(app: TestApp) {
     assert_eq!(future.faulty_fields(), ["since"]);
     // All of them failed after that time; the first was created before it.
     let key = [("idempotency-key", "again")];
-    let body = since("2026-11-15T13:00:00Z");
+    let body = since("2025-11-15T13:00:00Z");
     let first = dev.test.post_with(&recover, &key, &body).await.expect(200);
     assert_eq!(first, json!({"recovered": 3, "more": false}));
     let pending = deliveries(&dev, "?status=pending").await;
@@ -152,7 +152,7 @@ async fn what_was_given_up_is_recovered_by_the_time_of_that(app: TestApp) {
     assert_eq!(deliveries(&dev, "?status=failed").await.len(), 1);
     dev.put_webhook(&receiver.url("/"), subscribe).await;
     let recover = format!("{LIST}/recover");
-    let body = json!({"since": "2026-11-15T13:00:00Z"});
+    let body = json!({"since": "2025-11-15T13:00:00Z"});
     let recovered = dev.test.post(&recover, &body).await.expect(200);
     assert_eq!(recovered, json!({"recovered": 1, "more": false}));
     app.webhooks.drain().await.unwrap();
@@ -174,12 +174,12 @@ async fn what_failed_by_the_test_clock_is_recovered_by_it(app: TestApp) {
     receiver.answer(|_| Response::status(200));
     let recover = format!("{LIST}/recover");
     // It failed within the first day.
-    for (since, recovered) in [("2026-11-18T12:00:00Z", 0), ("2026-11-15T12:30:00Z", 1)] {
+    for (since, recovered) in [("2025-11-18T12:00:00Z", 0), ("2025-11-15T12:30:00Z", 1)] {
         let body = json!({ "since": since });
         let reply = dev.test.post(&recover, &body).await.expect(200);
         assert_eq!(reply["recovered"], recovered, "{since}");
     }
-    let future = json!({"since": "2026-11-26T12:00:00Z"});
+    let future = json!({"since": "2025-11-26T12:00:00Z"});
     let refused = dev.test.post(&recover, &future).await;
     assert_eq!(refused.faulty_fields(), ["since"]);
 }

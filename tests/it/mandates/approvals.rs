@@ -48,7 +48,7 @@ async fn a_task_above_the_limit_waits(app: TestApp) {
     let waits = agent.client.get(&approval(&large)).await.expect(200);
     assert_eq!(waits["status"], "waiting");
     assert_eq!(waits["key_id"], agent.id.as_str());
-    assert_eq!(waits["expires_at"], "2026-11-16T12:00:00.000Z");
+    assert_eq!(waits["expires_at"], "2025-11-16T12:00:00.000Z");
     assert!(
         waits["url"]
             .as_str()

@@ -171,12 +171,12 @@ async fn keys_see_exactly_their_tools(app: TestApp) {
         }
     }
     // One that is paused or over sees what says so, and nothing else.
-    let expires = json!("2026-12-01T00:00:00Z");
-    app.set_time("2026-11-30T00:00:00Z");
+    let expires = json!("2025-12-01T00:00:00Z");
+    app.set_time("2025-11-30T00:00:00Z");
     let limited = Limited::in_test(&app, &developer, with("expires_at", expires)).await;
     assert_eq!(tools_of(&app, &limited.key).await, TOOLS);
     assert_eq!(limited.mandate().await["status"], "active");
-    app.set_time("2026-12-01T00:00:00Z");
+    app.set_time("2025-12-01T00:00:00Z");
     assert_eq!(tools_of(&app, &limited.key).await, ["get_mandate"]);
     assert_eq!(limited.mandate().await["status"], "expired");
     let paused = with("paused", json!(true));

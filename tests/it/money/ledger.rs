@@ -19,7 +19,7 @@ on_both_engines!(
 async fn a_test_task_has_a_ledger_of_its_own(app: TestApp) {
     let dev = app.developer().await;
     let task = dev.create_task().await;
-    app.set_time("2026-11-15T13:00:00.000Z");
+    app.set_time("2025-11-15T13:00:00.000Z");
     let cancel = format!("{}/cancel", path(&task));
     dev.test.send("POST", &cancel, &[], "").await.expect(200);
     let ledger = dev.test.get(&format!("{}/ledger", path(&task))).await;
@@ -29,7 +29,7 @@ async fn a_test_task_has_a_ledger_of_its_own(app: TestApp) {
                 {"account": "processor", "amount_cents": -2500},
                 {"account": "escrow", "amount_cents": 2500}]},
             {"task_id": task["id"], "type": "settlement",
-                "created_at": "2026-11-15T13:00:00.000Z", "postings": [
+                "created_at": "2025-11-15T13:00:00.000Z", "postings": [
                 {"account": "escrow", "amount_cents": -2500},
                 {"account": "developer_refunds", "amount_cents": 2500}]},
         ],

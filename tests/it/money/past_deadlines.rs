@@ -17,8 +17,8 @@ on_both_engines!(
     a_charge_that_the_deadline_overtakes_is_refunded,
 );
 
-const PAST: &str = "2026-11-15T11:59:59Z";
-const SOON: &str = "2026-11-15T12:00:10Z";
+const PAST: &str = "2025-11-15T11:59:59Z";
+const SOON: &str = "2025-11-15T12:00:10Z";
 
 async fn create(dev: &Developer, deadline: &str) -> Value {
     let mut body = storefront();

@@ -226,7 +226,7 @@ async fn a_mandate_is_changed_paused_and_lifted_and_the_key_revoked(app: TestApp
 
 async fn live_keys_need_the_password_and_nothing_entered_is_lost(app: TestApp) {
     let mut browser = Browser::signed_up(&app, "ada@example.com").await;
-    app.set_time("2026-11-15T12:11:00Z");
+    app.set_time("2025-11-15T12:11:00Z");
     let mut fields = LIMITED.to_vec();
     let asked = browser.post("/dashboard/live/keys/new", &fields).await;
     assert_eq!(asked.status, 401);
@@ -262,7 +262,7 @@ async fn live_keys_need_the_password_and_nothing_entered_is_lost(app: TestApp) {
             .contains("Test keys alone")
     );
     // To pause needs no password; to go on does.
-    app.set_time("2026-11-15T12:30:00Z");
+    app.set_time("2025-11-15T12:30:00Z");
     let page = page_of_key(&mut browser, "live", "Audit").await;
     let pause = format!("{page}/pause");
     browser

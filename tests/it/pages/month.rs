@@ -48,16 +48,16 @@ async fn a_month_has_a_chart_and_a_statement(app: TestApp) {
         .expect(303);
     let usage = browser.get("/dashboard/test/usage").await.text;
     for shown in [
-        "2026-11-15",
+        "2025-11-15",
         "$51.00",
         "<svg class=\"chart\"",
-        "usage?month=2026-10",
-        "usage?month=2026-12",
+        "usage?month=2025-10",
+        "usage?month=2025-12",
     ] {
         assert!(usage.contains(shown), "{shown}: {usage}");
     }
     let printed = browser
-        .get("/dashboard/test/usage/statement?month=2026-11")
+        .get("/dashboard/test/usage/statement?month=2025-11")
         .await
         .text;
     assert!(
@@ -65,12 +65,12 @@ async fn a_month_has_a_chart_and_a_statement(app: TestApp) {
         "{printed}"
     );
     let csv = browser
-        .get("/dashboard/test/usage/statement.csv?month=2026-11")
+        .get("/dashboard/test/usage/statement.csv?month=2025-11")
         .await;
     assert_eq!(csv.header("content-type"), "text/csv; charset=utf-8");
     assert_eq!(
         csv.header("content-disposition"),
-        "attachment; filename=\"legwork-test-2026-11.csv\""
+        "attachment; filename=\"legwork-test-2025-11.csv\""
     );
     let lines: Vec<_> = csv.text.trim_end().split("\r\n").collect();
     assert_eq!(lines.len(), 3, "{}", csv.text);
@@ -82,7 +82,7 @@ async fn a_month_has_a_chart_and_a_statement(app: TestApp) {
     let paid = ",\"'=HYPERLINK(\"\"x\"\")\",completed,2550,2550,0,0,2142,408";
     assert!(lines[2].contains(paid), "{}", csv.text);
     let empty = browser
-        .get("/dashboard/test/usage?month=2026-10")
+        .get("/dashboard/test/usage?month=2025-10")
         .await
         .text;
     assert!(empty.contains("No task was created in this month"));

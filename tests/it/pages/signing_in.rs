@@ -100,7 +100,7 @@ async fn a_suspended_or_ended_session_opens_nothing(app: TestApp) {
     browser.post("/sign-out", &[]).await;
     assert_eq!(other.get("/dashboard/test").await.status, 200);
     // A week without a visit.
-    app.set_time("2026-11-23T12:00:01Z");
+    app.set_time("2025-11-23T12:00:01Z");
     let ended = other.get("/dashboard/test").await;
     assert_eq!(ended.status, 303);
     assert!(ended.header("set-cookie").contains("Max-Age=0"));

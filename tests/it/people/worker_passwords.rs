@@ -155,8 +155,8 @@ async fn sessions_are_listed_and_revoked(app: TestApp) {
     let sessions = listed["data"].as_array().unwrap();
     assert_eq!(sessions.len(), 2);
     assert_eq!(sessions[0]["user_agent"], "Legwork/1.0 (Android)");
-    assert_eq!(sessions[0]["created_at"], "2026-11-15T12:01:00.000Z");
-    assert_eq!(sessions[0]["last_used_at"], "2026-11-15T12:01:00.000Z");
+    assert_eq!(sessions[0]["created_at"], "2025-11-15T12:01:00.000Z");
+    assert_eq!(sessions[0]["last_used_at"], "2025-11-15T12:01:00.000Z");
     assert_eq!(sessions[0]["current"], false);
     assert_eq!(sessions[1]["current"], true);
     assert_eq!(sessions[1]["created_at"], TestApp::NOON);

@@ -272,7 +272,7 @@ async fn it_is_kept_for_a_week_and_told_when_ready(app: TestApp) {
     assert_eq!(ids(&app, told).await.len(), 2);
     let ready = list(&dev.live, "account").await.remove(0);
     assert_eq!(ready["ready_at"], TestApp::NOON);
-    assert_eq!(ready["expires_at"], "2026-11-22T12:00:00.000Z");
+    assert_eq!(ready["expires_at"], "2025-11-22T12:00:00.000Z");
     app.advance(DAY * 7 - Duration::from_millis(1));
     expire_exports(&app.store, app.clock.now()).await.unwrap();
     // The sweep knows these files.

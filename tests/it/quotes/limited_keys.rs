@@ -31,7 +31,7 @@ async fn a_quote_tells_what_the_mandate_says(app: TestApp) {
     let key = Limited::in_test(&app, &dev, day(3_000)).await;
     let allowed = quote_of(&key, 2_500).await;
     let left = json!([{"field": "spending_limits.day", "limit": 3_000, "used": 0, "left": 3_000,
-        "resets_at": "2026-11-16T00:00:00.000Z"}]);
+        "resets_at": "2025-11-16T00:00:00.000Z"}]);
     let expected = json!({"verdict": "allowed", "reasons": [], "left": left});
     assert_eq!(allowed["mandate"], expected);
     assert_eq!(allowed["mandate"]["left"], key.mandate().await["usage"]);

@@ -38,7 +38,7 @@ async fn a_quote_says_what_the_task_would_cost(app: TestApp) {
         quote["mandate"],
         json!({"verdict": "allowed", "reasons": [], "left": null})
     );
-    assert_eq!(quote["expires_at"], "2026-11-15T12:15:00.000Z");
+    assert_eq!(quote["expires_at"], "2025-11-15T12:15:00.000Z");
 
     let enterprise = app.developer_on(Tier::Enterprise).await;
     let mut bounty = storefront();
@@ -115,7 +115,7 @@ async fn a_quote_can_be_read_by_its_owner(app: TestApp) {
     let quote = quote(&dev.test).await;
     let path = format!("/v1/quotes/{}", quote["id"].as_str().unwrap());
     assert_eq!(dev.test.get(&path).await.expect(200), quote);
-    app.set_time("2026-11-15T13:14:59.999Z");
+    app.set_time("2025-11-15T13:14:59.999Z");
     assert_eq!(dev.test.get(&path).await.expect(200), quote);
     for stranger in [&other.test, &dev.live] {
         let reply = stranger.get(&path).await;
@@ -132,7 +132,7 @@ async fn the_same_request_gets_the_same_quote(app: TestApp) {
         dev.test.post_with(path, &headers, &storefront()).await
     };
     let first = send("/v1/quotes").await;
-    app.set_time("2026-11-15T12:10:00.000Z");
+    app.set_time("2025-11-15T12:10:00.000Z");
     let again = send("/v1/quotes").await;
     assert_eq!(again.text, first.text);
     assert_eq!(again.header("idempotent-replayed"), "true");
@@ -144,7 +144,7 @@ async fn the_same_request_gets_the_same_quote(app: TestApp) {
 async fn there_is_a_limit_of_open_quotes(app: TestApp) {
     let (dev, other) = (app.developer().await, app.developer().await);
     let first = quote(&dev.test).await;
-    app.set_time("2026-11-15T12:05:00.000Z");
+    app.set_time("2025-11-15T12:05:00.000Z");
     for _ in 1..MAX_OPEN_QUOTES {
         quote(&dev.test).await;
     }
@@ -158,6 +158,6 @@ async fn there_is_a_limit_of_open_quotes(app: TestApp) {
     quote(&dev.test).await;
     let refused = dev.test.post("/v1/quotes", &storefront()).await;
     refused.expect_error(429, "TOO_MANY_QUOTES");
-    app.set_time("2026-11-15T12:20:00.000Z");
+    app.set_time("2025-11-15T12:20:00.000Z");
     quote(&dev.test).await;
 }

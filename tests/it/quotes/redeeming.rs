@@ -41,7 +41,7 @@ async fn a_quote_becomes_its_task(app: TestApp) {
         "budget_cents": 12_345,
         "priority": "urgent",
         "task_type": "bounty",
-        "deadline": "2026-11-20T18:00:00Z",
+        "deadline": "2025-11-20T18:00:00Z",
         "proof_types": ["signature", "photo"],
         "metadata": {"order": "4711", "nested": {"b": [1, 2.5, null]}},
     });
@@ -92,7 +92,7 @@ async fn a_redeemed_quote_answers_the_same_task(app: TestApp) {
         let other = Client::new(app.address, key["key"].as_str());
         let cancel = format!("{}/cancel", path(&first.body));
         client.post(&cancel, &json!({})).await.expect(200);
-        app.set_time("2026-11-16T11:59:59.999Z");
+        app.set_time("2025-11-16T11:59:59.999Z");
         for client in [client, &other] {
             let again = redeem(client, &quote).await;
             assert_eq!(again.header("idempotent-replayed"), "true");
@@ -156,9 +156,9 @@ async fn what_was_quoted_is_charged(app: TestApp) {
 async fn a_quote_has_a_quarter_of_an_hour(app: TestApp) {
     let dev = app.developer().await;
     let (one, two) = (quote(&dev.live).await, quote(&dev.live).await);
-    app.set_time("2026-11-15T12:14:59.999Z");
+    app.set_time("2025-11-15T12:14:59.999Z");
     redeem(&dev.live, &one).await.expect(201);
-    app.set_time("2026-11-15T12:15:00.000Z");
+    app.set_time("2025-11-15T12:15:00.000Z");
     let late = redeem(&dev.live, &two).await;
     late.expect_error(410, "QUOTE_EXPIRED");
     // One that was redeemed in time is answered all the same.
@@ -177,7 +177,7 @@ async fn a_test_clock_that_is_ahead_ends_a_quote(app: TestApp) {
     late.expect_error(410, "QUOTE_EXPIRED");
     redeem(&dev.live, &live).await.expect(201);
     let quoted = quote(&dev.test).await;
-    assert_eq!(quoted["expires_at"], "2026-11-15T12:30:00.000Z");
+    assert_eq!(quoted["expires_at"], "2025-11-15T12:30:00.000Z");
     redeem(&dev.test, &quoted).await.expect(201);
 }
 
@@ -233,7 +233,7 @@ async fn the_limit_of_the_month_holds(app: TestApp) {
     let refused = redeem(&dev.test, &two).await;
     refused.expect_error(403, "TASK_LIMIT_EXCEEDED");
     // The refused one was not used up.
-    app.set_time("2026-11-30T23:50:00.000Z");
+    app.set_time("2025-11-30T23:50:00.000Z");
     redeem(&dev.test, &two)
         .await
         .expect_error(410, "QUOTE_EXPIRED");

@@ -8,10 +8,10 @@ use crate::support::{Developer, TestApp, on_both_engines, path, photo};
 on_both_engines!(what_the_device_says_is_told_apart);
 
 fn record() -> Value {
-    json!({"captured_at": "2026-11-15T11:58:00Z", "clock_offset_ms": -1200, "source": "camera",
+    json!({"captured_at": "2025-11-15T11:58:00Z", "clock_offset_ms": -1200, "source": "camera",
         "queued_offline": true, "fixes": [
-            {"latitude": 40.7163, "longitude": -73.9595, "accuracy_meters": 12.5, "at": "2026-11-15T11:57:58Z"},
-            {"latitude": 40.7262, "longitude": -73.9595, "at": "2026-11-15T11:58:00Z"}]})
+            {"latitude": 40.7163, "longitude": -73.9595, "accuracy_meters": 12.5, "at": "2025-11-15T11:57:58Z"},
+            {"latitude": 40.7262, "longitude": -73.9595, "at": "2025-11-15T11:58:00Z"}]})
 }
 
 /// What a developer reads of the only proof of a task.
@@ -54,10 +54,10 @@ async fn what_the_device_says_is_told_apart(app: TestApp) {
     assert!(sent["data"][0]["captures"].is_null() && sent["data"][0]["device"].is_null());
     let (device, findings) = evidence(&dev, &task, &sent).await;
     let mut expected = record();
-    expected["captured_at"] = json!("2026-11-15T11:58:00.000Z");
+    expected["captured_at"] = json!("2025-11-15T11:58:00.000Z");
     for (fix, (meters, at)) in [(0.0, "11:57:58"), (1100.8, "11:58:00")].iter().enumerate() {
         expected["fixes"][fix]["distance_meters"] = json!(meters);
-        expected["fixes"][fix]["at"] = json!(format!("2026-11-15T{at}.000Z"));
+        expected["fixes"][fix]["at"] = json!(format!("2025-11-15T{at}.000Z"));
     }
     expected["fixes"][1]["accuracy_meters"] = Value::Null;
     assert_eq!(device, expected);

@@ -48,7 +48,7 @@ async fn a_code_opens_a_session(app: TestApp) {
     let opened = admin.post(SESSIONS, &code).await.expect(201);
     let token = opened["token"].as_str().unwrap();
     assert!(token.starts_with("svc_admin_session_"), "{token}");
-    assert_eq!(opened["expires_at"], "2026-11-16T00:00:30.000Z");
+    assert_eq!(opened["expires_at"], "2025-11-16T00:00:30.000Z");
     let session = Client::new(app.address, Some(token));
     // It does what the key may do, in the name of the key, and no more.
     let worker = app.sign_up(&[]).await;

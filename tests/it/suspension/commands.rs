@@ -185,7 +185,7 @@ fn commands_that_need_a_database_create_none() {
         &["audit", "verify"],
         &["ledger", "verify"],
         &["ledger", "export", "--csv"],
-        &["report", "--month", "2026-11"],
+        &["report", "--month", "2025-11"],
         &["job", "list"],
         &["secrets", "rotate"],
         &["secrets", "reset", "--yes"],

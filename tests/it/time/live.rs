@@ -71,7 +71,7 @@ async fn an_unpaid_task_expires(app: TestApp) {
 async fn a_deadline_that_passed_ends_a_task(app: TestApp) {
     let dev = app.developer().await;
     let mut body = storefront();
-    body["deadline"] = "2026-11-15T18:00:00Z".into();
+    body["deadline"] = "2025-11-15T18:00:00Z".into();
     let task = dev.live.post("/v1/tasks", &body).await.expect(201);
     dev.live
         .pay(task["payment_client_secret"].as_str().unwrap(), GOOD_CARD)
@@ -87,7 +87,7 @@ async fn a_deadline_that_passed_ends_a_task(app: TestApp) {
     assert_eq!(app.scheduler.catch_up().await.unwrap(), 1);
     assert_eq!(status(&dev.live, &late).await, "expired");
     // While proof waits for its review, no deadline counts; once it is rejected, it does.
-    body["deadline"] = "2026-11-15T20:00:00Z".into();
+    body["deadline"] = "2025-11-15T20:00:00Z".into();
     let task = dev.live.post("/v1/tasks", &body).await.expect(201);
     dev.live
         .pay(task["payment_client_secret"].as_str().unwrap(), GOOD_CARD)
@@ -220,9 +220,9 @@ async fn a_test_task_stands_still(app: TestApp) {
 async fn a_changed_deadline_counts(app: TestApp) {
     let dev = app.developer().await;
     let mut body = storefront();
-    body["deadline"] = "2026-11-15T13:00:00Z".into();
+    body["deadline"] = "2025-11-15T13:00:00Z".into();
     let task = dev.live.post("/v1/tasks", &body).await.expect(201);
-    let later = json!({"deadline": "2026-11-15T14:00:00Z"});
+    let later = json!({"deadline": "2025-11-15T14:00:00Z"});
     dev.live.patch(&path(&task), &later).await.expect(200);
     expect_at(&app, &dev, &task, HOUR * 2, "expired").await;
 }

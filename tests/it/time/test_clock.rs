@@ -37,12 +37,12 @@ async fn a_wound_clock_tells_its_time(app: TestApp) {
     let dev = app.developer().await;
     let real = json!({"now": TestApp::NOON, "ahead_seconds": 0});
     assert_eq!(dev.test.get(CLOCK).await.expect(200), real);
-    let wound = json!({"now": "2026-11-15T13:00:00.000Z", "ahead_seconds": HOUR});
+    let wound = json!({"now": "2025-11-15T13:00:00.000Z", "ahead_seconds": HOUR});
     assert_eq!(wind(&dev, HOUR).await, wound);
     assert_eq!(dev.test.get(CLOCK).await.expect(200), wound);
-    let at = json!({"at": "2026-12-24T18:00:00Z"});
+    let at = json!({"at": "2025-12-24T18:00:00Z"});
     let wound = dev.test.post(CLOCK, &at).await.expect(200);
-    assert_eq!(wound["now"], "2026-12-24T18:00:00.000Z");
+    assert_eq!(wound["now"], "2025-12-24T18:00:00.000Z");
     let key = [("idempotency-key", "once")];
     let hour = json!({ "advance_seconds": HOUR });
     let first = dev.test.post_with(CLOCK, &key, &hour).await.expect(200);
@@ -52,14 +52,14 @@ async fn a_wound_clock_tells_its_time(app: TestApp) {
     );
     assert_eq!(
         dev.test.get(CLOCK).await.expect(200)["now"],
-        "2026-12-24T19:00:00.000Z"
+        "2025-12-24T19:00:00.000Z"
     );
 }
 
 async fn what_time_brings_about_happens_on_the_way(app: TestApp) {
     let dev = app.developer().await;
     let mut body = storefront();
-    body["deadline"] = "2026-11-18T12:00:00Z".into();
+    body["deadline"] = "2025-11-18T12:00:00Z".into();
     let mut tasks = Vec::new();
     for to in [
         "posted",
@@ -108,27 +108,27 @@ async fn objects_and_events_carry_that_time(app: TestApp) {
     // Nine days on the way: the proof is approved after seven of them, not at the end.
     wind(&dev, 9 * 24 * HOUR).await;
     let done = dev.test.get(&path(&task)).await.expect(200);
-    assert_eq!(done["completed_at"], "2026-11-22T12:00:00.000Z");
+    assert_eq!(done["completed_at"], "2025-11-22T12:00:00.000Z");
     let events = dev.test.get("/v1/events?limit=1").await.expect(200);
     assert_eq!(events["data"][0]["event"], "task.completed");
-    assert_eq!(events["data"][0]["created_at"], "2026-11-22T12:00:00.000Z");
+    assert_eq!(events["data"][0]["created_at"], "2025-11-22T12:00:00.000Z");
     let new = dev.create_task().await;
-    assert_eq!(new["created_at"], "2026-11-24T12:00:00.000Z");
+    assert_eq!(new["created_at"], "2025-11-24T12:00:00.000Z");
     let cancelled = dev
         .test
         .post(&format!("{}/cancel", path(&new)), &json!({}))
         .await
         .expect(200);
-    assert_eq!(cancelled["cancelled_at"], "2026-11-24T12:00:00.000Z");
+    assert_eq!(cancelled["cancelled_at"], "2025-11-24T12:00:00.000Z");
     wind(&dev, 10 * 24 * HOUR).await;
     // It is December there, but the month of real time goes on.
     let account = dev.test.get("/v1/account").await.expect(200);
     assert_eq!(account["tasks_this_month"], 2);
     let december = dev.create_task().await;
-    assert_eq!(december["created_at"], "2026-12-04T12:00:00.000Z");
+    assert_eq!(december["created_at"], "2025-12-04T12:00:00.000Z");
     let usage = dev.test.get("/v1/account/usage").await.expect(200);
     assert_eq!(usage["tasks_this_month"], 3);
-    app.set_time("2026-12-01T00:00:00.000Z");
+    app.set_time("2025-12-01T00:00:00.000Z");
     let usage = dev.test.get("/v1/account/usage").await.expect(200);
     assert_eq!(usage["tasks_this_month"], 0);
 }
@@ -190,7 +190,7 @@ async fn a_clock_goes_forward_only(app: TestApp) {
         ),
         (json!({}), "advance_seconds"),
         (
-            json!({"advance_seconds": 1, "at": "2026-12-01T00:00:00Z"}),
+            json!({"advance_seconds": 1, "at": "2025-12-01T00:00:00Z"}),
             "at",
         ),
         (json!({"advance_seconds": 1, "back": true}), "back"),
@@ -237,7 +237,7 @@ async fn live_and_others_keep_their_time(app: TestApp) {
 async fn nothing_happens_before_what_happened_last(app: TestApp) {
     let dev = app.developer().await;
     let mut body = storefront();
-    body["deadline"] = "2026-11-14T12:00:00Z".into();
+    body["deadline"] = "2025-11-14T12:00:00Z".into();
     let late = dev.test.post("/v1/tasks", &body).await.expect(201);
     wind(&dev, HOUR).await;
     let expired = dev.test.get(&path(&late)).await.expect(200);
@@ -246,7 +246,7 @@ async fn nothing_happens_before_what_happened_last(app: TestApp) {
     let ledger = dev.test.get(&format!("{}/ledger", path(&late))).await;
     assert_eq!(ledger.expect(200)["data"][0]["type"], "payment");
 
-    body["deadline"] = "2026-11-15T14:00:00Z".into();
+    body["deadline"] = "2025-11-15T14:00:00Z".into();
     let rejected = dev.test.post("/v1/tasks", &body).await.expect(201);
     let submitted = advance(&dev, &rejected, "proof_submitted").await;
     submitted.expect(200);
@@ -255,5 +255,5 @@ async fn nothing_happens_before_what_happened_last(app: TestApp) {
     wind(&dev, HOUR).await;
     let expired = dev.test.get(&path(&rejected)).await.expect(200);
     assert_eq!(expired["status"], "expired");
-    assert_eq!(expired["updated_at"], "2026-11-15T15:00:00.000Z");
+    assert_eq!(expired["updated_at"], "2025-11-15T15:00:00.000Z");
 }

@@ -124,14 +124,14 @@ async fn a_task_tells_what_is_due_and_what_happens_then(app: TestApp) {
     };
     let at = |time: &str, action: &str| (json!(time), json!(action));
     worker.act(&task, "accept").await.expect(200);
-    assert_eq!(due().await, at("2026-11-16T12:00:00.000Z", "released"));
+    assert_eq!(due().await, at("2025-11-16T12:00:00.000Z", "released"));
     worker.act(&task, "start").await.expect(200);
-    assert_eq!(due().await, at("2026-11-18T12:00:00.000Z", "released"));
+    assert_eq!(due().await, at("2025-11-18T12:00:00.000Z", "released"));
     let proof = worker.prove(&task, "one").await;
-    assert_eq!(due().await, at("2026-11-22T12:00:00.000Z", "completed"));
+    assert_eq!(due().await, at("2025-11-22T12:00:00.000Z", "completed"));
     reject(&dev, &task, &proof, "Too dark.").await;
     worker.act(&task, "dispute").await.expect(200);
-    assert_eq!(due().await, at("2026-12-15T12:00:00.000Z", "refunded"));
+    assert_eq!(due().await, at("2025-12-15T12:00:00.000Z", "refunded"));
     let decide = format!("/v1/admin/disputes/{}/decide", task["id"].as_str().unwrap());
     let pay = json!({"decision": "pay"});
     app.admin().await.post(&decide, &pay).await.expect(200);
@@ -141,11 +141,11 @@ async fn a_task_tells_what_is_due_and_what_happens_then(app: TestApp) {
 async fn moves_answer_with_what_is_due(app: TestApp) {
     let (dev, worker) = (app.developer().await, app.ready_worker().await);
     let mut body = crate::support::storefront();
-    body["deadline"] = json!("2026-11-15T18:00:00.000Z");
+    body["deadline"] = json!("2025-11-15T18:00:00.000Z");
     let task = dev.live.post("/v1/tasks", &body).await.expect(201);
     let secret = task["payment_client_secret"].as_str().unwrap();
     app.client().pay(secret, crate::support::GOOD_CARD).await;
     let accepted = worker.act(&task, "accept").await.expect(200);
-    assert_eq!(accepted["due_at"], "2026-11-15T18:00:00.000Z");
+    assert_eq!(accepted["due_at"], "2025-11-15T18:00:00.000Z");
     assert_eq!(accepted["due_action"], "expired");
 }

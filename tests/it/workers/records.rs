@@ -159,9 +159,9 @@ async fn a_search_tells_attempts_left_and_when_a_task_is_due(app: TestApp) {
     let found = available(&app.ready_worker().await).await;
     assert_eq!(found[0]["id"], task["id"]);
     assert_eq!(found[0]["attempts_left"], 2);
-    assert_eq!(found[0]["due_at"], "2026-12-15T12:00:00.000Z");
+    assert_eq!(found[0]["due_at"], "2025-12-15T12:00:00.000Z");
     let mut body = crate::support::storefront();
-    body["deadline"] = json!("2026-11-20T18:00:00.000Z");
+    body["deadline"] = json!("2025-11-20T18:00:00.000Z");
     let created = dev.live.post("/v1/tasks", &body).await.expect(201);
     let secret = created["payment_client_secret"].as_str().unwrap();
     app.client().pay(secret, crate::support::GOOD_CARD).await;
@@ -169,7 +169,7 @@ async fn a_search_tells_attempts_left_and_when_a_task_is_due(app: TestApp) {
     let found = found.iter().find(|found| found["id"] == created["id"]);
     let found = found.unwrap();
     assert_eq!(found["attempts_left"], 3);
-    assert_eq!(found["due_at"], "2026-11-20T18:00:00.000Z");
+    assert_eq!(found["due_at"], "2025-11-20T18:00:00.000Z");
 }
 
 async fn a_search_tells_the_record_of_the_developer(app: TestApp) {
@@ -196,7 +196,7 @@ async fn a_search_tells_the_record_of_the_developer(app: TestApp) {
     let task = dev.create_paid_task().await;
     worker.begin(&task).await;
     let proof = worker.prove(&task, "slow").await;
-    app.set_time("2026-11-16T18:00:00.000Z");
+    app.set_time("2025-11-16T18:00:00.000Z");
     dev.review(&task, &proof, "reject").await.expect(200);
     worker.act(&task, "release").await.expect(200);
     let after = told(&dev).await;

@@ -66,12 +66,12 @@ async fn a_cancelled_assignment_tells_what_is_paid(app: TestApp) {
 async fn work_that_expires_is_told(app: TestApp) {
     let (dev, worker) = (app.developer().await, app.ready_worker().await);
     let mut body = storefront();
-    body["deadline"] = json!("2026-11-15T18:00:00.000Z");
+    body["deadline"] = json!("2025-11-15T18:00:00.000Z");
     let task = dev.live.post("/v1/tasks", &body).await.expect(201);
     let secret = task["payment_client_secret"].as_str().unwrap();
     app.client().pay(secret, crate::support::GOOD_CARD).await;
     worker.begin(&task).await;
-    app.set_time("2026-11-15T18:00:00.000Z");
+    app.set_time("2025-11-15T18:00:00.000Z");
     app.scheduler.catch_up().await.unwrap();
     let words = ["Photograph a storefront", "is over"];
     expect_told(&worker, "task_expired", &task["id"], &words).await;
@@ -100,7 +100,7 @@ async fn a_decided_dispute_is_told_with_its_note(app: TestApp) {
         expect_told(&worker, "dispute_decided", &task["id"], &words).await;
     }
     let task = crate::admin::disputed_task(&app, &dev, &worker).await;
-    app.set_time("2026-12-15T12:00:00.000Z");
+    app.set_time("2025-12-15T12:00:00.000Z");
     app.scheduler.catch_up().await.unwrap();
     // The worker's token has expired meanwhile.
     let notices = app.notices().await;

@@ -143,13 +143,13 @@ async fn a_rejection_can_be_disputed_in_time(app: TestApp) {
         let rejected = dev.review(task, &proof, "reject").await.expect(200);
         assert_eq!(rejected["task"]["attempts_remaining"], 2);
     }
-    app.set_time("2026-11-18T12:00:00.000Z");
+    app.set_time("2025-11-18T12:00:00.000Z");
     let dispute =
         |task: &Value| format!("/v1/worker/tasks/{}/dispute", task["id"].as_str().unwrap());
     let statement = json!({"statement": "It is bright enough."});
     let disputed = worker.client.post(&dispute(&early), &statement).await;
     assert_eq!(disputed.expect(200)["status"], "disputed");
-    app.set_time("2026-11-18T12:00:00.001Z");
+    app.set_time("2025-11-18T12:00:00.001Z");
     let refused = worker.client.post(&dispute(&late), &statement).await;
     refused.expect_error(409, "INVALID_TASK_STATE");
     assert_eq!(status(&dev.live, &late).await, "proof_rejected");

@@ -173,7 +173,7 @@ async fn a_list_of_tasks_is_filtered_by_environment_and_ordered_by_real_time(app
     let faulty = page(&admin, "?environment=both").await;
     assert_eq!(faulty.faulty_fields(), ["environment"]);
     // The report of a test month goes by the clock of the test environment.
-    let report = "/v1/admin/report?month=2026-12&environment=test";
+    let report = "/v1/admin/report?month=2025-12&environment=test";
     let report = admin.get(report).await.expect(200);
     assert_eq!(report["total"]["tasks_created"], 3);
 }

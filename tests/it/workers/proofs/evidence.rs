@@ -98,7 +98,7 @@ async fn what_the_camera_wrote_is_evidence_and_not_handed_on(app: TestApp) {
         .get(&format!("{}/proofs/{id}/evidence", path(&task)))
         .await;
     let evidence = evidence.expect(200);
-    assert_eq!(evidence["exif"]["taken_at"], "2026-11-15T11:50:00.000Z");
+    assert_eq!(evidence["exif"]["taken_at"], "2025-11-15T11:50:00.000Z");
     let latitude = evidence["exif"]["latitude"].as_f64().unwrap();
     assert!((latitude - 40.7333).abs() < 0.001);
     let finding = |code: &str| {
