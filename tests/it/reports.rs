@@ -378,7 +378,7 @@ async fn the_command_refuses_what_is_no_month(app: TestApp) {
     for month in ["2026-13", "26-1", "", "2026-1", "2025-11-01", "1999-12"] {
         let command = Command::new(&["report", "--month", month]).on(&app.database);
         let error = command.fail();
-        let expected = "--month must be a month from 2000-01 to 9999-12, such as 2025-11";
+        let expected = "--month must be a month from 2000-01 to 9999-12, such as 2026-11";
         assert!(error.contains(expected), "{month:?}: {error}");
     }
     for arguments in [

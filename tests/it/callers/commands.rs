@@ -94,6 +94,7 @@ async fn what_a_command_revokes_stops_at_once(app: TestApp) {
 }
 
 async fn a_suspension_by_a_command_counts_at_once(app: TestApp) {
+    app.set_time_to_now();
     let running = Running::start(&app);
     let (dev, mut worker) = (app.developer().await, app.sign_up(&[]).await);
     let client = running.client(&Value::from(dev.test_key.as_str()));

@@ -104,6 +104,7 @@ async fn the_sandbox_on_a_public_url_must_be_wanted(app: TestApp) {
 }
 
 async fn pages_say_that_no_money_moves(app: TestApp) {
+    app.set_time_to_now();
     let dev = app.developer().await;
     let (_, secret) = dev.create_payable_task().await;
     let worker = app.sign_up(&[]).await;

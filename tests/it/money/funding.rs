@@ -343,7 +343,7 @@ async fn a_replayed_creation_hands_out_the_same_secret(app: TestApp) {
 async fn a_full_month_asks_no_processor(app: TestApp) {
     let dev = app.developer().await;
     app.database
-        .execute("UPDATE task_totals SET month = 202611, month_tasks = 1000")
+        .execute("UPDATE task_totals SET month = 202511, month_tasks = 1000")
         .await;
     let refused = dev.live.post("/v1/tasks", &storefront()).await;
     refused.expect_error(403, "TASK_LIMIT_EXCEEDED");
