@@ -78,7 +78,7 @@ fn an_upload_to_s3_that_breaks_off_leaves_no_parts() {
         assert_eq!(place.files.size(key).await, Ok(None));
         place.nothing_is_incoming().await;
 
-        let credential = "Credential=tests/20261115/us-east-1/s3/aws4_request";
+        let credential = "Credential=tests/20251115/us-east-1/s3/aws4_request";
         let signed = format!("AWS4-HMAC-SHA256 {credential}, SignedHeaders=host, Signature=0");
         let path = format!("/{}?uploads", peer::BUCKET);
         let client = Client::new(peer::address(), None);
