@@ -1,10 +1,14 @@
 //! What people do with their password before they are known: sign in on the pages (a code if there is a second
-//! factor, then a session), and confirm an address.
+//! factor, then a session), and confirm an address. A passkey stands for both.
+
+mod passkeys;
 
 use std::sync::Arc;
 
 use crate::ambient::Clock;
-use crate::domain::{Account, AccountId, AdminKey, GivenCode, Origin, Person, PersonKind, Secret};
+use crate::domain::{
+    Account, AccountId, AdminKey, GivenCode, Origin, Person, PersonKind, RelyingParty, Secret,
+};
 use crate::limits::{Attempt, ClientAddress, SignInLimits, TooMany};
 use crate::passwords::{HashError, Passwords};
 use crate::store::{Lookup, Store, StoreError};
@@ -12,6 +16,8 @@ use crate::usecases::{
     self, AccountSignIn, AdminSignIn, AdminVisitor, CodeCheck, Confirmation, FactorAtSignIn,
     SignedIn, UseCaseError,
 };
+
+pub use passkeys::{GivenPasskey, PasskeyRefused};
 
 /// What signing in needs.
 #[derive(Clone)]
@@ -23,6 +29,8 @@ pub struct SignIns {
     pub limits: Arc<SignInLimits>,
     /// Whether addresses can be confirmed.
     pub sends_mail: bool,
+    /// The site for which passkeys are made. None where browsers make none.
+    pub site: Option<RelyingParty>,
 }
 
 /// What somebody signs in with.
@@ -48,11 +56,13 @@ pub enum SignInError {
     TooMany(#[from] TooMany),
     #[error("too many passwords are being checked")]
     Busy,
-    /// The password was right, and there is a second factor.
+    /// The password was right, and this person has a second factor.
     #[error("the second factor is missing")]
-    CodeRequired,
+    CodeRequired(Person),
     #[error("the code did not pass")]
-    CodeRefused(CodeCheck),
+    CodeRefused(Person, CodeCheck),
+    #[error(transparent)]
+    Passkey(#[from] PasskeyRefused),
     #[error(transparent)]
     Refused(#[from] UseCaseError),
 }
@@ -71,7 +81,7 @@ impl SignInError {
     fn is_guess(&self) -> bool {
         matches!(
             self,
-            Self::CodeRefused(_) | Self::Refused(UseCaseError::WrongPassword)
+            Self::CodeRefused(..) | Self::Passkey(_) | Self::Refused(UseCaseError::WrongPassword)
         )
     }
 }
@@ -188,6 +198,7 @@ impl SignIns {
         origin: Origin,
     ) -> Result<SignedIn, SignInError> {
         let found = self.with_password(email, given.password).await?;
+        let person = Person::Account(found.0);
         let clock = self.clock.clone();
         // It is kept whatever the outcome is: a wrong code counts.
         let outcome = self.store.write(move |tx| {
@@ -196,8 +207,8 @@ impl SignIns {
         });
         match outcome.await? {
             AccountSignIn::Done(signed_in) => Ok(*signed_in),
-            AccountSignIn::CodeRequired => Err(SignInError::CodeRequired),
-            AccountSignIn::Refused(check) => Err(SignInError::CodeRefused(check)),
+            AccountSignIn::CodeRequired => Err(SignInError::CodeRequired(person)),
+            AccountSignIn::Refused(check) => Err(SignInError::CodeRefused(person, check)),
         }
     }
 
@@ -233,14 +244,15 @@ impl SignIns {
         let code = given.code.clone();
         let (store, clock) = (self.store.clone(), self.clock.clone());
         let opened = self.with_admin_key(given, client, async |key: AdminKey| {
+            let person = Person::Admin(key.id);
             // It is kept whatever the outcome is: a wrong code counts.
             let outcome = store.write(move |tx| {
                 usecases::sign_in_admin(tx, key.id, code.as_ref(), &origin, clock.now())
             });
             match outcome.await? {
                 AdminSignIn::Done(token) => Ok(token),
-                AdminSignIn::CodeRequired => Err(SignInError::CodeRequired),
-                AdminSignIn::Refused(check) => Err(SignInError::CodeRefused(check)),
+                AdminSignIn::CodeRequired => Err(SignInError::CodeRequired(person)),
+                AdminSignIn::Refused(check) => Err(SignInError::CodeRefused(person, check)),
             }
         });
         opened.await
@@ -256,7 +268,8 @@ impl SignIns {
         let (session, code) = (visitor.session.clone(), given.code.clone());
         let (store, clock) = (self.store.clone(), self.clock.clone());
         let checked = self.with_admin_key(given, client, async |key: AdminKey| {
-            if Person::Admin(key.id) != session.person {
+            let person = Person::Admin(key.id);
+            if person != session.person {
                 return Err(UseCaseError::WrongPassword.into());
             }
             let outcome = store.write(move |tx| {
@@ -264,8 +277,8 @@ impl SignIns {
             });
             match outcome.await? {
                 FactorAtSignIn::Passes { .. } => Ok(()),
-                FactorAtSignIn::CodeRequired => Err(SignInError::CodeRequired),
-                FactorAtSignIn::Refused(check) => Err(SignInError::CodeRefused(check)),
+                FactorAtSignIn::CodeRequired => Err(SignInError::CodeRequired(person)),
+                FactorAtSignIn::Refused(check) => Err(SignInError::CodeRefused(person, check)),
             }
         });
         checked.await
@@ -285,11 +298,6 @@ impl SignIns {
             Ok(None) => Err(UseCaseError::WrongPassword.into()),
             Err(error) => Err(UseCaseError::from(error).into()),
         };
-        match &outcome {
-            Ok(_) => self.limits.succeeded(attempt),
-            Err(error) if error.is_guess() => {}
-            Err(_) => self.limits.give_back(attempt),
-        }
-        outcome
+        self.counted(attempt, outcome)
     }
 }

@@ -118,8 +118,10 @@ impl From<SignInError> for ApiError {
         match error {
             SignInError::TooMany(too_many) => too_many.into(),
             SignInError::Busy => Self::Busy,
-            SignInError::CodeRequired => UseCaseError::SecondFactorRequired.into(),
-            SignInError::CodeRefused(_) => UseCaseError::WrongCode.into(),
+            SignInError::CodeRequired(_) => UseCaseError::SecondFactorRequired.into(),
+            SignInError::CodeRefused(..) | SignInError::Passkey(_) => {
+                UseCaseError::WrongCode.into()
+            }
             SignInError::Refused(error) => error.into(),
         }
     }

@@ -36,7 +36,7 @@ use opentelemetry_sdk::trace::SdkTracer;
 use request::idempotency::InFlight;
 
 use crate::ambient::Clock;
-use crate::domain::{CheckedSkills, MapTiles, RequiredFactor, StorageQuota};
+use crate::domain::{CheckedSkills, MapTiles, RelyingParty, RequiredFactor, StorageQuota};
 use crate::files::Files;
 use crate::limits::SignInLimits;
 use crate::maintenance::{KeyUse, RequestLog};
@@ -230,6 +230,7 @@ impl App {
             passwords: self.passwords.clone(),
             limits: self.sign_in_limits.clone(),
             sends_mail: self.sends_mail,
+            site: RelyingParty::of(self.own_url()),
         }
     }
 

@@ -21,6 +21,8 @@ pub struct Asker {
     /// Tells the entry in the app from others.
     pub label: String,
     pub by: Actor,
+    /// Whether the second factor was given for this token.
+    pub given: bool,
     pub requester: Requester,
 }
 
@@ -105,9 +107,11 @@ pub async fn begin(app: &App, asker: Asker, post: Post) -> Result<JsonResponse, 
     post.expect_no_fields()?;
     let secret = TotpSecret::new(&ambient::random());
     let setup = FactorSetup::new(&secret, &asker.label)?;
-    let holder = asker.holder;
+    let (holder, given) = (asker.holder, asker.given);
     let effect = move |tx: &mut Tx<'_>, now| {
         usecases::begin_second_factor(tx, holder, &secret, now)?;
+        // Whoever has a passkey adds an app with it.
+        usecases::expect_given(tx, holder, given)?;
         Ok(setup.clone())
     };
     let render = |setup: &FactorSetup| {

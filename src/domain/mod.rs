@@ -34,9 +34,9 @@ pub use events::notification::{Notification, NotificationKind, NotificationStatu
 pub use events::{Event, EventType, NewEvent};
 pub use geo::map_tiles::MapTiles;
 pub use id::{
-    AccountId, AdminKeyId, ApiKeyId, EventId, ExportId, LogId, MailLinkId, NotificationId, ProofId,
-    PushSubscriptionId, QueueItemId, QuoteId, RequestId, SessionId, TaskId, UploadId,
-    VerificationFileId, WorkerId,
+    AccountId, AdminKeyId, ApiKeyId, ChallengeId, EventId, ExportId, LogId, MailLinkId,
+    NotificationId, PasskeyId, ProofId, PushSubscriptionId, QueueItemId, QuoteId, RequestId,
+    SessionId, TaskId, UploadId, VerificationFileId, WorkerId,
 };
 pub use idempotency::IDEMPOTENCY_KEPT;
 pub use job::{JobKind, JobName, Lane};
@@ -53,6 +53,9 @@ pub use proofs::uploads::upload::{NewUpload, Upload, UploadPart};
 pub use proofs::{FileMetadata, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
 pub use quotes::Quote;
 pub use rules::{FieldError, FieldErrors};
+pub use second_factor::passkeys::{
+    Challenge, ChallengePurpose, GivenAssertion, GivenRegistration, Passkey, RelyingParty,
+};
 pub use second_factor::recovery::RecoveryCodes;
 pub use second_factor::totp::TotpSecret;
 pub use second_factor::{GivenCode, RequiredFactor, SecondFactor, WrongCodes};

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::csv::{CsvRow, Table, optional, written};
 use super::section::{FileEntry, Place, Unit};
 use crate::domain::people::Person;
-use crate::domain::{AccountId, ApiKey, Environment, Owner, Proof, TaskLedger, Timestamp};
+use crate::domain::{AccountId, ApiKey, Environment, Owner, Passkey, Proof, TaskLedger, Timestamp};
 use crate::records::{self, TaskRecord, file_name, value};
 use crate::store::{AuditFilter, ExportedDelivery, StoreError, ToldNotification, Tx};
 use crate::usecases::{self, UseCaseError};
@@ -78,12 +78,21 @@ fn account_unit(tx: &mut Tx<'_>, account: AccountId, now: Timestamp) -> Result<U
         .rows(keys.iter().map(key_row)))
 }
 
-/// Since when a person has a second factor. The secret and the codes are in no export.
+/// Since when a person has a second factor, and which passkeys. The secret and the codes are in no export.
 pub fn second_factor(tx: &mut Tx<'_>, person: Person) -> Result<Value, StoreError> {
     let status = usecases::second_factor_status(tx, person)?;
+    let passkeys = tx.passkeys_of(person)?;
+    let passkey = |passkey: &Passkey| {
+        json!({
+            "name": passkey.name,
+            "created_at": passkey.created_at,
+            "last_used_at": passkey.last_used_at,
+        })
+    };
     Ok(json!({
         "enabled_at": status.enabled_at,
-        "recovery_codes_left": status.recovery_codes_left,
+        "recovery_codes_left": tx.count_recovery_codes(person)?,
+        "passkeys": passkeys.iter().map(passkey).collect::<Vec<_>>(),
     }))
 }
 

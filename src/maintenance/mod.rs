@@ -177,6 +177,7 @@ const PRUNED: &[(Duration, Prune)] = &[
     // Tokens have their own expiry.
     (Duration::ZERO, |tx, before| tx.prune_worker_tokens(before)),
     (Duration::ZERO, |tx, before| tx.prune_sessions(before)),
+    (Duration::ZERO, |tx, before| tx.prune_challenges(before)),
     (DAY, |tx, before| tx.prune_mail_links(before)),
     (Duration::ZERO, |tx, before| tx.prune_admin_sessions(before)),
     // Before their events, which they refer to.

@@ -3,15 +3,17 @@
 
 use crate::domain::accounts::TestKeysManage;
 use crate::domain::exports::ExportStatus;
+use crate::domain::second_factor::passkeys::Algorithm;
 use crate::domain::tasks::approval::ApprovalStatus;
 use crate::domain::tasks::{Category, Priority, ProofType, Skill, TaskType};
 use crate::domain::{
-    AccountId, AccountStatus, ActorKind, AdminKeyId, AdminRole, ApiKeyId, ChargeDisputeStatus,
-    DeliveryStatus, Environment, EventId, EventType, ExportId, JobKind, LinkPurpose, LogId,
-    MailLinkId, NotificationId, NotificationKind, NotificationStatus, OutgoingKind, PaymentStatus,
-    PayoutStatus, PersonKind, ProcessorName, ProofId, ProofStatus, ProposalKind,
-    PushSubscriptionId, QueueItemId, QueueKind, QueueStatus, QuoteId, SessionId, Status, Step,
-    TaskId, Tier, UploadId, VerificationFileId, WorkerId, WorkerStatus,
+    AccountId, AccountStatus, ActorKind, AdminKeyId, AdminRole, ApiKeyId, ChallengeId,
+    ChallengePurpose, ChargeDisputeStatus, DeliveryStatus, Environment, EventId, EventType,
+    ExportId, JobKind, LinkPurpose, LogId, MailLinkId, NotificationId, NotificationKind,
+    NotificationStatus, OutgoingKind, PasskeyId, PaymentStatus, PayoutStatus, PersonKind,
+    ProcessorName, ProofId, ProofStatus, ProposalKind, PushSubscriptionId, QueueItemId, QueueKind,
+    QueueStatus, QuoteId, SessionId, Status, Step, TaskId, Tier, UploadId, VerificationFileId,
+    WorkerId, WorkerStatus,
 };
 use crate::store::engine::{Cell, Column, Value};
 
@@ -213,11 +215,13 @@ id_columns!(
     AccountId,
     AdminKeyId,
     ApiKeyId,
+    ChallengeId,
     EventId,
     ExportId,
     LogId,
     MailLinkId,
     NotificationId,
+    PasskeyId,
     ProofId,
     PushSubscriptionId,
     QueueItemId,
@@ -269,8 +273,10 @@ enum_columns!(
     AccountStatus,
     ActorKind,
     AdminRole,
+    Algorithm,
     ApprovalStatus,
     Category,
+    ChallengePurpose,
     ChargeDisputeStatus,
     DeliveryStatus,
     Environment,

@@ -268,6 +268,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         money::payment_methods::ALL,
         money::payments::ALL,
         people::mail_links::ALL,
+        people::passkeys::ALL,
         people::sessions::ALL,
         workers::payout_accounts::ALL,
         tasks::posted_tasks::ALL,

@@ -31,9 +31,13 @@ pub use money::*;
 pub use people::*;
 pub use proofs::*;
 pub use quotes::*;
+pub use second_factor::passkeys::{
+    AddedPasskey, NewChallenge, NewPasskey, UsedPasskey, add_passkey, expect_given, new_challenge,
+    passkey_to_try, remove_passkey, take_challenge,
+};
 pub use second_factor::{
     CodeCheck, FactorAtSignIn, FactorSetup, FactorStatus, begin_second_factor, check_code,
-    confirm_second_factor, expect_factor, open_admin_session, replace_recovery_codes,
+    confirm_second_factor, expect_factor, has_factor, open_admin_session, replace_recovery_codes,
     reset_second_factor, second_factor_status, turn_off_second_factor,
 };
 pub use secrets::{

@@ -1,4 +1,6 @@
-//! The second factor of developers, workers and admin keys.
+//! The second factor of developers, workers and admin keys: codes of an app, and passkeys.
+
+pub mod passkeys;
 
 use serde_json::json;
 
@@ -130,7 +132,7 @@ pub(in crate::usecases) fn factor_at_sign_in(
     code: Option<&GivenCode>,
     now: Timestamp,
 ) -> Result<FactorAtSignIn, StoreError> {
-    if tx.second_factor_enabled(holder)?.is_none() {
+    if !has_factor(tx, holder)? {
         return Ok(FactorAtSignIn::Passes { given: false });
     }
     let Some(code) = code else {
@@ -152,10 +154,19 @@ pub fn expect_factor(
     if session.second_factor || !required.of(session.person) {
         return Ok(());
     }
-    Err(match tx.second_factor_enabled(session.person)? {
-        Some(_) => UseCaseError::SecondFactorRequired,
-        None => UseCaseError::SecondFactorNotSetUp,
+    Err(match has_factor(tx, session.person)? {
+        true => UseCaseError::SecondFactorRequired,
+        false => UseCaseError::SecondFactorNotSetUp,
     })
+}
+
+/// Whether somebody signs in with more than the password or the key: with an app or with a passkey.
+pub fn has_factor(tx: &mut Tx<'_>, holder: Person) -> Result<bool, StoreError> {
+    Ok(tx.second_factor_enabled(holder)?.is_some() || has_passkey(tx, holder)?)
+}
+
+fn has_passkey(tx: &mut Tx<'_>, holder: Person) -> Result<bool, StoreError> {
+    Ok(!tx.passkey_places(holder)?.is_empty())
 }
 
 /// Checks a code and uses it up.
@@ -167,7 +178,7 @@ pub fn check_code(
 ) -> Result<CodeCheck, StoreError> {
     let factor = tx.second_factor_to_change(holder)?;
     let Some(factor) = factor.filter(|factor| factor.enabled_at.is_some()) else {
-        return Ok(CodeCheck::Off);
+        return check_without_app(tx, holder, code);
     };
     let is_right = match code {
         GivenCode::Recovery(code) => tx.use_recovery_code(holder, &recovery::hash(holder, code))?,
@@ -181,6 +192,25 @@ pub fn check_code(
     }
     tx.count_wrong_code(holder, factor.wrong.and_one(now))?;
     Ok(CodeCheck::Wrong)
+}
+
+/// Whoever has passkeys alone has recovery codes too. They are too long to be guessed, so nothing is counted.
+fn check_without_app(
+    tx: &mut Tx<'_>,
+    holder: Person,
+    code: &GivenCode,
+) -> Result<CodeCheck, StoreError> {
+    if !has_passkey(tx, holder)? {
+        return Ok(CodeCheck::Off);
+    }
+    let is_right = match code {
+        GivenCode::Recovery(code) => tx.use_recovery_code(holder, &recovery::hash(holder, code))?,
+        GivenCode::App(_) => false,
+    };
+    Ok(match is_right {
+        true => CodeCheck::Right,
+        false => CodeCheck::Wrong,
+    })
 }
 
 /// Whether the code is right now and was not used before. Then it is used.
@@ -200,45 +230,62 @@ fn is_unused(
     }
 }
 
-/// Turns the factor off. The caller has checked a code.
+/// Turns the app off. The caller has checked a code.
 pub fn turn_off_second_factor(
     tx: &mut Tx<'_>,
     holder: Person,
     by: &Actor,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    if !remove(tx, holder)? {
+    // Sessions and recovery codes belong to the passkeys too.
+    let was_on = match has_passkey(tx, holder)? {
+        true => tx.drop_app(holder)?,
+        false => {
+            unmark(tx, holder)?;
+            tx.drop_second_factor(holder)?
+        }
+    };
+    end_admin_sessions(tx, holder)?;
+    if !was_on {
         return Err(UseCaseError::SecondFactorOff);
     }
     recorded(tx, by, "second_factor.disabled", holder, now)
 }
 
-/// An operator helps somebody who has lost app and recovery codes. False if there was no factor.
+/// An operator helps somebody who has lost app, passkeys and recovery codes. False if there was no factor.
 pub fn reset_second_factor(
     tx: &mut Tx<'_>,
     holder: Person,
     by: &Actor,
     now: Timestamp,
 ) -> Result<bool, UseCaseError> {
-    let removed = remove(tx, holder)?;
+    unmark(tx, holder)?;
+    end_admin_sessions(tx, holder)?;
+    let removed = tx.drop_factors(holder)?;
     if removed {
         recorded(tx, by, "second_factor.reset", holder, now)?;
     }
     Ok(removed)
 }
 
-/// What was opened with the factor is closed with it.
-fn remove(tx: &mut Tx<'_>, holder: Person) -> Result<bool, StoreError> {
+/// A factor that is gone was given in no session.
+fn unmark(tx: &mut Tx<'_>, holder: Person) -> Result<(), StoreError> {
     tx.unmark_sessions(holder)?;
     match holder {
-        Person::Worker(worker) => tx.unmark_worker_tokens(worker)?,
-        Person::Admin(key) => tx.end_admin_sessions_of(key)?,
-        Person::Account(_) => {}
+        Person::Worker(worker) => tx.unmark_worker_tokens(worker),
+        Person::Account(_) | Person::Admin(_) => Ok(()),
     }
-    tx.drop_second_factor(holder)
 }
 
-/// Replaces the recovery codes. The caller has checked a code.
+/// Those of the API are opened with codes of the app alone.
+fn end_admin_sessions(tx: &mut Tx<'_>, holder: Person) -> Result<(), StoreError> {
+    match holder {
+        Person::Admin(key) => tx.end_admin_sessions_of(key),
+        Person::Account(_) | Person::Worker(_) => Ok(()),
+    }
+}
+
+/// Replaces the recovery codes. The caller has checked a code or a passkey.
 pub fn replace_recovery_codes(
     tx: &mut Tx<'_>,
     holder: Person,
@@ -246,8 +293,8 @@ pub fn replace_recovery_codes(
     by: &Actor,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    let factor = tx.second_factor_to_change(holder)?;
-    if factor.is_none_or(|factor| factor.enabled_at.is_none()) {
+    tx.second_factor_to_change(holder)?;
+    if !has_factor(tx, holder)? {
         return Err(UseCaseError::SecondFactorOff);
     }
     tx.put_recovery_codes(holder, &codes.hashes(holder))?;
@@ -277,10 +324,14 @@ pub(in crate::usecases) fn recorded(
     holder: Person,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    let subject = match holder {
+    let subject = subject_of(holder);
+    audit(tx, by, action, subject, &holder.id(), json!({}), now)
+}
+
+fn subject_of(holder: Person) -> &'static str {
+    match holder {
         Person::Account(_) => "account",
         Person::Worker(_) => "worker",
         Person::Admin(_) => "admin_key",
-    };
-    audit(tx, by, action, subject, &holder.id(), json!({}), now)
+    }
 }

@@ -9,6 +9,7 @@ import { firstTask } from "./stories/first_task.mjs";
 import { limitedKey } from "./stories/limited_key.mjs";
 import { webhook } from "./stories/webhook.mjs";
 import { secondFactor } from "./stories/second_factor.mjs";
+import { passkeys } from "./stories/passkeys.mjs";
 import { dispute } from "./stories/dispute.mjs";
 import { tour } from "./stories/tour.mjs";
 import { settings } from "./stories/settings.mjs";
@@ -21,7 +22,7 @@ import { workerShell } from "./stories/worker-shell.mjs";
 import { workerStory } from "./stories/worker-story.mjs";
 
 const STORIES = {
-  frontDoor, signingUp, firstTask, reviewing, settings, limitedKey, webhook, dispute, secondFactor, adminConsole,
+  frontDoor, signingUp, firstTask, reviewing, settings, limitedKey, webhook, dispute, secondFactor, passkeys, adminConsole,
   worker, workerShell, workerCapture, workerOutbox, workerCuts, workerStory,
 };
 

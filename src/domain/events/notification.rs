@@ -22,6 +22,7 @@ string_enum!(NotificationKind {
     EmailKnown = "email_known",
     EmailChanged = "email_changed",
     PasswordChanged = "password_changed",
+    PasskeyAdded = "passkey_added",
     ExportReady = "export_ready",
     TaskCancelled = "task_cancelled",
     TaskExpired = "task_expired",
@@ -338,6 +339,20 @@ pub fn password_changed() -> NotificationText {
         "Your password was changed".to_owned(),
         [said.to_owned(), next.to_owned()],
     )
+}
+
+/// `page` is where it can be removed.
+pub fn passkey_added(name: &str, page: &str) -> NotificationText {
+    let said = format!("You can now sign in with the passkey {name:?}, without your password.");
+    let next = "If you did not add it, remove it, change your password and contact the operator of this service.";
+    let told = text(
+        "A passkey was added to your account".to_owned(),
+        [said, next.to_owned()],
+    );
+    NotificationText {
+        link: Some(page.to_owned()),
+        ..told
+    }
 }
 
 #[cfg(test)]

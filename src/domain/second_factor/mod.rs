@@ -1,6 +1,7 @@
-//! The second factor: codes of an authenticator app (TOTP), and recovery codes.
+//! The second factor: codes of an authenticator app (TOTP), passkeys, and recovery codes.
 
 mod base32;
+pub mod passkeys;
 pub mod qr;
 pub mod recovery;
 pub mod totp;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use crate::domain::rules::TextRule;
 use crate::domain::string_enum::string_enum;
-use crate::domain::{Person, Secret, Timestamp};
+use crate::domain::{Person, PersonKind, Secret, Timestamp};
 use totp::TotpSecret;
 
 /// How many wrong codes a factor takes in a window. After that, only recovery codes count until the
@@ -44,6 +45,12 @@ impl RequiredFactor {
 /// The name under which a factor is stored: `worker:019a85a1d2c37b44a1b2c3d4e5f60718`.
 pub fn name_of(holder: Person) -> String {
     format!("{}:{}", holder.kind(), holder.id())
+}
+
+/// Whose name it is.
+pub fn holder_of(name: &str) -> Option<Person> {
+    let (kind, id) = name.split_once(':')?;
+    Person::parse(PersonKind::parse(kind)?, id)
 }
 
 /// A code as somebody typed it.

@@ -72,11 +72,12 @@ pub async fn begin(desk: Desk) -> Result<Response, Refused> {
     let setup = FactorSetup::new(&secret, &desk.visitor.account.email);
     let setup = setup.map_err(UseCaseError::from)?;
     let (holder, clock) = (holder(&desk), desk.pages.app.clock.clone());
-    let begun = desk
-        .pages
-        .app
-        .store
-        .write(move |tx| usecases::begin_second_factor(tx, holder, &secret, clock.now()));
+    let given = desk.visitor.session.second_factor;
+    let begun = desk.pages.app.store.write(move |tx| {
+        usecases::begin_second_factor(tx, holder, &secret, clock.now())?;
+        // Whoever has a passkey adds an app with it.
+        usecases::expect_given(tx, holder, given)
+    });
     begun.await?;
     let more = More {
         setup: Some(setup),

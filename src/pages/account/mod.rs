@@ -1,9 +1,10 @@
-//! /account: profile, password, second factor, sessions, a copy of the data, deletion.
+//! /account: profile, password, second factor, passkeys, sessions, a copy of the data, deletion.
 
 mod again;
 mod email;
 mod factor;
 mod overview;
+mod passkeys;
 mod password;
 mod removal;
 mod sessions;
@@ -36,6 +37,26 @@ pub fn routes() -> Vec<PageRoute> {
         form("/account/factor/confirm", developer, post(factor::confirm)),
         form("/account/factor/off", developer, post(factor::turn_off)),
         form("/account/factor/codes", developer, post(factor::new_codes)),
+        form(
+            "/account/passkeys",
+            developer,
+            get(passkeys::show).post(passkeys::add),
+        ),
+        form(
+            "/account/passkeys/options",
+            developer,
+            post(passkeys::options),
+        ),
+        form(
+            "/account/passkeys/codes",
+            developer,
+            post(passkeys::new_codes),
+        ),
+        form(
+            "/account/passkeys/{id}/remove",
+            developer,
+            post(passkeys::remove),
+        ),
         form(
             "/account/sessions/others",
             developer,

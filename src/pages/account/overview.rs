@@ -28,6 +28,8 @@ struct Overview {
     sends_mail: bool,
     has_password: bool,
     factor: FactorStatus,
+    /// Their names.
+    passkeys: Vec<String>,
     sessions: Vec<Shown>,
     exports: Vec<Export>,
     own_url: String,
@@ -88,9 +90,12 @@ pub async fn shown(
         let person = Person::Account(id);
         let factor = usecases::second_factor_status(tx, person)?;
         let has_password = tx.account_password(id)?.is_some();
-        Ok::<_, UseCaseError>((factor, has_password, tx.sessions_of(person, now)?))
+        let passkeys = tx.passkeys_of(person)?.into_iter();
+        let passkeys: Vec<_> = passkeys.map(|passkey| passkey.name).collect();
+        let sessions = tx.sessions_of(person, now)?;
+        Ok::<_, UseCaseError>((factor, passkeys, has_password, sessions))
     });
-    let (factor, has_password, sessions) = read.await?;
+    let (factor, passkeys, has_password, sessions) = read.await?;
     let exports: List<Export> = desk.ask(Ask::get("/v1/account/export")).await?;
     let this = desk.visitor.session.id;
     let told = |session: Session| Shown {
@@ -117,6 +122,7 @@ pub async fn shown(
             recent: desk.is_recent(),
             has_password,
             factor,
+            passkeys,
             form,
         },
     ))

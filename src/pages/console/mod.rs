@@ -3,6 +3,7 @@
 mod factor;
 mod models;
 mod office;
+mod passkeys;
 mod people;
 mod queue;
 mod running;
@@ -29,7 +30,20 @@ fn sign_in_and_queue() -> Vec<PageRoute> {
             Needs::Nothing,
             get(sign_in::show).post(sign_in::sign_in),
         ),
+        form(
+            "/admin/sign-in/passkey",
+            Needs::Nothing,
+            post(sign_in::passkey),
+        ),
         form("/admin/sign-out", admin, post(sign_in::sign_out)),
+        form(
+            "/admin/passkeys",
+            admin,
+            get(passkeys::show).post(passkeys::add),
+        ),
+        form("/admin/passkeys/options", admin, post(passkeys::options)),
+        form("/admin/passkeys/codes", admin, post(passkeys::new_codes)),
+        form("/admin/passkeys/{id}/remove", admin, post(passkeys::remove)),
         view("/admin", admin, get(async || Redirect::to("/admin/queue"))),
         view("/admin/queue", admin, get(queue::list::show)),
         form("/admin/queue/next", admin, post(queue::next::claim)),

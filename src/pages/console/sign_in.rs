@@ -10,6 +10,7 @@ use crate::api::inside::{Incoming, Refused};
 use crate::domain::{GivenCode, Person, Secret};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::{ok, page};
+use crate::pages::kit::passkeys::{self, Button, FOR_ADMINS, Words};
 use crate::pages::kit::session::{ADMIN_COOKIE, Admin, drop_cookie, set_cookie};
 use crate::pages::kit::words::{When, duration};
 use crate::pages::state::Pages;
@@ -25,6 +26,9 @@ struct SignIn {
     form: Form,
     /// The key is good, and it has a second factor.
     needs_code: bool,
+    words: &'static Words,
+    /// If one of the key's passkeys may be used.
+    passkey: Option<Button>,
 }
 
 #[derive(Deserialize)]
@@ -38,6 +42,8 @@ pub async fn show(State(pages): State<Pages>, Query(after): Query<After>) -> Res
         banner: pages.banner(),
         form: Form::with([("next", after.next)]),
         needs_code: false,
+        words: &FOR_ADMINS,
+        passkey: None,
     })
 }
 
@@ -57,10 +63,35 @@ pub async fn sign_in(
 ) -> Result<Response, Refused> {
     let Some(given) = credentials(&form) else {
         form.add_fault("key", "Enter your admin key.");
-        return Ok(again(&pages, form, StatusCode::BAD_REQUEST, false));
+        return again(&pages, form, StatusCode::BAD_REQUEST, None).await;
     };
     let agent = incoming.user_agent();
     let signed_in = pages.sign_ins.admin(given, incoming.client, agent).await;
+    welcome(&pages, form, signed_in).await
+}
+
+/// The key was given before, and one of its passkeys has answered.
+pub async fn passkey(
+    State(pages): State<Pages>,
+    incoming: Incoming,
+    form: Form,
+) -> Result<Response, Refused> {
+    let signed_in = match passkeys::enter::given(&form) {
+        Ok(given) => {
+            let (client, agent) = (incoming.client, incoming.user_agent());
+            let sign_ins = &pages.sign_ins;
+            sign_ins.admin_with_passkey(given, client, agent).await
+        }
+        Err(refused) => Err(refused.into()),
+    };
+    welcome(&pages, form, signed_in).await
+}
+
+async fn welcome(
+    pages: &Pages,
+    mut form: Form,
+    signed_in: Result<Secret, SignInError>,
+) -> Result<Response, Refused> {
     match signed_in {
         Ok(token) => {
             let next = own_path(form.get("next")).unwrap_or(HOME);
@@ -69,71 +100,82 @@ pub async fn sign_in(
             Ok(response)
         }
         Err(error) => {
-            let not = not_passed(&pages, error)?;
+            let who = match error {
+                SignInError::CodeRequired(who) | SignInError::CodeRefused(who, _) => Some(who),
+                _ => None,
+            };
+            let not = not_passed(pages, error)?;
             form.problem = Some(not.problem);
-            Ok(again(&pages, form, not.status, not.needs_code))
+            again(pages, form, not.status, who).await
         }
     }
 }
 
-fn again(pages: &Pages, form: Form, status: StatusCode, needs_code: bool) -> Response {
+/// `who` has given a good key and needs a second factor.
+async fn again(
+    pages: &Pages,
+    form: Form,
+    status: StatusCode,
+    who: Option<Person>,
+) -> Result<Response, Refused> {
+    let passkey = match who {
+        Some(who) => Button::second_factor(pages, who).await?,
+        None => None,
+    };
     let shown = SignIn {
         banner: pages.banner(),
         form,
-        needs_code,
+        needs_code: who.is_some(),
+        words: &FOR_ADMINS,
+        passkey,
     };
-    page(status, &shown)
+    Ok(page(status, &shown))
 }
 
 /// Why a key did not pass.
 pub struct NotPassed {
     pub status: StatusCode,
     pub problem: String,
-    pub needs_code: bool,
 }
 
 /// An error that is not about the key or the code is told like any other.
 pub fn not_passed(pages: &Pages, error: SignInError) -> Result<NotPassed, Refused> {
-    let (status, problem, needs_code) = match error {
+    let (status, problem) = match error {
         SignInError::Refused(UseCaseError::WrongPassword | UseCaseError::Unauthorized) => (
             StatusCode::UNAUTHORIZED,
             "The key is wrong, or it was revoked.".to_owned(),
-            false,
         ),
-        SignInError::CodeRequired => (
+        SignInError::CodeRequired(_) => (
             StatusCode::UNAUTHORIZED,
-            "This key has a second factor. Enter the key once more, and the code that your app shows."
+            "This key has a second factor. Enter the key once more, and the code that your app shows or a recovery code. If the key has a passkey, use that."
                 .to_owned(),
-            true,
         ),
-        SignInError::CodeRefused(CodeCheck::BlockedUntil(until)) => {
+        SignInError::CodeRefused(_, CodeCheck::BlockedUntil(until)) => {
             let when = When::new(until, pages.app.clock.now()).relative;
             let problem =
                 format!("Too many wrong codes. Use a recovery code, or try again {when}.");
-            (StatusCode::TOO_MANY_REQUESTS, problem, true)
+            (StatusCode::TOO_MANY_REQUESTS, problem)
         }
-        SignInError::CodeRefused(_) => (
+        SignInError::Passkey(refused) => (
+            StatusCode::UNAUTHORIZED,
+            passkeys::told(&FOR_ADMINS, refused).to_owned(),
+        ),
+        SignInError::CodeRefused(..) => (
             StatusCode::UNAUTHORIZED,
             "The code is wrong or was used already. Wait for the next one.".to_owned(),
-            true,
         ),
         SignInError::TooMany(too_many) => {
             let wait = duration(too_many.retry_after_seconds);
             let problem = format!("Too many attempts to sign in. Try again in {wait}.");
-            (StatusCode::TOO_MANY_REQUESTS, problem, false)
+            (StatusCode::TOO_MANY_REQUESTS, problem)
         }
         SignInError::Busy => (
             StatusCode::SERVICE_UNAVAILABLE,
             "Many people are signing in. Try again in a moment.".to_owned(),
-            false,
         ),
         SignInError::Refused(error) => return Err(error.into()),
     };
-    Ok(NotPassed {
-        status,
-        problem,
-        needs_code,
-    })
+    Ok(NotPassed { status, problem })
 }
 
 /// Only a page of the console: a link in a mail could name another site.

@@ -42,6 +42,11 @@ const SOURCES: &[(&str, &str, &str)] = &[
         include_str!("../../../assets/modules/page.js"),
     ),
     (
+        "passkeys",
+        "js",
+        include_str!("../../../assets/modules/passkeys.js"),
+    ),
+    (
         "position",
         "js",
         include_str!("../../../assets/modules/position.js"),

@@ -16,15 +16,25 @@ use crate::usecases::{self, AdminVisitor, UseCaseError, Visitor};
 /// What somebody who lacks a second factor that is required may open. The first is where to set one up.
 fn setup(needs: Needs) -> &'static [&'static str] {
     match needs {
-        Needs::Admin => &["/admin/factor", "/admin/factor/confirm", "/admin/sign-out"],
+        Needs::Admin => &[
+            "/admin/factor",
+            "/admin/factor/confirm",
+            "/admin/passkeys",
+            "/admin/passkeys/options",
+            "/admin/sign-out",
+        ],
         Needs::Worker => &[
             "/worker/me/factor",
             "/worker/me/factor/confirm",
+            "/worker/me/passkeys",
+            "/worker/me/passkeys/options",
             "/worker/sign-out",
         ],
         _ => &[
             "/account/factor",
             "/account/factor/confirm",
+            "/account/passkeys",
+            "/account/passkeys/options",
             "/account/again",
             "/sign-out",
         ],
@@ -181,13 +191,13 @@ async fn workers_factor(pages: &Pages, caller: &WorkerCaller) -> Result<Factor, 
     if caller.session.second_factor || !pages.app.required_factor.of(person) {
         return Ok(Factor::Passes);
     }
-    let enabled = pages
+    let has_one = pages
         .app
         .store
-        .read(move |tx| tx.second_factor_enabled(person));
-    Ok(match enabled.await.map_err(UseCaseError::from)? {
-        Some(_) => Factor::Missing,
-        None => Factor::NotSetUp,
+        .read(move |tx| usecases::has_factor(tx, person));
+    Ok(match has_one.await.map_err(UseCaseError::from)? {
+        true => Factor::Missing,
+        false => Factor::NotSetUp,
     })
 }
 

@@ -8,6 +8,7 @@ pub mod guard;
 pub mod html;
 pub mod layout;
 pub mod map;
+pub mod passkeys;
 pub mod route;
 pub mod session;
 pub mod words;

@@ -23,6 +23,12 @@ pub fn routes() -> Vec<PageRoute> {
             nothing,
             get(sign_in::show).post(sign_in::sign_in),
         ),
+        form(
+            "/sign-in/passkey/options",
+            nothing,
+            post(sign_in::passkey_options),
+        ),
+        form("/sign-in/passkey", nothing, post(sign_in::passkey)),
         form("/sign-out", Needs::Developer, post(sign_out::sign_out)),
         form("/reset", nothing, get(reset::show).post(reset::ask)),
     ]

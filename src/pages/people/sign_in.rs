@@ -7,9 +7,10 @@ use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
 use crate::api::inside::{Incoming, Refused};
-use crate::domain::GivenCode;
+use crate::domain::{GivenCode, Person};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::{ok, page};
+use crate::pages::kit::passkeys::{self, Button, ENGLISH, Words};
 use crate::pages::kit::session::{DEVELOPER_COOKIE, own_path, set_cookie};
 use crate::pages::kit::words::{When, duration};
 use crate::pages::state::Pages;
@@ -25,6 +26,8 @@ struct SignIn {
     form: Form,
     /// The password was right, and there is a second factor.
     needs_code: bool,
+    words: &'static Words,
+    passkey: Button,
 }
 
 #[derive(Deserialize)]
@@ -38,6 +41,8 @@ pub async fn show(State(pages): State<Pages>, Query(after): Query<After>) -> Res
         banner: pages.banner(),
         form: Form::with([("next", after.next)]),
         needs_code: false,
+        words: &ENGLISH,
+        passkey: Button::new(&pages),
     })
 }
 
@@ -49,7 +54,7 @@ pub async fn sign_in(
     let email = form.get("email").trim().to_lowercase();
     if email.is_empty() || form.get("password").is_empty() {
         let problem = "Enter your e-mail address and your password.".to_owned();
-        return Ok(again(&pages, form, StatusCode::BAD_REQUEST, problem, false));
+        return again(&pages, form, (StatusCode::BAD_REQUEST, problem), None).await;
     }
     let given = Credentials {
         email,
@@ -63,59 +68,103 @@ pub async fn sign_in(
         .await
     {
         Ok(signed_in) => Ok(welcome(&signed_in, form.get("next"))),
-        Err(error) => not_signed_in(&pages, form, error),
+        Err(error) => not_signed_in(&pages, form, error).await,
     }
 }
 
-fn not_signed_in(pages: &Pages, form: Form, error: SignInError) -> Result<Response, Refused> {
+/// A challenge for the script.
+pub async fn passkey_options(State(pages): State<Pages>) -> Result<Response, Refused> {
+    passkeys::enter::options(&pages).await
+}
+
+/// What a passkey has answered.
+pub async fn passkey(
+    State(pages): State<Pages>,
+    incoming: Incoming,
+    form: Form,
+) -> Result<Response, Refused> {
+    let signed_in = match passkeys::enter::given(&form) {
+        Ok(given) => {
+            let agent = incoming.user_agent();
+            let sign_ins = &pages.sign_ins;
+            sign_ins
+                .developer_with_passkey(given, incoming.client, agent)
+                .await
+        }
+        Err(refused) => Err(refused.into()),
+    };
+    match signed_in {
+        Ok(signed_in) => Ok(welcome(&signed_in, form.get("next"))),
+        Err(error) => not_signed_in(&pages, form, error).await,
+    }
+}
+
+async fn not_signed_in(pages: &Pages, form: Form, error: SignInError) -> Result<Response, Refused> {
+    let who = match error {
+        SignInError::CodeRequired(who) | SignInError::CodeRefused(who, _) => Some(who),
+        _ => None,
+    };
+    again(pages, form, problem_of(pages, error)?, who).await
+}
+
+/// An error that is not about what was entered is told like any other.
+fn problem_of(pages: &Pages, error: SignInError) -> Result<(StatusCode, String), Refused> {
     let unauthorized = StatusCode::UNAUTHORIZED;
     Ok(match error {
-        SignInError::Refused(UseCaseError::WrongPassword) => {
-            let problem = "The e-mail address or the password is wrong.".to_owned();
-            again(pages, form, unauthorized, problem, false)
+        SignInError::Refused(UseCaseError::WrongPassword) => (
+            unauthorized,
+            "The e-mail address or the password is wrong.".to_owned(),
+        ),
+        SignInError::CodeRequired(_) => {
+            let problem = "Your account has a second factor. Enter your password once more, and the code that your app shows or a recovery code. If you have a passkey, use that.";
+            (unauthorized, problem.to_owned())
         }
-        SignInError::CodeRequired => {
-            let problem = "Your account has a second factor. Enter your password once more, and the code that your app shows.";
-            again(pages, form, unauthorized, problem.to_owned(), true)
-        }
-        SignInError::CodeRefused(CodeCheck::BlockedUntil(until)) => {
+        SignInError::CodeRefused(_, CodeCheck::BlockedUntil(until)) => {
             let when = When::new(until, pages.app.clock.now()).relative;
             let problem =
                 format!("Too many wrong codes. Use a recovery code, or try again {when}.");
-            again(pages, form, StatusCode::TOO_MANY_REQUESTS, problem, true)
+            (StatusCode::TOO_MANY_REQUESTS, problem)
         }
-        SignInError::CodeRefused(_) => {
-            let problem =
-                "The code is wrong or was used already. Wait for the next one.".to_owned();
-            again(pages, form, unauthorized, problem, true)
+        SignInError::CodeRefused(..) => (
+            unauthorized,
+            "The code is wrong or was used already. Wait for the next one.".to_owned(),
+        ),
+        SignInError::Passkey(refused) => {
+            (unauthorized, passkeys::told(&ENGLISH, refused).to_owned())
         }
         SignInError::TooMany(too_many) => {
             let wait = duration(too_many.retry_after_seconds);
             let problem = format!("Too many attempts to sign in. Try again in {wait}.");
-            again(pages, form, StatusCode::TOO_MANY_REQUESTS, problem, false)
+            (StatusCode::TOO_MANY_REQUESTS, problem)
         }
-        SignInError::Busy => {
-            let problem = "Many people are signing in. Try again in a moment.".to_owned();
-            again(pages, form, StatusCode::SERVICE_UNAVAILABLE, problem, false)
-        }
+        SignInError::Busy => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "Many people are signing in. Try again in a moment.".to_owned(),
+        ),
         SignInError::Refused(error) => return Err(error.into()),
     })
 }
 
-fn again(
+/// `who` has given a right password and needs a second factor.
+async fn again(
     pages: &Pages,
     mut form: Form,
-    status: StatusCode,
-    problem: String,
-    needs_code: bool,
-) -> Response {
+    (status, problem): (StatusCode, String),
+    who: Option<Person>,
+) -> Result<Response, Refused> {
+    let own = match who {
+        Some(who) => Button::second_factor(pages, who).await?,
+        None => None,
+    };
     form.problem = Some(problem);
     let shown = SignIn {
         banner: pages.banner(),
         form,
-        needs_code,
+        needs_code: who.is_some(),
+        words: &ENGLISH,
+        passkey: own.unwrap_or_else(|| Button::new(pages)),
     };
-    page(status, &shown)
+    Ok(page(status, &shown))
 }
 
 fn welcome(signed_in: &SignedIn, next: &str) -> Response {

@@ -193,4 +193,9 @@ pub const MIGRATIONS: &[Migration] = &[
         name: "request_log",
         sql: include_str!("0047_request_log.sql"),
     },
+    Migration {
+        version: 48,
+        name: "passkeys",
+        sql: include_str!("0048_passkeys.sql"),
+    },
 ];

@@ -1,6 +1,7 @@
-//! What people sign in with, whoever they are: links by mail, second factors, and sessions.
+//! What people sign in with, whoever they are: links by mail, passkeys, second factors, and sessions.
 
 pub(super) mod mail_links;
+pub(super) mod passkeys;
 pub(super) mod second_factors;
 pub(super) mod sessions;
 

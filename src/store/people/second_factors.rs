@@ -129,10 +129,21 @@ impl Tx<'_> {
         self.execute_one(COUNT_WRONG, &values)
     }
 
-    /// Deletes the factor with its recovery codes. False if there was none.
+    /// Deletes the app's secret. False if there was none.
+    pub fn drop_app(&mut self, holder: Person) -> Result<bool, StoreError> {
+        Ok(self.execute(DROP, &[name_of(holder).into()])? == 1)
+    }
+
+    /// The same with the recovery codes.
     pub fn drop_second_factor(&mut self, holder: Person) -> Result<bool, StoreError> {
         self.defer(DROP_CODES, &[name_of(holder).into()])?;
-        Ok(self.execute(DROP, &[name_of(holder).into()])? == 1)
+        self.drop_app(holder)
+    }
+
+    /// Deletes all that somebody proves with who they are, but the password. False if there was nothing.
+    pub fn drop_factors(&mut self, holder: Person) -> Result<bool, StoreError> {
+        let passkeys = self.drop_passkeys(holder)?;
+        Ok(self.drop_second_factor(holder)? || passkeys > 0)
     }
 
     /// Replaces all recovery codes.

@@ -40,7 +40,7 @@ pub fn delete_account(
     tx.revoke_sessions(person, None)?;
     tx.void_mail_links(person, now)?;
     tx.drop_exports_of(person, now)?;
-    tx.drop_second_factor(person)?;
+    tx.drop_factors(person)?;
     let erase = JobName::new(JobKind::EraseAccount, account.id);
     tx.add_job_at(&erase, now.plus(ERASED_AFTER), now)?;
     account.email = freed_email(account.id);

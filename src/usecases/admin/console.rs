@@ -6,6 +6,7 @@ use crate::domain::{
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::people::sessions::{open_session, password_given_again};
+use crate::usecases::second_factor::passkeys::{UsedPasskey, use_passkey};
 use crate::usecases::second_factor::{CodeCheck, FactorAtSignIn, factor_at_sign_in, recorded};
 
 /// An admin who is signed in on the pages.
@@ -69,15 +70,42 @@ pub fn sign_in_admin(
     Ok(AdminSignIn::Done(token))
 }
 
-/// The key was given again in a session, with a code where there is a factor: what is dangerous is allowed
-/// for the next minutes. The transaction must be kept whatever the outcome is.
+/// The same with a passkey: whoever answers its challenge has given the key before. None if the counter of the passkey went
+/// back. The transaction must be kept whatever the outcome is.
+pub fn sign_in_admin_with_passkey(
+    tx: &mut Tx<'_>,
+    used: &UsedPasskey,
+    origin: &Origin,
+    now: Timestamp,
+) -> Result<Option<Secret>, UseCaseError> {
+    let Person::Admin(key) = used.holder else {
+        return Err(UseCaseError::WrongPassword);
+    };
+    good_key(tx, key)?;
+    if !use_passkey(tx, used, now)? {
+        return Ok(None);
+    }
+    let (_, token) = open_session(tx, used.holder, origin, now)?;
+    tx.mark_session(&token.hash())?;
+    let by = Actor::admin(key);
+    recorded(tx, &by, "admin_key.signed_in", used.holder, now)?;
+    Ok(Some(token))
+}
+
+/// The key was given again in a session, with a code where there is an app: what is dangerous is allowed
+/// for the next minutes. Who has passkeys alone has given one in the session. The transaction must be kept whatever
+/// the outcome is.
 pub fn admin_key_given_again(
     tx: &mut Tx<'_>,
     session: &Session,
     code: Option<&GivenCode>,
     now: Timestamp,
 ) -> Result<FactorAtSignIn, UseCaseError> {
-    let found = factor_at_sign_in(tx, session.person, code, now)?;
+    let has_app = tx.second_factor_enabled(session.person)?.is_some();
+    let found = match session.second_factor && !has_app {
+        true => FactorAtSignIn::Passes { given: true },
+        false => factor_at_sign_in(tx, session.person, code, now)?,
+    };
     if matches!(found, FactorAtSignIn::Passes { .. }) {
         password_given_again(tx, session.id, now)?;
     }

@@ -16,7 +16,10 @@ pub use admin_key::{
     IssuedAdminKey, create_admin_key, create_admin_key_as, revoke_admin_key, revoke_admin_key_as,
 };
 pub use audit::{AuditReport, audit, verify_audit, verify_audit_against};
-pub use console::{AdminSignIn, AdminVisitor, admin_key_given_again, admin_visitor, sign_in_admin};
+pub use console::{
+    AdminSignIn, AdminVisitor, admin_key_given_again, admin_visitor, sign_in_admin,
+    sign_in_admin_with_passkey,
+};
 pub use decide_dispute::{decide_dispute, dispute_of, find_dispute, state_side};
 pub use four_eyes::{FourEyes, Outcome, withdraw_proposal};
 pub use item_details::{ItemDetails, ItemMoney, item_details};

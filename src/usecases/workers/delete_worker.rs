@@ -45,7 +45,7 @@ pub fn delete_worker(
     tx.drop_exports_of(person, now)?;
     tx.revoke_sessions(person, None)?;
     tx.void_mail_links(person, now)?;
-    tx.drop_second_factor(person)?;
+    tx.drop_factors(person)?;
     let worker = tx.delete_worker(worker, now)?;
     tx.add_job(&JobName::new(JobKind::EraseWorker, worker.id), now)?;
     audit(tx, by, "worker.deleted", "worker", &subject, json!({}), now)?;
@@ -138,7 +138,7 @@ pub fn erase_worker(tx: &mut Tx<'_>, subject: &str, now: Timestamp) -> Result<()
     tx.revoke_sessions(person, None)?;
     tx.void_mail_links(person, now)?;
     tx.drop_exports_of(person, now)?;
-    tx.drop_second_factor(person)?;
+    tx.drop_factors(person)?;
     tx.drop_verification_files(worker, now)?;
     if tx.worker_erased(worker, now)? {
         let (by, id) = (Actor::CLOCK, worker.to_string());

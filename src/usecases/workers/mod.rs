@@ -22,7 +22,8 @@ pub use people::{
 };
 pub(super) use people::{confirm_worker, send_worker_link, set_linked_worker_password};
 pub use sign_in_worker::{
-    NewSession, TOKEN_LIFE, check_recent_sign_in, issue_token, sign_in_worker, sign_up_worker,
+    NewSession, TOKEN_LIFE, check_recent_sign_in, issue_token, sign_in_worker,
+    sign_in_worker_with_passkey, sign_up_worker,
 };
 pub use verify_worker::{
     WorkerDecision, decide_about_worker, may_send_documents, refuse_worker, restore_worker,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::domain::{GivenCode, Person, Secret, Timestamp, Worker, WorkerId};
 use crate::store::{NewWorkerToken, Tx};
 use crate::usecases::UseCaseError;
+use crate::usecases::second_factor::passkeys::{UsedPasskey, use_passkey};
 use crate::usecases::second_factor::{FactorAtSignIn, factor_at_sign_in};
 use crate::usecases::workers::people::request_worker_confirmation;
 
@@ -56,6 +57,25 @@ pub fn sign_in_worker(
         add_token(tx, worker, session, given, now)?;
     }
     Ok(factor)
+}
+
+/// Issues a token for a worker whose passkey has answered: it stands for password and second factor. False if its counter
+/// went back. The transaction must be kept whatever the outcome is.
+pub fn sign_in_worker_with_passkey(
+    tx: &mut Tx<'_>,
+    used: &UsedPasskey,
+    session: &NewSession,
+    now: Timestamp,
+) -> Result<bool, UseCaseError> {
+    let Person::Worker(worker) = used.holder else {
+        return Err(UseCaseError::WrongPassword);
+    };
+    tx.worker_to_change(worker)?;
+    let counts = use_passkey(tx, used, now)?;
+    if counts {
+        add_token(tx, worker, session, true, now)?;
+    }
+    Ok(counts)
 }
 
 /// Stores a token. Only its hash is kept.

@@ -134,6 +134,7 @@ fn audit_actions() {
         "dispute",
         "job",
         "mandate",
+        "passkey",
         "payment_method",
         "payout",
         "proof",

@@ -41,6 +41,8 @@ async fn take_back(database: &Database) {
         "notices",
         "second_factors",
         "recovery_codes",
+        "passkeys",
+        "passkey_challenges",
         "admin_sessions",
         "worker_tokens",
         "push_subscriptions",

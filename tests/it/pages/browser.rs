@@ -17,6 +17,7 @@ fn every_page_works_in_a_browser() {
         "webhook",
         "dispute",
         "secondFactor",
+        "passkeys",
         "adminConsole",
         "tour",
     ]);
@@ -49,6 +50,7 @@ fn visit(stories: &[&str]) {
         .env("LEGWORK_TEST_ADMIN_KEY", owner(&database))
         .env("LEGWORK_TEST_SECOND_ADMIN_KEY", owner(&database))
         .env("LEGWORK_TEST_THIRD_ADMIN_KEY", owner(&database))
+        .env("LEGWORK_TEST_FOURTH_ADMIN_KEY", owner(&database))
         .env("LEGWORK_TEST_LIVE_KEY", live_key(&database))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::piped())

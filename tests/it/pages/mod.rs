@@ -7,6 +7,7 @@ mod limited_keys;
 mod local_link;
 mod matrix;
 mod month;
+mod passkeys;
 mod pictures;
 mod signing_in;
 mod worker;

@@ -2,6 +2,7 @@
 
 mod app;
 pub mod archive;
+pub mod authenticator;
 mod database;
 mod developer;
 mod flaky;

@@ -19,6 +19,7 @@ fn asker(caller: &AdminHolder) -> Asker {
         holder: Person::Admin(caller.key.id),
         label: format!("admin {}", caller.key.name),
         by: Actor::admin(caller.key.id),
+        given: caller.second_factor,
         requester: caller.requester(),
     }
 }

@@ -10,7 +10,7 @@ use crate::api::middleware::authentication::{AdminHolder, WorkerCaller};
 use crate::api::middleware::limits::anonymous::refuse;
 use crate::domain::Person;
 use crate::store::StoreError;
-use crate::usecases::UseCaseError;
+use crate::usecases::{self, UseCaseError};
 
 /// Runs after `require_worker`.
 pub async fn require_workers_factor(
@@ -47,11 +47,15 @@ async fn pass(
 }
 
 async fn what_is_missing(app: &App, holder: Person) -> ApiError {
-    let enabled = app.store.read(move |tx| tx.second_factor_enabled(holder));
-    let enabled: Result<_, StoreError> = enabled.await;
-    match enabled {
-        Ok(Some(_)) => UseCaseError::SecondFactorRequired.into(),
-        Ok(None) => UseCaseError::SecondFactorNotSetUp.into(),
+    let has_one = app.store.read(move |tx| match holder {
+        // The key of an admin belongs to programs too, which have no passkeys.
+        Person::Admin(_) => Ok(tx.second_factor_enabled(holder)?.is_some()),
+        Person::Account(_) | Person::Worker(_) => usecases::has_factor(tx, holder),
+    });
+    let has_one: Result<bool, StoreError> = has_one.await;
+    match has_one {
+        Ok(true) => UseCaseError::SecondFactorRequired.into(),
+        Ok(false) => UseCaseError::SecondFactorNotSetUp.into(),
         Err(error) => error.into(),
     }
 }

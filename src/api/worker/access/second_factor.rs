@@ -20,6 +20,7 @@ fn asker(caller: &WorkerCaller) -> Asker {
         holder: Person::Worker(caller.worker.id),
         label: caller.worker.email.clone(),
         by: Actor::worker(caller.worker.id),
+        given: caller.session.second_factor,
         requester: caller.requester(),
     }
 }

@@ -29,7 +29,7 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(
             Command::new("reset")
-                .about("Remove the second factor of somebody who has lost app and recovery codes")
+                .about("Remove the second factor and the passkeys of somebody who has lost app and recovery codes")
                 .args(whose)
                 .group(one)
                 .args(database_flags()),

@@ -26,6 +26,12 @@ pub fn routes() -> Vec<PageRoute> {
             nothing,
             get(sign_in::show).post(sign_in::sign_in),
         ),
+        form(
+            "/worker/sign-in/passkey/options",
+            nothing,
+            post(sign_in::passkey_options),
+        ),
+        form("/worker/sign-in/passkey", nothing, post(sign_in::passkey)),
         form("/worker/sign-out", worker, post(sign_in::sign_out)),
         form(
             "/worker/password",

@@ -4,6 +4,7 @@ mod data;
 mod factor;
 mod notices;
 mod overview;
+mod passkeys;
 mod security;
 mod settings;
 
@@ -35,6 +36,26 @@ pub fn routes() -> Vec<PageRoute> {
         form("/worker/me/factor/confirm", worker, post(factor::confirm)),
         form("/worker/me/factor/codes", worker, post(factor::new_codes)),
         form("/worker/me/factor/off", worker, post(factor::turn_off)),
+        form(
+            "/worker/me/passkeys",
+            worker,
+            get(passkeys::show).post(passkeys::add),
+        ),
+        form(
+            "/worker/me/passkeys/options",
+            worker,
+            post(passkeys::options),
+        ),
+        form(
+            "/worker/me/passkeys/codes",
+            worker,
+            post(passkeys::new_codes),
+        ),
+        form(
+            "/worker/me/passkeys/{id}/remove",
+            worker,
+            post(passkeys::remove),
+        ),
         form("/worker/me/notices", worker, post(notices::save)),
         form("/worker/me/clock", worker, post(notices::follow_clock)),
         view("/worker/me/data", worker, get(data::show)),

@@ -366,6 +366,7 @@ pub static ENGLISH: Texts = Texts {
         deleted_title: "Your account is deleted",
         deleted: "What was personal is erased. Thank you for your work.",
     },
+    passkeys: crate::pages::kit::passkeys::ENGLISH,
     words: &[
         ("unverified", "Not verified yet"),
         ("in_review", "In review"),

@@ -366,6 +366,7 @@ pub static SPANISH: Texts = Texts {
         deleted_title: "Tu cuenta está borrada",
         deleted: "Lo personal está borrado. Gracias por tu trabajo.",
     },
+    passkeys: super::passkeys::SPANISH,
     words: &[
         ("photography", "Fotografía"),
         ("inspection", "Inspección"),

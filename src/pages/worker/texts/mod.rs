@@ -2,6 +2,7 @@
 
 mod en;
 mod es;
+mod passkeys;
 mod patterns;
 pub mod scripts;
 mod sections;
@@ -9,6 +10,7 @@ mod sections;
 use axum::http::{HeaderMap, header};
 
 use crate::domain::Timestamp;
+use crate::pages::kit::passkeys::Words;
 use crate::pages::kit::words::When;
 
 pub use en::ENGLISH;
@@ -37,6 +39,7 @@ pub struct Texts {
     pub find: Find,
     pub earnings: Earnings,
     pub me: Me,
+    pub passkeys: Words,
     /// What the API calls things by, such as statuses and skills.
     pub words: &'static [(&'static str, &'static str)],
     /// Sentences for error codes. A code without one is told in the API's words.

@@ -11,7 +11,7 @@ use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
 use crate::usecases::people::mail_links::hand_out_link;
 use crate::usecases::people::{MadeLink, good_link, open_session, redeem_link};
-use crate::usecases::second_factor::second_factor_status;
+use crate::usecases::second_factor::has_factor;
 
 /// Makes a link that signs the person of an account in, once. Earlier ones are void. Only a server that nobody
 /// else reaches takes it: see `pages::public::local`.
@@ -66,9 +66,8 @@ fn expect_open(tx: &mut Tx<'_>, account: &Account) -> Result<(), UseCaseError> {
         AccountStatus::Suspended => return Err(UseCaseError::AccountSuspended),
         AccountStatus::Deleted => return Err(UseCaseError::AccountNotFound),
     }
-    let factor = second_factor_status(tx, Person::Account(account.id))?;
-    match factor.enabled_at {
-        None => Ok(()),
-        Some(_) => Err(UseCaseError::SecondFactorRequired),
+    match has_factor(tx, Person::Account(account.id))? {
+        false => Ok(()),
+        true => Err(UseCaseError::SecondFactorRequired),
     }
 }

@@ -11,6 +11,8 @@ pub(in crate::usecases) use address::confirm_account;
 pub use local::{make_sign_in_link, sign_in_link, sign_in_with_link};
 pub(in crate::usecases) use password::set_account_password;
 pub use password::{change_password, invite, request_reset};
-pub use sign_in::{AccountSignIn, SignedIn, sign_in_account, sign_in_candidates};
+pub use sign_in::{
+    AccountSignIn, SignedIn, sign_in_account, sign_in_account_with_passkey, sign_in_candidates,
+};
 pub(in crate::usecases) use sign_up::send_account_link;
 pub use sign_up::{expect_confirmed, request_confirmation, sign_up};

@@ -6,6 +6,7 @@ use crate::domain::{
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::people::open_session;
+use crate::usecases::second_factor::passkeys::{UsedPasskey, use_passkey};
 use crate::usecases::second_factor::{CodeCheck, FactorAtSignIn, factor_at_sign_in};
 
 /// The newest claims of an address that are looked at when nothing can be confirmed.
@@ -68,11 +69,7 @@ pub fn sign_in_account(
     if tx.account_password(id)?.as_deref() != Some(checked) {
         return Err(UseCaseError::WrongPassword);
     }
-    match account.status {
-        AccountStatus::Active => {}
-        AccountStatus::Suspended => return Err(UseCaseError::AccountSuspended),
-        AccountStatus::Deleted => return Err(UseCaseError::WrongPassword),
-    }
+    expect_active(&account)?;
     let person = Person::Account(id);
     let second_factor = match factor_at_sign_in(tx, person, code, now)? {
         FactorAtSignIn::Passes { given } => given,
@@ -89,4 +86,39 @@ pub fn sign_in_account(
         session,
         token,
     })))
+}
+
+fn expect_active(account: &Account) -> Result<(), UseCaseError> {
+    match account.status {
+        AccountStatus::Active => Ok(()),
+        AccountStatus::Suspended => Err(UseCaseError::AccountSuspended),
+        AccountStatus::Deleted => Err(UseCaseError::WrongPassword),
+    }
+}
+
+/// Opens a session for an account whose passkey has answered: it stands for password and second factor. None if its counter
+/// went back. The transaction must be kept whatever the outcome is.
+pub fn sign_in_account_with_passkey(
+    tx: &mut Tx<'_>,
+    used: &UsedPasskey,
+    origin: &Origin,
+    now: Timestamp,
+) -> Result<Option<SignedIn>, UseCaseError> {
+    let Person::Account(id) = used.holder else {
+        return Err(UseCaseError::WrongPassword);
+    };
+    let account = tx.account_to_change(id)?;
+    let account = account.ok_or(UseCaseError::WrongPassword)?;
+    expect_active(&account)?;
+    if !use_passkey(tx, used, now)? {
+        return Ok(None);
+    }
+    let (mut session, token) = open_session(tx, used.holder, origin, now)?;
+    tx.mark_session(&token.hash())?;
+    session.second_factor = true;
+    Ok(Some(SignedIn {
+        account,
+        session,
+        token,
+    }))
 }

@@ -1,0 +1,37 @@
+//! Passkeys, in each language. English is that of all pages.
+
+use crate::pages::kit::passkeys::Words;
+
+pub const SPANISH: Words = Words {
+    title: "Llaves de acceso",
+    lead: "Tu teléfono, tu ordenador o una llave de seguridad guarda la llave de acceso, y la abre con tu dedo, tu cara o un PIN. Vale por tu contraseña y un segundo factor a la vez, y solo funciona en este sitio, así que nadie puede sacártela con un engaño. Donde entras con la contraseña, se pide además una llave de acceso o un código.",
+    required: "Este servicio exige un segundo factor. Añade una llave de acceso para seguir.",
+    needs_script: "Las llaves de acceso necesitan JavaScript.",
+    no_site: "Los navegadores solo hacen llaves de acceso para sitios con nombre y HTTPS. A este servidor se llega de otra manera; quien lo administra puede cambiarlo.",
+    elsewhere: "En esta dirección no funcionan las llaves de acceso. Funcionan aquí:",
+    unsupported: "Este navegador no tiene llaves de acceso.",
+    cancelled: "Se ha cancelado o ha tardado demasiado. Inténtalo otra vez.",
+    failed: "No ha funcionado. Carga la página de nuevo e inténtalo otra vez.",
+    sign_in: "Entrar con una llave de acceso",
+    use_it: "Usar una llave de acceso",
+    none: "Todavía no tienes ninguna.",
+    full: "Tienes diez llaves de acceso, que es el máximo. Quita una para añadir otra.",
+    give_factor: "Tienes un segundo factor y no lo has dado en esta sesión. Sal y entra con él para cambiar tus llaves de acceso.",
+    name: "Nombre, para distinguirla de otras",
+    name_fault: "Ponle un nombre de 60 caracteres como máximo.",
+    add: "Añadir una llave de acceso",
+    made: "Añadida",
+    used: "Último uso",
+    never: "Nunca",
+    actions: "Acciones",
+    remove: "Quitar",
+    known: "Esta llave de acceso ya se conoce.",
+    expired: "Ha tardado demasiado o se ha enviado dos veces. Inténtalo otra vez.",
+    unknown: "Aquí no se conoce esta llave de acceso. Puede que se haya quitado, o que sea de otro tipo de cuenta.",
+    not_accepted: "La llave de acceso no ha pasado. Inténtalo otra vez.",
+    codes: "Códigos de recuperación",
+    codes_hint: "Si pierdes tus llaves de acceso, entras con tu contraseña y uno de estos. Cada uno vale una vez. Anótalos; solo se muestran ahora.",
+    codes_left: "Códigos de recuperación que quedan:",
+    new_codes: "Hacer nuevos",
+    copy: "Copiar|Copiado",
+};
