@@ -34,7 +34,6 @@ export async function passkeys(visitor) {
 async function ofADeveloper(visitor) {
   const { page, cdp, authenticatorId } = await withKey(visitor);
   await signUp(page, "passkey@example.com");
-  await visitor.look(page, "/account/passkeys", "passkeys-none");
   await add(page, "/account/passkeys", "Add a passkey");
   await visitor.look(page, null, "passkeys-added");
   // The same authenticator is not added twice.
@@ -44,7 +43,6 @@ async function ofADeveloper(visitor) {
   await page.locator("[data-note]:visible").waitFor();
   await page.click("text=Sign out");
   await page.waitForURL("**/sign-in");
-  await visitor.look(page, null, "sign-in-passkey");
   // Whoever is not recognised stays out, and can try again.
   await cdp.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false });
   await page.click("text=Sign in with a passkey");
@@ -77,7 +75,7 @@ async function ofAWorker(visitor) {
   await add(page, "/worker/me/passkeys", "Añadir una llave de acceso");
   await visitor.look(page, null, "worker-passkeys");
   await page.context().clearCookies();
-  await visitor.look(page, "/worker/sign-in", "worker-sign-in-passkey");
+  await page.goto("/worker/sign-in");
   await page.click("text=Entrar con una llave de acceso");
   await page.waitForURL("**/worker/tasks");
   await page.context().close();
@@ -93,7 +91,6 @@ async function ofAnAdmin(visitor) {
   await enter();
   await page.waitForURL("**/admin/queue");
   await add(page, "/admin/passkeys", "Add a passkey");
-  await visitor.look(page, null, "console-passkeys");
   await page.click("text=Sign out");
   await enter();
   await page.locator("#code").waitFor();

@@ -109,6 +109,7 @@ async fn a_developer_gets_everything_in_one_file(app: TestApp) {
     let account = json_of(&entries, "account.json");
     assert_eq!(account["email_confirmed"], true);
     assert_eq!(account["second_factor"]["enabled_at"], Value::Null);
+    assert_eq!(account["second_factor"]["passkeys"], json!([]));
     assert!(text_of(&entries, "README.txt").contains("account.json"));
     let account = json_of(&entries, "account.json");
     assert_eq!(account["id"], json!(dev.account_id));
@@ -193,6 +194,7 @@ async fn a_worker_gets_everything_in_one_file(app: TestApp) {
     assert_eq!(profile["confirmed_skills"], json!([]));
     assert_eq!(profile["pending_name"], Value::Null);
     assert_eq!(profile["second_factor"]["enabled_at"], Value::Null);
+    assert_eq!(profile["second_factor"]["passkeys"], json!([]));
     let account = &profile["payout_accounts"][0];
     assert_eq!(account["processor"], "sandbox");
     assert_eq!(account["status"], "ready");
