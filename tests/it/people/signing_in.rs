@@ -31,6 +31,7 @@ fn sign_ins(app: &TestApp, sends_mail: bool) -> SignIns {
         passwords: app.app.passwords.clone(),
         limits: app.app.sign_in_limits.clone(),
         sends_mail,
+        site: None,
     }
 }
 
@@ -166,11 +167,11 @@ async fn a_second_factor_is_asked_for_once_the_password_is_right(app: TestApp) {
         Err(SignInError::Refused(UseCaseError::WrongPassword))
     ));
     let missing = with(PASSWORD, None).await;
-    assert!(matches!(missing, Err(SignInError::CodeRequired)));
+    assert!(matches!(missing, Err(SignInError::CodeRequired(_))));
     let refused = with(PASSWORD, Some("aaaa-bbbb-cccc-dddd")).await;
     assert!(matches!(
         refused,
-        Err(SignInError::CodeRefused(CodeCheck::Wrong))
+        Err(SignInError::CodeRefused(_, CodeCheck::Wrong))
     ));
     let recovery = codes.shown()[0].clone();
     let signed_in = with(PASSWORD, Some(&recovery)).await.unwrap();
@@ -178,7 +179,7 @@ async fn a_second_factor_is_asked_for_once_the_password_is_right(app: TestApp) {
     let again = with(PASSWORD, Some(&recovery)).await;
     assert!(matches!(
         again,
-        Err(SignInError::CodeRefused(CodeCheck::Wrong))
+        Err(SignInError::CodeRefused(_, CodeCheck::Wrong))
     ));
 }
 
