@@ -147,8 +147,9 @@ fn forms_of_other_sites_change_nothing() {
 /// A page says itself which cookie it needs. What forgets to say so would be open: so the paths tell, too.
 #[test]
 fn every_page_of_an_app_needs_the_cookie_of_that_app() {
-    const OPEN: [&str; 11] = [
+    const OPEN: [&str; 14] = [
         "/admin/sign-in",
+        "/admin/sign-in/passkey",
         "/worker",
         "/worker/icons/{name}",
         "/worker/language",
@@ -157,6 +158,8 @@ fn every_page_of_an_app_needs_the_cookie_of_that_app() {
         "/worker/password",
         "/worker/reset",
         "/worker/sign-in",
+        "/worker/sign-in/passkey",
+        "/worker/sign-in/passkey/options",
         "/worker/sw.js",
         "/worker/sign-up",
     ];

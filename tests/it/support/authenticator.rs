@@ -9,7 +9,6 @@ use sha2::{Digest, Sha256};
 
 pub const PRESENT: u8 = 1;
 pub const VERIFIED: u8 = 4;
-pub const BACKED_UP: u8 = 16;
 const HAS_CREDENTIAL: u8 = 64;
 
 enum Key {

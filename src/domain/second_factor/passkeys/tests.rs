@@ -7,11 +7,12 @@ use super::*;
 use crate::domain::{AccountId, WorkerId};
 
 #[path = "../../../../tests/it/support/authenticator.rs"]
-#[allow(dead_code)]
 mod software;
 
 use software::{Answer, Authenticator};
 
+/// Without the flag that says that it may be.
+const BACKED_UP: u8 = 1 << 4;
 const NOW: Timestamp = Timestamp::from_millis(1_763_200_000_000);
 const RANDOM: [u8; CHALLENGE_BYTES] = [7; CHALLENGE_BYTES];
 
@@ -106,7 +107,7 @@ fn what_is_wrong_in_one_thing_is_refused() {
         (NotAccepted::Site, |it| it.rp_id = "evil.example".into()),
         (NotAccepted::NotPresent, |it| it.flags = software::VERIFIED),
         (NotAccepted::NotVerified, |it| it.flags = software::PRESENT),
-        (NotAccepted::Malformed, |it| it.flags |= software::BACKED_UP),
+        (NotAccepted::Malformed, |it| it.flags |= BACKED_UP),
     ];
     let anybody = challenge(ChallengePurpose::SignIn, None);
     let sent = encoded(&RANDOM);

@@ -31,9 +31,13 @@ pub struct Phone {
 
 impl Phone {
     pub fn of(app: &TestApp) -> Self {
+        Self::with(app, Authenticator::es256)
+    }
+
+    fn with(app: &TestApp, make: fn(&str, &str) -> Authenticator) -> Self {
         let origin = format!("http://localhost:{}", app.address.port());
         Self {
-            it: Authenticator::es256("localhost", &origin),
+            it: make("localhost", &origin),
             handle: String::new(),
         }
     }
@@ -186,7 +190,8 @@ async fn what_is_not_the_answer_is_refused(app: TestApp) {
     let path = "/sign-in/passkey";
     let mut ada = Browser::signed_up(&app, "ada@example.com").await;
     let mut bob = Browser::signed_up(&app, "bob@example.com").await;
-    let (mut hers, mut his) = (Phone::of(&app), Phone::of(&app));
+    let mut hers = Phone::of(&app);
+    let mut his = Phone::with(&app, Authenticator::eddsa);
     // A challenge is for one person and for one purpose.
     let asked_ada = asked(&mut ada, BASE).await;
     let taken = his.new_fields(&asked_ada, "Not hers");
@@ -194,6 +199,7 @@ async fn what_is_not_the_answer_is_refused(app: TestApp) {
     assert_eq!(add(&mut ada, BASE, &mut hers, "Hers").await.status, 200);
     assert_eq!(add(&mut bob, BASE, &mut his, "His").await.status, 200);
     let mut stranger = Browser::of(&app);
+    assert_eq!(sign_in(&mut stranger, path, &his).await.status, 303);
     let to_register = asked(&mut ada, BASE).await;
     let wrong = send(&mut stranger, path, &hers.answer(&to_register)).await;
     assert_eq!(wrong.status, 401);
