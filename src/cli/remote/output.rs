@@ -82,19 +82,27 @@ pub fn print_object(arguments: &ArgMatches, object: &impl Serialize) -> Result<(
 
 /// The fields of an object that have something to show, those of objects in it after a dot.
 fn lines(object: &Value) -> Vec<(String, String)> {
-    let mut lines = Vec::new();
+    let mut all = Vec::new();
     for (name, value) in object.as_object().into_iter().flatten() {
-        let inner = self::lines(value);
-        let inner = inner
-            .into_iter()
-            .map(|(field, shown)| (format!("{name}.{field}"), shown));
-        lines.extend(inner);
-        let shown = shown(name, value);
-        if !value.is_object() && !shown.is_empty() {
-            lines.push((name.trim_end_matches("_cents").to_owned(), shown));
+        let mut add = |name: &str, object: &Value| {
+            let inner = lines(object).into_iter();
+            all.extend(inner.map(|(field, shown)| (format!("{name}.{field}"), shown)));
+        };
+        match value {
+            Value::Object(_) => add(name, value),
+            Value::Array(objects) if objects.iter().any(Value::is_object) => {
+                for (index, object) in objects.iter().enumerate() {
+                    add(&format!("{name}.{}", index + 1), object);
+                }
+            }
+            value => {
+                let name_of_money = name.trim_end_matches("_cents").to_owned();
+                all.push((name_of_money, shown(name, value)));
+            }
         }
     }
-    lines
+    all.retain(|(_, shown)| !shown.is_empty());
+    all
 }
 
 /// A list: JSON, or a table of some columns. A dot leads into an object.
@@ -214,13 +222,16 @@ mod tests {
     #[test]
     fn objects_in_objects_are_shown_for_people() {
         let quote = json!({"budget_cents": 2500, "mandate": {"verdict": "allowed", "reasons": [], "left": null},
-            "coverage": {"workers": "1-5", "hours_to_accept": {"p50": 1.5}, "suggested_budget_cents": 3000}});
+            "coverage": {"workers": "1-5", "hours_to_accept": {"p50": 1.5}, "suggested_budget_cents": 3000},
+            "spending_limits": [{"interval": "day", "cents": 9}]});
         let expected = [
             ("budget", "$25.00"),
             ("mandate.verdict", "allowed"),
             ("coverage.workers", "1-5"),
             ("coverage.hours_to_accept.p50", "1.5"),
             ("coverage.suggested_budget", "$30.00"),
+            ("spending_limits.1.interval", "day"),
+            ("spending_limits.1.cents", "9"),
         ];
         let expected = expected.map(|(name, shown)| (name.to_owned(), shown.to_owned()));
         assert_eq!(lines(&quote), expected);

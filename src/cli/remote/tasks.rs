@@ -214,7 +214,7 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
                 print_object(arguments, &quote)?;
                 progress(&format!(
                     "
-Hire somebody with: legwork tasks create --quote {}",
+Create it with: legwork tasks create --quote {}",
                     quote.id
                 ));
                 Ok(())
