@@ -105,6 +105,24 @@ fn every_metric_that_is_recorded_is_in_the_table() {
     assert_eq!(recorded, known);
 }
 
+/// Every POST takes an Idempotency-Key, or the page says that it does not, and why.
+#[test]
+fn posts_that_ignore_an_idempotency_key() {
+    let listed = named("docs/reference/conventions.md", "posts without a key");
+    let description = description();
+    let takes_key = |operation: &Value| {
+        let given = operation["parameters"].as_array().into_iter().flatten();
+        let mut named = given.map(|given| &given["$ref"]);
+        named.any(|name| name == "#/components/parameters/IdempotencyKey")
+    };
+    let paths = description["paths"].as_object().unwrap().iter();
+    let posts = paths.filter_map(|(path, item)| Some((path, item.get("post")?)));
+    let (taking, ignoring): (Vec<_>, Vec<_>) = posts.partition(|(_, post)| takes_key(post));
+    let ignoring: BTreeSet<_> = ignoring.into_iter().map(|(path, _)| path.clone()).collect();
+    assert_eq!(listed, ignoring);
+    assert!(taking.len() > 50, "only {} take a key", taking.len());
+}
+
 #[test]
 fn event_types() {
     let listed = named("docs/reference/events.md", "events");
