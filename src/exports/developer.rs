@@ -5,21 +5,25 @@ use serde_json::{Value, json};
 use super::csv::{CsvRow, Table, optional, written};
 use super::section::{FileEntry, Place, Unit};
 use crate::domain::people::Person;
-use crate::domain::{AccountId, ApiKey, Environment, Owner, Passkey, Proof, TaskLedger, Timestamp};
+use crate::domain::tasks::approval::Approval;
+use crate::domain::{
+    AccountId, ApiKey, Environment, Owner, Passkey, Proof, Task, TaskLedger, Timestamp,
+};
 use crate::records::{self, TaskRecord, file_name, value};
 use crate::store::{AuditFilter, ExportedDelivery, StoreError, ToldNotification, Tx};
 use crate::usecases::{self, UseCaseError};
 use crate::views::event::EventBody;
+use crate::views::mandate::MandateBody;
 
 pub const README: &str = "\
 What Legwork holds about your account. Times are in UTC, amounts in cents.
 
 account.json           the account, its second factor, where it is signed in, and what it has set for each environment
-api_keys.json          the keys, without the keys themselves
+api_keys.json          the keys, without the keys themselves, each with its mandate
 audit-*.json           the lines of the audit log about the account
 notifications-*.json   what you were told
-tasks/ENVIRONMENT/ID/  a task: the task itself, proofs, evidence, history, ledger, payment, dispute
-                       and the files that were sent as proof
+tasks/ENVIRONMENT/ID/  a task: the task itself, proofs, evidence, history, ledger, payment, dispute,
+                       approval and the files that were sent as proof
 events/                events of the last 30 days
 deliveries/            what was sent to your webhook, with every attempt, for the last 30 days
 *.csv                  the same in tables, for spreadsheets. A text that a spreadsheet would take for a
@@ -71,7 +75,10 @@ fn account_unit(tx: &mut Tx<'_>, account: AccountId, now: Timestamp) -> Result<U
     let person = Person::Account(account);
     document["sessions"] = sessions(tx, person, now)?;
     document["second_factor"] = second_factor(tx, person)?;
-    let listed: Vec<Value> = keys.iter().map(key_json).collect();
+    let mut listed = Vec::new();
+    for key in &keys {
+        listed.push(key_json(tx, key, now)?);
+    }
     Ok(Unit::new("done")
         .document("account.json", &document)
         .document("api_keys.json", &Value::Array(listed))
@@ -139,13 +146,19 @@ fn account_json(tx: &mut Tx<'_>, id: AccountId) -> Result<Value, UseCaseError> {
             "failing_since": endpoint.failing_since,
         })),
         "payment_methods": methods,
+        "test_keys_manage": tx.test_keys_manage(id)?,
         "created_at": account.created_at,
         "updated_at": account.updated_at,
     }))
 }
 
-fn key_json(key: &ApiKey) -> Value {
-    json!({
+fn key_json(tx: &mut Tx<'_>, key: &ApiKey, now: Timestamp) -> Result<Value, StoreError> {
+    let now = match key.environment {
+        Environment::Live => now,
+        Environment::Test => now.plus(tx.test_clock(key.account)?),
+    };
+    let mandate = tx.mandate(key.id)?;
+    Ok(json!({
         "id": key.id.to_string(),
         "name": key.name,
         "key_prefix": key.key_prefix,
@@ -153,7 +166,8 @@ fn key_json(key: &ApiKey) -> Value {
         "last_used_at": key.last_used_at,
         "revoked_at": key.revoked_at,
         "created_at": key.created_at,
-    })
+        "mandate": mandate.map(|mandate| MandateBody::of(key.id, &mandate, now)),
+    }))
 }
 
 fn key_row(key: &ApiKey) -> CsvRow {
@@ -230,14 +244,39 @@ fn tasks(tx: &mut Tx<'_>, owner: Owner, place: &Place) -> Result<Vec<Unit>, UseC
     let mut units = Vec::new();
     for (number, task) in tx.tasks_after(owner, place.number(), TASKS)? {
         let record = records::task_record(tx, task)?;
-        units.push(task_unit(number, &record));
+        let mut unit = task_unit(number, &record);
+        if record.task.mandate_key.is_some()
+            && let Some(approval) = tx.approval(owner, record.task.id)?
+        {
+            let name = format!("{}/approval.json", folder(&record.task));
+            unit = unit.document(name, &approval_json(approval));
+        }
+        units.push(unit);
     }
     Ok(units)
 }
 
+fn folder(task: &Task) -> String {
+    format!("tasks/{}/{}", task.owner.environment, task.id)
+}
+
+fn approval_json(approval: Approval) -> Value {
+    let (by, at) = approval.decided.unzip();
+    json!({
+        "task_id": approval.task.to_string(),
+        "key_id": approval.key.to_string(),
+        "budget_cents": approval.budget_cents,
+        "status": approval.status,
+        "expires_at": approval.expires_at,
+        "decided_by": by.map(|by| json!({"type": by.kind, "id": by.id})),
+        "decided_at": at,
+        "created_at": approval.created_at,
+    })
+}
+
 fn task_unit(number: i64, record: &TaskRecord) -> Unit {
     let task = &record.task;
-    let folder = format!("tasks/{}/{}", task.owner.environment, task.id);
+    let folder = folder(task);
     let mut unit = Unit::new(number);
     for (name, document) in &record.documents {
         unit = unit.document(format!("{folder}/{name}"), document);

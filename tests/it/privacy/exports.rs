@@ -102,6 +102,13 @@ async fn a_developer_gets_everything_in_one_file(app: TestApp) {
     let mut formula = crate::support::storefront();
     formula["title"] = json!("=1+1, \"really\"");
     let test = dev.test.post("/v1/tasks", &formula).await.expect(201);
+    let mandate = json!({"permissions": ["create"], "approval_above_cents": 1_000,
+        "spending_limits": [{"interval": "day", "cents": 9_000}], "expires_at": "2027-01-01T00:00:00Z"});
+    let agent = json!({"name": "Agent", "environment": "test", "mandate": mandate});
+    let agent = dev.live.post("/v1/account/keys", &agent).await.expect(201);
+    let client = Client::new(app.address, agent["key"].as_str());
+    let usual = crate::support::storefront();
+    let asked = client.post("/v1/tasks", &usual).await.expect(201);
     // Another developer's task must not be in it.
     let other = app.developer().await;
     other.create_task().await;
@@ -115,8 +122,27 @@ async fn a_developer_gets_everything_in_one_file(app: TestApp) {
     assert_eq!(account["id"], json!(dev.account_id));
     assert_eq!(account["webhook"]["url"], "https://example.com/hook");
     let keys = json_of(&entries, "api_keys.json");
-    assert_eq!(keys.as_array().unwrap().len(), 2);
-    assert_eq!(text_of(&entries, "api_keys.csv").lines().count(), 3);
+    assert_eq!(keys.as_array().unwrap().len(), 3);
+    assert_eq!(text_of(&entries, "api_keys.csv").lines().count(), 4);
+    // What each key may do, as it stands.
+    let agent = agent["id"].as_str().unwrap();
+    let path_of_mandate = format!("/v1/account/keys/{agent}/mandate");
+    let mandate = dev.live.get(&path_of_mandate).await.expect(200);
+    assert_eq!(mandate["usage"][0]["used"], 2_500);
+    for key in keys.as_array().unwrap() {
+        let limited = key["id"] == agent;
+        let expected = if limited { &mandate } else { &Value::Null };
+        assert_eq!(key["mandate"], *expected);
+    }
+    assert_eq!(account["test_keys_manage"], "all");
+    let approval = format!("{}/approval", path(&asked));
+    let approval = dev.test.get(&approval).await.expect(200);
+    let kept = format!("tasks/test/{}/approval.json", asked["id"].as_str().unwrap());
+    let kept = json_of(&entries, &kept);
+    for (field, value) in kept.as_object().unwrap() {
+        assert_eq!(approval[field], *value, "{field}");
+    }
+    assert_eq!(kept["status"], "waiting");
     let id = live["id"].as_str().unwrap();
     let folder = format!("tasks/live/{id}");
     let task = dev.live.get(&path(&live)).await.expect(200);
@@ -155,7 +181,7 @@ async fn a_developer_gets_everything_in_one_file(app: TestApp) {
     named(&entries, "deliveries/live-", ".json");
     let audit = json_of(&entries, named(&entries, "audit-", ".json"));
     assert!(audit.to_string().contains("account.created"), "{audit}");
-    nothing_secret(&entries, &dev, &secret);
+    nothing_secret(&entries, &dev, &secret, client.key());
     let of_other = |text: &str| text.contains(&other.account_id);
     assert!(
         !entries
@@ -164,11 +190,11 @@ async fn a_developer_gets_everything_in_one_file(app: TestApp) {
     );
 }
 
-fn nothing_secret(entries: &Entries, dev: &Developer, webhook_secret: &Value) {
+fn nothing_secret(entries: &Entries, dev: &Developer, webhook_secret: &Value, agent: &str) {
     let webhook_secret = webhook_secret.as_str().unwrap();
     for (name, bytes) in entries {
         let text = String::from_utf8_lossy(bytes);
-        for secret in [&*dev.live_key, &*dev.test_key, webhook_secret] {
+        for secret in [&*dev.live_key, &*dev.test_key, webhook_secret, agent] {
             assert!(!text.contains(secret), "{name}");
         }
     }
