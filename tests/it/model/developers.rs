@@ -5,6 +5,7 @@ use legwork::payments::sandbox::{Card, Paid};
 use legwork::usecases;
 use serde_json::{Value, json};
 
+use super::mandates::APPROVAL_CENTS;
 use super::people::{Sure, Who};
 use super::table::STATUSES;
 use super::task::{DAY, HOUR, Made, Millis, Payment, Task};
@@ -27,37 +28,80 @@ pub fn month(millis: Millis) -> String {
     moment(millis)[..7].to_owned()
 }
 
+/// What somebody wants a task to be.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    budget: i64,
+    bounty: bool,
+    deadline: Option<Millis>,
+    needs_notary: bool,
+    proof_types: &'static [&'static str],
+}
+
+impl Wish {
+    pub fn is_valid(&self) -> bool {
+        self.budget >= 500
+    }
+
+    pub fn body(&self) -> Value {
+        let mut body = storefront();
+        body["budget_cents"] = self.budget.into();
+        body["proof_types"] = json!(self.proof_types);
+        body["task_type"] = if self.bounty { "bounty" } else { "standard" }.into();
+        body["deadline"] = self.deadline.map(moment).into();
+        if self.needs_notary {
+            body["required_skills"] = json!(["notary"]);
+        }
+        body
+    }
+}
+
 impl World {
-    pub async fn create_task(&mut self) {
-        let developer = self.random.below(self.accounts.len());
+    /// One of the keys of an account: a limited one, or one that may do everything.
+    pub fn some_key(&mut self) -> (usize, bool, Who) {
+        let account = self.random.below(self.accounts.len());
         let test = self.random.percent(40);
         let who = match (self.random.percent(40), test) {
-            (true, test) => Who::Agent(developer, test),
-            (false, true) => Who::Test(developer),
-            (false, false) => Who::Live(developer),
+            (true, test) => Who::Agent(account, test),
+            (false, true) => Who::Test(account),
+            (false, false) => Who::Live(account),
         };
+        (account, test, who)
+    }
+
+    pub async fn create_task(&mut self) {
+        let (account, test, who) = self.some_key();
         self.note(format!("{who:?} creates task {}", self.tasks.len()));
-        let (mut task, body) = self.imagine(developer, test);
-        task.limited = matches!(who, Who::Agent(..));
-        let expected = if task.budget < 500 {
-            Err((400, "VALIDATION_ERROR"))
-        } else if task.limited && !self.mandate_allows(&task) {
-            Err((403, "MANDATE_EXCEEDED"))
-        } else if self.this_month(developer, test) >= self.accounts[developer].tasks_limit() {
-            Err((403, "TASK_LIMIT_EXCEEDED"))
-        } else {
-            Ok(())
+        let wish = self.wish(account, test);
+        let task = self.imagine(&wish, who);
+        let expected = match wish.is_valid() {
+            true => self.may_create(&task),
+            false => Err((400, "VALIDATION_ERROR")),
         };
         let sure = expected.is_ok().then_some(Sure {
             task: None,
             then: "",
         });
-        let reply = self.post_once(who, "/v1/tasks", &body, sure).await;
-        if let Err((status, code)) = expected {
-            reply.expect_error(status, code);
-            return;
+        let reply = self.post_once(who, "/v1/tasks", &wish.body(), sure).await;
+        match expected {
+            Ok(()) => self.created(task, &reply.expect(201)).await,
+            Err((status, code)) => drop(reply.expect_error(status, code)),
         }
-        let created = reply.expect(201);
+    }
+
+    /// Whether the limits of its key and of its account leave room for a task.
+    pub fn may_create(&self, task: &Task) -> Result<(), (u16, &'static str)> {
+        let limit = self.accounts[task.developer].tasks_limit();
+        if task.limited && !self.mandate_allows(task) {
+            Err((403, "MANDATE_EXCEEDED"))
+        } else if self.this_month(task.developer, task.test) >= limit {
+            Err((403, "TASK_LIMIT_EXCEEDED"))
+        } else {
+            Ok(())
+        }
+    }
+
+    pub async fn created(&mut self, mut task: Task, created: &Value) {
         task.id = created["id"].as_str().unwrap().to_owned();
         let secret = created["payment_client_secret"].as_str();
         assert_eq!(
@@ -68,35 +112,51 @@ impl World {
         if let Some(secret) = secret {
             self.secrets.insert(self.tasks.len(), secret.to_owned());
         }
-        self.agree(&task, &created);
+        self.agree(&task, created);
         self.changed.insert(self.tasks.len());
         self.tasks.push(task);
         self.look_at(self.tasks.len() - 1).await;
     }
 
-    /// A task and the request that creates it.
-    fn imagine(&mut self, developer: usize, test: bool) -> (Task, Value) {
-        let now = self.time_of(developer, test);
-        let bounty = self.random.percent(20);
+    pub fn wish(&mut self, account: usize, test: bool) -> Wish {
+        let now = self.time_of(account, test);
         let deadline = self.random.percent(35);
         let last = self.random.one_of(&[2 * DAY, 20 * DAY]);
-        let deadline = deadline.then(|| now + self.random.between(-HOUR, last));
-        let method = self.accounts[developer].method;
+        Wish {
+            bounty: self.random.percent(20),
+            deadline: deadline.then(|| now + self.random.between(-HOUR, last)),
+            needs_notary: self.random.percent(15),
+            proof_types: self.random.one_of(&PROOF_TYPES),
+            budget: match self.random.percent(3) {
+                true => 499,
+                false => self.random.between(500, 9_999),
+            },
+        }
+    }
+
+    /// The task that a wish becomes, if somebody creates it now with that key.
+    pub fn imagine(&self, wish: &Wish, who: Who) -> Task {
+        let (developer, test, limited) = match who {
+            Who::Agent(account, test) => (account, test, true),
+            Who::Test(account) => (account, true, false),
+            Who::Live(account) => (account, false, false),
+            Who::Worker(_) | Who::Nobody => unreachable!("{who:?} creates no task"),
+        };
+        let now = self.time_of(developer, test);
+        let waits = limited && wish.budget > APPROVAL_CENTS;
+        let overdue = wish.deadline.is_some_and(|deadline| deadline <= now);
         let task = Task {
             id: String::new(),
             developer,
             test,
-            limited: false,
+            limited,
+            approval: waits.then_some("waiting"),
             title: "Photograph a storefront".to_owned(),
-            needs_notary: self.random.percent(15),
-            proof_types: self.random.one_of(&PROOF_TYPES),
-            budget: if self.random.percent(3) {
-                499
-            } else {
-                self.random.between(500, 9_999)
-            },
-            fee_percent: self.accounts[developer].fee_percent(bounty),
-            deadline,
+            needs_notary: wish.needs_notary,
+            proof_types: wish.proof_types,
+            budget: wish.budget,
+            fee_percent: self.accounts[developer].fee_percent(wish.bounty),
+            deadline: wish.deadline,
             status: "pending",
             since: now,
             doer: None,
@@ -109,9 +169,10 @@ impl World {
             started_at: None,
             completed_at: None,
             cancelled_at: None,
-            payment: match (test, method) {
+            payment: match (test, self.accounts[developer].method) {
                 (true, _) => Payment::NotRequired,
-                (false, None) if deadline.is_some_and(|deadline| deadline <= now) => Payment::Later,
+                (false, _) if waits => Payment::Later,
+                (false, None) if overdue => Payment::Later,
                 (false, None) => Payment::Unpaid,
                 (false, Some(good)) => Payment::Charging { good },
             },
@@ -130,16 +191,11 @@ impl World {
             outcomes: Vec::new(),
             sending: None,
         };
-        let mut body = storefront();
-        body["budget_cents"] = task.budget.into();
-        body["proof_types"] = json!(task.proof_types);
-        body["task_type"] = if bounty { "bounty" } else { "standard" }.into();
-        body["deadline"] = deadline.map(moment).into();
-        if task.needs_notary {
-            body["required_skills"] = json!(["notary"]);
+        if waits {
+            return task.asking();
         }
         let funded = test.then(|| task.moved("payment succeeds", Some("processor"), now));
-        (funded.flatten().unwrap_or(task), body)
+        funded.flatten().unwrap_or(task)
     }
 
     pub fn this_month(&self, developer: usize, test: bool) -> usize {

@@ -1,5 +1,8 @@
 //! Keys with a mandate: what they have spent, by the ledgers of their tasks.
 
+mod approvals;
+pub mod quotes;
+
 use serde_json::{Value, json};
 
 use super::developers::{moment, month};
@@ -12,6 +15,8 @@ const DAY_CENTS: i64 = 25_000;
 const MONTH_CENTS: i64 = 60_000;
 const TOTAL_CENTS: i64 = 150_000;
 const OPEN_TASKS: i64 = 6;
+/// Above it, a person has to agree.
+pub const APPROVAL_CENTS: i64 = 6_000;
 
 /// A key with a mandate.
 pub struct Agent {
@@ -29,6 +34,7 @@ impl Agent {
                 {"interval": "total", "cents": TOTAL_CENTS},
             ],
             "max_open_tasks": OPEN_TASKS,
+            "approval_above_cents": APPROVAL_CENTS,
             "expires_at": "2099-01-01T00:00:00Z",
         });
         let new = json!({"name": "Agent", "environment": environment, "mandate": mandate});
@@ -114,11 +120,17 @@ impl World {
         }
         expected.sort();
         assert_eq!(kept, expected);
+        self.check_approvals().await;
     }
 
     /// What the key reads of itself: used, and left.
     pub async fn check_mandate(&mut self, account: usize, test: bool) {
         let mandate = self.get(Who::Agent(account, test), "/v1/mandate").await;
+        self.expect_usage(account, test, &mandate["usage"]);
+    }
+
+    /// Each limit, what is used of it, and what is left.
+    fn expect_usage(&self, account: usize, test: bool, usage: &Value) {
         let counted = self.counted(account, test);
         let expected = [
             ("spending_limits.day", DAY_CENTS, counted.day),
@@ -126,7 +138,7 @@ impl World {
             ("spending_limits.total", TOTAL_CENTS, counted.total),
             ("max_open_tasks", OPEN_TASKS, counted.open),
         ];
-        let shown = mandate["usage"].as_array().unwrap().iter();
+        let shown = usage.as_array().unwrap().iter();
         let field = |counted: &Value| {
             json!([
                 counted["field"],

@@ -63,6 +63,8 @@ pub struct Task {
     pub test: bool,
     /// Created with the limited key.
     pub limited: bool,
+    /// How its approval stands, if it needs one.
+    pub approval: Option<&'static str>,
     pub title: String,
     pub needs_notary: bool,
     pub proof_types: &'static [&'static str],
@@ -181,6 +183,9 @@ impl Task {
             "reject" | "reject the third" => *self.proofs.last_mut().unwrap() = "rejected",
             _ => {}
         }
+        if self.waits() && ["expired", "cancelled"].contains(&self.status) {
+            self.approval = Some(self.status);
+        }
         match self.status {
             "completed" => self.completed_at = Some(now),
             "cancelled" => self.cancelled_at = Some(now),
@@ -220,6 +225,16 @@ impl Task {
 
     pub fn is_final(&self) -> bool {
         table::is_final(self.status)
+    }
+
+    /// For the yes of a person: until then nobody pays for it.
+    pub fn waits(&self) -> bool {
+        self.approval == Some("waiting")
+    }
+
+    pub fn asking(mut self) -> Self {
+        self.events.push(("task.approval_required", self.status));
+        self
     }
 
     /// Nobody is charged for it any more.
@@ -300,6 +315,7 @@ impl Task {
         };
         let mut steps = Vec::new();
         match (self.payment, self.is_final()) {
+            _ if self.waits() => {}
             (Payment::Charging { .. } | Payment::Later, false) if self.is_overdue(now) => {
                 steps.extend(self.moved("deadline", Some("clock"), now));
             }

@@ -45,7 +45,7 @@ impl World {
             "proof_rejected" => &["dispute", "submit"],
             "proof_submitted" => &["review"],
             "assigned" => &["start", "cancel"],
-            "pending" => &["pay"],
+            "pending" => &["pay", "agree", "refuse"],
             _ => &[],
         };
         if !faster.is_empty() && self.random.percent(40) {

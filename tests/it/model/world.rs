@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::check::Told;
 use super::mandates::Agent;
+use super::mandates::quotes::Quoted;
 use super::people::{Account, Hand, Who};
 use super::random::Random;
 use super::task::{DAY, Millis, Task};
@@ -21,6 +22,7 @@ pub struct World {
     pub accounts: Vec<Account>,
     pub hands: Vec<Hand>,
     pub tasks: Vec<Task>,
+    pub quotes: Vec<Quoted>,
     /// With which a task can be paid for, where the answer of its creation said so.
     pub secrets: HashMap<usize, String>,
     /// Tasks that changed since all was looked at.
@@ -78,6 +80,7 @@ impl World {
             accounts,
             hands,
             tasks: Vec::new(),
+            quotes: Vec::new(),
             secrets: HashMap::new(),
             changed: BTreeSet::new(),
             leased_until: 0,
@@ -107,8 +110,10 @@ impl World {
 
     pub async fn step(&mut self) {
         match self.random.below(100) {
-            0..=12 => self.create_task().await,
-            13..=79 if !self.tasks.is_empty() => self.act().await,
+            0..=9 => self.create_task().await,
+            10..=11 => self.make_quote().await,
+            12..=14 if !self.quotes.is_empty() => self.redeem_quote().await,
+            15..=79 if !self.tasks.is_empty() => self.act().await,
             80..=83 => self.time_passes().await,
             84..=87 => self.catch_up().await,
             88..=92 => self.drain().await,
@@ -144,6 +149,8 @@ impl World {
             "submit" => self.submit(task).await,
             "review" => self.review(task).await,
             "decide" => self.decide(task).await,
+            "agree" => self.decide_approval(task, "approve").await,
+            "refuse" => self.decide_approval(task, "refuse").await,
             "advance" => self.advance(task).await,
             _ => self.simulate_proof(task).await,
         }
@@ -226,7 +233,7 @@ impl World {
     }
 }
 
-const ANYTHING: [&str; 12] = [
+const ANYTHING: [&str; 14] = [
     "pay",
     "patch",
     "cancel",
@@ -239,11 +246,16 @@ const ANYTHING: [&str; 12] = [
     "decide",
     "advance",
     "simulate proof",
+    "agree",
+    "refuse",
 ];
 
 /// What one would do next with a task.
 fn usual(task: &Task) -> &'static [&'static str] {
     match (task.test, task.status) {
+        _ if task.waits() => &[
+            "agree", "agree", "agree", "refuse", "pay", "patch", "cancel",
+        ],
         (false, "pending") => &["pay", "pay", "pay", "pay", "pay", "patch"],
         (false, "posted") => &["accept"],
         (false, "assigned") => &["start", "start", "start", "start", "start", "release"],

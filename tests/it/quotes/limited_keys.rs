@@ -32,7 +32,7 @@ async fn a_quote_tells_what_the_mandate_says(app: TestApp) {
     let allowed = quote_of(&key, 2_500).await;
     let left = json!([{"field": "spending_limits.day", "limit": 3_000, "used": 0, "left": 3_000,
         "resets_at": "2025-11-16T00:00:00.000Z"}]);
-    let expected = json!({"verdict": "allowed", "reasons": [], "left": left});
+    let expected = json!({"verdict": "allowed", "reasons": [], "left": left.clone()});
     assert_eq!(allowed["mandate"], expected);
     assert_eq!(allowed["mandate"]["left"], key.mandate().await["usage"]);
 
@@ -44,6 +44,29 @@ async fn a_quote_tells_what_the_mandate_says(app: TestApp) {
     assert_eq!(denied["mandate"]["left"][0]["left"], 500);
     let refused = redeem(&key.client, &denied).await;
     refused_by(&refused, "spending_limits.day");
+
+    // Above what the key may spend alone, the quote says that a person will be asked; and so it is.
+    let mut mandate = day(3_000);
+    mandate["approval_above_cents"] = 2_000.into();
+    let asking = Limited::in_test(&app, &dev, mandate).await;
+    assert_eq!(
+        quote_of(&asking, 2_000).await["mandate"]["verdict"],
+        "allowed"
+    );
+    let required = quote_of(&asking, 2_001).await;
+    let expected = json!({"verdict": "approval_required", "reasons": [], "left": left});
+    assert_eq!(required["mandate"], expected);
+    let waits = redeem(&asking.client, &required).await.expect(201);
+    assert_eq!(waits["status"], "pending");
+    let approval = format!("/v1/tasks/{}/approval", waits["id"].as_str().unwrap());
+    let approval = asking.client.get(&approval).await.expect(200);
+    assert_eq!(approval["status"], "waiting");
+    // What is denied is denied, whoever would be asked.
+    let denied = quote_of(&asking, 2_001).await;
+    assert_eq!(denied["mandate"]["verdict"], "denied");
+    let reasons = json!(["spending_limits.day: 999 of 3000 are left"]);
+    assert_eq!(denied["mandate"]["reasons"], reasons);
+    assert_eq!(denied["mandate"]["left"][0]["left"], 999);
 
     let categories = with("categories", json!(["delivery"]));
     let courier = Limited::in_test(&app, &dev, categories).await;
