@@ -255,6 +255,7 @@ async fn the_last_refusal_is_shown(app: TestApp) {
     let dev = app.developer().await;
     let agent = Limited::in_test(&app, &dev, with("max_task_cents", json!(1_000))).await;
     assert_eq!(agent.mandate().await["last_refused"], json!(null));
+    let before = refusals(&app).await;
     refused_by(&agent.create(1_001).await, "max_task_cents");
     let refused = agent.mandate().await["last_refused"].clone();
     assert_eq!(refused["field"], "max_task_cents");
@@ -266,4 +267,14 @@ async fn the_last_refusal_is_shown(app: TestApp) {
         .expect(200);
     assert_eq!(made["data"][0]["status"], 201);
     assert_eq!(made["data"][1]["error"]["code"], "MANDATE_EXCEEDED");
+    // Other tests of this process may be refused too.
+    assert!(refusals(&app).await >= before + 2);
+}
+
+/// How often a mandate has refused a task because of its budget, as the operator reads it.
+async fn refusals(app: &TestApp) -> u64 {
+    let metrics = app.client().get("/metrics").await.text;
+    let name = "legwork_mandate_refusals_total{reason=\"max_task_cents\"} ";
+    let mut samples = metrics.lines().filter_map(|line| line.strip_prefix(name));
+    samples.next().map_or(0, |count| count.parse().unwrap())
 }

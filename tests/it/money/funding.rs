@@ -53,6 +53,9 @@ async fn a_live_task_is_paid_on_the_page_and_posted(app: TestApp) {
     let page = app.client().get(&format!("/pay/{secret}")).await;
     assert_eq!(page.status, 200);
     assert!(page.text.contains("$25.00") && page.text.contains("name=\"card\""));
+    // Who is paid, and what for.
+    assert!(page.text.contains("Pay Legwork for a task"));
+    assert!(page.text.contains(task["title"].as_str().unwrap()));
     assert!(
         page.header("content-security-policy")
             .contains("default-src 'none'")
