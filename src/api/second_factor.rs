@@ -162,12 +162,8 @@ pub async fn new_codes(app: &App, asker: Asker, post: Post) -> Result<JsonRespon
     request.created().sealed().run(effect, shown).await
 }
 
-pub async fn turn_off(
-    app: &App,
-    holder: Person,
-    by: Actor,
-    code: Code,
-) -> Result<JsonResponse, ApiError> {
+pub async fn turn_off(app: &App, asker: Asker, code: Code) -> Result<JsonResponse, ApiError> {
+    let (holder, by) = (asker.holder, asker.by);
     check(app, holder, code.0).await?;
     let clock = app.clock.clone();
     let write = app.store.write(move |tx| {

@@ -141,7 +141,7 @@ impl AccountWithTotals {
     get, path = "/v1/admin/accounts", tag = "Admin", operation_id = "listAccounts",
     params(("status" = inline(Option<AccountStatus>), Query, description = "Only in this status"),
         ("email" = inline(Option<parameters::Email>), Query, description = "Only the one with this e-mail address"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        parameters::PageSize,
         ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of accounts", body = AdminAccountPage),
         groups::Admin, groups::Query)

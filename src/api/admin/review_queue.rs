@@ -38,7 +38,7 @@ type ItemPage = CursorList<ItemBody>;
             description = "Only items about tasks of this environment. What is about no task is `live`"),
         ("claimed" = inline(Option<ClaimedBy>), Query,
             description = "`me`: only items that you have claimed. `nobody`: only unclaimed items"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        parameters::PageSize,
         ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of the review queue", body = ItemPage),
         groups::Admin, groups::Query)

@@ -33,7 +33,7 @@ type TaskPage = CursorList<TaskBody<'static>>;
     params(("account_id" = inline(Option<parameters::AccountId>), Query, description = "Only of this account"),
         ("environment" = inline(Option<Environment>), Query, description = "Only of this environment"),
         ("status" = inline(Option<Status>), Query, description = "Only in this status"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        parameters::PageSize,
         ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of tasks", body = TaskPage),
         groups::Admin, groups::Query)

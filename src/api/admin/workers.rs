@@ -100,7 +100,7 @@ pub async fn viewed_documents(
     get, path = "/v1/admin/workers", tag = "Admin", operation_id = "listWorkers",
     params(("status" = inline(Option<WorkerStatus>), Query, description = "Only in this status"),
         ("email" = inline(Option<parameters::Email>), Query, description = "Only the one with this e-mail address"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        parameters::PageSize,
         ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of workers", body = WorkerPage),
         groups::Admin, groups::Query)

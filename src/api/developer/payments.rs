@@ -57,9 +57,7 @@ pub async fn get(
 #[utoipa::path(
     get, path = "/v1/tasks/{id}/ledger", tag = "Payments", operation_id = "getLedger",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query,
-            description = "Page size. More than 100 is served as 100"),
-        ("offset" = inline(Option<parameters::PageOffset>), Query, description = "How many objects to skip")),
+        parameters::OffsetPage),
     responses((status = 200, description = "The entries", body = EntryList),
         groups::Developer, groups::Query, errors::TaskNotFound)
 )]
@@ -74,10 +72,7 @@ pub async fn ledger(
         tx.task_of(owner, id)?.ok_or(UseCaseError::TaskNotFound)?;
         Ok::<_, UseCaseError>(tx.ledger_of_task(id)?)
     });
-    let task_ledger = read.await?;
-    let entries = task_ledger.entries();
-    let offset = usize::try_from(page.offset).unwrap_or(usize::MAX);
-    let wanted = entries.iter().skip(offset).take(page.limit as usize);
-    let data = wanted.map(EntryBody::from).collect();
-    JsonResponse::ok(&page.list(data, entries.len() as i64))
+    let ledger = read.await?;
+    let entries = ledger.entries().iter().map(EntryBody::from);
+    JsonResponse::ok(&page.part_of(entries.collect()))
 }

@@ -24,6 +24,29 @@ pub struct IdempotencyKeyHeader {
     idempotency_key: Option<String>,
 }
 
+/// How long a page is.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code, reason = "describes what queries read")]
+pub struct PageSize {
+    /// Page size. More than 100 is served as 100
+    #[param(inline)]
+    limit: Option<PageLimit>,
+}
+
+/// Which part of a list is wanted.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code, reason = "describes what queries read")]
+pub struct OffsetPage {
+    /// Page size. More than 100 is served as 100
+    #[param(inline)]
+    limit: Option<PageLimit>,
+    /// How many objects to skip
+    #[param(inline)]
+    offset: Option<PageOffset>,
+}
+
 fn id() -> RefOr<Schema> {
     Id::schema()
 }

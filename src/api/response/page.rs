@@ -42,6 +42,14 @@ impl Page {
         };
         OffsetList { data, meta }
     }
+
+    /// The same of a list that was read whole.
+    pub fn part_of<T>(self, all: Vec<T>) -> OffsetList<T> {
+        let (total, skipped) = (all.len(), usize::try_from(self.offset));
+        let wanted = all.into_iter().skip(skipped.unwrap_or(usize::MAX));
+        let data = wanted.take(usize::try_from(self.limit).unwrap_or(0));
+        self.list(data.collect(), total as i64)
+    }
 }
 
 /// Where the next page begins.

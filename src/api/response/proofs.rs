@@ -2,9 +2,12 @@
 
 use crate::api::App;
 use crate::api::error::ApiError;
-use crate::domain::Proof;
+use crate::api::response::json::JsonResponse;
+use crate::api::response::page::Page;
+use crate::domain::{Proof, Task};
 use crate::files::FileKey;
-use crate::store::StoreError;
+use crate::store::{StoreError, Tx};
+use crate::usecases::UseCaseError;
 use crate::views::proof::ProofBody;
 
 /// A proof with a fresh URL of its file, unless the file was deleted.
@@ -19,6 +22,20 @@ pub async fn with_file(app: &App, proof: Proof) -> Result<ProofBody, ApiError> {
         .signed_url(key, &proof.file.content_type, app.clock.now())
         .await?;
     Ok(ProofBody::of(proof, Some(file_url))?)
+}
+
+/// A page of the proofs of the task that `find` finds for whoever asks.
+pub async fn page_of(
+    app: &App,
+    mut find: impl FnMut(&mut Tx<'_>) -> Result<Option<Task>, StoreError> + Send + 'static,
+    page: Page,
+) -> Result<JsonResponse, ApiError> {
+    let read = app.store.snapshot(move |tx| {
+        let task = find(tx)?.ok_or(UseCaseError::TaskNotFound)?;
+        Ok::<_, UseCaseError>(tx.proofs_of(task.id, page.limit, page.offset)?)
+    });
+    let (proofs, total) = read.await?;
+    JsonResponse::ok(&page.list(with_files(app, proofs).await?, total))
 }
 
 pub async fn with_files(app: &App, proofs: Vec<Proof>) -> Result<Vec<ProofBody>, ApiError> {

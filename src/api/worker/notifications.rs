@@ -105,7 +105,7 @@ impl<S: Send + Sync> FromRequestParts<S> for NotificationsQuery {
 /// What you were told by e-mail and push in the last 90 days, newest first.
 #[utoipa::path(
     get, path = "/v1/worker/notifications", tag = "Workers", operation_id = "listOwnNotifications",
-    params(("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+    params(parameters::PageSize,
         ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of notifications", body = WorkerNotifications),
         groups::Worker, groups::Query)

@@ -26,6 +26,8 @@ columns! {
     };
 }
 
+pub(in crate::store) use listed;
+
 crate::store::statements! {
     BEFORE = concat!("SELECT ", task!(columns), " FROM tasks WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
     IN_STATUS_BEFORE = concat!("SELECT ", task!(columns), " FROM tasks

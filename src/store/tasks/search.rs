@@ -2,7 +2,7 @@
 
 use crate::domain::tasks::{Category, metadata};
 use crate::domain::{Environment, Owner, Status, Task, TaskId, Timestamp};
-use crate::store::tasks::lists::ListedTask;
+use crate::store::tasks::lists::{ListedTask, listed};
 use crate::store::{StoreError, Tx, Value, columns, owned_by};
 
 columns! {
@@ -25,25 +25,9 @@ columns! {
 
 columns! {
     macro searched;
-    columns {
-        number, id, title, status, category, budget_cents, location_city, location_state, priority,
-        worker_id, created_at, updated_at, metadata, deadline, environment,
-    }
-    row SearchedTask = SearchedTask {
+    columns { number, metadata, deadline, environment }
+    row SearchedFields = SearchedFields {
         number,
-        task: ListedTask {
-            id,
-            title,
-            status,
-            category,
-            budget_cents,
-            location_city,
-            location_state,
-            priority,
-            worker: worker_id,
-            created_at,
-            updated_at,
-        },
         metadata,
         deadline,
         environment,
@@ -102,7 +86,7 @@ crate::store::statements! {
             WHERE account_id = ?1 AND environment = ?2 AND key = ?5 AND value = ?6 AND number < ?3
             ORDER BY number DESC LIMIT ?4) found
         JOIN tasks ON account_id = ?1 AND environment = ?2 AND number = found_number");
-    BY_NUMBER = concat!("SELECT ", searched!(columns), " FROM tasks
+    BY_NUMBER = concat!("SELECT ", listed!(columns), ", ", searched!(columns), " FROM tasks
         WHERE account_id = ", wanted!(account_id), " AND environment = ", wanted!(environment), "
             AND number IN (", wanted!(placeholders), ")");
     BACKFILL = "SELECT last_task, again_at FROM metadata_backfill WHERE id = 1";
@@ -132,11 +116,12 @@ pub struct Candidate {
     pub created_at: Timestamp,
 }
 
-/// A task that was found.
+/// A task that was found: as lists show it, and more.
+pub type SearchedTask = (ListedTask, SearchedFields);
+
 #[derive(Clone, Debug)]
-pub struct SearchedTask {
+pub struct SearchedFields {
     pub number: i64,
-    pub task: ListedTask,
     pub metadata: String,
     pub deadline: Option<Timestamp>,
     pub environment: Environment,
@@ -205,7 +190,7 @@ impl Tx<'_> {
         }
         let values = wanted_values(owner, &wanted);
         let mut tasks: Vec<SearchedTask> = self.all(BY_NUMBER, &values)?;
-        tasks.sort_unstable_by_key(|task| std::cmp::Reverse(task.number));
+        tasks.sort_unstable_by_key(|(_, more)| std::cmp::Reverse(more.number));
         Ok(tasks)
     }
 

@@ -10,6 +10,7 @@ use crate::domain::{
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
+use crate::usecases::proofs::proof_of;
 
 /// The admin who looks, and the role of the key.
 #[derive(Clone, Copy, Debug)]
@@ -50,8 +51,7 @@ pub fn view_original(
     now: Timestamp,
 ) -> Result<Proof, UseCaseError> {
     tx.any_task(task)?.ok_or(UseCaseError::TaskNotFound)?;
-    let proof = proof.ok_or(UseCaseError::ProofNotFound)?;
-    let proof = tx.proof(task, proof)?.ok_or(UseCaseError::ProofNotFound)?;
+    let proof = proof_of(tx, task, proof)?;
     if proof.files_deleted_at.is_none() {
         let (id, details) = (proof.id.to_string(), json!({"task_id": task.to_string()}));
         let action = "proof.original_viewed";

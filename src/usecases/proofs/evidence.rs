@@ -9,6 +9,7 @@ use crate::domain::proofs::VALID_METERS;
 use crate::domain::{Proof, ProofId, Task, TaskId, Timestamp};
 use crate::media::hash_distance;
 use crate::store::{StoreError, Tx};
+use crate::usecases::UseCaseError;
 
 /// Two photos count as the same if their hashes differ in at most this many bits.
 const SAME_PHOTO_BITS: u32 = 3;
@@ -48,6 +49,16 @@ impl Evidence {
         }
         Some(device)
     }
+}
+
+/// A proof of this task. There is none without an id: what was given is no id at all.
+pub fn proof_of(
+    tx: &mut Tx<'_>,
+    task: TaskId,
+    proof: Option<ProofId>,
+) -> Result<Proof, UseCaseError> {
+    let found = proof.map(|proof| tx.proof(task, proof)).transpose()?;
+    found.flatten().ok_or(UseCaseError::ProofNotFound)
 }
 
 pub fn evidence(tx: &mut Tx<'_>, task: &Task, proof: Proof) -> Result<Evidence, StoreError> {

@@ -8,6 +8,7 @@ use crate::domain::{
 use crate::store::{KeyHolder, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::events::notify;
+use crate::usecases::proofs::evidence::proof_of;
 use crate::usecases::tasks::transition::{self, Cause};
 
 /// A review: the proof that was named, and the task afterwards.
@@ -64,10 +65,7 @@ fn review(
     if let Some(refusal) = refusal {
         return Err(UseCaseError::MandateExceeded(vec![refusal]));
     }
-    let proof = proof.ok_or(UseCaseError::ProofNotFound)?;
-    let mut proof = tx
-        .proof(task.id, proof)?
-        .ok_or(UseCaseError::ProofNotFound)?;
+    let mut proof = proof_of(tx, task.id, proof)?;
     let (action, status) = match reason {
         None => (Action::Approve, ProofStatus::Approved),
         Some(_) => (Action::Reject, ProofStatus::Rejected),

@@ -95,15 +95,15 @@ fn add_matching(
     // The first of the metadata was found by the index.
     let rest = search.metadata.get(1..).unwrap_or_default();
     for numbers in numbers.chunks(SEARCHED_AT_ONCE) {
-        for task in tx.tasks_by_number(owner, numbers)? {
-            if !metadata::has_all(&task.metadata, rest) {
+        for (task, more) in tx.tasks_by_number(owner, numbers)? {
+            if !metadata::has_all(&more.metadata, rest) {
                 continue;
             }
             if page.tasks.len() == search.limit {
-                page.next = page.tasks.last().map(|task| task.number);
+                page.next = page.tasks.last().map(|(_, last)| last.number);
                 return Ok(true);
             }
-            page.tasks.push(task);
+            page.tasks.push((task, more));
         }
     }
     Ok(false)

@@ -99,7 +99,5 @@ pub async fn turn_off(
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
     let code: Code = body::required_json(request, app.timeouts).await?;
-    let key = caller.key.id;
-    let holder = Person::Admin(key);
-    second_factor::turn_off(&app, holder, Actor::admin(key), code).await
+    second_factor::turn_off(&app, asker(&caller), code).await
 }

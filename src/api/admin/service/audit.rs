@@ -86,7 +86,7 @@ impl<'a> AuditLineBody<'a> {
     get, path = "/v1/admin/audit", tag = "Admin", operation_id = "listAuditLog",
     params(("subject_id" = inline(Option<parameters::SubjectId>), Query, description = "Only what was done to this object"),
         ("action" = inline(Option<parameters::AuditAction>), Query, description = "Only this action, such as `worker.verified`"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        parameters::PageSize,
         ("cursor" = inline(Option<parameters::NumberCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of the log", body = AuditLinePage),
         groups::Admin, groups::Query)

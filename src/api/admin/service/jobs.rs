@@ -78,7 +78,7 @@ impl From<ListedJob> for JobBody {
 #[utoipa::path(
     get, path = "/v1/admin/jobs", tag = "Admin", operation_id = "listJobs",
     params(("dead" = Option<bool>, Query, description = "`true` lists only dead jobs"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        parameters::PageSize,
         ("cursor" = inline(Option<parameters::JobCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of jobs", body = JobPage),
         groups::Admin, groups::Query)

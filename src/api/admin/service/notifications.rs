@@ -97,7 +97,7 @@ impl From<Notification> for NotificationBody {
 /// E-mails to workers and developers of the last 90 days, newest first.
 #[utoipa::path(
     get, path = "/v1/admin/notices", tag = "Admin", operation_id = "listNotifications",
-    params(("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+    params(parameters::PageSize,
         ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page")),
     responses((status = 200, description = "A page of notifications", body = NotificationPage),
         groups::Admin, groups::Query)

@@ -13,7 +13,7 @@ use crate::api::request::query::PageQuery;
 use crate::api::response::evidence::EvidenceBody;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
-use crate::api::response::proofs::with_files;
+use crate::api::response::proofs::page_of;
 use crate::domain::Proof;
 use crate::files::FileKey;
 use crate::usecases::{self, UseCaseError};
@@ -26,8 +26,7 @@ type ProofList = OffsetList<ProofBody>;
 #[utoipa::path(
     get, path = "/v1/admin/tasks/{id}/proofs", tag = "Admin", operation_id = "listProofsAsAdmin",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
-        ("offset" = inline(Option<parameters::PageOffset>), Query, description = "How many objects to skip")),
+        parameters::OffsetPage),
     responses((status = 200, description = "The proofs, oldest first", body = ProofList),
         groups::Admin, groups::Query, errors::TaskNotFound)
 )]
@@ -38,12 +37,7 @@ pub async fn list(
     PageQuery(page): PageQuery,
 ) -> Result<JsonResponse, ApiError> {
     let id = path.id()?;
-    let read = app.store.snapshot(move |tx| {
-        tx.any_task(id)?.ok_or(UseCaseError::TaskNotFound)?;
-        Ok::<_, UseCaseError>(tx.proofs_of(id, page.limit, page.offset)?)
-    });
-    let (proofs, total) = read.await?;
-    JsonResponse::ok(&page.list(with_files(&app, proofs).await?, total))
+    page_of(&app, move |tx| tx.any_task(id), page).await
 }
 
 /// Get the evidence for a proof of any task
@@ -65,9 +59,7 @@ pub async fn evidence(
     let (task, proof) = path.ids()?;
     let read = app.store.snapshot(move |tx| {
         let task = tx.any_task(task)?.ok_or(UseCaseError::TaskNotFound)?;
-        let proof = proof.ok_or(UseCaseError::ProofNotFound)?;
-        let proof = tx.proof(task.id, proof)?;
-        let proof = proof.ok_or(UseCaseError::ProofNotFound)?;
+        let proof = usecases::proof_of(tx, task.id, proof)?;
         Ok::<_, UseCaseError>(usecases::evidence_for_admins(tx, &task, proof)?)
     });
     JsonResponse::ok(&EvidenceBody::from(read.await?))

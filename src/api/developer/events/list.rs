@@ -22,8 +22,7 @@ type EventPage = CursorList<EventBody>;
     params(
         ("type" = inline(Option<EventType>), Query, description = "Only of this type"),
         ("task_id" = inline(Option<parameters::TaskId>), Query, description = "Only of this task"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query,
-            description = "Page size. More than 100 is served as 100"),
+        parameters::PageSize,
         ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page"),
     ),
     responses((status = 200, description = "A page of events", body = EventPage),

@@ -34,10 +34,7 @@ pub async fn get(
         .store
         .snapshot(move |tx| {
             let task = tx.task_of(owner, task)?.ok_or(UseCaseError::TaskNotFound)?;
-            let proof = proof.ok_or(UseCaseError::ProofNotFound)?;
-            let proof = tx
-                .proof(task.id, proof)?
-                .ok_or(UseCaseError::ProofNotFound)?;
+            let proof = usecases::proof_of(tx, task.id, proof)?;
             Ok::<_, UseCaseError>(usecases::evidence(tx, &task, proof)?)
         })
         .await?;

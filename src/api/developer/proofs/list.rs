@@ -10,8 +10,7 @@ use crate::api::request::path::TaskPath;
 use crate::api::request::query::PageQuery;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
-use crate::api::response::proofs::with_files;
-use crate::usecases::UseCaseError;
+use crate::api::response::proofs::page_of;
 use crate::views::proof::ProofBody;
 
 type ProofList = OffsetList<ProofBody>;
@@ -20,8 +19,7 @@ type ProofList = OffsetList<ProofBody>;
 #[utoipa::path(
     get, path = "/v1/tasks/{id}/proofs", tag = "Proofs", operation_id = "listProofs",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
-        ("offset" = inline(Option<parameters::PageOffset>), Query, description = "How many objects to skip")),
+        parameters::OffsetPage),
     responses((status = 200, description = "The proofs, oldest first", body = ProofList),
         groups::Developer, groups::Query, errors::TaskNotFound)
 )]
@@ -32,12 +30,5 @@ pub async fn list(
     PageQuery(page): PageQuery,
 ) -> Result<JsonResponse, ApiError> {
     let (owner, id) = (caller.owner(), path.id()?);
-    let (proofs, total) = app
-        .store
-        .snapshot(move |tx| {
-            tx.task_of(owner, id)?.ok_or(UseCaseError::TaskNotFound)?;
-            Ok::<_, UseCaseError>(tx.proofs_of(id, page.limit, page.offset)?)
-        })
-        .await?;
-    JsonResponse::ok(&page.list(with_files(&app, proofs).await?, total))
+    page_of(&app, move |tx| tx.task_of(owner, id), page).await
 }

@@ -56,8 +56,7 @@ pub async fn get(
     get, path = "/v1/approvals", tag = "Tasks", operation_id = "listApprovals",
     params(
         ("status" = inline(Option<ApprovalStatus>), Query, description = "Only with this status"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query,
-            description = "Page size. More than 100 is served as 100"),
+        parameters::PageSize,
         ("cursor" = inline(Option<parameters::IdCursor>), Query, description = "`next_cursor` of the previous page"),
     ),
     responses((status = 200, description = "A page of approvals", body = ApprovalPage),

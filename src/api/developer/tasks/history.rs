@@ -21,9 +21,7 @@ type HistoryEntryList = OffsetList<HistoryEntryBody>;
 #[utoipa::path(
     get, path = "/v1/tasks/{id}/history", tag = "Tasks", operation_id = "getHistory",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query,
-            description = "Page size. More than 100 is served as 100"),
-        ("offset" = inline(Option<parameters::PageOffset>), Query, description = "How many objects to skip")),
+        parameters::OffsetPage),
     responses((status = 200, description = "The history", body = HistoryEntryList),
         groups::Developer, groups::Query, errors::TaskNotFound)
 )]

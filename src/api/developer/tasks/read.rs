@@ -84,9 +84,7 @@ impl From<ListedTask> for TaskListItem {
     get, path = "/v1/tasks", tag = "Tasks", operation_id = "listTasks",
     params(
         ("status" = inline(Option<Status>), Query, description = "Only tasks in this status"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query,
-            description = "Page size. More than 100 is served as 100"),
-        ("offset" = inline(Option<parameters::PageOffset>), Query, description = "How many objects to skip"),
+        parameters::OffsetPage,
     ),
     responses((status = 200, description = "A page of tasks", body = TaskListItemList),
         groups::Developer, groups::Query)

@@ -36,15 +36,14 @@ pub struct FoundTask {
 }
 
 impl FoundTask {
-    fn of(found: SearchedTask) -> Result<Self, StoreError> {
-        let id = found.task.id;
-        let metadata = RawValue::from_string(found.metadata)
-            .map_err(|e| StoreError::Failed(format!("metadata of {id}: {e}")))?;
+    fn of((task, more): SearchedTask) -> Result<Self, StoreError> {
+        let metadata = RawValue::from_string(more.metadata)
+            .map_err(|e| StoreError::Failed(format!("metadata of {}: {e}", task.id)))?;
         Ok(Self {
-            task: found.task.into(),
+            task: task.into(),
             metadata,
-            deadline: found.deadline,
-            environment: found.environment,
+            deadline: more.deadline,
+            environment: more.environment,
         })
     }
 
@@ -78,8 +77,7 @@ impl FoundTask {
         ("created_to" = inline(Option<parameters::DateTime>), Query, description = "Created at that time or before"),
         ("metadata" = inline(Option<parameters::MetadataFilter>), Query, style = DeepObject, explode,
             description = "Only with these values on the top level of the metadata: `metadata[order]=4711`, or `metadata.order=4711`. Up to 10 keys"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query,
-            description = "Page size. More than 100 is served as 100"),
+        parameters::PageSize,
         ("cursor" = inline(Option<parameters::NumberCursor>), Query, description = "`next_cursor` of the page before"),
     ),
     responses((status = 200, description = "A page of tasks", body = FoundTaskPage),

@@ -146,9 +146,7 @@ impl DeliveryBody {
     params(
         ("status" = inline(Option<DeliveryStatus>), Query, description = "Only with this status"),
         ("event" = inline(Option<EventType>), Query, description = "Only of this type"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query,
-            description = "Page size. More than 100 is served as 100"),
-        ("offset" = inline(Option<parameters::PageOffset>), Query, description = "How many objects to skip"),
+        parameters::OffsetPage,
     ),
     responses((status = 200, description = "A page of deliveries", body = DeliveryList),
         groups::Developer, groups::Query)

@@ -102,7 +102,5 @@ pub async fn turn_off(
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
     let code: Code = body::required_json(request, app.timeouts).await?;
-    let worker = caller.worker.id;
-    let holder = Person::Worker(worker);
-    second_factor::turn_off(&app, holder, Actor::worker(worker), code).await
+    second_factor::turn_off(&app, asker(&caller), code).await
 }

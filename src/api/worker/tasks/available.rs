@@ -123,7 +123,7 @@ impl AvailableTask {
         ("radius_km" = inline(Option<parameters::RadiusKm>), Query, description = "The worker's own radius when left out"),
         ("category" = inline(Option<Category>), Query, description = "Only this category"),
         ("sort" = inline(Option<SearchOrder>), Query, description = "`distance` when left out"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
+        parameters::PageSize,
         ("cursor" = inline(Option<parameters::SearchCursor>), Query, description = "`next_cursor` of the previous page"),
     ),
     responses((status = 200, description = "A page of tasks", body = AvailableTaskPage),

@@ -123,8 +123,7 @@ impl OwnTask {
 /// Newest first.
 #[utoipa::path(
     get, path = "/v1/worker/tasks", tag = "Workers", operation_id = "listOwnTasks",
-    params(("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
-        ("offset" = inline(Option<parameters::PageOffset>), Query, description = "How many objects to skip")),
+    params(parameters::OffsetPage),
     responses((status = 200, description = "The worker's tasks, newest first", body = OwnTaskList),
         groups::Worker, groups::Query)
 )]

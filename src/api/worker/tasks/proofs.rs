@@ -169,8 +169,7 @@ type ProofList = OffsetList<ProofBody>;
 #[utoipa::path(
     get, path = "/v1/worker/tasks/{id}/proofs", tag = "Workers", operation_id = "listOwnProofs",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID"),
-        ("limit" = inline(Option<parameters::PageLimit>), Query, description = "Page size. More than 100 is served as 100"),
-        ("offset" = inline(Option<parameters::PageOffset>), Query, description = "How many objects to skip")),
+        parameters::OffsetPage),
     responses((status = 200, description = "Your proofs, oldest first", body = ProofList),
         groups::Worker, groups::Query, errors::TaskNotFound)
 )]
@@ -184,11 +183,7 @@ pub async fn list(
     let read = app
         .store
         .read(move |tx| usecases::own_proofs(tx, worker, id));
-    let proofs = read.await?;
-    let total = proofs.len() as i64;
-    let first = usize::try_from(page.offset).unwrap_or(usize::MAX);
-    let shown = proofs.into_iter().skip(first).take(page.limit as usize);
-    JsonResponse::ok(&page.list(with_files(&app, shown.collect()).await?, total))
+    JsonResponse::ok(&page.part_of(with_files(&app, read.await?).await?))
 }
 
 /// What is decided before the body is read.
