@@ -1,6 +1,6 @@
 //! What the processor is asked to do, sooner or later, and those who die while they ask.
 
-use super::task::{Millis, Task};
+use super::task::{Millis, Payment, Task};
 use super::world::World;
 use crate::support::{Engine, InjectedFault};
 
@@ -80,9 +80,15 @@ impl World {
             let steps = ledger["data"].as_array().unwrap().iter();
             let mut steps: Vec<_> = steps.map(|entry| entry["type"].as_str().unwrap()).collect();
             steps.sort_unstable();
+            // A payment that is still to be made has no secret yet.
+            let shown = payment["payment_client_secret"].is_string();
+            let now = self.now();
+            let is_over = |task: &Task| task.is_final() || task.is_overdue(now);
             allowed.retain(|task| {
                 found["status"] == task.status
                     && payment["status"] == task.payment_status()
+                    && (!shown || task.payment == Payment::Unpaid)
+                    && (shown || task.payment != Payment::Unpaid || is_over(task))
                     && task.ledger.keys().copied().eq(steps.iter().copied())
             });
             let told = format!("{} {} {steps:?}", found["status"], payment["status"]);
