@@ -15,8 +15,8 @@ Usage: [scripts/with-postgres] cargo run --release -p bench -- [OPTIONS]
   --tasks N        Tasks of the large account, posted tasks, and waiting deliveries
                    [default: 1000000]
   --only NAME      Only this engine (sqlite, postgres) or figure (create, get, delivered, life, start,
-                   memory, cost, mandate, logs, list, grow, find, deliver, upload, mixed,
-                   hostile); repeatable
+                   memory, cost, mandate, logs, list, pages, grow, find, deliver, upload,
+                   mixed, hostile); repeatable
   --output FOLDER  Also write the page there: page.md, page.json and a chart of each kind of figure
   --json FILE      Also write the figures to a file
   --server FILE    Measure this binary [default: build legwork and use it]

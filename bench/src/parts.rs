@@ -7,6 +7,7 @@ pub mod get;
 pub mod lifecycle;
 pub mod logs;
 pub mod mandate;
+pub mod pages;
 pub mod upload;
 
 use crate::options::{Known, Options};
@@ -57,6 +58,7 @@ const PARTS: &[Part] = &[
     long("mandate", 2.0, 4.0, mandate::measure),
     long("logs", 2.0, 20.0, logs::measure),
     long("list", 1.0, 5.0, full_database::list),
+    long("pages", 0.5, 5.0, pages::measure),
     long("grow", 2.0, 5.0, full_database::grow),
     long("find", 1.0, 60.0, find::measure),
     long("deliver", 8.0, 120.0, deliver::measure),

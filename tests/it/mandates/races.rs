@@ -61,6 +61,7 @@ fn two_processes_on_postgresql_end_at_exactly_the_limit() {
     runtime().block_on(async {
         let database = Arc::new(Database::migrated(Engine::Postgres));
         let app = TestApp::start(&database).await;
+        app.set_time_to_now();
         let dev = app.developer_on(Tier::Enterprise).await;
         let agent = Limited::in_test(&app, &dev, limit()).await;
         let servers = [Server::start(&database), Server::start(&database)];

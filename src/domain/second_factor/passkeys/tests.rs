@@ -311,6 +311,12 @@ fn keys_of_other_kinds_are_refused() {
             "{place}"
         );
     }
+    // The type twice, and the same.
+    let key = es256.cose_key();
+    let mut twice = es256.new_data();
+    twice.truncate(twice.len() - key.len());
+    twice.extend([&[key[0] + 1], &key[1..], &[1, 2]].concat());
+    assert!(AuthenticatorData::read(&twice).is_none());
     let mut longer = es256.new_data();
     longer.push(0);
     assert!(AuthenticatorData::read(&longer).is_none());
