@@ -57,6 +57,7 @@ fn a_request_is_logged_with_who_sent_it() {
     runtime().block_on(async {
         let database = Arc::new(Database::migrated(Engine::Sqlite));
         let app = TestApp::start(&database).await;
+        app.set_time_to_now();
         let (dev, worker) = (app.developer().await, app.sign_up(&[]).await);
         let viewer = app.admin_with(AdminRole::Viewer).await;
         let logged = Logged::start(&database, &[]);
@@ -103,6 +104,7 @@ fn no_key_reaches_the_log() {
     runtime().block_on(async {
         let database = Arc::new(Database::migrated(Engine::Sqlite));
         let app = TestApp::start(&database).await;
+        app.set_time_to_now();
         let (dev, worker) = (app.developer().await, app.sign_up(&[]).await);
         let logged = Logged::start(&database, &[]);
         let foreign = "sk_live_0123456789abcdef0123456789";
