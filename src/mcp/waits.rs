@@ -50,12 +50,13 @@ impl Wait {
             return Err(unknown());
         };
         let until = u32::from_str_radix(until, 16).map_err(|_| unknown())?;
+        let since = since.parse().ok().filter(|since| *since >= 0);
         let is_named = |(place, _): &(usize, _)| until & (1 << place) != 0;
         let named = Status::ALL.iter().enumerate().filter(is_named);
         Ok(Self {
             task: task.to_owned(),
             until: named.map(|(_, status)| *status).collect(),
-            since: since.parse().map_err(|_| unknown())?,
+            since: since.ok_or_else(unknown)?,
         })
     }
 
@@ -125,4 +126,33 @@ fn is_passing(error: &Value) -> bool {
         error["code"].as_str(),
         Some("RATE_LIMITED" | "UNAVAILABLE" | "UNREACHABLE")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_read_as_they_were_written_and_others_refused() {
+        let wait = Wait {
+            task: "019a8762".to_owned(),
+            until: vec![Status::ALL[0], Status::ALL[3]],
+            since: 1_763_208_000_000,
+        };
+        let read = Wait::parse(&wait.id()).ok().map(|read| read.id());
+        assert_eq!(read, Some("wait.1763208000000.019a8762.9".to_owned()));
+        let others = [
+            "",
+            "wait",
+            "wait.1.x",
+            "wait.1.x.9.9",
+            "wait.1.x.g",
+            "wait.1.x.123456789",
+            "wait.-62167219200001.x.9",
+            "wait.9223372036854775808.x.9",
+        ];
+        for id in others {
+            assert!(Wait::parse(id).is_err(), "{id}");
+        }
+    }
 }
