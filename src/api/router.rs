@@ -122,11 +122,14 @@ pub fn openapi_document() -> String {
     text
 }
 
+/// Routes, by what they need.
+type Lists<N> = Vec<(N, Router<App>)>;
+
 /// The routes that are described, in lists of those that need the same, and their description. To describe
 /// them takes longer than all else of a start, and they are the same for every server of a process.
 struct Described {
     /// What needs an API key.
-    keys: Vec<(Needs, Router<App>)>,
+    keys: Lists<Needs>,
     /// What needs an API key and shows a task.
     tasks: (Needs, Router<App>),
     /// What needs a worker's token.
@@ -134,7 +137,7 @@ struct Described {
     /// The same, for those without the second factor that is asked of them.
     workers_alone: Router<App>,
     /// What needs an admin key.
-    admins: Vec<(AdminRole, Router<App>)>,
+    admins: Lists<AdminRole>,
     /// The same, for those without the second factor that is asked of them.
     admins_alone: Router<App>,
     /// What needs nothing.
@@ -174,9 +177,7 @@ impl Described {
     }
 }
 
-type Keys = Vec<(Needs, Router<App>)>;
-
-fn described_for_developers(openapi: &mut OpenApi) -> (Keys, (Needs, Router<App>)) {
+fn described_for_developers(openapi: &mut OpenApi) -> (Lists<Needs>, (Needs, Router<App>)) {
     let mut described = |(needs, routes): (Needs, OpenApiRouter<App>)| {
         let (routes, mut of_routes) = routes.split_for_parts();
         say_needs(&mut of_routes, needs);
@@ -189,7 +190,7 @@ fn described_for_developers(openapi: &mut OpenApi) -> (Keys, (Needs, Router<App>
     (keys, tasks)
 }
 
-fn described_for_admins(openapi: &mut OpenApi) -> (Vec<(AdminRole, Router<App>)>, Router<App>) {
+fn described_for_admins(openapi: &mut OpenApi) -> (Lists<AdminRole>, Router<App>) {
     let (alone, mut of_admins) = with_admin_key_alone().split_for_parts();
     let described = with_admin_key().into_iter().map(|(role, routes)| {
         let (routes, of_routes) = routes.split_for_parts();

@@ -482,10 +482,8 @@ async fn it_is_among_the_files_that_are_moved(app: TestApp) {
     let dev = app.developer().await;
     ask(&dev.live, "account").await;
     finish_jobs(&app).await;
-    let parts = app
-        .database
-        .column("SELECT file_key FROM export_parts")
-        .await;
+    let keys = "SELECT file_key FROM export_parts";
+    let parts = app.database.column(keys).await;
     let (mut cursor, mut found) = (FileCursor::default(), Vec::new());
     loop {
         let after = cursor.clone();
