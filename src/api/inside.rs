@@ -278,10 +278,7 @@ pub fn developer(
         limits: None,
     };
     let holder = authenticate(Some(holder))?;
-    Ok(Asker::Developer(Caller {
-        holder,
-        key: token.clone(),
-    }))
+    Ok(Asker::Developer(Caller::new(holder, token.clone())))
 }
 
 /// An admin who is signed in calls the API as the holder of the key that the session belongs to.

@@ -1,5 +1,7 @@
 //! Ids: a UUIDv7 written as 32 lower-case hex digits, one type for each resource.
 
+use std::time::Duration;
+
 use uuid::{Builder, Uuid};
 
 use crate::domain::Timestamp;
@@ -91,8 +93,25 @@ impl ApiKeyId {
 impl ProofId {
     /// When the id was made, by the clock of the server.
     pub fn made_at(self) -> Timestamp {
-        let millis = self.0.as_u128() >> 80;
-        Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+        made_at(self.0)
+    }
+}
+
+impl LogId {
+    /// Later than all.
+    pub const LAST: Self = Self(Uuid::max());
+
+    /// Later than all that are made within this time after it.
+    pub fn followed_within(self, time: Duration) -> Self {
+        let millis = time.as_millis() + 1;
+        Self(Uuid::from_u128(
+            self.0.as_u128().saturating_add(millis << 80),
+        ))
+    }
+
+    /// The same for a request: when it was answered.
+    pub fn made_at(self) -> Timestamp {
+        made_at(self.0)
     }
 }
 
@@ -107,6 +126,11 @@ impl WorkerId {
 
 fn uuid_v7(now: Timestamp, random: &[u8; 10]) -> Uuid {
     Builder::from_unix_timestamp_millis(now.as_millis().unsigned_abs(), random).into_uuid()
+}
+
+fn made_at(id: Uuid) -> Timestamp {
+    let millis = id.as_u128() >> 80;
+    Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
 }
 
 fn parse_hex(text: &str) -> Option<Uuid> {

@@ -9,12 +9,12 @@ use metrics::counter;
 use crate::ambient;
 use crate::domain::accounts::request_log::LoggedRequest;
 use crate::domain::{LogId, Timestamp};
-use crate::store::{Store, StoreError};
+use crate::store::{LogPage, Store, StoreError};
 
 /// How many wait to be written. More are dropped: the log is no reason to run out of memory.
 const MOST_WAITING: usize = 10_000;
 /// So many are written in one transaction: others wait for it.
-const AT_ONCE: usize = 1_000;
+const AT_ONCE: usize = 2_000;
 
 pub struct RequestLog {
     /// None: nothing is logged.
@@ -65,17 +65,21 @@ impl RequestLog {
 
     /// Writes what was noted. What cannot be written is dropped and counted: it is of use for a few days only.
     pub async fn flush(&self, store: &Store) -> Result<(), StoreError> {
-        let noted =
+        let mut noted =
             std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
         let mut left = noted.len() as u64;
-        for batch in noted.chunks(AT_ONCE) {
-            let (batch, written) = (batch.to_vec(), batch.len() as u64);
-            if let Err(error) = store.write(move |tx| tx.log_requests(&batch)).await {
+        for batch in noted.chunks_mut(AT_ONCE) {
+            if let Err(error) = write(store, batch).await {
                 counter!("legwork_request_log_dropped_total").increment(left);
                 return Err(error);
             }
-            left -= written;
+            left -= batch.len() as u64;
         }
         Ok(())
     }
+}
+
+async fn write(store: &Store, logged: &mut [LoggedRequest]) -> Result<(), StoreError> {
+    let pages = LogPage::of(logged)?;
+    store.write(move |tx| tx.log_requests(&pages)).await
 }

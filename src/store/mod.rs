@@ -42,8 +42,8 @@ pub use engine::{
 
 pub use accounts::AccountFilter;
 pub use accounts::api_keys::KeyHolder;
-pub use accounts::mandates::MandateInUse;
-pub use accounts::request_log::LogFilter;
+pub use accounts::mandates::{KeyAndMandate, MandateInUse};
+pub use accounts::request_log::{LogFilter, LogPage};
 pub use admin::audit::{AuditFilter, NotedLine};
 pub use admin::review_queue::{Claimed, QueueFilter};
 pub use certificates::{AcmeAccount, AcmeCertificate, AcmeChallenge, IssuedCertificate};

@@ -13,7 +13,8 @@ use crate::support::{Client, TestApp, on_both_engines, storefront};
 
 on_both_engines!(
     an_account_sees_what_it_asked_and_nothing_else,
-    what_is_too_much_is_dropped
+    what_is_too_much_is_dropped,
+    pages_of_several_servers_and_keys_are_one_list,
 );
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -131,12 +132,12 @@ async fn what_is_too_much_is_dropped(app: TestApp) {
         account: AccountId::new(now, &random()),
         environment: Environment::Test,
     };
-    let log = RequestLog::new(Some(WEEK));
+    let (log, key) = (RequestLog::new(Some(WEEK)), ApiKeyId::new(now, &random()));
     for _ in 0..MOST + 5 {
         log.note(LoggedRequest {
             id: log.next_id(now),
             owner,
-            key: ApiKeyId::new(now, &random()),
+            key,
             method: "GET".to_owned(),
             path: "/v1/tasks".to_owned(),
             status: 200,
@@ -161,4 +162,67 @@ async fn what_is_too_much_is_dropped(app: TestApp) {
         metrics.text
     );
     assert!(!RequestLog::new(None).is_on());
+}
+
+/// Two servers, three keys and half a minute, written in portions: the list is as if each request had a row.
+async fn pages_of_several_servers_and_keys_are_one_list(app: TestApp) {
+    let start = app.clock.now();
+    let random = || legwork::ambient::random();
+    let owner = Owner {
+        account: AccountId::new(start, &random()),
+        environment: Environment::Test,
+    };
+    let keys = [1, 2, 3].map(|_| ApiKeyId::new(start, &random()));
+    let servers = [RequestLog::new(Some(WEEK)), RequestLog::new(Some(WEEK))];
+    let mut all = Vec::new();
+    for number in 0..900_u64 {
+        let at = start.plus(Duration::from_millis(number * 35));
+        let server = &servers[number as usize % 2];
+        let logged = LoggedRequest {
+            id: server.next_id(at),
+            owner,
+            key: keys[number as usize * 7 % 3],
+            method: "GET".to_owned(),
+            path: format!("/v1/tasks/\"{number}\"\\"),
+            status: if number % 10 == 0 { 404 } else { 200 },
+            code: (number % 10 == 0).then(|| "TASK_NOT_FOUND".to_owned()),
+            duration_us: number as i64,
+            request_id: format!("tab\t{number}"),
+            created_at: at,
+        };
+        server.note(logged.clone());
+        all.push(logged);
+        if number % 150 == 149 {
+            server.flush(&app.store).await.unwrap();
+        }
+    }
+    for server in &servers {
+        server.flush(&app.store).await.unwrap();
+    }
+    all.sort_by_key(|logged| std::cmp::Reverse(logged.id));
+    for filter in [LogFilter::All, LogFilter::Failed, LogFilter::OfKey(keys[1])] {
+        let wanted = |logged: &&LoggedRequest| match filter {
+            LogFilter::All => true,
+            LogFilter::Failed => logged.status == 404,
+            LogFilter::OfKey(key) => logged.key == key,
+        };
+        let expected: Vec<_> = all.iter().filter(wanted).cloned().collect();
+        for limit in [7, 100, 1_000] {
+            let (mut listed, mut cursor) = (Vec::new(), None);
+            loop {
+                let read = app
+                    .store
+                    .snapshot(move |tx| tx.logged_requests(owner, filter, cursor, limit));
+                let page = read.await.unwrap();
+                let Some(last) = page.last() else { break };
+                cursor = Some(last.id);
+                assert!(page.len() as i64 <= limit);
+                listed.extend(page);
+            }
+            assert_eq!(listed, expected, "{filter:?} by {limit}");
+        }
+    }
+    // A row has many of them.
+    let rows = app.database.column("SELECT id FROM request_log").await;
+    assert!(rows.len() < 100, "{} rows", rows.len());
 }

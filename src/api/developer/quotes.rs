@@ -14,7 +14,7 @@ use crate::api::request::path::IdPath;
 use crate::api::response::json::JsonResponse;
 use crate::domain::quotes::coverage::Coverage;
 use crate::domain::{Environment, NewTask, QuoteId};
-use crate::store::{KeyHolder, Tx};
+use crate::store::Tx;
 use crate::usecases::{self, UseCaseError};
 use crate::views::quote::QuoteBody;
 
@@ -38,7 +38,7 @@ pub async fn make(
     let CreateTask(new) = post.read()?;
     let holder = caller.holder;
     let id = QuoteId::new(app.clock.now(), &ambient::random_for_id());
-    let prepare = look(&app, holder, new.clone());
+    let prepare = look(&app, &caller, new.clone());
     let make = move |tx: &mut Tx<'_>, now, coverage: &Coverage| {
         usecases::make_quote(tx, &holder, &new, (id, *coverage), now)
     };
@@ -51,9 +51,9 @@ pub async fn make(
 }
 
 /// Looks whether the task could be created, and at its surroundings.
-async fn look(app: &App, holder: KeyHolder, new: NewTask) -> Result<Coverage, ApiError> {
-    funding::terms(app, holder).await?;
-    if holder.owner.environment == Environment::Test {
+async fn look(app: &App, caller: &Caller, new: NewTask) -> Result<Coverage, ApiError> {
+    funding::terms(app, caller).await?;
+    if caller.owner().environment == Environment::Test {
         return Ok(Coverage::OF_TEST);
     }
     let coverage = app.store.snapshot(move |tx| usecases::coverage(tx, &new));

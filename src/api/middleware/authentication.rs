@@ -3,6 +3,7 @@
 pub mod refusals;
 pub mod required_factor;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::RequestExt;
@@ -20,13 +21,13 @@ use crate::api::middleware::limits::rate::RateLimitStatus;
 use crate::api::middleware::notes::{Who, note_asker};
 use crate::api::request::idempotency::Requester;
 use crate::api::request::path::TaskPath;
-use crate::domain::accounts::mandate::Needs;
+use crate::domain::accounts::mandate::{Needs, Permission};
 use crate::domain::{
     AccountId, Actor, AdminKey, AdminKeyId, AdminRole, Environment, Owner, Secret, Task, TaskId,
     Worker, WorkerStatus,
 };
 use crate::limits::ClientAddress;
-use crate::store::{KeyHolder, Lookup, WorkerSession};
+use crate::store::{KeyHolder, Lookup, MandateInUse, WorkerSession};
 use crate::usecases::{self, Looker, UseCaseError};
 
 /// The holder of the API key of a request.
@@ -34,9 +35,19 @@ use crate::usecases::{self, Looker, UseCaseError};
 pub struct Caller {
     pub holder: KeyHolder,
     pub key: Secret,
+    /// The mandate of a limited key, if it was read with the key: it is where tasks are created.
+    pub mandate: Option<Arc<MandateInUse>>,
 }
 
 impl Caller {
+    pub fn new(holder: KeyHolder, key: Secret) -> Self {
+        Self {
+            holder,
+            key,
+            mandate: None,
+        }
+    }
+
     pub fn owner(&self) -> Owner {
         self.holder.owner
     }
@@ -247,7 +258,12 @@ pub async fn require_key(
     if is_known(&request) {
         return next.run(request).await;
     }
-    let identified = identify(&app, request.headers()).await;
+    let identified = match needs {
+        Needs::Permission(Permission::Create) => {
+            identify_with_mandate(&app, request.headers()).await
+        }
+        _ => identify(&app, request.headers()).await,
+    };
     admit(&app, identified, needs, request, next).await
 }
 
@@ -349,7 +365,18 @@ async fn identify(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
     let key = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
     let found = app.store.find(Lookup::key_holder(key.hash())).await?;
     let holder = confirmed(app, usecases::authenticate(found)?);
-    Ok(Caller { holder, key })
+    Ok(Caller::new(holder, key))
+}
+
+async fn identify_with_mandate(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
+    let key = bearer_token(headers).ok_or(UseCaseError::Unauthorized)?;
+    let found = app.store.find(Lookup::key_and_mandate(key.hash())).await?;
+    let (holder, mandate) = found.map(|found| (found.holder, found.mandate)).unzip();
+    let holder = confirmed(app, usecases::authenticate(holder)?);
+    Ok(Caller {
+        mandate: mandate.flatten().map(Arc::new),
+        ..Caller::new(holder, key)
+    })
 }
 
 async fn identify_with_task(
@@ -361,7 +388,7 @@ async fn identify_with_task(
     let found = app.store.find(Lookup::key_and_task(key.hash(), id)).await?;
     let (holder, task) = found.map(|found| (found.holder, found.task)).unzip();
     let holder = confirmed(app, usecases::authenticate(holder)?);
-    Ok((Caller { holder, key }, task.flatten()))
+    Ok((Caller::new(holder, key), task.flatten()))
 }
 
 /// Without a mail server nobody can confirm an address, so each counts as confirmed.

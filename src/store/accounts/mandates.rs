@@ -4,7 +4,7 @@ use crate::domain::accounts::mandate::spending::{Spending, SpendingLimits, Warne
 use crate::domain::accounts::mandate::{Area, Mandate, Permissions};
 use crate::domain::geo::Point;
 use crate::domain::{AccountId, ApiKeyId, JobKind, JobName, Task, Timestamp};
-use crate::store::{FromRow, Lookup, Row, StoreError, Tx, Value, columns};
+use crate::store::{FromRow, KeyHolder, Lookup, Row, StoreError, Tx, Value, columns};
 
 columns! {
     macro mandate;
@@ -112,18 +112,33 @@ crate::store::statements! {
         WHERE key_id = ?1 AND account_id = ?2 AND lifted_at IS NULL";
     ONE = concat!("SELECT ", used!(columns), ", ", spending!(columns), ", ", mandate!(columns), "
         FROM mandates WHERE key_id = ?1 AND lifted_at IS NULL");
-    /// Counts a task that fits into all limits, under the mandate that was checked.
-    RESERVE = concat!("UPDATE mandates SET day_tasks = ", current!(day_tasks), " + 1,
-            day_cents = ", current!(day_cents), " + ?4,
-            month_cents = ", current!(month_cents), " + ?4,
-            total_cents = total_cents + ?4, open_tasks = open_tasks + 1, open_cents = open_cents + ?4,
+    /// The holder of a key, with the whole mandate. The columns of the key are named apart from those of
+    /// the mandate. What is revoked and what is lifted is asked as in `HOLDER` of the keys.
+    WITH_KEY = concat!("SELECT h.of_key, h.of_account, h.of_environment, h.tier, h.account_status,
+            h.email_confirmed, h.ahead_ms, h.confined, permissions, paused, expires_at,
+            review_up_to_cents, ", used!(columns), ", ", spending!(columns), ", ", mandate!(columns), "
+        FROM (SELECT k.id AS of_key, k.account_id AS of_account, k.environment AS of_environment,
+                a.tier AS tier, a.status AS account_status,
+                CASE WHEN a.claimed_email IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END
+                    AS email_confirmed,
+                CASE WHEN k.environment = 'test' THEN a.test_ahead_ms ELSE 0 END AS ahead_ms,
+                CASE WHEN k.environment = 'test' AND a.test_keys_manage = 'test' THEN CAST(1 AS BIGINT) ELSE 0 END
+                    AS confined
+            FROM api_keys k JOIN accounts a ON a.id = k.account_id
+            WHERE k.key_hash = ?1 AND COALESCE(k.revoked_at, -1) = -1) h
+        LEFT JOIN mandates ON key_id = h.of_key AND COALESCE(lifted_at, -1) = -1");
+    /// Counts tasks that fit into all limits, under the mandate that was checked.
+    RESERVE = concat!("UPDATE mandates SET day_tasks = ", current!(day_tasks), " + ?6,
+            day_cents = ", current!(day_cents), " + ?5,
+            month_cents = ", current!(month_cents), " + ?5,
+            total_cents = total_cents + ?5, open_tasks = open_tasks + ?6, open_cents = open_cents + ?5,
             day = ?2, month = ?3
-        WHERE key_id = ?1 AND version = ?5 AND lifted_at IS NULL
-            AND (max_tasks_per_day IS NULL OR ", current!(day_tasks), " < max_tasks_per_day)
-            AND (max_open_tasks IS NULL OR open_tasks < max_open_tasks)
-            AND (day_limit_cents IS NULL OR ", current!(day_cents), " + ?4 <= day_limit_cents)
-            AND (month_limit_cents IS NULL OR ", current!(month_cents), " + ?4 <= month_limit_cents)
-            AND (total_limit_cents IS NULL OR total_cents + ?4 <= total_limit_cents)");
+        WHERE key_id = ?1 AND version = ?4 AND lifted_at IS NULL
+            AND (max_tasks_per_day IS NULL OR ", current!(day_tasks), " + ?6 <= max_tasks_per_day)
+            AND (max_open_tasks IS NULL OR open_tasks + ?6 <= max_open_tasks)
+            AND (day_limit_cents IS NULL OR ", current!(day_cents), " + ?5 <= day_limit_cents)
+            AND (month_limit_cents IS NULL OR ", current!(month_cents), " + ?5 <= month_limit_cents)
+            AND (total_limit_cents IS NULL OR total_cents + ?5 <= total_limit_cents)");
     /// A task is over, and this much of its budget was not spent.
     CLOSE = "UPDATE mandates SET open_tasks = open_tasks - 1, open_cents = open_cents - ?4,
             total_cents = total_cents - ?5,
@@ -186,6 +201,28 @@ fn area_of(latitude: Option<f64>, longitude: Option<f64>, radius_km: Option<f64>
     })
 }
 
+/// The holder of a key, and the mandate of a limited one.
+pub struct KeyAndMandate {
+    pub holder: KeyHolder,
+    pub mandate: Option<MandateInUse>,
+}
+
+impl FromRow for KeyAndMandate {
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            holder: row.next()?,
+            mandate: row.joined()?,
+        })
+    }
+}
+
+impl Lookup<KeyAndMandate> {
+    /// The holder of a key that is not revoked, for a request that may reserve money.
+    pub fn key_and_mandate(key_hash: String) -> Self {
+        Self::new(WITH_KEY, vec![key_hash.into()])
+    }
+}
+
 impl Lookup<MandateInUse> {
     pub fn mandate(key: ApiKeyId) -> Self {
         Self::new(ONE, vec![key.into()])
@@ -240,15 +277,16 @@ impl Tx<'_> {
     }
 
     /// Counts a new task under the mandate of the key that created it. This transaction has numbered the
-    /// task, so it holds the totals that all tasks of the key share, and has checked the mandate.
+    /// task, so it holds the totals that all tasks of the key share, and has checked the mandate. What a
+    /// batch reserves under one mandate is reserved by one statement.
     pub(in crate::store) fn reserve(
         &mut self,
         task: &Task,
         version: i64,
     ) -> Result<(), StoreError> {
         let [key, day, month] = interval_of(task);
-        let values = [key, day, month, task.budget_cents.into(), version.into()];
-        self.change_locked(RESERVE, &values)
+        let (cents, tasks) = (task.budget_cents.into(), 1i64.into());
+        self.add_to_locked(RESERVE, &[key, day, month, version.into(), cents, tasks], 2)
     }
 
     /// A task that was created under a mandate is over, and this much of its budget was not spent. This

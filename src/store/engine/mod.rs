@@ -275,6 +275,8 @@ pub struct Tx<'a> {
     pub(in crate::store) keyring: Option<Arc<Keyring>>,
     /// What it has locked and read.
     pub(in crate::store) locked: Locked,
+    /// SQLite runs it again, and undoes nothing but it if it fails.
+    careful: bool,
 }
 
 enum Inner<'a> {
@@ -297,6 +299,7 @@ impl<'a> Tx<'a> {
             to_wake: ToWake::default(),
             keyring: None,
             locked: Locked::default(),
+            careful: false,
         }
     }
 
@@ -389,16 +392,31 @@ impl<'a> Tx<'a> {
     ) -> Result<(), StoreError> {
         match &mut self.inner {
             Inner::Sqlite(_) => self.execute_one(statement, values),
-            Inner::Postgres(session) => session.change(statement, values),
+            Inner::Postgres(session) => session.change(statement, values, 0),
         }
     }
 
-    /// Whether what was read shortly before will do for now: a read would cost a round trip. Only for
-    /// what a later `change_locked` names in its `WHERE`. If that fails, the transaction is run again,
-    /// and then it has to read.
+    /// Like `change_locked`, for a statement that adds its last values to a row and whose conditions hold
+    /// for a sum only if they hold for each part of it. Of those that differ in these values alone,
+    /// a batch of PostgreSQL sends one, with the sums.
+    pub fn add_to_locked(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+        added: usize,
+    ) -> Result<(), StoreError> {
+        match &mut self.inner {
+            Inner::Sqlite(_) => self.execute_one(statement, values),
+            Inner::Postgres(session) => session.change(statement, values, added),
+        }
+    }
+
+    /// Whether what was read shortly before will do for now: a read would cost a round trip, or time of
+    /// the one writer. Only for what a later `change_locked` names in its `WHERE`. If that fails, the
+    /// transaction is run again, and then it has to read.
     pub fn may_trust_earlier_reads(&self) -> bool {
         match &self.inner {
-            Inner::Sqlite(_) => false,
+            Inner::Sqlite(_) => !self.careful,
             Inner::Postgres(session) => session.is_first_try_of_batch(),
         }
     }

@@ -198,4 +198,9 @@ pub const MIGRATIONS: &[Migration] = &[
         name: "passkeys",
         sql: include_str!("0048_passkeys.sql"),
     },
+    Migration {
+        version: 49,
+        name: "request_log_pages",
+        sql: include_str!("0049_request_log_pages.sql"),
+    },
 ];

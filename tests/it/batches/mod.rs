@@ -1,6 +1,7 @@
 //! Many transactions in one commit: what one of them does undoes or delays no other.
 
 mod locks;
+mod mandates;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

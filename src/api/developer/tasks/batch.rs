@@ -168,7 +168,7 @@ enum Ready {
 async fn fund(app: &App, caller: &Caller, steps: Vec<Step>) -> Vec<Result<Ready, ApiError>> {
     let has_new = steps.iter().any(|step| matches!(step, Step::New(_)));
     let terms = match has_new {
-        true => funding::terms(app, caller.holder).await,
+        true => funding::terms(app, caller).await,
         false => Ok(Terms::default()),
     };
     let terms = terms.as_ref();

@@ -87,7 +87,7 @@ pub async fn create(
     }
     let CreateTask(new) = post.read()?;
     let creation = Creation::new(&app, caller.holder, new);
-    let prepare = funding::prepare(&app, &creation);
+    let prepare = funding::prepare(&app, &caller, &creation);
     let create = {
         let creation = creation.clone();
         move |tx: &mut Tx<'_>, now, funded: &Funded| creation.run(tx, now, funded)

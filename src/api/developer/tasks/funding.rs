@@ -8,6 +8,7 @@ use crate::api::App;
 use crate::api::developer::tasks::approval;
 use crate::api::developer::tasks::creation::Creation;
 use crate::api::error::ApiError;
+use crate::api::middleware::authentication::Caller;
 use crate::api::processor::with_timeout;
 use crate::domain::accounts::mandate::Verdict;
 use crate::domain::{Environment, PaymentMethod};
@@ -34,21 +35,23 @@ struct PaidTerms {
 /// Creates a payment at the processor, unless the account has a default method, which is charged
 /// later, or the deadline has passed: then nobody is to pay. The payment is useless without its
 /// secret, which only the response of the new task has.
-pub async fn prepare(app: &App, creation: &Creation) -> Result<Funded, ApiError> {
-    let terms = terms(app, creation.holder).await?;
+pub async fn prepare(app: &App, caller: &Caller, creation: &Creation) -> Result<Funded, ApiError> {
+    let terms = terms(app, caller).await?;
     fund(app, creation, &terms, 0).await
 }
 
-pub async fn terms(app: &App, holder: KeyHolder) -> Result<Terms, ApiError> {
-    let (paid, mandate) = try_join(paid_terms(app, holder), mandate_of(app, holder)).await?;
+pub async fn terms(app: &App, caller: &Caller) -> Result<Terms, ApiError> {
+    let paid = paid_terms(app, caller.holder);
+    let (paid, mandate) = try_join(paid, mandate_of(app, caller)).await?;
     Ok(Terms { paid, mandate })
 }
 
-async fn mandate_of(app: &App, holder: KeyHolder) -> Result<Option<Arc<MandateInUse>>, ApiError> {
-    if holder.limits.is_none() {
-        return Ok(None);
+/// It was read with the key, unless the caller was identified elsewhere.
+async fn mandate_of(app: &App, caller: &Caller) -> Result<Option<Arc<MandateInUse>>, ApiError> {
+    if caller.holder.limits.is_none() || caller.mandate.is_some() {
+        return Ok(caller.mandate.clone());
     }
-    let mandate = app.store.find(Lookup::mandate(holder.key)).await?;
+    let mandate = app.store.find(Lookup::mandate(caller.holder.key)).await?;
     Ok(mandate.map(Arc::new))
 }
 

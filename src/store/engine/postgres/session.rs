@@ -18,7 +18,9 @@ use crate::store::engine::postgres::connect::runtime::own_runtime;
 use crate::store::engine::postgres::errors::{classify, no_connection};
 use crate::store::engine::postgres::patience::{Patience, RoundTrip};
 use crate::store::engine::postgres::pipeline::{Answer, Step};
-use crate::store::engine::postgres::writes::deferred::{Address, Deferred, Order, Shapes, Writes};
+use crate::store::engine::postgres::writes::deferred::{
+    Address, Deferred, Expected, Order, Shapes, Writes,
+};
 use crate::store::engine::postgres::writes::shape::{RowInsert, numbered_with_dollar};
 use crate::store::engine::{FromRow, Row, Statement, StoreError, Value};
 
@@ -254,12 +256,17 @@ impl Session {
         values: &[Value<'_>],
         order: Order,
     ) -> Result<(), StoreError> {
-        self.keep_back(statement, values, order, false)
+        self.keep_back(statement, values, order, Expected::Anything)
     }
 
-    /// Keeps back a write that must change one row: see `Tx::change_locked`.
-    pub fn change(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
-        self.keep_back(statement, values, Order::InTurn, true)
+    /// Keeps back a write that must change one row: see `Tx::change_locked` and `Tx::add_to_locked`.
+    pub fn change(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+        added: usize,
+    ) -> Result<(), StoreError> {
+        self.keep_back(statement, values, Order::InTurn, Expected::OneRow { added })
     }
 
     fn keep_back(
@@ -267,7 +274,7 @@ impl Session {
         statement: Statement,
         values: &[Value<'_>],
         order: Order,
-        one_row: bool,
+        expected: Expected,
     ) -> Result<(), StoreError> {
         let prepared = self.prepare(statement, Variant::Locking(Lock::None))?;
         self.deferred.push(Deferred {
@@ -275,7 +282,7 @@ impl Session {
             prepared,
             values: values.iter().cloned().map(Value::into_owned).collect(),
             order,
-            one_row,
+            expected,
         });
         if self.part.is_some() {
             self.send_part_if_full()
@@ -400,8 +407,8 @@ impl Session {
         // The first failure is the cause. Errors after it only say that the transaction has failed.
         let mut last = Answer::default();
         for (at, answer) in answers.into_iter().enumerate() {
-            let expected = at.checked_sub(first).and_then(|at| deferred.get(at));
-            let one_row = expected.is_some_and(|write| write.one_row);
+            let write = at.checked_sub(first).and_then(|at| deferred.get(at));
+            let one_row = write.is_some_and(|write| write.expected != Expected::Anything);
             match answer {
                 Ok(answer) if one_row && answer.changed != 1 => {
                     self.blame(true);

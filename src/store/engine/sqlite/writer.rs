@@ -94,7 +94,7 @@ impl Writer {
     ///
     /// One that fails is rolled back alone. Nearly always it has written nothing, so the batch runs
     /// without savepoints, for which SQLite copies every page it touches. If one fails after a write,
-    /// the batch is run again with a savepoint around each.
+    /// the batch is run again with a savepoint around each, and trusts nothing that was read before.
     fn run_batch(&self, batch: &mut Vec<Queued>) -> Result<(), StoreError> {
         let begun = Instant::now();
         let mut next = 0;
@@ -119,7 +119,9 @@ impl Writer {
 
     fn under_savepoint(&self, work: &mut dyn Work) -> Result<(), StoreError> {
         self.execute("SAVEPOINT one")?;
-        let outcome = work.run(&mut Tx::sqlite(&self.connection));
+        let mut tx = Tx::sqlite(&self.connection);
+        tx.careful = true;
+        let outcome = work.run(&mut tx);
         self.still_open()?;
         if outcome == Outcome::RollBack {
             self.execute("ROLLBACK TO one")?;

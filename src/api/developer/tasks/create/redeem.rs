@@ -25,7 +25,7 @@ pub async fn redeem(app: &App, caller: &Caller, post: Post) -> Result<JsonRespon
     Idempotent::new(app, caller.requester(), post)
         .of_account(caller.owner().account)
         .sealed_if(has_secrets(caller.owner()))
-        .prepare(fund(app, holder, id))
+        .prepare(fund(app, caller, id))
         .run_with_status(redeem, answer)
         .await
 }
@@ -33,14 +33,15 @@ pub async fn redeem(app: &App, caller: &Caller, post: Post) -> Result<JsonRespon
 /// How the task is paid for. None if the quote was redeemed before.
 async fn fund(
     app: &App,
-    holder: KeyHolder,
+    caller: &Caller,
     id: QuoteId,
 ) -> Result<Option<(TaskId, Funded)>, ApiError> {
+    let holder = caller.holder;
     let Some(new) = quoted_task(app, holder, id).await? else {
         return Ok(None);
     };
     let creation = Creation::new(app, holder, new);
-    match funding::prepare(app, &creation).await {
+    match funding::prepare(app, caller, &creation).await {
         Ok(funded) => Ok(Some((creation.id, funded))),
         // The same request may have redeemed the quote meanwhile, and used up what was left.
         Err(refused) => match quoted_task(app, holder, id).await? {

@@ -212,7 +212,7 @@ impl Session {
                     prepared,
                     values: rows.into_iter().flatten().collect(),
                     order: Order::InTurn,
-                    one_row: group.one_row,
+                    expected: group.expected,
                 });
             }
         }

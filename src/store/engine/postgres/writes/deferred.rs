@@ -19,8 +19,18 @@ pub struct Deferred {
     pub prepared: Prepared,
     pub values: Values,
     pub order: Order,
-    /// It must change one row. Otherwise the transaction is a collision.
-    pub one_row: bool,
+    pub expected: Expected,
+}
+
+/// What a write must do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    Anything,
+    /// Change one row. Otherwise the transaction is a collision. So many of its last values are added to
+    /// what is there: two that differ in nothing else are one, with the sums.
+    OneRow {
+        added: usize,
+    },
 }
 
 /// When a write is sent, compared with the others of its batch.
@@ -96,7 +106,8 @@ impl Writes {
 
     /// Whether a commit has to wait for the answer of one of them.
     pub fn have_expectations(&self) -> bool {
-        self.list.iter().any(|write| write.one_row)
+        let expected = |write: &Deferred| write.expected != Expected::Anything;
+        self.list.iter().any(expected)
     }
 
     pub fn truncate(&mut self, length: usize) {
@@ -146,10 +157,35 @@ pub struct Group {
     pub prepared: Prepared,
     pub rows: Vec<Values>,
     pub insert: Option<Arc<RowInsert>>,
-    pub one_row: bool,
+    pub expected: Expected,
 }
 
 impl Group {
+    /// Adds what a write adds, if it does nothing else that differs.
+    fn add(&mut self, write: &Deferred) -> bool {
+        let Expected::OneRow { added } = write.expected else {
+            return false;
+        };
+        let (Some(row), Some(same)) =
+            (self.rows.first_mut(), write.values.len().checked_sub(added))
+        else {
+            return false;
+        };
+        if row.get(..same) != write.values.get(..same) {
+            return false;
+        }
+        let sums = row.iter().zip(&write.values).skip(same);
+        let sums = sums.map(|pair| match pair {
+            (Value::Int(one), Value::Int(other)) => one.checked_add(*other).map(Value::Int),
+            _ => None,
+        });
+        let Some(sums) = sums.collect::<Option<Vec<_>>>() else {
+            return false;
+        };
+        row.splice(same.., sums);
+        true
+    }
+
     /// The rows in portions, each as large as a statement takes: powers of two, so that there are few
     /// different statements to prepare.
     pub fn portions(&mut self) -> Vec<Vec<Values>> {
@@ -223,15 +259,35 @@ impl Shapes {
                 group.rows.push(write.values);
                 continue;
             }
+            if self.add(&mut groups, &write) {
+                continue;
+            }
             groups.push(Group {
                 statement: write.statement,
                 prepared: write.prepared,
                 rows: vec![write.values],
                 insert,
-                one_row: write.one_row,
+                expected: write.expected,
             });
         }
         groups
+    }
+
+    /// Whether what a write adds was added to one before it, past nothing that might notice.
+    fn add(&mut self, groups: &mut [Group], write: &Deferred) -> bool {
+        if !matches!(write.expected, Expected::OneRow { added: 1.. }) {
+            return false;
+        }
+        for group in groups.iter_mut().rev() {
+            if Address::of(group.statement) == Address::of(write.statement) {
+                if group.add(write) {
+                    return true;
+                }
+            } else if self.order_matters(write.statement, group.statement) {
+                return false;
+            }
+        }
+        false
     }
 
     fn group_for<'g>(
