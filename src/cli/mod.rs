@@ -7,6 +7,7 @@ mod serve;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::pin::{Pin, pin};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Command};
@@ -427,10 +428,16 @@ fn migrate(settings: &Settings) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs the asynchronous part of a short command.
-fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
+/// Runs the asynchronous part of a command. What runs it is compiled once for all commands: it is large.
+fn block_on<F: Future>(future: F) -> std::io::Result<F::Output> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    Ok(runtime.block_on(future))
+    let mut output = None;
+    {
+        let running: Pin<&mut dyn Future<Output = ()>> =
+            pin!(async { output = Some(future.await) });
+        runtime.block_on(running);
+    }
+    output.ok_or_else(|| std::io::Error::other("the command did not end"))
 }

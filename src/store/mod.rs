@@ -28,7 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use columns::columns;
-use engine::{Engine, FromRow, Row, Statement};
+use engine::{Engine, FromRow, Function, Row, Statement, typed};
 use migrations::MIGRATIONS;
 use wakeups::Wakeups;
 
@@ -141,8 +141,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let work = keyed(self.keyring.clone(), work);
-        self.engine.write(work, None, &self.wakeups).await
+        typed(self.engine.write(self.function(work), None).await)
     }
 
     /// The same for a transaction that writes what belongs to one account, its totals above all. On
@@ -154,20 +153,21 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let work = keyed(self.keyring.clone(), work);
         let lane = Some(account.as_u128());
-        self.engine.write(work, lane, &self.wakeups).await
+        typed(self.engine.write(self.function(work), lane).await)
     }
 
     /// Reads single rows by key. Each statement sees what is committed when it runs.
-    pub async fn read<T, E, F>(&self, work: F) -> Result<T, E>
+    pub async fn read<T, E, F>(&self, mut work: F) -> Result<T, E>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let work = keyed(self.keyring.clone(), work);
-        self.engine.read(work).await
+        if let Some(result) = self.read_here(&mut work)? {
+            return result;
+        }
+        typed(self.engine.read(self.function(work)).await)
     }
 
     /// Finds a row by its key, together with what others look for at the same moment if the engine
@@ -186,8 +186,32 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let work = keyed(self.keyring.clone(), work);
-        self.engine.snapshot(work).await
+        typed(self.engine.snapshot(self.function(work)).await)
+    }
+
+    /// The result of a read of single rows, if it can be run on the calling thread.
+    fn read_here<T, E>(
+        &self,
+        work: &mut impl FnMut(&mut Tx<'_>) -> Result<T, E>,
+    ) -> Result<Option<Result<T, E>>, StoreError> {
+        let mut result = None;
+        self.engine.read_here(&mut |tx| {
+            tx.keyring.clone_from(&self.keyring);
+            result = Some(work(tx));
+        })?;
+        Ok(result)
+    }
+
+    fn function<T, E, F>(&self, work: F) -> Function
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: Send + 'static,
+    {
+        let mut function = Function::new(work);
+        function.keyring.clone_from(&self.keyring);
+        function.wakeups = Some(self.wakeups.clone());
+        function
     }
 
     /// Waits until this process has written a job. Jobs of other processes do not end the wait.
@@ -218,17 +242,6 @@ impl Store {
     /// Sets the gauges that tell how busy the database is. Cheap: call it when they are read.
     pub fn record_load(&self) {
         self.engine.record_load();
-    }
-}
-
-/// Gives the transaction the keys that open sealed texts.
-fn keyed<T, E>(
-    keyring: Option<Arc<Keyring>>,
-    mut work: impl FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
-) -> impl FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static {
-    move |tx: &mut Tx<'_>| {
-        tx.keyring.clone_from(&keyring);
-        work(tx)
     }
 }
 

@@ -39,7 +39,7 @@ pub fn check(settings: &Settings) -> Result<String, String> {
         _ => return Ok(format!("{name} is readable; the database is not there yet")),
     }
     let store = Store::open(&settings.database).map_err(|error| error.to_string())?;
-    let current = block_on(store.check_keys(&source)).map_err(|Failure(reason)| reason)?;
+    let current = block_on(store.check_keys(&source)).map_err(|error| error.to_string())?;
     match current {
         Ok(Some(id)) => Ok(format!("{name} opens the database (key {id})")),
         Ok(None) if keys.is_empty() => Ok(format!("the next start creates {name}")),

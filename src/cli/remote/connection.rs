@@ -5,6 +5,7 @@ use legwork_client::{Client, DEFAULT_BASE_URL};
 
 use super::failure::Failed;
 use super::stored::{Profile, Profiles};
+use crate::cli::block_on;
 
 const HEADING: &str = "Connection";
 
@@ -124,10 +125,7 @@ pub fn refuse_unmeant(key: &str, is_live: bool) -> Result<(), Failed> {
 
 /// Runs the asynchronous part of a command. Ctrl-C ends it.
 pub fn wait<T>(work: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async {
+    block_on(async {
         tokio::select! {
             done = work => done,
             _ = tokio::signal::ctrl_c() => {
@@ -135,5 +133,5 @@ pub fn wait<T>(work: impl Future<Output = Result<T, Failed>>) -> Result<T, Faile
                 std::process::exit(130)
             }
         }
-    })
+    })?
 }

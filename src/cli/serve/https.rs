@@ -151,7 +151,8 @@ fn check_acme(settings: &Settings, acme: &AcmeSettings, now: Timestamp) -> Resul
     }
     let store = Store::open(&settings.database).map_err(|error| error.to_string())?;
     let id = https::acme_id(&acme.directory, &acme.domains);
-    let read = block_on(store.read(move |tx| tx.acme_certificate(&id))).map_err(|e| e.0)?;
+    let read =
+        block_on(store.read(move |tx| tx.acme_certificate(&id))).map_err(|e| e.to_string())?;
     let row: Result<Option<AcmeCertificate>, StoreError> = read;
     let Some(row) = row.map_err(|error| error.to_string())? else {
         return Ok(none);

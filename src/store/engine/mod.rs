@@ -20,7 +20,7 @@ use std::sync::Arc;
 use deadline::Waiting;
 use metrics::gauge;
 use postgres::{Lock, Order};
-use work::{Closure, Lane, Queued};
+use work::{Lane, Queued, Reply, Work};
 
 use crate::domain::Timestamp;
 use crate::seal::Keyring;
@@ -34,6 +34,7 @@ pub use postgres::{DatabaseServer, Target};
 pub use sqlite::{Backup, BackupError, Source};
 pub use transfer::{Table, key_to_json};
 pub use value::{Cell, Column, FromRow, Row, RowCells, Value};
+pub use work::{Function, typed};
 
 /// One SQL statement, in the dialect that both engines share (`?1` placeholders).
 /// Made only by the `statements!` macro, which also lists it for the tests.
@@ -139,45 +140,37 @@ impl Engine {
         }
     }
 
-    /// Notifies `wakeups` once the transaction is committed. Transactions of one lane run one after
-    /// the other, and many in one commit.
-    pub async fn write<T, E, F>(
-        self: &Arc<Self>,
-        work: F,
-        lane: Option<Lane>,
-        wakeups: &Arc<Wakeups>,
-    ) -> Result<T, E>
-    where
-        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    /// Transactions of one lane run one after the other, and many in one commit.
+    pub async fn write(&self, function: Function, lane: Option<Lane>) -> Reply {
         let waiting = Waiting::begin();
-        let (work, answer) = Closure::boxed(work, Some(wakeups.clone()));
+        let (work, answer) = Work::new(function);
         let queued = Queued::new(work, &waiting).in_lane(lane);
-        match &**self {
+        match self {
             Self::Sqlite(engine) => engine.write(queued),
             Self::Postgres(engine, _) => engine.run(queued, postgres::Mode::Write),
         }?;
         waiting.for_answer(answer).await
     }
 
-    pub async fn read<T, E, F>(self: &Arc<Self>, mut work: F) -> Result<T, E>
-    where
-        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
-        // A point read takes a few microseconds: less than sending it to another thread.
-        if let Self::Sqlite(engine) = &**self
-            && let Some(_turn) = engine.inline_turn()
-        {
-            return engine.with_reader(|connection| work(&mut Tx::sqlite(connection)))?;
+    /// Runs a read of single rows on the calling thread, if that takes less time than to send it to
+    /// another one.
+    pub fn read_here(&self, read: &mut dyn FnMut(&mut Tx<'_>)) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(engine) => match engine.inline_turn() {
+                Some(_turn) => {
+                    engine.with_reader(&mut |connection| read(&mut Tx::sqlite(connection)))
+                }
+                None => Ok(()),
+            },
+            Self::Postgres(..) => Ok(()),
         }
+    }
+
+    pub async fn read(&self, function: Function) -> Reply {
         let waiting = Waiting::begin();
-        let (work, answer) = Closure::boxed(work, None);
+        let (work, answer) = Work::new(function);
         let queued = Queued::new(work, &waiting);
-        match &**self {
+        match self {
             Self::Sqlite(engine) => engine.snapshot(queued),
             Self::Postgres(engine, _) => engine.run(queued, postgres::Mode::Read),
         }?;
@@ -185,14 +178,18 @@ impl Engine {
     }
 
     /// Finds a row by its key.
-    pub async fn find<T>(self: &Arc<Self>, lookup: Lookup<T>) -> Result<Option<T>, StoreError>
+    pub async fn find<T>(&self, lookup: Lookup<T>) -> Result<Option<T>, StoreError>
     where
         T: FromRow + Send + 'static,
     {
-        match &**self {
+        match self {
             Self::Sqlite(engine) => {
                 if let Some(_turn) = engine.inline_turn() {
-                    return engine.with_reader(|connection| sqlite::find(connection, &lookup))?;
+                    let mut found = Ok(None);
+                    engine.with_reader(&mut |connection| {
+                        found = sqlite::find(connection, &lookup);
+                    })?;
+                    return found;
                 }
             }
             Self::Postgres(_, readers) => {
@@ -201,20 +198,18 @@ impl Engine {
                 }
             }
         }
-        self.read(move |tx| tx.optional(lookup.statement, &lookup.values))
-            .await
+        let find = move |tx: &mut Tx<'_>| tx.optional(lookup.statement, &lookup.values);
+        typed(
+            self.read(Function::new::<Option<T>, StoreError, _>(find))
+                .await,
+        )
     }
 
-    pub async fn snapshot<T, E, F>(self: &Arc<Self>, work: F) -> Result<T, E>
-    where
-        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    pub async fn snapshot(&self, function: Function) -> Reply {
         let waiting = Waiting::begin();
-        let (work, answer) = Closure::boxed(work, None);
+        let (work, answer) = Work::new(function);
         let queued = Queued::new(work, &waiting);
-        match &**self {
+        match self {
             Self::Sqlite(engine) => engine.snapshot(queued),
             Self::Postgres(engine, _) => engine.run(queued, postgres::Mode::Snapshot),
         }?;
@@ -227,12 +222,13 @@ impl Engine {
     }
 
     /// Asks the thread that matters most: on SQLite the writer, on PostgreSQL any.
-    pub async fn ping(self: &Arc<Self>, statement: Statement) -> Result<(), StoreError> {
+    pub async fn ping(&self, statement: Statement) -> Result<(), StoreError> {
         let ask = move |tx: &mut Tx<'_>| tx.optional::<i64>(statement, &[]).map(drop);
-        match &**self {
-            Self::Sqlite(_) => self.write(ask, None, &Arc::default()).await,
+        let ask = Function::new(ask);
+        typed(match self {
+            Self::Sqlite(_) => self.write(ask, None).await,
             Self::Postgres(..) => self.read(ask).await,
-        }
+        })
     }
 
     /// Sets the gauges of the engine. Called when somebody reads them.
@@ -347,9 +343,27 @@ impl<'a> Tx<'a> {
         values: &[Value<'_>],
         lock: Lock,
     ) -> Result<Vec<T>, StoreError> {
+        let mut found = Vec::new();
+        self.each_row(statement, values, lock, &mut |row| {
+            found.push(row.read()?);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn each_row(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+        lock: Lock,
+        take: &mut dyn FnMut(Row<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         match &mut self.inner {
-            Inner::Sqlite(connection) => sqlite::query(connection, statement, values),
-            Inner::Postgres(session) => session.query(statement, values, lock),
+            Inner::Sqlite(connection) => sqlite::each_row(connection, statement, values, take),
+            Inner::Postgres(session) => {
+                let rows = session.query(statement, values, lock)?;
+                rows.iter().map(Row::postgres).try_for_each(take)
+            }
         }
     }
 

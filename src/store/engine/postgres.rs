@@ -57,7 +57,7 @@ fn transact(
     mode: Mode,
     reconnects: bool,
 ) -> Result<(), StoreError> {
-    let (work, deadline) = (queued.work.as_mut(), queued.deadline);
+    let (work, deadline) = (&mut queued.work, queued.deadline);
     let mut tries = 0;
     loop {
         tries += 1;
@@ -93,7 +93,7 @@ fn pause(tries: u32) -> Duration {
 
 fn try_once(
     session: &mut Session,
-    work: &mut dyn Work,
+    work: &mut Work,
     mode: Mode,
     deadline: Option<Instant>,
 ) -> Result<(), StoreError> {

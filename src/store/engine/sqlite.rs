@@ -23,7 +23,7 @@ use crate::ownership;
 use crate::store::engine::admission::Admission;
 use crate::store::engine::migrate::{self, Migration};
 use crate::store::engine::work::Queued;
-use crate::store::engine::{FromRow, Load, Row, Statement, StoreError, Tx, Value};
+use crate::store::engine::{Load, Row, Statement, StoreError, Tx, Value};
 
 pub use backup::{Backup, BackupError, back_up, restore};
 pub use readers::find;
@@ -127,8 +127,8 @@ impl Engine {
     }
 
     /// Runs a read on the calling thread, on a pooled connection.
-    pub fn with_reader<R>(&self, read: impl FnOnce(&Connection) -> R) -> Result<R, StoreError> {
-        self.readers.with(|| connect_to_read(&self.file), read)
+    pub fn with_reader(&self, read: &mut dyn FnMut(&Connection)) -> Result<(), StoreError> {
+        self.readers.with(&|| connect_to_read(&self.file), read)
     }
 }
 
@@ -268,18 +268,18 @@ fn execute_cached(connection: &Connection, sql: &str) -> Result<(), StoreError> 
     Ok(())
 }
 
-pub fn query<T: FromRow>(
+pub fn each_row(
     connection: &Connection,
     statement: Statement,
     values: &[Value<'_>],
-) -> Result<Vec<T>, StoreError> {
+    take: &mut dyn FnMut(Row<'_>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
     let mut prepared = bind(connection, statement, values)?;
     let mut rows = prepared.raw_query();
-    let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(error)? {
-        found.push(Row::sqlite(row).read()?);
+        take(Row::sqlite(row))?;
     }
-    Ok(found)
+    Ok(())
 }
 
 pub fn execute(
@@ -361,7 +361,7 @@ mod tests {
     fn a_statement_takes_exactly_its_values() {
         let connection = Connection::open_in_memory().unwrap();
         let statement = Statement::new("SELECT COALESCE(?1, 0) + COALESCE(?2, 0)");
-        let sum = |values: &[Value<'_>]| query::<i64>(&connection, statement, values);
+        let sum = |values: &[Value<'_>]| Tx::sqlite(&connection).all::<i64>(statement, values);
         assert_eq!(sum(&[1i64.into(), 2i64.into()]).unwrap(), [3]);
         assert!(sum(&[1i64.into()]).is_err());
         assert!(sum(&[1i64.into(), 2i64.into(), 3i64.into()]).is_err());

@@ -1,5 +1,6 @@
 //! A transaction that is sent to a thread of the store, and the answer that comes back.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,6 +8,7 @@ use std::time::Instant;
 use metrics::histogram;
 use tokio::sync::oneshot;
 
+use crate::seal::Keyring;
 use crate::store::engine::admission::Place;
 use crate::store::engine::deadline::{Waiting, too_late};
 use crate::store::engine::{StoreError, ToWake, Tx, Wakeups};
@@ -18,21 +20,13 @@ pub enum Outcome {
     RollBack,
 }
 
-pub trait Work: Send {
-    /// Runs the function. The engine may run it again to retry the transaction.
-    fn run(&mut self, tx: &mut Tx<'_>) -> Outcome;
-
-    /// Sends the answer. `committed` is the result of the commit.
-    fn answer(self: Box<Self>, committed: Result<(), StoreError>);
-}
-
 /// The transactions that write the same rows again and again: those of one account. They run one after
 /// the other.
 pub type Lane = u128;
 
 /// A transaction in a queue.
 pub struct Queued {
-    pub work: Box<dyn Work>,
+    pub work: Work,
     pub lane: Option<Lane>,
     /// After it, nobody waits for the transaction any more.
     pub deadline: Option<Instant>,
@@ -44,7 +38,7 @@ pub struct Queued {
 }
 
 impl Queued {
-    pub fn new(work: Box<dyn Work>, waiting: &Waiting) -> Self {
+    pub fn new(work: Work, waiting: &Waiting) -> Self {
         Self {
             work,
             lane: None,
@@ -78,47 +72,93 @@ impl Queued {
     }
 }
 
-pub struct Closure<F, T, E> {
-    work: F,
-    result: Option<Result<T, E>>,
-    to_wake: ToWake,
-    /// Notified once the transaction is committed.
-    wakeups: Option<Arc<Wakeups>>,
-    reply: oneshot::Sender<Result<T, E>>,
+/// What the function of a transaction returned, of whatever type: its value, or its error. The engines
+/// know no types of results, so they are compiled once and not once for each.
+pub type Returned = Box<dyn Any + Send>;
+
+/// Why a transaction has no value.
+pub enum Fault {
+    /// The error of its function.
+    Own(Returned),
+    Store(StoreError),
 }
 
-impl<F, T, E> Closure<F, T, E>
-where
-    F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
-    T: Send + 'static,
-    E: From<StoreError> + Send + 'static,
-{
-    pub fn boxed(
-        work: F,
-        wakeups: Option<Arc<Wakeups>>,
-    ) -> (Box<dyn Work>, oneshot::Receiver<Result<T, E>>) {
-        let (reply, answer) = oneshot::channel();
-        let closure = Self {
-            work,
-            result: None,
-            to_wake: ToWake::default(),
-            wakeups,
-            reply,
-        };
-        (Box::new(closure), answer)
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
     }
 }
 
-impl<F, T, E> Work for Closure<F, T, E>
-where
-    F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send,
-    T: Send,
-    E: From<StoreError> + Send,
-{
-    fn run(&mut self, tx: &mut Tx<'_>) -> Outcome {
+/// What a caller gets.
+pub type Reply = Result<Returned, Fault>;
+
+type Body = dyn FnMut(&mut Tx<'_>) -> Result<Returned, Returned> + Send;
+
+/// The function of a transaction, with what it needs beside the database.
+pub struct Function {
+    body: Box<Body>,
+    /// What opens sealed texts.
+    pub keyring: Option<Arc<Keyring>>,
+    /// Notified once the transaction is committed.
+    pub wakeups: Option<Arc<Wakeups>>,
+}
+
+impl Function {
+    pub fn new<T, E, F>(mut function: F) -> Self
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: Send + 'static,
+    {
+        Self {
+            body: Box::new(move |tx| match function(tx) {
+                Ok(value) => Ok(Box::new(value)),
+                Err(error) => Err(Box::new(error)),
+            }),
+            keyring: None,
+            wakeups: None,
+        }
+    }
+}
+
+/// Gives a reply the types of the function that it is for.
+pub fn typed<T: 'static, E: From<StoreError> + 'static>(reply: Reply) -> Result<T, E> {
+    let returned = match reply {
+        Ok(value) => value.downcast().map(|value| Ok(*value)),
+        Err(Fault::Own(error)) => error.downcast().map(|error| Err(*error)),
+        Err(Fault::Store(error)) => return Err(error.into()),
+    };
+    returned.unwrap_or_else(|_| Err(StoreError::Failed("a result of another type".into()).into()))
+}
+
+/// A transaction that somebody waits for.
+pub struct Work {
+    function: Function,
+    result: Option<Result<Returned, Fault>>,
+    to_wake: ToWake,
+    reply: oneshot::Sender<Reply>,
+}
+
+impl Work {
+    pub fn new(function: Function) -> (Self, oneshot::Receiver<Reply>) {
+        let (reply, answer) = oneshot::channel();
+        let work = Self {
+            function,
+            result: None,
+            to_wake: ToWake::default(),
+            reply,
+        };
+        (work, answer)
+    }
+
+    /// Runs the function. The engine may run it again to retry the transaction.
+    pub fn run(&mut self, tx: &mut Tx<'_>) -> Outcome {
+        tx.keyring.clone_from(&self.function.keyring);
         // A panic must not end the writer thread, on which all other writes depend.
-        let result = catch_unwind(AssertUnwindSafe(|| (self.work)(tx)))
-            .unwrap_or_else(|_| Err(StoreError::Failed("the transaction panicked".into()).into()));
+        let result = match catch_unwind(AssertUnwindSafe(|| (self.function.body)(tx))) {
+            Ok(result) => result.map_err(Fault::Own),
+            Err(_) => Err(StoreError::Failed("the transaction panicked".into()).into()),
+        };
         let outcome = if result.is_ok() {
             Outcome::Commit
         } else {
@@ -129,9 +169,10 @@ where
         outcome
     }
 
-    fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
+    /// Sends the answer. `committed` is the result of the commit.
+    pub fn answer(self, committed: Result<(), StoreError>) {
         let kept = committed.is_ok() && matches!(self.result, Some(Ok(_)));
-        if let Some(wakeups) = self.wakeups.as_ref().filter(|_| kept) {
+        if let Some(wakeups) = self.function.wakeups.filter(|_| kept) {
             wakeups.notify(&self.to_wake);
         }
         let answer = match (committed, self.result) {

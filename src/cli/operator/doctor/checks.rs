@@ -25,7 +25,7 @@ type Found = Result<String, String>;
 /// Waits for an answer, but not long.
 fn in_time<T>(asking: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     let waited = block_on(async { timeout(PATIENCE, asking).await });
-    let answered = waited.map_err(|failure| failure.0)?;
+    let answered = waited.map_err(|error| error.to_string())?;
     answered.map_err(|_| format!("no answer within {} s", PATIENCE.as_secs()))?
 }
 

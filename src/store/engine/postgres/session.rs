@@ -22,7 +22,7 @@ use crate::store::engine::postgres::writes::deferred::{
     Address, Deferred, Expected, Order, Shapes, Writes,
 };
 use crate::store::engine::postgres::writes::shape::{RowInsert, numbered_with_dollar};
-use crate::store::engine::{FromRow, Row, Statement, StoreError, Value};
+use crate::store::engine::{Statement, StoreError, Tx, Value};
 
 pub use part::Ended;
 use part::Part;
@@ -204,27 +204,16 @@ impl Session {
         self.connection.is_none() && !self.commit_sent
     }
 
-    pub fn query<T: FromRow>(
+    pub fn query(
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
         lock: Lock,
-    ) -> Result<Vec<T>, StoreError> {
+    ) -> Result<Vec<tokio_postgres::Row>, StoreError> {
         if self.part.is_some() && lock == Lock::Rows {
             return self.query_without_waiting(statement, values);
         }
-        self.query_rows(statement, values, lock)
-    }
-
-    fn query_rows<T: FromRow>(
-        &mut self,
-        statement: Statement,
-        values: &[Value<'_>],
-        lock: Lock,
-    ) -> Result<Vec<T>, StoreError> {
-        let answer = self.run(statement, values, lock)?;
-        let rows = answer.rows.iter();
-        rows.map(|row| Row::postgres(row).read()).collect()
+        Ok(self.run(statement, values, lock)?.rows)
     }
 
     pub fn execute(
@@ -477,7 +466,7 @@ impl Session {
              FROM information_schema.columns
              WHERE table_schema = current_schema() AND table_name <> 'migration_lock'",
         );
-        let mut columns = self.query::<String>(COLUMNS, &[], Lock::None)?;
+        let mut columns: Vec<String> = Tx::postgres(self).all(COLUMNS, &[])?;
         columns.sort();
         Ok(columns)
     }

@@ -330,7 +330,9 @@ mod tests {
         let mut bed = bed();
         bed.fill();
         let connect = || connect_to_read(&bed.file);
-        let seen = bed.checkpoints.readers.with(connect, count).unwrap();
+        let mut seen = 0;
+        let readers = &bed.checkpoints.readers;
+        readers.with(&connect, &mut |c| seen = count(c)).unwrap();
         assert_eq!(seen, 100);
         bed.checkpoints.pass().unwrap();
         assert!(bed.has_restarted());

@@ -77,11 +77,11 @@ impl Readers {
     }
 
     /// Runs a read on the calling thread, on a pooled connection.
-    pub fn with<R>(
+    pub fn with(
         &self,
-        connect: impl FnOnce() -> Result<Connection, StoreError>,
-        read: impl FnOnce(&Connection) -> R,
-    ) -> Result<R, StoreError> {
+        connect: &dyn Fn() -> Result<Connection, StoreError>,
+        read: &mut dyn FnMut(&Connection),
+    ) -> Result<(), StoreError> {
         let idle = self.lock().pop();
         let mut reader = match idle {
             Some(reader) => reader,
@@ -91,9 +91,9 @@ impl Readers {
             },
         };
         reader.refresh(self.state())?;
-        let result = read(&reader.connection);
+        read(&reader.connection);
         self.lock().push(reader);
-        Ok(result)
+        Ok(())
     }
 
     /// Called after a commit, before anybody is told of it. Ends the snapshots of idle readers: they
@@ -178,9 +178,14 @@ mod tests {
         let ours = Readers::new(Marker::open(&file).unwrap());
         let theirs = Marker::open(&file).unwrap();
         let read = || {
-            let one =
-                |c: &Connection| c.query_row("SELECT n FROM t", [], |row| row.get::<_, i64>(0));
-            ours.with(|| connect(&file), one).unwrap().unwrap()
+            let mut found = None;
+            ours.with(&|| connect(&file), &mut |c| {
+                found = c
+                    .query_row("SELECT n FROM t", [], |row| row.get::<_, i64>(0))
+                    .ok();
+            })
+            .unwrap();
+            found.unwrap()
         };
         for n in 1..=200 {
             assert_eq!(read(), n - 1);

@@ -8,7 +8,7 @@ use crate::store::engine::postgres::pipeline::{Answer, Step};
 use crate::store::engine::postgres::writes::deferred::{Deferred, Order};
 use crate::store::engine::postgres::writes::shape::only_reads;
 use crate::store::engine::work::Outcome;
-use crate::store::engine::{FromRow, Statement, StoreError, Value};
+use crate::store::engine::{Statement, StoreError, Value};
 
 /// Begins a batch. It holds the locks of several transactions, so it must not wait long for another
 /// one: less than it takes the server to look for a deadlock.
@@ -104,16 +104,16 @@ impl Session {
 
     /// Like a query that locks its rows, but waits for nobody: whoever would have to wait leaves the
     /// batch. It holds the locks of others.
-    pub(super) fn query_without_waiting<T: FromRow>(
+    pub(super) fn query_without_waiting(
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
-    ) -> Result<Vec<T>, StoreError> {
-        let free = self.query_rows(statement, values, Lock::FreeRows)?;
+    ) -> Result<Vec<tokio_postgres::Row>, StoreError> {
+        let free = self.run(statement, values, Lock::FreeRows)?.rows;
         if !free.is_empty() {
             return Ok(free);
         }
-        let locked: Vec<T> = self.query_rows(statement, values, Lock::None)?;
+        let locked = self.run(statement, values, Lock::None)?.rows;
         if locked.is_empty() {
             return Ok(locked);
         }

@@ -317,23 +317,16 @@ impl Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::engine::Tx;
     use crate::store::engine::deadline::Waiting;
-    use crate::store::engine::work::{Outcome, Work};
+    use crate::store::engine::work::{Function, Work};
 
-    struct Nothing;
-
-    impl Work for Nothing {
-        fn run(&mut self, _: &mut Tx<'_>) -> Outcome {
-            Outcome::Commit
-        }
-
-        fn answer(self: Box<Self>, _: Result<(), StoreError>) {}
+    fn nothing() -> Queued {
+        let (work, _) = Work::new(Function::new(|_| Ok::<_, StoreError>(())));
+        Queued::new(work, &Waiting::begin())
     }
 
     fn push(queues: &Queues, lane: Option<Lane>) {
-        let queued = Queued::new(Box::new(Nothing), &Waiting::begin()).in_lane(lane);
-        queues.push(queued, Mode::Write).unwrap();
+        queues.push(nothing().in_lane(lane), Mode::Write).unwrap();
     }
 
     fn lanes(queues: &Queues) -> Option<Vec<Lane>> {
@@ -398,8 +391,7 @@ mod tests {
     fn there_is_room_for_so_many() {
         let queues = Queues::default();
         (0..QUEUE as u128).for_each(|lane| push(&queues, Some(lane % 50)));
-        let one_more = Queued::new(Box::new(Nothing), &Waiting::begin());
-        assert!(queues.push(one_more, Mode::Read).is_err());
+        assert!(queues.push(nothing(), Mode::Read).is_err());
     }
 
     #[test]
