@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use legwork::ambient;
 use legwork::domain::tasks::{Category, Location, Priority, ProofType, TaskType};
-use legwork::domain::{AccountId, NewTask, Secret, TaskId, Tier};
-use legwork::store::{Lookup, StoreError, Tx};
+use legwork::domain::{NewTask, Secret, TaskId, Tier};
+use legwork::store::{KeyHolder, Lookup, StoreError, Tx};
 use legwork::usecases::{self, Funded, Funding};
 use serde_json::json;
 
@@ -42,8 +42,7 @@ fn new_task() -> NewTask {
     }
 }
 
-/// Creates so many tasks behind one that is held. All trust the mandate as it is now.
-async fn create(app: &TestApp, agent: &Limited, count: usize) -> Vec<Result<(), StoreError>> {
+async fn terms(app: &TestApp, agent: &Limited) -> (KeyHolder, Funded) {
     let lookup = Lookup::key_and_mandate(Secret::presented(&agent.key).hash());
     let found = app.store.find(lookup).await.unwrap().unwrap();
     let funded = Funded {
@@ -51,10 +50,17 @@ async fn create(app: &TestApp, agent: &Limited, count: usize) -> Vec<Result<(), 
         mandate: found.mandate.map(Arc::new),
     };
     assert!(funded.mandate.is_some());
-    let (holder, account) = (found.holder, found.holder.owner.account);
+    (found.holder, funded)
+}
+
+/// Creates so many tasks with each of these keys of an account, behind one that is held. All trust the
+/// mandates as they are now.
+async fn create(app: &TestApp, agents: [&Limited; 2], count: usize) -> Vec<Result<(), StoreError>> {
+    let terms = [terms(app, agents[0]).await, terms(app, agents[1]).await];
+    let account = terms[0].0.owner.account;
     let mut held = Held::of(&app.store, account).await;
-    for _ in 0..count {
-        let (funded, new, now) = (funded.clone(), new_task(), app.clock.now());
+    for (holder, funded) in (0..count).flat_map(|_| terms.clone()) {
+        let (new, now) = (new_task(), app.clock.now());
         let id = TaskId::new(now, &ambient::random());
         let work = move |tx: &mut Tx<'_>| {
             let created = usecases::create_task(tx, &holder, &funded.order(&new, id), now);
@@ -71,17 +77,19 @@ async fn one_too_many_is_refused_and_undoes_only_itself(app: TestApp) {
     let dev = app.developer_on(Tier::Enterprise).await;
     let cents = CENTS * ALLOWED as i64;
     let limit = json!([{"interval": "total", "cents": cents}]);
-    let agent = Limited::in_test(&app, &dev, with("spending_limits", limit)).await;
-    let created = create(&app, &agent, ALLOWED + 3).await;
+    let limited = Limited::in_test(&app, &dev, with("spending_limits", limit)).await;
+    let other = Limited::in_test(&app, &dev, with("max_open_tasks", json!(100))).await;
+    let created = create(&app, [&limited, &other], ALLOWED + 3).await;
     let refused: Vec<_> = created.into_iter().filter_map(Result::err).collect();
     assert_eq!(refused.len(), 3);
     for error in refused {
         // It is told why: nobody has to send it again to find out.
         assert!(error.to_string().contains("MandateExceeded"), "{error}");
     }
-    assert_eq!(agent.used("spending_limits.total").await, cents);
-    let tasks = agent.client.get("/v1/tasks?limit=1").await.expect(200);
-    assert_eq!(tasks["meta"]["total"], ALLOWED);
+    assert_eq!(limited.used("spending_limits.total").await, cents);
+    assert_eq!(other.used("max_open_tasks").await, ALLOWED as i64 + 3);
+    let tasks = dev.test.get("/v1/tasks?limit=1").await.expect(200);
+    assert_eq!(tasks["meta"]["total"], 2 * ALLOWED + 3);
 }
 
 #[test]
@@ -89,7 +97,11 @@ fn what_a_batch_reserves_is_one_update() {
     const TOGETHER: usize = 4;
     tell(Engine::Postgres, async |app: TestApp| {
         let dev = app.developer_on(Tier::Enterprise).await;
-        let agent = Limited::in_test(&app, &dev, with("max_open_tasks", json!(1_000))).await;
+        let mandate = || with("max_open_tasks", json!(1_000));
+        let agents = [
+            Limited::in_test(&app, &dev, mandate()).await,
+            Limited::in_test(&app, &dev, mandate()).await,
+        ];
         let count = "CREATE TABLE reserved (tasks TEXT);
             CREATE FUNCTION reserve() RETURNS TRIGGER AS 'BEGIN
                 INSERT INTO reserved VALUES (NEW.open_tasks - OLD.open_tasks); RETURN NULL;
@@ -98,14 +110,16 @@ fn what_a_batch_reserves_is_one_update() {
         app.database.execute(count).await;
         // On a busy machine a batch may take too long, and is ended before it has all of them.
         eventually("they are reserved together", async || {
-            let results = create(&app, &agent, TOGETHER).await;
+            let results = create(&app, agents.each_ref(), TOGETHER).await;
             assert!(results.iter().all(Result::is_ok), "{results:?}");
             let reserved = app.database.column("SELECT tasks FROM reserved").await;
             reserved.contains(&TOGETHER.to_string())
         })
         .await;
-        let tasks = agent.client.get("/v1/tasks?limit=1").await.expect(200);
-        let created = &tasks["meta"]["total"];
-        assert_eq!(agent.used("max_open_tasks").await, *created);
+        let tasks = dev.test.get("/v1/tasks?limit=1").await.expect(200);
+        for agent in agents {
+            let created = agent.used("max_open_tasks").await;
+            assert_eq!(tasks["meta"]["total"], 2 * created);
+        }
     });
 }

@@ -1,6 +1,7 @@
 //! One connection to PostgreSQL with its runtime, its prepared statements and its transaction.
 
 mod part;
+mod variant;
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -21,11 +22,12 @@ use crate::store::engine::postgres::pipeline::{Answer, Step};
 use crate::store::engine::postgres::writes::deferred::{
     Address, Deferred, Expected, Order, Shapes, Writes,
 };
-use crate::store::engine::postgres::writes::shape::{RowInsert, numbered_with_dollar};
 use crate::store::engine::{Statement, StoreError, Tx, Value};
 
 pub use part::Ended;
 use part::Part;
+pub use variant::Lock;
+use variant::Variant;
 
 /// After this time a round trip fails, even if nobody has a deadline.
 const ROUND_TRIP: Duration = Duration::from_secs(10);
@@ -59,44 +61,6 @@ pub struct Session {
 struct Connection {
     link: Link,
     prepared: HashMap<(Address, Variant), Prepared>,
-}
-
-/// What becomes of the text of a statement.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Variant {
-    Locking(Lock),
-    Rows(usize),
-}
-
-impl Variant {
-    /// `one` is the statement for one row, which tells the types of its values.
-    fn text(self, statement: Statement, one: Option<&Prepared>) -> String {
-        let types = one.map(Prepared::params).unwrap_or_default();
-        match (self, RowInsert::of(statement)) {
-            (Self::Rows(rows), Some(insert)) => insert.text(rows, types),
-            (Self::Rows(_), None) => numbered_with_dollar(statement.sql()),
-            (Self::Locking(lock), _) => numbered_with_dollar(statement.sql()) + lock.suffix(),
-        }
-    }
-}
-
-/// Whether a SELECT locks the rows it finds.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Lock {
-    None,
-    Rows,
-    /// Skips rows that others have locked.
-    FreeRows,
-}
-
-impl Lock {
-    const fn suffix(self) -> &'static str {
-        match self {
-            Self::None => "",
-            Self::Rows => " FOR UPDATE",
-            Self::FreeRows => " FOR UPDATE SKIP LOCKED",
-        }
-    }
 }
 
 impl Session {
@@ -397,12 +361,12 @@ impl Session {
         let mut last = Answer::default();
         for (at, answer) in answers.into_iter().enumerate() {
             let write = at.checked_sub(first).and_then(|at| deferred.get(at));
-            let one_row = write.is_some_and(|write| write.expected != Expected::Anything);
+            let expected = write.map_or(Expected::Anything, |write| write.expected);
+            if !expected.is_met(&answer) {
+                self.blame(true);
+                return Err(self.fail_with(not_as_expected(), false));
+            }
             match answer {
-                Ok(answer) if one_row && answer.changed != 1 => {
-                    self.blame(true);
-                    return Err(self.fail_with(not_as_expected(), false));
-                }
                 Ok(answer) => last = answer,
                 Err(error) => {
                     self.blame(at < before);

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::{Lock, Session, Variant};
 use crate::store::engine::postgres::Mode;
 use crate::store::engine::postgres::pipeline::{Answer, Step};
-use crate::store::engine::postgres::writes::deferred::{Deferred, Order};
+use crate::store::engine::postgres::writes::deferred::{Deferred, Expected, Order};
 use crate::store::engine::postgres::writes::shape::only_reads;
 use crate::store::engine::work::Outcome;
 use crate::store::engine::{Statement, StoreError, Value};
@@ -203,9 +203,9 @@ impl Session {
         let mut merged = Vec::new();
         for mut group in self.shapes.group(deferred) {
             for rows in group.portions() {
-                let prepared = match rows.len() {
-                    1 => group.prepared.clone(),
-                    many => self.prepare(group.statement, Variant::Rows(many))?,
+                let prepared = match (rows.len(), group.expected) {
+                    (1, Expected::Anything | Expected::OneRow { .. }) => group.prepared.clone(),
+                    (many, _) => self.prepare(group.statement, Variant::Rows(many))?,
                 };
                 merged.push(Deferred {
                     statement: group.statement,

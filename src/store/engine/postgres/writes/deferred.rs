@@ -8,8 +8,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio_postgres::Statement as Prepared;
+use tokio_postgres::error::SqlState;
 
-use crate::store::engine::postgres::writes::shape::{RowInsert, may_overtake, order_matters};
+use crate::store::engine::postgres::pipeline::Answer;
+use crate::store::engine::postgres::writes::shape::{
+    RowInsert, RowUpdate, may_overtake, order_matters,
+};
 use crate::store::engine::{Statement, Value};
 
 type Values = Vec<Value<'static>>;
@@ -31,6 +35,19 @@ pub enum Expected {
     OneRow {
         added: usize,
     },
+    /// Change a row for each set of values. Otherwise it fails: with the error of a division by zero.
+    EachRow,
+}
+
+impl Expected {
+    /// Other errors tell nothing about it.
+    pub fn is_met(self, answer: &Result<Answer, tokio_postgres::Error>) -> bool {
+        match (self, answer) {
+            (Self::OneRow { .. }, Ok(answer)) => answer.changed == 1,
+            (Self::EachRow, Err(error)) => error.code() != Some(&SqlState::DIVISION_BY_ZERO),
+            _ => true,
+        }
+    }
 }
 
 /// When a write is sent, compared with the others of its batch.
@@ -106,8 +123,8 @@ impl Writes {
 
     /// Whether a commit has to wait for the answer of one of them.
     pub fn have_expectations(&self) -> bool {
-        let expected = |write: &Deferred| write.expected != Expected::Anything;
-        self.list.iter().any(expected)
+        let expects = |write: &Deferred| matches!(write.expected, Expected::OneRow { .. });
+        self.list.iter().any(expects)
     }
 
     pub fn truncate(&mut self, length: usize) {
@@ -158,52 +175,55 @@ pub struct Group {
     pub rows: Vec<Values>,
     pub insert: Option<Arc<RowInsert>>,
     pub expected: Expected,
+    /// The most of them that one statement takes.
+    most: usize,
 }
 
 impl Group {
-    /// Adds what a write adds, if it does nothing else that differs.
-    fn add(&mut self, write: &Deferred) -> bool {
-        let Expected::OneRow { added } = write.expected else {
-            return false;
-        };
-        let (Some(row), Some(same)) =
-            (self.rows.first_mut(), write.values.len().checked_sub(added))
-        else {
-            return false;
-        };
-        if row.get(..same) != write.values.get(..same) {
-            return false;
+    /// Adds what a write adds: to those before it that differ in nothing else, or as another row.
+    fn add(&mut self, values: Values, added: usize) {
+        let same = values.len() - added.min(values.len());
+        let mut alike = self
+            .rows
+            .iter_mut()
+            .filter(|row| row[..same] == values[..same]);
+        if let Some(row) = alike.next()
+            && let Some(sums) = sums(&row[same..], &values[same..])
+        {
+            row.splice(same.., sums);
+        } else {
+            self.rows.push(values);
         }
-        let sums = row.iter().zip(&write.values).skip(same);
-        let sums = sums.map(|pair| match pair {
-            (Value::Int(one), Value::Int(other)) => one.checked_add(*other).map(Value::Int),
-            _ => None,
-        });
-        let Some(sums) = sums.collect::<Option<Vec<_>>>() else {
-            return false;
-        };
-        row.splice(same.., sums);
-        true
     }
 
     /// The rows in portions, each as large as a statement takes: powers of two, so that there are few
     /// different statements to prepare.
     pub fn portions(&mut self) -> Vec<Vec<Values>> {
-        let most = self.insert.as_ref().map_or(1, |insert| insert.most_rows());
         let mut portions = Vec::new();
         let mut rows = std::mem::take(&mut self.rows).into_iter();
         while rows.len() > 0 {
-            let size = most.min(1 << rows.len().ilog2());
+            let size = self.most.min(1 << rows.len().ilog2());
             portions.push(rows.by_ref().take(size).collect());
         }
         portions
     }
 }
 
+/// None if one is no integer, or too large.
+fn sums(some: &[Value<'_>], others: &[Value<'_>]) -> Option<Values> {
+    let sum = |pair: (&Value<'_>, &Value<'_>)| match pair {
+        (Value::Int(one), Value::Int(other)) => one.checked_add(*other).map(Value::Int),
+        _ => None,
+    };
+    some.iter().zip(others).map(sum).collect()
+}
+
 /// What is known about statements. The text of a statement never changes, so it stays true.
 #[derive(Default)]
 pub struct Shapes {
     inserts: HashMap<Address, Option<Arc<RowInsert>>>,
+    /// For how many rows one statement adds.
+    updates: HashMap<Address, Option<usize>>,
     ordered: HashMap<(Address, Address), bool>,
 }
 
@@ -259,35 +279,46 @@ impl Shapes {
                 group.rows.push(write.values);
                 continue;
             }
-            if self.add(&mut groups, &write) {
+            let update = self.update(&write);
+            if let Some((added, _)) = update
+                && let Some(group) = self.group_of_same(&mut groups, write.statement)
+            {
+                group.add(write.values, added);
                 continue;
             }
+            let most = insert.as_ref().map(|insert| insert.most_rows());
             groups.push(Group {
                 statement: write.statement,
                 prepared: write.prepared,
                 rows: vec![write.values],
                 insert,
-                expected: write.expected,
+                expected: update.map_or(write.expected, |_| Expected::EachRow),
+                most: most.or(update.map(|(_, most)| most)).unwrap_or(1),
             });
         }
         groups
     }
 
-    /// Whether what a write adds was added to one before it, past nothing that might notice.
-    fn add(&mut self, groups: &mut [Group], write: &Deferred) -> bool {
-        if !matches!(write.expected, Expected::OneRow { added: 1.. }) {
-            return false;
-        }
-        for group in groups.iter_mut().rev() {
-            if Address::of(group.statement) == Address::of(write.statement) {
-                if group.add(write) {
-                    return true;
-                }
-            } else if self.order_matters(write.statement, group.statement) {
-                return false;
-            }
-        }
-        false
+    /// How many values a write adds to its row, and for how many rows one statement does it.
+    fn update(&mut self, write: &Deferred) -> Option<(usize, usize)> {
+        let Expected::OneRow { added: added @ 1.. } = write.expected else {
+            return None;
+        };
+        let most = || RowUpdate::of(write.statement).map(|update| update.most_rows());
+        let known = self.updates.entry(Address::of(write.statement));
+        known.or_insert_with(most).map(|most| (added, most))
+    }
+
+    /// Those of the same statement, if nothing after them might notice.
+    fn group_of_same<'g>(
+        &mut self,
+        groups: &'g mut [Group],
+        statement: Statement,
+    ) -> Option<&'g mut Group> {
+        let same = |group: &Group| Address::of(group.statement) == Address::of(statement);
+        let notices = |group: &Group| same(group) || self.order_matters(statement, group.statement);
+        let last = groups.iter().rposition(notices)?;
+        groups.get_mut(last).filter(|group| same(group))
     }
 
     fn group_for<'g>(

@@ -101,36 +101,85 @@ impl RowInsert {
 
     /// The most rows that one statement inserts: a power of two.
     pub fn most_rows(&self) -> usize {
-        let fitting = (VALUES / self.values.max(1)).clamp(1, 32);
-        1 << fitting.ilog2()
+        most_rows(self.values)
     }
 
     /// The statement for that many rows of values of these types.
     pub fn text(&self, rows: usize, types: &[Type]) -> String {
-        let rows = 0..rows;
         match self.form {
             Form::Values { before, row, after } => {
-                let rows =
-                    rows.map(|n| numbered(row, |value| format!("${}", n * self.values + value)));
+                let rows = (0..rows)
+                    .map(|n| numbered(row, |value| format!("${}", n * self.values + value)));
                 format!(
                     "{before}VALUES {}{after}",
                     rows.collect::<Vec<_>>().join(", ")
                 )
             }
             Form::Select { before, tables } => {
-                let rows = rows.map(|n| typed(types, n * self.values + 1));
-                let rows = rows.collect::<Vec<_>>().join(", ");
-                let names: Vec<_> = (1..=self.values).map(|n| format!("v{n}")).collect();
                 let given = |text| numbered(text, |value| format!("given.v{value}"));
-                format!(
-                    "{}FROM (VALUES {rows}) AS given ({}), {}",
-                    given(before),
-                    names.join(", "),
-                    given(tables)
-                )
+                let rows = given_rows(rows, self.values, types);
+                format!("{}FROM {rows}, {}", given(before), given(tables))
             }
         }
     }
+}
+
+/// An UPDATE that adds to one row. One statement does it for several rows, and fails unless each of them
+/// is changed: nobody has to wait for its answer before the commit.
+pub struct RowUpdate {
+    /// Up to the conditions.
+    before: &'static str,
+    conditions: &'static str,
+    values: usize,
+}
+
+impl RowUpdate {
+    /// None if several of the statement cannot become one.
+    pub fn of(statement: Statement) -> Option<Self> {
+        let sql = statement.sql();
+        let (before, conditions) = sql.split_once("WHERE ")?;
+        let other = ["SELECT", "FROM", "WHERE", "RETURNING"];
+        let mut others = words(before).chain(words(conditions));
+        let simple =
+            words(sql).next() == Some("UPDATE") && !others.any(|word| other.contains(&word));
+        simple.then(|| Self {
+            before,
+            conditions,
+            values: highest(sql),
+        })
+    }
+
+    pub fn most_rows(&self) -> usize {
+        most_rows(self.values)
+    }
+
+    pub fn text(&self, rows: usize, types: &[Type]) -> String {
+        let given = |text| numbered(text, |value| format!("given.v{value}"));
+        format!(
+            "WITH changed AS ({}FROM {} WHERE {} RETURNING 1) \
+             SELECT 1 / (COUNT(*) / {rows}) AS all_changed FROM changed",
+            given(self.before),
+            given_rows(rows, self.values, types),
+            given(self.conditions)
+        )
+    }
+}
+
+/// Rows of values as a table.
+fn given_rows(rows: usize, values: usize, types: &[Type]) -> String {
+    let rows: Vec<_> = (0..rows).map(|n| typed(types, n * values + 1)).collect();
+    let names: Vec<_> = (1..=values).map(|n| format!("v{n}")).collect();
+    format!(
+        "(VALUES {}) AS given ({})",
+        rows.join(", "),
+        names.join(", ")
+    )
+}
+
+/// The most rows of so many values that one statement takes: a power of two.
+fn most_rows(values: usize) -> usize {
+    let fitting = (VALUES / values.max(1)).clamp(1, 32);
+    1 << fitting.ilog2()
 }
 
 impl Form {
@@ -277,6 +326,26 @@ mod tests {
              FROM (VALUES (CAST($1 AS text), CAST($2 AS int8)), (CAST($3 AS text), CAST($4 AS int8))) \
              AS given (v1, v2), d JOIN e ON e.x = d.x WHERE d.y = given.v2"
         );
+    }
+
+    #[test]
+    fn what_is_added_to_several_rows_is_added_together_or_not_at_all() {
+        let update = RowUpdate::of(TOTALS).unwrap();
+        assert_eq!(
+            update.text(2, &[Type::INT8, Type::TEXT]),
+            "WITH changed AS (UPDATE task_totals SET n = n + given.v1 \
+             FROM (VALUES (CAST($1 AS int8), CAST($2 AS text)), (CAST($3 AS int8), CAST($4 AS text))) \
+             AS given (v1, v2) WHERE id = given.v2 RETURNING 1) \
+             SELECT 1 / (COUNT(*) / 2) AS all_changed FROM changed"
+        );
+        for sql in [
+            "UPDATE a SET b = ?1",
+            "UPDATE a SET b = ?1 WHERE c IN (SELECT d FROM e WHERE f = ?2)",
+            "UPDATE a SET b = ?1 WHERE c = ?2 RETURNING b",
+            "DELETE FROM a WHERE b = ?1",
+        ] {
+            assert!(RowUpdate::of(Statement::new(sql)).is_none(), "{sql}");
+        }
     }
 
     #[test]
