@@ -13,17 +13,21 @@ use serde_json::Value;
 use tower_service::Service;
 
 use crate::api::App;
+use crate::api::developer::tasks::{read, search};
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::{AdminHolder, Caller, worker_of};
 use crate::api::middleware::notes::{Who, note_asker};
+use crate::api::request::query::TaskListQuery;
+use crate::api::request::search::SearchQuery;
 use crate::api::router::described_routes;
 use crate::domain::{AccountId, AdminKeyId, ApiKeyId, Environment, Owner, Secret, WorkerId};
-use crate::store::KeyHolder;
-use crate::usecases::{AdminVisitor, UseCaseError, Visitor, authenticate};
+use crate::store::{KeyHolder, TaskPage, Visitor};
+use crate::usecases::{AdminVisitor, SearchedPage, UseCaseError, authenticate};
 
 pub use crate::api::error::refused::Refused;
 pub use crate::api::middleware::authentication::WorkerCaller;
 pub use crate::api::middleware::incoming::{Incoming, TakesPages};
+pub use crate::api::response::page::Page;
 
 /// What the API answers at most. Files are not among it.
 const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
@@ -249,6 +253,30 @@ fn request(asker: &Asker, incoming: &Incoming, ask: Ask) -> Result<Request, axum
 fn unreadable(error: &dyn std::fmt::Display) -> Refused {
     let reason = format!("an answer for a page: {error}");
     UseCaseError::from(crate::store::StoreError::Failed(reason)).into()
+}
+
+/// A page of the list of tasks: what `GET /v1/tasks` finds for this query. Lists are what people look at most, so this
+/// one is not written as JSON to be read again.
+pub async fn tasks(app: &App, asker: &Asker, query: &str) -> Result<(Page, TaskPage), Refused> {
+    let query = TaskListQuery::read(query).map_err(ApiError::Validation)?;
+    let page = query.page;
+    Ok((page, read::find(app, caller(asker)?, query).await?))
+}
+
+/// The same of `GET /v1/tasks/search`.
+pub async fn search(app: &App, asker: &Asker, query: &str) -> Result<SearchedPage, Refused> {
+    let query = SearchQuery::read(query).map_err(ApiError::Validation)?;
+    Ok(search::find(app, caller(asker)?, query).await?)
+}
+
+/// As `require_key` has it: only developers have tasks.
+fn caller(asker: &Asker) -> Result<&Caller, ApiError> {
+    match asker {
+        Asker::Developer(caller) => Ok(caller),
+        Asker::Admin(_) | Asker::Worker(_) | Asker::Token(_) | Asker::Nobody => {
+            Err(UseCaseError::Unauthorized.into())
+        }
+    }
 }
 
 /// Somebody who is signed in calls the API as the holder of all rights, without a key.

@@ -1,5 +1,7 @@
 //! What pages need.
 
+use std::sync::Arc;
+
 use crate::api::App;
 use crate::api::inside::Inside;
 use crate::domain::MapTiles;
@@ -10,7 +12,8 @@ pub struct Pages {
     pub app: App,
     /// The API, asked without HTTP.
     pub api: Inside,
-    pub sign_ins: SignIns,
+    /// Every request has a copy of all this, so it is shared.
+    pub sign_ins: Arc<SignIns>,
 }
 
 impl Pages {
@@ -18,7 +21,7 @@ impl Pages {
         Self {
             app: app.clone(),
             api: Inside::new(app),
-            sign_ins: app.sign_ins(),
+            sign_ins: Arc::new(app.sign_ins()),
         }
     }
 

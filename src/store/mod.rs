@@ -40,10 +40,10 @@ pub use engine::{
     background_within, within,
 };
 
-pub use accounts::AccountFilter;
 pub use accounts::api_keys::KeyHolder;
 pub use accounts::mandates::{KeyAndMandate, MandateInUse};
 pub use accounts::request_log::{LogFilter, LogPage};
+pub use accounts::{AccountFilter, Visitor};
 pub use admin::audit::{AuditFilter, NotedLine};
 pub use admin::review_queue::{Claimed, QueueFilter};
 pub use certificates::{AcmeAccount, AcmeCertificate, AcmeChallenge, IssuedCertificate};

@@ -51,7 +51,7 @@ impl<S: Send + Sync> FromRequestParts<S> for TaskListQuery {
 }
 
 impl TaskListQuery {
-    pub(super) fn read(query: &str) -> Result<Self, FieldErrors> {
+    pub fn read(query: &str) -> Result<Self, FieldErrors> {
         let mut parameters = Parameters::of(query);
         let status = parameters.optional("status", Status::rule);
         let page = parameters.page();

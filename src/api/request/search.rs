@@ -35,7 +35,7 @@ impl<S: Send + Sync> FromRequestParts<S> for SearchQuery {
 }
 
 impl SearchQuery {
-    pub(super) fn read(query: &str) -> Result<Self, FieldErrors> {
+    pub fn read(query: &str) -> Result<Self, FieldErrors> {
         let mut parameters = Parameters::with_repeated(query, &["status"]);
         let words = parameters.optional("q", |text| field::SEARCH_WORDS.check(text));
         let category = parameters.optional("category", Category::rule);

@@ -5,12 +5,13 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use serde::de::DeserializeOwned;
 
-use crate::api::inside::{self, Ask, Asker, Incoming, Refused};
+use crate::api::inside::{self, Ask, Asker, Incoming, Page, Refused};
 use crate::domain::{Environment, Owner, Secret, Timestamp};
 use crate::pages::kit::layout::{NavLink, Shell, Switch};
 use crate::pages::kit::session::Developer;
 use crate::pages::state::Pages;
-use crate::usecases::Visitor;
+use crate::store::{TaskPage, Visitor};
+use crate::usecases::{SearchedPage, UseCaseError};
 
 /// Whoever is signed in, and the environment that the path names.
 pub struct Desk {
@@ -67,7 +68,9 @@ impl FromRequestParts<Pages> for Desk {
             None => Environment::Live,
         };
         let target = parts.uri.path().to_owned();
-        let developer = Developer::from_request_parts(parts, pages).await?;
+        // No page takes it a second time, so it is moved and not copied.
+        let developer = parts.extensions.remove::<Developer>();
+        let developer = developer.ok_or(UseCaseError::Unauthorized)?;
         let Developer {
             visitor,
             token,
@@ -88,6 +91,16 @@ impl FromRequestParts<Pages> for Desk {
 impl Desk {
     pub async fn ask<T: DeserializeOwned>(&self, ask: Ask) -> Result<T, Refused> {
         self.pages.api.ask(&self.asker, &self.incoming, ask).await
+    }
+
+    /// A page of the list of tasks, as `GET /v1/tasks` finds it.
+    pub async fn tasks(&self, query: &str) -> Result<(Page, TaskPage), Refused> {
+        inside::tasks(&self.pages.app, &self.asker, query).await
+    }
+
+    /// The same of a search.
+    pub async fn search(&self, query: &str) -> Result<SearchedPage, Refused> {
+        inside::search(&self.pages.app, &self.asker, query).await
     }
 
     /// Asks for what may be a stream.

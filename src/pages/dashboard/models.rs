@@ -26,8 +26,6 @@ impl<T> Default for List<T> {
 #[derive(Debug, Default, Deserialize)]
 pub struct Meta {
     pub total: Option<i64>,
-    #[serde(default)]
-    pub offset: i64,
     pub next_cursor: Option<String>,
 }
 
@@ -36,10 +34,7 @@ pub struct TaskItem {
     pub id: String,
     pub title: String,
     pub status: String,
-    pub category: String,
     pub budget_cents: i64,
-    pub location_city: String,
-    pub location_state: String,
     pub created_at: String,
 }
 

@@ -57,6 +57,10 @@ impl Shell {
         When::parse(text, self.now)
     }
 
+    pub fn at(&self, moment: &Timestamp) -> When {
+        When::new(*moment, self.now)
+    }
+
     pub fn script(mut self, name: &'static str) -> Self {
         self.scripts.push(name);
         self

@@ -7,7 +7,8 @@ use axum::response::Response;
 
 use crate::api::inside::{Incoming, Refused, WorkerCaller};
 use crate::domain::Secret;
-use crate::usecases::{AdminVisitor, UseCaseError, Visitor};
+use crate::store::Visitor;
+use crate::usecases::{AdminVisitor, UseCaseError};
 
 /// `__Host-`: only this host sets it, and only over HTTPS or on this machine.
 pub const DEVELOPER_COOKIE: &str = "__Host-legwork_dev";

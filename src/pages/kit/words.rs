@@ -7,22 +7,40 @@ use crate::domain::{EventType, Timestamp};
 /// `$1,234.56`
 pub fn dollars(cents: impl Borrow<i64>) -> String {
     let cents = *cents.borrow();
-    let sign = if cents < 0 { "−" } else { "" };
+    let mut text = String::with_capacity(16);
+    if cents < 0 {
+        text.push('−');
+    }
+    text.push('$');
     let cents = cents.unsigned_abs();
-    format!("{sign}${}.{:02}", grouped(cents / 100), cents % 100)
+    push_grouped(&mut text, cents / 100);
+    text.push('.');
+    push_digit(&mut text, cents / 10);
+    push_digit(&mut text, cents);
+    text
 }
 
 /// `12,345`
 pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
+    let mut text = String::with_capacity(8);
+    push_grouped(&mut text, number);
+    text
+}
+
+/// Every row of a list has several of these: digits are written where they will stand.
+fn push_grouped(text: &mut String, number: u64) {
+    let places = number.checked_ilog10().unwrap_or(0);
+    for place in (0..=places).rev() {
+        push_digit(text, number / 10_u64.pow(place));
+        if place > 0 && place.is_multiple_of(3) {
+            text.push(',');
         }
-        grouped.push(digit);
     }
-    grouped
+}
+
+/// The last one of the number.
+fn push_digit(text: &mut String, number: u64) {
+    text.push(char::from(b'0' + (number % 10) as u8));
 }
 
 /// A moment for people: how long ago, and exactly.
@@ -36,9 +54,12 @@ pub struct When {
 impl When {
     pub fn new(at: Timestamp, now: Timestamp) -> Self {
         let iso = at.to_string();
-        let exact = iso.get(..16).map(|text| text.replace('T', " "));
+        let mut exact = String::with_capacity(20);
+        for part in [iso.get(..10), Some(" "), iso.get(11..16), Some(" UTC")] {
+            exact.push_str(part.unwrap_or_default());
+        }
         Self {
-            exact: format!("{} UTC", exact.unwrap_or_default()),
+            exact,
             relative: relative(at, now),
             iso,
         }
@@ -56,15 +77,21 @@ impl When {
 fn relative(at: Timestamp, now: Timestamp) -> String {
     let millis = at.as_millis() - now.as_millis();
     let seconds = millis.unsigned_abs() / 1_000;
+    let (count, unit, plural) = largest_unit(seconds);
     match (seconds, millis > 0) {
         (0..=4, _) => "now".to_owned(),
-        (_, true) => format!("in {}", duration(seconds)),
-        (_, false) => format!("{} ago", duration(seconds)),
+        (_, true) => format!("in {count} {unit}{plural}"),
+        (_, false) => format!("{count} {unit}{plural} ago"),
     }
 }
 
 /// The largest unit that fits: `5 minutes`, `3 days`.
 pub fn duration(seconds: u64) -> String {
+    let (count, unit, plural) = largest_unit(seconds);
+    format!("{count} {unit}{plural}")
+}
+
+fn largest_unit(seconds: u64) -> (u64, &'static str, &'static str) {
     const UNITS: [(u64, &str); 4] = [
         (86_400, "day"),
         (3_600, "hour"),
@@ -74,8 +101,7 @@ pub fn duration(seconds: u64) -> String {
     let unit = UNITS.iter().find(|(size, _)| seconds >= *size);
     let (size, name) = unit.copied().unwrap_or((1, "second"));
     let count = seconds / size;
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {name}{plural}")
+    (count, name, if count == 1 { "" } else { "s" })
 }
 
 /// An id as it stands in a path. What is no id stays none.
@@ -105,9 +131,11 @@ pub fn event_types() -> String {
 
 /// `in_progress` as `In progress`.
 pub fn spaced(word: &str) -> String {
-    let mut text = word.replace('_', " ");
-    if let Some(first) = text.get(..1).map(str::to_uppercase) {
-        text.replace_range(..1, &first);
+    let mut text = String::with_capacity(word.len());
+    let letters = word.chars();
+    text.extend(letters.map(|letter| if letter == '_' { ' ' } else { letter }));
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
     }
     text
 }

@@ -9,8 +9,10 @@ pub(super) mod request_log;
 use std::time::Duration;
 
 use crate::domain::accounts::{TestKeysManage, freed_email, unconfirmed_email};
-use crate::domain::{Account, AccountId, AccountStatus, Environment, Owner, Tier, Timestamp};
-use crate::store::{StoreError, Tx, columns};
+use crate::domain::{
+    Account, AccountId, AccountStatus, Environment, Owner, Session, Tier, Timestamp,
+};
+use crate::store::{FromRow, Lookup, Row, StoreError, Tx, columns};
 
 columns! {
     macro account;
@@ -51,6 +53,14 @@ crate::store::statements! {
     BY_CLAIM = concat!("SELECT ", account!(columns), " FROM accounts
         WHERE claimed_email = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
     PAGE = concat!("SELECT ", account!(columns), " FROM accounts WHERE id > ?1 ORDER BY id LIMIT ?2");
+    /// Who has opened a page, by one read. The columns of `sessions` have names of their own here.
+    WITH_SESSION = concat!("SELECT s.session_id, s.person_kind, s.person_id, s.begun_at, s.signed_in_at,
+            s.last_seen_at, s.expires_at, s.ends_at, s.address, s.user_agent, s.second_factor, ",
+            account!(columns), ", test_ahead_ms
+        FROM accounts JOIN (SELECT id AS session_id, person_kind, person_id, created_at AS begun_at,
+                signed_in_at, last_seen_at, expires_at, ends_at, address, user_agent, second_factor
+            FROM sessions WHERE token_hash = ?1 AND expires_at > ?2 AND person_kind = 'account') s
+        ON s.person_id = accounts.id");
     TEST_CLOCK = "SELECT test_ahead_ms FROM accounts WHERE id = ?1";
     SET_TEST_CLOCK = "UPDATE accounts SET test_ahead_ms = ?2 WHERE id = ?1";
     /// Only in a transaction that has locked the totals: see `hold_totals`.
@@ -65,6 +75,32 @@ crate::store::statements! {
     TEST_KEYS_MANAGE = "SELECT test_keys_manage FROM accounts WHERE id = ?1";
     SET_TEST_KEYS_MANAGE = "UPDATE accounts SET test_keys_manage = ?2 WHERE id = ?1";
     SET_TIER = "UPDATE accounts SET tier = ?2, updated_at = ?3 WHERE id = ?1";
+}
+
+/// A developer who is signed in on the pages.
+#[derive(Clone, Debug)]
+pub struct Visitor {
+    pub session: Session,
+    pub account: Account,
+    /// How far the clock of the account's test environment is ahead.
+    pub test_ahead: Duration,
+}
+
+impl FromRow for Visitor {
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            session: row.next()?,
+            account: row.next()?,
+            test_ahead: ahead(Some(row.next()?)),
+        })
+    }
+}
+
+impl Lookup<Visitor> {
+    /// Whose session this is, if it has not ended. Only reads: `use_session` notes the use.
+    pub fn visitor(token_hash: String, now: Timestamp) -> Self {
+        Self::new(WITH_SESSION, vec![token_hash.into(), now.into()])
+    }
 }
 
 /// Which accounts to list.

@@ -1,10 +1,8 @@
 //! Sessions on the pages. Whoever calls these has checked the password, or whose session it is.
 
-use std::time::Duration;
-
 use crate::ambient;
 use crate::domain::people::session::MAX_FOR_PERSON;
-use crate::domain::{Account, Origin, Person, Secret, Session, SessionId, Timestamp};
+use crate::domain::{Origin, Person, Secret, Session, SessionId, Timestamp};
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 
@@ -42,30 +40,6 @@ pub fn use_session(
         }
         None => Ok(session),
     }
-}
-
-/// A developer who is signed in on the pages.
-#[derive(Clone, Debug)]
-pub struct Visitor {
-    pub session: Session,
-    pub account: Account,
-    /// How far the clock of the account's test environment is ahead.
-    pub test_ahead: Duration,
-}
-
-/// Whose session this is. Only reads: `use_session` notes the use.
-pub fn visitor(tx: &mut Tx<'_>, token: &Secret, now: Timestamp) -> Result<Visitor, UseCaseError> {
-    let session = tx.session_by_token(&token.hash(), now)?;
-    let session = session.ok_or(UseCaseError::Unauthorized)?;
-    let Person::Account(id) = session.person else {
-        return Err(UseCaseError::Unauthorized);
-    };
-    let account = tx.account(id)?.ok_or(UseCaseError::Unauthorized)?;
-    Ok(Visitor {
-        session,
-        account,
-        test_ahead: tx.test_clock(id)?,
-    })
 }
 
 /// The password was right once more: what is dangerous is allowed for the next minutes.

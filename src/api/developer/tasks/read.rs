@@ -13,7 +13,7 @@ use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
 use crate::domain::tasks::{Category, Priority};
 use crate::domain::{Status, Timestamp};
-use crate::store::ListedTask;
+use crate::store::{ListedTask, TaskPage};
 use crate::views::task::TaskBody;
 use crate::views::{Id, examples};
 
@@ -94,16 +94,22 @@ pub async fn list(
     caller: Caller,
     query: TaskListQuery,
 ) -> Result<JsonResponse, ApiError> {
-    let TaskListQuery { status, page } = query;
-    let owner = caller.owner();
-    let found = app
-        .store
-        .snapshot(move |tx| tx.tasks_of(owner, status, page.limit, page.offset))
-        .await?;
+    let page = query.page;
+    let found = find(&app, &caller, query).await?;
     JsonResponse::ok(&page.list(
         found.tasks.into_iter().map(TaskListItem::from).collect(),
         found.total,
     ))
+}
+
+/// What a list shows, before it is written down: as JSON here, as HTML by a page.
+pub async fn find(app: &App, caller: &Caller, query: TaskListQuery) -> Result<TaskPage, ApiError> {
+    let TaskListQuery { status, page } = query;
+    let owner = caller.owner();
+    let found = app
+        .store
+        .snapshot(move |tx| tx.tasks_of(owner, status, page.limit, page.offset));
+    Ok(found.await?)
 }
 
 /// Get a task

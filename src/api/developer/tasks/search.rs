@@ -17,7 +17,7 @@ use crate::api::response::page::{CursorList, CursorMeta};
 use crate::domain::tasks::Category;
 use crate::domain::{Environment, Status, Timestamp};
 use crate::store::{SearchedTask, StoreError};
-use crate::usecases;
+use crate::usecases::{self, SearchedPage};
 use crate::views::examples;
 
 type FoundTaskPage = CursorList<FoundTask>;
@@ -86,15 +86,25 @@ impl FoundTask {
 pub async fn search(
     State(app): State<App>,
     caller: Caller,
-    SearchQuery { search, limit }: SearchQuery,
+    query: SearchQuery,
 ) -> Result<JsonResponse, ApiError> {
-    let owner = caller.owner();
-    let page = app
-        .store
-        .snapshot(move |tx| usecases::search_tasks(tx, owner, &search))
-        .await?;
+    let limit = query.limit;
+    let page = find(&app, &caller, query).await?;
     let data = page.tasks.into_iter().map(FoundTask::of);
     let data = data.collect::<Result<_, _>>()?;
     let next = page.next.map(|number| number.to_string());
     JsonResponse::ok(&CursorMeta::new(limit, next).list(data))
+}
+
+/// What a search finds, before it is written down: as JSON here, as HTML by a page.
+pub async fn find(
+    app: &App,
+    caller: &Caller,
+    query: SearchQuery,
+) -> Result<SearchedPage, ApiError> {
+    let (owner, search) = (caller.owner(), query.search);
+    let found = app
+        .store
+        .snapshot(move |tx| usecases::search_tasks(tx, owner, &search));
+    Ok(found.await?)
 }

@@ -5,14 +5,14 @@ use axum::extract::RawQuery;
 use axum::response::Response;
 
 use super::maps;
-use crate::api::inside::{Ask, Refused};
+use crate::api::inside::Refused;
 use crate::domain::Status;
 use crate::domain::tasks::Category;
 use crate::pages::dashboard::desk::{Desk, Place};
-use crate::pages::dashboard::models::{List, TaskItem};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::{ok, page};
 use crate::pages::kit::layout::Shell;
+use crate::store::ListedTask;
 
 const PAGE: i64 = 25;
 /// What only a search can filter by.
@@ -26,7 +26,7 @@ struct TaskList {
     filters: Form,
     statuses: Vec<&'static str>,
     categories: Vec<&'static str>,
-    tasks: Vec<TaskItem>,
+    tasks: Vec<ListedTask>,
     total: Option<i64>,
     is_filtered: bool,
     newer: Option<String>,
@@ -37,18 +37,22 @@ struct TaskList {
     without_map: String,
 }
 
+/// A part of the list, by its place in the whole or by a cursor.
+#[derive(Default)]
+struct Found {
+    tasks: Vec<ListedTask>,
+    total: Option<i64>,
+    offset: i64,
+    next_cursor: Option<String>,
+}
+
 pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Refused> {
     let query = query.unwrap_or_default();
     let filters = Form::parse(query.as_bytes());
-    let is_search = SEARCHED.iter().any(|name| !filters.get(name).is_empty());
-    let target = match is_search {
-        true => search_target(&filters),
-        false => list_target(&filters),
-    };
-    match desk.ask::<List<TaskItem>>(Ask::get(target)).await {
+    match find(&desk, &filters).await {
         Ok(found) => {
             let map = match filters.get("map") {
-                "1" => maps::of_list(&desk, &found.data).await?,
+                "1" => maps::of_list(&desk, &found.tasks).await?,
                 _ => None,
             };
             Ok(ok(&shown(&desk, filters, found, map)))
@@ -58,29 +62,43 @@ pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Ref
                 &refused,
                 &["status", "q", "category", "created_from", "created_to"],
             );
-            let nothing = List {
-                data: Vec::new(),
-                meta: Default::default(),
-            };
-            Ok(page(refused.status, &shown(&desk, filters, nothing, None)))
+            let nothing = shown(&desk, filters, Found::default(), None);
+            Ok(page(refused.status, &nothing))
         }
         Err(refused) => Err(refused),
     }
 }
 
-fn shown(desk: &Desk, filters: Form, found: List<TaskItem>, map: Option<String>) -> TaskList {
+async fn find(desk: &Desk, filters: &Form) -> Result<Found, Refused> {
+    if SEARCHED.iter().any(|name| !filters.get(name).is_empty()) {
+        let found = desk.search(&search_query(filters)).await?;
+        return Ok(Found {
+            tasks: found.tasks.into_iter().map(|(task, _)| task).collect(),
+            next_cursor: found.next.map(|number| number.to_string()),
+            ..Found::default()
+        });
+    }
+    let (page, found) = desk.tasks(&list_query(filters)).await?;
+    Ok(Found {
+        tasks: found.tasks,
+        total: Some(found.total),
+        offset: page.offset,
+        next_cursor: None,
+    })
+}
+
+fn shown(desk: &Desk, filters: Form, found: Found, map: Option<String>) -> TaskList {
     let base = desk.path("/tasks");
-    let meta = &found.meta;
-    let end = meta.offset + found.data.len() as i64;
-    let older = match (&meta.next_cursor, meta.total) {
+    let end = found.offset + found.tasks.len() as i64;
+    let older = match (&found.next_cursor, found.total) {
         (Some(cursor), _) => Some(link(&base, &filters, "cursor", cursor)),
         (None, Some(total)) if end < total => {
             Some(link(&base, &filters, "offset", &end.to_string()))
         }
         _ => None,
     };
-    let newer = (meta.offset > 0).then(|| {
-        let before = (meta.offset - PAGE).max(0);
+    let newer = (found.offset > 0).then(|| {
+        let before = (found.offset - PAGE).max(0);
         link(&base, &filters, "offset", &before.to_string())
     });
     let named = ["status", "q", "category", "created_from", "created_to"];
@@ -88,9 +106,10 @@ fn shown(desk: &Desk, filters: Form, found: List<TaskItem>, map: Option<String>)
         .into_iter()
         .find(|name| !filters.get(name).is_empty());
     let here = here.map_or(("offset", "0"), |name| (name, filters.get(name)));
+    let without_map = unmapped(&base, &filters, here);
     TaskList {
-        with_map: format!("{}&map=1", unmapped(&base, &filters, here)),
-        without_map: unmapped(&base, &filters, here),
+        with_map: format!("{without_map}&map=1"),
+        without_map,
         map,
         shell: desk.shell("Tasks", Place::Tasks),
         base,
@@ -100,15 +119,15 @@ fn shown(desk: &Desk, filters: Form, found: List<TaskItem>, map: Option<String>)
             .iter()
             .map(|category| category.as_str())
             .collect(),
-        total: meta.total,
-        tasks: found.data,
+        total: found.total,
+        tasks: found.tasks,
         filters,
         newer,
         older,
     }
 }
 
-fn list_target(filters: &Form) -> String {
+fn list_query(filters: &Form) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair("limit", &PAGE.to_string());
     for name in ["status", "offset"] {
@@ -116,10 +135,10 @@ fn list_target(filters: &Form) -> String {
             query.append_pair(name, filters.get(name));
         }
     }
-    format!("/v1/tasks?{}", query.finish())
+    query.finish()
 }
 
-fn search_target(filters: &Form) -> String {
+fn search_query(filters: &Form) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair("limit", &PAGE.to_string());
     for name in ["status", "q", "category", "cursor"] {
@@ -136,7 +155,7 @@ fn search_target(filters: &Form) -> String {
             query.append_pair(name, &format!("{}{time}", filters.get(name)));
         }
     }
-    format!("/v1/tasks/search?{}", query.finish())
+    query.finish()
 }
 
 /// The same filters at another place of the list, with a map if there is one.

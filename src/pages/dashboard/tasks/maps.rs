@@ -4,20 +4,16 @@ use axum::extract::RawQuery;
 use axum::response::{Html, IntoResponse, Response};
 
 use crate::api::inside::Refused;
-use crate::domain::TaskId;
 use crate::domain::geo::{LATITUDE, LONGITUDE, Point};
 use crate::pages::dashboard::desk::Desk;
-use crate::pages::dashboard::models::TaskItem;
 use crate::pages::kit::form::Form;
 use crate::pages::kit::map::{self, Pin, Places};
+use crate::store::ListedTask;
 use crate::usecases::UseCaseError;
 
 /// Where the tasks of a list are. Lists do not tell, so each is read.
-pub async fn of_list(desk: &Desk, tasks: &[TaskItem]) -> Result<Option<String>, Refused> {
-    let ids: Vec<_> = tasks
-        .iter()
-        .filter_map(|task| TaskId::parse(&task.id))
-        .collect();
+pub async fn of_list(desk: &Desk, tasks: &[ListedTask]) -> Result<Option<String>, Refused> {
+    let ids: Vec<_> = tasks.iter().map(|task| task.id).collect();
     let owner = desk.owner();
     let read = desk.pages.app.store.snapshot(move |tx| {
         let mut found = Vec::new();
