@@ -4,7 +4,7 @@ use super::{SignInError, SignIns};
 use crate::domain::second_factor::passkeys::{NewCredential, NotAccepted};
 use crate::domain::{
     ChallengeId, ChallengePurpose, GivenAssertion, GivenRegistration, Origin, Passkey, Person,
-    PersonKind, Secret,
+    PersonKind, Secret, Session, SessionId,
 };
 use crate::limits::ClientAddress;
 use crate::store::StoreError;
@@ -32,6 +32,16 @@ pub enum PasskeyRefused {
     CounterWentBack,
     #[error(transparent)]
     NotAccepted(#[from] NotAccepted),
+}
+
+/// What a challenge of somebody who signs in was made for.
+fn purposes(kind: PersonKind) -> &'static [ChallengePurpose] {
+    use ChallengePurpose::{SecondFactor, SignIn};
+    match kind {
+        // The key of an admin stays what the admin is known by.
+        PersonKind::Admin => &[SecondFactor],
+        PersonKind::Account | PersonKind::Worker => &[SignIn, SecondFactor],
+    }
 }
 
 impl SignIns {
@@ -90,6 +100,43 @@ impl SignIns {
         opened.await
     }
 
+    /// Somebody who is signed in gives a passkey instead of the password or the key, before something dangerous. It must be
+    /// their own, and only this session is changed.
+    pub async fn passkey_again(
+        &self,
+        session: &Session,
+        given: GivenPasskey,
+        client: ClientAddress,
+    ) -> Result<(), SignInError> {
+        let (person, id) = (session.person, session.id);
+        let credential = given.answer.credential_id.clone();
+        let found = self
+            .store
+            .read(move |tx| usecases::own_passkey_to_try(tx, person, &credential));
+        let (passkey, name) = found.await?;
+        let attempt = self.limits.begin((person.kind(), &name), client)?;
+        let outcome = match self
+            .checked(passkey, given, &[ChallengePurpose::Again])
+            .await
+        {
+            Ok(used) => self.note_again(used, id).await,
+            Err(error) => Err(error),
+        };
+        self.counted(attempt, outcome)
+    }
+
+    async fn note_again(&self, used: UsedPasskey, session: SessionId) -> Result<(), SignInError> {
+        let clock = self.clock.clone();
+        // It is kept whatever the outcome is: a counter that went back is recorded.
+        let noted = self
+            .store
+            .write(move |tx| usecases::passkey_given_again(tx, &used, session, clock.now()));
+        match noted.await? {
+            true => Ok(()),
+            false => Err(PasskeyRefused::CounterWentBack.into()),
+        }
+    }
+
     /// Goes on with a passkey whose answer is right. The attempt is counted, for its owner if there is one.
     async fn with_passkey<T>(
         &self,
@@ -106,7 +153,7 @@ impl SignIns {
         let name = name.unwrap_or_else(|| given.answer.credential_id.clone());
         let attempt = self.limits.begin((kind, &name), client)?;
         let passkey = found.map(|(passkey, _)| passkey);
-        let outcome = match self.checked(passkey, given, kind).await {
+        let outcome = match self.checked(passkey, given, purposes(kind)).await {
             Ok(used) => then(used).await,
             Err(error) => Err(error),
         };
@@ -118,14 +165,8 @@ impl SignIns {
         &self,
         passkey: Option<Passkey>,
         given: GivenPasskey,
-        kind: PersonKind,
+        purposes: &'static [ChallengePurpose],
     ) -> Result<UsedPasskey, SignInError> {
-        use ChallengePurpose::{SecondFactor, SignIn};
-        let purposes: &[_] = match kind {
-            // The key of an admin stays what the admin is known by.
-            PersonKind::Admin => &[SecondFactor],
-            PersonKind::Account | PersonKind::Worker => &[SignIn, SecondFactor],
-        };
         let (id, now) = (given.challenge, self.clock.now());
         let taken = self
             .store

@@ -33,7 +33,7 @@ pub use proofs::*;
 pub use quotes::*;
 pub use second_factor::passkeys::{
     AddedPasskey, NewChallenge, NewPasskey, UsedPasskey, add_passkey, expect_given, new_challenge,
-    passkey_to_try, remove_passkey, take_challenge,
+    own_passkey_to_try, passkey_given_again, passkey_to_try, remove_passkey, take_challenge,
 };
 pub use second_factor::{
     CodeCheck, FactorAtSignIn, FactorSetup, FactorStatus, begin_second_factor, check_code,

@@ -23,6 +23,12 @@ pub fn routes() -> Vec<PageRoute> {
             developer,
             get(again::show).post(again::check),
         ),
+        form("/account/again/passkey", developer, post(again::passkey)),
+        form(
+            "/account/again/passkey/options",
+            developer,
+            post(again::options),
+        ),
         form("/account/password", developer, post(password::change)),
         form(
             "/account/confirmation",

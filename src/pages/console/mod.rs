@@ -1,5 +1,6 @@
 //! The admins' console: the review queue, accounts, workers and tasks, and how the service runs.
 
+mod again;
 mod factor;
 mod models;
 mod office;
@@ -36,6 +37,9 @@ fn sign_in_and_queue() -> Vec<PageRoute> {
             post(sign_in::passkey),
         ),
         form("/admin/sign-out", admin, post(sign_in::sign_out)),
+        form("/admin/again", admin, get(again::show).post(again::check)),
+        form("/admin/again/passkey", admin, post(again::passkey)),
+        form("/admin/again/passkey/options", admin, post(again::options)),
         form(
             "/admin/passkeys",
             admin,

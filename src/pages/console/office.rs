@@ -129,6 +129,13 @@ impl Office {
         self.visitor.session.is_recent(self.now())
     }
 
+    /// Whether the key has an app as its second factor.
+    pub async fn has_app(&self) -> Result<bool, Refused> {
+        let (holder, store) = (self.visitor.session.person, &self.pages.app.store);
+        let factor = store.read(move |tx| tx.second_factor_enabled(holder)).await;
+        Ok(factor.map_err(UseCaseError::from)?.is_some())
+    }
+
     /// Who the admins are.
     pub async fn names(&self) -> Result<Names, Refused> {
         let read = self.pages.app.store.read(|tx| tx.admin_keys());

@@ -16,7 +16,7 @@ use crate::pages::kit::session::Admin;
 use crate::pages::kit::words::When;
 
 const BASE: &str = "/admin/passkeys";
-const AGAIN: &str = "/admin/sign-in?next=%2Fadmin%2Fpasskeys";
+const AGAIN: &str = "/admin/again?next=%2Fadmin%2Fpasskeys";
 
 #[derive(Template)]
 #[template(path = "console/passkeys.html")]

@@ -17,7 +17,7 @@ use crate::pages::state::Pages;
 use crate::sign_in::{AdminCredentials, SignInError};
 use crate::usecases::{self, CodeCheck, UseCaseError};
 
-const HOME: &str = "/admin/queue";
+pub const HOME: &str = "/admin/queue";
 
 #[derive(Template)]
 #[template(path = "console/sign_in.html")]
@@ -179,7 +179,7 @@ pub fn not_passed(pages: &Pages, error: SignInError) -> Result<NotPassed, Refuse
 }
 
 /// Only a page of the console: a link in a mail could name another site.
-fn own_path(next: &str) -> Option<&str> {
+pub fn own_path(next: &str) -> Option<&str> {
     let inside = next.strip_prefix("/admin/")?;
     let plain = next
         .bytes()

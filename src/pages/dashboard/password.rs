@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use crate::api::inside::Refused;
 use crate::pages::dashboard::desk::Desk;
 use crate::pages::kit::form::Form;
+use crate::pages::kit::passkeys::{self, ENGLISH};
 use crate::pages::kit::words::duration;
 use crate::sign_in::SignInError;
 use crate::usecases::{self, UseCaseError};
@@ -90,7 +91,7 @@ impl Desk {
     }
 }
 
-/// Why a password was not taken, in words.
+/// Why a password or a passkey was not taken, in words.
 pub fn told(error: SignInError) -> Result<(StatusCode, String), Refused> {
     Ok(match error {
         SignInError::Refused(UseCaseError::WrongPassword) => (
@@ -104,6 +105,10 @@ pub fn told(error: SignInError) -> Result<(StatusCode, String), Refused> {
                 format!("Too many attempts. Try again in {wait}."),
             )
         }
+        SignInError::Passkey(refused) => (
+            StatusCode::UNAUTHORIZED,
+            passkeys::told(&ENGLISH, refused).to_owned(),
+        ),
         SignInError::Refused(error) => return Err(error.into()),
         _ => (
             StatusCode::SERVICE_UNAVAILABLE,

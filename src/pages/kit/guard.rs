@@ -21,6 +21,7 @@ fn setup(needs: Needs) -> &'static [&'static str] {
             "/admin/factor/confirm",
             "/admin/passkeys",
             "/admin/passkeys/options",
+            "/admin/again",
             "/admin/sign-out",
         ],
         Needs::Worker => &[

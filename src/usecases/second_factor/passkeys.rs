@@ -8,12 +8,13 @@ use crate::domain::events::notification;
 use crate::domain::second_factor::passkeys::{MAX_FOR_PERSON, NewCredential, encoded};
 use crate::domain::{
     Actor, Challenge, ChallengeId, ChallengePurpose, NotificationKind, Passkey, PasskeyId, Person,
-    RecoveryCodes, Secret, Timestamp,
+    RecoveryCodes, Secret, SessionId, Timestamp,
 };
 use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
 use crate::usecases::events::notify;
+use crate::usecases::people::password_given_again;
 
 /// A challenge for a page. The text is told this once.
 #[derive(Clone, Debug)]
@@ -172,12 +173,42 @@ pub fn passkey_to_try(
     let Some(passkey) = tx.passkey(credential_id)? else {
         return Ok(None);
     };
-    let name = match passkey.holder {
+    let name = name_to_count(tx, passkey.holder)?;
+    Ok(name.map(|name| (passkey, name)))
+}
+
+/// The passkey with this credential if it is this person's, and the name under which the attempt is counted in any case.
+pub fn own_passkey_to_try(
+    tx: &mut Tx<'_>,
+    holder: Person,
+    credential_id: &str,
+) -> Result<(Option<Passkey>, String), UseCaseError> {
+    let passkey = tx.passkey(credential_id)?;
+    let name = name_to_count(tx, holder)?.ok_or(UseCaseError::Unauthorized)?;
+    Ok((passkey.filter(|passkey| passkey.holder == holder), name))
+}
+
+fn name_to_count(tx: &mut Tx<'_>, holder: Person) -> Result<Option<String>, StoreError> {
+    Ok(match holder {
         Person::Account(id) => tx.account(id)?.map(|account| account.email.to_lowercase()),
         Person::Worker(id) => tx.worker(id)?.map(|worker| worker.email.to_lowercase()),
         Person::Admin(id) => Some(id.to_string()),
-    };
-    Ok(name.map(|name| (passkey, name)))
+    })
+}
+
+/// A passkey has answered once more in a session: what is dangerous is allowed there for the next minutes. False if its
+/// counter went back. The transaction must be kept whatever it finds.
+pub fn passkey_given_again(
+    tx: &mut Tx<'_>,
+    used: &UsedPasskey,
+    session: SessionId,
+    now: Timestamp,
+) -> Result<bool, UseCaseError> {
+    let taken = use_passkey(tx, used, now)?;
+    if taken {
+        password_given_again(tx, session, now)?;
+    }
+    Ok(taken)
 }
 
 /// Notes that a passkey has answered, and what it counts. False if its counter went back, which is recorded. The

@@ -58,7 +58,11 @@ async function ofADeveloper(visitor) {
   await visitor.look(page, null, "sign-in-factor");
   await page.click("text=Use a passkey");
   await page.waitForURL("**/dashboard/test");
-  await page.goto("/account/passkeys");
+  // It is also given again, before something dangerous.
+  await page.goto("/account/again?next=/account/passkeys");
+  await visitor.look(page, null, "again");
+  await page.click("text=Use a passkey");
+  await page.waitForURL("**/account/passkeys");
   await page.click("button:text('Remove')");
   await page.getByText("The passkey is removed.").waitFor();
   await page.context().close();
@@ -96,6 +100,10 @@ async function ofAnAdmin(visitor) {
   await page.locator("#code").waitFor();
   await page.click("text=Use a passkey");
   await page.waitForURL("**/admin/queue");
+  await visitor.look(page, "/admin/passkeys", "admin-passkeys");
+  await visitor.look(page, "/admin/again?next=/admin/passkeys", "admin-again");
+  await page.click("text=Use a passkey");
+  await page.waitForURL("**/admin/passkeys");
   await page.context().close();
 }
 

@@ -8,6 +8,7 @@ use crate::support::{Command, TestApp, on_both_engines};
 on_both_engines!(
     a_month_has_a_chart_and_a_statement,
     the_clock_and_the_lists_tell_what_comes_and_where,
+    a_list_is_read_by_pages_and_says_what_is_wrong_with_a_filter,
     an_account_changes_its_address_and_sets_its_first_password,
 );
 
@@ -97,6 +98,59 @@ async fn a_month_has_a_chart_and_a_statement(app: TestApp) {
             .status,
         404
     );
+}
+
+/// By what checks the query of a program, though no JSON is written.
+async fn a_list_is_read_by_pages_and_says_what_is_wrong_with_a_filter(app: TestApp) {
+    let mut browser = Browser::signed_up(&app, "ada@example.com").await;
+    for number in 1..=26 {
+        task(&mut browser, &format!("Task <{number}>"), "-73.95").await;
+    }
+    let list = "/dashboard/test/tasks";
+    let first = browser.get(list).await.text;
+    let titles = |page: &str| page.matches("Task &#60;").count();
+    assert_eq!(titles(&first), 25, "{first}");
+    for shown in [
+        "<span class=\"faint num\">26</span>",
+        "Task &#60;26&#62;",
+        "Brooklyn, NY",
+        "$25.50",
+        ">Photography</td>",
+        "title=\"2025-11-15 ",
+        "offset=25",
+    ] {
+        assert!(first.contains(shown), "{shown}: {first}");
+    }
+    let older = browser.get(&format!("{list}?offset=25")).await.text;
+    assert_eq!(titles(&older), 1, "{older}");
+    assert!(older.contains("Task &#60;1&#62;") && older.contains("offset=0"));
+    let found = browser
+        .get(&format!("{list}?q=%3C7%3E&status=funded&status=posted"))
+        .await
+        .text;
+    assert_eq!(titles(&found), 1, "{found}");
+    let by_cursor = browser.get(&format!("{list}?category=photography")).await;
+    assert!(by_cursor.text.contains("cursor=2\""), "{}", by_cursor.text);
+    for (query, field) in [
+        ("status=lost", "status-fault"),
+        ("q=x&category=magic", "category-fault"),
+        (
+            "created_from=2025-11-16&created_to=2025-11-15",
+            "created_to-fault",
+        ),
+    ] {
+        let refused = browser.get(&format!("{list}?{query}")).await;
+        assert_eq!(refused.status, 400, "{query}");
+        assert!(refused.text.contains(field), "{query}: {}", refused.text);
+    }
+    assert_eq!(browser.get(&format!("{list}?offset=x")).await.status, 400);
+    // Nobody sees the list of another, and a session that has ended shows none.
+    let mut bob = Browser::signed_up(&app, "bob@example.com").await;
+    let none = bob.get(list).await.text;
+    assert!(none.contains("No tasks yet"), "{none}");
+    app.database.execute("DELETE FROM sessions").await;
+    let sent = bob.get(list).await;
+    assert!(sent.header("location").starts_with("/sign-in?next="));
 }
 
 async fn the_clock_and_the_lists_tell_what_comes_and_where(app: TestApp) {

@@ -63,6 +63,8 @@ string_enum!(
         SignIn = "sign_in",
         /// Whoever answers has given the password, or the key of an admin.
         SecondFactor = "second_factor",
+        /// Whoever answers is signed in, and is asked once more before something dangerous.
+        Again = "again",
     }
 );
 

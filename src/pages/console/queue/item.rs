@@ -7,13 +7,14 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::api::inside::{Ask, Refused};
-use crate::domain::{AdminRole, Person, QueueKind, TaskId, Worker, WorkerId};
+use crate::domain::{AdminRole, QueueKind, TaskId, Worker, WorkerId};
 use crate::pages::console::models::Item;
 use crate::pages::console::office::{Files, Names, Office, Place, done};
 use crate::pages::console::queue::split;
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::page;
 use crate::pages::kit::layout::Shell;
+use crate::pages::kit::passkeys::Button;
 use crate::pages::kit::words::{When, spaced};
 use crate::usecases::UseCaseError;
 
@@ -44,8 +45,9 @@ struct May {
     write_off: bool,
     /// What is dangerous needs the key again,
     again: bool,
-    /// and a code.
+    /// and a code. A passkey stands for both.
     code: bool,
+    passkey: bool,
     withdraw: bool,
 }
 
@@ -136,16 +138,19 @@ async fn may(office: &Office, item: &Item, names: &Names) -> Result<May, Refused
     let withdraw = proposed.is_some_and(|proposal| {
         owns || proposal.kind == "dispute" && operates && names.is_own(&proposal.proposed_by)
     });
-    let holder = Person::Admin(office.visitor.key.id);
-    let store = &office.pages.app.store;
-    let factor = store.read(move |tx| tx.second_factor_enabled(holder)).await;
+    let again = !office.is_recent();
+    let passkey = match again {
+        true => Button::again(&office.pages, office.visitor.session.person).await?,
+        false => None,
+    };
     Ok(May {
         decide,
         note: operates,
         clear: decide && kind.is_some_and(QueueKind::can_be_cleared),
         write_off: decide && owns,
-        again: !office.is_recent(),
-        code: factor.map_err(UseCaseError::from)?.is_some(),
+        again,
+        code: office.has_app().await?,
+        passkey: passkey.is_some(),
         withdraw,
     })
 }

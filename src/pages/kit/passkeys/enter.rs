@@ -1,4 +1,4 @@
-//! Signing in with a passkey.
+//! Signing in with a passkey, and giving one again before something dangerous.
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use super::Words;
 use crate::api::inside::Refused;
 use crate::domain::second_factor::passkeys::CHALLENGE_LIFE;
-use crate::domain::{ChallengeId, ChallengePurpose, GivenAssertion, Person, RelyingParty};
+use crate::domain::{ChallengeId, ChallengePurpose, GivenAssertion, Person, RelyingParty, Session};
+use crate::limits::ClientAddress;
 use crate::pages::kit::form::Form;
 use crate::pages::state::Pages;
-use crate::sign_in::{GivenPasskey, PasskeyRefused};
+use crate::sign_in::{GivenPasskey, PasskeyRefused, SignInError};
 use crate::store::StoreError;
 use crate::usecases::{self, NewChallenge, UseCaseError};
 
@@ -21,7 +22,12 @@ pub struct Button {
     pub site: Option<String>,
     /// A challenge for somebody whose password was right. Without one the script asks for it.
     pub given: Option<String>,
+    /// Whether the passkey alone signs in, as the button says.
+    pub signs_in: bool,
 }
+
+/// What somebody who has passkeys must answer: a challenge, and the ids of the passkeys.
+type Asked = (NewChallenge, Vec<String>);
 
 impl Button {
     /// For anybody.
@@ -29,6 +35,7 @@ impl Button {
         Self {
             site: site(pages),
             given: None,
+            signs_in: true,
         }
     }
 
@@ -37,23 +44,42 @@ impl Button {
         let Some(site) = &pages.sign_ins.site else {
             return Ok(None);
         };
-        let now = pages.app.clock.now();
-        let made = pages.app.store.write(move |tx| {
-            let passkeys = tx.passkeys_of(person)?;
-            if passkeys.is_empty() {
-                return Ok(None);
-            }
-            let ids: Vec<_> = passkeys.into_iter().map(|key| key.credential_id).collect();
-            let purpose = ChallengePurpose::SecondFactor;
-            let challenge = usecases::new_challenge(tx, purpose, Some(person), now)?;
-            Ok::<_, StoreError>(Some((challenge, ids)))
-        });
-        let made = made.await.map_err(UseCaseError::from)?;
+        let made = for_owner(pages, person, ChallengePurpose::SecondFactor).await?;
         Ok(made.map(|(challenge, ids)| Self {
             site: Some(site.origin.clone()),
             given: Some(asked(site, &challenge, &ids).to_string()),
+            signs_in: false,
         }))
     }
+
+    /// For somebody who is signed in. None if they have no passkey.
+    pub async fn again(pages: &Pages, person: Person) -> Result<Option<Self>, Refused> {
+        let has_one = pages.app.store.read(move |tx| tx.passkey_places(person));
+        let has_one = !has_one.await.map_err(UseCaseError::from)?.is_empty();
+        Ok((has_one && pages.sign_ins.site.is_some()).then(|| Self {
+            signs_in: false,
+            ..Self::new(pages)
+        }))
+    }
+}
+
+/// None if this person has no passkey.
+async fn for_owner(
+    pages: &Pages,
+    person: Person,
+    purpose: ChallengePurpose,
+) -> Result<Option<Asked>, Refused> {
+    let now = pages.app.clock.now();
+    let made = pages.app.store.write(move |tx| {
+        let passkeys = tx.passkeys_of(person)?;
+        if passkeys.is_empty() {
+            return Ok(None);
+        }
+        let ids: Vec<_> = passkeys.into_iter().map(|key| key.credential_id).collect();
+        let challenge = usecases::new_challenge(tx, purpose, Some(person), now)?;
+        Ok::<_, StoreError>(Some((challenge, ids)))
+    });
+    Ok(made.await.map_err(UseCaseError::from)?)
 }
 
 pub fn site(pages: &Pages) -> Option<String> {
@@ -84,6 +110,25 @@ pub async fn options(pages: &Pages) -> Result<Response, Refused> {
         .write(move |tx| usecases::new_challenge(tx, ChallengePurpose::SignIn, None, now));
     let made = made.await.map_err(UseCaseError::from)?;
     Ok(as_json(&asked(site, &made, &[])))
+}
+
+/// A challenge for somebody who is signed in, and for this alone.
+pub async fn options_again(pages: &Pages, person: Person) -> Result<Response, Refused> {
+    let made = for_owner(pages, person, ChallengePurpose::Again).await?;
+    let (Some(site), Some((challenge, ids))) = (&pages.sign_ins.site, made) else {
+        return Err(Refused::not_found());
+    };
+    Ok(as_json(&asked(site, &challenge, &ids)))
+}
+
+/// Somebody who is signed in has answered it.
+pub async fn again(
+    pages: &Pages,
+    session: &Session,
+    (form, client): (&Form, ClientAddress),
+) -> Result<(), SignInError> {
+    let given = given(form)?;
+    pages.sign_ins.passkey_again(session, given, client).await
 }
 
 pub fn as_json(value: &Value) -> Response {

@@ -1,5 +1,6 @@
 //! Passkeys, as the script of the pages sends them.
 
+mod again;
 mod others;
 
 use std::time::Duration;
