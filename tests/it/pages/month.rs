@@ -148,8 +148,10 @@ async fn a_list_is_read_by_pages_and_says_what_is_wrong_with_a_filter(app: TestA
     let mut bob = Browser::signed_up(&app, "bob@example.com").await;
     let none = bob.get(list).await.text;
     assert!(none.contains("No tasks yet"), "{none}");
-    app.database.execute("DELETE FROM sessions").await;
-    let sent = bob.get(list).await;
+    let mut left = Browser::of(&app);
+    left.cookie.clone_from(&bob.cookie);
+    bob.post("/sign-out", &[]).await;
+    let sent = left.get(list).await;
     assert!(sent.header("location").starts_with("/sign-in?next="));
 }
 
