@@ -12,7 +12,6 @@ use bytes::Bytes;
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
-use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::required_factor::{
@@ -72,10 +71,8 @@ fn signed() -> Router<App> {
         .route("/files/{*key}", get(files::get))
 }
 
-/// The description of the API, and pages that show it.
 fn documentation() -> Router<App> {
-    let pages = SwaggerUi::new("/docs").config(Config::from("/openapi.json"));
-    Router::from(pages).route("/openapi.json", get(description))
+    Router::new().route("/openapi.json", get(description))
 }
 
 /// All responses share the same bytes, however many are being sent.

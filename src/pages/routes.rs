@@ -9,7 +9,7 @@ use crate::pages::kit::assets;
 use crate::pages::kit::guard::guard;
 use crate::pages::kit::route::{PageRoute, form, view};
 use crate::pages::kit::session::Needs;
-use crate::pages::public::{front, links, local, onboarding, pay, styleguide};
+use crate::pages::public::{front, links, local, onboarding, pay, reference, styleguide};
 use crate::pages::state::Pages;
 use crate::pages::{account, console, dashboard, people, worker};
 
@@ -32,6 +32,9 @@ fn public_routes() -> Vec<PageRoute> {
         view("/robots.txt", nothing, get(front::robots)),
         view("/assets/{name}", nothing, get(assets::get)),
         view("/styleguide", nothing, get(styleguide::show)),
+        view("/docs", nothing, get(reference::to_contents)),
+        view("/docs/", nothing, get(reference::contents)),
+        view("/docs/{group}", nothing, get(reference::group)),
         form(
             "/pay/{client_secret}",
             secret,

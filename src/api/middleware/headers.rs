@@ -37,34 +37,28 @@ pub fn page_policy(files: Option<&str>, tiles: Option<&str>) -> HeaderValue {
     policy.unwrap_or(HeaderValue::from_static("default-src 'none'"))
 }
 
-/// Swagger UI is made of scripts. They are files of ours; what is written into a page does not run.
-/// Its style sheet contains pictures. The forms that it draws send requests by script. It makes HTML by script
-/// all over, so it does not run under trusted types.
-const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
-
 /// Routes that speak tus say so, whatever they answer.
 const UPLOADS: &str = "/v1/worker/uploads";
 
 pub fn set(route: &str, page_policy: &HeaderValue, headers: &mut HeaderMap) {
-    let docs = is_docs(route);
     // Nothing else may be kept: answers are of one caller, and change.
-    let cached = if docs { "no-cache" } else { "no-store" };
+    let cached = match is_docs(route) {
+        true => "no-cache",
+        false => "no-store",
+    };
     add(headers, ALWAYS);
     add(headers, &[("cache-control", cached)]);
     if route.starts_with(UPLOADS) {
         add(headers, &[("tus-resumable", "1.0.0")]);
     }
     if is_page(headers) {
-        let policy = match docs {
-            true => HeaderValue::from_static(DOCS_POLICY),
-            false => page_policy.clone(),
-        };
         add(headers, PAGE);
-        headers.entry("content-security-policy").or_insert(policy);
+        let policy = headers.entry("content-security-policy");
+        policy.or_insert_with(|| page_policy.clone());
     }
 }
 
-/// The description of the API and its page, which are the same for everybody.
+/// The description of the API and its pages, which are the same for everybody.
 fn is_docs(route: &str) -> bool {
     route == "/openapi.json" || route == "/docs" || route.starts_with("/docs/")
 }

@@ -86,7 +86,7 @@ async fn the_service_tells_how_it_is(app: TestApp) {
         assert!(metrics.text.contains(name), "{name}");
     }
     assert!(metrics.text.contains("route=\"/healthz\""));
-    assert!(client.get("/docs/").await.text.contains("swagger-ui"));
+    assert!(client.get("/docs/").await.text.contains("API reference"));
     let described = client.get("/openapi.json").await.expect(200);
     assert_eq!(described["openapi"], "3.1.0");
 }
