@@ -13,7 +13,11 @@ fn has_test(text: &str, name: &str) -> bool {
         .rev()
         .take_while(|line| line.trim().starts_with("#[") || line.trim().starts_with("//"));
     let is_test = |line: &str| line.contains("test]") || line.contains("test(");
-    let listed = [format!("{name},"), format!("!({name})")];
+    let listed = [
+        format!("{name},"),
+        format!("!({name})"),
+        format!("    {name}\n);"),
+    ];
     attributes.any(is_test) || listed.iter().any(|list| before.contains(list))
 }
 
