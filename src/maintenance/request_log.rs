@@ -1,7 +1,7 @@
 //! What accounts ask, noted in memory and written about once a second: no request waits for it.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use metrics::counter;
@@ -50,23 +50,27 @@ impl RequestLog {
         let mut rest = [0; 10];
         rest[..3].copy_from_slice(&self.mark);
         rest[3..7].copy_from_slice(&number.to_be_bytes());
-        rest[7..].copy_from_slice(&ambient::random::<3>());
+        rest[7..].copy_from_slice(&ambient::random_for_id()[..3]);
         LogId::new(now, &rest)
     }
 
-    pub fn note(&self, logged: LoggedRequest) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.len() < MOST_WAITING {
-            waiting.push(logged);
-        } else {
+    /// Nothing is made of a request that will be dropped.
+    pub fn note(&self, logged: impl FnOnce() -> LoggedRequest) {
+        if self.waiting().len() >= MOST_WAITING {
             counter!("legwork_request_log_dropped_total").increment(1);
+            return;
         }
+        let logged = logged();
+        self.waiting().push(logged);
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<LoggedRequest>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes what was noted. What cannot be written is dropped and counted: it is of use for a few days only.
     pub async fn flush(&self, store: &Store) -> Result<(), StoreError> {
-        let mut noted =
-            std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut noted = std::mem::take(&mut *self.waiting());
         let mut left = noted.len() as u64;
         for batch in noted.chunks_mut(AT_ONCE) {
             if let Err(error) = write(store, batch).await {

@@ -134,7 +134,7 @@ async fn what_is_too_much_is_dropped(app: TestApp) {
     };
     let (log, key) = (RequestLog::new(Some(WEEK)), ApiKeyId::new(now, &random()));
     for _ in 0..MOST + 5 {
-        log.note(LoggedRequest {
+        log.note(|| LoggedRequest {
             id: log.next_id(now),
             owner,
             key,
@@ -190,7 +190,7 @@ async fn pages_of_several_servers_and_keys_are_one_list(app: TestApp) {
             request_id: format!("tab\t{number}"),
             created_at: at,
         };
-        server.note(logged.clone());
+        server.note(|| logged.clone());
         all.push(logged);
         if number % 150 == 149 {
             server.flush(&app.store).await.unwrap();

@@ -161,7 +161,7 @@ impl Exchange<'_> {
         let at = app.clock.now();
         let is_whole = |end: &usize| self.path.is_char_boundary(*end);
         let end = (0..=LONGEST_PATH.min(self.path.len())).rev().find(is_whole);
-        app.request_log.note(LoggedRequest {
+        app.request_log.note(|| LoggedRequest {
             id: app.request_log.next_id(at),
             owner,
             key,
