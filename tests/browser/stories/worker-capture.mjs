@@ -26,9 +26,11 @@ export async function workerCapture(visitor) {
 async function everyType(visitor, phone, task) {
   const { page } = phone;
   await phone.photo(task);
-  // The browser forgets nothing between two files.
+  // The browser forgets nothing that is ticked off.
+  const done = page.locator("[data-wanted=photo][data-done]");
+  await done.waitFor();
   await page.reload();
-  await page.locator("[data-wanted=photo][data-done]").waitFor();
+  await done.waitFor();
   await page.waitForFunction(() => document.querySelector("[data-live]").videoWidth > 0);
   await visitor.look(page, null, "worker-capture");
   await page.setViewportSize({ width: 360, height: 740 });
