@@ -167,14 +167,7 @@ impl Engine {
     }
 
     pub async fn read(&self, function: Function) -> Reply {
-        let waiting = Waiting::begin();
-        let (work, answer) = Work::new(function);
-        let queued = Queued::new(work, &waiting);
-        match self {
-            Self::Sqlite(engine) => engine.snapshot(queued),
-            Self::Postgres(engine, _) => engine.run(queued, postgres::Mode::Read),
-        }?;
-        waiting.for_answer(answer).await
+        self.look(function, postgres::Mode::Read).await
     }
 
     /// Finds a row by its key.
@@ -206,12 +199,17 @@ impl Engine {
     }
 
     pub async fn snapshot(&self, function: Function) -> Reply {
+        self.look(function, postgres::Mode::Snapshot).await
+    }
+
+    /// SQLite has no cheaper way to read than a snapshot.
+    async fn look(&self, function: Function, mode: postgres::Mode) -> Reply {
         let waiting = Waiting::begin();
         let (work, answer) = Work::new(function);
         let queued = Queued::new(work, &waiting);
         match self {
             Self::Sqlite(engine) => engine.snapshot(queued),
-            Self::Postgres(engine, _) => engine.run(queued, postgres::Mode::Snapshot),
+            Self::Postgres(engine, _) => engine.run(queued, mode),
         }?;
         waiting.for_answer(answer).await
     }
