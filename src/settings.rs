@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ipnet::IpNet;
+use tracing_subscriber::filter::Targets;
 
 use crate::domain::{
     CheckedSkills, MapTiles, ProcessorName, RequiredFactor, Secret, Tier, Windows,
@@ -287,7 +288,7 @@ pub struct Settings {
     pub rate_limits: bool,
     /// How long it is remembered what accounts asked; none if it is not.
     pub request_log_kept: Option<Duration>,
-    pub log: String,
+    pub log: Targets,
     pub log_format: Option<LogFormat>,
 }
 

@@ -221,7 +221,7 @@ impl Service {
 
     pub async fn create(&self, by: KeyHolder, new: &Arc<NewTask>) -> Result<TaskId, String> {
         let now = self.clock.now();
-        // What src/api/developer/tasks/funding.rs looks up before a live task is created.
+        // What http/src/api/developer/tasks/funding.rs looks up before a live task is created.
         let look_up = self.store.read(move |tx| {
             tx.task_counts(by.owner)?;
             tx.payment_method(by.owner)

@@ -8,6 +8,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ipnet::IpNet;
+use tracing_subscriber::filter::Targets;
 
 use crate::domain::{Secret, Tier};
 use crate::settings::LogFormat;
@@ -136,9 +137,8 @@ pub fn on_or_off(text: &str) -> Result<bool, String> {
     }
 }
 
-pub fn log_filter(text: &str) -> Result<String, String> {
-    tracing_subscriber::EnvFilter::try_new(text)
-        .map(|_| text.to_owned())
+pub fn log_filter(text: &str) -> Result<Targets, String> {
+    text.parse()
         .map_err(|e| format!("{text:?} is not a log filter: {e}"))
 }
 

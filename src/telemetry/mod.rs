@@ -7,7 +7,9 @@ use std::io::IsTerminal;
 use std::sync::OnceLock;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use one_line::OneLine;
 
@@ -24,16 +26,24 @@ pub fn start_logging(settings: &Settings) {
     } else {
         LogFormat::Json
     });
+    let filter = settings.log.clone();
     let logger = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::new(&settings.log))
+        .with_max_level(LevelFilter::TRACE)
         .with_writer(std::io::stderr);
     // An error means that a logger already exists, for example in a test. That one is used.
     let _ = match format {
         LogFormat::Text => logger
             .with_ansi(terminal)
             .with_writer(|| OneLine(std::io::stderr()))
+            .finish()
+            .with(filter)
             .try_init(),
-        LogFormat::Json => logger.json().flatten_event(true).try_init(),
+        LogFormat::Json => logger
+            .json()
+            .flatten_event(true)
+            .finish()
+            .with(filter)
+            .try_init(),
     };
 }
 

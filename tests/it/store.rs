@@ -96,7 +96,7 @@ async fn a_move_from_a_state_that_is_over_is_a_collision(app: TestApp) {
 /// Long lists of placeholders come from `columns!`, together with their values.
 #[test]
 fn no_statement_numbers_ten_values_by_hand() {
-    let mut folders = vec![PathBuf::from("src/store")];
+    let mut folders = vec![PathBuf::from("core/src/store")];
     let mut seen = 0;
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {

@@ -20,7 +20,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
-# What src/payments/stripe/answers.rs reads.
+# What core/src/payments/stripe/answers.rs reads.
 READ = {
     "payment_intent": ["id", "client_secret", "status", "amount", "created", "metadata"],
     "charge": ["id", "created"],

@@ -30,7 +30,7 @@ use crate::watch::text;
 const WARM_UP: Duration = Duration::from_secs(1);
 const SHORTEST: Duration = Duration::from_secs(1);
 /// How many deliveries an endpoint gets at once, and how many a process makes at once at most
-/// (src/webhooks/).
+/// (core/src/webhooks/).
 const AT_ONCE: usize = 8;
 const MOST_AT_ONCE: usize = 256;
 const LEAST_RATIO: f64 = 0.4;

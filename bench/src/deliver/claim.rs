@@ -19,7 +19,7 @@ use crate::service::TestDatabase;
 use crate::test_bed::TestBed;
 
 const ACCOUNTS: i64 = 1_000;
-/// As the service asks (src/webhooks/).
+/// As the service asks (core/src/webhooks/).
 const ENDPOINTS_AT_ONCE: i64 = 4_096;
 const READ_AT_ONCE: i64 = 64;
 const PROCESS: &str = "bench";

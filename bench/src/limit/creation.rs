@@ -4,7 +4,7 @@
 
 use crate::Result;
 
-/// src/store/tasks/mod.rs
+/// core/src/store/tasks/mod.rs
 pub const NUMBER: &str = "UPDATE task_totals SET last_number = last_number + 1,
         month_tasks = CASE WHEN month = ?3 THEN month_tasks + 1 ELSE 1 END, month = ?3,
         pending = pending + ?5, funded = funded + ?6, processor_cents = processor_cents + ?7,
@@ -14,7 +14,7 @@ pub const NUMBER: &str = "UPDATE task_totals SET last_number = last_number + 1,
         AND (month <> ?3 OR month_tasks < ?4)
     RETURNING last_number, last_event, last_event_at";
 
-/// src/store/webhooks/deliveries.rs; no account has an endpoint here, as is usual.
+/// core/src/store/webhooks/deliveries.rs; no account has an endpoint here, as is usual.
 const ADD_DELIVERY: &str =
     "INSERT INTO deliveries (event_id, account_id, environment, number, type, \
         task_id, status, tries, due_at, attempts, status_code, created_at, updated_at)
@@ -26,7 +26,7 @@ const ADD_DELIVERY: &str =
     WHERE e.account_id = ?2 AND e.disabled_at IS NULL AND a.webhook_url IS NOT NULL
         AND (a.webhook_events = '[]' OR a.webhook_events LIKE ?8)";
 
-/// src/store/webhooks/mod.rs
+/// core/src/store/webhooks/mod.rs
 const WAKE: &str = "UPDATE webhook_endpoints SET due_at =
         CASE WHEN due_at IS NULL OR due_at > t.at THEN t.at ELSE due_at END
     FROM (SELECT CAST(?3 AS BIGINT) - CASE WHEN CAST(?2 AS TEXT) = 'test' THEN test_ahead_ms
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn the_statements_are_those_of_the_server() {
         for sql in [NUMBER, ADD_DELIVERY, WAKE] {
-            assert!(runs(sql), "src/store/ has another one by now: {sql}");
+            assert!(runs(sql), "core/src/store/ has another one by now: {sql}");
         }
         assert!(!runs(&WAKE.replace("due_at > t.at", "due_at < t.at")));
     }

@@ -136,7 +136,7 @@ fn rate_of(progress: &str) -> Option<f64> {
     (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
 }
 
-/// The key's holder (src/store/accounts/api_keys.rs), once for each task, then for each the numbers
+/// The key's holder (core/src/store/accounts/api_keys.rs), once for each task, then for each the numbers
 /// and everything else in one pipeline. Here, a statement whose result is used cannot be pipelined:
 /// that is one more round trip than the server needs.
 fn script_text(steps: &[Step<Option<String>>], batch: usize) -> String {

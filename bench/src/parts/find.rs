@@ -35,7 +35,7 @@ const SORTS: [&str; 3] = ["distance", "payout", "newest"];
 /// A search among many tasks may take this many times as long.
 const TIMES: f64 = 3.0;
 const IDS: &str = "0190cccc00007000";
-/// As in `src/store/tasks/posted_tasks.rs`.
+/// As in `core/src/store/tasks/posted_tasks.rs`.
 const COLUMNS: &str = "task_id, bounty, cell, district, region, latitude, longitude, category, \
     required_skills, payout_cents, posted_at";
 

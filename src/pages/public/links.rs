@@ -7,9 +7,9 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
+use crate::api::inside::Incoming;
 use crate::domain::Secret;
 use crate::domain::people::password::{PASSWORD, REVEALS_ADDRESS, reveals_address};
-use crate::limits::ClientAddress;
 use crate::pages::kit::form::field;
 use crate::pages::kit::html::{message, page};
 use crate::pages::state::Pages;
@@ -64,7 +64,7 @@ async fn confirm_form(
 pub async fn confirm(
     State(pages): State<Pages>,
     Path(token): Path<String>,
-    client: ClientAddress,
+    incoming: Incoming,
     body: Body,
 ) -> Response {
     let token = Secret::presented(&token);
@@ -76,7 +76,7 @@ pub async fn confirm(
         }
     };
     let given = (token.clone(), password);
-    match pages.sign_ins.confirm(given, None, client).await {
+    match pages.sign_ins.confirm(given, None, incoming.client).await {
         Ok(email) => {
             let text = format!("{email} is confirmed. You can close this page.");
             message(&pages, StatusCode::OK, "Thank you", &text)

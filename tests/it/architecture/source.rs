@@ -233,22 +233,28 @@ pub struct SourceTree {
     by_module: BTreeMap<Vec<String>, usize>,
 }
 
-impl SourceTree {
-    pub fn read(root: &Path) -> Self {
-        let mut files = Vec::new();
-        let mut folders = vec![root.to_path_buf()];
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else if path.extension().is_some_and(|extension| extension == "rs")
-                    && path.file_name().is_some_and(|name| name != "tests.rs")
-                {
-                    files.push(SourceFile::read(root, path));
-                }
+fn read_crate(root: &Path) -> Vec<SourceFile> {
+    let mut files = Vec::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs")
+                && path.file_name().is_some_and(|name| name != "tests.rs")
+            {
+                files.push(SourceFile::read(root, path));
             }
         }
+    }
+    files
+}
+
+impl SourceTree {
+    /// Reads crates whose modules have different names.
+    pub fn read(roots: &[PathBuf]) -> Self {
+        let mut files: Vec<_> = roots.iter().flat_map(|root| read_crate(root)).collect();
         files.sort_by(|a, b| a.path.cmp(&b.path));
         // `lib.rs` and `main.rs` have the same module: the library is the one that others name.
         let modules = files.iter().enumerate().rev();

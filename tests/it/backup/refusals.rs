@@ -204,7 +204,7 @@ fn a_database_in_use_is_no_backup() {
 fn an_older_backup_is_brought_up_to_date() {
     let shelf = shelf();
     let old = shelf.path().join("old.db");
-    let first = include_str!("../../../src/store/migrations/0001_foundation.sql");
+    let first = include_str!("../../../core/src/store/migrations/0001_foundation.sql");
     let connection = Connection::open(&old).unwrap();
     connection.execute_batch(first).unwrap();
     let migrations = format!(

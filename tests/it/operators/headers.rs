@@ -8,7 +8,7 @@ use crate::support::{Client, Engine, GOOD_CARD, Reply, TestApp, tell};
 /// Every path that the program routes, with something in place of its parameters.
 fn paths() -> BTreeSet<String> {
     let mut paths = BTreeSet::new();
-    let text = read("src/api/router.rs");
+    let text = read("http/src/api/router.rs");
     for rest in text.split(".route(").skip(1) {
         let path = rest.trim_start().strip_prefix('"');
         let path = path.and_then(|rest| rest.split('"').next());

@@ -62,7 +62,7 @@ pub fn values(settings: &Settings) -> Vec<(&'static str, String)> {
             "request_log_days",
             days(settings.request_log_kept.unwrap_or_default()),
         ),
-        ("log", settings.log.clone()),
+        ("log", settings.log.to_string()),
         ("log_format", log_format(settings.log_format)),
     ]
 }

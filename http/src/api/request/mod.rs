@@ -13,3 +13,6 @@ pub mod query;
 pub mod schema;
 pub mod search;
 pub mod submission;
+#[cfg(test)]
+#[path = "../../../../core/src/domain/testing.rs"]
+mod testing;

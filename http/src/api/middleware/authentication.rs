@@ -430,10 +430,10 @@ fn with_status(mut response: Response, status: Option<RateLimitStatus>) -> Respo
 /// Missing only on a route outside its `require_...` layer: refuse rather than guess.
 macro_rules! taken_from_the_request {
     ($($caller:ty),+) => { $(
-        impl<S: Send + Sync> FromRequestParts<S> for $caller {
+        impl FromRequestParts<App> for $caller {
             type Rejection = ApiError;
 
-            async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+            async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
                 let caller = parts.extensions.get::<Self>().cloned();
                 caller.ok_or_else(|| UseCaseError::Unauthorized.into())
             }

@@ -6,7 +6,7 @@ use super::cbor::{Item, Reader};
 use super::*;
 use crate::domain::{AccountId, WorkerId};
 
-#[path = "../../../../tests/it/support/authenticator.rs"]
+#[path = "../../../../../tests/it/support/authenticator.rs"]
 mod software;
 
 use software::{Answer, Authenticator};

@@ -31,8 +31,8 @@ impl FromRequest<App> for AdminPost {
     type Rejection = ApiError;
 
     async fn from_request(mut request: Request, app: &App) -> Result<Self, ApiError> {
-        let AdminCaller(admin) = request.extract_parts().await?;
-        let AdminRequester(requester) = request.extract_parts().await?;
+        let AdminCaller(admin) = request.extract_parts_with_state(app).await?;
+        let AdminRequester(requester) = request.extract_parts_with_state(app).await?;
         let post = Post::from_request(request, app).await?;
         Ok(Self {
             admin,

@@ -9,6 +9,7 @@ use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use ipnet::IpNet;
 
+use crate::api::App;
 use crate::api::server::Peer;
 use crate::limits::ClientAddress;
 
@@ -31,10 +32,10 @@ pub fn noted_on(request: &Request) -> ClientAddress {
     noted.unwrap_or(ClientAddress::UNKNOWN)
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
+impl FromRequestParts<App> for ClientAddress {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Infallible> {
         let found = parts.extensions.get::<Self>().copied();
         Ok(found.unwrap_or(Self::UNKNOWN))
     }

@@ -10,12 +10,13 @@ use utoipa::ToSchema;
 
 use crate::api::JSON;
 use crate::api::error::codes::ErrorCode;
-use crate::domain::accounts::mandate::Refusal;
+use crate::domain::accounts::mandate::{Denied, Refusal};
 use crate::domain::proofs::uploads::UPLOADS_AT_ONCE;
-use crate::domain::{FieldError, FieldErrors};
+use crate::domain::{FieldError, FieldErrors, NotAllowed, NotEligible};
 use crate::files::FilesError;
 use crate::limits::TooMany;
 use crate::passwords::HashError;
+use crate::payments::ProcessorError;
 use crate::store::StoreError;
 use crate::submission::SubmissionError;
 use crate::usecases::UseCaseError;
@@ -342,11 +343,25 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
     }
 }
 
-impl<R: Into<UseCaseError>> From<R> for ApiError {
-    fn from(error: R) -> Self {
-        Self::UseCase(error.into())
-    }
+/// What a use case says for these, the API says too.
+macro_rules! said_by_use_cases {
+    ($($error:ty),+) => { $(
+        impl From<$error> for ApiError {
+            fn from(error: $error) -> Self {
+                Self::UseCase(error.into())
+            }
+        }
+    )+ };
 }
+
+said_by_use_cases!(
+    UseCaseError,
+    StoreError,
+    NotAllowed,
+    NotEligible,
+    Denied,
+    ProcessorError
+);
 
 impl From<FilesError> for ApiError {
     fn from(error: FilesError) -> Self {

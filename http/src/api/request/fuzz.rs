@@ -8,8 +8,8 @@ use crate::api::error::ApiError;
 use crate::api::request::fields::{self, Fields, RequestBody};
 use crate::api::request::json;
 use crate::api::request::query::{AvailableQuery, Parameters, TaskListQuery};
+use crate::api::request::testing::cases;
 use crate::domain::rules::{IntegerRule, ListRule, TextRule};
-use crate::domain::testing::cases;
 use crate::domain::{FieldErrors, Skill, TaskId, Timestamp};
 use crate::usecases::FoundCursor;
 

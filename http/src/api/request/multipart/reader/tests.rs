@@ -208,7 +208,7 @@ fn parts() -> impl Strategy<Value = Parts> {
 }
 
 proptest! {
-    #![proptest_config(crate::domain::testing::cases(256))]
+    #![proptest_config(crate::api::request::testing::cases(256))]
 
     #[test]
     fn a_form_is_read_as_it_was_written(parts in parts(), size in 1_usize..400) {
