@@ -26,8 +26,6 @@ const BATCH: usize = 64;
 const ROUND_TRIP: Duration = Duration::from_secs(10);
 /// How long a reader that could not connect waits before it tries again.
 const PAUSE: Duration = Duration::from_millis(500);
-/// The planner would plan anew for each length of the arrays. All lengths have the same plan.
-const ONE_PLAN: &str = "SET plan_cache_mode = force_generic_plan";
 
 pub struct Reader {
     connector: Connector,
@@ -179,12 +177,7 @@ impl Reader {
         let Some(runtime) = &self.runtime else {
             return Err(too_late());
         };
-        let link = runtime.block_on(async {
-            let link = self.connector.connect(self.lost.as_ref()).await?;
-            // A server that does not know it plans more often.
-            let _ = link.client.batch_execute(ONE_PLAN).await;
-            Ok::<_, StoreError>(link)
-        });
+        let link = runtime.block_on(self.connector.connect(self.lost.as_ref()));
         // Tasks of connections that were not used end here, and so do these connections.
         runtime.block_on(tokio::task::yield_now());
         self.connection = Some(Connection {
