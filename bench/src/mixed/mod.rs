@@ -34,6 +34,8 @@ const EVERYTHING: f64 = 50_000.0;
 const FIRST: f64 = 0.5;
 /// Each rate is so much higher than the one before.
 const STEP: f64 = 1.15;
+/// A server that does not keep up with so few is broken.
+const LEAST: f64 = 10.0;
 /// Of what is offered.
 const SERVED: f64 = 0.98;
 const BELOW_THE_KNEE: f64 = 0.7;
@@ -115,9 +117,9 @@ impl Stage {
     fn knee(&self, name: &str, mix: &Arc<Mix>) -> Result<f64> {
         let everything = self.run(mix, EVERYTHING, CONNECTIONS)?;
         let mut rate = FIRST * everything.per_second(Answer::Served);
-        let (mut knee, mut missed) = (rate, 0);
+        let (mut knee, mut missed) = (None, 0);
         // One bad step may be a disturbance.
-        while missed < 2 {
+        while knee.is_none() || missed < 2 {
             let outcome = self.run(mix, rate, CONNECTIONS)?;
             let late = permille(&outcome.since_due(Answer::Served, None), 990);
             let served = outcome.per_second(Answer::Served) / rate;
@@ -126,13 +128,16 @@ impl Stage {
                 100.0 * served
             );
             if served >= SERVED && late <= LATE_MILLIS {
-                (knee, missed) = (rate, 0);
+                (knee, missed) = (Some(rate), 0);
             } else {
                 missed += 1;
             }
-            rate *= STEP;
+            rate *= if knee.is_some() { STEP } else { FIRST };
+            if rate < LEAST {
+                return Err(format!("{name}: not even {LEAST}/s are served in time").into());
+            }
         }
-        Ok(knee)
+        Ok(knee.unwrap_or(rate))
     }
 
     /// Three times the knee, and then again what can be served.

@@ -35,6 +35,9 @@ pub enum Answer {
 struct Timed {
     kind: Kind,
     answer: Answer,
+    /// Whether it was due while we measured. What was due before still tells how much is served.
+    is_measured: bool,
+    answered: Instant,
     /// From when it was due, and from when it was sent.
     due_micros: u32,
     sent_micros: u32,
@@ -50,9 +53,13 @@ impl Outcome {
         self.of(answer).count()
     }
 
+    /// What was answered while we measured. What is still waiting then does not count.
     pub fn per_second(&self, answer: Answer) -> f64 {
-        let length = self.window.until - self.window.from;
-        self.count(answer) as f64 / length.as_secs_f64()
+        let Window { from, until } = self.window;
+        let given = self.timed.iter().filter(|timed| {
+            timed.answer == answer && from <= timed.answered && timed.answered < until
+        });
+        given.count() as f64 / (until - from).as_secs_f64()
     }
 
     /// How long the requests of a kind took from when they were due.
@@ -67,7 +74,7 @@ impl Outcome {
     }
 
     fn of(&self, answer: Answer) -> impl Iterator<Item = &Timed> {
-        let wanted = move |timed: &&Timed| timed.answer == answer;
+        let wanted = move |timed: &&Timed| timed.answer == answer && timed.is_measured;
         self.timed.iter().filter(wanted)
     }
 }
@@ -155,17 +162,21 @@ async fn serve(
         tokio::time::sleep_until(due.into()).await;
         let (kind, request) = mix.request(schedule.first + number);
         let sent = Instant::now();
+        // Where the server has fallen behind, nobody waits until all is made up for.
+        if sent >= schedule.window.until {
+            return Ok(timed);
+        }
         stream.write_all(request).await?;
         let answer = read(&mut stream, &mut buffer).await?;
         let answered = Instant::now();
-        if due >= schedule.window.from {
-            timed.push(Timed {
-                kind,
-                answer,
-                due_micros: micros(answered - due),
-                sent_micros: micros(answered - sent),
-            });
-        }
+        timed.push(Timed {
+            kind,
+            answer,
+            is_measured: due >= schedule.window.from,
+            answered,
+            due_micros: micros(answered - due),
+            sent_micros: micros(answered - sent),
+        });
     }
 }
 
