@@ -92,10 +92,15 @@ export class Phone {
   }
 
   async pick(task, name, buffer, mimeType = "image/png") {
-    await this.page.goto(`/worker/tasks/${task}/capture`);
-    await this.page.locator("[data-where]", { hasText: /\d/ }).waitFor();
+    await this.readyToPick(task);
     await this.page.setInputFiles("[data-pick]", { name, mimeType, buffer });
     await this.page.click("[data-use]");
+  }
+
+  async readyToPick(task) {
+    await this.page.goto(`/worker/tasks/${task}/capture`);
+    await this.page.locator("label:has([data-pick])").waitFor();
+    await this.page.locator("[data-where]", { hasText: /\d/ }).waitFor();
   }
 
   async arrives(count = 1) {

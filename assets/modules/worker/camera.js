@@ -9,6 +9,8 @@ const WIDTHS = { video: 1280, photo: 2560 };
 
 export class Camera {
   #stream = null;
+  // Who waits for the camera.
+  #begun = null;
   #facing = "environment";
   #width = WIDTHS.photo;
 
@@ -16,20 +18,30 @@ export class Camera {
     this.video = video;
   }
 
-  // Throws what the browser throws: NotAllowedError, NotFoundError and others.
+  // Throws what the browser throws: NotAllowedError, NotFoundError and others. A camera may take seconds to begin: whoever
+  // ends it before that hears nothing more of it, and it does not stay on.
   async begin(type) {
     this.end();
+    const mine = Symbol("begun");
+    this.#begun = mine;
     this.#width = WIDTHS[type] ?? this.#width;
     if (!navigator.mediaDevices?.getUserMedia) throw new DOMException("no camera", "NotFoundError");
-    this.#stream = await navigator.mediaDevices.getUserMedia({
-      video: { facingMode: this.#facing, width: { ideal: this.#width }, height: { ideal: (this.#width * 9) / 16 } },
-    });
-    this.video.srcObject = this.#stream;
-    await this.video.play();
+    try {
+      const stream = await navigator.mediaDevices.getUserMedia({
+        video: { facingMode: this.#facing, width: { ideal: this.#width }, height: { ideal: (this.#width * 9) / 16 } },
+      });
+      if (this.#begun !== mine) return stop(stream);
+      this.#stream = stream;
+      this.video.srcObject = stream;
+      await this.video.play();
+    } catch (error) {
+      if (this.#begun === mine) throw error;
+    }
   }
 
   end() {
-    for (const track of this.#stream?.getTracks() ?? []) track.stop();
+    this.#begun = null;
+    if (this.#stream) stop(this.#stream);
     this.#stream = null;
     this.video.srcObject = null;
   }
@@ -69,6 +81,10 @@ export class Camera {
     recorder.start(500);
     return { done, stop: () => { if (recorder.state === "recording") recorder.stop(); } };
   }
+}
+
+function stop(stream) {
+  for (const track of stream.getTracks()) track.stop();
 }
 
 function draw(source, width, height, quality) {

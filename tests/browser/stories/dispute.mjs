@@ -1,5 +1,6 @@
 // A live task from the form to a dispute, which two admins race for and one splits. The worker is a program.
 import { assert } from "../visit.mjs";
+import { until } from "../world.mjs";
 import { signUp } from "./signing_up.mjs";
 
 const PLACE = { gps_latitude: "40.7163", gps_longitude: "-73.9595" };
@@ -46,13 +47,11 @@ async function paidTask(page) {
 
 let visitorLooks = async () => {};
 
-async function posted(page, id) {
-  for (let tries = 0; tries < 50; tries += 1) {
+function posted(page, id) {
+  return until(async () => {
     await page.goto(`/dashboard/live/tasks/${id}`);
-    if (await page.locator(".badge", { hasText: "Posted" }).count()) return;
-    await page.waitForTimeout(200);
-  }
-  assert.fail("the task is not posted");
+    return page.locator(".badge", { hasText: "Posted" }).count();
+  }, "a posted task");
 }
 
 export async function dispute(visitor) {

@@ -23,7 +23,10 @@ export async function reviewing(visitor) {
   await signUp(page, "reviewer@example.com");
   const tasks = [];
   for (let count = 0; count < 3; count += 1) tasks.push(await createWithProof(page));
+  // A decision waits for five seconds of the page's clock, and this one stands still.
+  await page.clock.install();
   await page.goto("/dashboard/test/review");
+  await page.clock.pauseAt(Date.now() + 60_000);
   await page.getByText("1 of 3", { exact: true }).waitFor();
   await page.keyboard.press("j");
   await page.getByText("2 of 3", { exact: true }).waitFor();
@@ -40,7 +43,9 @@ export async function reviewing(visitor) {
   await page.keyboard.press("r");
   await page.keyboard.press("2");
   await page.getByText("3 of 3", { exact: true }).waitFor();
+  await page.clock.runFor(5_000);
   await sent;
+  await page.clock.resume();
   await page.goto(`/dashboard/test/tasks/${tasks[1]}`);
   await page.getByText("does not show what the task asks for").first().waitFor();
   await page.goto(`/dashboard/test/tasks/${tasks[0]}`);

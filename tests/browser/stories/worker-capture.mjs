@@ -16,6 +16,7 @@ export async function workerCapture(visitor) {
     assert.deepEqual(types, ["photo", "signature", "video"]);
     await farAway(phone, other);
     await badFiles(phone, other);
+    await slowCamera(phone, other);
     await fullDisk(phone, other);
     await denied(visitor, phone, other);
   } finally {
@@ -65,8 +66,7 @@ async function farAway(phone, task) {
 
 async function badFiles(phone, task) {
   const { page } = phone;
-  await page.goto(`/worker/tasks/${task}/capture`);
-  await page.locator("[data-where]", { hasText: /\d/ }).waitFor();
+  await phone.readyToPick(task);
   await page.setInputFiles("[data-pick]", { name: "a.jpg", mimeType: "image/jpeg", buffer: Buffer.alloc(11_000_000, "no picture") });
   await page.getByText("This file cannot be used").waitFor();
   // A picture over 10 MB is made smaller.
@@ -80,6 +80,34 @@ async function badFiles(phone, task) {
     };
   }));
   assert.ok(size > 100_000 && size <= 10_000_000, `${size}`);
+}
+
+// Somebody picks a picture while the camera begins. It stays, whatever comes of the camera, which does not stay on.
+async function slowCamera(phone, task) {
+  const { page } = phone;
+  await page.goto(`/worker/tasks/${task}/capture`);
+  await page.evaluate(() => {
+    const { getUserMedia } = MediaDevices.prototype;
+    MediaDevices.prototype.getUserMedia = async function slow(...wanted) {
+      window.camera = await getUserMedia.apply(this, wanted);
+      await new Promise((resolve, reject) => { Object.assign(window, { begin: resolve, fail: reject }); });
+      return window.camera;
+    };
+  });
+  for (const outcome of ["begin", "fail"]) {
+    await page.locator("[data-wanted=photo] button").click();
+    await page.waitForFunction((outcome) => outcome in window, outcome);
+    await page.setInputFiles("[data-pick]", { name: "small.png", mimeType: "image/png", buffer: picture(20, 20) });
+    await page.locator("[data-use]").waitFor();
+    await page.evaluate(async (outcome) => {
+      window[outcome](new DOMException("in use", "NotReadableError"));
+      delete window.begin;
+      delete window.fail;
+      await new Promise((resolve) => { setTimeout(resolve); });
+    }, outcome);
+    assert.ok(await page.locator("[data-use]").isVisible(), `after ${outcome}`);
+    if (outcome === "begin") assert.ok(await page.evaluate(() => window.camera.getTracks().every(({ readyState }) => readyState === "ended")));
+  }
 }
 
 // A phone without room. Where no disk could be mounted, its browser tells of it as if it were full.
