@@ -17,18 +17,27 @@ use crate::store::engine::StoreError;
 /// than the thread does.
 pub const GRACE: Duration = Duration::from_millis(500);
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Arrived,
+    /// A processor has got to it, and it asks the database.
+    Begun,
+    /// What it has begun, it may finish.
+    Admitted,
+}
+
 tokio::task_local! {
     /// How much longer the current request may wait.
     static LEFT: Cell<Duration>;
-    /// Whether the current request has been admitted.
-    static ADMITTED: Cell<bool>;
+    /// How far the current request has come.
+    static STAGE: Cell<Stage>;
 }
 
 /// Runs a future whose transactions wait for the database for this long altogether. One that would
 /// wait longer fails as unavailable.
 pub async fn within<F: Future>(limit: Duration, work: F) -> F::Output {
     let limited = LEFT.scope(Cell::new(limit), work);
-    ADMITTED.scope(Cell::new(false), limited).await
+    STAGE.scope(Cell::new(Stage::Arrived), limited).await
 }
 
 /// The same for work outside of requests, which is always admitted.
@@ -38,12 +47,22 @@ pub async fn background_within<F: Future>(limit: Duration, work: F) -> F::Output
 
 /// Whether a request asks that has not been admitted yet.
 pub fn is_first_of_a_request() -> bool {
-    ADMITTED.try_with(|admitted| !admitted.get()) == Ok(true)
+    STAGE.try_with(|stage| stage.get() != Stage::Admitted) == Ok(true)
 }
 
-/// What the current request has begun, it may finish.
+/// Whether a request asks for the first time. True once.
+pub fn begins_a_request() -> bool {
+    STAGE.try_with(|stage| {
+        let arrived = stage.get() == Stage::Arrived;
+        if arrived {
+            stage.set(Stage::Begun);
+        }
+        arrived
+    }) == Ok(true)
+}
+
 pub fn admit_request() {
-    let _ = ADMITTED.try_with(|admitted| admitted.set(true));
+    let _ = STAGE.try_with(|stage| stage.set(Stage::Admitted));
 }
 
 /// A caller that waits for one transaction.

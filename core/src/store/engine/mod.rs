@@ -4,6 +4,7 @@
 //! in one commit. PostgreSQL runs it on a thread that owns a connection. Both run the same SQL text.
 
 mod admission;
+mod backlog;
 mod deadline;
 mod lookup;
 mod migrate;
@@ -158,6 +159,7 @@ impl Engine {
         match self {
             Self::Sqlite(engine) => match engine.inline_turn() {
                 Some(_turn) => {
+                    admission::admit_inline()?;
                     engine.with_reader(&mut |connection| read(&mut Tx::sqlite(connection)))
                 }
                 None => Ok(()),
@@ -178,6 +180,7 @@ impl Engine {
         match self {
             Self::Sqlite(engine) => {
                 if let Some(_turn) = engine.inline_turn() {
+                    admission::admit_inline()?;
                     let mut found = Ok(None);
                     engine.with_reader(&mut |connection| {
                         found = sqlite::find(connection, &lookup);
