@@ -89,12 +89,19 @@ fn statement(probe: &Probe) -> Result<&'static str> {
         let words: Vec<_> = sql.split_whitespace().collect();
         words.join(" ")
     };
-    let mut found =
-        all_statements().filter(|statement| plain(statement.sql()).contains(probe.statement));
+    let has_all_parts = |sql: &str| {
+        let mut parts = probe.statement.split(" … ");
+        let rest = parts.try_fold(sql, |rest, part| Some(rest.split_once(part)?.1));
+        rest.is_some()
+    };
+    let mut found = all_statements().filter(|statement| has_all_parts(&plain(statement.sql())));
     let first = found
         .next()
         .ok_or(format!("no statement for {}", probe.name))?;
-    Ok(first.sql())
+    match found.next() {
+        None => Ok(first.sql()),
+        Some(_) => Err(format!("several statements for {}", probe.name).into()),
+    }
 }
 
 fn on_sqlite(connection: &Connection, sql: &str, values: &[String]) -> Result<Cost> {
@@ -169,4 +176,26 @@ fn on_postgres(database: &Database, sql: &str, values: &[String]) -> Result<Cost
 pub fn middle(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::growth::probes::PROBES;
+
+    /// Statements change, and nobody runs the bench after each change.
+    #[test]
+    fn every_probe_has_one_statement_and_its_values() {
+        let fault = |probe: &Probe| {
+            let sql = match statement(probe) {
+                Ok(sql) => sql,
+                Err(error) => return Some(error.to_string()),
+            };
+            let takes = (1..).take_while(|n| sql.contains(&format!("?{n}"))).count();
+            let gives = probe.values.len();
+            (takes != gives).then(|| format!("{}: takes {takes} values, not {gives}", probe.name))
+        };
+        let faults: Vec<_> = PROBES.iter().filter_map(fault).collect();
+        assert_eq!(faults, Vec::<String>::new());
+    }
 }

@@ -6,7 +6,8 @@ pub struct Probe {
     pub group: Group,
     /// The endpoint or task that runs it, with its filter.
     pub name: &'static str,
-    /// A part of the statement that no other has. White space does not matter.
+    /// A part of the statement that no other has, or several parts with `…` between them. White space does
+    /// not matter.
     pub statement: &'static str,
     pub values: &'static [&'static str],
 }
@@ -45,6 +46,7 @@ const TASK: &str = "(SELECT id FROM tasks WHERE account_id = (SELECT MIN(id) FRO
 const WORKER: &str = "(SELECT worker_id FROM ledger_entries WHERE worker_id IS NOT NULL \
     ORDER BY task_id DESC LIMIT 1)";
 const NOW: &str = "{now}";
+const YESTERDAY: &str = "{now} - 86400000";
 const LAST_ID: &str = "'g'";
 const LAST: &str = "9223372036854775807";
 const HALF: &str = "(SELECT last_event - 100 FROM task_totals WHERE environment = 'live' \
@@ -72,28 +74,27 @@ probes! {
     Developers "GET /v1/tasks/:id": "FROM tasks WHERE id = ?1 AND account_id || ''" [TASK, LARGE, "'live'"];
     Developers "GET /v1/tasks": "AND environment = ?2 AND number <= ?3 ORDER BY number DESC LIMIT ?4" [LARGE, "'live'", LAST, "20"];
     Developers "GET /v1/tasks?status=disputed (rare)": "ORDER BY number DESC LIMIT 1 OFFSET ?5" [LARGE, "'live'", "'disputed'", LAST, "0", "20"];
-    Developers "GET /v1/tasks, deep: one range of counts": "FROM task_ranges WHERE account_id = ?1" [LARGE, "'live'", "'completed'", "0", "0", "65535"];
+    Developers "GET /v1/tasks, deep: one range of counts": "SELECT first, tasks FROM task_ranges" [LARGE, "'live'", "'completed'", "0", "0", "65535"];
     Developers "GET /v1/tasks/:id/history": "ORDER BY COALESCE(follows, number)" [TASK, "20", "0"];
     Developers "GET /v1/tasks/:id/ledger": "FROM ledger_entries WHERE task_id = ?1" [TASK];
-    Developers "GET /v1/tasks/:id/payment": " FROM payments WHERE task_id = ?1" [TASK];
     Developers "GET /v1/tasks/:id/proofs": "FROM proofs WHERE task_id = ?1 ORDER BY attempt_number, type LIMIT" [TASK, "20", "0"];
-    Developers "GET /v1/account/usage": "FROM task_totals WHERE account_id = ?1 AND environment = ?2" [LARGE, "'live'"];
+    Developers "GET /v1/account/usage": "SELECT last_number, month … FROM task_totals WHERE account_id = ?1 AND environment = ?2" [LARGE, "'live'"];
     Developers "GET /v1/account/keys": "FROM api_keys WHERE account_id = ?1 AND revoked_at IS NULL ORDER BY id DESC" [LARGE];
     Developers "GET /v1/events": "FROM events WHERE account_id = ?1 AND environment = ?2 AND number < ?3" [LARGE, "'live'", LAST, "20"];
     Developers "GET /v1/events?type=task.disputed (rare)": "AND type = ?5 AND number < ?3" [LARGE, "'live'", LAST, "20", "'task.disputed'"];
-    Developers "GET /v1/events?task_id": "WHERE task_id = ?5" [LARGE, "'live'", LAST, "20", TASK];
+    Developers "GET /v1/events?task_id": "FROM events WHERE task_id = ?5" [LARGE, "'live'", LAST, "20", TASK];
     Developers "GET /v1/events/stream: what is new": "FROM events WHERE account_id = ?1 AND environment = ?2 AND number > ?3" [LARGE, "'live'", HALF, "100"];
     Developers "GET …/deliveries": "FROM deliveries WHERE account_id = ?1 AND environment = ?2 ORDER BY number DESC LIMIT ?3 OFFSET ?4" [LARGE, "'live'", "20", "0"];
-    Developers "GET …/deliveries: the count": "SELECT COUNT(*) FROM (SELECT number FROM deliveries WHERE account_id = ?1 AND environment = ?2 LIMIT ?3)" [LARGE, "'live'", "10000"];
+    Developers "GET …/deliveries: the count": "(SELECT number FROM deliveries WHERE account_id = ?1 AND environment = ?2 ORDER BY number DESC LIMIT ?3)" [LARGE, "'live'", "10000"];
     Developers "GET …/deliveries?status=failed": "AND status = ?5 ORDER BY number DESC LIMIT ?3 OFFSET ?4" [LARGE, "'live'", "20", "0", "'failed'"];
-    Developers "GET …/deliveries?event=task.disputed": "ORDER BY number DESC LIMIT 10000) newest WHERE type = ?5 ORDER BY number DESC LIMIT ?3 OFFSET ?4) ORDER BY" [LARGE, "'live'", "20", "0", "'task.disputed'"];
+    Developers "GET …/deliveries?event=task.disputed": "environment = ?2 ORDER BY number DESC LIMIT 10000) newest WHERE type = ?5" [LARGE, "'live'", "20", "0", "'task.disputed'"];
     Developers "POST with Idempotency-Key": "FROM idempotency_keys WHERE account_id = ?1 AND environment = ?2 AND idempotency_key = ?3" [LARGE, "'live'", "'none'"];
 
-    Workers "any request: the token": "SELECT worker_id FROM worker_tokens WHERE token_hash = ?1" ["'none'", NOW];
+    Workers "any request: the token": "FROM worker_tokens WHERE token_hash = ?1 AND expires_at > ?2" ["'none'", NOW];
     Workers "GET /v1/worker/tasks": "ORDER BY assigned_at DESC, id DESC" [WORKER, "20", "0"];
     Workers "GET /v1/worker/tasks: the count": "SELECT COUNT(*) FROM tasks WHERE worker_id = ?1 AND environment = 'live'" [WORKER];
     Workers "accept: open tasks": "SELECT COUNT(*) FROM tasks WHERE worker_id = ?1 AND status IN" [WORKER];
-    Workers "GET /v1/worker/earnings: payouts": "WHERE s.worker_id = ?1 AND s.step = 'settlement'" [WORKER, "100"];
+    Workers "GET /v1/worker/earnings: payouts": "s.environment = 'live' ORDER BY s.recorded_at" [WORKER, "100"];
     Workers "GET /v1/worker/earnings: paid": "FROM ledger_entries WHERE worker_id = ?1 AND environment = 'live'" [WORKER];
     Workers "GET …/available_tasks: places": "WITH RECURSIVE place (cell)" ["0", PLACE, PLACE_END];
     Workers "GET …/available_tasks: at a place": "WHERE cell = ?1 AND bounty = ?2" [PLACE, "0", LAST_ID, "20"];
@@ -101,14 +102,14 @@ probes! {
     Workers "proof: pictures like it": "FROM proof_hash_parts WHERE part = ?1 AND bits = ?2" ["1", "77", "50"];
 
     Admins "GET /v1/admin/tasks": "FROM tasks WHERE id < ?1 ORDER BY id DESC LIMIT ?2" [LAST_ID, "20"];
-    Admins "GET /v1/admin/tasks?status=disputed (rare)": "WHERE id < ?1 AND status = ?3" [LAST_ID, "20", "'disputed'"];
-    Admins "GET /v1/admin/tasks?account_id&status": "WHERE id < ?1 AND account_id = ?3 AND status = ?4" [LAST_ID, "20", SMALL, "'completed'"];
+    Admins "GET /v1/admin/tasks?status=disputed (rare)": "WHERE id < ?1 AND environment = ?3 AND status = ?4 ORDER BY" [LAST_ID, "20", "'live'", "'disputed'"];
+    Admins "GET /v1/admin/tasks?account_id&status": "AND status = ?4 AND account_id = ?5 ORDER BY" [LAST_ID, "20", "'live'", "'completed'", SMALL];
     Admins "GET /v1/admin/accounts": "FROM accounts WHERE id < ?1 ORDER BY" [LAST_ID, "20"];
     Admins "GET /v1/admin/accounts?status=deleted (none)": "FROM accounts WHERE status = ?3" [LAST_ID, "20", "'deleted'"];
     Admins "GET /v1/admin/workers?status=in_review (rare)": "FROM workers WHERE status = ?3" [LAST_ID, "20", "'in_review'"];
     Admins "GET /v1/admin/queue": "FROM queue_items WHERE status = ?1 AND id > ?2" ["'open'", "''", "20", "NULL"];
     Admins "GET /v1/admin/queue?kind=same_person&status=closed": "WHERE status = ?1 AND kind = ?5 AND id > ?2" ["'closed'", "''", "20", "NULL", "'same_person'"];
-    Admins "GET /v1/admin/queue?claimed=me": "WHERE claimed_by = ?6" ["'open'", "''", "20", NOW, "NULL", "'none'"];
+    Admins "GET /v1/admin/queue?claimed=me": "WHERE claimed_by = ?6" ["'open'", "''", "20", NOW, "NULL", "'none'", "NULL"];
     Admins "GET /v1/admin/jobs": "FROM jobs WHERE (kind, subject) > (?1, ?2)" ["'mail'", "'5'", "20"];
     Admins "GET /v1/admin/jobs?status=dead": "WHERE run_at IS NULL AND (kind, subject)" ["'mail'", "'5'", "20"];
     Admins "GET /v1/admin/notifications": "FROM notices WHERE id < ?1 ORDER BY id DESC" [LAST_ID, "20"];
@@ -117,11 +118,12 @@ probes! {
     Admins "GET /v1/admin/audit?subject_id": "WHERE subject_id = ?3 AND number < ?1" [LAST, "20", SMALL];
     Admins "GET /v1/admin/audit?subject_id&action": "WHERE subject_id = ?3 AND action = ?4" [LAST, "20", SMALL, "'account.suspended'"];
 
-    Background "tasks too long in a status": "AND status = ?1 AND status_since <= ?2" ["'assigned'", "{now} - 86400000", "100"];
-    Background "tasks past their deadline": "AND deadline <= ?1" [NOW, "100"];
-    Background "tasks open for too long": "AND funded_at <= ?1" ["0", "100"];
+    Background "tasks too long in a status": "AND status = ?1 AND status_since <= ?2" ["'assigned'", YESTERDAY, "100", YESTERDAY, YESTERDAY, "86400000"];
+    Background "tasks past their deadline": "AND deadline <= ?1" [NOW, "100", YESTERDAY, YESTERDAY];
+    Background "tasks open for too long": "AND funded_at <= ?1" ["0", "100", YESTERDAY, YESTERDAY, "86400000"];
     Background "jobs due, notifications": "last_error, waits_for, pay_charged_back FROM jobs WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 1" [NOW, "20"];
     Background "jobs due, the rest": "last_error, waits_for, pay_charged_back FROM jobs WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 0" [NOW, "20"];
+    Background "charge: the payment and its task": "SELECT (SELECT t.status … FROM payments WHERE task_id = ?1" [TASK];
     Background "endpoints due": "SELECT account_id FROM webhook_endpoints WHERE due_at <= ?1" [NOW, "20"];
     Background "deliveries due of an endpoint": "WHERE d.account_id = ?1 AND d.due_at <= ?2" [LARGE, NOW, "8"];
     Background "metrics: due notifications": "FROM ( SELECT run_at FROM jobs WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 1" [NOW, "100000"];
