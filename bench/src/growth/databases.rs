@@ -183,6 +183,28 @@ mod tests {
     use super::*;
     use crate::growth::probes::PROBES;
 
+    const NOW: i64 = 1_800_000_000_000;
+    /// Where SQLite chooses an index by which it reads too much, it takes ten times as many.
+    const MOST_STEPS: f64 = 15_000.0;
+    /// Lists of deliveries reach back 10,000.
+    const MOST_STEPS_OF_DELIVERIES: f64 = 130_000.0;
+
+    #[test]
+    fn no_statement_follows_the_size_of_the_database() {
+        let folder = tempfile::tempdir().unwrap();
+        let filled = Filled::sqlite(folder.path().join("filled.db"), 10_000, NOW).unwrap();
+        let follows = |probe: &Probe| {
+            let most = match probe.name.contains("/deliveries") {
+                true => MOST_STEPS_OF_DELIVERIES,
+                false => MOST_STEPS,
+            };
+            let Cost { units, .. } = filled.cost(probe, NOW).unwrap();
+            (units > most).then(|| format!("{}: {units} steps", probe.name))
+        };
+        let found: Vec<_> = PROBES.iter().filter_map(follows).collect();
+        assert_eq!(found, Vec::<String>::new());
+    }
+
     /// Statements change, and nobody runs the bench after each change.
     #[test]
     fn every_probe_has_one_statement_and_its_values() {

@@ -95,7 +95,7 @@ probes! {
     Workers "GET /v1/worker/tasks: the count": "SELECT COUNT(*) FROM tasks WHERE worker_id = ?1 AND environment = 'live'" [WORKER];
     Workers "accept: open tasks": "SELECT COUNT(*) FROM tasks WHERE worker_id = ?1 AND status IN" [WORKER];
     Workers "GET /v1/worker/earnings: payouts": "s.environment = 'live' ORDER BY s.recorded_at" [WORKER, "100"];
-    Workers "GET /v1/worker/earnings: paid": "FROM ledger_entries WHERE worker_id = ?1 AND environment = 'live'" [WORKER];
+    Workers "GET /v1/worker/earnings: paid": "FROM ledger_entries WHERE worker_id = ?1 AND environment" [WORKER];
     Workers "GET …/available_tasks: places": "WITH RECURSIVE place (cell)" ["0", PLACE, PLACE_END];
     Workers "GET …/available_tasks: at a place": "WHERE cell = ?1 AND bounty = ?2" [PLACE, "0", LAST_ID, "20"];
     Workers "GET …/available_tasks?sort=payout": "posted_tasks WHERE district = ?1 AND bounty = ?2 AND (payout_cents" [SQUARE, "0", LAST, LAST_ID, "20"];

@@ -18,14 +18,10 @@ const PERIOD: Duration = Duration::from_millis(10);
 const LATE: Duration = Duration::from_millis(40);
 /// With fewer behind it, the probe was late for another reason: somebody else used the processors.
 const MANY: usize = 128;
-/// Requests are refused until another probe comes through, and no longer than this.
+/// So long requests are refused after a late probe, unless another one is late too.
 const CATCH_UP: Duration = Duration::from_millis(20);
 
-static BACKLOG: LazyLock<Backlog> = LazyLock::new(|| Backlog {
-    opened: Instant::now(),
-    next_probe: AtomicU64::new(0),
-    long_until: AtomicU64::new(0),
-});
+static BACKLOG: LazyLock<Backlog> = LazyLock::new(Backlog::new);
 
 /// Times are milliseconds since it was opened.
 struct Backlog {
@@ -57,6 +53,14 @@ async fn probe<E>(backlog: &Backlog, woken: impl Future<Output = Result<Instant,
 }
 
 impl Backlog {
+    fn new() -> Self {
+        Self {
+            opened: Instant::now(),
+            next_probe: AtomicU64::new(0),
+            long_until: AtomicU64::new(0),
+        }
+    }
+
     fn takes_turn_to_probe(&self, now: Instant) -> bool {
         let (now, due) = (self.millis(now), self.next_probe.load(Ordering::Relaxed));
         let next = now + PERIOD.as_millis() as u64;
@@ -87,17 +91,9 @@ impl Backlog {
 mod tests {
     use super::*;
 
-    fn empty() -> Backlog {
-        Backlog {
-            opened: Instant::now(),
-            next_probe: AtomicU64::new(0),
-            long_until: AtomicU64::new(0),
-        }
-    }
-
     #[test]
     fn a_late_probe_with_many_behind_it_is_a_backlog_until_it_is_caught_up() {
-        let backlog = empty();
+        let backlog = Backlog::new();
         let now = backlog.opened + Duration::from_secs(1);
         backlog.came_through(now - LATE, now, MANY);
         assert!(backlog.is_long(now));
@@ -106,7 +102,7 @@ mod tests {
 
     #[test]
     fn many_who_come_through_in_time_are_no_backlog() {
-        let backlog = empty();
+        let backlog = Backlog::new();
         let now = backlog.opened + Duration::from_secs(1);
         let in_time = now - LATE + Duration::from_millis(1);
         backlog.came_through(in_time, now, 10_000);
@@ -115,7 +111,7 @@ mod tests {
 
     #[test]
     fn few_are_no_backlog_however_late() {
-        let backlog = empty();
+        let backlog = Backlog::new();
         let now = backlog.opened + Duration::from_secs(60);
         backlog.came_through(backlog.opened, now, MANY - 1);
         assert!(!backlog.is_long(now));
@@ -123,7 +119,7 @@ mod tests {
 
     #[test]
     fn one_of_many_requests_sends_the_probe() {
-        let backlog = empty();
+        let backlog = Backlog::new();
         let now = backlog.opened + Duration::from_secs(1);
         assert!(backlog.takes_turn_to_probe(now));
         assert!(!backlog.takes_turn_to_probe(now));
@@ -137,7 +133,7 @@ mod tests {
             .worker_threads(1)
             .build()
             .unwrap();
-        let backlog: &'static Backlog = Box::leak(Box::new(empty()));
+        let backlog: &'static Backlog = Box::leak(Box::new(Backlog::new()));
         let (wake, woken) = tokio::sync::oneshot::channel();
         let probed = runtime.spawn(probe(backlog, woken));
         let (held, is_held) = std::sync::mpsc::channel();

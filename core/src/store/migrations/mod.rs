@@ -203,4 +203,9 @@ pub const MIGRATIONS: &[Migration] = &[
         name: "request_log_pages",
         sql: include_str!("0049_request_log_pages.sql"),
     },
+    Migration {
+        version: 50,
+        name: "posted_skills",
+        sql: include_str!("0050_posted_skills.sql"),
+    },
 ];

@@ -128,8 +128,9 @@ crate::store::statements! {
         WHERE s.worker_id = ?1 AND s.step = 'settlement' AND s.environment = 'live'
             AND s.recorded_at >= ?3 AND s.recorded_at < ?4
         ORDER BY s.recorded_at DESC LIMIT ?2");
+    /// By the index of the worker. SQLite would prefer the one of all entries of the environment.
     PAID = "SELECT CAST(COALESCE(SUM(processor_cents), 0) AS BIGINT) FROM ledger_entries
-        WHERE worker_id = ?1 AND environment = 'live' AND step IN ('transfer', 'transfer_reversed',
+        WHERE worker_id = ?1 AND environment || '' = 'live' AND step IN ('transfer', 'transfer_reversed',
             'transfer_retry', 'transfer_retry_reversed')";
     DEVELOPER = concat!("SELECT ", developer!(columns), "
         FROM task_totals WHERE account_id = ?1 AND environment = ?2");
