@@ -2,9 +2,10 @@
 //!
 //! A request that has arrived waits in its connection until a thread of the runtime gets to it, and no queue
 //! of ours sees that. So a probe takes a place at the end of the runtime's queue from time to time and tells
-//! how long it took to come through. When that was long, and many are still behind it, more comes than the
-//! processors can do: then requests are refused before work is spent on them, for as long as it takes to
-//! catch up. The probes are sent by requests, so an idle server sends none.
+//! how long it took to come through. When that has been long for a while, and many are still behind it, more
+//! comes than the processors can do: then requests are refused before work is spent on them, for as long as
+//! it takes to catch up. Many who come at once are served. The probes are sent by requests, so an idle server
+//! sends none.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +19,10 @@ const PERIOD: Duration = Duration::from_millis(10);
 const LATE: Duration = Duration::from_millis(40);
 /// With fewer behind it, the probe was late for another reason: somebody else used the processors.
 const MANY: usize = 128;
+/// So long probes may be late: many may come at once.
+const BURST: Duration = Duration::from_secs(1);
+/// After so long without a late probe, the next one begins another burst.
+const CALM: Duration = Duration::from_millis(250);
 /// So long requests are refused after a late probe, unless another one is late too.
 const CATCH_UP: Duration = Duration::from_millis(20);
 
@@ -27,6 +32,9 @@ static BACKLOG: LazyLock<Backlog> = LazyLock::new(Backlog::new);
 struct Backlog {
     opened: Instant,
     next_probe: AtomicU64,
+    /// Since when probes are late, and when the last one was.
+    late_since: AtomicU64,
+    last_late: AtomicU64,
     long_until: AtomicU64,
 }
 
@@ -57,13 +65,15 @@ impl Backlog {
         Self {
             opened: Instant::now(),
             next_probe: AtomicU64::new(0),
+            late_since: AtomicU64::new(0),
+            last_late: AtomicU64::new(0),
             long_until: AtomicU64::new(0),
         }
     }
 
     fn takes_turn_to_probe(&self, now: Instant) -> bool {
         let (now, due) = (self.millis(now), self.next_probe.load(Ordering::Relaxed));
-        let next = now + PERIOD.as_millis() as u64;
+        let next = now + millis(PERIOD);
         now >= due
             && self
                 .next_probe
@@ -72,8 +82,16 @@ impl Backlog {
     }
 
     fn came_through(&self, woken: Instant, now: Instant, behind: usize) {
-        if now.saturating_duration_since(woken) >= LATE && behind >= MANY {
-            let until = self.millis(now + CATCH_UP);
+        if now.saturating_duration_since(woken) < LATE || behind < MANY {
+            return;
+        }
+        let now = self.millis(now);
+        let last = self.last_late.swap(now, Ordering::Relaxed);
+        if now.saturating_sub(last) > millis(CALM) {
+            self.late_since.store(now, Ordering::Relaxed);
+        }
+        if now.saturating_sub(self.late_since.load(Ordering::Relaxed)) >= millis(BURST) {
+            let until = now + millis(CATCH_UP);
             self.long_until.store(until, Ordering::Relaxed);
         }
     }
@@ -83,37 +101,67 @@ impl Backlog {
     }
 
     fn millis(&self, at: Instant) -> u64 {
-        at.saturating_duration_since(self.opened).as_millis() as u64
+        millis(at.saturating_duration_since(self.opened))
     }
+}
+
+fn millis(duration: Duration) -> u64 {
+    duration.as_millis() as u64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Late probes, one every 50 ms, from a second after the start. Tells when the last one came through.
+    fn late(backlog: &Backlog, count: u32, behind: usize) -> Instant {
+        let begun = backlog.opened + Duration::from_secs(1);
+        let times = (0..count).map(|n| begun + n * Duration::from_millis(50));
+        times.fold(begun, |_, now| {
+            backlog.came_through(now - LATE, now, behind);
+            now
+        })
+    }
+
     #[test]
-    fn a_late_probe_with_many_behind_it_is_a_backlog_until_it_is_caught_up() {
+    fn probes_that_stay_late_are_a_backlog_until_it_is_caught_up() {
         let backlog = Backlog::new();
-        let now = backlog.opened + Duration::from_secs(1);
-        backlog.came_through(now - LATE, now, MANY);
+        let now = late(&backlog, 21, MANY);
         assert!(backlog.is_long(now));
         assert!(!backlog.is_long(now + CATCH_UP));
+        // The next late one is enough, while the last was not long ago.
+        let soon = now + CALM;
+        backlog.came_through(soon - LATE, soon, MANY);
+        assert!(backlog.is_long(soon));
+    }
+
+    #[test]
+    fn a_burst_is_no_backlog() {
+        let backlog = Backlog::new();
+        let now = late(&backlog, 20, 10_000);
+        assert!(!backlog.is_long(now));
+        // Nor is another one, after a pause.
+        let later = now + CALM + Duration::from_millis(1);
+        backlog.came_through(later - LATE, later, 10_000);
+        assert!(!backlog.is_long(later));
     }
 
     #[test]
     fn many_who_come_through_in_time_are_no_backlog() {
         let backlog = Backlog::new();
-        let now = backlog.opened + Duration::from_secs(1);
-        let in_time = now - LATE + Duration::from_millis(1);
-        backlog.came_through(in_time, now, 10_000);
-        assert!(!backlog.is_long(now));
+        let begun = backlog.opened + Duration::from_secs(1);
+        for n in 0..100 {
+            let now = begun + n * Duration::from_millis(50);
+            let in_time = now - LATE + Duration::from_millis(1);
+            backlog.came_through(in_time, now, 10_000);
+            assert!(!backlog.is_long(now));
+        }
     }
 
     #[test]
     fn few_are_no_backlog_however_late() {
         let backlog = Backlog::new();
-        let now = backlog.opened + Duration::from_secs(60);
-        backlog.came_through(backlog.opened, now, MANY - 1);
+        let now = late(&backlog, 100, MANY - 1);
         assert!(!backlog.is_long(now));
     }
 
@@ -133,7 +181,11 @@ mod tests {
             .worker_threads(1)
             .build()
             .unwrap();
-        let backlog: &'static Backlog = Box::leak(Box::new(Backlog::new()));
+        let opened = Instant::now() - 2 * LATE;
+        let backlog: &'static Backlog = Box::leak(Box::new(Backlog {
+            opened,
+            ..Backlog::new()
+        }));
         let (wake, woken) = tokio::sync::oneshot::channel();
         let probed = runtime.spawn(probe(backlog, woken));
         let (held, is_held) = std::sync::mpsc::channel();
@@ -143,12 +195,12 @@ mod tests {
             released.recv().unwrap();
         });
         is_held.recv().unwrap();
-        wake.send(Instant::now() - LATE).unwrap();
+        wake.send(opened).unwrap();
         for _ in 0..4 * MANY {
             runtime.spawn(async {});
         }
         release.send(()).unwrap();
         runtime.block_on(probed).unwrap();
-        assert!(backlog.long_until.load(Ordering::Relaxed) > 0);
+        assert!(backlog.last_late.load(Ordering::Relaxed) > 0);
     }
 }
