@@ -9,15 +9,13 @@ mod peers;
 mod processor_events;
 mod program;
 
-use std::time::{Duration, Instant};
-
 use legwork::ambient::Clock;
 use legwork::api::Timeouts;
 use legwork::domain::Secret;
 use legwork::payments::{Payments, Stripe, StripeSettings};
 use serde_json::Value;
 
-use crate::support::{Developer, TestApp, path};
+use crate::support::{Client, Developer, TestApp, eventually, path};
 use adapter::Adapter;
 
 const WEBHOOK_SECRET: &str = "whsec_payments";
@@ -75,11 +73,16 @@ async fn cancel(dev: &Developer, task: &Value) {
 
 /// Waits for what a notice brings about.
 async fn until_it_is(expected: &str, dev: &Developer, task: &Value) {
-    let patience = Instant::now() + Duration::from_secs(30);
-    while status(dev, task).await != expected {
-        assert!(Instant::now() < patience, "the task is never {expected}");
-        tokio::task::yield_now().await;
-    }
+    until_shown(&dev.live, &path(task), "status", &expected.into()).await;
+}
+
+/// Looks until a field is as it should be. Whoever has looked too often is told to wait, and looks again.
+async fn until_shown(client: &Client, path: &str, field: &str, expected: &Value) {
+    eventually(&format!("{path}: {field} {expected}"), async || {
+        let reply = client.get(path).await;
+        reply.status != 429 && reply.expect(200)[field] == *expected
+    })
+    .await;
 }
 
 /// A task that somebody has paid for, and of which the notice has arrived.

@@ -5,7 +5,6 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -13,8 +12,8 @@ use serde_json::json;
 
 use crate::support::{Command, Engine, Server, TestApp, on_both_engines, path, storefront, tell};
 
-use super::WEBHOOK_SECRET;
 use super::adapter::{self, Adapter};
+use super::{WEBHOOK_SECRET, until_shown};
 
 on_both_engines!(a_task_is_paid_for_and_no_log_holds_a_secret);
 
@@ -49,20 +48,13 @@ async fn a_task_is_paid_for_and_no_log_holds_a_secret(app: TestApp) {
     let task = live.post("/v1/tasks", &storefront()).await.expect(201);
     let client_secret = task["payment_client_secret"].as_str().unwrap();
     stripe.pay(client_secret, "pm_card_visa").await;
-    let patience = Instant::now() + Duration::from_secs(30);
-    while live.get(&path(&task)).await.expect(200)["status"] != "posted" {
-        assert!(Instant::now() < patience, "the task is never posted");
-        tokio::task::yield_now().await;
-    }
+    until_shown(&live, &path(&task), "status", &"posted".into()).await;
 
     // The job of a cancelled task is worked on by the program itself.
     let cancel = format!("{}/cancel", path(&task));
     live.send("POST", &cancel, &[], "").await.expect(200);
     let payment = format!("{}/payment", path(&task));
-    while live.get(&payment).await.expect(200)["refunded_cents"] != 2500 {
-        assert!(Instant::now() < patience, "the refund is never made");
-        tokio::task::yield_now().await;
-    }
+    until_shown(&live, &payment, "refunded_cents", &2500.into()).await;
 
     let verified = legwork(&["ledger", "verify"], &app, &stripe).succeed();
     assert!(verified.contains("The ledger is correct."), "{verified}");
