@@ -1,9 +1,9 @@
 /** The client, and every operation. */
 
-import { StillWaitingError } from "./errors.js";
+import { StillWaitingError, TaskEndedError } from "./errors.js";
 import { EventStream, type StreamOptions } from "./events.js";
-import { type Call, type ClientOptions, Http } from "./http.js";
-import type * as o from "./objects.js";
+import { type Call, type ClientOptions, Http, isPassing, readObject, readZip } from "./http.js";
+import * as o from "./objects.js";
 
 /** A client with an API key. */
 export class Client {
@@ -28,7 +28,7 @@ export class Client {
 
   constructor(key: string, options?: ClientOptions);
   /** @internal */
-  constructor(http: Http, idempotencyKey: string);
+  constructor(http: Http, idempotencyKey?: string);
   constructor(key: string | Http, given: ClientOptions | string = {}) {
     this.http = key instanceof Http ? key : new Http(key.trim(), given as ClientOptions);
     this.idempotencyKey = typeof given === "string" ? given : undefined;
@@ -66,7 +66,7 @@ export class Pages<T> implements AsyncIterable<T> {
   /** The next page as a whole; undefined at the end. */
   async nextPage(): Promise<T[] | undefined> {
     if (this.isOver) return undefined;
-    const page = await this.client.http.send(this.call, (answer) => answer.json() as Promise<PageBody<T>>);
+    const page = await this.client.http.send(this.call, (answer) => readObject<PageBody<T>>(answer, "data"));
     const { total, offset, next_cursor: cursor } = page.meta ?? {};
     const next = (offset ?? 0) + page.data.length;
     this.total = total;
@@ -91,9 +91,16 @@ export class Pages<T> implements AsyncIterable<T> {
 class Resource {
   constructor(protected readonly client: Client) {}
 
-  protected call<T>(method: Call["method"], path: string, ids: string[] = [], body?: unknown): Promise<T> {
+  /** `has` is a field by which the answer is told from that of another program. */
+  protected call<T>(
+    method: Call["method"],
+    path: string,
+    has: keyof T & string,
+    ids: string[] = [],
+    body?: unknown,
+  ): Promise<T> {
     const { http, idempotencyKey } = this.client;
-    return http.send({ method, path, ids, body }, (answer) => answer.json() as Promise<T>, idempotencyKey);
+    return http.send({ method, path, ids, body }, (answer) => readObject<T>(answer, has), idempotencyKey);
   }
 
   protected pages<T>(path: string, ids: string[] = [], query: object = {}): Pages<T> {
@@ -104,17 +111,17 @@ class Resource {
 /** Work that people do for you. */
 export class Tasks extends Resource {
   create(task: o.CreateTask): Promise<o.CreatedTask> {
-    return this.call("POST", "/v1/tasks", [], task);
+    return this.call("POST", "/v1/tasks", "budget_cents", [], task);
   }
 
   /** Creates the task of a quote, once: the same quote again answers the same task. */
   redeem(quoteId: string): Promise<o.CreatedTask> {
-    return this.call("POST", "/v1/tasks", [], { quote_id: quoteId });
+    return this.call("POST", "/v1/tasks", "budget_cents", [], { quote_id: quoteId });
   }
 
   /** Up to 100 at once. Each is created or refused on its own. */
   createBatch(tasks: o.CreateTask[]): Promise<o.CreatedTasks> {
-    return this.call("POST", "/v1/tasks/batch", [], { tasks });
+    return this.call("POST", "/v1/tasks/batch", "data", [], { tasks });
   }
 
   list(filter: o.TaskFilter = {}): Pages<o.TaskSummary> {
@@ -127,17 +134,17 @@ export class Tasks extends Resource {
   }
 
   get(id: string): Promise<o.Task> {
-    return this.call("GET", "/v1/tasks/{id}", [id]);
+    return this.call("GET", "/v1/tasks/{id}", "budget_cents", [id]);
   }
 
   /** Changes a task that is still pending. */
   update(id: string, change: o.UpdateTask): Promise<o.Task> {
-    return this.call("PATCH", "/v1/tasks/{id}", [id], change);
+    return this.call("PATCH", "/v1/tasks/{id}", "budget_cents", [id], change);
   }
 
   /** Refused with `REFUND_DIFFERS` if another amount than the expected one would come back. */
   cancel(id: string, expectedRefundCents?: number): Promise<o.CancelledTask> {
-    return this.call("POST", "/v1/tasks/{id}/cancel", [id], { expected_refund_cents: expectedRefundCents });
+    return this.call("POST", "/v1/tasks/{id}/cancel", "cancelled_at", [id], { expected_refund_cents: expectedRefundCents });
   }
 
   history(id: string, page: o.Page = {}): Pages<o.HistoryEntry> {
@@ -149,43 +156,46 @@ export class Tasks extends Resource {
   }
 
   payment(id: string): Promise<o.Payment> {
-    return this.call("GET", "/v1/tasks/{id}/payment", [id]);
+    return this.call("GET", "/v1/tasks/{id}/payment", "escrow_cents", [id]);
   }
 
   dispute(id: string): Promise<o.Dispute> {
-    return this.call("GET", "/v1/tasks/{id}/dispute", [id]);
+    return this.call("GET", "/v1/tasks/{id}/dispute", "opened_at", [id]);
   }
 
   answerDispute(id: string, statement: string): Promise<o.Dispute> {
-    return this.call("POST", "/v1/tasks/{id}/dispute/statement", [id], { statement });
+    return this.call("POST", "/v1/tasks/{id}/dispute/statement", "opened_at", [id], { statement });
   }
 
   /** A signed ZIP file with all that proves the work. */
   bundle(id: string): Promise<Uint8Array> {
     const call: Call = { method: "GET", path: "/v1/tasks/{id}/bundle", ids: [id] };
-    return this.client.http.send(call, async (answer) => new Uint8Array(await answer.arrayBuffer()));
+    return this.client.http.send(call, readZip);
   }
 
   /**
    * Waits until a task has one of these statuses, and returns it. It listens to the task's events, so it takes no requests
-   * while nothing happens. After the time-out it throws a StillWaitingError.
+   * while nothing happens. When the task has ended with another status, it throws a TaskEndedError. After the time-out it
+   * throws a StillWaitingError, or what kept it from reading the task even once: a TimedOutError if the server did not answer.
    */
   async waitUntil(id: string, statuses: o.Status[], options: { timeoutMs?: number } = {}): Promise<o.Task> {
     const { timeoutMs } = options;
-    const over = new AbortController();
-    const timer = timeoutMs === undefined ? undefined : setTimeout(() => over.abort(), timeoutMs);
-    const stream = new EventStream(this.client, { taskId: id, signal: over.signal });
+    const http = this.client.http.until(timeoutMs === undefined ? undefined : performance.now() + timeoutMs);
+    const client = new Client(http);
+    const stream = new EventStream(client, { taskId: id });
+    let task: o.Task | undefined;
     try {
-      // Connected first, so that nothing happens unseen between the look and the wait.
-      await stream.connect();
       for (;;) {
-        const task = await this.get(id);
+        task = await client.tasks.get(id);
         if (statuses.includes(task.status)) return task;
-        if (over.signal.aborted) throw new StillWaitingError(task.status, (timeoutMs ?? 0) / 1000);
-        await stream.wait();
+        if (o.FINAL_STATUSES.includes(task.status)) throw new TaskEndedError(task, statuses);
+        // The first news is the connection itself: what happened before it is seen by another look.
+        await stream.news();
       }
+    } catch (error) {
+      if (!task || timeoutMs === undefined || http.left() > 0 || !isPassing(error)) throw error;
+      throw new StillWaitingError(task.status, timeoutMs / 1000, { cause: error });
     } finally {
-      clearTimeout(timer);
       stream.close();
     }
   }
@@ -195,11 +205,11 @@ export class Tasks extends Resource {
 export class Quotes extends Resource {
   /** Creates nothing. It is good for 15 minutes. */
   create(task: o.CreateTask): Promise<o.Quote> {
-    return this.call("POST", "/v1/quotes", [], task);
+    return this.call("POST", "/v1/quotes", "coverage", [], task);
   }
 
   get(id: string): Promise<o.Quote> {
-    return this.call("GET", "/v1/quotes/{id}", [id]);
+    return this.call("GET", "/v1/quotes/{id}", "coverage", [id]);
   }
 }
 
@@ -211,15 +221,15 @@ export class Proofs extends Resource {
 
   /** Pays the worker. */
   approve(taskId: string, proofId: string): Promise<o.ApprovedProof> {
-    return this.call("POST", "/v1/tasks/{id}/proofs/{proof_id}/approve", [taskId, proofId]);
+    return this.call("POST", "/v1/tasks/{id}/proofs/{proof_id}/approve", "task", [taskId, proofId]);
   }
 
   reject(taskId: string, proofId: string, reason: string): Promise<o.RejectedProof> {
-    return this.call("POST", "/v1/tasks/{id}/proofs/{proof_id}/reject", [taskId, proofId], { reason });
+    return this.call("POST", "/v1/tasks/{id}/proofs/{proof_id}/reject", "task", [taskId, proofId], { reason });
   }
 
   evidence(taskId: string, proofId: string): Promise<o.Evidence> {
-    return this.call("GET", "/v1/tasks/{id}/proofs/{proof_id}/evidence", [taskId, proofId]);
+    return this.call("GET", "/v1/tasks/{id}/proofs/{proof_id}/evidence", "proof_id", [taskId, proofId]);
   }
 
   /** The file of a proof. Its `file_url` works for an hour: list the proofs anew for another. */
@@ -245,17 +255,17 @@ export class Approvals extends Resource {
   }
 
   get(taskId: string): Promise<o.Approval> {
-    return this.call("GET", "/v1/tasks/{id}/approval", [taskId]);
+    return this.call("GET", "/v1/tasks/{id}/approval", "key_id", [taskId]);
   }
 
   /** Charges the task, as if it had just been created. */
   approve(taskId: string): Promise<o.Approval> {
-    return this.call("POST", "/v1/tasks/{id}/approval/approve", [taskId]);
+    return this.call("POST", "/v1/tasks/{id}/approval/approve", "key_id", [taskId]);
   }
 
   /** Cancels the task. */
   refuse(taskId: string): Promise<o.Approval> {
-    return this.call("POST", "/v1/tasks/{id}/approval/refuse", [taskId]);
+    return this.call("POST", "/v1/tasks/{id}/approval/refuse", "key_id", [taskId]);
   }
 }
 
@@ -275,30 +285,30 @@ export class Events extends Resource {
 /** Your account. */
 export class AccountApi extends Resource {
   get(): Promise<o.Account> {
-    return this.call("GET", "/v1/account");
+    return this.call("GET", "/v1/account", "email");
   }
 
   usage(): Promise<o.Usage> {
-    return this.call("GET", "/v1/account/usage");
+    return this.call("GET", "/v1/account/usage", "tasks_limit");
   }
 
   /** Mails the link that confirms your address once more. */
   sendConfirmation(): Promise<o.Confirmation> {
-    return this.call("POST", "/v1/account/confirmation");
+    return this.call("POST", "/v1/account/confirmation", "confirmed");
   }
 
   security(): Promise<o.AccountSecurity> {
-    return this.call("GET", "/v1/account/security");
+    return this.call("GET", "/v1/account/security", "test_keys_manage");
   }
 
   /** Whether test keys manage more than test keys. */
   setSecurity(testKeysManage: o.TestKeysManage): Promise<o.AccountSecurity> {
-    return this.call("PUT", "/v1/account/security", [], { test_keys_manage: testKeysManage });
+    return this.call("PUT", "/v1/account/security", "test_keys_manage", [], { test_keys_manage: testKeysManage });
   }
 
   /** For good. `confirm` is the e-mail address of the account. */
   delete(confirm: string): Promise<o.Account> {
-    return this.call("DELETE", "/v1/account", [], { confirm });
+    return this.call("DELETE", "/v1/account", "email", [], { confirm });
   }
 }
 
@@ -310,48 +320,48 @@ export class Keys extends Resource {
 
   /** The answer has the key itself. It is shown only once. */
   create(key: o.CreateKey): Promise<o.CreatedKey> {
-    return this.call("POST", "/v1/account/keys", [], key);
+    return this.call("POST", "/v1/account/keys", "key", [], key);
   }
 
   /** What a key may do and spend, and what is left. */
   mandate(id: string): Promise<o.Mandate> {
-    return this.call("GET", "/v1/account/keys/{id}/mandate", [id]);
+    return this.call("GET", "/v1/account/keys/{id}/mandate", "permissions", [id]);
   }
 
   setMandate(id: string, mandate: o.PutMandate): Promise<o.Mandate> {
-    return this.call("PUT", "/v1/account/keys/{id}/mandate", [id], mandate);
+    return this.call("PUT", "/v1/account/keys/{id}/mandate", "permissions", [id], mandate);
   }
 
   /** From then on the key may do everything. */
   liftMandate(id: string): Promise<o.LiftedMandate> {
-    return this.call("DELETE", "/v1/account/keys/{id}/mandate", [id]);
+    return this.call("DELETE", "/v1/account/keys/{id}/mandate", "lifted_at", [id]);
   }
 
   /** `confirm` is for the key that the request itself is made with. */
   revoke(id: string, confirm?: boolean): Promise<o.RevokedKey> {
-    return this.call("DELETE", "/v1/account/keys/{id}", [id], { confirm });
+    return this.call("DELETE", "/v1/account/keys/{id}", "revoked_at", [id], { confirm });
   }
 }
 
 /** What the key that you call with may do and spend. */
 export class Mandates extends Resource {
   get(): Promise<o.Mandate> {
-    return this.call("GET", "/v1/mandate");
+    return this.call("GET", "/v1/mandate", "permissions");
   }
 }
 
 /** What live tasks are charged to. */
 export class PaymentMethods extends Resource {
   get(): Promise<o.PaymentMethod> {
-    return this.call("GET", "/v1/account/payment_method");
+    return this.call("GET", "/v1/account/payment_method", "payment_method");
   }
 
   set(paymentMethod: string): Promise<o.PaymentMethod> {
-    return this.call("PUT", "/v1/account/payment_method", [], { payment_method: paymentMethod });
+    return this.call("PUT", "/v1/account/payment_method", "payment_method", [], { payment_method: paymentMethod });
   }
 
   delete(): Promise<o.PaymentMethod> {
-    return this.call("DELETE", "/v1/account/payment_method");
+    return this.call("DELETE", "/v1/account/payment_method", "payment_method");
   }
 }
 
@@ -362,32 +372,32 @@ export class Exports extends Resource {
   }
 
   create(): Promise<o.Export> {
-    return this.call("POST", "/v1/account/export");
+    return this.call("POST", "/v1/account/export", "files");
   }
 }
 
 /** Where events are sent. */
 export class WebhookApi extends Resource {
   get(): Promise<o.WebhookState> {
-    return this.call("GET", "/v1/account/webhook");
+    return this.call("GET", "/v1/account/webhook", "enabled");
   }
 
   set(webhook: o.PutWebhook): Promise<o.WebhookWithSecret> {
-    return this.call("PUT", "/v1/account/webhook", [], webhook);
+    return this.call("PUT", "/v1/account/webhook", "webhook_secret", [], webhook);
   }
 
   delete(): Promise<o.WebhookState> {
-    return this.call("DELETE", "/v1/account/webhook");
+    return this.call("DELETE", "/v1/account/webhook", "enabled");
   }
 
   /** Sends a sample. */
   test(): Promise<o.TestDelivery> {
-    return this.call("POST", "/v1/account/webhook/test");
+    return this.call("POST", "/v1/account/webhook/test", "delivered");
   }
 
   /** The old secret signs for another 24 hours. */
   rotateSecret(): Promise<o.WebhookWithSecret> {
-    return this.call("POST", "/v1/account/webhook/rotate_secret");
+    return this.call("POST", "/v1/account/webhook/rotate_secret", "webhook_secret");
   }
 }
 
@@ -398,16 +408,16 @@ export class Deliveries extends Resource {
   }
 
   get(id: string): Promise<o.Delivery> {
-    return this.call("GET", "/v1/account/webhook/deliveries/{id}", [id]);
+    return this.call("GET", "/v1/account/webhook/deliveries/{id}", "attempts_count", [id]);
   }
 
   redeliver(id: string): Promise<o.Delivery> {
-    return this.call("POST", "/v1/account/webhook/deliveries/{id}/redeliver", [id]);
+    return this.call("POST", "/v1/account/webhook/deliveries/{id}/redeliver", "attempts_count", [id]);
   }
 
   /** Sends again what has failed since a time. */
   recover(since: string): Promise<o.RecoveredDeliveries> {
-    return this.call("POST", "/v1/account/webhook/deliveries/recover", [], { since });
+    return this.call("POST", "/v1/account/webhook/deliveries/recover", "recovered", [], { since });
   }
 }
 
@@ -422,11 +432,11 @@ export interface File {
 export class TestHelpers extends Resource {
   /** To the next status, or on the shortest way to the one that is named. */
   advanceTask(id: string, to?: o.Status): Promise<o.Task> {
-    return this.call("POST", "/v1/test_helpers/tasks/{id}/advance", [id], { to });
+    return this.call("POST", "/v1/test_helpers/tasks/{id}/advance", "budget_cents", [id], { to });
   }
 
   submitProof(taskId: string, proof: o.SimulateProof = {}): Promise<o.SubmittedProofs> {
-    return this.call("POST", "/v1/test_helpers/tasks/{id}/proofs", [taskId], proof);
+    return this.call("POST", "/v1/test_helpers/tasks/{id}/proofs", "task", [taskId], proof);
   }
 
   /** Sends your own files as the simulated worker: one for each type of proof. */
@@ -439,19 +449,19 @@ export class TestHelpers extends Resource {
     for (const [name, value] of Object.entries(position)) form.set(name, String(value));
     for (const [name, file] of Object.entries(files))
       if (file) form.set(name, new Blob([new Uint8Array(file.content)], { type: file.contentType ?? "image/jpeg" }), name);
-    return this.call("POST", "/v1/test_helpers/tasks/{id}/proofs", [taskId], form);
+    return this.call("POST", "/v1/test_helpers/tasks/{id}/proofs", "task", [taskId], form);
   }
 
   clock(): Promise<o.TestClock> {
-    return this.call("GET", "/v1/test_helpers/clock");
+    return this.call("GET", "/v1/test_helpers/clock", "ahead_seconds");
   }
 
   advanceClock(by: o.AdvanceClock): Promise<o.TestClock> {
-    return this.call("POST", "/v1/test_helpers/clock", [], by);
+    return this.call("POST", "/v1/test_helpers/clock", "ahead_seconds", [], by);
   }
 
   /** Back to real time. */
   resetClock(): Promise<o.TestClock> {
-    return this.call("DELETE", "/v1/test_helpers/clock");
+    return this.call("DELETE", "/v1/test_helpers/clock", "ahead_seconds");
   }
 }

@@ -1,6 +1,6 @@
 /** What can go wrong. Each code of a refusal has a class of its own. */
 
-import type { ErrorCode, FieldError } from "./objects.js";
+import type { ErrorCode, FieldError, Task } from "./objects.js";
 
 /** Everything that this library throws. */
 export class LegworkError extends Error {
@@ -21,8 +21,15 @@ export class AnswerError extends NetworkError {}
 
 /** `waitUntil` gave up. The task has this status. */
 export class StillWaitingError extends LegworkError {
-  constructor(readonly status: string, seconds: number) {
-    super(`the task is still ${status} after ${seconds} seconds`);
+  constructor(readonly status: string, seconds: number, options?: ErrorOptions) {
+    super(`the task is still ${status} after ${seconds} seconds`, options);
+  }
+}
+
+/** `waitUntil` waits for what can no longer happen: the task has a final status, and it is another one. */
+export class TaskEndedError extends LegworkError {
+  constructor(readonly task: Task, wanted: string[]) {
+    super(`the task is ${task.status} and can no longer become ${wanted.join(" or ")}`);
   }
 }
 

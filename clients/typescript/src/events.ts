@@ -1,12 +1,14 @@
 /** Events as they happen. */
 
 import type { Client } from "./client.js";
-import { AnswerError, APIError, EventsLostError, NetworkError } from "./errors.js";
-import { backoff, isPassing, sleep } from "./http.js";
+import { AnswerError, APIError, EventsLostError, NetworkError, TimedOutError } from "./errors.js";
+import { backoff, isObject, isPassing, sleep } from "./http.js";
 import type { Event, EventFilter, EventType } from "./objects.js";
 
 /** The server sends a comment every 15 seconds. Who hears nothing for this long has lost it. */
 const SILENCE_MS = 45_000;
+/** A connection that was good for this long, or for an event, was a good one. */
+const STEADY_MS = 10_000;
 
 export interface StreamOptions {
   /** Begin after the event with this id. Without it, the stream begins now. */
@@ -40,6 +42,7 @@ export class EventStream implements AsyncIterableIterator<Event> {
   private readonly ready: Event[] = [];
   private failures = 0;
   private isKnown = false;
+  private opened = 0;
 
   constructor(
     private readonly client: Client,
@@ -59,9 +62,7 @@ export class EventStream implements AsyncIterableIterator<Event> {
    */
   async next(): Promise<IteratorResult<Event, undefined>> {
     while (!this.isOver()) {
-      for (let event = this.ready.shift(); event; event = this.ready.shift()) {
-        this.position = event.id;
-        this.number = event.number;
+      for (let event = this.take(); event; event = this.take()) {
         if (!this.options.types || this.options.types.includes(event.event)) return { done: false, value: event };
       }
       await this.wait();
@@ -88,25 +89,45 @@ export class EventStream implements AsyncIterableIterator<Event> {
     return this.options.signal?.aborted ?? false;
   }
 
+  /**
+   * Until there may be something new: another connection, or an event. A comment is nothing new.
+   * @internal
+   */
+  async news(): Promise<void> {
+    const before = this.reader;
+    while (this.ready.length === 0 && (!this.reader || this.reader === before)) await this.wait();
+    while (this.take());
+  }
+
+  private take(): Event | undefined {
+    const event = this.ready.shift();
+    if (event) {
+      this.position = event.id;
+      this.number = event.number;
+    }
+    return event;
+  }
+
   /** Until something happens: an event, a comment, a connection, a failure that passes. */
-  async wait(): Promise<void> {
+  private async wait(): Promise<void> {
+    const { http } = this.client;
     try {
+      if (http.left() === 0) throw new TimedOutError("there is no time left");
       await (this.reader ? this.receive(this.reader) : this.reconnect());
-      this.failures = 0;
     } catch (error) {
       this.close();
       if (this.isOver()) return;
-      const isHopeless = !this.isKnown && this.failures >= this.client.http.maxRetries;
-      if (!isPassing(error) || isHopeless) throw error;
+      const isHopeless = !this.isKnown && this.failures >= http.maxRetries;
+      if (!isPassing(error) || isHopeless || http.left() === 0) throw error;
       this.reconnects++;
       // The first time at once: servers restart.
-      if (this.failures > 0) await sleep(backoff(this.failures - 1));
+      if (this.failures > 0) await sleep(Math.min(backoff(this.failures - 1), http.left()));
       this.failures++;
     }
   }
 
   private async receive(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-    const silence = setTimeout(() => this.connection.abort(), SILENCE_MS);
+    const silence = setTimeout(() => this.connection.abort(), Math.min(SILENCE_MS, this.client.http.left()));
     const read = this.client.http.guard(() => reader.read());
     const { done, value } = await read.finally(() => clearTimeout(silence));
     if (done) throw new NetworkError("the server ended the event stream");
@@ -115,8 +136,11 @@ export class EventStream implements AsyncIterableIterator<Event> {
     this.text = messages.pop() ?? "";
     for (const message of messages) {
       const data = message.split("\n").filter((line) => line.startsWith("data:"));
-      if (data.length > 0) await this.accept(parsed(data.map((line) => line.slice(5)).join("\n")));
+      if (data.length === 0) continue;
+      await this.accept(parsed(data.map((line) => line.slice(5)).join("\n")));
+      this.failures = 0;
     }
+    if (performance.now() - this.opened > STEADY_MS) this.failures = 0;
   }
 
   private async reconnect(): Promise<void> {
@@ -139,13 +163,17 @@ export class EventStream implements AsyncIterableIterator<Event> {
   private async open(position: string | undefined): Promise<void> {
     this.connection = new AbortController();
     const { signal } = this.connection;
-    const late = setTimeout(() => this.connection.abort(), this.client.http.timeoutMs);
+    const { http } = this.client;
+    const late = setTimeout(() => this.connection.abort(), Math.min(http.timeoutMs, http.left()));
     const query = { task_id: this.options.taskId };
     const headers = { Accept: "text/event-stream", ...(position ? { "Last-Event-ID": position } : {}) };
-    const opened = this.client.http.open({ method: "GET", path: "/v1/events/stream", query }, headers, signal);
-    const answer = await opened.finally(() => clearTimeout(late));
-    this.reader = answer.body?.getReader();
+    const answered = http.open({ method: "GET", path: "/v1/events/stream", query }, headers, signal);
+    const answer = await answered.finally(() => clearTimeout(late));
+    if (!answer.body || !answer.headers.get("content-type")?.startsWith("text/event-stream"))
+      throw new AnswerError(`${http.baseUrl} did not answer as Legwork does: this is no event stream`);
+    this.reader = answer.body.getReader();
     this.isKnown = true;
+    this.opened = performance.now();
   }
 
   /** A connection may break before the first event: so the place where the stream begins is known before it connects. */
@@ -185,9 +213,13 @@ export class EventStream implements AsyncIterableIterator<Event> {
 }
 
 function parsed(data: string): Event {
+  let found: unknown;
   try {
-    return JSON.parse(data) as Event;
+    found = JSON.parse(data);
   } catch (error) {
     throw new AnswerError("the event stream sent what is not JSON", { cause: error });
   }
+  const isEvent = isObject(found) && typeof found["id"] === "string" && typeof found["number"] === "number";
+  if (!isEvent) throw new AnswerError("the event stream sent what is no event");
+  return found as unknown as Event;
 }

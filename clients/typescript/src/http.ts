@@ -36,6 +36,7 @@ export class Http {
   readonly timeoutMs: number;
   readonly maxRetries: number;
   private readonly headers: Record<string, string>;
+  private readonly endsAt: number | undefined;
 
   constructor(key: string, options: ClientOptions) {
     this.baseUrl = (options.baseUrl ?? DEFAULT_BASE_URL).replace(/\/+$/, "");
@@ -50,19 +51,30 @@ export class Http {
     };
   }
 
+  /** The same, but all requests end at this time of `performance.now()`, tries and pauses included. */
+  until(endsAt: number | undefined): Http {
+    return Object.assign(Object.create(Http.prototype) as Http, this, { endsAt });
+  }
+
+  /** How many milliseconds are left until then. */
+  left(): number {
+    return this.endsAt === undefined ? Infinity : Math.max(0, this.endsAt - performance.now());
+  }
+
   /** Sends a request until it is answered, refused for good, or tried often enough. */
   async send<T>(call: Call, read: (answer: Response) => Promise<T>, idempotencyKey?: string): Promise<T> {
     const isPost = call.method === "POST";
     const key = isPost ? { "Idempotency-Key": idempotencyKey ?? crypto.randomUUID() } : undefined;
     for (let tried = 0; ; tried++) {
       try {
-        const signal = AbortSignal.timeout(this.timeoutMs);
+        const signal = AbortSignal.timeout(Math.ceil(Math.min(this.timeoutMs, this.left())));
         // The body is read within the try: it may break, too.
         return await this.guard(async () => read(await this.open(call, key ?? {}, signal)));
       } catch (error) {
         const wait = pause(error, tried);
         if (wait === undefined || tried >= this.maxRetries) throw error;
-        await sleep(wait);
+        await sleep(Math.min(wait, this.left()));
+        if (this.left() === 0) throw error;
       }
     }
   }
@@ -125,6 +137,26 @@ export class Http {
   }
 }
 
+/** What only Legwork answers: an object that has this field. A `data` is always a list of objects. */
+export async function readObject<T>(answer: Response, has: keyof T & string): Promise<T> {
+  const found: unknown = await answer.json();
+  const given = isObject(found) ? found[has] : undefined;
+  const isOurs = has === "data" ? Array.isArray(given) && given.every(isObject) : given !== undefined;
+  if (!isOurs) throw new AnswerError(`${answer.url} did not answer as Legwork does: it has no ${has}`);
+  return found as T;
+}
+
+export async function readZip(answer: Response): Promise<Uint8Array> {
+  const content = new Uint8Array(await answer.arrayBuffer());
+  if (content[0] !== 0x50 || content[1] !== 0x4b)
+    throw new AnswerError(`${answer.url} did not answer as Legwork does: this is no ZIP file`);
+  return content;
+}
+
+export function isObject(given: unknown): given is Record<string, unknown> {
+  return typeof given === "object" && given !== null && !Array.isArray(given);
+}
+
 async function refused(answer: Response): Promise<APIError> {
   const after = answer.headers.get("retry-after")?.trim() ?? "";
   const text = await answer.text();
@@ -139,14 +171,17 @@ async function refused(answer: Response): Promise<APIError> {
   };
   try {
     const { error } = JSON.parse(text) as { error: { code: string; message: string; request_id?: string; details?: unknown } };
-    found.code = error.code;
-    found.message = error.message;
-    found.requestId = error.request_id ?? found.requestId;
-    found.details = error.details;
+    if (typeof error.code === "string" && typeof error.message === "string") {
+      found.code = error.code;
+      found.message = error.message;
+      found.requestId = error.request_id ?? found.requestId;
+      found.details = error.details;
+    }
   } catch {
     // Not JSON, or not ours.
   }
-  return new (ERRORS[found.code] ?? APIError)(found);
+  const known = Object.hasOwn(ERRORS, found.code) ? ERRORS[found.code] : undefined;
+  return new (known ?? APIError)(found);
 }
 
 /** How long to wait before the next try; undefined if another would end the same way. */

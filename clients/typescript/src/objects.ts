@@ -11,6 +11,8 @@ export const STATUS = [
   "completed", "cancelled", "expired", "disputed", "refunded",
 ] as const;
 export type Status = Known<typeof STATUS>;
+/** A task that has one of these keeps it. */
+export const FINAL_STATUSES: readonly Status[] = ["completed", "cancelled", "expired", "refunded"];
 
 export const CATEGORY = [
   "photography", "inspection", "delivery", "data_collection", "mystery_shopping", "installation",

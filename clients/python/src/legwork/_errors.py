@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ._objects import FieldError
+from ._objects import FieldError, Task
 
 
 class LegworkError(Exception):
@@ -29,6 +30,14 @@ class StillWaitingError(LegworkError):
     def __init__(self, status: str, seconds: float) -> None:
         super().__init__(f"the task is still {status} after {seconds:g} seconds")
         self.status = status
+
+
+class TaskEndedError(LegworkError):
+    """`wait_until` waits for what can no longer happen: the task has a final status, and it is another one."""
+
+    def __init__(self, task: Task, wanted: Sequence[str]) -> None:
+        super().__init__(f"the task is {task.status} and can no longer become {' or '.join(wanted)}")
+        self.task = task
 
 
 class EventsLostError(LegworkError):
@@ -69,7 +78,7 @@ class APIError(LegworkError):
     def fields(self) -> list[FieldError]:
         """The fields that are wrong."""
         listed = self.details if isinstance(self.details, list) else []
-        return [FieldError.read(each) for each in listed]
+        return [FieldError.read(each) for each in listed if isinstance(each, dict)]
 
 
 class ValidationError(APIError, code="VALIDATION_ERROR"): ...

@@ -7,13 +7,16 @@ import random
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
 
 from ._errors import AnswerError, APIError, LegworkError, NetworkError, TimedOutError
-from ._objects import ProofType
+from ._objects import Object, ProofType
+from ._until import left
+
+T = TypeVar("T", bound=Object)
 
 VERSION = "0.1.0"
 DEFAULT_BASE_URL = "http://127.0.0.1:8080"
@@ -21,6 +24,8 @@ DEFAULT_BASE_URL = "http://127.0.0.1:8080"
 LONGEST_WAIT = 60.0
 # The server sends a comment every 15 seconds. Who hears nothing for this long has lost it.
 SILENCE = 45.0
+# A connection that was good for this long, or for an event, was a good one.
+STEADY = 10.0
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,13 @@ def options(key: str, base_url: str, timeout: float, user_agent: str | None) -> 
     }
 
 
+def bounded(usual: httpx.Timeout, ends: float | None) -> httpx.Timeout:
+    """No step of a request may take longer than what is left. 0 would mean that httpx does not even begin."""
+    most = max(0.01, left(ends))
+    limits = {name: most if limit is None else min(limit, most) for name, limit in usual.as_dict().items()}
+    return usual if ends is None else httpx.Timeout(**limits)
+
+
 def form(files: Mapping[ProofType, File], latitude: float | None, longitude: float | None) -> list[tuple[str, Any]]:
     """The parts of a proof: where it was taken, and a file for each type of proof."""
     position = [("gps_latitude", latitude), ("gps_longitude", longitude)]
@@ -99,8 +111,8 @@ def form(files: Mapping[ProofType, File], latitude: float | None, longitude: flo
     return parts + [(name, (name, file.content, file.content_type)) for name, file in files.items()]
 
 
-def failed(error: httpx.HTTPError | httpx.InvalidURL, url: str) -> LegworkError:
-    if isinstance(error, httpx.TimeoutException):
+def failed(error: httpx.HTTPError | httpx.InvalidURL | TimeoutError, url: str) -> LegworkError:
+    if isinstance(error, (httpx.TimeoutException, TimeoutError)):
         return TimedOutError(f"{url} did not answer in time")
     return NetworkError(f"{url} cannot be reached: {error}")
 
@@ -108,7 +120,7 @@ def failed(error: httpx.HTTPError | httpx.InvalidURL, url: str) -> LegworkError:
 def refused(response: httpx.Response) -> APIError:
     """The error of an answer whose body was read."""
     after = response.headers.get("retry-after", "").strip()
-    retry_after = int(after) if after.isdigit() else None
+    retry_after = int(after) if is_number(after) else None
     try:
         error = response.json()["error"]
         code, message = str(error["code"]), str(error["message"])
@@ -121,7 +133,45 @@ def refused(response: httpx.Response) -> APIError:
     return kind(response.status_code, code, message, request_id, error.get("details"), retry_after)
 
 
-def read_json(response: httpx.Response) -> Any:
+def is_number(text: str) -> bool:
+    """Whether it is one of a reasonable size."""
+    return text.isascii() and text.isdigit() and len(text) < 20
+
+
+def read(kind: type[T], response: httpx.Response) -> T:
+    return read_as(kind, _read_json(response), str(response.url))
+
+
+def read_page(kind: type[T], response: httpx.Response) -> tuple[list[T], dict[str, Any]]:
+    """The objects of a page, and what it says about the others."""
+    page, url = _read_json(response), str(response.url)
+    match {"meta": {}, **page} if isinstance(page, dict) else None:
+        case {"data": list(data), "meta": dict(meta)} if _counts(meta):
+            return [read_as(kind, each, url) for each in data], meta
+    raise AnswerError(f"{url} did not answer as Legwork does: this is no list")
+
+
+def _counts(meta: dict[str, Any]) -> bool:
+    return all(isinstance(meta.get(name) or 0, int) for name in ("total", "offset"))
+
+
+def read_zip(response: httpx.Response) -> bytes:
+    if not response.content.startswith(b"PK"):
+        raise AnswerError(f"{response.url} did not answer as Legwork does: this is no ZIP file")
+    return response.content
+
+
+def read_as(kind: type[T], given: Any, url: str) -> T:
+    wrong = f"{url} did not answer as Legwork does: this is no {kind.__name__}"
+    if not kind.is_in(given):
+        raise AnswerError(wrong)
+    try:
+        return kind.read(given)
+    except (AttributeError, TypeError) as error:
+        raise AnswerError(wrong) from error
+
+
+def _read_json(response: httpx.Response) -> Any:
     try:
         return response.json()
     except ValueError as error:

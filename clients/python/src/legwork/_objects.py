@@ -12,6 +12,8 @@ Status = Literal[
     "pending", "funded", "posted", "assigned", "in_progress", "proof_submitted", "proof_rejected",
     "completed", "cancelled", "expired", "disputed", "refunded",
 ]
+#: A task that has one of these keeps it.
+FINAL_STATUSES: tuple[Status, ...] = ("completed", "cancelled", "expired", "refunded")
 Category = Literal[
     "photography", "inspection", "delivery", "data_collection", "mystery_shopping", "installation",
     "assembly", "cleaning", "survey", "retail_audit", "event", "notary", "other",
@@ -116,6 +118,13 @@ class Object:
         hints = _hints(cls)
         return cls(**{name: _read(hint, given.get(name.rstrip("_"))) for name, hint in hints.items()})
 
+    @classmethod
+    def is_in(cls, given: Any) -> bool:
+        """Whether this is such an object: it has what one never lacks."""
+        hints = {name.rstrip("_"): hint for name, hint in _hints(cls).items()}
+        has_some = isinstance(given, dict) and any(name in given for name in hints)
+        return has_some and all(given.get(name) is not None for name, hint in hints.items() if not _may_lack(hint))
+
 
 _known: dict[type[Object], dict[str, Any]] = {}
 
@@ -125,6 +134,10 @@ def _hints(cls: type[Object]) -> dict[str, Any]:
         hints = get_type_hints(cls)
         _known[cls] = {field.name: hints[field.name] for field in fields(cls)}  # type: ignore[arg-type]
     return _known[cls]
+
+
+def _may_lack(hint: Any) -> bool:
+    return hint is Any or types.NoneType in get_args(hint)
 
 
 def _read(hint: Any, given: Any) -> Any:

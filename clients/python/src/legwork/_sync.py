@@ -10,9 +10,12 @@ from typing import Any, Generic, Self, TypeVar, Unpack
 import httpx
 
 from . import _http
-from ._errors import AnswerError, APIError, EventsLostError, LegworkError, NetworkError, StillWaitingError
+from ._errors import (
+    AnswerError, APIError, EventsLostError, LegworkError, NetworkError, StillWaitingError, TaskEndedError,
+)
 from ._http import Call, File
 from ._objects import *
+from ._until import Until, left
 
 T = TypeVar("T", bound=Object)
 
@@ -36,6 +39,7 @@ class Client:
         self._http = httpx.Client(**_http.options(key, base_url, timeout, user_agent))
         self._max_retries = max_retries
         self._idempotency_key: str | None = None
+        self._ends: float | None = None
         self._add_resources()
 
     def _add_resources(self) -> None:
@@ -57,8 +61,16 @@ class Client:
     def with_idempotency_key(self, key: str) -> Client:
         """The same client, whose POSTs carry your own Idempotency-Key. Use it for one request: the server
         then knows a repeat of it, even after your program was restarted."""
+        return self._copy(key, self._ends)
+
+    def _until(self, ends: float | None) -> Client:
+        """The same client, whose requests all end at this time of `time.monotonic`, tries and pauses included."""
+        return self._copy(self._idempotency_key, ends)
+
+    def _copy(self, idempotency_key: str | None, ends: float | None) -> Client:
         other = object.__new__(Client)
-        other._http, other._max_retries, other._idempotency_key = self._http, self._max_retries, key
+        other._http, other._max_retries = self._http, self._max_retries
+        other._idempotency_key, other._ends = idempotency_key, ends
         other._add_resources()
         return other
 
@@ -85,13 +97,19 @@ class Client:
                 wait = _http.pause(error, tried)
                 if wait is None or tried >= self._max_retries:
                     raise
+                time.sleep(min(wait, left(self._ends)))
+                if left(self._ends) == 0:
+                    raise
             tried += 1
-            time.sleep(wait)
 
     def _attempt(self, call: Call) -> httpx.Response:
+        timeout = _http.bounded(self._http.timeout, self._ends)
         try:
-            response = self._http.request(call.method, call.path, **call.arguments())
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            with Until(self._ends) as until:
+                with self._http.stream(call.method, call.path, **call.arguments(), timeout=timeout) as response:
+                    until.watch(response)
+                    response.read()
+        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
             raise _http.failed(error, self.base_url + call.path) from error
         if not response.is_success:
             raise _http.refused(response)
@@ -122,17 +140,16 @@ class Pages(Generic[T]):
         """The next page as a whole; none at the end."""
         if self._call is None:
             return None
-        page = _http.read_json(self._client._send(self._call))
-        meta = page.get("meta", {})
+        data, meta = _http.read_page(self._kind, self._client._send(self._call))
         self.total = meta.get("total")
-        count = len(page["data"])
+        after = (meta.get("offset") or 0) + len(data)
         if meta.get("next_cursor"):
             self._call.query["cursor"] = meta["next_cursor"]
-        elif self.total is not None and 0 < count and meta["offset"] + count < self.total:
-            self._call.query["offset"] = meta["offset"] + count
+        elif self.total is not None and data and after < self.total:
+            self._call.query["offset"] = after
         else:
             self._call = None
-        return [self._kind.read(each) for each in page["data"]]
+        return data
 
     def __iter__(self) -> Iterator[T]:
         while (page := self.next_page()) is not None:
@@ -154,7 +171,7 @@ class Resource:
     def _call(self, kind: type[T], method: str, path: str, *ids: str, body: Any = None) -> T:
         key = self._client._idempotency_key if method == "POST" else None
         call = Call(method, path, ids, body=body, idempotency_key=key)
-        return kind.read(_http.read_json(self._client._send(call)))
+        return _http.read(kind, self._client._send(call))
 
     def _pages(self, kind: type[T], path: str, *ids: str, query: Any = None) -> Pages[T]:
         return Pages(self._client, kind, Call("GET", path, ids, dict(query or {})))
@@ -211,21 +228,29 @@ class Tasks(Resource):
 
     def bundle(self, id: str) -> bytes:
         """A signed ZIP file with all that proves the work."""
-        return (self._client._send(Call("GET", "/v1/tasks/{id}/bundle", (id,)))).content
+        return _http.read_zip(self._client._send(Call("GET", "/v1/tasks/{id}/bundle", (id,))))
 
     def wait_until(self, id: str, statuses: Sequence[Status], timeout: float | None = None) -> Task:
         """Waits until a task has one of these statuses, and returns it. It listens to the task's events, so it
-        takes no requests while nothing happens. After `timeout` seconds it raises StillWaitingError."""
-        ends = None if timeout is None else time.monotonic() + timeout
-        stream = EventStream(self._client, None, [], id, ends)
+        takes no requests while nothing happens. When the task has ended with another status, it raises
+        TaskEndedError. After `timeout` seconds it raises StillWaitingError, or what kept it from reading the task
+        even once: TimedOutError if the server did not answer."""
+        client = self._client._until(None if timeout is None else time.monotonic() + timeout)
+        stream = EventStream(client, None, [], id)
+        task: Task | None = None
         try:
-            # Connected first, so that nothing happens unseen between the look and the wait.
-            stream.connect()
-            while (task := self.get(id)).status not in statuses:
-                if stream._is_over():
-                    raise StillWaitingError(task.status, timeout or 0)
-                stream._wait()
-            return task
+            while True:
+                task = client.tasks.get(id)
+                if task.status in statuses:
+                    return task
+                if task.status in FINAL_STATUSES:
+                    raise TaskEndedError(task, statuses)
+                # The first news is the connection itself: what happened before it is seen by another look.
+                stream._news()
+        except (APIError, NetworkError) as error:
+            if task is None or timeout is None or left(client._ends) > 0 or not _http.is_passing(error):
+                raise
+            raise StillWaitingError(task.status, timeout) from error
         finally:
             stream.close()
 
@@ -451,7 +476,7 @@ class TestHelpers(Resource):
         parts = _http.form(files, gps_latitude, gps_longitude)
         path, key = "/v1/test_helpers/tasks/{id}/proofs", self._client._idempotency_key
         call = Call("POST", path, (task_id,), form=parts, idempotency_key=key)
-        return SubmittedProofs.read(_http.read_json(self._client._send(call)))
+        return _http.read(SubmittedProofs, self._client._send(call))
 
     def clock(self) -> TestClock:
         return self._call(TestClock, "GET", "/v1/test_helpers/clock")
@@ -477,9 +502,8 @@ class EventStream:
         after: str | None,
         types: Sequence[EventType],
         task_id: str | None,
-        ends: float | None = None,
     ) -> None:
-        self._client, self._types, self._task_id, self._ends = client, types, task_id, ends
+        self._client, self._types, self._task_id = client, types, task_id
         #: The id of the last event, from which another stream can go on.
         self.position = after
         self._number: int | None = None
@@ -489,6 +513,7 @@ class EventStream:
         self._ready: deque[Event] = deque()
         self._failures = 0
         self._is_known = False
+        self._opened = 0.0
         #: How often the connection was lost.
         self.reconnects = 0
         #: How many events were missing on the stream and read from the list.
@@ -502,15 +527,14 @@ class EventStream:
         that was never reached is one, a key that is refused, and events that are no longer kept."""
         while True:
             while self._ready:
-                event = self._ready.popleft()
-                self.position, self._number = event.id, event.number
+                event = self._take()
                 if not self._types or event.event in self._types:
                     return event
             self._wait()
 
     def connect(self) -> None:
         """Connects, if it is not connected: from now on no event is missed."""
-        while self._response is None and not self._is_over():
+        while self._response is None:
             self._wait()
 
     def close(self) -> None:
@@ -524,41 +548,49 @@ class EventStream:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _news(self) -> None:
+        """Until there may be something new: another connection, or an event. A comment is nothing new."""
+        before = self._response
+        while not self._ready and self._response in (None, before):
+            self._wait()
+        while self._ready:
+            self._take()
+
+    def _take(self) -> Event:
+        event = self._ready.popleft()
+        self.position, self._number = event.id, event.number
+        return event
+
     def _wait(self) -> None:
         """Until something happens: an event, a comment, a connection, a failure that passes."""
         try:
             (self._reconnect() if self._response is None else self._receive())
-            self._failures = 0
         except LegworkError as error:
             self.close()
-            if self._is_over():
-                return
             is_hopeless = not self._is_known and self._failures >= self._client._max_retries
-            if not _http.is_passing(error) or is_hopeless:
+            if not _http.is_passing(error) or is_hopeless or left(self._client._ends) == 0:
                 raise
             self.reconnects += 1
             # The first time at once: servers restart.
             if self._failures > 0:
-                time.sleep(_http.backoff(self._failures - 1))
+                time.sleep(min(_http.backoff(self._failures - 1), left(self._client._ends)))
             self._failures += 1
 
-    def _is_over(self) -> bool:
-        return self._ends is not None and time.monotonic() >= self._ends
-
     def _receive(self) -> None:
-        assert self._chunks is not None
+        assert self._response is not None and self._chunks is not None
         try:
-            chunk = self._chunks.__next__()
+            with Until(self._client._ends) as until:
+                until.watch(self._response)
+                chunk = self._chunks.__next__()
         except StopIteration:
             raise NetworkError("the server ended the event stream") from None
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, TimeoutError) as error:
             raise NetworkError(f"the event stream broke: {error}") from error
-        events = [Event.read(each) for each in self._messages.feed(chunk)]
+        events = [_http.read_as(Event, each, "the event stream") for each in self._messages.feed(chunk)]
         for event in events:
             self._accept(event)
-        if self._ends is not None and not events:
-            # The next silence may only be as long as what is left.
-            self.close()
+        if events or time.monotonic() - self._opened > _http.STEADY:
+            self._failures = 0
 
     def _reconnect(self) -> None:
         self._messages.clear()
@@ -581,21 +613,24 @@ class EventStream:
         http = self._client._http
         headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": position} if position else {})
         params = {"task_id": self._task_id} if self._task_id else {}
-        left = _http.SILENCE if self._ends is None else max(0.01, self._ends - time.monotonic())
-        usual = http.timeout
-        timeout = httpx.Timeout(
-            connect=usual.connect, read=min(_http.SILENCE, left), write=usual.write, pool=usual.pool
-        )
+        ends, usual = self._client._ends, http.timeout
+        timeout = httpx.Timeout(connect=usual.connect, read=_http.SILENCE, write=usual.write, pool=usual.pool)
+        timeout = _http.bounded(timeout, ends)
         request = http.build_request("GET", "/v1/events/stream", headers=headers, params=params, timeout=timeout)
         try:
-            response = http.send(request, stream=True)
-            if not response.is_success:
-                response.read()
-                response.close()
-                raise _http.refused(response)
-        except httpx.HTTPError as error:
+            with Until(ends) as until:
+                response = http.send(request, stream=True)
+                if not response.is_success:
+                    until.watch(response)
+                    response.read()
+                    raise _http.refused(response)
+        except (httpx.HTTPError, TimeoutError) as error:
             raise _http.failed(error, self._client.base_url) from error
-        self._response, self._chunks, self._is_known = response, response.iter_bytes(), True
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            response.close()
+            raise AnswerError(f"{self._client.base_url} did not answer as Legwork does: this is no event stream")
+        self._response, self._chunks = response, response.iter_bytes()
+        self._is_known, self._opened = True, time.monotonic()
 
     def _begin_now(self) -> None:
         """A connection may break before the first event: so the place where the stream begins is known before
