@@ -14,13 +14,20 @@ export interface WebhookEvent {
 /** As frameworks have them: `Headers`, or an object by lower-case name. */
 export type WebhookHeaders = Headers | Record<string, string | string[] | undefined>;
 
+const SECRET = /^(?:whsec_)?(?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
 /** Checks deliveries with the secret of the webhook. While a secret is being replaced, give both. */
 export class Webhook {
   private readonly secrets: string[];
   private readonly toleranceSeconds: number;
 
   constructor(secrets: string | string[], options: { toleranceSeconds?: number } = {}) {
-    this.secrets = [secrets].flat();
+    // Secrets that are read from a file end with a line break.
+    this.secrets = [secrets].flat().map((each) => each.trim());
+    if (this.secrets.length === 0) throw new TypeError("a secret is needed");
+    // An empty key would be worse than none: with that, everybody could sign.
+    if (!this.secrets.every((each) => SECRET.test(each)))
+      throw new TypeError("the secret of a webhook is whsec_ and base64: this one is empty, or not one");
     this.toleranceSeconds = options.toleranceSeconds ?? 300;
   }
 
@@ -34,7 +41,7 @@ export class Webhook {
     const given = header(`${scheme}-signature`);
     const sent = header(`${scheme}-timestamp`) ?? "";
     if (given === undefined) throw new WebhookError("the webhook is not valid: it is not signed");
-    if (!/^\d+$/.test(sent)) throw new WebhookError("the webhook is not valid: it has no timestamp");
+    if (!/^\d{1,19}$/.test(sent)) throw new WebhookError("the webhook is not valid: it has no timestamp");
     if (Math.abs(now - Number(sent)) > this.toleranceSeconds)
       throw new WebhookError("the webhook is not valid: its timestamp is too far from now");
     const content = typeof body === "string" ? body : new TextDecoder("utf-8", { ignoreBOM: true }).decode(body);
@@ -46,7 +53,7 @@ export class Webhook {
       const key = await importKey(secret, isStandard);
       for (const signature of signatures)
         // Compares in constant time.
-        if (signature && key && (await crypto.subtle.verify("HMAC", key, signature, joined(message, bytes))))
+        if (signature && (await crypto.subtle.verify("HMAC", key, signature, joined(message, bytes))))
           return parsed(id, content);
     }
     throw new WebhookError("the webhook is not valid: no signature matches");
@@ -57,7 +64,7 @@ export class Webhook {
     const bytes = new TextEncoder().encode(body);
     const mac = async (secret: string, isStandard: boolean, message: string) => {
       const key = await importKey(secret, isStandard);
-      return key ? new Uint8Array(await crypto.subtle.sign("HMAC", key, joined(message, bytes))) : new Uint8Array();
+      return new Uint8Array(await crypto.subtle.sign("HMAC", key, joined(message, bytes)));
     };
     const own = await Promise.all(this.secrets.map((secret) => mac(secret, false, `${timestamp}.`)));
     const standard = await Promise.all(this.secrets.map((secret) => mac(secret, true, `${id}.${timestamp}.`)));
@@ -93,20 +100,19 @@ function ownSignature(value: string): Uint8Array<ArrayBuffer> | undefined {
 }
 
 function standardSignature(value: string): Uint8Array<ArrayBuffer> | undefined {
-  return value.startsWith("v1,") ? fromBase64(value.slice(3)) : undefined;
-}
-
-function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
-    return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    return value.startsWith("v1,") ? fromBase64(value.slice(3)) : undefined;
   } catch {
     return undefined;
   }
 }
 
-async function importKey(secret: string, isStandard: boolean): Promise<CryptoKey | undefined> {
+function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+}
+
+async function importKey(secret: string, isStandard: boolean): Promise<CryptoKey> {
   const bytes = isStandard ? fromBase64(secret.replace(/^whsec_/, "")) : new TextEncoder().encode(secret);
-  if (!bytes?.length) return undefined;
   return crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
 }
 
