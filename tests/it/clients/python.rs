@@ -95,6 +95,16 @@ fn failures_are_overcome_or_told() {
 }
 
 #[test]
+fn waits_end_in_time_and_other_programs_are_told_apart() {
+    for kind in ["async", "sync"] {
+        let (_server, url) = stories::strange_server();
+        let told = output(&mut story(&[kind, &url, "svc_test_x", "strange"]));
+        let told: Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(told, stories::expected_of_strange_servers(), "{kind}");
+    }
+}
+
+#[test]
 fn webhooks_are_verified_by_both_schemes() {
     let mut command = Command::new(environment());
     command.arg("-B").arg(peer::script("clients/webhooks.py"));

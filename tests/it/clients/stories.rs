@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
 use super::fake::Fake;
-use crate::support::photo;
+use crate::support::{peer, photo};
 
 /// What a library says after it has met the failing server.
 pub fn expected_of_failures() -> Value {
@@ -39,6 +39,31 @@ pub fn check_requests(fake: &Fake, agent: &str) {
     let id = |number: i64| Some(format!("{number:032x}"));
     let positions = [id(1), id(5), id(6), None, id(9)];
     assert_eq!(asked.positions[..5], positions);
+}
+
+/// What a library says of `serve_strange.py`: of waits for at most two seconds, and of answers that are not Legwork's.
+pub fn expected_of_strange_servers() -> Value {
+    let others = [["not an answer"; 4]; 8];
+    json!({
+        "waits": {
+            "quiet": "still posted",
+            "hanging": "timed out",
+            "dripping": "timed out",
+            "busy": "UNAVAILABLE",
+            "stuck": "still posted",
+            "silent": "still posted",
+            "closing": "still posted",
+            "ended": "ended completed: the task is completed and can no longer become assigned",
+            "ending": "ended cancelled: the task is cancelled and can no longer become assigned",
+        },
+        // A look, where the events are, the stream, another look: then nothing while nothing happens.
+        "requests": {"quiet": 4, "busy": 1, "ended": 1},
+        "closing_is_not_hurried": true,
+        "page": "not an answer",
+        "others": others,
+        "secrets": [false, false, false, false, false, false, true, true],
+        "long_timestamp": "refused",
+    })
 }
 
 /// What a library says after a task was taken through its life on the running server.
@@ -83,6 +108,13 @@ pub fn photo_file() -> NamedTempFile {
     let mut file = NamedTempFile::new().unwrap();
     file.write_all(&photo(PHOTO)).unwrap();
     file
+}
+
+/// A server that is slow, silent or not Legwork, and its URL. It ends when it is dropped.
+pub fn strange_server() -> (peer::Peer, String) {
+    let mut server = peer::Peer::start(&mut peer::python("clients/serve_strange.py"));
+    let url = format!("http://127.0.0.1:{}", server.port());
+    (server, url)
 }
 
 /// What a program prints, which must succeed.

@@ -122,6 +122,14 @@ fn failures_are_overcome_or_told() {
 }
 
 #[test]
+fn waits_end_in_time_and_other_programs_are_told_apart() {
+    let (_server, url) = stories::strange_server();
+    let told = output(&mut story(&[&url, "svc_test_x", "strange"]));
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told, stories::expected_of_strange_servers());
+}
+
+#[test]
 fn webhooks_are_verified_by_both_schemes() {
     let vectors_file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/webhook-vectors.json");
     let verdicts: Vec<bool> =

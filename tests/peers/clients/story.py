@@ -1,17 +1,19 @@
 """Tells the stories of tests/it/clients/stories.rs with the Python library, and what came of them as JSON.
 
 Written for the asynchronous client. With `sync`, it is made synchronous first, as the library itself is.
-Arguments: async or sync, the URL of a server, a key, life or failures, and for a life a photo.
+Arguments: async or sync, the URL of a server, a key, life, failures or strange, and for a life a photo.
 """
 
 import asyncio
 import json
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import legwork
 from legwork import AsyncClient, CreateTask
 
@@ -77,7 +79,7 @@ async def review(client: AsyncClient, id: str, photo: bytes) -> dict[str, Any]:
     tasks, proofs, helpers = client.tasks, client.proofs, client.test_helpers
     await helpers.advance_task(id, "assigned")
     try:
-        await tasks.wait_until(id, ["completed"], timeout=0.05)
+        await tasks.wait_until(id, ["completed"], timeout=1)
         raise AssertionError("not completed")
     except legwork.StillWaitingError as error:
         waiting = error.status
@@ -175,14 +177,89 @@ async def fails(url: str, timeout: float, how: type[Exception]) -> bool:
     return False
 
 
+async def strange(url: str) -> dict[str, Any]:
+    """What becomes of waits, and of answers that are not Legwork's: see serve_strange.py."""
+    modes = ["quiet", "hanging", "dripping", "busy", "stuck", "silent", "closing", "ended", "ending"]
+    waits = {mode: await waited(f"{url}/{mode}") for mode in modes}
+    async with AsyncClient("svc_test_x", base_url=f"{url}/page", max_retries=0) as client:
+        page = await told(lambda: client.events.stream().__anext__())
+    return {
+        "waits": waits,
+        "requests": {mode: int(httpx.get(f"{url}/asked/{mode}").text) for mode in ["quiet", "busy", "ended"]},
+        "closing_is_not_hurried": int(httpx.get(f"{url}/asked/closing").text) < 15,
+        "page": page,
+        "others": [await other(f"{url}/other{number}") for number in range(8)],
+        "secrets": [accepted(secret) for secret in SECRETS],
+        "long_timestamp": long_timestamp(),
+    }
+
+
+async def waited(url: str) -> str:
+    begun = time.monotonic()
+    async with AsyncClient("svc_test_x", base_url=url) as client:
+        found = await told(lambda: client.tasks.wait_until("1", ["assigned"], timeout=2))
+    return found if time.monotonic() - begun < 8 else f"{found}, late"
+
+
+async def told(call: Callable[[], Any]) -> str:
+    try:
+        await call()
+    except legwork.TaskEndedError as error:
+        return f"ended {error.task.status}: {error}"
+    except legwork.StillWaitingError as error:
+        return f"still {error.status}"
+    except legwork.APIError as error:
+        return error.code
+    except legwork.TimedOutError:
+        return "timed out"
+    except legwork.AnswerError:
+        return "not an answer"
+    return "no error"
+
+
+async def other(url: str) -> list[str]:
+    async with AsyncClient("svc_test_x", base_url=url) as client:
+        calls: list[Callable[[], Any]] = [
+            lambda: client.tasks.get("1"),
+            lambda: client.tasks.list().next_page(),
+            lambda: client.tasks.bundle("1"),
+            lambda: client.payment_method.get(),
+        ]
+        return [await told(call) for call in calls]
+
+
+SECRETS = ["", " ", "whsec_", "whsec_%%%", "whsec_c2VjcmV0=", "nonsense!", "whsec_c2VjcmV0", "whsec_c2VjcmV0\n"]
+
+
+def accepted(secret: str) -> bool:
+    """Whether it is taken for a secret. What is signed with it is then valid without the white space."""
+    try:
+        webhook = legwork.Webhook("whsec_b3RoZXI=", secret)
+    except ValueError:
+        return False
+    body = b'{"event": "task.funded", "data": {}}'
+    return legwork.Webhook(secret.strip()).verify(webhook.sign("1", body), body).id == "1"
+
+
+def long_timestamp() -> str:
+    headers = {"webhook-signature": "v1,x", "webhook-timestamp": "1" * 5000}
+    try:
+        legwork.Webhook("whsec_c2VjcmV0").verify(headers, b"{}")
+    except legwork.WebhookError:
+        return "refused"
+    return "accepted"
+
+
 async def main() -> None:
     url, key, story = sys.argv[2:5]
     async with AsyncClient(key, base_url=url, max_retries=4, user_agent="shop/1.0") as client:
         if story == "failures":
-            told = await failures(client, url)
+            result = await failures(client, url)
+        elif story == "strange":
+            result = await strange(url)
         else:
-            told = await life(client, Path(sys.argv[5]).read_bytes())
-    print(json.dumps(told))
+            result = await life(client, Path(sys.argv[5]).read_bytes())
+    print(json.dumps(result))
 
 
 async def together(one: Callable[[], Any], other: Callable[[], Any]) -> Any:

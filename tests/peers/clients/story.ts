@@ -1,17 +1,20 @@
 // Tells the stories of tests/it/clients/stories.rs with the TypeScript library, and what came of them as JSON.
-// Arguments: the URL of a server, a key, life or failures, and for a life a photo. Or: webhooks and a file of vectors.
+// Arguments: the URL of a server, a key, life, failures or strange, and for a life a photo. Or: webhooks and a file of vectors.
 
 import { readFileSync } from "node:fs";
 import {
+  AnswerError,
   APIError,
   Client,
   type CreateTask,
   ERRORS,
   NetworkError,
   StillWaitingError,
+  TaskEndedError,
   TimedOutError,
   ValidationError,
   Webhook,
+  WebhookError,
   taskOf,
 } from "legwork";
 
@@ -85,7 +88,7 @@ async function review(client: Client, id: string, photo: Uint8Array): Promise<ob
   await testHelpers.advanceTask(id, "assigned");
   let waiting: string | undefined;
   try {
-    await tasks.waitUntil(id, ["completed"], { timeoutMs: 50 });
+    await tasks.waitUntil(id, ["completed"], { timeoutMs: 1000 });
   } catch (error) {
     if (!(error instanceof StillWaitingError)) throw error;
     waiting = error.status;
@@ -177,6 +180,76 @@ async function failures(client: Client): Promise<object> {
   };
 }
 
+/** What becomes of waits, and of answers that are not Legwork's: see serve_strange.py. */
+async function strange(url: string): Promise<object> {
+  const waits: Record<string, string> = {};
+  for (const mode of ["quiet", "hanging", "dripping", "busy", "stuck", "silent", "closing", "ended", "ending"])
+    waits[mode] = await waited(`${url}/${mode}`);
+  const asked = async (mode: string) => Number(await (await fetch(`${url}/asked/${mode}`)).text());
+  const page = new Client("svc_test_x", { baseUrl: `${url}/page`, maxRetries: 0 });
+  return {
+    waits,
+    requests: { quiet: await asked("quiet"), busy: await asked("busy"), ended: await asked("ended") },
+    closing_is_not_hurried: (await asked("closing")) < 15,
+    page: await told(() => page.events.stream().next()),
+    others: await Promise.all([...Array(8).keys()].map((number) => other(`${url}/other${number}`))),
+    secrets: await Promise.all(SECRETS.map(accepted)),
+    long_timestamp: await longTimestamp(),
+  };
+}
+
+async function waited(baseUrl: string): Promise<string> {
+  const begun = performance.now();
+  const client = new Client("svc_test_x", { baseUrl });
+  const found = await told(() => client.tasks.waitUntil("1", ["assigned"], { timeoutMs: 2000 }));
+  return performance.now() - begun < 8000 ? found : `${found}, late`;
+}
+
+async function told(call: () => Promise<unknown>): Promise<string> {
+  try {
+    await call();
+  } catch (error) {
+    if (error instanceof TaskEndedError) return `ended ${error.task.status}: ${error.message}`;
+    if (error instanceof StillWaitingError) return `still ${error.status}`;
+    if (error instanceof APIError) return error.code;
+    if (error instanceof TimedOutError) return "timed out";
+    if (error instanceof AnswerError) return "not an answer";
+    throw error;
+  }
+  return "no error";
+}
+
+function other(baseUrl: string): Promise<string[]> {
+  const client = new Client("svc_test_x", { baseUrl });
+  return Promise.all([
+    told(() => client.tasks.get("1")),
+    told(() => client.tasks.list().nextPage()),
+    told(() => client.tasks.bundle("1")),
+    told(() => client.paymentMethod.get()),
+  ]);
+}
+
+const SECRETS = ["", " ", "whsec_", "whsec_%%%", "whsec_c2VjcmV0=", "nonsense!", "whsec_c2VjcmV0", "whsec_c2VjcmV0\n"];
+
+/** Whether it is taken for a secret. What is signed with it is then valid without the white space. */
+async function accepted(secret: string): Promise<boolean> {
+  let webhook: Webhook;
+  try {
+    webhook = new Webhook(["whsec_b3RoZXI=", secret]);
+  } catch (error) {
+    if (error instanceof TypeError) return false;
+    throw error;
+  }
+  const body = '{"event": "task.funded", "data": {}}';
+  return (await new Webhook(secret.trim()).verify(await webhook.sign("1", body), body)).id === "1";
+}
+
+async function longTimestamp(): Promise<string> {
+  const headers = { "webhook-signature": "v1,x", "webhook-timestamp": "1".repeat(5000) };
+  const verified = new Webhook("whsec_c2VjcmV0").verify(headers, "{}");
+  return verified.then(() => "accepted", (error) => (error instanceof WebhookError ? "refused" : String(error)));
+}
+
 interface Vector {
   secret: string;
   now: number;
@@ -202,5 +275,6 @@ const [, , url = "", key = "", story, photo = ""] = process.argv;
 const client = () => new Client(key, { baseUrl: url, maxRetries: 4, userAgent: "shop/1.0" });
 if (url === "webhooks") console.log(JSON.stringify(await webhooks(key)));
 else if (story === "failures") console.log(JSON.stringify(await failures(client())));
+else if (story === "strange") console.log(JSON.stringify(await strange(url)));
 else console.log(JSON.stringify(await life(client(), readFileSync(photo))));
 process.exit();
