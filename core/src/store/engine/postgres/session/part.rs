@@ -151,8 +151,8 @@ impl Session {
         answer
     }
 
-    /// Sends what is deferred, and then a step. What is for the end waits on, if the statement of the
-    /// step does not notice.
+    /// Sends what is deferred, and then a step. What neither the statement of the step nor what is sent
+    /// before it may notice waits on.
     fn send_all(
         &mut self,
         statement: Option<Statement>,
@@ -177,9 +177,8 @@ impl Session {
         match (&self.part, statement) {
             (Some(part), Some(statement)) if !part.careful => {
                 let (earlier, shapes) = (part.earlier, &mut self.shapes);
-                self.deferred.hold_back(earlier, |write| {
-                    shapes.order_matters(statement, write.statement)
-                })
+                let must_follow = |later, earlier| shapes.must_follow(later, earlier);
+                self.deferred.hold_back(earlier, statement, must_follow)
             }
             _ => (Vec::new(), 0),
         }

@@ -12,7 +12,7 @@ use tokio_postgres::error::SqlState;
 
 use crate::store::engine::postgres::pipeline::Answer;
 use crate::store::engine::postgres::writes::shape::{
-    RowInsert, RowUpdate, may_overtake, order_matters,
+    RowInsert, RowUpdate, must_follow, order_matters,
 };
 use crate::store::engine::{Statement, Value};
 
@@ -146,24 +146,37 @@ impl Writes {
         self.list = list;
     }
 
-    /// Takes out those for the end that a statement does not notice, and tells how many of them were
-    /// among the first `earlier`.
+    /// Takes out those that may be sent after a statement, and tells how many of them were among the first
+    /// `earlier`. One that is sent before the statement keeps those with it that it must follow.
     pub fn hold_back(
         &mut self,
         earlier: usize,
-        mut noticed: impl FnMut(&Deferred) -> bool,
+        statement: Statement,
+        mut must_follow: impl FnMut(Statement, Statement) -> bool,
     ) -> (Vec<Deferred>, usize) {
         let mut held = Vec::new();
         let mut held_earlier = 0;
+        let mut sent: Vec<Statement> = Vec::new();
         let list = std::mem::take(&mut self.list);
-        for (at, write) in list.into_iter().enumerate() {
-            if write.order == Order::InTurn || noticed(&write) {
+        for (at, write) in list.into_iter().enumerate().rev() {
+            let mut after = sent.iter().filter(|_| write.order == Order::InTurn);
+            let needed = must_follow(statement, write.statement)
+                || after.any(|later| must_follow(*later, write.statement));
+            if needed {
+                if !sent
+                    .iter()
+                    .any(|kind| Address::of(*kind) == Address::of(write.statement))
+                {
+                    sent.push(write.statement);
+                }
                 self.list.push(write);
             } else {
                 held_earlier += usize::from(at < earlier);
                 held.push(write);
             }
         }
+        self.list.reverse();
+        held.reverse();
         (held, held_earlier)
     }
 }
@@ -225,6 +238,7 @@ pub struct Shapes {
     /// For how many rows one statement adds.
     updates: HashMap<Address, Option<usize>>,
     ordered: HashMap<(Address, Address), bool>,
+    following: HashMap<(Address, Address), bool>,
 }
 
 /// The texts are constants, so an address stands for the text. It is quicker to compare.
@@ -257,10 +271,16 @@ impl Shapes {
         *known.or_insert_with(|| order_matters(one, other))
     }
 
+    pub fn must_follow(&mut self, later: Statement, earlier: Statement) -> bool {
+        let key = (Address::of(later), Address::of(earlier));
+        let known = self.following.entry(key);
+        *known.or_insert_with(|| must_follow(later, earlier))
+    }
+
     /// Whether a statement may run before these.
     pub fn may_overtake(&mut self, statement: Statement, deferred: &Writes) -> bool {
         let mut kinds = deferred.kinds.iter();
-        may_overtake(statement) && kinds.all(|earlier| !self.order_matters(statement, *earlier))
+        kinds.all(|earlier| !self.must_follow(statement, *earlier))
     }
 
     /// Brings rows for the same table together. An insert goes ahead of other inserts, and of writes

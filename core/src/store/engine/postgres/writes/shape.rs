@@ -54,10 +54,19 @@ pub fn only_reads(statement: Statement) -> bool {
     matches!(written(statement.sql()), Written::Nothing)
 }
 
-/// Whether a statement may run before deferred ones whose tables it does not mention. An INSERT or a
-/// DELETE may not: a foreign key may refer to a row of theirs.
-pub fn may_overtake(statement: Statement) -> bool {
-    matches!(words(statement.sql()).next(), Some("SELECT" | "UPDATE"))
+/// The tables that foreign keys refer to.
+const REFERENCED: [&str; 5] = ["accounts", "admin_keys", "tasks", "uploads", "workers"];
+
+/// Whether a statement must not run before one that came earlier: one may notice the other, or the row of
+/// an INSERT may refer to a row that the earlier one makes.
+pub fn must_follow(later: Statement, earlier: Statement) -> bool {
+    let inserts = words(later.sql()).next() == Some("INSERT");
+    let refers = || match written(earlier.sql()) {
+        Written::Table(table) => REFERENCED.contains(&table),
+        Written::Nothing => false,
+        Written::Unknown => true,
+    };
+    order_matters(later, earlier) || (inserts && refers())
 }
 
 /// An INSERT of one row, or of what a SELECT finds for one set of values.
@@ -293,9 +302,27 @@ mod tests {
     }
 
     #[test]
-    fn what_may_refer_to_a_row_overtakes_nothing() {
-        assert!(may_overtake(READ) && may_overtake(TOTALS));
-        assert!(!may_overtake(TASK));
+    fn what_may_refer_to_a_row_follows_it() {
+        let upload = Statement::new("INSERT INTO uploads (id, task_id) VALUES (?1, ?2)");
+        let job = Statement::new("INSERT INTO jobs (id) VALUES (?1)");
+        assert!(must_follow(upload, TASK) && must_follow(job, TASK));
+        assert!(!must_follow(upload, job) && !must_follow(TASK, job));
+        assert!(must_follow(READ, TASK));
+        assert!(!must_follow(TOTALS, TASK) && !must_follow(READ, TOTALS));
+        let gone = Statement::new("DELETE FROM jobs WHERE id = ?1");
+        assert!(must_follow(gone, job) && !must_follow(gone, TASK));
+    }
+
+    #[test]
+    fn every_table_that_foreign_keys_refer_to_is_known() {
+        let mut found: Vec<_> = crate::store::migrations::MIGRATIONS
+            .iter()
+            .flat_map(|migration| migration.sql.split("REFERENCES ").skip(1))
+            .filter_map(|rest| words(rest).next())
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        assert_eq!(found, REFERENCED);
     }
 
     #[test]
