@@ -23,9 +23,9 @@ use crate::store::Location;
 pub use list::{SETTINGS, Setting};
 pub use local::LocalMode;
 use values::{
-    address, cents, connections, database, delays, domains, folder, gigabytes, hours, https_url,
-    is_loopback, log_filter, log_format, master_key, networks, on_or_off, optional, public_url,
-    seconds, secret, span, stripe_url,
+    address, cents, connections, database, delays, domains, expect_utf8, folder, gigabytes, hours,
+    https_url, is_loopback, log_filter, log_format, master_key, networks, on_or_off, optional,
+    public_url, seconds, secret, span, stripe_url,
 };
 
 /// Variables with our prefix that are not settings: the name of the file with settings, and what users of the API set for the
@@ -98,7 +98,9 @@ impl Given {
             if let Some(name) = variable.strip_prefix("LEGWORK_")
                 && !foreign
             {
-                given.add(&name.to_lowercase(), value, Origin::Environment)?;
+                let name = name.to_lowercase();
+                given.add(&name, value, Origin::Environment)?;
+                given.read(&name, "", expect_utf8)?;
             }
         }
         for (name, value) in flags {

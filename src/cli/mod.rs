@@ -351,10 +351,12 @@ fn given(matches: &ArgMatches) -> Result<Given, Failure> {
     Ok(Given::collect(flags, environment(), file.as_deref())?)
 }
 
-/// The environment. Values that are not UTF-8 cannot be settings of ours.
+/// The environment. What is not UTF-8 is marked and not left out: a setting of ours is then refused.
 fn environment() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+    std::env::vars_os().filter_map(|(name, value)| {
+        let name = name.into_string().ok()?;
+        Some((name, value.to_string_lossy().into_owned()))
+    })
 }
 
 /// Prints a line. A reader that stops early (`

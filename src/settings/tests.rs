@@ -471,3 +471,39 @@ fn an_origin_is_what_a_browser_sends() {
         assert!(origins(wrong).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn a_variable_that_is_not_utf8_is_refused() {
+    let damaged = String::from_utf8_lossy(b"postgres://legwork:p\xe4ss@db/legwork").into_owned();
+    let refused = given(&[], &[("LEGWORK_DATABASE_URL", &damaged)], None);
+    let message = "LEGWORK_DATABASE_URL (from environment): must be UTF-8";
+    assert_eq!(refused.unwrap_err(), message);
+}
+
+#[test]
+fn a_public_url_can_be_followed_by_a_path() {
+    for wrong in [
+        "https://",
+        "https:// foo bar",
+        "https://legwork.example:99999",
+        "https://legwork.example?a=1",
+        "https://legwork.example#there",
+        "https://user:password@legwork.example",
+    ] {
+        let read = given(&[("public_url", wrong)], &[], None);
+        assert!(read.is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_level_of_the_log_that_does_not_exist_is_refused() {
+    for (filter, right) in [
+        ("info", true),
+        ("warn,legwork::jobs=debug", true),
+        ("inof", false),
+        ("", false),
+    ] {
+        let read = given(&[("log", filter)], &[], None);
+        assert_eq!(read.is_ok(), right, "{filter}");
+    }
+}

@@ -8,7 +8,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ipnet::IpNet;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use url::Url;
 
 use crate::domain::{Secret, Tier};
 use crate::settings::LogFormat;
@@ -64,12 +65,34 @@ pub fn database(url: &str, data: &Path, connections: usize) -> Result<Location, 
     Err("must begin with postgres:// (leave it out for SQLite in the data folder)".to_owned())
 }
 
+/// A value that is not UTF-8 arrives with a mark in its place.
+pub fn expect_utf8(text: &str) -> Result<(), String> {
+    match text.contains(char::REPLACEMENT_CHARACTER) {
+        true => Err("must be UTF-8".to_owned()),
+        false => Ok(()),
+    }
+}
+
 pub fn public_url(text: &str) -> Result<Option<String>, String> {
-    let well_formed = text.starts_with("http://") || text.starts_with("https://");
-    match text {
-        "" => Ok(None),
-        text if well_formed => Ok(Some(text.trim_end_matches('/').to_owned())),
-        text => Err(format!("{text:?} must begin with http:// or https://")),
+    if text.is_empty() {
+        return Ok(None);
+    }
+    if !text.starts_with("http://") && !text.starts_with("https://") {
+        return Err(format!("{text:?} must begin with http:// or https://"));
+    }
+    // Paths are added to it as text, so nothing may follow its own path.
+    let plain = |url: &Url| {
+        url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none()
+            && !text.contains(char::is_whitespace)
+    };
+    match Url::parse(text).ok().filter(plain) {
+        Some(_) => Ok(Some(text.trim_end_matches('/').to_owned())),
+        None => Err(format!(
+            "{text:?} must be a URL such as https://legwork.example.com, without a user, a query or a fragment"
+        )),
     }
 }
 
@@ -138,6 +161,16 @@ pub fn on_or_off(text: &str) -> Result<bool, String> {
 }
 
 pub fn log_filter(text: &str) -> Result<Targets, String> {
+    // A word alone is a level. The parser takes any other one for the name of a module.
+    let is_level = |word: &str| word.parse::<LevelFilter>().is_ok();
+    if let Some(word) = text
+        .split(',')
+        .find(|part| !part.contains('=') && !is_level(part.trim()))
+    {
+        return Err(format!(
+            "{word:?} is not a level: off, error, warn, info, debug or trace"
+        ));
+    }
     text.parse()
         .map_err(|e| format!("{text:?} is not a log filter: {e}"))
 }

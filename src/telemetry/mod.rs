@@ -1,16 +1,19 @@
 //! Logs, metrics and traces.
 
+mod log_writer;
 mod one_line;
 mod traces;
 
 use std::io::IsTerminal;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use log_writer::LogWriter;
 use one_line::OneLine;
 
 pub use traces::Traces;
@@ -18,8 +21,8 @@ pub use traces::Traces;
 use crate::monitoring::{Kind, METRICS};
 use crate::settings::{LogFormat, Settings};
 
-/// Starts logging to standard error.
-pub fn start_logging(settings: &Settings) {
+/// Starts logging to standard error. What was logged is written before the guard is dropped.
+pub fn start_logging(settings: &Settings) -> std::io::Result<Logged> {
     let terminal = std::io::stderr().is_terminal();
     let format = settings.log_format.unwrap_or(if terminal {
         LogFormat::Text
@@ -27,14 +30,17 @@ pub fn start_logging(settings: &Settings) {
         LogFormat::Json
     });
     let filter = settings.log.clone();
+    let log = LogWriter::start(std::io::stderr())?;
+    let (written, one_line) = (log.clone(), log.clone());
     let logger = tracing_subscriber::fmt()
         .with_max_level(LevelFilter::TRACE)
-        .with_writer(std::io::stderr);
+        .log_internal_errors(false)
+        .with_writer(written);
     // An error means that a logger already exists, for example in a test. That one is used.
     let _ = match format {
         LogFormat::Text => logger
             .with_ansi(terminal)
-            .with_writer(|| OneLine(std::io::stderr()))
+            .with_writer(move || OneLine(one_line.clone()))
             .finish()
             .with(filter)
             .try_init(),
@@ -45,6 +51,18 @@ pub fn start_logging(settings: &Settings) {
             .with(filter)
             .try_init(),
     };
+    Ok(Logged(log))
+}
+
+/// How long the end of the process waits for the log.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(1);
+
+pub struct Logged(LogWriter);
+
+impl Drop for Logged {
+    fn drop(&mut self) {
+        self.0.flush_within(WRITTEN_WITHIN);
+    }
 }
 
 const SECONDS: &[f64] = &[

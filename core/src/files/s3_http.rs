@@ -10,7 +10,7 @@ use crate::tls;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The limit for sending a part and getting its response, and between two chunks of a response. A
 /// response as a whole has no limit, because its reader may be slow.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Creates clients with our TLS configuration. The library's own connector would use the default
 /// TLS provider of the process, and fail if there is none.

@@ -83,6 +83,7 @@ pub const METRICS: &[Metric] = &[
     histogram("legwork_transaction_wait_seconds", &[], "how long transactions wait until the database takes them"),
     counter("legwork_overload_refusals_total", &[], "requests answered 503 at once because many transactions had waited too long for the database"),
     counter("legwork_mandate_refusals_total", &["reason"], "requests that the mandate of a key refused; `reason` is the field that stood in the way, `permissions` for a missing permission"),
+    counter("legwork_log_failures_total", &[], "lines of the log that were lost because it could not be written in time, and writes of it that failed"),
     gauge("legwork_writer_queue", &[], "SQLite: transactions that wait for the writer"),
     histogram("legwork_writer_batch_size", &[], "transactions in one commit; on PostgreSQL, of those that share one"),
     counter("legwork_batches_dissolved_total", &[], "PostgreSQL: commits for several transactions that were tried again, without the one that failed"),

@@ -1,10 +1,11 @@
 //! Serves one endpoint: sends what is due, a few deliveries at a time, in order for each task.
 
 use std::collections::{HashSet, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::time::Duration;
 
-use futures_util::future::{SelectAll, select_all};
+use futures_util::future::{FutureExt, SelectAll, select_all};
 use metrics::{counter, histogram};
 use tokio::sync::futures::Notified;
 use tokio::sync::watch;
@@ -30,6 +31,8 @@ const READ_PAUSE: Duration = Duration::from_millis(10);
 pub const LINGER: Duration = Duration::from_millis(50);
 /// How many outcomes may wait to be recorded before new deliveries stop.
 const MAX_UNRECORDED: usize = 256;
+/// How long an endpoint rests after a panic, which the next try may repeat.
+const AFTER_PANIC: Duration = Duration::from_secs(10);
 
 /// Serves the endpoint until nothing has been due for as long as it lingers, then releases it.
 pub async fn serve(
@@ -64,21 +67,34 @@ pub async fn serve(
         linger,
         kept_until: None,
     };
-    let Err(error) = serving.run(&wakeups, stop.clone()).await else {
-        return;
+    let serve = AssertUnwindSafe(serving.run(&wakeups, stop.clone()));
+    // Nobody else takes an endpoint that this process holds, so it is released whatever happens.
+    let pause = match serve.catch_unwind().await {
+        Ok(Ok(())) => return,
+        Ok(Err(error)) => {
+            tracing::warn!(%account, %error, "endpoint released after an error");
+            Duration::ZERO
+        }
+        Err(_) => {
+            tracing::error!(%account, "endpoint released after a panic");
+            AFTER_PANIC
+        }
     };
-    tracing::warn!(%account, %error, "endpoint released after an error");
     drop(serving.in_flight);
-    while !*stop.borrow() && abandon(&serving.webhooks, account).await.is_err() {
+    while !*stop.borrow() && abandon(&serving.webhooks, account, pause).await.is_err() {
         sleep(POLL_INTERVAL).await;
     }
 }
 
-/// Releases an endpoint that still has deliveries due.
-async fn abandon(webhooks: &Webhooks, account: AccountId) -> Result<(), StoreError> {
+/// Releases an endpoint that still has deliveries due. They are looked at after a pause.
+async fn abandon(
+    webhooks: &Webhooks,
+    account: AccountId,
+    pause: Duration,
+) -> Result<(), StoreError> {
     let inner = webhooks.0.clone();
     let abandon = webhooks.0.store.write_for(account, move |tx| {
-        let due_at = Some(inner.clock.now());
+        let due_at = Some(inner.clock.now().plus(pause));
         tx.abandon_endpoint(account, &inner.process, due_at)
     });
     abandon.await
@@ -134,7 +150,7 @@ impl Serving {
             self.record();
             let idle = self.idle();
             if idle && *stop.borrow() {
-                return Ok(abandon(&self.webhooks, self.account).await?);
+                return Ok(abandon(&self.webhooks, self.account, Duration::ZERO).await?);
             }
             if idle && !self.news && self.kept_until.is_none_or(|until| until <= Instant::now()) {
                 if self.release().await? {

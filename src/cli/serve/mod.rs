@@ -64,7 +64,7 @@ struct Front {
 
 pub fn run(settings: &Settings, self_signed: bool) -> Result<(), Failure> {
     settings.check_processor().map_err(Failure)?;
-    telemetry::start_logging(settings);
+    let _log = telemetry::start_logging(settings)?;
     let metrics = telemetry::start_metrics();
     let store = open_or_create_store(settings)?;
     // On SQLite, one thread never waits for the disk. With one more than there are processors, that

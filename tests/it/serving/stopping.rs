@@ -146,3 +146,39 @@ async fn without_a_public_https_url_there_is_nothing_to_be_sent_to() {
     assert!(told.contains("LEGWORK_REDIRECT_LISTEN"), "{told}");
     assert!(told.contains("https://"), "{told}");
 }
+
+/// Where a log goes that cannot be written.
+#[derive(Clone, Copy, Debug)]
+enum Log {
+    FullDisk,
+    ReaderGone,
+    /// The reader hangs: the pipe is full after some hundred lines.
+    ReaderHangs,
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_written_costs_nothing_else() {
+    for log in [Log::FullDisk, Log::ReaderGone, Log::ReaderHangs] {
+        let database = Database::create(Engine::Sqlite);
+        let command = Command::new(&["--listen", "127.0.0.1:0", "--log", "info"]);
+        let mut command = command.on(&database);
+        let to = match log {
+            Log::FullDisk => std::fs::File::create("/dev/full").unwrap().into(),
+            Log::ReaderGone | Log::ReaderHangs => std::process::Stdio::piped(),
+        };
+        command.0.stderr(to);
+        let mut server = Server::spawn(command);
+        if matches!(log, Log::ReaderGone) {
+            server.close_log();
+        }
+        let asking = async {
+            for _ in 0..600 {
+                let answer = get(&server, "/healthz").await;
+                assert!(answer.starts_with("HTTP/1.1 200 "), "{log:?}: {answer}");
+            }
+        };
+        in_time(asking).await;
+        let stopping = tokio::task::spawn_blocking(move || server.terminate());
+        assert_eq!(in_time(stopping).await.unwrap(), Some(0), "{log:?}");
+    }
+}

@@ -118,6 +118,11 @@ impl Server {
         self.child.id()
     }
 
+    /// Nobody reads its log any more, if that goes to a pipe.
+    pub fn close_log(&mut self) {
+        drop(self.child.stderr.take());
+    }
+
     /// `kill -9`: no chance to finish anything.
     pub fn kill(mut self) {
         self.child.kill().unwrap();

@@ -3,11 +3,12 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
 use axum::http::{HeaderMap, header};
-use bytes::BytesMut;
+use futures_util::FutureExt;
 use http_body_util::BodyExt;
+use hyper::body::Frame;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::api::error::ApiError;
@@ -27,8 +28,12 @@ const FREE_BYTES: usize = 16 * 1024;
 const COLLECTED_BYTES: usize = 64 * 1024 * 1024;
 /// How long a body waits for room.
 const ROOM_WITHIN: Duration = Duration::from_secs(1);
+/// How many bodies wait for room or are read to be dropped at the same time. Each holds what its
+/// connection has read, so there must not be any number of them.
+const WAITING: usize = 256;
 
 static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(COLLECTED_BYTES)));
+static WAITERS: Semaphore = Semaphore::const_new(WAITING);
 
 pub async fn read(body: Body, timeouts: Timeouts) -> Result<Bytes, ApiError> {
     tokio::time::timeout(timeouts.body, read_bounded(body, &ROOM))
@@ -60,7 +65,12 @@ pub fn parse<B: RequestBody>(bytes: &[u8]) -> Result<B, ApiError> {
 }
 
 async fn read_bounded(mut body: Body, room: &Arc<Semaphore>) -> Result<Bytes, ApiError> {
-    let mut collected = BytesMut::new();
+    // Without room to grow it would take up to twice as much.
+    let announced = body
+        .size_hint()
+        .exact()
+        .and_then(|size| usize::try_from(size).ok());
+    let mut collected = Vec::with_capacity(announced.unwrap_or(0).min(FREE_BYTES));
     let mut held = None;
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| ApiError::invalid(json::BODY, "was cut off"))?;
@@ -73,14 +83,21 @@ async fn read_bounded(mut body: Body, room: &Arc<Semaphore>) -> Result<Bytes, Ap
                 limit: MAX_JSON_BYTES,
             });
         }
-        let beyond = (collected.len() + data.len()).saturating_sub(FREE_BYTES);
-        if let Err(error) = hold(room, &mut held, beyond.min(data.len())).await {
-            drain(body).await;
-            return Err(error);
+        let needed = collected.len() + data.len();
+        if needed > collected.capacity().max(FREE_BYTES) {
+            let size = announced
+                .unwrap_or(2 * needed)
+                .clamp(needed, MAX_JSON_BYTES);
+            let held_bytes = collected.capacity().max(FREE_BYTES);
+            if let Err(error) = hold(room, &mut held, size - held_bytes).await {
+                drain(body).await;
+                return Err(error);
+            }
+            collected.reserve_exact(size - collected.len());
         }
         collected.extend_from_slice(&data);
     }
-    Ok(collected.freeze())
+    Ok(collected.into())
 }
 
 /// Adds to what a body holds of the common room.
@@ -92,9 +109,15 @@ async fn hold(
     let Ok(wanted @ 1..) = u32::try_from(bytes) else {
         return Ok(());
     };
-    let more = room.clone().acquire_many_owned(wanted);
-    let Ok(Ok(more)) = tokio::time::timeout(ROOM_WITHIN, more).await else {
-        return Err(ApiError::Busy);
+    let more = match room.clone().try_acquire_many_owned(wanted) {
+        Ok(more) => more,
+        Err(_) => {
+            let _waiter = WAITERS.try_acquire().map_err(|_| ApiError::Busy)?;
+            let more = room.clone().acquire_many_owned(wanted);
+            let more = tokio::time::timeout(ROOM_WITHIN, more).await;
+            more.map_err(|_| ApiError::Busy)?
+                .map_err(|_| ApiError::Busy)?
+        }
     };
     match held {
         Some(held) => held.merge(more),
@@ -105,17 +128,28 @@ async fn hold(
 
 /// Reads and drops what a refused request still sends, within bounds.
 pub async fn drain(mut body: Body) {
-    let reading = async {
-        let mut left = MAX_DRAINED_BYTES;
-        while let Some(Ok(frame)) = body.frame().await {
-            let read = frame.data_ref().map_or(0, Bytes::len);
-            match left.checked_sub(read) {
-                Some(rest) => left = rest,
-                None => break,
-            }
+    let mut left = MAX_DRAINED_BYTES;
+    // What is here already costs no waiting.
+    while let Some(frame) = body.frame().now_or_never() {
+        if !goes_on(frame, &mut left) {
+            return;
         }
+    }
+    let Ok(_waiter) = WAITERS.try_acquire() else {
+        return;
     };
+    let reading = async { while goes_on(body.frame().await, &mut left) {} };
     let _ = tokio::time::timeout(DRAIN_TIMEOUT, reading).await;
+}
+
+/// Whether there may be more to read, and it is not too much.
+fn goes_on(frame: Option<Result<Frame<Bytes>, axum::Error>>, left: &mut usize) -> bool {
+    let Some(Ok(frame)) = frame else {
+        return false;
+    };
+    let rest = left.checked_sub(frame.data_ref().map_or(0, Bytes::len));
+    *left = rest.unwrap_or(0);
+    rest.is_some()
 }
 
 /// Answers without using the body, but reads it: a sender that is cut off while it still writes
