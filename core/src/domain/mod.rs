@@ -50,7 +50,9 @@ pub use people::mail_link::{LinkPurpose, MailLink};
 pub use people::session::{Origin, Session};
 pub use people::{Person, PersonKind};
 pub use proofs::uploads::upload::{NewUpload, Upload, UploadPart};
-pub use proofs::{FileMetadata, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
+pub use proofs::{
+    FileMetadata, Proof, ProofFile, ProofStatus, Submission, SubmissionNames, SubmittedFile,
+};
 pub use quotes::Quote;
 pub use rules::{FieldError, FieldErrors};
 pub use second_factor::passkeys::{

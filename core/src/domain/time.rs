@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use crate::domain::rules::TextRule;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
@@ -53,12 +55,19 @@ impl Timestamp {
         if !text.contains(['T', 't', ' ']) || text.contains('[') {
             return None;
         }
-        let moment = text.parse::<jiff::Timestamp>().ok().or_else(|| {
-            let civil = text.parse::<DateTime>().ok()?;
-            Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp())
-        })?;
-        let year = moment.to_zoned(TimeZone::UTC).year();
-        (year >= 0).then(|| Self(moment.as_millisecond()))
+        let millis = match text.parse::<jiff::Timestamp>() {
+            Ok(moment) => moment.as_millisecond(),
+            // jiff's moments end a day before its calendar does, and 9999-12-31 is what many write for
+            // "never".
+            Err(_) => {
+                let civil = text.strip_suffix(['Z', 'z']).unwrap_or(text);
+                let civil = civil.parse::<DateTime>().ok()?;
+                let since = civil.duration_since(EPOCH);
+                i64::try_from(since.as_millis()).ok()?
+            }
+        };
+        let moment = Self(millis);
+        (moment.civil().year() >= 0).then_some(moment)
     }
 
     /// The calendar month in UTC as a number that increases: 202611 for November 2026.
@@ -96,9 +105,11 @@ impl Timestamp {
     }
 
     fn civil(self) -> DateTime {
-        // Every value comes from the clock or from `parse`, both within jiff's range.
-        let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::MAX);
-        TimeZone::UTC.to_datetime(moment)
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(moment) => TimeZone::UTC.to_datetime(moment),
+            // Every value comes from the clock or from `parse`, both within jiff's calendar.
+            Err(_) => EPOCH.saturating_add(SignedDuration::from_millis(self.0)),
+        }
     }
 }
 
@@ -148,6 +159,8 @@ mod tests {
             ("2026-11-15T09:30:00.123999Z", "2026-11-15T09:30:00.123Z"),
             ("1969-12-31T23:59:59.999Z", "1969-12-31T23:59:59.999Z"),
             ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"),
+            ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000Z"),
+            ("9999-12-31T23:59:59.999", "9999-12-31T23:59:59.999Z"),
         ] {
             let read = Timestamp::RULE
                 .check(given)
@@ -166,6 +179,7 @@ mod tests {
             "2026-13-01T00:00:00Z",
             "2026-02-30T00:00:00Z",
             "2026-11-15T25:00:00Z",
+            "2026-11-15T09:30:00ZZ",
             "1763200000",
             "-000044-03-15T12:00:00Z",
             "2026-11-15T09:30:00+01:00[Europe/Paris]",

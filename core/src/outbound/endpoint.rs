@@ -49,8 +49,13 @@ impl EndpointUrl {
     /// every delivery.
     fn can_be_sent_to(&self) -> Result<(), String> {
         let name = ServerName::try_from(self.host());
-        if self.address().is_none() && name.is_err() {
+        // The parser skips slashes, and would take the path for the host.
+        let has_none = self.given[SCHEME.len()..].starts_with('/');
+        if has_none || (self.address().is_none() && name.is_err()) {
             return Err("must have a host name or an address".to_owned());
+        }
+        if self.url.port() == Some(0) {
+            return Err("must have a port other than 0".to_owned());
         }
         match self.url.as_str().parse::<hyper::Uri>() {
             Ok(_) => Ok(()),
@@ -151,6 +156,8 @@ mod tests {
         for text in [
             "https://",
             "https:///",
+            "https:///hooks.example",
+            "https://hooks.example:0/",
             "https://:443/",
             "https://hooks example/",
             "https://hooks.exa\tmple/",

@@ -10,7 +10,7 @@ use crate::domain::geo::Point;
 use crate::domain::proofs::capture::Capture;
 use crate::domain::{
     AccountId, FieldError, FileMetadata, Proof, ProofFile, ProofId, ProofType, StorageQuota,
-    Submission, SubmittedFile, Timestamp,
+    Submission, SubmissionNames, SubmittedFile, Timestamp,
 };
 use crate::files::{FileKey, Files, FilesError, Prefix, Received, StoredFile};
 use crate::media::{self, InspectError, Inspected};
@@ -37,7 +37,7 @@ pub struct SubmissionDetails {
     pub accuracy_meters: Option<f64>,
     pub device_info: String,
     pub captures: Vec<(ProofType, Capture)>,
-    pub submission_id: Option<String>,
+    pub names: SubmissionNames,
 }
 
 impl SubmissionDetails {
@@ -47,7 +47,7 @@ impl SubmissionDetails {
             accuracy_meters: self.accuracy_meters,
             device_info: self.device_info,
             captures: self.captures,
-            submission_id: self.submission_id,
+            names: self.names,
             files,
             quota,
         }
@@ -165,7 +165,7 @@ impl Submissions {
         details: SubmissionDetails,
         stored: StoredFiles,
         mut record: F,
-    ) -> Result<Vec<Proof>, SubmissionError>
+    ) -> Result<(Vec<Proof>, bool), SubmissionError>
     where
         F: FnMut(&mut Tx<'_>, &Submission, Timestamp) -> Result<(Vec<Proof>, bool), UseCaseError>
             + Send
@@ -175,10 +175,10 @@ impl Submissions {
         let clock = self.clock.clone();
         let work = move |tx: &mut Tx<'_>| record(tx, &submission, clock.now());
         match self.store.write_for(account, work).await {
-            Ok((proofs, true)) => Ok(proofs),
+            Ok((proofs, true)) => Ok((proofs, true)),
             Ok((proofs, false)) => {
                 self.discard(&stored).await;
-                Ok(proofs)
+                Ok((proofs, false))
             }
             Err(error) => {
                 // After a lost connection the commit may have succeeded. The file sweep decides.

@@ -71,6 +71,8 @@ pub enum UseCaseError {
     TooManyUploads { limit: i64 },
     #[error("another upload has this name")]
     UploadNameUsed,
+    #[error("another submission has this name")]
+    SubmissionNameUsed,
     #[error("no such worker")]
     WorkerNotFound,
     #[error("no such notification")]

@@ -3,14 +3,15 @@
 use std::sync::LazyLock;
 
 use axum::Router;
-use axum::extract::State;
-use axum::http::header;
-use axum::middleware::from_fn_with_state;
-use axum::response::IntoResponse;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{Method, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
 use utoipa::OpenApi as _;
-use utoipa::openapi::OpenApi;
+use utoipa::openapi::path::ParameterIn;
+use utoipa::openapi::{OpenApi, RefOr};
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::api::error::ApiError;
@@ -25,6 +26,8 @@ use crate::api::middleware::limits::anonymous::{self, limit_anonymous, limit_uns
 use crate::api::middleware::people::{ErrorPage, tell_people};
 use crate::api::openapi::{Description, Security, finish as finish_description, say_needs, secure};
 use crate::api::public::{files, health, stripe_webhook};
+use crate::api::request::body;
+use crate::api::request::query::Parameters;
 use crate::api::routes::{
     about_uploads, of_task, with_admin_key, with_admin_key_alone, with_key, with_worker_token,
     with_worker_token_alone, without_token,
@@ -161,17 +164,61 @@ impl Described {
         finish_description(&mut openapi);
         let text = Bytes::from(openapi.to_json().unwrap_or_default());
         Self {
-            keys,
-            tasks,
-            workers,
-            workers_alone,
-            admins,
-            admins_alone,
-            open,
+            keys: all_strict(keys),
+            tasks: (tasks.0, strict(tasks.1)),
+            workers: strict(workers),
+            workers_alone: strict(workers_alone),
+            admins: all_strict(admins),
+            admins_alone: strict(admins_alone),
+            open: strict(open),
             openapi,
             text,
         }
     }
+}
+
+fn all_strict<N>(lists: Lists<N>) -> Lists<N> {
+    let lists = lists.into_iter();
+    lists
+        .map(|(needs, routes)| (needs, strict(routes)))
+        .collect()
+}
+
+fn strict(routes: Router<App>) -> Router<App> {
+    routes.route_layer(from_fn(refuse_stray_parameters))
+}
+
+/// Handlers that take parameters refuse those that they do not know. This does it for the others.
+async fn refuse_stray_parameters(request: Request, next: Next) -> Response {
+    let query = request.uri().query().filter(|_| takes_none(&request));
+    match query.map(|query| Parameters::of(query).finish()) {
+        Some(Err(errors)) => {
+            let refused = body::refuse(ApiError::Validation(errors), request);
+            refused.await.into_response()
+        }
+        _ => next.run(request).await,
+    }
+}
+
+/// Whether the description names no parameters for what is asked.
+fn takes_none(request: &Request) -> bool {
+    let path = request.extensions().get::<MatchedPath>();
+    let item = path.and_then(|path| DESCRIBED.openapi.paths.paths.get(path.as_str()));
+    let operation = item.and_then(|item| match *request.method() {
+        Method::GET | Method::HEAD => item.get.as_ref(),
+        Method::POST => item.post.as_ref(),
+        Method::PUT => item.put.as_ref(),
+        Method::PATCH => item.patch.as_ref(),
+        Method::DELETE => item.delete.as_ref(),
+        _ => None,
+    });
+    operation.is_some_and(|operation| {
+        let mut parameters = operation.parameters.iter().flatten();
+        !parameters.any(|parameter| match parameter {
+            RefOr::T(parameter) => parameter.parameter_in == ParameterIn::Query,
+            RefOr::Ref(_) => true,
+        })
+    })
 }
 
 fn described_for_developers(openapi: &mut OpenApi) -> (Lists<Needs>, (Needs, Router<App>)) {

@@ -8,6 +8,8 @@ use crate::support::{Client, Reply, TestApp, Worker, on_both_engines, path, phot
 
 on_both_engines!(
     a_note_about_a_worker_is_kept_and_the_same_decision_again_is_fine,
+    whoever_is_suspended_is_restored_and_not_verified,
+    the_tier_of_a_deleted_account_stays,
     a_note_about_an_account_is_kept_and_the_same_decision_again_is_fine,
     a_dispute_that_was_decided_answers_the_same_to_the_same,
     of_two_admins_who_say_the_same_both_are_right,
@@ -266,4 +268,31 @@ async fn notes_are_deleted_with_the_data_of_their_subject(app: TestApp) {
     // The chain stands without them.
     let report = app.store.snapshot(legwork::usecases::verify_audit).await;
     assert_eq!(report.unwrap().broken, None);
+}
+
+/// Otherwise what was earned would stay held as if the worker were suspended.
+async fn whoever_is_suspended_is_restored_and_not_verified(app: TestApp) {
+    let (admin, worker) = (app.admin().await, app.ready_worker().await);
+    let decide = async |verdict: &str| {
+        let path = format!("/v1/admin/workers/{}/{verdict}", worker.id);
+        admin.post(&path, &json!({})).await
+    };
+    decide("suspend").await.expect(200);
+    let refused = decide("verify").await;
+    refused.expect_error(409, "INVALID_WORKER_STATE");
+    assert_eq!(decide("restore").await.expect(200)["status"], "verified");
+}
+
+async fn the_tier_of_a_deleted_account_stays(app: TestApp) {
+    let (admin, dev) = (app.admin().await, app.developer().await);
+    let account = dev.live.get("/v1/account").await.expect(200);
+    let confirm = json!({"confirm": account["email"]}).to_string();
+    let deleted = dev.live.send("DELETE", "/v1/account", &[], confirm);
+    deleted.await.expect(200);
+    let path = format!(
+        "/v1/admin/accounts/{}/tier",
+        account["id"].as_str().unwrap()
+    );
+    let refused = admin.post(&path, &json!({"tier": "pro"})).await;
+    refused.expect_error(409, "INVALID_ACCOUNT_STATE");
 }

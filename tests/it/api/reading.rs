@@ -9,6 +9,7 @@ on_both_engines!(
     a_revoked_key_is_refused_at_once,
     an_account_that_is_gone_reads_no_task,
     each_of_many_readers_gets_its_own_answer,
+    a_parameter_that_nothing_takes_is_refused,
 );
 
 fn unknown_key(app: &TestApp) -> Client {
@@ -98,4 +99,29 @@ async fn each_of_many_readers_gets_its_own_answer(app: TestApp) {
         });
         join_all(asked).await;
     }
+}
+
+/// It may be meant for the body: `expected_refund_cents` protects money.
+async fn a_parameter_that_nothing_takes_is_refused(app: TestApp) {
+    let dev = app.developer().await;
+    let task = path(&dev.create_task().await);
+    let cancel = format!("{task}/cancel?expected_refund_cents=1");
+    let stray = dev.test.post(&cancel, &serde_json::json!({})).await;
+    assert_eq!(stray.faulty_fields(), ["expected_refund_cents"]);
+    for path in [
+        &format!("{task}?a=1"),
+        "/v1/account?a=1",
+        "/v1/account/usage?a",
+    ] {
+        let stray = dev.test.get(path).await;
+        stray.expect_error(400, "VALIDATION_ERROR");
+        app.client()
+            .get(path)
+            .await
+            .expect_error(401, "UNAUTHORIZED");
+    }
+    assert_eq!(
+        dev.test.get(&format!("{task}?")).await.expect(200)["status"],
+        "funded"
+    );
 }

@@ -11,6 +11,7 @@ on_both_engines!(
     what_was_spent_outlives_every_change,
     contradictions_name_their_fields,
     a_limited_key_manages_nothing,
+    a_key_that_is_confined_to_test_is_not_the_last_unlimited_one,
     the_last_unlimited_key_stays,
     pausing_and_expiring_stop_a_key,
     another_account_finds_no_mandate,
@@ -204,6 +205,21 @@ async fn the_last_unlimited_key_stays(app: TestApp) {
     let revoke = format!("/v1/account/keys/{}", id("live"));
     let revoked = dev.live.delete(&revoke).await;
     revoked.expect_error(409, "LAST_KEY");
+}
+
+/// Such a test key could not give the live one back what it may do.
+async fn a_key_that_is_confined_to_test_is_not_the_last_unlimited_one(app: TestApp) {
+    let dev = app.developer().await;
+    let keys = dev.live.get("/v1/account/keys").await.expect(200);
+    let mut keys = keys["data"].as_array().unwrap().iter();
+    let live = keys.find(|key| key["environment"] == "live").unwrap();
+    let path = format!("/v1/account/keys/{}/mandate", live["id"].as_str().unwrap());
+    let confined = json!({"test_keys_manage": "test"});
+    put(&dev.live, "/v1/account/security", &confined)
+        .await
+        .expect(200);
+    let last = put(&dev.live, &path, &everything()).await;
+    last.expect_error(409, "LAST_UNLIMITED_KEY");
 }
 
 async fn pausing_and_expiring_stop_a_key(app: TestApp) {

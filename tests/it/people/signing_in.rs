@@ -109,6 +109,17 @@ async fn without_a_mail_server_each_claim_has_its_own_password(app: TestApp) {
     assert_eq!(json!(first.account.id.to_string()), ids[0]);
     assert_ne!(first.account.id, known);
     expect_wrong(sign_in(&pages, email, PASSWORD).await);
+    // Nobody who comes later locks them out, and the same password again opens the first account.
+    for password in ["a stranger's password", "the first password"] {
+        let body = json!({"email": email, "password": password, "name": "Eve"});
+        app.client()
+            .post("/v1/accounts/sign_up", &body)
+            .await
+            .expect(201);
+    }
+    let first = sign_in(&pages, email, "the first password").await.unwrap();
+    assert_eq!(json!(first.account.id.to_string()), ids[0]);
+    expect_wrong(sign_in(&pages, email, "a stranger's password").await);
 }
 
 async fn a_new_password_ends_the_other_sessions(app: TestApp) {

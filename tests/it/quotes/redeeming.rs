@@ -17,6 +17,7 @@ on_both_engines!(
     a_test_clock_that_is_ahead_ends_a_quote,
     a_quote_belongs_to_an_account_and_an_environment,
     a_quote_comes_alone,
+    a_field_that_is_null_is_left_out,
     the_limit_of_the_month_holds,
     a_batch_takes_no_quotes,
 );
@@ -246,4 +247,17 @@ async fn a_batch_takes_no_quotes(app: TestApp) {
     let reply = dev.test.post("/v1/tasks/batch", &body).await.expect(200);
     assert_eq!(reply["data"][0]["status"], 400);
     assert_eq!(tasks(&dev.test).await, 0);
+}
+
+/// Clients write null for what they leave out.
+async fn a_field_that_is_null_is_left_out(app: TestApp) {
+    let dev = app.developer().await;
+    let mut plain = storefront();
+    plain["quote_id"] = Value::Null;
+    let made = dev.test.post("/v1/tasks", &plain).await.expect(201);
+    assert_eq!(made["status"], "funded");
+    let quote = quote(&dev.test).await;
+    let body = json!({"quote_id": quote["id"], "title": null, "deadline": null});
+    let redeemed = dev.test.post("/v1/tasks", &body).await.expect(201);
+    assert_eq!(redeemed["title"], storefront()["title"]);
 }

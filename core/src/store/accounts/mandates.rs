@@ -150,10 +150,12 @@ crate::store::statements! {
         WHERE key_id = ?1";
     REFUSED = "UPDATE mandates SET refused_at = ?2, refused_limit = ?3
         WHERE key_id = ?1 AND (refused_at IS NULL OR refused_at < ?2)";
-    /// Keys of the account that can do everything, other than this one.
-    OTHER_UNLIMITED = "SELECT COUNT(*) FROM api_keys k
+    /// Keys of the account that can do everything, other than this one. A test key that is confined to
+    /// test cannot.
+    OTHER_UNLIMITED = "SELECT COUNT(*) FROM api_keys k JOIN accounts a ON a.id = k.account_id
             LEFT JOIN mandates m ON m.key_id = k.id AND m.lifted_at IS NULL
-        WHERE k.account_id = ?1 AND k.revoked_at IS NULL AND k.id <> ?2 AND m.key_id IS NULL";
+        WHERE k.account_id = ?1 AND k.revoked_at IS NULL AND k.id <> ?2 AND m.key_id IS NULL
+            AND NOT (k.environment = 'test' AND a.test_keys_manage = 'test')";
 }
 
 /// A mandate as it stands, with what was spent under it.

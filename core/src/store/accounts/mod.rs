@@ -52,6 +52,8 @@ crate::store::statements! {
     BY_EMAIL = concat!("SELECT ", account!(columns), " FROM accounts WHERE email = ?1");
     BY_CLAIM = concat!("SELECT ", account!(columns), " FROM accounts
         WHERE claimed_email = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
+    FIRST_CLAIMS = concat!("SELECT ", account!(columns), " FROM accounts
+        WHERE claimed_email = ?1 ORDER BY id LIMIT ?2");
     PAGE = concat!("SELECT ", account!(columns), " FROM accounts WHERE id > ?1 ORDER BY id LIMIT ?2");
     /// Who has opened a page, by one read. The columns of `sessions` have names of their own here.
     WITH_SESSION = concat!("SELECT s.session_id, s.person_kind, s.person_id, s.begun_at, s.signed_in_at,
@@ -180,6 +182,11 @@ impl Tx<'_> {
     ) -> Result<Vec<Account>, StoreError> {
         let before = crate::store::before(before);
         self.all(BY_CLAIM, &[email.into(), before.into(), limit.into()])
+    }
+
+    /// The first of them.
+    pub fn first_claims_of(&mut self, email: &str, limit: i64) -> Result<Vec<Account>, StoreError> {
+        self.all(FIRST_CLAIMS, &[email.into(), limit.into()])
     }
 
     /// Up to `limit` accounts in the order they were opened, after the given one.

@@ -2,9 +2,10 @@
 
 use serde_json::json;
 
-use crate::domain::{Account, AccountId, Actor, Tier, Timestamp};
+use crate::domain::{Account, AccountId, AccountStatus, Actor, Tier, Timestamp};
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
+use crate::usecases::accounts::suspend_account::refuse;
 use crate::usecases::admin::audit;
 
 /// Returns the account as it was before. Setting the current tier changes nothing.
@@ -18,6 +19,9 @@ pub fn set_tier(
     let account = tx
         .account_to_change(id)?
         .ok_or(UseCaseError::AccountNotFound)?;
+    if account.status == AccountStatus::Deleted {
+        return refuse(&account, "change its tier");
+    }
     if account.tier != tier {
         tx.set_tier(id, tier, now)?;
         let (id, details) = (id.to_string(), json!({"from": account.tier, "to": tier}));

@@ -1,18 +1,18 @@
 //! A worker submits proof: one attempt, with one file for each proof type of the task.
 
 use crate::ambient;
+use crate::domain::geo::Point;
 use crate::domain::{
     Action, Actor, Environment, NotAllowed, Owner, Proof, QueueItem, QueueItemId, QueueKind,
-    StorageQuota, Submission, Task, TaskId, Timestamp, WorkerId,
+    StorageQuota, Submission, SubmissionNames, Task, TaskId, Timestamp, WorkerId,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::proofs::evidence;
 use crate::usecases::tasks::transition::{self, Cause};
 
-/// Records a submission for a task that this transaction has locked. A submission with a known
-/// `submission_id` returns the proofs recorded before. Also returns whether the new files are
-/// needed.
+/// Records a submission for a task that this transaction has locked. One with a known name returns the
+/// proofs recorded before. Also returns whether it is new, so that its files are needed.
 pub fn submit_proof(
     tx: &mut Tx<'_>,
     task: &Task,
@@ -20,10 +20,10 @@ pub fn submit_proof(
     submission: &Submission,
     now: Timestamp,
 ) -> Result<(Vec<Proof>, bool), UseCaseError> {
-    if let Some(name) = &submission.submission_id
-        && let Some(attempt) = tx.submission(task.id, worker, name)?
-    {
-        return Ok((tx.proofs_of_attempt(task.id, attempt)?, false));
+    for name in submission.names.all() {
+        if let Some(attempt) = tx.submission(task.id, worker, name)? {
+            return Ok((tx.proofs_of_attempt(task.id, attempt)?, false));
+        }
     }
     let moved = task.act(Action::SubmitProof, now)?;
     let task = &moved.task;
@@ -44,7 +44,7 @@ pub fn submit_proof(
         }
         tx.insert_proof(proof)?;
     }
-    if let Some(name) = &submission.submission_id {
+    for name in submission.names.all() {
         tx.add_submission(task.id, worker, name, task.proof_attempts)?;
     }
     Ok((proofs, true))
@@ -122,23 +122,32 @@ pub fn expect_submission(
     })
 }
 
-/// Whether this worker's submission with this id was already recorded. Refuses a new one if the
-/// task accepts no proof now. Call it before inspecting files, which may take a while.
+/// Whether this worker's submission was already recorded under one of its names. Refuses a new one if the
+/// task accepts no proof now, and another one under a used Idempotency-Key. Call it before inspecting
+/// files, which may take a while.
 pub fn submission_was_made(
     tx: &mut Tx<'_>,
     task: &Task,
     worker: WorkerId,
-    name: Option<&str>,
+    (names, gps): (&SubmissionNames, Option<Point>),
     now: Timestamp,
 ) -> Result<bool, UseCaseError> {
-    let attempt = match name {
-        Some(name) => tx.submission(task.id, worker, name)?,
-        None => None,
-    };
-    if attempt.is_none() {
-        task.act(Action::SubmitProof, now)?;
+    if let Some(id) = &names.submission_id
+        && tx.submission(task.id, worker, id)?.is_some()
+    {
+        return Ok(true);
     }
-    Ok(attempt.is_some())
+    if let Some(key) = &names.idempotency_key
+        && let Some(attempt) = tx.submission(task.id, worker, key)?
+    {
+        let recorded = tx.proofs_of_attempt(task.id, attempt)?;
+        return match recorded.iter().all(|proof| proof.gps == gps) {
+            true => Ok(true),
+            false => Err(UseCaseError::SubmissionNameUsed),
+        };
+    }
+    task.act(Action::SubmitProof, now)?;
+    Ok(false)
 }
 
 /// How many tasks with the same photo a note names.

@@ -71,12 +71,13 @@ impl WorkerDecision {
     }
 
     fn is_possible(self, status: WorkerStatus) -> bool {
-        let there = status != WorkerStatus::Deleted;
+        use WorkerStatus::{InReview, Suspended, Unverified, Verified};
         match self {
-            Self::Verify => there && status != WorkerStatus::Verified,
-            Self::Refuse => status == WorkerStatus::InReview,
-            Self::Suspend => there && status != WorkerStatus::Suspended,
-            Self::Restore => status == WorkerStatus::Suspended,
+            // Whoever is suspended has to be restored first, which also makes the payouts that were held.
+            Self::Verify => matches!(status, Unverified | InReview),
+            Self::Refuse => status == InReview,
+            Self::Suspend => matches!(status, Unverified | InReview | Verified),
+            Self::Restore => status == Suspended,
         }
     }
 }

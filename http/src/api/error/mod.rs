@@ -281,7 +281,9 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::OffsetMismatch { .. } => ErrorCode::OffsetMismatch,
         UseCaseError::UploadIncomplete(_) => ErrorCode::UploadIncomplete,
         UseCaseError::TooManyUploads { .. } => ErrorCode::TooManyUploads,
-        UseCaseError::UploadNameUsed => ErrorCode::IdempotencyMismatch,
+        UseCaseError::UploadNameUsed | UseCaseError::SubmissionNameUsed => {
+            ErrorCode::IdempotencyMismatch
+        }
         UseCaseError::WorkerNotFound => ErrorCode::WorkerNotFound,
         UseCaseError::NotificationNotFound => ErrorCode::NotificationNotFound,
         UseCaseError::ItemNotFound => ErrorCode::ItemNotFound,

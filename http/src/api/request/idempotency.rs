@@ -77,9 +77,16 @@ impl Post {
         (self, Secret::presented(&mac))
     }
 
-    /// Whether the body names this field.
-    pub fn names(&self, field: &str) -> bool {
-        self.body.contains_key(field)
+    /// Whether the body gives this field a value.
+    pub fn gives(&self, field: &str) -> bool {
+        self.body.get(field).is_some_and(|value| !value.is_null())
+    }
+
+    /// Takes fields that are null for left out.
+    pub fn without_nulls(mut self, are_left_out: impl Fn(&str) -> bool) -> Self {
+        self.body
+            .retain(|name, value| !value.is_null() || !are_left_out(name));
+        self
     }
 
     /// For a body with a code of a second factor, which counts once. A repeat has another one, and is the same

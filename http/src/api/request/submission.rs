@@ -11,7 +11,7 @@ use crate::api::request::multipart::{
 };
 use crate::domain::geo::Point;
 use crate::domain::rules::TextRule;
-use crate::domain::{FieldError, NotAllowed, ProofType, Task, UploadId, proofs};
+use crate::domain::{FieldError, NotAllowed, ProofType, SubmissionNames, Task, UploadId, proofs};
 use crate::files::Received;
 use crate::submission::SubmissionDetails;
 use crate::usecases::{Expected, UseCaseError};
@@ -140,7 +140,10 @@ const DEVICE_INFO: TextRule = TextRule {
     max: MAX_TEXT_BYTES,
     pattern: None,
     format: None,
-    check: |_, text| proofs::device_info(Some(text), "unknown").map(|_| text.to_owned()),
+    check: |_, text| {
+        captures::object_in_text(text)?;
+        proofs::device_info(Some(text), "unknown").map(|_| text.to_owned())
+    },
 };
 
 impl RequestBody for SubmissionTexts {
@@ -189,7 +192,10 @@ impl SubmissionTexts {
             accuracy_meters: self.place.accuracy_meters,
             device_info,
             captures: self.captures.unwrap_or_default(),
-            submission_id: self.submission_id,
+            names: SubmissionNames {
+                submission_id: self.submission_id,
+                idempotency_key: None,
+            },
         })
     }
 }
@@ -206,8 +212,12 @@ impl SubmitUploads {
     ) -> Result<(SubmissionDetails, NamedUploads), ApiError> {
         let mut details = self.texts.details(user_agent)?;
         let ids: Vec<_> = self.uploads.iter().map(|(_, id)| id.to_string()).collect();
-        let named = details.submission_id.or(key);
-        details.submission_id = Some(named.unwrap_or_else(|| format!("uploads:{}", ids.join(","))));
+        let names = &mut details.names;
+        let uploads = || format!("uploads:{}", ids.join(","));
+        if key.is_none() {
+            names.submission_id.get_or_insert_with(uploads);
+        }
+        names.idempotency_key = key;
         Ok((details, self.uploads))
     }
 }

@@ -25,6 +25,14 @@ impl JsonResponse {
         Self::new(StatusCode::OK, body)
     }
 
+    /// Says that it is the answer of an earlier request.
+    pub fn replayed(self) -> Self {
+        Self {
+            replayed: true,
+            ..self
+        }
+    }
+
     /// A body that is written already.
     pub fn of_text(body: String) -> Self {
         Self {

@@ -30,15 +30,17 @@ struct SubmittedTask {
 }
 
 impl Submitted {
+    /// A submission that was sent again is answered like the first one.
     pub async fn answer(
         app: &App,
         task: TaskId,
-        proofs: Vec<Proof>,
+        (proofs, is_new): (Vec<Proof>, bool),
     ) -> Result<JsonResponse, ApiError> {
         let attempt_number = proofs.first().map_or(0, |proof| proof.attempt_number);
         let data = with_files(app, proofs).await?;
         let submitted = Self::of(task, attempt_number, data);
-        JsonResponse::new(StatusCode::CREATED, &submitted)
+        let answer = JsonResponse::new(StatusCode::CREATED, &submitted)?;
+        Ok(if is_new { answer } else { answer.replayed() })
     }
 
     fn of(task: TaskId, attempt_number: i64, data: Vec<ProofBody>) -> Self {

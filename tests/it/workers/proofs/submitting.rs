@@ -1,14 +1,19 @@
-//! A submission id belongs to the worker who chose it.
+//! Names of submissions: each counts once, and belongs to the worker who chose it.
 
 use serde_json::{Value, json};
 
 use super::proving::{begun, proofs};
 use super::uploads::proofs_of;
-use crate::support::{TestApp, Worker, on_both_engines, photo};
+use crate::support::{Reply, TestApp, Worker, on_both_engines, photo};
 
 on_both_engines!(
     a_second_worker_with_the_same_id_has_an_attempt_of_their_own,
     what_was_recorded_before_is_found,
+    either_name_of_a_submission_finds_it_again,
+    another_submission_under_a_used_key_is_refused,
+    a_key_of_the_simulated_worker_means_one_submission,
+    uploads_are_named_in_json_of_any_content_type,
+    a_text_with_a_repeated_key_is_refused,
 );
 
 /// A photo under a submission id, or under an Idempotency-Key.
@@ -57,4 +62,114 @@ async fn what_was_recorded_before_is_found(app: TestApp) {
     app.database.execute("DELETE FROM worker_submissions").await;
     let again = send(&worker, &task, "old", false).await;
     assert_eq!(proof["id"], again["id"]);
+}
+
+async fn submit(
+    worker: &Worker,
+    task: &Value,
+    headers: &[(&str, &str)],
+    parts: &[(&str, &[u8])],
+) -> Reply {
+    let path = proofs_of(task);
+    worker.client.send_form_with(&path, headers, parts).await
+}
+
+fn place(latitude: &str) -> [(&str, &[u8]); 2] {
+    [
+        ("gps_latitude", latitude.as_bytes()),
+        ("gps_longitude", b"-73.9595"),
+    ]
+}
+
+async fn either_name_of_a_submission_finds_it_again(app: TestApp) {
+    let (dev, worker, task) = begun(&app, json!(["photo"])).await;
+    let photo = photo("twice");
+    let [latitude, longitude] = place("40.7163");
+    let (file, name): ((&str, &[u8]), (&str, &[u8])) = (("photo", &photo), ("submission_id", b"1"));
+    let key = [("idempotency-key", "k")];
+    let first = submit(&worker, &task, &key, &[file, latitude, longitude, name]).await;
+    assert!(first.headers.get("idempotent-replayed").is_none());
+    let first = first.expect(201);
+    let named: [(&str, &[u8]); 4] = [file, latitude, longitude, name];
+    for again in [
+        submit(&worker, &task, &[], &named).await,
+        submit(&worker, &task, &key, &named[..3]).await,
+        submit(&worker, &task, &key, &named).await,
+    ] {
+        assert_eq!(again.header("idempotent-replayed"), "true");
+        assert_eq!(again.expect(201)["data"][0]["id"], first["data"][0]["id"]);
+    }
+    assert_eq!(proofs(&dev, &task).await["meta"]["total"], 1);
+}
+
+async fn another_submission_under_a_used_key_is_refused(app: TestApp) {
+    let (dev, worker, task) = begun(&app, json!(["photo"])).await;
+    let photo = photo("once");
+    let key = [("idempotency-key", "k")];
+    let sent = |latitude: &'static str| {
+        let [latitude, longitude] = place(latitude);
+        [("photo", &photo[..]), latitude, longitude]
+    };
+    let first = submit(&worker, &task, &key, &sent("40.7163")).await;
+    let proof = first.expect(201)["data"][0].clone();
+    let other = submit(&worker, &task, &key, &sent("40.7164")).await;
+    other.expect_error(422, "IDEMPOTENCY_MISMATCH");
+    dev.review(&task, &proof, "reject").await.expect(200);
+    let other = submit(&worker, &task, &key, &sent("40.7164")).await;
+    other.expect_error(422, "IDEMPOTENCY_MISMATCH");
+    assert_eq!(proofs(&dev, &task).await["meta"]["total"], 1);
+}
+
+async fn a_key_of_the_simulated_worker_means_one_submission(app: TestApp) {
+    let dev = app.developer().await;
+    let task = dev.create_task().await;
+    let id = task["id"].as_str().unwrap();
+    let path = format!("/v1/test_helpers/tasks/{id}");
+    let to = json!({"to": "in_progress"});
+    let advance = format!("{path}/advance");
+    dev.test.post(&advance, &to).await.expect(200);
+    let (proofs, key) = (format!("{path}/proofs"), [("idempotency-key", "k")]);
+    let here = json!({"gps_latitude": 40.7163, "gps_longitude": -73.9595});
+    let elsewhere = json!({"gps_latitude": 1, "gps_longitude": 1});
+    let first = dev.test.post_with(&proofs, &key, &here).await.expect(201);
+    let again = dev.test.post_with(&proofs, &key, &here).await;
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    assert_eq!(again.expect(201)["data"][0]["id"], first["data"][0]["id"]);
+    let other = dev.test.post_with(&proofs, &key, &elsewhere).await;
+    other.expect_error(422, "IDEMPOTENCY_MISMATCH");
+}
+
+async fn uploads_are_named_in_json_of_any_content_type(app: TestApp) {
+    let (_, worker, task) = begun(&app, json!(["photo"])).await;
+    let body = json!({"photo": "0".repeat(32), "gps_latitude": 40.7163, "gps_longitude": -73.9595});
+    for content_type in ["application/x-www-form-urlencoded", "text/plain"] {
+        let headers = [("content-type", content_type)];
+        let path = proofs_of(&task);
+        let sent = worker
+            .client
+            .send("POST", &path, &headers, body.to_string());
+        sent.await.expect_error(404, "UPLOAD_NOT_FOUND");
+    }
+}
+
+async fn a_text_with_a_repeated_key_is_refused(app: TestApp) {
+    let (_, worker, task) = begun(&app, json!(["photo"])).await;
+    let photo = photo("strict");
+    let [latitude, longitude] = place("40.7163");
+    for (name, text) in [
+        ("device_info", r#"{"platform": "a", "platform": "b"}"#),
+        (
+            "captures",
+            r#"{"photo": {"source": "camera", "source": "picker"}}"#,
+        ),
+    ] {
+        let parts = [
+            ("photo", &photo[..]),
+            latitude,
+            longitude,
+            (name, text.as_bytes()),
+        ];
+        let refused = submit(&worker, &task, &[], &parts).await;
+        assert_eq!(refused.faulty_fields(), [name]);
+    }
 }

@@ -9,7 +9,7 @@ use crate::usecases::people::open_session;
 use crate::usecases::second_factor::passkeys::{UsedPasskey, use_passkey};
 use crate::usecases::second_factor::{CodeCheck, FactorAtSignIn, factor_at_sign_in};
 
-/// The newest claims of an address that are looked at when nothing can be confirmed.
+/// The first claims of an address that are looked at when nothing can be confirmed.
 const CLAIMS: i64 = 2;
 
 /// The accounts that an address may mean, with the hashes of their passwords. The number does not
@@ -17,7 +17,7 @@ const CLAIMS: i64 = 2;
 ///
 /// Whoever has not confirmed an address cannot sign in with it. Otherwise a stranger could sign up with
 /// the address, sign in, and learn from the outcome whether it was free. Without a mail server nobody
-/// can confirm one, so the newest claims are looked at too.
+/// can confirm one, so the first claims are looked at too: whoever comes later cannot lock them out.
 pub fn sign_in_candidates(
     tx: &mut Tx<'_>,
     email: &str,
@@ -25,7 +25,7 @@ pub fn sign_in_candidates(
 ) -> Result<Vec<Option<(AccountId, String)>>, UseCaseError> {
     let mut found = vec![tx.account_by_email(email)?.map(|account| account.id)];
     if !sends_mail {
-        let claims = tx.claims_of(email, None, CLAIMS)?;
+        let claims = tx.first_claims_of(email, CLAIMS)?;
         found.extend(claims.into_iter().map(|account| Some(account.id)));
         found.resize(CLAIMS as usize + 1, None);
     }

@@ -82,9 +82,10 @@ pub async fn create(
     caller: Caller,
     post: Post,
 ) -> Result<JsonResponse, ApiError> {
-    if post.names("quote_id") {
-        return redeem::redeem(&app, &caller, post).await;
+    if post.gives("quote_id") {
+        return redeem::redeem(&app, &caller, post.without_nulls(|_| true)).await;
     }
+    let post = post.without_nulls(|name| name == "quote_id");
     let CreateTask(new) = post.read()?;
     let creation = Creation::new(&app, caller.holder, new);
     let prepare = funding::prepare(&app, &caller, &creation);

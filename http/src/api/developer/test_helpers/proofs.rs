@@ -22,7 +22,9 @@ use crate::api::response::json::JsonResponse;
 use crate::api::response::submitted::Submitted;
 use crate::domain::geo::Point;
 use crate::domain::rules::{self, ListRule};
-use crate::domain::{Owner, Proof, ProofType, Submission, Task, TaskId, Timestamp, WorkerId};
+use crate::domain::{
+    Owner, Proof, ProofType, Submission, SubmissionNames, Task, TaskId, Timestamp, WorkerId,
+};
 use crate::files::Received;
 use crate::store::Tx;
 use crate::submission::SubmissionDetails;
@@ -55,7 +57,7 @@ pub async fn sample(app: &App, proof_type: ProofType) -> Result<Received, ApiErr
                     ("proof_id" = "$response.body#/data/0/id")))),
                 ("reject" = (operation_id = "rejectProof", parameters(("id" = "$request.path.id"),
                     ("proof_id" = "$response.body#/data/0/id")))))),
-        groups::Developer, groups::Body, errors::TestModeOnly, errors::TaskNotFound,
+        groups::Developer, groups::Body, errors::IdempotencyMismatch, errors::TestModeOnly, errors::TaskNotFound,
         errors::InvalidTaskState, errors::StorageFull, errors::FileTooLarge)
 )]
 pub async fn submit(
@@ -77,13 +79,13 @@ pub async fn submit(
         begun.expected.refused,
     );
     let (mut details, files) = read(&app, request, &begun.wanted).await?;
-    details.submission_id = details.submission_id.or(key);
-    let (holder, name) = (caller.holder, details.submission_id.clone());
+    details.names.idempotency_key = key;
+    let (holder, names, gps) = (caller.holder, details.names.clone(), details.gps);
     let now = holder.time(app.clock.now());
     let check = app.store.read(move |tx| {
         let task = tx.task_of(owner, id)?.ok_or(UseCaseError::TaskNotFound)?;
         let worker = submitter(&task);
-        let made = usecases::submission_was_made(tx, &task, worker, name.as_deref(), now)?;
+        let made = usecases::submission_was_made(tx, &task, worker, (&names, gps), now)?;
         Ok::<_, UseCaseError>((task, made))
     });
     let (task, made) = check.await?;
@@ -95,8 +97,7 @@ pub async fn submit(
     };
     let account = owner.account;
     let recorded = app.submissions.record(account, details, stored, record);
-    let proofs = recorded.await?;
-    Submitted::answer(&app, id, proofs).await
+    Submitted::answer(&app, id, recorded.await?).await
 }
 
 /// What is decided before the body is read.
@@ -234,7 +235,7 @@ fn simulated(bytes: &Bytes) -> Result<(SubmissionDetails, Sent), ApiError> {
         accuracy_meters: None,
         device_info: SIMULATED_DEVICE.to_owned(),
         captures: Vec::new(),
-        submission_id: None,
+        names: SubmissionNames::default(),
     };
     Ok((details, Sent::Types(types)))
 }

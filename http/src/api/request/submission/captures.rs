@@ -4,12 +4,13 @@ use serde_json::{Map, Value};
 
 use crate::api::error::ApiError;
 use crate::api::request::fields::{self, Fields, RequestBody};
+use crate::api::request::json;
 use crate::api::request::multipart::MAX_TEXT_BYTES;
 use crate::domain::geo::{self, Point};
 use crate::domain::proofs::ACCURACY_METERS;
 use crate::domain::proofs::capture::{CLOCK_OFFSET_MS, Capture, Fix, MAX_FIXES};
 use crate::domain::rules::TextRule;
-use crate::domain::{ProofType, Timestamp};
+use crate::domain::{FieldErrors, ProofType, Timestamp};
 
 pub type Captures = Vec<(ProofType, Capture)>;
 
@@ -20,20 +21,28 @@ pub const IN_FORM: TextRule<Captures> = TextRule {
     pattern: None,
     format: None,
     check: |_, text| {
-        let object: Map<String, Value> =
-            serde_json::from_str(text).map_err(|_| "must be a JSON object".to_owned())?;
+        let object = object_in_text(text)?;
         match fields::read::<InForm>(&object) {
             Ok(InForm(captures)) => Ok(captures),
-            Err(ApiError::Validation(errors)) => {
-                let first = errors.kept().first();
-                let told =
-                    first.map(|error| format!("is wrong: {} {}", error.field, error.message));
-                Err(told.unwrap_or_default())
-            }
+            Err(ApiError::Validation(errors)) => Err(first_fault(&errors)),
             Err(_) => Err("must be a JSON object".to_owned()),
         }
     },
 };
+
+/// The object in a text of a form, read as strictly as a body.
+pub fn object_in_text(text: &str) -> Result<Map<String, Value>, String> {
+    json::object(text.as_bytes()).map_err(|errors| first_fault(&errors))
+}
+
+fn first_fault(errors: &FieldErrors) -> String {
+    match errors.kept().first() {
+        Some(error) if error.field != json::BODY => {
+            format!("is wrong: {} {}", error.field, error.message)
+        }
+        _ => "must be a JSON object".to_owned(),
+    }
+}
 
 struct InForm(Captures);
 

@@ -1,7 +1,6 @@
 //! GET and POST /v1/worker/tasks/{id}/proofs
 
 use axum::extract::{Request, State};
-use axum::http::header;
 
 use crate::api::App;
 use crate::api::error::ApiError;
@@ -20,8 +19,9 @@ use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
 use crate::api::response::proofs::with_files;
 use crate::api::response::submitted::Submitted;
+use crate::domain::geo::Point;
 use crate::domain::proofs::uploads::BYTES_A_DAY;
-use crate::domain::{ProofType, Submission, Task, TaskId, WorkerId};
+use crate::domain::{ProofType, Submission, SubmissionNames, Task, TaskId, WorkerId};
 use crate::files::Received;
 use crate::limits::ClientAddress;
 use crate::store::Tx;
@@ -42,7 +42,7 @@ use crate::views::proof::ProofBody;
                     ("proof_id" = "$response.body#/data/0/id")))),
                 ("reject" = (operation_id = "rejectProof", parameters(("id" = "$request.path.id"),
                     ("proof_id" = "$response.body#/data/0/id")))))),
-        groups::Worker, groups::Body, errors::AccountSuspended, errors::TaskNotFound, errors::InvalidTaskState,
+        groups::Worker, groups::Body, errors::IdempotencyMismatch, errors::AccountSuspended, errors::TaskNotFound, errors::InvalidTaskState,
         errors::StorageFull, errors::FileTooLarge, errors::UploadNotFound, errors::UploadIncomplete, errors::UploadGone)
 )]
 pub async fn submit(
@@ -63,8 +63,8 @@ pub async fn submit(
     };
     let (id, refused) = (begun.expected.task.id, begun.expected.refused);
     let (details, sent) = read(&app, request, &begun, key).await?;
-    let name = details.submission_id.clone();
-    let (task, made) = was_made(&app, worker, id, name.clone()).await?;
+    let sent_as = (details.names.clone(), details.gps);
+    let (task, made) = was_made(&app, worker, id, sent_as.clone()).await?;
     let (files, uploads) = match sent {
         Sent::Files(files) => (
             submission::new_files(files, &task, &details, made, refused)?,
@@ -74,7 +74,7 @@ pub async fn submit(
             let ids = submission::new_files(ids, &task, &details, made, refused)?;
             match uploaded(&app, &task, worker, ids.clone()).await {
                 Ok(files) => (files, ids),
-                Err(error) => match was_made(&app, worker, id, name).await {
+                Err(error) => match was_made(&app, worker, id, sent_as).await {
                     // The same submission, sent twice, has used them meanwhile.
                     Ok((_, true)) => (Vec::new(), Vec::new()),
                     _ => return Err(error),
@@ -94,8 +94,7 @@ pub async fn submit(
     };
     let account = task.owner.account;
     let recorded = app.submissions.record(account, details, stored, record);
-    let proofs = recorded.await?;
-    Submitted::answer(&app, id, proofs).await
+    Submitted::answer(&app, id, recorded.await?).await
 }
 
 /// The task, and whether this submission to it was already recorded.
@@ -103,12 +102,12 @@ async fn was_made(
     app: &App,
     worker: WorkerId,
     id: TaskId,
-    name: Option<String>,
+    (names, gps): (SubmissionNames, Option<Point>),
 ) -> Result<(Task, bool), UseCaseError> {
     let now = app.clock.now();
     let check = app.store.read(move |tx| {
         let task = usecases::own_task(tx, worker, id)?;
-        let made = usecases::submission_was_made(tx, &task, worker, name.as_deref(), now)?;
+        let made = usecases::submission_was_made(tx, &task, worker, (&names, gps), now)?;
         Ok((task, made))
     });
     check.await
@@ -136,14 +135,13 @@ async fn read(
     let received = &begun.reserved.received;
     let form = multipart::read::<SubmitProof>(app, request, &begun.wanted, received).await?;
     let mut details = submission::details(&form, &user_agent)?;
-    details.submission_id = details.submission_id.or(key);
+    details.names.idempotency_key = key;
     Ok((details, Sent::Files(files_by_type(form))))
 }
 
+/// JSON is read whatever the Content-Type says.
 fn names_uploads(request: &Request) -> bool {
-    let content_type = request.headers().get(header::CONTENT_TYPE);
-    let text = content_type.and_then(|value| value.to_str().ok());
-    text.is_some_and(|text| text.starts_with("application/json"))
+    !multipart::is_multipart(request)
 }
 
 /// The files of uploads, each put together from its parts.
