@@ -2,6 +2,7 @@
 
 mod examples;
 mod operator;
+mod printing;
 mod remote;
 mod serve;
 
@@ -17,6 +18,8 @@ use operator::{
     audit, backup, bundle, doctor, job, ledger, master_key, payments, relocate, report, sandbox,
     secrets,
 };
+
+use printing::{print_item, print_line, tell};
 
 use crate::domain::Tier;
 use crate::settings::{self, Given, SETTINGS, Settings};
@@ -34,13 +37,13 @@ impl<E: std::error::Error> From<E> for Failure {
 
 pub fn run() -> ExitCode {
     let matches = command().get_matches();
-    match dispatch(&matches) {
+    printing::checked(match dispatch(&matches) {
         Ok(code) => code,
         Err(Failure(reason)) => {
-            eprintln!("legwork: {reason}");
+            tell(format_args!("legwork: {reason}"));
             ExitCode::FAILURE
         }
-    }
+    })
 }
 
 fn dispatch(matches: &ArgMatches) -> Result<ExitCode, Failure> {
@@ -357,16 +360,6 @@ fn environment() -> impl Iterator<Item = (String, String)> {
         let name = name.into_string().ok()?;
         Some((name, value.to_string_lossy().into_owned()))
     })
-}
-
-/// Prints a line. A reader that stops early (`
-/// head`) is not an error.
-fn print_line(line: impl std::fmt::Display) {
-    use std::io::Write;
-    let mut out = std::io::stdout().lock();
-    if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
-        std::process::exit(0);
-    }
 }
 
 /// Opens the database for a command that sets up a service, with the master key. Creates the data

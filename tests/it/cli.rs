@@ -185,6 +185,41 @@ fn the_description_of_the_api_can_be_printed() {
 }
 
 #[test]
+fn output_that_cannot_be_written_is_told() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let full = full.unwrap();
+    let mut command = Command::new(&["openapi"]);
+    command.0.stdout(full);
+    let error = command.fail();
+    assert!(
+        error.contains("standard output cannot be written: No space left"),
+        "{error}"
+    );
+    // A reader that has gone is not an error.
+    let mut command = Command::new(&["openapi"]);
+    command.0.stdout(closed_pipe());
+    let output = command.output();
+    assert!(output.status.success() && output.stderr.is_empty());
+}
+
+fn closed_pipe() -> std::io::PipeWriter {
+    let (_, writer) = std::io::pipe().unwrap();
+    writer
+}
+
+/// What a check has found does not depend on who reads it.
+#[test]
+fn a_check_fails_although_nobody_reads_it() {
+    let database = Database::create(Engine::Sqlite);
+    open_account(&database, "ada@example.com");
+    let expect = format!("1:{}", "0".repeat(64));
+    let check = Command::new(&["audit", "verify", "--expect", &expect]);
+    let mut check = check.on(&database);
+    check.0.stdout(closed_pipe());
+    assert_eq!(check.output().status.code(), Some(1));
+}
+
+#[test]
 fn what_was_acknowledged_survives_a_kill() {
     for engine in ENGINES {
         let database = Database::create(engine);

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, Command};
 
 use crate::ambient::Clock;
 use crate::cli::{
-    Failure, block_on, database_flags, open_store, payments, print_line, setting_flags,
+    Failure, block_on, database_flags, open_store, payments, print_item, print_line, setting_flags,
 };
 use crate::domain::{Entry, Step, TaskId};
 use crate::settings::Settings;
@@ -98,7 +98,7 @@ fn print(report: &LedgerReport) {
 
 pub fn export(settings: &Settings) -> Result<(), Failure> {
     let store = open_store(settings)?;
-    print_line("task_id,type,environment,developer_id,worker_id,account,amount_cents,recorded_at");
+    print_item("task_id,type,environment,developer_id,worker_id,account,amount_cents,recorded_at");
     let mut after = None;
     loop {
         let page = block_on(page(&store, after))??;
@@ -123,7 +123,7 @@ fn print_postings(entry: &Entry) {
     let worker = entry.worker.map(|id| id.to_string()).unwrap_or_default();
     for (book, cents) in entry.postings.by_account() {
         if cents != 0 {
-            print_line(format_args!(
+            print_item(format_args!(
                 "{},{},{},{},{worker},{book},{cents},{}",
                 entry.task,
                 entry.step,

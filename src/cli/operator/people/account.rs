@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::find;
 use crate::ambient::Clock;
 use crate::cli::{
-    Failure, argument, block_on, link_url, open_or_create_store, open_store, print_line,
+    Failure, argument, block_on, link_url, open_or_create_store, open_store, print_item, print_line,
 };
 use crate::domain::{Account, AccountId, Actor, NewAccount, Tier, Timestamp, accounts};
 use crate::settings::Settings;
@@ -72,7 +72,7 @@ pub fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> 
         let accounts = block_on(store.snapshot(page))??;
         for account in &accounts {
             if json {
-                print_line(as_json(account));
+                print_item(as_json(account));
             } else {
                 let Account {
                     id,
@@ -81,7 +81,7 @@ pub fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> 
                     email,
                     ..
                 } = account;
-                print_line(format_args!(
+                print_item(format_args!(
                     "{id}  {:10}  {:9}  {email}",
                     tier.as_str(),
                     status.as_str()

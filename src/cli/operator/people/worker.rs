@@ -7,8 +7,8 @@ use super::account::confirm;
 use super::find;
 use crate::ambient::Clock;
 use crate::cli::{
-    Failure, argument, block_on, database_flags, link_flags, link_url, open_store, print_line,
-    yes_flag,
+    Failure, argument, block_on, database_flags, link_flags, link_url, open_store, print_item,
+    print_line, yes_flag,
 };
 use crate::domain::{Actor, Timestamp, Worker, WorkerId, WorkerStatus};
 use crate::settings::Settings;
@@ -147,12 +147,12 @@ fn list(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure> {
 
 fn print(worker: &Worker, json: bool) {
     if json {
-        return print_line(as_json(worker));
+        return print_item(as_json(worker));
     }
     let Worker {
         id, status, email, ..
     } = worker;
-    print_line(format_args!("{id}  {:10}  {email}", status.as_str()));
+    print_item(format_args!("{id}  {:10}  {email}", status.as_str()));
 }
 
 fn decide(
