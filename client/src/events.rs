@@ -19,6 +19,8 @@ const LARGEST_EVENT: usize = 4 << 20;
 pub struct StreamOptions {
     /// Begin after the event with this id. Without it, the stream begins now.
     pub after: Option<String>,
+    /// Without an id, begin with the first event there ever was.
+    pub from_start: bool,
     /// Only these types; all if it is empty.
     pub types: Vec<EventType>,
     /// Only the events of this task.
@@ -51,7 +53,7 @@ impl Events {
         EventStream {
             client: self.0.clone(),
             last_id: options.after.clone(),
-            last_number: None,
+            last_number: (options.from_start && options.after.is_none()).then_some(0),
             options,
             connection: None,
             buffer: Vec::new(),
@@ -77,6 +79,8 @@ impl EventStream {
                 }
             }
             match self.receive().await {
+                // A greeting alone is no success: what comes after it may fail once more.
+                Ok(()) if self.ready.is_empty() => {}
                 Ok(()) => self.failures = 0,
                 Err(error) => self.after_failure(error).await?,
             }
@@ -212,9 +216,13 @@ impl EventStream {
             }
             // The events of one task have numbers of their own choice.
             if event.number > last + 1 && self.options.task_id.is_none() {
-                let lost = self.fill(last, event.number).await;
-                self.ready.push_back(event);
-                return lost;
+                let filled = self.fill(last, event.number).await;
+                // What is no longer kept never comes. All else does, so this one waits until it has come: given out
+                // before, it would be the place to go on from.
+                if matches!(filled, Ok(()) | Err(Error::EventsLost { .. })) {
+                    self.ready.push_back(event);
+                }
+                return filled;
             }
         }
         self.ready.push_back(event);

@@ -14,8 +14,32 @@ use crate::{
 /// Checks deliveries with the secret of the webhook. While a secret is being replaced, give both.
 #[derive(Clone)]
 pub struct Webhook {
-    secrets: Vec<String>,
+    secrets: Vec<Secret>,
     tolerance: i64,
+}
+
+/// One scheme signs with the text of a secret, the other with the bytes that it stands for.
+#[derive(Clone)]
+struct Secret {
+    text: String,
+    key: Vec<u8>,
+}
+
+impl Secret {
+    /// Whoever knows the key can sign, and everybody knows the empty one: a secret that has lost its bytes is
+    /// refused.
+    fn read(given: &str) -> Result<Self> {
+        let text = given.trim().to_owned();
+        let encoded = text.strip_prefix("whsec_").unwrap_or(&text);
+        match STANDARD.decode(encoded) {
+            Ok(key) if !key.is_empty() => Ok(Self { text, key }),
+            Ok(_) => Err(Error::Setup("the webhook secret is empty".to_owned())),
+            Err(_) => Err(Error::Setup(
+                "the webhook secret is not one: whsec_ and Base64, as the server gave it"
+                    .to_owned(),
+            )),
+        }
+    }
 }
 
 /// An event that arrived by webhook.
@@ -32,18 +56,18 @@ pub struct WebhookEvent {
 pub struct Signed(pub [(&'static str, String); 5]);
 
 impl Webhook {
-    /// With the whole secret, `whsec_` included.
-    pub fn new(secret: &str) -> Self {
-        Self {
-            secrets: vec![secret.to_owned()],
+    /// With the whole secret, `whsec_` included. What cannot be a secret is [`Error::Setup`].
+    pub fn new(secret: &str) -> Result<Self> {
+        Ok(Self {
+            secrets: vec![Secret::read(secret)?],
             tolerance: 300,
-        }
+        })
     }
 
     /// Another secret that may have signed.
-    pub fn or(mut self, secret: &str) -> Self {
-        self.secrets.push(secret.to_owned());
-        self
+    pub fn or(mut self, secret: &str) -> Result<Self> {
+        self.secrets.push(Secret::read(secret)?);
+        Ok(self)
     }
 
     /// How far the timestamp may be from your clock, in seconds [default: 300].
@@ -165,17 +189,15 @@ impl WebhookEvent {
     }
 }
 
-fn own_signature(secret: &str, time: &str, body: &[u8]) -> String {
-    let mac = mac(secret.as_bytes(), &[time.as_bytes(), b".", body]);
+fn own_signature(secret: &Secret, time: &str, body: &[u8]) -> String {
+    let mac = mac(secret.text.as_bytes(), &[time.as_bytes(), b".", body]);
     let hex: String = mac.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("v1={hex}")
 }
 
-fn standard_signature(secret: &str, id: &str, time: &str, body: &[u8]) -> String {
-    let key = STANDARD
-        .decode(secret.strip_prefix("whsec_").unwrap_or(secret))
-        .unwrap_or_default();
-    let mac = mac(&key, &[id.as_bytes(), b".", time.as_bytes(), b".", body]);
+fn standard_signature(secret: &Secret, id: &str, time: &str, body: &[u8]) -> String {
+    let parts = [id.as_bytes(), b".", time.as_bytes(), b".", body];
+    let mac = mac(&secret.key, &parts);
     format!("v1,{}", STANDARD.encode(mac))
 }
 

@@ -55,7 +55,7 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
         return Ok(());
     };
     let text = |name: &str| arguments.get_one::<String>(name).map_or("", String::as_str);
-    let webhook = Webhook::new(text("secret"));
+    let webhook = Webhook::new(text("secret"))?;
     let body = read(text("body"))?;
     if name == "sign" {
         let signed = match arguments.get_one::<i64>("timestamp") {

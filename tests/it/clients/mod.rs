@@ -2,6 +2,7 @@
 
 mod description;
 mod fake;
+mod gaps;
 mod python;
 mod rust;
 mod stories;

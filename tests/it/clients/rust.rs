@@ -208,6 +208,9 @@ async fn cancelled(client: &Client) -> Value {
     let task = tasks.create(&storefront()).await.unwrap();
     let differs = tasks.cancel(&task.id, Some(1)).await.unwrap_err();
     let cancelled = tasks.cancel(&task.id, None).await.unwrap();
+    let waited = tasks.wait_until(&task.id, &[Status::Completed], None).await;
+    let over = matches!(&waited, Err(Error::Over { status }) if status == "cancelled");
+    assert!(over, "{waited:?}");
     json!({"cancelled": cancelled.status, "refund_differs": code(&differs)})
 }
 
@@ -282,6 +285,12 @@ fn failures_are_overcome_or_told() {
             .build()
             .unwrap();
         let late = hasty.tasks().get("1").await.unwrap_err();
+        let soon = Some(Duration::from_millis(50));
+        let waited = client
+            .tasks()
+            .wait_until("1", &[Status::Funded], soon)
+            .await;
+        assert!(matches!(waited, Err(Error::Timeout { .. })), "{waited:?}");
         let nowhere = Client::builder("svc_test_x")
             .base_url("http://127.0.0.1:1")
             .max_retries(1)
@@ -314,7 +323,8 @@ fn webhooks_are_verified_by_both_schemes() {
                 let found = all.find(|(known, _)| is_of_scheme && known.eq_ignore_ascii_case(name));
                 found.map(|(_, value)| value.clone())
             };
-            let webhook = Webhook::new("whsec_b3RoZXI=").or(&vector.secret);
+            let webhook = Webhook::new("whsec_b3RoZXI=").unwrap();
+            let webhook = webhook.or(&vector.secret).unwrap();
             let verified = webhook.verify_at(header, vector.body.as_bytes(), vector.now);
             assert_eq!(
                 verified.is_ok(),
@@ -327,6 +337,28 @@ fn webhooks_are_verified_by_both_schemes() {
             }
         }
     }
+}
+
+/// Everybody could sign with the empty key, so nothing is verified with it.
+#[test]
+fn a_webhook_without_a_secret_is_not_made() {
+    for secret in [
+        "",
+        " ",
+        "whsec_",
+        " whsec_\n",
+        "whsec_not base64",
+        "secret!",
+    ] {
+        let made = Webhook::new(secret);
+        assert!(matches!(made, Err(Error::Setup(_))), "{secret:?}");
+        let or = Webhook::new("whsec_b3RoZXI=").unwrap().or(secret);
+        assert!(matches!(or, Err(Error::Setup(_))), "{secret:?}");
+    }
+    // Copied with the end of its line.
+    let (signed, body) = (Webhook::new("whsec_b3RoZXI=\n").unwrap(), b"{}");
+    let plain = Webhook::new("whsec_b3RoZXI=").unwrap();
+    assert_eq!(signed.sign("1", 7, body), plain.sign("1", 7, body));
 }
 
 #[test]

@@ -20,7 +20,9 @@ use crate::support::{Developer, TestApp, eventually, on_both_engines};
 
 on_both_engines!(
     every_event_arrives_although_the_connection_is_cut,
-    it_goes_on_where_it_stopped
+    it_goes_on_where_it_stopped,
+    it_goes_on_although_nothing_had_happened,
+    a_program_that_hangs_up_does_not_hold_up_the_rest
 );
 
 const CUTS: usize = 50;
@@ -91,7 +93,7 @@ async fn receive(State(receiver): State<Receiver>, headers: HeaderMap, body: Byt
             .get(name)
             .map(|value| value.to_str().unwrap().to_owned())
     };
-    let webhook = Webhook::new(&receiver.secret.lock().unwrap());
+    let webhook = Webhook::new(&receiver.secret.lock().unwrap()).unwrap();
     let event = webhook.verify(header, &body).unwrap();
     let own = |name: &str| {
         if name.starts_with("x-service") {
@@ -131,6 +133,19 @@ impl User {
                 .spawn()
                 .unwrap(),
         )
+    }
+
+    /// What is kept of where `listen` was.
+    fn positions(&self) -> Vec<String> {
+        let kept = std::fs::read_dir(self.home.path().join("legwork")).unwrap();
+        let files = kept.map(|entry| entry.unwrap().path());
+        // Not those that are being written.
+        let is_kept = |path: &std::path::PathBuf| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            name.starts_with("listen-") && !name.contains('.')
+        };
+        let texts = files.filter(is_kept).map(std::fs::read_to_string);
+        texts.map(Result::unwrap).collect()
     }
 
     async fn secret(&self) -> String {
@@ -232,14 +247,12 @@ async fn it_goes_on_where_it_stopped(app: TestApp) {
         }
     };
     eventually("the event after the first arrives", arrived(1)).await;
-    let kept = user.home.path().join("legwork");
-    let remembers = || {
-        let names = std::fs::read_dir(&kept).unwrap();
-        let found = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let found = found.into_iter().any(|name| name.starts_with("listen-"));
-        async move { found }
+    let second = events(&developer, 1).await.remove(0);
+    let is_kept = || {
+        let kept = user.positions().contains(&id(&second));
+        async move { kept }
     };
-    eventually("the position is kept", remembers).await;
+    eventually("the position is kept", is_kept).await;
     drop(listening);
 
     // Meanwhile things happen, and nobody listens.
@@ -248,4 +261,81 @@ async fn it_goes_on_where_it_stopped(app: TestApp) {
     eventually("what happened meanwhile arrives", arrived(3)).await;
     let wanted: Vec<_> = events(&developer, 1).await.iter().map(id).collect();
     assert_eq!(receiver.ids(), wanted);
+}
+
+async fn it_goes_on_although_nothing_had_happened(app: TestApp) {
+    let developer = app.developer().await;
+    let user = User::of(&app);
+    user.log_in(&developer.test_key).await;
+    let (receiver, others) = (Receiver::default(), Receiver::default());
+    let (address, elsewhere) = (receiver.start().await, others.start().await);
+    for each in [&receiver, &others] {
+        *each.secret.lock().unwrap() = user.secret().await;
+    }
+    let funded = ["--events", "task.funded"];
+    let keeps = |count: usize| {
+        let kept = user.positions().len() == count;
+        async move { kept }
+    };
+    let listening = user.listen(&[], address);
+    eventually("it listens", || keeps(1)).await;
+    drop(listening);
+    let filtered = user.listen(&funded, elsewhere);
+    eventually("the other listens", || keeps(2)).await;
+    drop(filtered);
+
+    // Nobody listens. What the one has seen then says nothing about the other.
+    developer.create_task().await;
+    let all = events(&developer, 0).await;
+    let _listening = user.listen(&[], address);
+    eventually("all of it arrives", || {
+        let arrived = receiver.ids().len() >= all.len();
+        async move { arrived }
+    })
+    .await;
+    assert_eq!(receiver.ids(), all.iter().map(id).collect::<Vec<_>>());
+    let _filtered = user.listen(&funded, elsewhere);
+    let mut funded = all.iter().filter(|event| event["event"] == "task.funded");
+    let funded = id(funded.next().unwrap());
+    eventually("what the other waits for arrives", || {
+        let arrived = others.ids() == [funded.clone()];
+        async move { arrived }
+    })
+    .await;
+}
+
+/// A program that reads and hangs up, without an answer. It counts.
+async fn hanging_up(count: Arc<Mutex<Vec<String>>>) -> SocketAddr {
+    use tokio::io::AsyncReadExt;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut connection, _)) = listener.accept().await {
+            let mut asked = vec![0; 1 << 16];
+            let length = connection.read(&mut asked).await.unwrap();
+            let asked = String::from_utf8_lossy(&asked[..length]).to_lowercase();
+            let (_, rest) = asked.split_once("webhook-id: ").unwrap();
+            count.lock().unwrap().push(rest[..32].to_owned());
+        }
+    });
+    address
+}
+
+async fn a_program_that_hangs_up_does_not_hold_up_the_rest(app: TestApp) {
+    let developer = app.developer().await;
+    let user = User::of(&app);
+    user.log_in(&developer.test_key).await;
+    let tried = Arc::new(Mutex::new(Vec::new()));
+    let address = hanging_up(tried.clone()).await;
+    developer.create_task().await;
+    let all = events(&developer, 0).await;
+    let _listening = user.listen(&["--since", &id(&all[0])], address);
+    developer.create_task().await;
+    let all = events(&developer, 1).await;
+    let wanted: Vec<_> = all.iter().flat_map(|event| vec![id(event); 3]).collect();
+    eventually("each event is tried three times", || {
+        let done = *tried.lock().unwrap() == wanted;
+        async move { done }
+    })
+    .await;
 }
