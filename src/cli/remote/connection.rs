@@ -5,7 +5,7 @@ use legwork_client::{Client, DEFAULT_BASE_URL};
 
 use super::failure::Failed;
 use super::stored::{Profile, Profiles};
-use crate::cli::block_on;
+use crate::cli::{block_on, tell};
 
 const HEADING: &str = "Connection";
 
@@ -63,6 +63,14 @@ impl Connection {
             _ => Profiles::read()?.chosen(arguments.get_one::<String>("profile"))?,
         };
         let is_live = arguments.get_flag("live");
+        if let (Some(server), None, Some(profile)) = (&server, &key, &profile)
+            && !is_same(server, &profile.server)
+        {
+            return Err(Failed::usage(format!(
+                "the key of this profile is for {}, and not for {server}: give a key with --key or LEGWORK_KEY",
+                profile.server
+            )));
+        }
         let of_profile = |profile: &Profile| match is_live {
             true => profile.live_key.clone(),
             false => profile.test_key.clone(),
@@ -108,6 +116,12 @@ pub fn client(arguments: &ArgMatches) -> Result<Client, Failed> {
     Connection::of(arguments)?.client()
 }
 
+/// Whether two addresses lead to the same server.
+fn is_same(one: &str, other: &str) -> bool {
+    let read = |url: &str| reqwest::Url::parse(url.trim_end_matches('/')).ok();
+    one == other || read(one).is_some_and(|one| Some(one) == read(other))
+}
+
 /// Nobody spends money by accident.
 pub fn refuse_unmeant(key: &str, is_live: bool) -> Result<(), Failed> {
     if key.starts_with("svc_live_") && !is_live {
@@ -128,10 +142,13 @@ pub fn wait<T>(work: impl Future<Output = Result<T, Failed>>) -> Result<T, Faile
     block_on(async {
         tokio::select! {
             done = work => done,
-            _ = tokio::signal::ctrl_c() => {
-                eprintln!();
-                std::process::exit(130)
-            }
+            _ = tokio::signal::ctrl_c() => interrupted(),
         }
     })?
+}
+
+/// As a shell says of a program that Ctrl-C has ended.
+pub fn interrupted() -> ! {
+    tell("");
+    std::process::exit(130)
 }

@@ -1,6 +1,7 @@
 //! Commands for users of the API: any server, by URL and key. They reach it through `legwork-client` alone.
 
 mod agent;
+mod asking;
 mod completions;
 mod connection;
 mod demo;
@@ -20,6 +21,8 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Command};
 
 use failure::Failed;
+
+use super::tell;
 
 type Maker = fn() -> Command;
 type Runner = fn(&ArgMatches) -> Result<(), Failed>;
@@ -60,7 +63,7 @@ pub fn run(matches: &ArgMatches) -> Option<ExitCode> {
     Some(match runner(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failed) => {
-            eprintln!("legwork: {failed}");
+            tell(format_args!("legwork: {failed}"));
             failed.exit_code()
         }
     })

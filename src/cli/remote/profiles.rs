@@ -4,9 +4,10 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use legwork_client::{Client, DEFAULT_BASE_URL};
 use serde_json::json;
 
+use super::asking::{ask_secret, is_interactive};
 use super::connection::{self, Connection, wait};
 use super::failure::Failed;
-use super::output::{ask, is_interactive, print_object};
+use super::output::print_object;
 use super::stored::{Profile, Profiles};
 use crate::cli::print_line;
 
@@ -44,7 +45,7 @@ pub fn login(arguments: &ArgMatches) -> Result<(), Failed> {
         .unwrap_or_else(|| DEFAULT_BASE_URL.to_owned());
     let key = match given("key", "LEGWORK_KEY") {
         Some(key) => key,
-        None if is_interactive() => ask(&format!("API key for {server}"))?,
+        None if is_interactive() => ask_secret(&format!("API key for {server}"))?,
         None => {
             return Err(Failed::usage(
                 "there is no terminal to ask for the key on: use --key or LEGWORK_KEY",
@@ -157,10 +158,15 @@ pub fn logout(arguments: &ArgMatches) -> Result<(), Failed> {
     if profiles.profiles.remove(&name).is_none() {
         return Err(profiles.unknown(&name));
     }
-    if profiles.current.as_ref() == Some(&name) {
-        profiles.current = profiles.profiles.keys().next().cloned();
-    }
+    // A profile that is gone stays the current one: nobody works with another account without having said so.
     profiles.write()?;
     print_line(format!("The profile {name} is forgotten."));
+    let others: Vec<_> = profiles.profiles.keys().map(String::as_str).collect();
+    if profiles.chosen(None)?.is_none() && !others.is_empty() {
+        print_line(format!(
+            "None is used until you log in, or switch to one: `legwork switch {}`.",
+            others.join("|")
+        ));
+    }
     Ok(())
 }

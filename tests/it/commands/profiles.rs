@@ -75,22 +75,43 @@ async fn a_profile_is_kept_for_its_owner_alone(app: TestApp) {
     }
 
     // A flag and a variable go before the profile.
-    let wrong = ["whoami", "--server", "http://127.0.0.1:1"];
-    assert_eq!(user.refused(&wrong).await.0, 3);
-    let from_variables = user
-        .command(&["whoami"])
-        .env("LEGWORK_SERVER", "http://127.0.0.1:1");
-    let output = tokio::task::spawn_blocking(|| from_variables.output())
-        .await
-        .unwrap();
-    assert_eq!(output.status.code(), Some(3));
+    let elsewhere = "http://127.0.0.1:1";
+    let key = developer.test_key.as_str();
+    let there = ["whoami", "--server", elsewhere, "--key", key];
+    assert_eq!(user.refused(&there).await.0, 3);
+    let there = user.command(&["whoami"]).env("LEGWORK_SERVER", elsewhere);
+    let there = there.env("LEGWORK_KEY", key);
+    let output = tokio::task::spawn_blocking(|| there.output());
+    assert_eq!(output.await.unwrap().status.code(), Some(3));
+    // The key that is kept is for the server that it is kept with.
+    let (code, said) = user.refused(&there_without_a_key(elsewhere)).await;
+    assert!(
+        code == 2 && said.contains("give a key with --key"),
+        "{said}"
+    );
+    let there = user.command(&["whoami"]).env("LEGWORK_SERVER", elsewhere);
+    let output = tokio::task::spawn_blocking(|| there.output());
+    assert_eq!(output.await.unwrap().status.code(), Some(2));
+    let same = format!("{}/", user.server);
+    user.json(&there_without_a_key(&same)).await;
 
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
     let (code, said) = user.refused(&["whoami"]).await;
     assert!(code == 2 && said.contains("chmod 600"), "{said}");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    // Nobody works with another account without having said so.
+    let output = user.run(&["logout"]).await;
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("`legwork switch other`"), "{said}");
+    let (code, said) = user.refused(&["whoami"]).await;
+    assert!(code == 2 && said.contains("not logged in"), "{said}");
+    user.json(&["whoami", "--profile", "other"]).await;
     assert!(user.run(&["logout", "--all"]).await.status.success());
     assert!(!std::fs::read_to_string(&file).unwrap().contains("svc_"));
+}
+
+fn there_without_a_key(server: &str) -> [&str; 3] {
+    ["whoami", "--server", server]
 }
 
 /// A web server that is not Legwork: whatever is asked, it shows a page.

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::clients::{AgentClient, CLIENTS};
 use crate::cli::print_line;
-use crate::cli::remote::connection::{self, Connection};
+use crate::cli::remote::asking::confirm;
+use crate::cli::remote::connection::{self, Connection, wait};
 use crate::cli::remote::failure::Failed;
-use crate::cli::remote::output::confirm;
 
 /// No list of servers is larger.
 const LARGEST_FILE: u64 = 1 << 20;
@@ -139,7 +139,8 @@ fn set_up(
     for line in difference(&before, &after) {
         print_line(line);
     }
-    confirm(arguments, &format!("Change {}?", path.display()))?;
+    let question = format!("Change {}?", path.display());
+    wait(confirm(arguments, &question))?;
     write(path, &after)?;
     print_line(format!(
         "{} knows Legwork now. Start it anew.",

@@ -3,9 +3,10 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use legwork_client::{ApprovalFilter, ApprovalStatus};
 
+use crate::cli::remote::asking::confirm;
 use crate::cli::remote::connection::{self, client, wait};
 use crate::cli::remote::failure::Failed;
-use crate::cli::remote::output::{confirm, money, one_line, print_list, print_object};
+use crate::cli::remote::output::{money, one_line, print_list, print_object};
 use crate::cli::remote::tasks::limit;
 
 pub fn command() -> Command {
@@ -73,11 +74,11 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
         let (title, budget) = (one_line(&task.title), money(task.budget_cents));
         let decided = match name {
             "approve" => {
-                confirm(arguments, &format!("Spend {budget} on \"{title}\"?"))?;
+                confirm(arguments, &format!("Spend {budget} on \"{title}\"?")).await?;
                 approvals.approve(id).await?
             }
             _ => {
-                confirm(arguments, &format!("Refuse {budget} for \"{title}\"?"))?;
+                confirm(arguments, &format!("Refuse {budget} for \"{title}\"?")).await?;
                 approvals.refuse(id).await?
             }
         };
