@@ -1,12 +1,16 @@
 //! `legwork trigger`: makes the calls that end in an event, in test.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use legwork_client::{Category, Client, CreateKey, CreateTask, EventType, Location, Status, Task};
-use serde_json::{Value, json};
+use legwork_client::{
+    Category, Client, CreateKey, CreateTask, CreatedTask, EventType, Location, Status,
+};
+use serde_json::{Map, Value, json};
 
 use super::connection::{self, Connection, wait};
 use super::failure::Failed;
 use super::output::{print_object, progress};
+use super::tasks::create::create_as_written;
+use super::tasks::wanted::object_in;
 
 /// How each event comes about: the status to which the task is taken.
 const STEPS: &[(&str, Step)] = &[
@@ -82,11 +86,11 @@ pub fn run(arguments: &ArgMatches) -> Result<(), Failed> {
     })
 }
 
-async fn take(connection: &Connection, task: &CreateTask, step: &Step) -> Result<Value, Failed> {
+async fn take(connection: &Connection, task: &Value, step: &Step) -> Result<Value, Failed> {
     let client = connection.client()?;
     let task = match step {
         Step::AskFirst => create_by_a_limited_key(connection, &client, task).await?,
-        _ => client.tasks().create(task).await?.task,
+        _ => create_as_written(&client, task).await?,
     };
     match step {
         Step::Create | Step::AskFirst => {}
@@ -107,9 +111,10 @@ async fn take(connection: &Connection, task: &CreateTask, step: &Step) -> Result
 async fn create_by_a_limited_key(
     connection: &Connection,
     client: &Client,
-    task: &CreateTask,
-) -> Result<Task, Failed> {
-    let mandate = json!({"permissions": ["create"], "approval_above_cents": task.budget_cents - 1});
+    task: &Value,
+) -> Result<CreatedTask, Failed> {
+    let budget = task["budget_cents"].as_i64().unwrap_or_default();
+    let mandate = json!({"permissions": ["create"], "approval_above_cents": (budget - 1).max(0)});
     let key = json!({"name": "legwork trigger", "environment": "test", "mandate": mandate});
     let key: CreateKey = serde_json::from_value(key)
         .map_err(|error| Failed::usage(format!("this is not a key: {error}")))?;
@@ -118,22 +123,20 @@ async fn create_by_a_limited_key(
         server: connection.server.clone(),
         key: key.key,
     };
-    let created = limited.client()?.tasks().create(task).await;
+    let created = create_as_written(&limited.client()?, task).await;
     client.keys().revoke(&key.id, None).await?;
-    Ok(created?.task)
+    created
 }
 
-fn task(arguments: &ArgMatches) -> Result<CreateTask, Failed> {
+/// The usual task with what was overridden, as it was written: the server says what is wrong with it.
+fn task(arguments: &ArgMatches) -> Result<Value, Failed> {
     let usual = CreateTask::new("Photograph a storefront", "Made by legwork trigger.")
         .category(Category::Photography)
         .location(Location::new("Brooklyn", "NY", 40.7163, -73.9595))
         .budget_cents(2500);
-    let mut task = json!(usual);
-    for given in arguments
-        .get_many::<String>("override")
-        .into_iter()
-        .flatten()
-    {
+    let mut task: Map<String, Value> = json!(usual).as_object().cloned().unwrap_or_default();
+    let overrides = arguments.get_many::<String>("override");
+    for given in overrides.into_iter().flatten() {
         let Some((field, value)) = given.split_once('=') else {
             return Err(Failed::usage(format!(
                 "--override takes FIELD=VALUE, not {given}"
@@ -141,11 +144,12 @@ fn task(arguments: &ArgMatches) -> Result<CreateTask, Failed> {
         };
         // What is JSON is taken as JSON: 5000, true, ["photo"]. Everything else is a text.
         let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
-        match field.strip_prefix("location.") {
-            Some(inner) => task["location"][inner] = value,
-            None => task[field] = value,
+        match field.split_once('.') {
+            Some((object, inner)) => {
+                object_in(&mut task, object)?.insert(inner.to_owned(), value);
+            }
+            None => _ = task.insert(field.to_owned(), value),
         }
     }
-    serde_json::from_value(task)
-        .map_err(|error| Failed::usage(format!("this is not a task: {error}")))
+    Ok(Value::Object(task))
 }

@@ -8,6 +8,8 @@ use crate::support::{TestApp, on_sqlite, storefront};
 
 on_sqlite!(
     a_task_is_led_through_its_life,
+    what_was_written_is_sent_or_refused,
+    a_watch_says_that_it_waits_in_vain,
     every_event_can_be_triggered,
     keys_are_made_and_revoked
 );
@@ -94,6 +96,66 @@ async fn a_task_is_led_through_its_life(app: TestApp) {
         .refused(&["tasks", "create", from[0], from[1], "--budget-cents", "1"])
         .await;
     assert!(code == 1 && said.contains("budget_cents must be"), "{said}");
+}
+
+async fn what_was_written_is_sent_or_refused(app: TestApp) {
+    let developer = app.developer().await;
+    let user = User::of(&app);
+    user.log_in(&developer.test_key).await;
+    let file = user.home.path().join("task.json");
+    let from = file.to_str().unwrap();
+    let write = |task: &serde_json::Value| std::fs::write(&file, task.to_string()).unwrap();
+    let mut task = storefront();
+    task["budgett_cents"] = json!(1);
+    task["location"]["zip"] = json!("11211");
+    write(&task);
+    for command in ["create", "quote"] {
+        let (code, said) = user.refused(&["tasks", command, "--from", from]).await;
+        assert_eq!(code, 1, "{said}");
+        for field in ["budgett_cents", "location.zip"] {
+            let named = format!("{field} is not a known field");
+            assert!(said.contains(&named), "{said}");
+        }
+    }
+    let trigger = ["trigger", "task.created", "--override", "budgett=1"];
+    let (code, said) = user.refused(&trigger).await;
+    assert!(code == 1 && said.contains("budgett is not"), "{said}");
+    // What is said on the line goes before the file, nothing included.
+    write(&storefront());
+    let empty = ["tasks", "create", "--from", from, "--title", ""];
+    let (code, said) = user.refused(&empty).await;
+    assert!(code == 1 && said.contains("title must"), "{said}");
+    write(&json!({"metadata": "none"}));
+    let metadata = ["tasks", "create", "--from", from, "--metadata", "a=b"];
+    let (code, said) = user.refused(&metadata).await;
+    assert_eq!(
+        (code, said.as_str()),
+        (2, "legwork: metadata is not an object\n")
+    );
+    // A quote has its task.
+    for more in [["--title", "x"], ["--from", from], ["--metadata", "a=b"]] {
+        let both = [&["tasks", "create", "--quote", "01a1"][..], &more].concat();
+        let (code, said) = user.refused(&both).await;
+        assert!(code == 2 && said.contains("cannot be used with"), "{said}");
+    }
+    assert_eq!(user.json(&["tasks", "list"]).await, json!([]));
+}
+
+async fn a_watch_says_that_it_waits_in_vain(app: TestApp) {
+    let developer = app.developer().await;
+    let user = User::of(&app);
+    user.log_in(&developer.test_key).await;
+    let task = developer.create_task().await;
+    let id = task["id"].as_str().unwrap();
+    user.json(&["tasks", "cancel", id]).await;
+    let until = async |status| {
+        let output = user.run(&["tasks", "watch", id, "--until", status]).await;
+        let said = String::from_utf8(output.stderr).unwrap();
+        (output.status.code().unwrap(), said)
+    };
+    assert_eq!(until("cancelled").await, (0, String::new()));
+    let said = "legwork: the task is cancelled, and will not be completed any more\n";
+    assert_eq!(until("completed").await, (1, said.to_owned()));
 }
 
 async fn advance(client: &crate::support::Client, id: &str, to: &str) {
@@ -186,6 +248,19 @@ fn signatures_are_made_and_checked() {
             String::from_utf8_lossy(&verified.stdout),
             "The signature is right. The event is task.completed.\n"
         );
+        for secret in ["", "whsec_", "not a secret"] {
+            for command in ["sign", "verify"] {
+                let mut wrong = vec!["signature", command, "--secret", secret, body];
+                if command == "verify" {
+                    wrong.extend(["--header", "webhook-id: 1"]);
+                }
+                let (code, said) = user.refused(&wrong).await;
+                assert!(
+                    code == 2 && said.contains("the webhook secret is"),
+                    "{said}"
+                );
+            }
+        }
         std::fs::write(body, "{}").unwrap();
         let (code, said) = user.refused(&verify).await;
         assert_eq!(
