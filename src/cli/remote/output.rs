@@ -7,51 +7,17 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::failure::Failed;
-use crate::cli::print_line;
+use crate::cli::{print_line, tell};
 
 /// Whether to print JSON: when asked to, and when nobody looks.
 pub fn wants_json(arguments: &ArgMatches) -> bool {
     arguments.get_flag("json") || !std::io::stdout().is_terminal()
 }
 
-/// Whether somebody can be asked.
-pub fn is_interactive() -> bool {
-    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
-}
-
 /// A step that takes a while. It says so on a terminal only.
 pub fn progress(text: &str) {
     if std::io::stderr().is_terminal() {
-        eprintln!("{text}");
-    }
-}
-
-/// Asks for a line. Nobody there is no answer.
-pub fn ask(question: &str) -> Result<String, Failed> {
-    if !is_interactive() {
-        return Err(Failed::usage(format!(
-            "{question}: there is no terminal to ask on"
-        )));
-    }
-    eprint!("{question}: ");
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line)?;
-    Ok(line.trim().to_owned())
-}
-
-/// Asks a person, unless `--yes` has answered. Where nobody can be asked, nothing is done.
-pub fn confirm(arguments: &ArgMatches, question: &str) -> Result<(), Failed> {
-    if arguments.get_flag("yes") {
-        return Ok(());
-    }
-    if !is_interactive() {
-        return Err(Failed::usage(
-            "there is no terminal to ask on: add --yes if you mean it",
-        ));
-    }
-    match ask(&format!("{question} [y/N]"))?.to_lowercase().as_str() {
-        "y" | "yes" => Ok(()),
-        _ => Err(Failed::Refused("nothing was done".to_owned())),
+        tell(text);
     }
 }
 
@@ -115,7 +81,7 @@ pub fn print_list(
         return print_json(&objects);
     }
     if objects.is_empty() {
-        eprintln!("There are none.");
+        tell("There are none.");
         return Ok(());
     }
     let rows = objects.iter().map(|object| row(object, columns));

@@ -53,11 +53,18 @@ async fn keys_are_limited_and_tasks_approved(app: TestApp) {
         (&paused["status"], same(paused.clone())),
         (&json!("paused"), same(mandate.clone()))
     );
+    // So it is when other limits are set: a key that was stopped stays so.
+    let again = user.run(&set).await;
+    let said = String::from_utf8(again.stderr).unwrap();
+    assert!(said.contains("The key stays paused"), "{said}");
+    let again: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(again["status"], "paused");
     let resumed = user.json(&["mandate", "resume", id]).await;
     assert_eq!(
         (&resumed["status"], same(resumed.clone())),
         (&json!("active"), same(mandate))
     );
+    keys_are_made_with_a_mandate(&user).await;
     let own = user.json(&["mandate", "show", "--key", &limited.key]).await;
     assert_eq!(own["key_id"], id);
 
@@ -107,6 +114,22 @@ async fn keys_are_limited_and_tasks_approved(app: TestApp) {
         (&last["code"], &last["method"]),
         (&json!("MANDATE_NOT_FOUND"), &json!("GET"))
     );
+}
+
+async fn keys_are_made_with_a_mandate(user: &User) {
+    let make = ["keys", "create", "--name", "Agent"];
+    let limits = ["--day-cents", "9000", "--area", "40.7,-73.9,25"];
+    // A limit alone would limit nothing.
+    let (code, said) = user.refused(&[&make[..], &limits].concat()).await;
+    assert!(code == 2 && said.contains("--permissions"), "{said}");
+    let permitted = ["--permissions", "read,create"];
+    let made = user.json(&[&make[..], &limits, &permitted].concat()).await;
+    let mandate = user
+        .json(&["mandate", "show", made["id"].as_str().unwrap()])
+        .await;
+    assert_eq!(mandate["permissions"], json!(["read", "create"]));
+    let area = json!({"latitude": 40.7, "longitude": -73.9, "radius_km": 25.0});
+    assert_eq!(mandate["area"], area);
 }
 
 async fn programs_of_agents_are_told(app: TestApp) {

@@ -1,11 +1,13 @@
 //! `legwork keys ...`
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use legwork_client::{CreateKey, Environment};
+use legwork_client::{ApiKey, CreateKey, Environment};
+use serde_json::json;
 
+use super::mandate;
 use crate::cli::remote::connection::{self, client, wait};
 use crate::cli::remote::failure::Failed;
-use crate::cli::remote::output::{print_list, print_object};
+use crate::cli::remote::output::{print_json, print_list, print_object, wants_json};
 
 pub fn command() -> Command {
     let id = Arg::new("id")
@@ -26,7 +28,9 @@ pub fn command() -> Command {
             Command::new("create")
                 .about("Make a key, and print it once")
                 .after_help(
-                    "Example:\n  legwork keys create --name 'Order service' --environment test",
+                    "Examples:\n  legwork keys create --name 'Order service' --environment test\n  \
+                     legwork keys create --name Agent --permissions read,create --day-cents 10000\n\n\
+                     With --permissions, the key has a mandate from the first moment.",
                 )
                 .arg(
                     Arg::new("name")
@@ -42,6 +46,7 @@ pub fn command() -> Command {
                         .default_value("test")
                         .help("Where it works"),
                 )
+                .args(mandate::limits().into_iter().map(of_mandate))
                 .args(connection::flags()),
         )
         .subcommand(
@@ -59,6 +64,15 @@ pub fn command() -> Command {
         )
 }
 
+/// Without permissions there is no mandate, and a limit would limit nothing.
+fn of_mandate(limit: Arg) -> Arg {
+    let limit = limit.help_heading("Mandate");
+    match limit.get_id() == "permissions" {
+        true => limit,
+        false => limit.requires("permissions"),
+    }
+}
+
 pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
     let Some((name, arguments)) = matches.subcommand() else {
         return Ok(());
@@ -68,7 +82,7 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
         match name {
             "list" => {
                 let all = keys.list().take(10_000).await?;
-                print_list(arguments, &all, &["id", "key_prefix", "name"])
+                list(arguments, &all)
             }
             "create" => {
                 let text =
@@ -77,7 +91,9 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
                 let new = CreateKey {
                     name: text("name").to_owned(),
                     environment,
-                    mandate: None,
+                    mandate: arguments
+                        .contains_id("permissions")
+                        .then(|| mandate::asked_for(arguments)),
                 };
                 print_object(arguments, &keys.create(&new).await?)
             }
@@ -88,4 +104,22 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
             }
         }
     })
+}
+
+/// A revoked key looks like any other, so people are told.
+fn list(arguments: &ArgMatches, keys: &[ApiKey]) -> Result<(), Failed> {
+    if wants_json(arguments) {
+        return print_json(&keys);
+    }
+    let with_state = |key: &ApiKey| {
+        let mut row = json!(key);
+        row["state"] = json!(if key.revoked_at.is_some() {
+            "revoked"
+        } else {
+            "active"
+        });
+        row
+    };
+    let rows: Vec<_> = keys.iter().map(with_state).collect();
+    print_list(arguments, &rows, &["id", "key_prefix", "state", "name"])
 }

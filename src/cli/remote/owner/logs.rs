@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use legwork_client::{Client, LogFilter, LoggedRequest};
 
-use crate::cli::print_line;
+use crate::cli::print_item;
 use crate::cli::remote::connection::{self, client, wait};
 use crate::cli::remote::failure::Failed;
 use crate::cli::remote::output::{fitted, one_line, progress, terminal_width, wants_json};
@@ -102,8 +102,8 @@ async fn show(
     }
     for logged in found.iter().rev() {
         match wants_json(arguments) {
-            true => print_line(serde_json::to_string(logged).unwrap_or_default()),
-            false => print_line(line(logged, terminal_width())),
+            true => print_item(serde_json::to_string(logged).unwrap_or_default()),
+            false => print_item(line(logged, terminal_width())),
         }
     }
     Ok(found.first().map(|logged| logged.id.clone()))

@@ -2,12 +2,15 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use legwork_client::{
-    Category, Client, Interval, Mandate, Permission, PutMandate, SpendingLimit, TaskType,
+    Area, Category, Client, ErrorCode, Interval, Mandate, Permission, PutMandate, SpendingLimit,
+    TaskType,
 };
 
+use crate::cli::remote::asking::confirm;
 use crate::cli::remote::connection::{self, client, wait};
 use crate::cli::remote::failure::Failed;
-use crate::cli::remote::output::{confirm, print_object};
+use crate::cli::remote::output::print_object;
+use crate::cli::tell;
 
 const INTERVALS: [(&str, Interval); 3] = [
     ("day-cents", Interval::Day),
@@ -55,7 +58,8 @@ fn of_key(name: &'static str, about: &'static str) -> Command {
         .args(connection::flags())
 }
 
-fn set_command() -> Command {
+/// What a mandate is made of.
+pub fn limits() -> Vec<Arg> {
     let cents = |name: &'static str, help: &'static str| {
         Arg::new(name)
             .long(name)
@@ -64,6 +68,9 @@ fn set_command() -> Command {
             .help(help)
     };
     let number = |name, help| cents(name, help).value_name("N");
+    let text = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
     let words = |name: &'static str, words: &[&'static str], help: &'static str| {
         Arg::new(name)
             .long(name)
@@ -72,37 +79,64 @@ fn set_command() -> Command {
             .value_parser(words.to_vec())
             .help(help)
     };
+    vec![
+        words("permissions", Permission::ALL, "What the key may do"),
+        cents("max-task-cents", "For one task"),
+        cents("day-cents", "For all tasks of a day"),
+        cents("month-cents", "For all tasks of a month"),
+        cents("total-cents", "For all tasks"),
+        number("max-open-tasks", "Tasks that are not over"),
+        number("max-tasks-per-day", "New tasks in a day"),
+        words("categories", Category::ALL, "Only of these categories").hide_possible_values(true),
+        words("task-types", TaskType::ALL, "Only of these types"),
+        text(
+            "area",
+            "LAT,LON,KM",
+            "Only around a place, such as 40.7,-73.9,25",
+        )
+        .allow_hyphen_values(true)
+        .value_parser(area),
+        text("states", "STATE,...", "Only in these states, such as NY,NJ")
+            .value_delimiter(',')
+            .conflicts_with("area"),
+        cents(
+            "approval-above-cents",
+            "Above it, a task waits for your yes",
+        ),
+        cents("review-up-to-cents", "Above it, you review the proof"),
+        text(
+            "expires-at",
+            "TIME",
+            "Such as 2030-01-01T00:00:00Z [default: in 90 days]",
+        ),
+    ]
+}
+
+fn area(given: &str) -> Result<Area, String> {
+    let numbers: Result<Vec<f64>, _> = given.split(',').map(|part| part.trim().parse()).collect();
+    match numbers.as_deref() {
+        Ok(&[latitude, longitude, radius_km]) => Ok(Area {
+            latitude,
+            longitude,
+            radius_km,
+        }),
+        _ => Err("a latitude, a longitude and kilometres, separated by commas".to_owned()),
+    }
+}
+
+fn set_command() -> Command {
+    let required = |limit: Arg| match limit.get_id() == "permissions" {
+        true => limit.required(true),
+        false => limit,
+    };
     Command::new("set")
         .about("Set the mandate of a key; it replaces the one it has")
         .after_help(
             "Example:\n  legwork mandate set 01a1... --permissions read,create --max-task-cents 3000 \\\n      \
-             --day-cents 10000 --approval-above-cents 2000\n\nWhat was spent stays counted.",
+             --day-cents 10000 --approval-above-cents 2000\n\nWhat was spent stays counted, and a paused key stays paused.",
         )
         .arg(id())
-        .arg(words("permissions", Permission::ALL, "What the key may do").required(true))
-        .arg(cents("max-task-cents", "For one task"))
-        .arg(cents("day-cents", "For all tasks of a day"))
-        .arg(cents("month-cents", "For all tasks of a month"))
-        .arg(cents("total-cents", "For all tasks"))
-        .arg(number("max-open-tasks", "Tasks that are not over"))
-        .arg(number("max-tasks-per-day", "New tasks in a day"))
-        .arg(words("categories", Category::ALL, "Only of these categories").hide_possible_values(true))
-        .arg(words("task-types", TaskType::ALL, "Only of these types"))
-        .arg(
-            Arg::new("states")
-                .long("states")
-                .value_name("STATE,...")
-                .value_delimiter(',')
-                .help("Only in these states, such as NY,NJ"),
-        )
-        .arg(cents("approval-above-cents", "Above it, a task waits for your yes"))
-        .arg(cents("review-up-to-cents", "Above it, you review the proof"))
-        .arg(
-            Arg::new("expires-at")
-                .long("expires-at")
-                .value_name("TIME")
-                .help("Such as 2030-01-01T00:00:00Z [default: in 90 days]"),
-        )
+        .args(limits().into_iter().map(required))
         .args(connection::flags())
 }
 
@@ -118,12 +152,12 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
         };
         let keys = client.keys();
         let mandate = match name {
-            "set" => keys.set_mandate(&key, &asked_for(arguments)).await?,
+            "set" => set(&client, &key, asked_for(arguments)).await?,
             "pause" => paused(&client, &key, true).await?,
             "resume" => paused(&client, &key, false).await?,
             "lift" => {
                 let question = "The key may do everything then, and spend without limit. Lift it?";
-                confirm(arguments, question)?;
+                confirm(arguments, question).await?;
                 return print_object(arguments, &keys.lift_mandate(&key).await?);
             }
             _ => keys.mandate(&key).await?,
@@ -132,7 +166,7 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
     })
 }
 
-fn asked_for(arguments: &ArgMatches) -> PutMandate {
+pub fn asked_for(arguments: &ArgMatches) -> PutMandate {
     let number = |name: &str| arguments.get_one::<i64>(name).copied();
     let words = |name: &str| -> Option<Vec<String>> {
         Some(arguments.get_many::<String>(name)?.cloned().collect())
@@ -164,13 +198,32 @@ fn asked_for(arguments: &ArgMatches) -> PutMandate {
                 .map(|word| TaskType::from(word.as_str()))
                 .collect()
         }),
-        area: None,
+        area: arguments.get_one::<Area>("area").cloned(),
         states: words("states"),
         approval_above_cents: number("approval-above-cents"),
         review_up_to_cents: number("review-up-to-cents"),
         expires_at: arguments.get_one::<String>("expires-at").cloned(),
         paused: None,
     }
+}
+
+/// A key that was stopped is not set going by other limits.
+async fn set(client: &Client, key: &str, mut mandate: PutMandate) -> Result<Mandate, Failed> {
+    let is_paused = match client.keys().mandate(key).await {
+        Ok(now) => now.paused,
+        Err(error) if error.code() == Some(&ErrorCode::MandateNotFound) => false,
+        Err(error) => return Err(error.into()),
+    };
+    if is_paused {
+        mandate.paused = Some(true);
+    }
+    let mandate = client.keys().set_mandate(key, &mandate).await?;
+    if is_paused {
+        tell(format_args!(
+            "The key stays paused: `legwork mandate resume {key}` lets it go on."
+        ));
+    }
+    Ok(mandate)
 }
 
 /// The same mandate, paused or not.
