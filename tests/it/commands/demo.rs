@@ -109,3 +109,31 @@ fn a_town_lives_and_leaves_nothing_behind() {
     assert!(said.contains("is removed."), "{said}");
     assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn a_port_that_is_taken_leaves_nothing_behind() {
+    let user = User::at(String::new());
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().to_str().unwrap();
+    let command = user.command(&["demo", "--port", &port]);
+    let said = command.env("TMPDIR", folder).fail();
+    assert!(said.contains(&format!("port {port}")), "{said}");
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
+}
+
+/// As with `legwork demo | head`.
+#[test]
+fn a_reader_that_has_gone_leaves_nothing_behind() {
+    let user = User::at(String::new());
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().to_str().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let command = user.command(&["demo", "--for", "1"]);
+    let mut command = command.env("TMPDIR", folder);
+    command.0.stdout(writer.try_clone().unwrap()).stderr(writer);
+    assert!(command.0.status().unwrap().success());
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
+}

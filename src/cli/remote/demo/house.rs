@@ -16,16 +16,17 @@ pub struct House {
 }
 
 impl House {
-    /// An empty folder that nobody else can read, and a free port.
+    /// A free port, and an empty folder that nobody else can read. What can fail comes first: nothing removes a folder
+    /// before there is a house.
     pub fn build(port: u16) -> Result<Self, Failed> {
+        let free = std::net::TcpListener::bind(("127.0.0.1", port))
+            .map_err(|error| Failed::usage(format!("port {port}: {error}")))?;
+        let address = free.local_addr()?.to_string();
         let name = format!("legwork-demo-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         let mut builder = std::fs::DirBuilder::new();
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&folder)?;
-        let free = std::net::TcpListener::bind(("127.0.0.1", port))
-            .map_err(|error| Failed::usage(format!("port {port}: {error}")))?;
-        let address = free.local_addr()?.to_string();
         Ok(Self {
             folder,
             address,

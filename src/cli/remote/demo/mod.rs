@@ -14,7 +14,7 @@ use self::house::House;
 use self::plan::{PLACES, Plan};
 use self::town::{PASSWORD, Town, client};
 use super::failure::Failed;
-use crate::cli::{browsable, print_line};
+use crate::cli::{browsable, print_line, tell};
 
 const WORKERS: usize = 40;
 const TASKS: usize = 60;
@@ -70,7 +70,7 @@ pub fn run(arguments: &ArgMatches) -> Result<(), Failed> {
             _ = ended.recv() => Ok(()),
         }
     })?;
-    eprintln!("\nStopping the server and checking the ledger ...");
+    tell("\nStopping the server and checking the ledger ...");
     let verified = house.close()?;
     print_line(verified.trim_end());
     print_line(format!("{} is removed.", house.folder().display()));
@@ -78,7 +78,7 @@ pub fn run(arguments: &ArgMatches) -> Result<(), Failed> {
 }
 
 async fn show(house: &mut House, plan: Plan, speed: u64, seconds: u64) -> Result<(), Failed> {
-    eprintln!("Building {} ...", plan.place.name);
+    tell(format_args!("Building {} ...", plan.place.name));
     let account = house.run_json(&[
         "account",
         "create",
@@ -105,9 +105,9 @@ async fn show(house: &mut House, plan: Plan, speed: u64, seconds: u64) -> Result
     let text = |object: &Value, name: &str| object[name].as_str().unwrap_or_default().to_owned();
     let owner = client(&url, &text(&account, "live_key"))?;
     let admin_client = client(&url, &text(&admin, "key"))?;
-    eprintln!("{} people sign up ...", plan.residents.len());
+    tell(format_args!("{} people sign up ...", plan.residents.len()));
     let mut town = Town::settle(&url, owner, &admin_client, &plan).await?;
-    eprintln!("{} tasks are done ...", plan.past.len());
+    tell(format_args!("{} tasks are done ...", plan.past.len()));
     town.live_through(&plan.past).await?;
     town.speed = speed as f64;
     print_line(format!(
