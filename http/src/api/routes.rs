@@ -13,10 +13,11 @@ use crate::domain::AdminRole;
 use crate::domain::accounts::mandate::{Needs, Permission};
 
 /// Routes that need an API key: one list for each thing that a key with a mandate can lack.
-pub fn with_key() -> [(Needs, OpenApiRouter<App>); 8] {
+pub fn with_key() -> [(Needs, OpenApiRouter<App>); 9] {
     [
         (Needs::Permission(Permission::Read), for_reading()),
         (Needs::Permission(Permission::Create), for_creating()),
+        (Needs::ReadOrCreate, for_reading_or_creating()),
         (Needs::Permission(Permission::Review), for_reviewing()),
         (Needs::Permission(Permission::Cancel), for_cancelling()),
         (Needs::Permission(Permission::Test), for_testing()),
@@ -31,7 +32,6 @@ fn for_reading() -> OpenApiRouter<App> {
 
     OpenApiRouter::new()
         .routes(routes!(tasks::read::list))
-        .routes(routes!(tasks::approval::get))
         .routes(routes!(tasks::approval::list))
         .routes(routes!(tasks::history::get))
         .routes(routes!(tasks::search::search))
@@ -52,6 +52,10 @@ fn for_creating() -> OpenApiRouter<App> {
         .routes(routes!(tasks::create::create))
         .routes(routes!(tasks::batch::create))
         .routes(routes!(tasks::update::update))
+}
+
+fn for_reading_or_creating() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(tasks::approval::get))
 }
 
 fn for_reviewing() -> OpenApiRouter<App> {

@@ -19,6 +19,8 @@ on_both_engines!(
     a_limited_key_of_another_account_finds_nothing,
 );
 
+const READ_OR_CREATE: [Permission; 2] = [Permission::Read, Permission::Create];
+
 /// What each route needs of a key, by its name.
 fn needs() -> BTreeMap<String, Needs> {
     let routes = developer_routes().into_iter();
@@ -108,6 +110,7 @@ async fn a_permission_opens_its_routes_and_no_others(app: TestApp) {
         for row in DEVELOPERS {
             let opened = match needs[row.route] {
                 Needs::Permission(needed) => needed == *permission,
+                Needs::ReadOrCreate => READ_OR_CREATE.contains(permission),
                 Needs::Nothing => true,
                 Needs::Unlimited | Needs::WholeAccount => false,
             };
@@ -129,6 +132,7 @@ async fn a_permission_opens_its_routes_and_no_others(app: TestApp) {
             let client = pair.for_route(row.route);
             let expected: Answer = match needs[row.route] {
                 Needs::Permission(needed) if needed == *permission => row.own,
+                Needs::ReadOrCreate if READ_OR_CREATE.contains(permission) => row.own,
                 Needs::Nothing => Answer::Yes,
                 _ => continue,
             };
@@ -179,7 +183,7 @@ async fn a_limited_key_of_another_account_finds_nothing(app: TestApp) {
     let needs = needs();
     for row in DEVELOPERS {
         let expected = match needs[row.route] {
-            Needs::Permission(_) => row.other_account,
+            Needs::Permission(_) | Needs::ReadOrCreate => row.other_account,
             Needs::Nothing => Answer::Yes,
             Needs::Unlimited | Needs::WholeAccount => No("PERMISSION_DENIED"),
         };

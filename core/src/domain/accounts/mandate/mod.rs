@@ -79,6 +79,8 @@ const fn bit(permission: Permission) -> i64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     Permission(Permission),
+    /// Either of the two: whoever creates a task must learn where a person agrees to it.
+    ReadOrCreate,
     /// A key without a mandate.
     Unlimited,
     /// The same, for what both environments of the account share.
@@ -92,6 +94,7 @@ impl Needs {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Permission(permission) => permission.as_str(),
+            Self::ReadOrCreate => "read or create",
             Self::Unlimited | Self::WholeAccount => "unlimited",
             Self::Nothing => "none",
         }
@@ -352,7 +355,13 @@ impl KeyLimits {
             (_, Needs::Permission(needed)) if !self.permissions.has(needed) => {
                 Err(Denied::Missing(needed))
             }
-            (_, Needs::Permission(_) | Needs::Nothing) => Ok(()),
+            (_, Needs::ReadOrCreate)
+                if !self.permissions.has(Permission::Read)
+                    && !self.permissions.has(Permission::Create) =>
+            {
+                Err(Denied::Missing(Permission::Read))
+            }
+            (_, Needs::Permission(_) | Needs::ReadOrCreate | Needs::Nothing) => Ok(()),
         }
     }
 
