@@ -99,6 +99,26 @@ pub const MOVES: &[Move] = &[
     row(&[Assigned],                         Trigger::Cancel,       Cancelled,      Money::RefundHalf, &[EventType::TaskCancelled]),
 ];
 
+impl Status {
+    /// Whether a task in this status can still come to that one, by however many moves.
+    pub fn can_become(self, wanted: Self) -> bool {
+        let mut reached = vec![self];
+        let mut at = 0;
+        while let Some(&from) = reached.get(at) {
+            at += 1;
+            for row in MOVES.iter().filter(|row| row.from.contains(&from)) {
+                if row.to == wanted {
+                    return true;
+                }
+                if !reached.contains(&row.to) {
+                    reached.push(row.to);
+                }
+            }
+        }
+        false
+    }
+}
+
 /// A requested action, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
