@@ -7,10 +7,11 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any_service, get};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::{Value, json};
 use tower_service::Service;
 
@@ -22,7 +23,7 @@ use crate::api::middleware::limits::anonymous::limit_anonymous;
 use crate::api::server::Peer;
 use crate::api::{App, JSON};
 use crate::domain::accounts::mandate::Needs;
-use crate::mcp::{Answer, Connect, Reach, http_service};
+use crate::mcp::{Answer, Connect, MOST_BYTES, Reach, http_service, too_large, unreadable};
 use crate::usecases::UseCaseError;
 
 /// More than any answer of the API that a tool asks for.
@@ -43,6 +44,7 @@ pub fn mount(router: Router, app: &App) -> Router {
     // Every key may speak; what its tools may do is asked at each of their calls.
     let needs = (app.clone(), Needs::Nothing);
     let route = any_service(service)
+        .layer(from_fn(read_first))
         .layer(from_fn_with_state(needs, require_key))
         .layer(from_fn_with_state(app.clone(), name_metadata))
         .layer(from_fn_with_state(app.clone(), edge));
@@ -84,6 +86,32 @@ async fn name_metadata(State(app): State<App>, request: Request<Body>, next: Nex
         }
     }
     response
+}
+
+/// The crate answers 415 to a body that it cannot read. Whoever sent it is told what is wrong with it instead, in the
+/// protocol's own form.
+async fn read_first(request: Request<Body>, next: Next) -> Response {
+    let kind = request.headers().get(header::CONTENT_TYPE);
+    let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    if request.method() != Method::POST || !is_json {
+        return next.run(request).await;
+    }
+    let (parts, body) = request.into_parts();
+    let refused = |status: StatusCode, told: Value| {
+        (status, [(header::CONTENT_TYPE, JSON)], told.to_string()).into_response()
+    };
+    let body = match Limited::new(body, MOST_BYTES).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => {
+            return refused(StatusCode::PAYLOAD_TOO_LARGE, too_large(MOST_BYTES));
+        }
+        // The connection broke: nobody is there to be told.
+        Err(_) => return StatusCode::BAD_REQUEST.into_response(),
+    };
+    match unreadable(&body) {
+        Some(told) => refused(StatusCode::BAD_REQUEST, told),
+        None => next.run(Request::from_parts(parts, Body::from(body))).await,
+    }
 }
 
 #[derive(Clone)]

@@ -61,7 +61,10 @@ pub async fn ask(
     if context.extensions.get::<Parts>().is_none() {
         let request = ServerRequest::ElicitRequest(ElicitRequest::new(question));
         let asked = context.peer.send_request(request);
-        let _ = tokio::time::timeout(LONGEST_QUESTION, asked).await;
+        tokio::select! {
+            _ = tokio::time::timeout(LONGEST_QUESTION, asked) => {}
+            () = context.ct.cancelled() => {}
+        }
     }
     result.into()
 }

@@ -1,29 +1,21 @@
 //! What each tool does.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use legwork_client::Status;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rmcp::model::{JsonObject, ProgressNotificationParam, ProgressToken};
 use rmcp::{Peer, RoleServer};
 use serde_json::{Value, json};
 
 use super::reach::{Answer, Reach};
+use super::refusals::is_not_found;
+use crate::domain::Status;
 
-/// Where a task ends, or waits for its developer.
-const SETTLED: [Status; 6] = [
-    Status::ProofSubmitted,
-    Status::Completed,
-    Status::Cancelled,
-    Status::Expired,
-    Status::Refunded,
-    Status::Disputed,
-];
-/// Clients give up after a minute.
-const LONGEST_WAIT_S: u64 = 50;
-const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// People take a while.
-const ASK_AGAIN_S: u64 = 300;
+/// Where a task waits for its developer.
+pub const ATTENTION: [Status; 2] = [Status::ProofSubmitted, Status::Disputed];
+/// The longest page of the API.
+const MOST_AT_ONCE: u64 = 100;
 
 pub struct Call<'a> {
     pub api: &'a dyn Reach,
@@ -39,11 +31,24 @@ pub struct Progress {
 
 impl Progress {
     /// A client that does not listen loses nothing.
-    async fn tell(&self, done: Duration, of: Duration, message: String) {
+    pub async fn tell(&self, done: Duration, of: Duration, message: String) {
         let told = ProgressNotificationParam::new(self.token.clone(), done.as_secs_f64())
             .with_total(of.as_secs_f64())
             .with_message(message);
         let _ = self.peer.notify_progress(told).await;
+    }
+}
+
+static NO_ARGUMENTS: LazyLock<JsonObject> = LazyLock::new(JsonObject::new);
+
+impl<'a> Call<'a> {
+    /// For what is asked of the server otherwise than by a tool.
+    pub fn of_no_tool(api: &'a dyn Reach) -> Self {
+        Self {
+            api,
+            given: &NO_ARGUMENTS,
+            progress: None,
+        }
     }
 }
 
@@ -55,11 +60,19 @@ impl Call<'_> {
             .unwrap_or_default()
     }
 
-    fn flag(&self, name: &str) -> bool {
+    pub fn flag(&self, name: &str) -> bool {
         self.given
             .get(name)
             .and_then(Value::as_bool)
             .unwrap_or_default()
+    }
+
+    /// A whole number that is not negative; 50.0 is one too.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        let given = self.given.get(name)?;
+        given
+            .as_u64()
+            .or_else(|| given.as_f64().map(|number| number as u64))
     }
 
     pub fn words(&self, name: &str) -> Vec<&str> {
@@ -71,7 +84,7 @@ impl Call<'_> {
             .collect()
     }
 
-    fn of_task(&self, rest: &str) -> String {
+    pub fn of_task(&self, rest: &str) -> String {
         format!("/v1/tasks/{}{rest}", encoded(self.text("task_id")))
     }
 
@@ -85,16 +98,18 @@ impl Call<'_> {
     }
 
     /// A task that waits for a person's approval says where that person agrees. The answer to a quote stays as it was first:
-    /// once somebody has decided, the task is read anew.
+    /// once somebody has decided, the task is read anew by a key that may.
     pub async fn create_task(&self) -> Answer {
         let quote = json!({"quote_id": self.text("quote_id")});
         let mut task = self.api.call("POST", "/v1/tasks", Some(&quote)).await?;
         if task["status"] == "pending" {
             let id = task["id"].as_str().unwrap_or_default();
             let path = format!("/v1/tasks/{}", encoded(id));
-            if let Ok(approval) = self.get(&format!("{path}/approval")).await {
-                if approval["status"] != "waiting" {
-                    task = self.get(&path).await?;
+            if let Some(approval) = self.if_allowed(&format!("{path}/approval")).await? {
+                if approval["status"] != "waiting"
+                    && let Some(read) = self.if_allowed(&path).await?
+                {
+                    task = read;
                 }
                 task["approval"] = approval;
             }
@@ -102,31 +117,12 @@ impl Call<'_> {
         Ok(task)
     }
 
-    pub async fn wait_for_task(&self) -> Answer {
-        let until = self.words("until");
-        let seconds = self
-            .given
-            .get("timeout_s")
-            .and_then(Value::as_u64)
-            .unwrap_or(LONGEST_WAIT_S);
-        let began = tokio::time::Instant::now();
-        let longest = Duration::from_secs(seconds.min(LONGEST_WAIT_S));
-        let ends = began + longest;
-        loop {
-            let task = self.get(&self.of_task("")).await?;
-            let reached = has_reached(&until, task["status"].as_str().unwrap_or_default());
-            let now = tokio::time::Instant::now();
-            if reached {
-                return Ok(json!({"reached": true, "task": task}));
-            }
-            if now >= ends {
-                return Ok(json!({"reached": false, "task": task, "ask_again_in_s": ASK_AGAIN_S}));
-            }
-            if let Some(progress) = &self.progress {
-                let message = format!("The task is {}.", task["status"].as_str().unwrap_or("?"));
-                progress.tell(now - began, longest, message).await;
-            }
-            tokio::time::sleep_until(ends.min(now + LOOK_EVERY)).await;
+    /// What is there and may be read. Other failures are told: the same call again answers the same.
+    async fn if_allowed(&self, path: &str) -> Result<Option<Value>, Value> {
+        match self.get(path).await {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error["code"] == "PERMISSION_DENIED" || is_not_found(&error) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -144,23 +140,50 @@ impl Call<'_> {
     }
 
     pub async fn list_tasks(&self) -> Answer {
-        let number = |name: &str, usual: u64| {
-            self.given
-                .get(name)
-                .and_then(Value::as_u64)
-                .unwrap_or(usual)
-        };
-        let (limit, offset) = (number("limit", 20), number("offset", 0));
-        if self.flag("needs_attention") {
-            let path = format!("/v1/tasks/search?status=proof_submitted,disputed&limit={limit}");
-            return self.get(&path).await;
+        let (limit, offset) = (self.number("limit"), self.number("offset"));
+        let (limit, offset) = (limit.unwrap_or(20), offset.unwrap_or(0));
+        let status = self.text("status");
+        let waits = |status: &str| ATTENTION.iter().any(|waiting| waiting.as_str() == status);
+        match (self.flag("needs_attention"), status) {
+            (true, "") => self.waiting_for_developer(limit, offset).await,
+            (true, status) if !waits(status) => Ok(page(&[], 0, (limit, offset))),
+            (_, status) => self.listed(status, limit, offset).await,
         }
-        let status = match self.text("status") {
+    }
+
+    async fn listed(&self, status: &str, limit: u64, offset: u64) -> Answer {
+        let status = match status {
             "" => String::new(),
             status => format!("&status={}", encoded(status)),
         };
         self.get(&format!("/v1/tasks?limit={limit}&offset={offset}{status}"))
             .await
+    }
+
+    /// The search finds several statuses in one order, but knows no offset and no total.
+    async fn waiting_for_developer(&self, limit: u64, offset: u64) -> Answer {
+        let mut total = 0;
+        for status in ATTENTION {
+            let counted = self.listed(status.as_str(), 1, 0).await?;
+            total += counted["meta"]["total"].as_u64().unwrap_or_default();
+        }
+        let end = offset.saturating_add(limit).min(total);
+        let (mut found, mut cursor) = (Vec::new(), String::new());
+        let statuses = ATTENTION.map(Status::as_str).join(",");
+        while offset < end && (found.len() as u64) < end {
+            let path = format!("/v1/tasks/search?status={statuses}&limit={MOST_AT_ONCE}{cursor}");
+            let mut part = self.get(&path).await?;
+            if let Value::Array(tasks) = part["data"].take() {
+                found.extend(tasks);
+            }
+            match part["meta"]["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={}", encoded(next)),
+                None => break,
+            }
+        }
+        let found = found.into_iter().skip(offset as usize);
+        let found: Vec<_> = found.take(limit as usize).collect();
+        Ok(page(&found, total, (limit, offset)))
     }
 
     pub async fn review_proof(&self) -> Answer {
@@ -170,17 +193,11 @@ impl Call<'_> {
             encoded(self.text("proof_id")),
             encoded(decision)
         ));
-        match decision {
-            "reject" => {
-                self.api
-                    .call("POST", &path, Some(&json!({"reason": self.text("reason")})))
-                    .await
-            }
-            "approve" => self.api.call("POST", &path, None).await,
-            _ => Err(
-                json!({"code": "VALIDATION_ERROR", "message": "decision must be approve or reject"}),
-            ),
-        }
+        let body = match decision {
+            "approve" => None,
+            _ => Some(json!({"reason": self.text("reason")})),
+        };
+        self.api.call("POST", &path, body.as_ref()).await
     }
 
     pub async fn cancel_task(&self) -> Answer {
@@ -211,12 +228,9 @@ impl Call<'_> {
     }
 }
 
-/// Whether a wait is over; one that names no statuses ends where the task does, or where it waits for its developer.
-pub fn has_reached(until: &[&str], status: &str) -> bool {
-    match until.is_empty() {
-        true => SETTLED.iter().any(|settled| settled.as_str() == status),
-        false => until.contains(&status),
-    }
+/// As the API writes a list of tasks.
+fn page(tasks: &[Value], total: u64, (limit, offset): (u64, u64)) -> Value {
+    json!({"data": tasks, "meta": {"total": total, "limit": limit, "offset": offset}})
 }
 
 pub fn encoded(text: &str) -> String {

@@ -3,9 +3,9 @@
 //! Each tool is one or more calls of the API, with the key of the agent's owner. So limits, mandates and errors are those of
 //! the API, whether the server runs at `/mcp` or on somebody's machine (`legwork mcp`).
 
-mod access;
 mod approvals;
 mod calls;
+mod messages;
 mod proofs;
 mod reach;
 mod refusals;
@@ -14,5 +14,6 @@ mod server;
 mod tools;
 mod waits;
 
+pub use messages::{too_large, unreadable};
 pub use reach::{Answer, Reach, Remote};
-pub use server::{Connect, http_service, serve_on_stdio};
+pub use server::{Connect, MOST_BYTES, http_service, serve_on_stdio};

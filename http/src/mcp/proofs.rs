@@ -31,8 +31,8 @@ pub async fn look(call: &Call<'_>) -> Result<(Value, Vec<ContentBlock>), Value> 
     let number = |proof: &Value| proof["attempt_number"].as_i64();
     let last = proofs.iter().filter_map(number).max();
     let mut blocks = vec![ContentBlock::text(WARNING)];
-    let wants_images = call.given.get("images") == Some(&Value::Bool(true));
-    let (mut images, mut left) = (if wants_images { MOST_IMAGES } else { 0 }, MOST_BYTES);
+    let mut images = if call.flag("images") { MOST_IMAGES } else { 0 };
+    let mut left = MOST_BYTES;
     for proof in proofs.iter_mut().filter(|proof| number(proof) == last) {
         let id = encoded(proof["id"].as_str().unwrap_or_default());
         let path = format!("/v1/tasks/{}/proofs/{id}/evidence", encoded(task));
@@ -75,19 +75,13 @@ fn link(task: &str, proof: &Value) -> Option<ContentBlock> {
 async fn picture(call: &Call<'_>, proof: &Value) -> Option<Preview> {
     let is_picture = proof["content_type"].as_str()?.starts_with("image/");
     match is_picture {
-        true => preview(file(call, proof).await?).await,
+        true => preview(call.api.file(file_url(proof)?, LARGEST_FILE).await?).await,
         false => None,
     }
 }
 
-pub async fn file(call: &Call<'_>, proof: &Value) -> Option<Vec<u8>> {
+/// Where the file is; none if it is not kept any more, or too large.
+pub fn file_url(proof: &Value) -> Option<&str> {
     let is_small = proof["file_size_bytes"].as_u64()? <= LARGEST_FILE as u64;
-    match is_small {
-        true => {
-            call.api
-                .file(proof["file_url"].as_str()?, LARGEST_FILE)
-                .await
-        }
-        false => None,
-    }
+    proof["file_url"].as_str().filter(|_| is_small)
 }

@@ -1,7 +1,29 @@
 //! Errors, as an agent gets to see them.
 
+use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
+
+/// Whether the API has no such thing. Any other failure says nothing about what there is.
+pub fn is_not_found(error: &Value) -> bool {
+    let code = error["code"].as_str();
+    code.is_some_and(|code| code.ends_with("NOT_FOUND"))
+}
+
+/// Whether the same may be answered in a moment.
+pub fn is_passing(error: &Value) -> bool {
+    matches!(
+        error["code"].as_str(),
+        Some("RATE_LIMITED" | "UNAVAILABLE" | "UNREACHABLE")
+    )
+}
+
+/// Why a request of the protocol failed that is not the call of a tool.
+pub fn failed(error: &Value) -> ErrorData {
+    let message = error["message"].as_str();
+    let message = message.unwrap_or("the server did not answer").to_owned();
+    ErrorData::internal_error(message, Some(error.clone()))
+}
 
 /// An error that an agent can act on: the code, what is wrong, and what to do.
 pub fn refused(error: &Value) -> CallToolResult {

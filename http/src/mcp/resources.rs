@@ -9,7 +9,8 @@ use rmcp::model::{
 };
 
 use super::calls::{Call, encoded};
-use super::proofs::{self, TASK_URI, proof_uri};
+use super::proofs::{self, LARGEST_FILE, TASK_URI, proof_uri};
+use super::refusals::{failed, is_not_found};
 
 pub const GUIDE: &str = include_str!("guide.md");
 const GUIDE_URI: &str = "legwork://guide";
@@ -29,6 +30,10 @@ pub fn templates() -> ListResourceTemplatesResult {
 
 pub async fn read(call: &Call<'_>, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let unknown = || ErrorData::resource_not_found(format!("there is no {uri}"), None);
+    let not_read = |error| match is_not_found(&error) {
+        true => unknown(),
+        false => failed(&error),
+    };
     let path = uri.strip_prefix(TASK_URI);
     let contents = match path.map(|path| path.split_once("/proofs/").ok_or(path)) {
         None if uri == GUIDE_URI => {
@@ -37,17 +42,21 @@ pub async fn read(call: &Call<'_>, uri: &str) -> Result<ReadResourceResult, Erro
         None => return Err(unknown()),
         Some(Err(task)) => {
             let path = format!("/v1/tasks/{}", encoded(task));
-            let task = call.get(&path).await.map_err(|_| unknown())?;
+            let task = call.get(&path).await.map_err(not_read)?;
             ResourceContents::text(task.to_string(), uri).with_mime_type("application/json")
         }
         Some(Ok((task, id))) => {
-            let all = proofs::listed(call, task).await.map_err(|_| unknown())?;
+            let all = proofs::listed(call, task).await.map_err(not_read)?;
             let proof = all.iter().find(|proof| proof["id"] == id);
             let proof = proof.ok_or_else(unknown)?;
-            let Some(bytes) = proofs::file(call, proof).await else {
+            let Some(url) = proofs::file_url(proof) else {
                 let message =
                     "this file is not kept any more, or too large: see file_url in get_proofs";
                 return Err(ErrorData::resource_not_found(message, None));
+            };
+            let Some(bytes) = call.api.file(url, LARGEST_FILE).await else {
+                let message = "this file could not be fetched: see file_url in get_proofs";
+                return Err(ErrorData::internal_error(message, None));
             };
             let kind = proof["content_type"].as_str().unwrap_or_default();
             ResourceContents::blob(BASE64_STANDARD.encode(bytes), uri).with_mime_type(kind)

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, GetTaskParams,
-    GetTaskResult, Implementation, JsonObject, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig, UpdateTaskParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, CustomRequest,
+    CustomResult, GetTaskParams, GetTaskResult, Implementation, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -15,17 +15,16 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::json;
 
-use super::access::Access;
 use super::calls::{Call, Progress};
 use super::reach::{Answer, Reach};
-use super::refusals::refused;
+use super::refusals::{failed, refused};
 use super::resources::GUIDE;
-use super::tools::TOOLS;
-use super::waits::Wait;
-use super::{approvals, proofs, resources};
+use super::tools::{Access, TOOLS};
+use super::waits::{self, Stopped, Wait};
+use super::{approvals, messages, proofs, resources};
 
 /// As for the bodies of the API.
-const MOST_BYTES: usize = 256 * 1024;
+pub const MOST_BYTES: usize = 256 * 1024;
 
 /// Finds the API for a request: by its key, or always the same.
 pub trait Connect: Clone + Send + Sync + 'static {
@@ -35,6 +34,14 @@ pub trait Connect: Clone + Send + Sync + 'static {
 #[derive(Clone)]
 pub struct Server<C> {
     to: C,
+    stopped: Arc<Stopped>,
+}
+
+impl<C> Server<C> {
+    fn new(to: C) -> Self {
+        let stopped = Arc::default();
+        Self { to, stopped }
+    }
 }
 
 /// For `/mcp`. It keeps no sessions: any server of a service can answer any request.
@@ -46,8 +53,9 @@ pub fn http_service<C: Connect>(to: C) -> StreamableHttpService<Server<C>, Never
         // Every request carries a key, which no page of another host has. Pages are refused all the same.
         .disable_allowed_hosts()
         .enforce_origin_validation();
+    let server = Server::new(to);
     StreamableHttpService::new(
-        move || Ok(Server { to: to.clone() }),
+        move || Ok(server.clone()),
         Arc::new(NeverSessionManager::default()),
         config,
     )
@@ -55,7 +63,7 @@ pub fn http_service<C: Connect>(to: C) -> StreamableHttpService<Server<C>, Never
 
 /// For `legwork mcp`: until standard input ends.
 pub async fn serve_on_stdio<C: Connect>(to: C) -> Result<(), String> {
-    let running = Server { to }
+    let running = Server::new(to)
         .serve(rmcp::transport::stdio())
         .await
         .map_err(|error| match error {
@@ -96,12 +104,8 @@ impl<C: Connect> ServerHandler for Server<C> {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let api = self.api(&context)?;
-        let access = Access::of(api.as_ref()).await.map_err(|error| {
-            let message = error["message"]
-                .as_str()
-                .unwrap_or("the server did not answer");
-            ErrorData::internal_error(message.to_owned(), Some(error.clone()))
-        })?;
+        let access = Access::of(api.as_ref()).await;
+        let access = access.map_err(|error| failed(&error))?;
         let tools = access
             .tools(api.is_test())
             .map(super::tools::Tool::described);
@@ -134,13 +138,23 @@ impl<C: Connect> ServerHandler for Server<C> {
             }),
         };
         // Who wants no more than a look gets it at once.
-        let only_looks = given.get("timeout_s") == Some(&json!(0));
+        let only_looks = call.number("timeout_s") == Some(0);
         if tool.name == "wait_for_task" && has_tasks(&context) && !only_looks {
             return Ok(Wait::begin(&call).await);
         }
-        let result = run(tool.name, &call).await;
-        let was_asked = request.input_responses.is_some();
-        Ok(approvals::ask(result, was_asked, &context).await)
+        let answer = async {
+            let result = run(tool.name, &call).await;
+            let was_asked = request.input_responses.is_some();
+            approvals::ask(result, was_asked, &context).await
+        };
+        if tool.changes() {
+            return Ok(answer.await);
+        }
+        // Nobody reads the answer to a call that its client has cancelled, so nothing more is asked for it.
+        tokio::select! {
+            answer = answer => Ok(answer),
+            () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
+        }
     }
 
     async fn get_task(
@@ -149,12 +163,9 @@ impl<C: Connect> ServerHandler for Server<C> {
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let api = self.api(&context)?;
-        let call = Call {
-            api: api.as_ref(),
-            given: &JsonObject::new(),
-            progress: None,
-        };
-        Ok(Wait::parse(&request.task_id)?.state(&call).await)
+        let call = Call::of_no_tool(api.as_ref());
+        let wait = Wait::parse(&request.task_id)?;
+        Ok(wait.state(&call, &self.stopped).await)
     }
 
     /// A wait asks nothing.
@@ -166,13 +177,24 @@ impl<C: Connect> ServerHandler for Server<C> {
         Wait::parse(&request.task_id).map(|_| ())
     }
 
-    /// A wait that nobody asks about does nothing, so there is nothing to stop.
     async fn cancel_task(
         &self,
         request: CancelTaskParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        Wait::parse(&request.task_id).map(|_| ())
+        let api = self.api(&context)?;
+        let call = Call::of_no_tool(api.as_ref());
+        let wait = Wait::parse(&request.task_id)?;
+        wait.cancel(&call, &self.stopped).await
+    }
+
+    /// Whatever the crate cannot read as a request that it knows.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(messages::refused(&request))
     }
 
     async fn list_resources(
@@ -197,11 +219,7 @@ impl<C: Connect> ServerHandler for Server<C> {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let api = self.api(&context)?;
-        let call = Call {
-            api: api.as_ref(),
-            given: &JsonObject::new(),
-            progress: None,
-        };
+        let call = Call::of_no_tool(api.as_ref());
         Ok(resources::read(&call, &request.uri).await?.into())
     }
 }
@@ -215,7 +233,7 @@ async fn run(name: &str, call: &Call<'_>) -> CallToolResult {
     let answer: Answer = match name {
         "quote_task" => call.quote_task().await,
         "create_task" => call.create_task().await,
-        "wait_for_task" => call.wait_for_task().await,
+        "wait_for_task" => waits::wait(call).await,
         "get_task" => call.get_task().await,
         "list_tasks" => call.list_tasks().await,
         "review_proof" => call.review_proof().await,

@@ -1,50 +1,134 @@
-//! A wait as a task of the protocol, for clients that have the extension `io.modelcontextprotocol/tasks`. Nothing is kept of
-//! it: its id says what is waited for and since when. So every server of a service can be asked about it, also after a restart.
+//! Waiting for a task: a call that takes a while, or a task of the protocol for clients that have the extension
+//! `io.modelcontextprotocol/tasks`. Of such a task nothing is kept: its id says what is waited for and since when. So every
+//! server of a service can be asked about it, also after a restart.
 
-use legwork_client::Status;
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask, GetTaskResult, JsonObject,
     Task, TaskPayload, TaskStatus,
 };
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
-use super::calls::{Call, has_reached};
-use super::refusals::refused;
+use super::calls::{ATTENTION, Call, encoded};
+use super::reach::Answer;
+use super::refusals::{failed, is_not_found, is_passing, refused};
 use crate::ambient::Clock;
-use crate::domain::Timestamp;
+use crate::domain::{Status, Timestamp};
 
+/// Clients give up after a minute.
+pub const LONGEST_WAIT_S: u64 = 50;
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// People take a while.
+const ASK_AGAIN_S: u64 = 300;
 /// The simulated worker is quick, people are not.
 const ASK_AGAIN_MS_IN_TEST: u64 = 1_000;
 const ASK_AGAIN_MS: u64 = 30_000;
 
+/// More than are asked about at a time after they were cancelled.
+const MOST_STOPPED: usize = 1_000;
+
+/// Looks until the wait is over, or its time is.
+pub async fn wait(call: &Call<'_>) -> Answer {
+    let until = named(call);
+    let seconds = call.number("timeout_s").unwrap_or(LONGEST_WAIT_S);
+    let (began, longest) = (Instant::now(), Duration::from_secs(seconds));
+    let ends = began + longest;
+    loop {
+        let task = call.get(&call.of_task("")).await?;
+        if let Some(outcome) = outcome(&until, &task) {
+            return Ok(outcome);
+        }
+        let now = Instant::now();
+        if now >= ends {
+            return Ok(json!({"reached": false, "task": task, "ask_again_in_s": ASK_AGAIN_S}));
+        }
+        if let Some(progress) = &call.progress {
+            let message = format!("The task is {}.", task["status"].as_str().unwrap_or("?"));
+            progress.tell(now - began, longest, message).await;
+        }
+        tokio::time::sleep_until(ends.min(now + LOOK_EVERY)).await;
+    }
+}
+
+fn named(call: &Call<'_>) -> Vec<Status> {
+    let named = call.words("until").into_iter();
+    named.filter_map(Status::parse).collect()
+}
+
+/// What a wait for these statuses has come to; none while it goes on. One that names none ends where the task does, or where
+/// it waits for its developer. A status that only a newer server knows may lead anywhere.
+fn outcome(until: &[Status], task: &Value) -> Option<Value> {
+    let status = task["status"].as_str().and_then(Status::parse)?;
+    let is_reached = match until {
+        [] => status.is_final() || ATTENTION.contains(&status),
+        named => named.contains(&status),
+    };
+    if is_reached {
+        return Some(json!({"reached": true, "task": task}));
+    }
+    let can_come = until.is_empty() || until.iter().any(|wanted| status.can_become(*wanted));
+    (!can_come).then(|| json!({"reached": false, "task": task, "message": in_vain(status)}))
+}
+
+fn in_vain(status: Status) -> String {
+    let why = match status.is_final() {
+        true => format!("The task is over: it is {status}"),
+        false => format!("The task is {status}, and what you wait for can no longer come"),
+    };
+    format!("{why}. Waiting again is useless.")
+}
+
+/// Waits that somebody has cancelled: the one thing that is kept of waits, in the memory of the server that was told. The
+/// oldest are forgotten.
+#[derive(Default)]
+pub struct Stopped(Mutex<VecDeque<String>>);
+
+impl Stopped {
+    fn add(&self, id: String) {
+        let mut ids = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !ids.contains(&id) {
+            ids.push_back(id);
+        }
+        if ids.len() > MOST_STOPPED {
+            ids.pop_front();
+        }
+    }
+
+    fn has(&self, id: &String) -> bool {
+        let ids = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ids.contains(id)
+    }
+}
+
 pub struct Wait {
     task: String,
-    until: Vec<&'static str>,
+    until: Vec<Status>,
     since: i64,
 }
 
 impl Wait {
     /// Begins to wait, unless there is nothing to wait for.
     pub async fn begin(call: &Call<'_>) -> CallToolResponse {
-        let named = call.words("until");
-        let is_named = |status: &&&str| named.contains(*status);
         let wait = Self {
             task: call.text("task_id").to_owned(),
-            until: Status::ALL.iter().filter(is_named).copied().collect(),
+            until: named(call),
             since: Clock::system().now().as_millis(),
         };
         match wait.look(call).await {
             Ok(Err(status)) => {
                 CallToolResponse::Task(CreateTaskResult::new(wait.told(call, &status)))
             }
-            Ok(Ok(task)) => CallToolResult::structured(reached(&task)).into(),
+            Ok(Ok(outcome)) => CallToolResult::structured(outcome).into(),
             Err(error) => refused(&error).into(),
         }
     }
 
     pub fn parse(id: &str) -> Result<Self, ErrorData> {
-        let unknown = || ErrorData::invalid_params("there is no such task", None);
         let parts: Vec<_> = id.split('.').collect();
         let ["wait", since, task, until] = parts[..] else {
             return Err(unknown());
@@ -69,28 +153,40 @@ impl Wait {
     }
 
     /// How far it is. A server that is busy or away for a moment does not end it.
-    pub async fn state(&self, call: &Call<'_>) -> GetTaskResult {
+    pub async fn state(&self, call: &Call<'_>, stopped: &Stopped) -> GetTaskResult {
         let (told, payload) = match self.look(call).await {
-            Ok(Ok(task)) => {
-                let result = CallToolResult::structured(reached(&task));
+            Err(error) if !is_passing(&error) => (self.told(call, ""), completed(&refused(&error))),
+            _ if stopped.has(&self.id()) => (self.told(call, ""), TaskPayload::Cancelled),
+            Ok(Ok(outcome)) => {
+                let result = CallToolResult::structured(outcome);
                 (self.told(call, ""), completed(&result))
             }
             Ok(Err(status)) => (self.told(call, &status), TaskPayload::Working),
-            Err(error) if is_passing(&error) => (self.told(call, ""), TaskPayload::Working),
-            Err(error) => (self.told(call, ""), completed(&refused(&error))),
+            Err(_) => (self.told(call, ""), TaskPayload::Working),
         };
         GetTaskResult::new(DetailedTask::new(told, payload))
     }
 
-    /// The task if it is where it should be, else its status.
+    /// Ends it, for whoever may see the task. What is over stays as it ended.
+    pub async fn cancel(&self, call: &Call<'_>, stopped: &Stopped) -> Result<(), ErrorData> {
+        match self.look(call).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(_)) => {
+                stopped.add(self.id());
+                Ok(())
+            }
+            Err(error) if is_not_found(&error) => Err(unknown()),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    /// What it has come to, else the status of the task.
     async fn look(&self, call: &Call<'_>) -> Result<Result<Value, String>, Value> {
-        let path = format!("/v1/tasks/{}", super::calls::encoded(&self.task));
-        let task = call.get(&path).await?;
+        let task = call
+            .get(&format!("/v1/tasks/{}", encoded(&self.task)))
+            .await?;
         let status = task["status"].as_str().unwrap_or_default().to_owned();
-        Ok(match has_reached(&self.until, &status) {
-            true => Ok(task),
-            false => Err(status),
-        })
+        Ok(outcome(&self.until, &task).ok_or(status))
     }
 
     fn told(&self, call: &Call<'_>, status: &str) -> Task {
@@ -109,8 +205,8 @@ impl Wait {
     }
 }
 
-fn reached(task: &Value) -> Value {
-    json!({"reached": true, "task": task})
+fn unknown() -> ErrorData {
+    ErrorData::invalid_params("there is no such task", None)
 }
 
 fn completed(result: &CallToolResult) -> TaskPayload {
@@ -119,13 +215,6 @@ fn completed(result: &CallToolResult) -> TaskPayload {
         _ => JsonObject::new(),
     };
     TaskPayload::Completed { result }
-}
-
-fn is_passing(error: &Value) -> bool {
-    matches!(
-        error["code"].as_str(),
-        Some("RATE_LIMITED" | "UNAVAILABLE" | "UNREACHABLE")
-    )
 }
 
 #[cfg(test)]
@@ -154,5 +243,36 @@ mod tests {
         for id in others {
             assert!(Wait::parse(id).is_err(), "{id}");
         }
+    }
+
+    #[test]
+    fn a_wait_goes_on_only_while_what_it_is_for_can_come() {
+        let ends = |until: &[Status], status: &str| {
+            let outcome = outcome(until, &json!({"status": status}));
+            outcome.map(|outcome| outcome["reached"] == true)
+        };
+        use Status::{Cancelled, Completed, Funded};
+        for (until, status, expected) in [
+            (&[][..], "funded", None),
+            (&[], "disputed", Some(true)),
+            (&[], "expired", Some(true)),
+            (&[Completed], "in_progress", None),
+            (&[Completed], "cancelled", Some(false)),
+            (&[Completed, Cancelled], "cancelled", Some(true)),
+            (&[Funded], "in_progress", Some(false)),
+            (&[Funded], "of a newer server", None),
+        ] {
+            assert_eq!(ends(until, status), expected, "{until:?} {status}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_cancelled_waits_are_forgotten() {
+        let stopped = Stopped::default();
+        for number in 0..=MOST_STOPPED {
+            stopped.add(number.to_string());
+        }
+        assert!(!stopped.has(&"0".to_owned()));
+        assert!(stopped.has(&"1".to_owned()) && stopped.has(&MOST_STOPPED.to_string()));
     }
 }

@@ -49,20 +49,25 @@ async fn strangers_pages_and_broken_clients_are_refused(app: TestApp) {
         ("accept", "application/json, text/event-stream"),
     ];
     let large = format!("{{\"x\": \"{}\"}}", "x".repeat(300_000));
-    for (body, expected) in [
-        (large, 413),
-        ("[".repeat(100_000), 400),
-        ("{".to_owned(), 400),
-        ("\u{0}".to_owned(), 400),
-        (json!([]).to_string(), 400),
+    for (body, status, code, id) in [
+        (large, 413, -32600, None),
+        ("[".repeat(100_000), 400, -32700, None),
+        ("{".to_owned(), 400, -32700, None),
+        ("{} {}".to_owned(), 400, -32700, None),
+        ("\u{0}".to_owned(), 400, -32700, None),
+        (json!([]).to_string(), 400, -32600, None),
+        (
+            json!({"jsonrpc": "2.0", "id": 7}).to_string(),
+            400,
+            -32600,
+            Some(7),
+        ),
     ] {
         let reply = app.client().send("POST", "/mcp", &sent, body).await;
-        let status = reply.status.as_u16();
-        assert!(
-            status == expected || (expected == 400 && (400..500).contains(&status)),
-            "{status} {}",
-            reply.text
-        );
+        assert_eq!(reply.status, status, "{}", reply.text);
+        assert_eq!(reply.body["error"]["code"], code, "{}", reply.text);
+        assert_eq!(reply.body["jsonrpc"], "2.0");
+        assert_eq!(reply.body["id"], json!(id), "{}", reply.text);
     }
     // The server is still there for those who behave.
     let (status, _) = ask(&app, &[key], "tools/list", json!({})).await;

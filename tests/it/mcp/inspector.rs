@@ -141,12 +141,12 @@ async fn the_inspector_is_content(app: TestApp) {
     assert_eq!(refused.await.1, 3);
 }
 
-async fn test_task(developer: &Developer) -> String {
+pub async fn test_task(developer: &Developer) -> String {
     let task = developer.create_task().await;
     task["id"].as_str().unwrap().to_owned()
 }
 
-async fn advance(developer: &Developer, task: &str, to: &str) {
+pub async fn advance(developer: &Developer, task: &str, to: &str) {
     let path = format!("/v1/test_helpers/tasks/{task}/advance");
     let advanced = developer.test.post(&path, &json!({"to": to})).await;
     advanced.expect(200);
@@ -180,7 +180,7 @@ async fn a_wait_is_a_task_of_the_protocol(app: TestApp) {
 }
 
 /// A request as the revision of 2026-07-28 has it.
-async fn ask_with(
+pub async fn ask_with(
     app: &TestApp,
     key: &str,
     extensions: Value,

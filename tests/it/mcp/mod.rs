@@ -7,8 +7,13 @@ use serde_json::{Value, json};
 use crate::mandates::{Limited, with};
 use crate::support::{TestApp, in_time, on_sqlite, peer};
 
+mod arguments;
 mod hostile;
 mod inspector;
+mod lists;
+mod resources;
+mod stdio;
+mod waits;
 
 on_sqlite!(
     an_agent_hires_by_http,
@@ -134,6 +139,23 @@ pub async fn ask(
         .send("POST", "/mcp", &all, body.to_string())
         .await;
     (reply.status.as_u16(), reply.body)
+}
+
+/// The same with a key, for a tool.
+pub async fn call(app: &TestApp, key: &str, tool: &str, given: &Value) -> Value {
+    let bearer = format!("Bearer {key}");
+    let call = json!({"name": tool, "arguments": given});
+    let (status, answer) = ask(app, &[("authorization", &bearer)], "tools/call", call).await;
+    assert_eq!(status, 200, "{answer}");
+    answer
+}
+
+/// The error that a tool told.
+#[track_caller]
+pub fn refusal(answer: &Value) -> Value {
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    let told = answer["result"]["content"][0]["text"].as_str().unwrap();
+    serde_json::from_str(told).unwrap()
 }
 
 async fn tools_of(app: &TestApp, key: &str) -> Vec<String> {

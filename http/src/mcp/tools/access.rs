@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::reach::Reach;
-use super::tools::{TOOLS, Tool};
+use super::{TOOLS, Tool};
+use crate::mcp::reach::Reach;
 
 pub enum Access {
     All,

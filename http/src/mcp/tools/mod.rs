@@ -1,9 +1,18 @@
 //! The table of tools: what agents read of each.
 
+mod access;
+mod arguments;
+mod schemas;
+
+pub use access::Access;
+
 use std::sync::Arc;
 
 use rmcp::model::{JsonObject, Tool as Described, ToolAnnotations};
 use serde_json::{Value, json};
+
+use self::schemas::{fields_of_api, id, list, object, quote, task, task_fields, text, word};
+use super::waits::LONGEST_WAIT_S;
 
 pub struct Tool {
     pub name: &'static str,
@@ -54,13 +63,13 @@ pub const TOOLS: &[Tool] = &[
         name: "wait_for_task",
         title: "Wait for a task",
         about: "Waits until a task has one of the statuses, for up to 50 seconds. If `reached` is false, ask again after \
-                `ask_again_in_s` seconds: people take hours.",
+                `ask_again_in_s` seconds: people take hours. Without `ask_again_in_s` it can never be reached: `message` says why.",
         permission: Some("read"),
         hints: Hints::Reads,
         input: || {
             let until = json!({"type": "array", "items": {"type": "string", "enum": legwork_client::Status::ALL},
                 "description": "Any of these; by default proof_submitted and every status where a task ends"});
-            let seconds = json!({"type": "integer", "minimum": 0, "maximum": 50, "description": "How long to wait; 50 by default"});
+            let seconds = json!({"type": "integer", "minimum": 0, "maximum": LONGEST_WAIT_S, "description": "How long to wait; 50 by default"});
             object(
                 &[("task_id", id()), ("until", until), ("timeout_s", seconds)],
                 &["task_id"],
@@ -72,6 +81,7 @@ pub const TOOLS: &[Tool] = &[
                 ("reached", json!({"type": "boolean"})),
                 ("task", fields_of_api()),
                 ("ask_again_in_s", number),
+                ("message", word()),
             ];
             object(&fields, &["reached", "task"])
         },
@@ -100,7 +110,8 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "list_tasks",
         title: "List tasks",
-        about: "Your tasks, newest first. needs_attention lists those that wait for you: proof to review, disputes to answer.",
+        about: "Your tasks, newest first. needs_attention leaves those that wait for you: proof to review, disputes to answer. \
+                `total` in the answer's meta says how many there are in all: read on with offset.",
         permission: Some("read"),
         hints: Hints::Reads,
         input: || {
@@ -232,22 +243,14 @@ impl Tool {
             .with_annotations(hints)
     }
 
-    /// What is wrong with the arguments: a name that is not known, or one that is missing.
+    /// Whether more than a look is taken. That is finished, whoever listens.
+    pub fn changes(&self) -> bool {
+        self.hints != Hints::Reads
+    }
+
+    /// What is wrong with the arguments, by the schema that agents read.
     pub fn fault(&self, given: &JsonObject) -> Option<String> {
-        let schema = (self.input)();
-        let known = schema["properties"].as_object();
-        let unknown = given
-            .keys()
-            .find(|name| known.is_none_or(|known| !known.contains_key(*name)));
-        let required = schema["required"].as_array().into_iter().flatten();
-        let missing = required
-            .filter_map(Value::as_str)
-            .find(|name| given.get(*name).is_none_or(Value::is_null));
-        match (unknown, missing) {
-            (Some(name), _) => Some(format!("{name} is not an argument of {}", self.name)),
-            (None, Some(name)) => Some(format!("{name} is required")),
-            (None, None) => None,
-        }
+        arguments::fault(self.name, &(self.input)(), given)
     }
 }
 
@@ -256,107 +259,4 @@ fn fields(schema: fn() -> Value) -> Arc<JsonObject> {
         Value::Object(fields) => Arc::new(fields),
         _ => Arc::default(),
     }
-}
-
-fn object(properties: &[(&str, Value)], required: &[&str]) -> Value {
-    let properties: JsonObject = properties
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), value.clone()))
-        .collect();
-    json!({"type": "object", "properties": properties, "required": required})
-}
-
-fn text(about: &str) -> Value {
-    json!({"type": "string", "description": about})
-}
-
-fn id() -> Value {
-    json!({"type": "string", "pattern": "^[0-9a-f]{32}$"})
-}
-
-fn word() -> Value {
-    json!({"type": "string"})
-}
-
-/// An object as the API describes it.
-fn fields_of_api() -> Value {
-    json!({"type": "object"})
-}
-
-fn list() -> Value {
-    json!({"type": "array"})
-}
-
-fn task() -> Value {
-    let fields = [
-        ("id", id()),
-        ("status", word()),
-        ("approval", fields_of_api()),
-    ];
-    object(&fields, &["id", "status"])
-}
-
-fn quote() -> Value {
-    let cents = json!({"type": "integer"});
-    let fields = [
-        ("id", id()),
-        ("budget_cents", cents),
-        ("mandate", fields_of_api()),
-        ("coverage", fields_of_api()),
-        ("expires_at", text("Until then")),
-    ];
-    object(&fields, &["id", "budget_cents", "expires_at"])
-}
-
-fn task_fields() -> Value {
-    use legwork_client::{Category, Priority, ProofType, Skill, TaskType};
-    let number = |about: &str| json!({"type": "number", "description": about});
-    let place = object(
-        &[
-            (
-                "address",
-                text("Street and number; only the worker reads it"),
-            ),
-            ("city", text("City")),
-            ("state", text("Two letters, such as NY")),
-            ("latitude", number("Degrees north")),
-            ("longitude", number("Degrees east, negative in America")),
-        ],
-        &["city", "state", "latitude", "longitude"],
-    );
-    let cents =
-        json!({"type": "integer", "minimum": 500, "description": "What you pay in all, in cents"});
-    let of = |words: &[&str]| json!({"type": "array", "items": {"type": "string", "enum": words}});
-    object(
-        &[
-            ("title", text("What is to be done, in a few words")),
-            (
-                "description",
-                text("What is to be done, for everybody who looks for work"),
-            ),
-            ("instructions", text("What only the hired worker reads")),
-            ("category", json!({"type": "string", "enum": Category::ALL})),
-            ("location", place),
-            ("budget_cents", cents),
-            ("deadline", text("Such as 2030-11-21T18:00:00Z")),
-            ("priority", json!({"type": "string", "enum": Priority::ALL})),
-            (
-                "task_type",
-                json!({"type": "string", "enum": TaskType::ALL}),
-            ),
-            ("proof_types", of(ProofType::ALL)),
-            ("required_skills", of(Skill::ALL)),
-            (
-                "metadata",
-                json!({"type": "object", "description": "Your own references"}),
-            ),
-        ],
-        &[
-            "title",
-            "description",
-            "category",
-            "location",
-            "budget_cents",
-        ],
-    )
 }
