@@ -40,6 +40,11 @@ function show() {
 
 form.addEventListener("input", show);
 show();
+// After the back button a browser fills in what was entered before, and only then tells.
+window.addEventListener("pageshow", () => {
+  show();
+  if (place.every((field) => field.value)) draw();
+});
 
 // The place on a map, which the server draws. A click moves the pin there.
 const map = form.querySelector("[data-map]");
@@ -81,4 +86,3 @@ function moved(event) {
 form.querySelector("[data-map-button]").hidden = true;
 for (const field of place) field.addEventListener("change", draw);
 map.addEventListener("click", moved);
-if (map.firstElementChild) draw();

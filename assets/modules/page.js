@@ -35,7 +35,8 @@ for (const source of document.querySelectorAll("[data-copy]")) {
 // Keys: links and fields say which one they answer to.
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input, textarea, select, [contenteditable]");
-  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  // A key that is held is one key.
+  if (typing || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   const target = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
   if (!target) return;
   event.preventDefault();
@@ -55,14 +56,23 @@ function relative(then) {
   const count = Math.floor(size / unit);
   return words.format(seconds > 0 ? count : -count, name);
 }
-// A test clock may be ahead of this one: the difference is kept.
-const shown = Date.parse(document.documentElement.dataset.now ?? "") || Date.now();
-const ahead = shown - Date.now();
-setInterval(() => {
+// The clock of a page may be ahead of this one, as that of tests is: the difference is kept. Some moments are of
+// another clock than the page, and say so. A page that was kept for later was made when it was saved.
+const { now, saved } = document.documentElement.dataset;
+const made = Date.parse(saved ?? "") || Date.now();
+function showTimes() {
   for (const time of document.querySelectorAll("time[datetime]")) {
+    const ahead = (Date.parse(time.dataset.now ?? now ?? "") || made) - made;
     time.textContent = relative(Date.parse(time.dateTime) - ahead);
   }
-}, 15000);
+}
+if (saved) showTimes();
+setInterval(showTimes, 15000);
+
+// On a phone the pages stand side by side, and the current one may be out of sight.
+const menu = document.querySelector(".side nav ul");
+const here = menu?.querySelector("[aria-current]");
+if (here) menu.scrollLeft = here.offsetLeft - (menu.clientWidth - here.offsetWidth) / 2;
 
 // The browser knows the time zone.
 for (const field of document.querySelectorAll("[data-utc-offset]")) {

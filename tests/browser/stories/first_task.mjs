@@ -26,7 +26,7 @@ export async function firstTask(visitor) {
     await page.click("button:has-text('Approve and pay')");
     if (javaScriptEnabled) {
       // Whoever leaves sends the decision at once, and the page they go to may be there before it.
-      await page.getByText("Approved.").waitFor();
+      await page.getByText("Approved:").waitFor();
     } else {
       await page.getByText("Nothing waits for you").waitFor();
     }

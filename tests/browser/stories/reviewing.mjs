@@ -1,5 +1,6 @@
 // Several proofs without a mouse: approve, take back, reject with a template, next and previous.
 import { assert } from "../visit.mjs";
+import { PASSWORD } from "../world.mjs";
 import { signUp } from "./signing_up.mjs";
 
 async function createWithProof(page) {
@@ -12,13 +13,22 @@ async function createWithProof(page) {
   await page.fill("#longitude", "-73.9595");
   await page.fill("#budget", "30");
   assert.equal(await page.textContent("[data-payout]"), "$25.20");
-  await page.click("button:text('Create the task')");
+  await page.press("#title", "Enter");
   await page.click("button:text('Advance to the proof')");
   await page.getByText("There is proof.").waitFor();
   return page.url().split("/").pop().split("?")[0];
 }
 
+// How long a proof that has just come cannot be decided.
+const DOUBLE_CLICK = 600;
+const UNDO = 5_000;
+
 export async function reviewing(visitor) {
+  await decisions(visitor);
+  await oneAtATime(visitor);
+}
+
+async function decisions(visitor) {
   const page = await visitor.window();
   await signUp(page, "reviewer@example.com");
   const tasks = [];
@@ -37,8 +47,10 @@ export async function reviewing(visitor) {
   await page.getByText("2 of 3", { exact: true }).waitFor();
   await page.click("text=Undo");
   await page.getByText("1 of 3", { exact: true }).waitFor();
+  await page.clock.runFor(DOUBLE_CLICK);
   await page.keyboard.press("a");
   await page.getByText("2 of 3", { exact: true }).waitFor();
+  await page.clock.runFor(DOUBLE_CLICK);
   const sent = page.waitForResponse((response) => response.url().endsWith("/reject"));
   await page.keyboard.press("r");
   await page.keyboard.press("2");
@@ -50,8 +62,112 @@ export async function reviewing(visitor) {
   await page.getByText("does not show what the task asks for").first().waitFor();
   await page.goto(`/dashboard/test/tasks/${tasks[0]}`);
   await page.getByText("Done: you approved the proof").waitFor();
+  await backToTheForm(page);
   await visitor.look(page, "/dashboard/test", "home");
   await visitor.look(page, "/dashboard/test/tasks", "tasks");
   await visitor.look(page, "/dashboard/test/tasks/new", "new-task");
   await page.context().close();
+}
+
+// The back button brings back what was entered, with its sums.
+async function backToTheForm(page) {
+  await page.goto("/dashboard/test/tasks/new");
+  await page.fill("#budget", "50");
+  await page.fill("#city", "Queens");
+  await page.goto("/dashboard/test/tasks");
+  await page.goBack();
+  assert.equal(await page.inputValue("#city"), "Queens");
+  assert.equal(await page.textContent("[data-payout]"), "$42.00");
+}
+
+// Nobody decides two proofs with one click, and what is not done does not look done.
+async function oneAtATime(visitor) {
+  const page = await visitor.window();
+  await signUp(page, "careful@example.com");
+  const tasks = [];
+  for (let count = 0; count < 3; count += 1) tasks.push(await createWithProof(page));
+  const sent = [];
+  page.on("request", (request) => { if (request.method() === "POST") sent.push(request.url()); });
+  const status = async (at) => {
+    const path = `/dashboard/test/tasks/${tasks[at]}`;
+    return (await (await page.context().request.get(path)).text()).match(/class="badge[^>]*>([^<]*)/)[1];
+  };
+  await page.clock.install();
+  await page.goto("/dashboard/test/review");
+  await page.clock.pauseAt(Date.now() + 60_000);
+  await doubleClick(page);
+  await heldKey(page);
+  assert.deepEqual(sent, []);
+  // Each has its own five seconds.
+  const first = page.waitForResponse((response) => response.url().endsWith("/approve"));
+  await page.clock.runFor(UNDO - 2 * DOUBLE_CLICK + 100);
+  await first;
+  assert.equal(sent.length, 1);
+  assert.equal(await page.locator(".toast").count(), 1);
+  await page.click("text=Undo");
+  await page.getByText("1 of 2", { exact: true }).waitFor();
+  await page.clock.runFor(DOUBLE_CLICK);
+  await elsewhere(page);
+  assert.equal(await status(1), "Proof rejected");
+  await page.clock.runFor(DOUBLE_CLICK);
+  await sessionEnds(page, visitor);
+  await signInAgain(page);
+  assert.deepEqual([await status(0), await status(1), await status(2)], ["Completed", "Proof rejected", "Proof submitted"]);
+  await page.context().close();
+}
+
+// The second click comes to where the next proof has its button by now.
+async function doubleClick(page) {
+  const approve = page.locator("button[data-key=a]");
+  const box = await approve.boundingBox();
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  await page.mouse.click(x, y);
+  await page.getByText("2 of 3", { exact: true }).waitFor();
+  await page.mouse.click(x, y);
+  await page.evaluate(() => document.querySelector("form[data-decision]").requestSubmit());
+  await page.getByText("2 of 3", { exact: true }).waitFor();
+  assert.equal(await page.locator(".toast").count(), 1);
+  await page.clock.runFor(DOUBLE_CLICK);
+}
+
+async function heldKey(page) {
+  await page.keyboard.down("a");
+  await page.getByText("3 of 3", { exact: true }).waitFor();
+  await page.clock.runFor(DOUBLE_CLICK);
+  await page.keyboard.down("a");
+  await page.keyboard.up("a");
+  await page.getByText("3 of 3", { exact: true }).waitFor();
+  assert.equal(await page.locator(".toast").count(), 2);
+}
+
+async function elsewhere(page) {
+  await page.evaluate(async () => {
+    const form = document.querySelector("form[data-decision=Rejected]");
+    await fetch(form.action, { method: "POST", body: new URLSearchParams({ reason: "Too dark." }) });
+  });
+  await page.keyboard.press("a");
+  await page.getByText("2 of 2", { exact: true }).waitFor();
+  await page.clock.runFor(UNDO);
+  const told = page.getByRole("alert").filter({ hasText: "decided elsewhere" });
+  await told.getByText("See the task").waitFor();
+  await told.getByText("Close").click();
+}
+
+async function sessionEnds(page, visitor) {
+  await page.keyboard.press("a");
+  await page.getByText("That was the last one.").waitFor();
+  await page.context().clearCookies();
+  await page.clock.runFor(UNDO);
+  const told = page.getByRole("alert").filter({ hasText: "Your session has ended" });
+  await told.getByText("Sign in", { exact: true }).waitFor();
+  await page.clock.resume();
+  await visitor.look(page, null, "review-session-ended");
+  await told.getByText("Sign in", { exact: true }).click();
+}
+
+async function signInAgain(page) {
+  await page.fill("#email", "careful@example.com");
+  await page.fill("#password", PASSWORD);
+  await page.click("button:text('Sign in')");
+  await page.waitForURL("**/review?task=*");
 }
