@@ -4,7 +4,7 @@ import { all, forgetOld, isUnsent, note, noted, whenChanged } from "./store.js";
 import { sendAll } from "./send.js";
 import { ask, element, moment, word } from "./words.js";
 
-const { now, saved } = document.documentElement.dataset;
+const { now, saved, slow } = document.documentElement.dataset;
 const { worker } = document.body.dataset;
 
 // How far the clock of this device is behind the server's. A page knows when it was made.
@@ -32,12 +32,20 @@ async function tellClock() {
   if (answer.ok) await note("utc_offset", told);
 }
 
-// A page from the cache says from when it is.
+// A page from the cache says from when it is, and why it is not a newer one.
 function tellAge() {
   const notice = document.querySelector("[data-stale]");
   if (!saved || !notice) return;
-  notice.textContent = notice.dataset.stale.replace("{}", moment(saved));
+  const at = moment(saved);
+  const offerNew = (name) => {
+    const link = element("a", { href: location.href, className: "tap", textContent: word("show_now") });
+    notice.replaceChildren(word(name, { at }), " ", link);
+  };
+  if (slow === undefined) notice.textContent = notice.dataset.stale.replace("{}", at);
+  else offerNew("stale_slow");
   notice.hidden = false;
+  // It is not loaded by itself: somebody may be in the middle of something.
+  window.addEventListener("online", () => offerNew("stale_online"));
 }
 
 async function count() {
@@ -67,27 +75,33 @@ function sendWhenPossible() {
   send();
 }
 
-// Somebody else may use this phone next: pages are forgotten and notices stop. The outbox stays, locked to
-// its worker.
 function askBeforeSignOut() {
   for (const form of document.querySelectorAll("form[data-unsent]")) {
-    let sure = false;
+    const trouble = element("p", { className: "bad", role: "alert", hidden: true, textContent: word("sign_out_offline") });
+    form.before(trouble);
     form.addEventListener("submit", async (event) => {
-      if (sure) return;
       event.preventDefault();
       event.stopPropagation();
       const unsent = await count();
       const text = word(unsent === 1 ? "sign_out_unsent_one" : "sign_out_unsent", { count: unsent });
       if (unsent > 0 && !(await ask(text, word("sign_out_anyway"), word("stay")))) return;
-      const registration = await navigator.serviceWorker?.getRegistration("/worker");
-      registration?.active?.postMessage({ forget: true });
-      await note("worker", null);
-      const subscription = await registration?.pushManager?.getSubscription().catch(() => null);
-      await subscription?.unsubscribe().catch(() => {});
-      sure = true;
-      form.requestSubmit();
+      const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams() }).catch(() => null);
+      trouble.hidden = answer?.ok ?? false;
+      if (!answer?.ok) return;
+      await leave();
+      location.href = answer.url;
     }, true);
   }
+}
+
+// Somebody else may use this phone next: pages are forgotten and notices stop. The outbox stays, locked to
+// its worker.
+async function leave() {
+  const registration = await navigator.serviceWorker?.getRegistration("/worker");
+  registration?.active?.postMessage({ forget: true });
+  await note("worker", null);
+  const subscription = await registration?.pushManager?.getSubscription().catch(() => null);
+  await subscription?.unsubscribe().catch(() => {});
 }
 
 // The pages of own tasks are kept, so that they open without a network.

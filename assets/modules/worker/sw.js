@@ -49,52 +49,83 @@ self.addEventListener("fetch", (event) => {
   const url = new URL(request.url);
   // Never stands between anybody and the way out.
   if (url.origin !== self.location.origin || url.pathname === "/worker/reset") return;
-  if (request.method === "POST" && url.pathname === "/worker/sign-out") return event.waitUntil(forget());
+  if (request.method === "POST" && url.pathname === "/worker/sign-out") return event.respondWith(signOut(request));
+  if (request.method === "POST" && request.mode === "navigate") acted = true;
   if (request.method !== "GET") return;
   if (url.pathname.startsWith("/assets/")) event.respondWith(file(request));
-  else if (request.mode === "navigate") event.respondWith(page(event, url.searchParams.has("offset") ? url.href : url.pathname));
+  else if (request.mode === "navigate") event.respondWith(page(event, url));
 });
+
+// True between a form and the page that it leads to.
+let acted = false;
+
+// Somebody else may use this phone next, once the server knows that this one has left.
+async function signOut(request) {
+  try {
+    const response = await fetch(request);
+    if (response.ok || response.type === "opaqueredirect") await forget();
+    return response;
+  } catch {
+    return request.mode === "navigate" ? withoutNetwork() : Response.error();
+  }
+}
+
+async function withoutNetwork() {
+  const shell = await caches.open(SHELL);
+  return await shell.match(OFFLINE) ?? Response.error();
+}
 
 async function file(request) {
   const shell = await caches.open(SHELL);
   return await shell.match(request) ?? fetch(request);
 }
 
-async function page(event, path) {
-  const copy = await kept(path);
+async function page(event, url) {
+  const path = url.pathname;
+  // A copy from before would deny what has just been done.
+  const after = acted || url.searchParams.has("done");
+  acted = false;
+  const copy = url.searchParams.has("offset") ? undefined : await (await caches.open(PAGES)).match(path);
   const fetching = fetch(event.request).then((response) => {
-    event.waitUntil(save(path, response.clone()));
+    event.waitUntil(after ? renew(path) : save(url, response.clone()));
     return response;
   });
   try {
-    const response = await (copy ? Promise.race([fetching, late()]) : fetching);
+    const response = await (copy && !after ? Promise.race([fetching, late()]) : fetching);
     // A proxy whose server is gone says so.
-    if (copy && response.status >= 502) return copy;
+    if (copy && response.status >= 502) return kept(copy);
     return response;
-  } catch {
+  } catch (error) {
     fetching.catch(() => {});
-    if (copy) return copy;
-    const shell = await caches.open(SHELL);
-    return await shell.match(OFFLINE) ?? Response.error();
+    if (copy) return kept(copy, error === LATE);
+    return withoutNetwork();
   }
 }
 
+const LATE = new Error("late");
+
 function late() {
-  return new Promise((_, reject) => { setTimeout(() => reject(new Error("late")), PATIENCE); });
+  return new Promise((_, reject) => { setTimeout(() => reject(LATE), PATIENCE); });
 }
 
-// A copy says when it was saved; the page tells its reader.
-async function kept(path) {
-  const pages = await caches.open(PAGES);
-  const found = await pages.match(path);
-  if (!found) return undefined;
-  const html = await found.text();
-  const saved = found.headers.get("x-saved");
-  return new Response(html.replace("<html ", `<html data-saved="${saved}" `), { headers: found.headers });
+// A copy says when it was saved, and whether the network is only slow; the page tells its reader.
+async function kept(copy, isSlow = false) {
+  const html = await copy.text();
+  const saved = copy.headers.get("x-saved");
+  const said = `<html data-saved="${saved}" ${isSlow ? "data-slow " : ""}`;
+  return new Response(html.replace("<html ", said), { headers: copy.headers });
 }
 
-async function save(path, response) {
-  if (!KEPT.test(path) || response.status !== 200 || response.type !== "basic") return;
+// What was done changes the page of a task, what can be taken for it, and the list.
+function renew(path) {
+  return keep([path, `${path}/capture`, "/worker/tasks"], 0);
+}
+
+async function save({ pathname: path, search }, response) {
+  // What is gone is not shown any more.
+  if (response.status === 404 || response.status === 410) await (await caches.open(PAGES)).delete(path);
+  // What a page says once, after something was done, is not said again.
+  if (search || !KEPT.test(path) || response.status !== 200 || response.type !== "basic") return;
   if (!response.headers.get("content-type")?.startsWith("text/html")) return;
   const html = await response.text();
   const body = html.match(/<body [^>]*>/)?.[0] ?? "";
@@ -120,14 +151,14 @@ async function forget() {
   for (const name of [...await others("legwork-pages-"), PAGES]) await caches.delete(name);
 }
 
-async function keep(paths) {
+async function keep(paths, fresh = FRESH) {
   const pages = await caches.open(PAGES);
   for (const path of paths.filter((path) => KEPT.test(path)).slice(0, 200)) {
     const saved = Date.parse((await pages.match(path))?.headers.get("x-saved") ?? "");
-    if (Date.now() - saved < FRESH) continue;
+    if (Date.now() - saved < fresh) continue;
     try {
       const response = await fetch(path, { headers: { accept: "text/html" }, redirect: "manual", credentials: "same-origin" });
-      await save(path, response);
+      await save(new URL(path, self.location.origin), response);
     } catch {
       return;
     }

@@ -15,6 +15,8 @@ export async function workerShell(visitor) {
     await installable(phone);
     await pushed(world, phone, worker);
     await clockMoves(world, phone, worker);
+    await slowNetwork(world, phone, front, worker);
+    await leavingOffline(visitor, phone);
     await newRelease(phone, front);
     await withdrawn(visitor, phone);
   } finally {
@@ -108,10 +110,62 @@ async function clockMoves(world, phone, worker) {
   await session.detach();
 }
 
+// Slow is not offline, and what was just done is not denied by a copy from before.
+async function slowNetwork(world, phone, front, worker) {
+  const { page } = phone;
+  const task = await world.task();
+  await world.call(worker.token, "POST", `/v1/worker/tasks/${task}/accept`, {});
+  const path = `/worker/tasks/${task}`;
+  await phone.keep(path);
+  const copy = () => page.evaluate(async (path) => (await caches.match(path))?.text() ?? null, path);
+  assert.match(await copy(), /\/start"/);
+  await page.goto(path);
+  front.delay = 5000;
+  await page.click(`form[action="${path}/start"] button`);
+  await page.getByText("Started. Good luck.").waitFor();
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.saved), undefined);
+  // The copy is as things stand now, without what is said once.
+  await until(async () => !/\/start"|Good luck/.test(await copy()), "a new copy");
+  await page.goto(path);
+  await page.locator("[data-stale]", { hasText: "The network is slow." }).waitFor();
+  front.delay = 0;
+  await page.click("text=Show it as it is now");
+  await page.waitForFunction(() => !document.documentElement.dataset.saved);
+  await phone.offline();
+  await page.goto(path);
+  await page.locator("[data-stale]", { hasText: "You are offline." }).waitFor();
+  await phone.offline(false);
+  // A page that was opened offline hears of it from a phone, but not from this browser's developer tools.
+  await page.evaluate(() => window.dispatchEvent(new Event("online")));
+  await page.locator("[data-stale]", { hasText: "You are online again." }).waitFor();
+  front.gone = path;
+  await page.goto(path);
+  await until(async () => await copy() === null, "the copy is gone");
+  front.gone = null;
+}
+
+// Without a network nobody is signed out, and nothing is forgotten.
+async function leavingOffline(visitor, phone) {
+  const { page } = phone;
+  await phone.keep();
+  await page.goto("/worker/me");
+  await phone.offline();
+  await page.click("form[data-unsent] button");
+  await page.getByText("Signing out needs a network.").waitFor();
+  await visitor.check(page, "signing out offline");
+  await phone.offline(false);
+  assert.ok(await page.evaluate(async () => Boolean(await caches.match("/worker/tasks"))));
+  await page.goto("/worker/me");
+  assert.ok(page.url().endsWith("/worker/me"));
+}
+
 // Stands before the server and makes another release of it.
 class Front {
   release = null;
   missing = null;
+  // How long every page takes, and what is not there any more.
+  delay = 0;
+  gone = null;
 
   constructor(url) {
     this.target = new URL(url);
@@ -125,6 +179,12 @@ class Front {
 
   pass(asked, answer) {
     if (this.missing && asked.url.includes(this.missing)) return answer.writeHead(404).end();
+    if (this.gone && asked.url === this.gone) return answer.writeHead(404, { "content-type": "text/html" }).end("<h1>Gone</h1>");
+    if (this.delay > 0 && asked.headers["sec-fetch-mode"] === "navigate") return setTimeout(() => this.onward(asked, answer), this.delay);
+    return this.onward(asked, answer);
+  }
+
+  onward(asked, answer) {
     const { hostname, port } = this.target;
     const headers = { ...asked.headers, "accept-encoding": "identity" };
     const onward = request({ hostname, port, path: asked.url, method: asked.method, headers }, (response) => {

@@ -42,8 +42,10 @@ async fn show(visit: Visit, Path(id): Path<String>) -> Result<Response, Refused>
     let title = sentence(visit.t.lang, CAPTURE, "capture_title");
     let frame = visit.frame(title, Place::Tasks);
     let frame = frame.texts(as_json(visit.t.lang, CAPTURE));
-    Ok(ok(&Capture {
-        frame: frame.script("worker_capture"),
-        task,
-    }))
+    let mut capture = Capture { frame, task };
+    // Where nothing is taken there is nothing for it to work on.
+    if capture.takes_proof() {
+        capture.frame.scripts.push("worker_capture");
+    }
+    Ok(ok(&capture))
 }

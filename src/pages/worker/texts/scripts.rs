@@ -19,6 +19,22 @@ pub const APP: Sentences = &[
     ),
     ("sign_out_anyway", "Go on anyway", "Seguir de todos modos"),
     ("stay", "Stay", "Quedarme"),
+    (
+        "sign_out_offline",
+        "Signing out needs a network. You are still signed in, and your pages are still on this phone.",
+        "Para salir hace falta red. Sigues dentro y tus páginas siguen en este teléfono.",
+    ),
+    (
+        "stale_slow",
+        "The network is slow. This page is from {at}.",
+        "La red va lenta. Esta página es de {at}.",
+    ),
+    (
+        "stale_online",
+        "You are online again. This page is from {at}.",
+        "Vuelves a tener conexión. Esta página es de {at}.",
+    ),
+    ("show_now", "Show it as it is now", "Ver cómo está ahora"),
     ("install", "Install the app", "Instalar la app"),
     (
         "install_why",

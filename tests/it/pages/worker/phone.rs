@@ -182,6 +182,10 @@ async fn files_pass_through_for_their_worker(app: TestApp) {
         .await
         .expect(200);
     assert_eq!(proofs["data"].as_array().unwrap().len(), 1);
+    // Nothing is taken now, so nothing is there for the script to work on.
+    assert!(capture.text.contains("worker_capture"));
+    let capture = browser.get(&format!("{}/capture", page(&task))).await;
+    assert!(!capture.text.contains("worker_capture"), "{}", capture.text);
     // Begun already: the app hears that, and goes on.
     let begun = sender
         .send("POST", &format!("{}/begin", page(&task)), &[], "")
