@@ -111,6 +111,10 @@ pub struct Task {
 }
 
 impl Task {
+    pub fn is_test(&self) -> bool {
+        self.environment == "test"
+    }
+
     /// The map of the task, with the position that was sent last and the place that a camera recorded.
     pub fn map<'a>(
         &self,

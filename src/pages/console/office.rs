@@ -1,7 +1,8 @@
 //! An admin at work.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -10,10 +11,12 @@ use serde::de::DeserializeOwned;
 
 use crate::api::inside::{self, Ask, Asker, Incoming, Refused};
 use crate::api::{AdminRoute, admin_routes};
-use crate::domain::{AdminRole, Timestamp};
+use crate::domain::{AccountId, AdminRole, Timestamp};
+use crate::pages::console::models::Task;
 use crate::pages::kit::layout::{NavLink, Shell};
 use crate::pages::kit::session::Admin;
 use crate::pages::state::Pages;
+use crate::store::StoreError;
 use crate::usecases::{AdminVisitor, UseCaseError};
 
 /// Whoever is signed in.
@@ -147,6 +150,25 @@ impl Office {
         })
     }
 
+    /// How far the clocks of the test tasks among these are ahead, by account.
+    pub async fn test_clocks(&self, tasks: &[Task]) -> Result<HashMap<String, Duration>, Refused> {
+        let tests = tasks.iter().filter(|task| task.is_test());
+        let accounts: HashSet<_> = tests.map(|task| task.developer_id.clone()).collect();
+        if accounts.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let read = self.pages.app.store.read(move |tx| {
+            let mut clocks = HashMap::new();
+            for text in &accounts {
+                if let Some(account) = AccountId::parse(text) {
+                    clocks.insert(text.clone(), tx.test_clock(account)?);
+                }
+            }
+            Ok::<_, StoreError>(clocks)
+        });
+        Ok(read.await.map_err(UseCaseError::from)?)
+    }
+
     /// Files of ours are named without the host: the public address may be another one.
     pub fn files(&self) -> Files {
         Files(self.pages.app.own_url().trim_end_matches('/').to_owned())
@@ -174,6 +196,7 @@ impl Office {
             notice: None,
             scripts: Vec::new(),
             now: self.now(),
+            real_now: self.now(),
         }
     }
 }

@@ -166,6 +166,7 @@ impl Desk {
             notice: None,
             scripts: Vec::new(),
             now: self.now(),
+            real_now: self.pages.app.clock.now(),
         }
     }
 
@@ -182,7 +183,7 @@ impl Desk {
         }
     }
 
-    /// The list that a page belongs to: a single task is in one environment alone.
+    /// The list that a page belongs to: a single task is in one environment alone, and so is the clock.
     fn in_the_other_environment(&self) -> String {
         let other = match self.environment {
             Environment::Live => Environment::Test,
@@ -191,7 +192,7 @@ impl Desk {
         let place = self.target.split('/').nth(3).unwrap_or_default();
         let kept = PLACES
             .iter()
-            .any(|(_, path, _)| path.strip_prefix('/') == Some(place));
+            .any(|(at, path, _)| *at != Place::Clock && path.strip_prefix('/') == Some(place));
         match kept {
             true => format!("/dashboard/{other}/{place}"),
             false => format!("/dashboard/{other}"),

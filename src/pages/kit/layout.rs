@@ -22,7 +22,9 @@ pub struct Shell {
     pub notice: Option<&'static str>,
     /// Modules that this page loads.
     pub scripts: Vec<&'static str>,
+    /// By the clock of the environment: that of tests may be ahead.
     pub now: Timestamp,
+    pub real_now: Timestamp,
 }
 
 /// The environment, and the same page in the other one.
@@ -55,6 +57,19 @@ impl Shell {
     /// A moment as the API writes it, for a template.
     pub fn when(&self, text: &str) -> When {
         When::parse(text, self.now)
+    }
+
+    /// The same for what goes by the real time also in test: keys, attempts to deliver.
+    pub fn real(&self, text: &str) -> When {
+        self.by(text, self.real_now)
+    }
+
+    /// The same for a moment of another clock, which says `now`.
+    pub fn by(&self, text: &str, now: Timestamp) -> When {
+        When {
+            now: (now != self.now).then(|| now.to_string()),
+            ..When::parse(text, now)
+        }
     }
 
     pub fn at(&self, moment: &Timestamp) -> When {

@@ -49,6 +49,8 @@ pub struct When {
     pub iso: String,
     pub exact: String,
     pub relative: String,
+    /// What the clock says by which it was made, where that is not the clock of the page.
+    pub now: Option<String>,
 }
 
 impl When {
@@ -62,6 +64,7 @@ impl When {
             exact,
             relative: relative(at, now),
             iso,
+            now: None,
         }
     }
 

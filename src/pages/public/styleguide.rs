@@ -72,5 +72,6 @@ fn shell(pages: &Pages, incoming: &Incoming) -> Shell {
         notice: Some("Saved."),
         scripts: Vec::new(),
         now: pages.app.clock.now(),
+        real_now: pages.app.clock.now(),
     }
 }

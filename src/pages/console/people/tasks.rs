@@ -1,5 +1,8 @@
 //! /admin/tasks
 
+use std::collections::HashMap;
+use std::time::Duration;
+
 use askama::Template;
 use axum::extract::{Path, Query};
 use axum::http::StatusCode;
@@ -14,6 +17,7 @@ use crate::pages::console::office::{Files, Names, Office, Place, query};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::{ok, page};
 use crate::pages::kit::layout::Shell;
+use crate::pages::kit::words::When;
 
 #[derive(Template)]
 #[template(path = "console/tasks.html")]
@@ -23,6 +27,17 @@ struct Tasks {
     statuses: Vec<&'static str>,
     page: Page<Task>,
     next: Option<String>,
+    /// How far the clocks of tests are ahead, by account.
+    ahead: HashMap<String, Duration>,
+}
+
+impl Tasks {
+    fn created(&self, task: &Task) -> When {
+        let ahead = self.ahead.get(&task.developer_id);
+        let ahead = ahead.filter(|_| task.is_test()).copied();
+        let now = self.shell.real_now.plus(ahead.unwrap_or_default());
+        self.shell.by(&task.created_at, now)
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -65,12 +80,14 @@ pub async fn list(office: Office, Query(filter): Query<Filter>) -> Result<Respon
         Err(refused) => return Err(refused),
     };
     let next = found.next("/admin/tasks", &kept);
+    let ahead = office.test_clocks(&found.data).await?;
     let shown = Tasks {
         shell: office.shell("Tasks", Place::Tasks),
         form,
         statuses: Status::ALL.iter().map(|status| status.as_str()).collect(),
         page: found,
         next,
+        ahead,
     };
     Ok(page(status, &shown))
 }
@@ -107,6 +124,13 @@ pub async fn show(office: Office, Path(id): Path<String>) -> Result<Response, Re
         .await?;
     let mut shell = office.shell(found.task.title.clone(), Place::Tasks);
     shell.scripts = vec!["console"];
+    // Everything on the page of a test task goes by the clock of its tests.
+    let clocks = office
+        .test_clocks(std::slice::from_ref(&found.task))
+        .await?;
+    shell.now = shell
+        .now
+        .plus(clocks.into_values().next().unwrap_or_default());
     let tiles = office.pages.tiles();
     Ok(ok(&TaskPage {
         map: found.task.map(&proofs.data, None, tiles),
