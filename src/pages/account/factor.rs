@@ -65,7 +65,7 @@ fn holder(desk: &Desk) -> Person {
 
 /// Makes a secret, and shows it as a picture and as text.
 pub async fn begin(desk: Desk) -> Result<Response, Refused> {
-    if let Some(again) = desk.password_again_at("/account/factor") {
+    if let Some(again) = desk.password_again(Form::default()).await? {
         return Ok(again);
     }
     let secret = TotpSecret::new(&ambient::random());
@@ -131,9 +131,25 @@ async fn wrong(desk: &Desk, why: &str) -> Result<Response, Refused> {
     form.add_fault("code", why);
     let more = More {
         form,
+        setup: begun(desk).await?,
         ..More::default()
     };
     shown(desk, StatusCode::BAD_REQUEST, more).await
+}
+
+/// The secret that waits for its first code. It is shown again to whoever has just given the password.
+async fn begun(desk: &Desk) -> Result<Option<FactorSetup>, Refused> {
+    let holder = holder(desk);
+    let read = desk
+        .pages
+        .app
+        .store
+        .read(move |tx| tx.second_factor(holder));
+    let factor = read.await.map_err(UseCaseError::from)?;
+    let waits = factor.filter(|factor| factor.enabled_at.is_none() && desk.is_recent());
+    let label = &desk.visitor.account.email;
+    let setup = waits.map(|factor| FactorSetup::new(&factor.secret, label));
+    Ok(setup.transpose().map_err(UseCaseError::from)?)
 }
 
 pub async fn turn_off(desk: Desk, form: Form) -> Result<Response, Refused> {

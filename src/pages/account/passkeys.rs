@@ -15,6 +15,8 @@ use crate::pages::kit::passkeys::{ENGLISH, Manage, Owner};
 use crate::pages::kit::words::When;
 
 const BASE: &str = "/account/passkeys";
+/// The password first, and then this page.
+const AGAIN: &str = "/account/again?next=%2Faccount%2Fpasskeys";
 
 #[derive(Template)]
 #[template(path = "account/passkeys.html")]
@@ -61,13 +63,14 @@ async fn shown(
 
 /// For the script. What it cannot show, such as the page for the password, it opens.
 pub async fn options(desk: Desk) -> Result<Response, Refused> {
-    let again = (!desk.is_recent()).then_some("/account/again?next=%2Faccount%2Fpasskeys");
+    let again = (!desk.is_recent()).then_some(AGAIN);
     owner(&desk).options(again).await
 }
 
 pub async fn add(desk: Desk, form: Form) -> Result<Response, Refused> {
-    if let Some(again) = desk.password_again_at(BASE) {
-        return Ok(again);
+    // What the browser made is for one challenge, which does not wait.
+    if !desk.is_recent() {
+        return Ok(Redirect::to(AGAIN).into_response());
     }
     match owner(&desk).add(form).await? {
         Ok(codes) if codes.is_empty() => {
@@ -85,7 +88,7 @@ async fn codes_shown(mut desk: Desk, codes: Vec<String>) -> Result<Response, Ref
 }
 
 pub async fn remove(desk: Desk, Path(id): Path<String>) -> Result<Response, Refused> {
-    if let Some(again) = desk.password_again_at(BASE) {
+    if let Some(again) = desk.password_again(Form::default()).await? {
         return Ok(again);
     }
     match owner(&desk).remove(&id).await? {
@@ -95,7 +98,7 @@ pub async fn remove(desk: Desk, Path(id): Path<String>) -> Result<Response, Refu
 }
 
 pub async fn new_codes(desk: Desk) -> Result<Response, Refused> {
-    if let Some(again) = desk.password_again_at(BASE) {
+    if let Some(again) = desk.password_again(Form::default()).await? {
         return Ok(again);
     }
     let codes = owner(&desk).new_codes().await?;

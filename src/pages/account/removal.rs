@@ -12,7 +12,7 @@ use crate::pages::kit::html::message;
 use crate::pages::kit::session::{DEVELOPER_COOKIE, drop_cookie};
 
 pub async fn export(desk: Desk, form: Form) -> Result<Response, Refused> {
-    if let Some(again) = desk.password_again_at("/account") {
+    if let Some(again) = desk.password_again(form.clone()).await? {
         return Ok(again);
     }
     let ask = Ask::post("/v1/account/export", Value::Object(Map::new())).once(form.key());
@@ -27,7 +27,7 @@ pub async fn export(desk: Desk, form: Form) -> Result<Response, Refused> {
 }
 
 pub async fn delete(desk: Desk, form: Form) -> Result<Response, Refused> {
-    if let Some(again) = desk.password_again_at("/account") {
+    if let Some(again) = desk.password_again(form.clone()).await? {
         return Ok(again);
     }
     let body = json!({"confirm": form.get("confirm").trim()});

@@ -120,6 +120,11 @@ impl Desk {
         }
     }
 
+    /// The path that was asked for.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
     pub fn token(&self) -> &Secret {
         &self.token
     }

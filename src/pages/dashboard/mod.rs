@@ -20,7 +20,7 @@ use crate::pages::kit::session::Needs;
 
 pub use desk::Desk;
 pub use models::List;
-pub use password::told;
+pub use password::{ACTION, told};
 
 pub fn routes() -> Vec<PageRoute> {
     let developer = Needs::Developer;

@@ -1,18 +1,49 @@
 //! The password again, before something dangerous.
 
+use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 
 use crate::api::inside::Refused;
 use crate::pages::dashboard::desk::Desk;
 use crate::pages::kit::form::Form;
-use crate::pages::kit::passkeys::{self, ENGLISH};
+use crate::pages::kit::html::page;
+use crate::pages::kit::passkeys::{self, Button, ENGLISH, Words};
 use crate::pages::kit::words::duration;
 use crate::sign_in::SignInError;
 use crate::usecases::{self, UseCaseError};
 
 /// The field of forms that ask for it themselves.
 const FIELD: &str = "current_password";
+/// Where a form was sent that waits for the password.
+pub const ACTION: &str = "again_action";
+/// The fields of the page that asks. All others are of a form that waits, and go with it.
+const OWN: [&str; 9] = [
+    ACTION,
+    "next",
+    "password",
+    "challenge_id",
+    "credential_id",
+    "client_data",
+    "authenticator_data",
+    "signature",
+    "user_handle",
+];
+
+/// The page that asks.
+#[derive(Template)]
+#[template(path = "account/again.html")]
+struct Again {
+    banner: bool,
+    email: String,
+    form: Form,
+    has_password: bool,
+    words: &'static Words,
+    /// For whoever has a passkey.
+    passkey: Option<Button>,
+    /// What was entered on a form that waits, and where it was sent.
+    waiting: Vec<(String, String)>,
+}
 
 impl Desk {
     /// Whether the password was given in the last minutes.
@@ -25,15 +56,41 @@ impl Desk {
         !self.is_test() && !self.is_recent()
     }
 
-    /// Asks for the password if it was given too long ago. `rest` is where to go on.
-    pub fn password_again(&self, rest: &str) -> Option<Response> {
-        self.password_again_at(&self.path(rest))
+    /// Asks for the password if it was given too long ago. The form waits on the page that asks, and is
+    /// sent again to where it was sent.
+    pub async fn password_again(&self, form: Form) -> Result<Option<Response>, Refused> {
+        if self.is_recent() {
+            return Ok(None);
+        }
+        let mut form = form;
+        form.add(ACTION, self.target().to_owned());
+        self.ask_password(StatusCode::UNAUTHORIZED, form)
+            .await
+            .map(Some)
     }
 
-    pub fn password_again_at(&self, path: &str) -> Option<Response> {
-        let next: String = form_urlencoded::byte_serialize(path.as_bytes()).collect();
-        let ask = || Redirect::to(&format!("/account/again?next={next}")).into_response();
-        (!self.is_recent()).then(ask)
+    /// The page that asks. `form` is one that waits, or says where to go on.
+    pub async fn ask_password(&self, status: StatusCode, form: Form) -> Result<Response, Refused> {
+        let has_password = self.has_password().await?;
+        let passkey = Button::again(&self.pages, self.visitor.session.person).await?;
+        // Without either, there is a password to set first.
+        if !has_password && passkey.is_none() {
+            return Ok(Redirect::to("/account?done=no_password#password-card").into_response());
+        }
+        let waiting = waiting(&form);
+        let again = Again {
+            banner: self.pages.banner(),
+            email: self.visitor.account.email.clone(),
+            form,
+            has_password,
+            words: &ENGLISH,
+            passkey: passkey.map(|button| Button {
+                waiting: waiting.clone(),
+                ..button
+            }),
+            waiting,
+        };
+        Ok(page(status, &again))
     }
 
     /// An account that was made on the command line may have none.
@@ -89,6 +146,15 @@ impl Desk {
             }
         }
     }
+}
+
+/// Where a form was sent, and its fields.
+fn waiting(form: &Form) -> Vec<(String, String)> {
+    let fields = form.fields();
+    let waiting = fields.filter(|(name, _)| *name == ACTION || !OWN.contains(name));
+    waiting
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
 }
 
 /// Why a password or a passkey was not taken, in words.

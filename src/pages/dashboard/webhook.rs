@@ -159,7 +159,7 @@ struct WithSecret {
 
 /// Sets the URL. The answer has the secret, so it needs the password of a moment ago.
 pub async fn put(desk: Desk, form: Form) -> Result<Response, Refused> {
-    if let Some(again) = desk.password_again("/webhook") {
+    if let Some(again) = desk.password_again(form.clone()).await? {
         return Ok(again);
     }
     let events: Vec<_> = form.all("events").collect();
@@ -179,7 +179,7 @@ pub async fn put(desk: Desk, form: Form) -> Result<Response, Refused> {
 }
 
 pub async fn rotate(desk: Desk, form: Form) -> Result<Response, Refused> {
-    if let Some(again) = desk.password_again("/webhook") {
+    if let Some(again) = desk.password_again(form.clone()).await? {
         return Ok(again);
     }
     let ask = Ask::post(
@@ -206,6 +206,7 @@ pub async fn test(desk: Desk, form: Form) -> Result<Response, Refused> {
             let why = answer["error"].as_str().map(str::to_owned);
             let why =
                 why.unwrap_or_else(|| format!("your endpoint answered {}", answer["status_code"]));
+            let why = why.trim_end_matches('.');
             form.problem = Some(format!("The test event did not arrive: {why}."));
             let webhook: Webhook = desk.ask(Ask::get("/v1/account/webhook")).await?;
             let mut kept = begun(&webhook);

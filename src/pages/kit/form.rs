@@ -90,6 +90,12 @@ impl Form {
         found.map_or("", |(_, value)| value)
     }
 
+    /// Every field that was sent, in its order.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        let values = self.values.iter();
+        values.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let found = self.values.iter().filter(move |(found, _)| found == name);
         found.map(|(_, value)| value.as_str())

@@ -1,5 +1,6 @@
 // A webhook that nobody answers: what failed is seen, and sent again.
-import { until } from "../world.mjs";
+import { assert } from "../visit.mjs";
+import { PASSWORD, until } from "../world.mjs";
 import { signUp } from "./signing_up.mjs";
 
 export async function webhook(visitor) {
@@ -10,6 +11,7 @@ export async function webhook(visitor) {
   await page.fill("#url", "https://127.0.0.1:9/hooks");
   await page.click("button:text('Save')");
   await page.getByText("whsec_").first().waitFor();
+  await afterPassword(page);
   await page.goto("/dashboard/test");
   await page.click("text=Create it with one click");
   await page.getByText("The task is created.").waitFor();
@@ -20,6 +22,21 @@ export async function webhook(visitor) {
   await page.click("button:text('Send it again')");
   await triedMoreThan(page, before);
   await page.context().close();
+}
+
+// A form that has waited for the password is sent again by the browser, with all that it held.
+async function afterPassword(page) {
+  await page.goto("/account/again");
+  await page.evaluate(() => {
+    const waiting = { again_action: "/dashboard/test/webhook", url: "https://127.0.0.1:9/other" };
+    for (const [name, value] of Object.entries(waiting)) {
+      document.forms[0].append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
+    }
+  });
+  await page.fill("#password", PASSWORD);
+  await page.click("text=Go on");
+  await page.getByText("whsec_").first().waitFor();
+  assert.equal(await page.inputValue("#url"), "https://127.0.0.1:9/other");
 }
 
 // Loads the page again until it shows more attempts, and tells how many.

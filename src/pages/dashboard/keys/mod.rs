@@ -178,7 +178,7 @@ async fn shown(
 async fn put_security(desk: Desk, mut form: Form) -> Result<Response, Refused> {
     let wanted = form.get("test_keys_manage").to_owned();
     if wanted != "test"
-        && let Some(again) = desk.password_again("/keys")
+        && let Some(again) = desk.password_again(form.clone()).await?
     {
         return Ok(again);
     }

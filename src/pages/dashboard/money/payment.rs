@@ -85,7 +85,7 @@ async fn shown(
 }
 
 pub async fn put(desk: Desk, form: Form) -> Result<Response, Refused> {
-    if let Some(again) = desk.password_again("/payment") {
+    if let Some(again) = desk.password_again(form.clone()).await? {
         return Ok(again);
     }
     let body = json!({"payment_method": form.get("payment_method").trim()});
@@ -106,7 +106,7 @@ pub async fn put(desk: Desk, form: Form) -> Result<Response, Refused> {
 }
 
 pub async fn remove(desk: Desk) -> Result<Response, Refused> {
-    if let Some(again) = desk.password_again("/payment") {
+    if let Some(again) = desk.password_again(Form::default()).await? {
         return Ok(again);
     }
     let _: Value = desk.ask(Ask::delete("/v1/account/payment_method")).await?;

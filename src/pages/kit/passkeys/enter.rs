@@ -24,6 +24,8 @@ pub struct Button {
     pub given: Option<String>,
     /// Whether the passkey alone signs in, as the button says.
     pub signs_in: bool,
+    /// Fields of a form that waits for the passkey.
+    pub waiting: Vec<(String, String)>,
 }
 
 /// What somebody who has passkeys must answer: a challenge, and the ids of the passkeys.
@@ -36,6 +38,7 @@ impl Button {
             site: site(pages),
             given: None,
             signs_in: true,
+            waiting: Vec::new(),
         }
     }
 
@@ -49,6 +52,7 @@ impl Button {
             site: Some(site.origin.clone()),
             given: Some(asked(site, &challenge, &ids).to_string()),
             signs_in: false,
+            waiting: Vec::new(),
         }))
     }
 
