@@ -7,12 +7,19 @@ const types = indicator.dataset.types.split(" ");
 const name = `legwork ${url}`;
 const channel = new BroadcastChannel(name);
 const listeners = new Set();
+const RETRY_MS = 10_000;
 let paused = false;
 
 function show(state) {
   indicator.hidden = false;
-  indicator.dataset.state = state;
-  indicator.textContent = { on: "live", off: "offline: trying again", wait: "connecting" }[state];
+  indicator.dataset.state = state === "ended" ? "off" : state;
+  if (state !== "ended") {
+    indicator.textContent = { on: "live", off: "offline: trying again", wait: "connecting" }[state];
+    return;
+  }
+  const href = `/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`;
+  const link = Object.assign(document.createElement("a"), { href, textContent: "sign in again" });
+  indicator.replaceChildren("your session has ended: ", link);
 }
 
 function receive(message) {
@@ -29,23 +36,45 @@ channel.addEventListener("message", ({ data }) => {
 let leading = null;
 
 function lead() {
-  return new Promise(() => {
+  return new Promise((resolve) => {
     let state = "wait";
     const say = (message) => { channel.postMessage(message); receive(message); };
-    const turn = (next) => { state = next; say({ state }); };
+    const turn = (next) => {
+      state = next;
+      say({ state });
+      if (state !== "ended") return;
+      // A page that is opened after signing in again is to lead.
+      leading = null;
+      resolve();
+    };
     leading = () => channel.postMessage({ state });
     turn("wait");
-    const source = new EventSource(url);
-    source.onopen = () => turn("on");
-    source.onerror = () => turn("off");
-    for (const type of types) {
-      source.addEventListener(type, (event) => {
-        turn("on");
-        say({ event: JSON.parse(event.data) });
-      });
-    }
+    listen(turn, (event) => say({ event }));
     window.addEventListener("offline", () => turn("off"));
   });
+}
+
+// A browser tries again by itself when a stream breaks off, but not when it is refused.
+function listen(turn, tell) {
+  const source = new EventSource(url);
+  source.onopen = () => turn("on");
+  source.onerror = async () => {
+    turn("off");
+    if (source.readyState !== EventSource.CLOSED) return;
+    if (await isSignedOut()) turn("ended");
+    else setTimeout(() => listen(turn, tell), RETRY_MS);
+  };
+  for (const type of types) {
+    source.addEventListener(type, (event) => {
+      turn("on");
+      tell(JSON.parse(event.data));
+    });
+  }
+}
+
+async function isSignedOut() {
+  const answer = await fetch("/account", { redirect: "manual" }).catch(() => null);
+  return answer?.type === "opaqueredirect";
 }
 
 show("wait");

@@ -1,10 +1,13 @@
 //! Every page, on one page, with the cookie that it needs.
 
 use axum::Router;
+use axum::http::{Method, Uri};
 use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 
 use crate::api::App;
+use crate::api::inside::Refused;
 use crate::pages::kit::assets;
 use crate::pages::kit::guard::guard;
 use crate::pages::kit::route::{PageRoute, form, view};
@@ -73,9 +76,50 @@ fn public_routes() -> Vec<PageRoute> {
 pub fn router(app: &App) -> Router<App> {
     let pages = Pages::new(app);
     let mut router = Router::new();
-    for route in page_routes() {
+    let routes = page_routes();
+    let paths: Vec<_> = routes.iter().map(|route| route.path).collect();
+    for route in routes {
         let guarded = from_fn_with_state((pages.clone(), route.needs), guard);
-        router = router.route(route.path, route.handlers.route_layer(guarded));
+        let handlers = route.handlers.route_layer(guarded);
+        let parts = parts_of_page(route.path, &paths);
+        let handlers = handlers.fallback(move |method, uri| lead(parts, method, uri));
+        router = router.route(route.path, handlers);
     }
     router.with_state(pages)
+}
+
+/// How many parts of a path are those of the page above it: `/account/sessions/{id}` is below `/account`.
+fn parts_of_page(path: &str, paths: &[&str]) -> usize {
+    let mut page = path;
+    while let Some((above, _)) = page.rsplit_once('/') {
+        page = above;
+        if paths.contains(&page) {
+            break;
+        }
+    }
+    page.split('/').count()
+}
+
+/// Whoever opens the place where a form is sent, as after choosing another language, is led to the page
+/// of the form.
+async fn lead(parts: usize, method: Method, uri: Uri) -> Result<Response, Refused> {
+    if method != Method::GET {
+        return Err(Refused::wrong_method());
+    }
+    let path: Vec<_> = uri.path().split('/').take(parts).collect();
+    let to = format!("/{}", path.join("/").trim_start_matches('/'));
+    Ok(Redirect::to(&to).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_of_a_form_is_the_nearest_one_above_it() {
+        let paths = ["/", "/a", "/a/{id}", "/a/{id}/x/{y}/send"];
+        assert_eq!(parts_of_page("/a/{id}/x/{y}/send", &paths), 3);
+        assert_eq!(parts_of_page("/a/{id}", &paths), 2);
+        assert_eq!(parts_of_page("/a", &paths), 1);
+    }
 }

@@ -13,6 +13,7 @@ use crate::pages::kit::html::{ok, page};
 use crate::pages::kit::passkeys::{self, Button, FOR_ADMINS, Words};
 use crate::pages::kit::session::{ADMIN_COOKIE, Admin, drop_cookie, set_cookie};
 use crate::pages::kit::words::{When, duration};
+use crate::pages::people::SESSION_ENDED;
 use crate::pages::state::Pages;
 use crate::sign_in::{AdminCredentials, SignInError};
 use crate::usecases::{self, CodeCheck, UseCaseError};
@@ -35,12 +36,16 @@ struct SignIn {
 pub struct After {
     #[serde(default)]
     next: String,
+    #[serde(default)]
+    done: String,
 }
 
 pub async fn show(State(pages): State<Pages>, Query(after): Query<After>) -> Response {
+    let mut form = Form::with([("next", after.next)]);
+    form.problem = (after.done == "ended").then(|| SESSION_ENDED.to_owned());
     ok(&SignIn {
         banner: pages.banner(),
-        form: Form::with([("next", after.next)]),
+        form,
         needs_code: false,
         words: &FOR_ADMINS,
         passkey: None,

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::RawQuery;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::domain::EventType;
 use crate::pages::dashboard::desk::{Desk, Place};
 use crate::pages::dashboard::models::List;
 use crate::pages::kit::form::Form;
-use crate::pages::kit::html::ok;
+use crate::pages::kit::html::page;
 use crate::pages::kit::layout::Shell;
 
 #[derive(Template)]
@@ -24,6 +24,9 @@ struct Events {
     types: Vec<&'static str>,
     events: Vec<Event>,
     older: Option<String>,
+    /// New events come on top: not of older ones.
+    is_live: bool,
+    is_refused: bool,
 }
 
 #[derive(Deserialize)]
@@ -55,20 +58,27 @@ impl Event {
 }
 
 pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Refused> {
-    let filters = Form::parse(query.unwrap_or_default().as_bytes());
-    let found: List<Event> = desk.ask(Ask::get(target(&filters))).await?;
-    let older = found
-        .meta
-        .next_cursor
-        .map(|cursor| older(&desk, &filters, &cursor));
-    Ok(ok(&Events {
+    let mut filters = Form::parse(query.unwrap_or_default().as_bytes());
+    let found = desk.ask::<List<Event>>(Ask::get(target(&filters))).await;
+    let (status, events, next) = match found {
+        Ok(found) => (StatusCode::OK, found.data, found.meta.next_cursor),
+        Err(refused) if refused.status == StatusCode::BAD_REQUEST => {
+            filters = filters.refused(&refused, &["type", "task_id"]);
+            (refused.status, Vec::new(), None)
+        }
+        Err(refused) => return Err(refused),
+    };
+    let events = Events {
         shell: desk.shell("Events", Place::Events).script("live"),
         base: desk.path(""),
         types: EventType::ALL.iter().map(|one| one.as_str()).collect(),
-        events: found.data,
+        older: next.map(|cursor| older(&desk, &filters, &cursor)),
+        is_live: status == StatusCode::OK && filters.get("cursor").is_empty(),
+        is_refused: status != StatusCode::OK,
+        events,
         filters,
-        older,
-    }))
+    };
+    Ok(page(status, &events))
 }
 
 fn target(filters: &Form) -> String {

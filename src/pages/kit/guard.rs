@@ -1,7 +1,7 @@
 //! Runs before every page: limits, forms of other sites, and who may see it.
 
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 
@@ -243,18 +243,22 @@ fn foreign(pages: &Pages) -> Response {
     message(pages, StatusCode::FORBIDDEN, "Not from here", text)
 }
 
-/// The way back is only kept for what was asked for with GET.
+/// Whoever has signed in comes back. A form that came too late is not kept: its sender is told so, and comes
+/// back to the page where it was filled in.
 fn sign_in_first(request: &Request, needs: Needs) -> Response {
-    let target = request
-        .uri()
-        .path_and_query()
-        .map_or("/", |target| target.as_str());
-    let to = match request.method().is_safe() {
-        true => {
-            let next: String = form_urlencoded::byte_serialize(target.as_bytes()).collect();
-            format!("{}?next={next}", needs.sign_in())
-        }
-        false => needs.sign_in().to_owned(),
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    if request.method().is_safe() {
+        query.append_pair("next", path_of(request.uri()));
+    } else if !request.uri().path().ends_with("/sign-out") {
+        let from = request.headers().get(header::REFERER);
+        let from = from.and_then(|from| from.to_str().ok()?.parse::<Uri>().ok());
+        query.append_pair("done", "ended");
+        query.append_pair("next", from.as_ref().map_or("", path_of));
+    }
+    let query = query.finish();
+    let to = match query.is_empty() {
+        true => needs.sign_in().to_owned(),
+        false => format!("{}?{query}", needs.sign_in()),
     };
     let mut response = Redirect::to(&to).into_response();
     if let Some(cookie) = needs.cookie()
@@ -263,4 +267,8 @@ fn sign_in_first(request: &Request, needs: Needs) -> Response {
         drop_cookie(&mut response, cookie);
     }
     response
+}
+
+fn path_of(uri: &Uri) -> &str {
+    uri.path_and_query().map_or("/", |target| target.as_str())
 }

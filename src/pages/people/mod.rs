@@ -5,6 +5,8 @@ mod sign_in;
 mod sign_out;
 mod sign_up;
 
+pub use sign_in::SESSION_ENDED;
+
 use axum::routing::{get, post};
 
 use crate::pages::kit::route::{PageRoute, form};

@@ -18,6 +18,9 @@ use crate::sign_in::{Credentials, SignInError};
 use crate::usecases::{CodeCheck, SignedIn, UseCaseError};
 
 const HOME: &str = "/dashboard/test";
+/// For whoever has sent a form.
+pub const SESSION_ENDED: &str =
+    "Your session had ended, so nothing was saved. Sign in, and you come back to where you were.";
 
 #[derive(Template)]
 #[template(path = "people/sign_in.html")]
@@ -34,12 +37,16 @@ struct SignIn {
 pub struct After {
     #[serde(default)]
     next: String,
+    #[serde(default)]
+    done: String,
 }
 
 pub async fn show(State(pages): State<Pages>, Query(after): Query<After>) -> Response {
+    let mut form = Form::with([("next", after.next)]);
+    form.problem = (after.done == "ended").then(|| SESSION_ENDED.to_owned());
     ok(&SignIn {
         banner: pages.banner(),
-        form: Form::with([("next", after.next)]),
+        form,
         needs_code: false,
         words: &ENGLISH,
         passkey: Button::new(&pages),

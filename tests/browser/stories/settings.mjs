@@ -24,6 +24,7 @@ export async function settings(visitor) {
   await visitor.look(page, "/dashboard/test/review", "review-empty");
   await live(visitor, page);
   await account(visitor, page);
+  await sessionEnds(page);
   await page.context().close();
 }
 
@@ -62,4 +63,17 @@ async function account(visitor, page) {
   await page.fill("#password", "another good password");
   await page.click("text=Change it");
   await page.getByText("Your password is changed.").waitFor();
+}
+
+// The stream of events is refused then, and nobody is left to think that it comes back.
+async function sessionEnds(page) {
+  await page.goto("/dashboard/test/events");
+  await page.locator(".live[data-state=on]").waitFor();
+  const other = await page.context().newPage();
+  await other.goto("/account");
+  await other.click("text=Sign out");
+  await other.close();
+  await page.getByText("your session has ended").waitFor();
+  await page.click("text=sign in again");
+  await page.waitForURL("**/sign-in?next=*");
 }

@@ -64,6 +64,10 @@ impl Refused {
         ApiError::NotFound.into()
     }
 
+    pub fn wrong_method() -> Self {
+        ApiError::MethodNotAllowed.into()
+    }
+
     /// The error that an answer carries to the layers that tell of it, for one that tells of it itself.
     pub fn taken_from(response: &mut Response) -> Option<Self> {
         let error = response.extensions_mut().remove::<ApiError>();

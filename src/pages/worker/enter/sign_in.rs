@@ -40,10 +40,12 @@ pub struct SignedIn {
 
 pub async fn show(stranger: Stranger, RawQuery(query): RawQuery) -> Response {
     let query = Form::parse(query.unwrap_or_default().as_bytes());
-    let form = Form::with([
+    let mut form = Form::with([
         ("next", query.get("next").to_owned()),
         ("again", query.get("again").to_owned()),
     ]);
+    let ended = query.get("done") == "ended";
+    form.problem = ended.then(|| stranger.t.enter.session_ended.to_owned());
     let mut frame = stranger.frame(stranger.t.enter.sign_in);
     if query.get("done") == "out" {
         frame = frame.notice(Some(stranger.t.enter.signed_out));

@@ -79,6 +79,7 @@ pub static ENGLISH: Texts = Texts {
         both_needed: "Enter your e-mail address and your password.",
         code: "Code from your app, or a recovery code",
         code_needed: "Your account has a second factor. Enter your password once more, and the code that your app shows.",
+        session_ended: "Your session had ended, so nothing was saved. Sign in, and you come back to where you were.",
         signed_out: "You are signed out.",
     },
     tasks: Tasks {

@@ -79,6 +79,7 @@ pub static SPANISH: Texts = Texts {
         both_needed: "Escribe tu correo electrónico y tu contraseña.",
         code: "Código de tu aplicación, o un código de recuperación",
         code_needed: "Tu cuenta tiene un segundo factor. Escribe otra vez tu contraseña y el código que muestra tu aplicación.",
+        session_ended: "Tu sesión había terminado y no se guardó nada. Entra y vuelves a donde estabas.",
         signed_out: "Has salido.",
     },
     tasks: Tasks {

@@ -77,6 +77,8 @@ pub struct Enter {
     pub both_needed: &'static str,
     pub code: &'static str,
     pub code_needed: &'static str,
+    /// For whoever has sent a form.
+    pub session_ended: &'static str,
     pub signed_out: &'static str,
 }
 
