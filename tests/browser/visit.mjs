@@ -37,8 +37,8 @@ class Visitor {
     const page = await context.newPage();
     page.on("pageerror", (error) => this.problems.push(`${page.url()}: ${error.message}`));
     page.on("console", (message) => {
-      // The browser itself says that a page has a status of its own, such as 404.
-      const own = message.text().includes("the server responded with a status of 4");
+      // The browser itself says that a page has a status of its own, such as 404, or that a stream was refused.
+      const own = /the server responded with a status of 4|EventSource's response has a MIME type/.test(message.text());
       if (message.type() === "error" && !own) this.problems.push(`${page.url()}: ${message.text()}`);
     });
     return page;

@@ -161,7 +161,7 @@ export async function worker(visitor) {
   await visitor.look(page, null, "worker-factor");
   await inSpanish(visitor, page, id);
   await page.goto("/worker/me");
-  await page.click("text=Salir");
+  await page.click("button:text('Salir')");
   await page.waitForURL("**/worker/sign-in*");
   await page.context().close();
 }
