@@ -25,7 +25,7 @@ pub enum Error {
     StillWaiting { status: String, seconds: u64 },
     /// `wait_until` cannot end otherwise: the task has this status for good.
     #[error("the task is {status}, and stays so")]
-    Over { status: String },
+    TaskEnded { status: String },
     /// Events between these two numbers are no longer kept. The stream goes on after them.
     #[error("the events after number {after} and before number {before} are no longer kept")]
     EventsLost { after: i64, before: i64 },

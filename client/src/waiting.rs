@@ -12,7 +12,7 @@ const LAST_LOOK: Duration = Duration::from_secs(3);
 impl Tasks {
     /// Waits until a task has one of these statuses, and returns it. It listens to the task's events,
     /// so it takes no requests while nothing happens. A task that is over without having one of them is
-    /// [`Error::Over`]. After the time-out it is [`Error::StillWaiting`]; without one it waits for as
+    /// [`Error::TaskEnded`]. After the time-out it is [`Error::StillWaiting`]; without one it waits for as
     /// long as it takes.
     pub async fn wait_until(
         &self,
@@ -44,7 +44,7 @@ impl Tasks {
                 return Ok(task);
             }
             if task.status.is_final() {
-                return Err(Error::Over {
+                return Err(Error::TaskEnded {
                     status: task.status.to_string(),
                 });
             }

@@ -209,7 +209,7 @@ async fn cancelled(client: &Client) -> Value {
     let differs = tasks.cancel(&task.id, Some(1)).await.unwrap_err();
     let cancelled = tasks.cancel(&task.id, None).await.unwrap();
     let waited = tasks.wait_until(&task.id, &[Status::Completed], None).await;
-    let over = matches!(&waited, Err(Error::Over { status }) if status == "cancelled");
+    let over = matches!(&waited, Err(Error::TaskEnded { status }) if status == "cancelled");
     assert!(over, "{waited:?}");
     json!({"cancelled": cancelled.status, "refund_differs": code(&differs)})
 }

@@ -85,12 +85,16 @@ async fn either_name_of_a_submission_finds_it_again(app: TestApp) {
     let (dev, worker, task) = begun(&app, json!(["photo"])).await;
     let photo = photo("twice");
     let [latitude, longitude] = place("40.7163");
-    let (file, name): ((&str, &[u8]), (&str, &[u8])) = (("photo", &photo), ("submission_id", b"1"));
+    let named: [(&str, &[u8]); 4] = [
+        ("photo", &photo),
+        latitude,
+        longitude,
+        ("submission_id", b"1"),
+    ];
     let key = [("idempotency-key", "k")];
-    let first = submit(&worker, &task, &key, &[file, latitude, longitude, name]).await;
+    let first = submit(&worker, &task, &key, &named).await;
     assert!(first.headers.get("idempotent-replayed").is_none());
     let first = first.expect(201);
-    let named: [(&str, &[u8]); 4] = [file, latitude, longitude, name];
     for again in [
         submit(&worker, &task, &[], &named).await,
         submit(&worker, &task, &key, &named[..3]).await,
