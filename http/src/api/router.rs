@@ -1,12 +1,13 @@
 //! Every route, on one page.
 
-use std::sync::LazyLock;
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::State;
 use axum::http::{Method, header};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
+use axum::middleware::from_fn_with_state;
+use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use bytes::Bytes;
 use utoipa::OpenApi as _;
@@ -21,13 +22,12 @@ use crate::api::middleware::authentication::required_factor::{
 use crate::api::middleware::authentication::{
     require_admin, require_key, require_key_of_task, require_worker,
 };
+use crate::api::middleware::checks::parameters::{Operation, refuse_stray_parameters};
 use crate::api::middleware::edge::edge;
 use crate::api::middleware::limits::anonymous::{self, limit_anonymous, limit_unsigned};
 use crate::api::middleware::people::{ErrorPage, tell_people};
 use crate::api::openapi::{Description, Security, finish as finish_description, say_needs, secure};
 use crate::api::public::{files, health, stripe_webhook};
-use crate::api::request::body;
-use crate::api::request::query::Parameters;
 use crate::api::routes::{
     about_uploads, of_task, with_admin_key, with_admin_key_alone, with_key, with_worker_token,
     with_worker_token_alone, without_token,
@@ -161,63 +161,66 @@ impl Described {
         secure(&mut of_open, None);
         openapi.merge(of_open);
         let (admins, admins_alone) = described_for_admins(&mut openapi);
+        let strict = Strict::by(&openapi);
         finish_description(&mut openapi);
         let text = Bytes::from(openapi.to_json().unwrap_or_default());
         Self {
-            keys: all_strict(keys),
-            tasks: (tasks.0, strict(tasks.1)),
-            workers: strict(workers),
-            workers_alone: strict(workers_alone),
-            admins: all_strict(admins),
-            admins_alone: strict(admins_alone),
-            open: strict(open),
+            keys: strict.all(keys),
+            tasks: (tasks.0, strict.layer(tasks.1)),
+            workers: strict.layer(workers),
+            workers_alone: strict.layer(workers_alone),
+            admins: strict.all(admins),
+            admins_alone: strict.layer(admins_alone),
+            open: strict.layer(open),
             openapi,
             text,
         }
     }
 }
 
-fn all_strict<N>(lists: Lists<N>) -> Lists<N> {
-    let lists = lists.into_iter();
-    lists
-        .map(|(needs, routes)| (needs, strict(routes)))
-        .collect()
-}
+/// Handlers that take parameters refuse those that they do not know. A layer does it for the others.
+struct Strict(Arc<HashSet<Operation>>);
 
-fn strict(routes: Router<App>) -> Router<App> {
-    routes.route_layer(from_fn(refuse_stray_parameters))
-}
-
-/// Handlers that take parameters refuse those that they do not know. This does it for the others.
-async fn refuse_stray_parameters(request: Request, next: Next) -> Response {
-    let query = request.uri().query().filter(|_| takes_none(&request));
-    match query.map(|query| Parameters::of(query).finish()) {
-        Some(Err(errors)) => {
-            let refused = body::refuse(ApiError::Validation(errors), request);
-            refused.await.into_response()
+impl Strict {
+    /// By the description, before its parts are shared.
+    fn by(openapi: &OpenApi) -> Self {
+        let mut takes_none = HashSet::new();
+        for (path, item) in &openapi.paths.paths {
+            for (method, operation) in [
+                (Method::GET, &item.get),
+                (Method::POST, &item.post),
+                (Method::PUT, &item.put),
+                (Method::PATCH, &item.patch),
+                (Method::DELETE, &item.delete),
+            ] {
+                if operation
+                    .as_ref()
+                    .is_some_and(|operation| !has_query(operation))
+                {
+                    takes_none.insert((method, path.clone()));
+                }
+            }
         }
-        _ => next.run(request).await,
+        Self(Arc::new(takes_none))
+    }
+
+    fn all<N>(&self, lists: Lists<N>) -> Lists<N> {
+        let lists = lists.into_iter();
+        lists
+            .map(|(needs, routes)| (needs, self.layer(routes)))
+            .collect()
+    }
+
+    fn layer(&self, routes: Router<App>) -> Router<App> {
+        routes.route_layer(from_fn_with_state(self.0.clone(), refuse_stray_parameters))
     }
 }
 
-/// Whether the description names no parameters for what is asked.
-fn takes_none(request: &Request) -> bool {
-    let path = request.extensions().get::<MatchedPath>();
-    let item = path.and_then(|path| DESCRIBED.openapi.paths.paths.get(path.as_str()));
-    let operation = item.and_then(|item| match *request.method() {
-        Method::GET | Method::HEAD => item.get.as_ref(),
-        Method::POST => item.post.as_ref(),
-        Method::PUT => item.put.as_ref(),
-        Method::PATCH => item.patch.as_ref(),
-        Method::DELETE => item.delete.as_ref(),
-        _ => None,
-    });
-    operation.is_some_and(|operation| {
-        let mut parameters = operation.parameters.iter().flatten();
-        !parameters.any(|parameter| match parameter {
-            RefOr::T(parameter) => parameter.parameter_in == ParameterIn::Query,
-            RefOr::Ref(_) => true,
-        })
+fn has_query(operation: &utoipa::openapi::path::Operation) -> bool {
+    let mut parameters = operation.parameters.iter().flatten();
+    parameters.any(|parameter| match parameter {
+        RefOr::T(parameter) => parameter.parameter_in == ParameterIn::Query,
+        RefOr::Ref(_) => true,
     })
 }
 

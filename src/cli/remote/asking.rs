@@ -36,11 +36,12 @@ pub fn ask_secret(question: &str) -> Result<String, Failed> {
     let answer = block_on(async {
         let hidden = Hidden::begin();
         tokio::select! {
-            answer = ask(question) => answer,
+            biased;
             _ = tokio::signal::ctrl_c() => {
                 drop(hidden);
                 interrupted()
             }
+            answer = ask(question) => answer,
         }
     })?;
     // Nor was the end of the line.

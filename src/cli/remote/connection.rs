@@ -141,8 +141,10 @@ pub fn refuse_unmeant(key: &str, is_live: bool) -> Result<(), Failed> {
 pub fn wait<T>(work: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {
     block_on(async {
         tokio::select! {
-            done = work => done,
+            // Heard from before the work begins: a question may be answered so the moment it is seen.
+            biased;
             _ = tokio::signal::ctrl_c() => interrupted(),
+            done = work => done,
         }
     })?
 }

@@ -1,5 +1,7 @@
 //! What the API answers, as far as the console shows it.
 
+use std::collections::HashSet;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -113,6 +115,12 @@ pub struct Task {
 impl Task {
     pub fn is_test(&self) -> bool {
         self.environment == "test"
+    }
+
+    /// The accounts of the test tasks among these.
+    pub fn accounts_in_test(tasks: &[Self]) -> HashSet<String> {
+        let tests = tasks.iter().filter(|task| task.is_test());
+        tests.map(|task| task.developer_id.clone()).collect()
     }
 
     /// The map of the task, with the position that was sent last and the place that a camera recorded.

@@ -41,7 +41,7 @@ pub fn check_requests(fake: &Fake, agent: &str) {
     assert_eq!(asked.positions[..5], positions);
 }
 
-/// What a library says of `serve_strange.py`: of waits for at most two seconds, and of answers that are not Legwork's.
+/// What a library says of `serve_strange.py`: of waits for some seconds, and of answers that are not Legwork's.
 pub fn expected_of_strange_servers() -> Value {
     let others = [["not an answer"; 4]; 8];
     json!({

@@ -21,8 +21,10 @@ fn on_a_terminal(user: &User, arguments: &[&str]) -> Command {
     let quoted = arguments.iter().map(|word| format!("'{word}'"));
     let words = quoted.collect::<Vec<_>>().join(" ");
     let program = env!("CARGO_BIN_EXE_legwork");
-    let mut command = Command::new("script");
+    // One that waits for ever must not keep the others from ending.
+    let mut command = Command::new("timeout");
     command
+        .args(["-s", "KILL", "120", "script"])
         .args(["-qec", &format!("stty cols 80; '{program}' {words}")])
         .arg("/dev/null")
         .env("XDG_CONFIG_HOME", user.home.path())

@@ -229,7 +229,7 @@ async fn a_notice_is_pushed_and_gone_browsers_are_forgotten(app: TestApp) {
         "nobody else reads it"
     );
     receiver.queue([Response::status(410)]);
-    for (expected, decision) in [(2, "suspend"), (2, "verify"), (2, "suspend")] {
+    for (expected, decision) in [(2, "suspend"), (2, "restore"), (2, "suspend")] {
         assert_eq!(decide(decision).await.len(), expected, "{decision}");
     }
 }

@@ -1,5 +1,7 @@
 //! Signing in on the pages with an address and a password.
 
+use std::time::Duration;
+
 use legwork::ambient;
 use legwork::domain::{
     AccountId, AccountStatus, Actor, GivenCode, Origin, Person, RecoveryCodes, RequiredFactor,
@@ -102,6 +104,7 @@ async fn without_a_mail_server_each_claim_has_its_own_password(app: TestApp) {
         let body = json!({"email": email, "password": password, "name": "Ada"});
         let signed_up = app.client().post("/v1/accounts/sign_up", &body).await;
         ids.push(signed_up.expect(201)["account"]["id"].clone());
+        app.advance(Duration::from_secs(1));
         let signed_in = sign_in(&pages, email, password).await.unwrap();
         assert_eq!(json!(signed_in.account.id.to_string()), ids[ids.len() - 1]);
     }

@@ -209,13 +209,7 @@ async fn a_quote_comes_alone(app: TestApp) {
     let mut faulty = reply.faulty_fields();
     faulty.sort();
     assert_eq!(faulty, others);
-    for malformed in [
-        json!(null),
-        json!(7),
-        json!(""),
-        json!("nonsense"),
-        json!([]),
-    ] {
+    for malformed in [json!(7), json!(""), json!("nonsense"), json!([])] {
         let body = json!({"quote_id": malformed});
         let reply = dev.test.post("/v1/tasks", &body).await;
         assert_eq!(reply.faulty_fields(), ["quote_id"]);
@@ -260,4 +254,7 @@ async fn a_field_that_is_null_is_left_out(app: TestApp) {
     let body = json!({"quote_id": quote["id"], "title": null, "deadline": null});
     let redeemed = dev.test.post("/v1/tasks", &body).await.expect(201);
     assert_eq!(redeemed["title"], storefront()["title"]);
+    let nothing = json!({"quote_id": null});
+    let faulty = dev.test.post("/v1/tasks", &nothing).await.faulty_fields();
+    assert!(faulty.contains(&"title".to_owned()), "{faulty:?}");
 }

@@ -1,11 +1,11 @@
 //! What runs before and after handlers.
 
 pub mod authentication;
+pub mod checks;
 pub mod client_address;
 pub mod cors;
 pub mod edge;
 pub mod headers;
-pub mod host;
 pub mod incoming;
 pub mod limits;
 pub mod notes;

@@ -80,7 +80,9 @@ pub async fn list(office: Office, Query(filter): Query<Filter>) -> Result<Respon
         Err(refused) => return Err(refused),
     };
     let next = found.next("/admin/tasks", &kept);
-    let ahead = office.test_clocks(&found.data).await?;
+    let ahead = office
+        .test_clocks(Task::accounts_in_test(&found.data))
+        .await?;
     let shown = Tasks {
         shell: office.shell("Tasks", Place::Tasks),
         form,
@@ -126,7 +128,7 @@ pub async fn show(office: Office, Path(id): Path<String>) -> Result<Response, Re
     shell.scripts = vec!["console"];
     // Everything on the page of a test task goes by the clock of its tests.
     let clocks = office
-        .test_clocks(std::slice::from_ref(&found.task))
+        .test_clocks(Task::accounts_in_test(std::slice::from_ref(&found.task)))
         .await?;
     shell.now = shell
         .now
