@@ -56,9 +56,11 @@ export class Http {
     return Object.assign(Object.create(Http.prototype) as Http, this, { endsAt });
   }
 
-  /** How many milliseconds are left until then. */
+  /** How many milliseconds are left until then. Timers may be a little early, so very little is nothing. */
   left(): number {
-    return this.endsAt === undefined ? Infinity : Math.max(0, this.endsAt - performance.now());
+    if (this.endsAt === undefined) return Infinity;
+    const left = this.endsAt - performance.now();
+    return left < 5 ? 0 : left;
   }
 
   /** Sends a request until it is answered, refused for good, or tried often enough. */
@@ -73,8 +75,9 @@ export class Http {
       } catch (error) {
         const wait = pause(error, tried);
         if (wait === undefined || tried >= this.maxRetries) throw error;
-        await sleep(Math.min(wait, this.left()));
-        if (this.left() === 0) throw error;
+        const left = this.left();
+        await sleep(Math.min(wait, left));
+        if (wait >= left) throw error;
       }
     }
   }

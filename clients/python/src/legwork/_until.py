@@ -13,8 +13,10 @@ import httpx
 
 
 def left(ends: float | None) -> float:
-    """The seconds until a time of `time.monotonic`; without one, there is no end."""
-    return float("inf") if ends is None else max(0.0, ends - time.monotonic())
+    """The seconds until a time of `time.monotonic`; without one, there is no end. Very little is nothing."""
+    # Timers may be a little early.
+    rest = float("inf") if ends is None else ends - time.monotonic()
+    return 0.0 if rest < 0.005 else rest
 
 
 class AsyncUntil:
