@@ -162,7 +162,7 @@ pub fn on_or_off(text: &str) -> Result<bool, String> {
 
 pub fn log_filter(text: &str) -> Result<Targets, String> {
     // A word alone is a level. The parser takes any other one for the name of a module.
-    let is_level = |word: &str| word.parse::<LevelFilter>().is_ok();
+    let is_level = |word: &str| !word.is_empty() && word.parse::<LevelFilter>().is_ok();
     if let Some(word) = text
         .split(',')
         .find(|part| !part.contains('=') && !is_level(part.trim()))
