@@ -1,12 +1,12 @@
 //! Filled databases, and what a statement costs there: in steps of SQLite's virtual machine, and in
 //! blocks that PostgreSQL touches. Neither depends on the machine. Time is noted beside it.
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use legwork::store::{Location, Store, all_statements};
 use rusqlite::types::Value;
 use rusqlite::{Connection, StatementStatus, params_from_iter};
+use tempfile::TempDir;
 
 use super::probes::Probe;
 use super::seed;
@@ -15,8 +15,9 @@ use crate::test_bed::postgres::{Cluster, Database};
 
 pub enum Filled {
     Sqlite {
-        file: PathBuf,
         connection: Connection,
+        /// Deleted with everything in it.
+        folder: TempDir,
     },
     Postgres(Database),
 }
@@ -28,12 +29,15 @@ pub struct Cost {
 }
 
 const RUNS: usize = 5;
+const FILE: &str = "filled.db";
 
 impl Filled {
     /// Indexes are made when the rows are there, which takes less time and less of the disk.
-    pub fn sqlite(file: PathBuf, tasks: i64, now: i64) -> Result<Self> {
+    pub fn sqlite(tasks: i64, now: i64) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join(FILE);
         drop(Store::open(&Location::Sqlite { file: file.clone() })?);
-        let connection = Connection::open(&file)?;
+        let connection = Connection::open(file)?;
         connection.execute_batch(
             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -400000",
         )?;
@@ -52,7 +56,7 @@ impl Filled {
             connection.execute_batch(sql)?;
         }
         connection.execute_batch("PRAGMA journal_mode = WAL")?;
-        Ok(Self::Sqlite { file, connection })
+        Ok(Self::Sqlite { connection, folder })
     }
 
     pub fn postgres(cluster: &Cluster, tasks: i64, now: i64) -> Result<Self> {
@@ -82,7 +86,9 @@ impl Filled {
 
     pub fn store(&self) -> Result<Store> {
         Ok(Store::open(&match self {
-            Self::Sqlite { file, .. } => Location::Sqlite { file: file.clone() },
+            Self::Sqlite { folder, .. } => Location::Sqlite {
+                file: folder.path().join(FILE),
+            },
             Self::Postgres(database) => Location::Postgres {
                 url: database.url.clone(),
                 connections: 2,
@@ -220,8 +226,7 @@ mod tests {
 
     #[test]
     fn no_statement_follows_the_size_of_the_database() {
-        let folder = tempfile::tempdir().unwrap();
-        let filled = Filled::sqlite(folder.path().join("filled.db"), 10_000, NOW).unwrap();
+        let filled = Filled::sqlite(10_000, NOW).unwrap();
         let follows = |probe: &Probe| {
             let most = match probe.name.contains("/deliveries") {
                 true => MOST_STEPS_OF_DELIVERIES,

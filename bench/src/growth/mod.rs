@@ -87,10 +87,7 @@ pub fn run(words: impl Iterator<Item = String>) -> Result<()> {
     };
     std::fs::create_dir_all(&options.out)?;
     if options.wants("sqlite") {
-        let folder = tempfile::tempdir()?;
-        let fill =
-            |tasks, now| Filled::sqlite(folder.path().join(format!("{tasks}.db")), tasks, now);
-        measure(&options, "SQLite", "steps", fill)?;
+        measure(&options, "SQLite", "steps", Filled::sqlite)?;
     }
     if options.wants("postgres") {
         let Ok(url) = std::env::var("LEGWORK_TEST_POSTGRES_URL") else {

@@ -41,6 +41,7 @@ impl Group {
 /// The account with half of all tasks, and one with few.
 const LARGE: &str = "(SELECT MIN(id) FROM accounts)";
 const SMALL: &str = "(SELECT MAX(id) FROM accounts)";
+const KEY: &str = "(SELECT id FROM api_keys WHERE key_hash = 'seed-live-1')";
 const TASK: &str = "(SELECT id FROM tasks WHERE account_id = (SELECT MIN(id) FROM accounts) \
     AND environment = 'live' AND status = 'completed' ORDER BY id LIMIT 1)";
 const WORKER: &str = "(SELECT worker_id FROM ledger_entries WHERE worker_id IS NOT NULL \
@@ -88,6 +89,14 @@ probes! {
     Developers "GET …/deliveries: the count": "(SELECT number FROM deliveries WHERE account_id = ?1 AND environment = ?2 ORDER BY number DESC LIMIT ?3)" [LARGE, "'live'", "10000"];
     Developers "GET …/deliveries?status=failed": "AND status = ?5 ORDER BY number DESC LIMIT ?3 OFFSET ?4" [LARGE, "'live'", "20", "0", "'failed'"];
     Developers "GET …/deliveries?event=task.disputed": "environment = ?2 ORDER BY number DESC LIMIT 10000) newest WHERE type = ?5" [LARGE, "'live'", "20", "0", "'task.disputed'"];
+    Developers "GET /v1/tasks/search: a portion": "FROM tasks WHERE account_id = ?1 AND environment = ?2 AND number < ?3" [LARGE, "'live'", LAST, "100"];
+    Developers "GET /v1/tasks/search?metadata (rare)": "AND key = ?5 AND value = ?6 AND number < ?3" [LARGE, "'live'", LAST, "100", "'order'", "'7'"];
+    Developers "GET /v1/approvals": "FROM approvals WHERE account_id = ?1 AND environment = ?2 AND task_id < ?3" [LARGE, "'live'", LAST_ID, "20"];
+    Developers "GET /v1/approvals?status=waiting (rare)": "AND status = ?5 AND task_id < ?3" [LARGE, "'live'", LAST_ID, "20", "'waiting'"];
+    Developers "GET /v1/logs": "FROM request_log WHERE account_id = ?1 AND environment = ?2 AND id < ?3 AND first_id < ?4 ORDER BY" [LARGE, "'live'", LAST_ID, LAST_ID, "20"];
+    Developers "GET /v1/logs?status=failed (rare)": "first_id < ?4 AND failed = 1" [LARGE, "'live'", LAST_ID, LAST_ID, "20"];
+    Developers "GET /v1/logs?key": "FROM request_log WHERE key_id = ?6" [LARGE, "'live'", LAST_ID, LAST_ID, "20", KEY];
+    Developers "POST /v1/quotes: how many are open": "SELECT COUNT(*), MIN(expires_at) FROM (SELECT expires_at FROM quotes" [LARGE, "'live'", NOW];
     Developers "POST with Idempotency-Key": "FROM idempotency_keys WHERE account_id = ?1 AND environment = ?2 AND idempotency_key = ?3" [LARGE, "'live'", "'none'"];
 
     Workers "any request: the token": "FROM worker_tokens WHERE token_hash = ?1 AND expires_at > ?2" ["'none'", NOW];
@@ -99,6 +108,8 @@ probes! {
     Workers "GET …/available_tasks: places": "WITH RECURSIVE place (cell)" ["0", PLACE, PLACE_END];
     Workers "GET …/available_tasks: at a place": "WHERE cell = ?1 AND bounty = ?2" [PLACE, "0", LAST_ID, "20"];
     Workers "GET …/available_tasks?sort=payout": "posted_tasks WHERE district = ?1 AND bounty = ?2 AND (payout_cents" [SQUARE, "0", LAST, LAST_ID, "20"];
+    Workers "GET /v1/worker/notifications": "WHERE worker_id = ?1 AND id < ?2 AND occasion NOT LIKE" [WORKER, LAST_ID, "20"];
+    Workers "GET /v1/worker/notifications: unread": "SELECT COUNT(*) FROM (SELECT id FROM notices" [WORKER, "100"];
     Workers "proof: pictures like it": "FROM proof_hash_parts WHERE part = ?1 AND bits = ?2" ["1", "77", "50"];
 
     Admins "GET /v1/admin/tasks": "FROM tasks WHERE id < ?1 ORDER BY id DESC LIMIT ?2" [LAST_ID, "20"];
@@ -133,6 +144,8 @@ probes! {
     Background "delete deliveries": "DELETE FROM deliveries WHERE event_id IN ( SELECT event_id FROM deliveries WHERE event_id <" ["(SELECT MIN(event_id) || '0' FROM deliveries)"];
     Background "delete stored responses": "FROM idempotency_keys WHERE created_at <= ?1" ["(SELECT MIN(created_at) FROM idempotency_keys)"];
     Background "delete notifications": "DELETE FROM notices WHERE id IN ( SELECT id FROM notices WHERE id <" ["(SELECT MIN(id) || '0' FROM notices)"];
+    Background "delete entries of the log": "DELETE FROM request_log WHERE id IN" ["(SELECT MIN(id) || '0' FROM request_log)"];
+    Background "delete quotes": "DELETE FROM quotes WHERE id IN" ["(SELECT MIN(kept_until) FROM quotes)"];
     Background "files of test proofs that expire": "WHERE p.files_expire_at <= ?1" [NOW, "100"];
     Background "a file is known": "FROM proofs WHERE file_key = ?1" ["'none'"];
     Background "announce a worker: accounts": "WITH RECURSIVE found (account_id, place)" ["''", "100"];

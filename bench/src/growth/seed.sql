@@ -263,6 +263,35 @@ SELECT printf('%012x', t.created_at + 7) || '70008000' || printf('%012x', t.i), 
 FROM seed_tasks t JOIN tasks w ON w.id = t.id
 WHERE t.status = 'completed' AND t.i > {tasks} - {tasks} / 10 * 3;
 
+-- Half of the tasks have metadata. One in ten thousand is found by the value 7.
+INSERT INTO task_metadata (account_id, environment, key, value, number)
+SELECT t.account_id, t.environment, 'order', CASE WHEN t.i % 10000 < 2 THEN '7'
+    ELSE printf('%08x', t.i) END, o.number
+FROM seed_tasks t JOIN seed_order o ON o.i = t.i WHERE (t.i / 2) % 2 = 0;
+
+-- One task in a hundred needed an approval. Of those, one in a hundred still waits.
+INSERT INTO approvals (task_id, account_id, environment, key_id, budget_cents, status, expires_at,
+    decided_kind, decided_by, decided_at, created_at)
+SELECT id, account_id, environment, 'none', budget,
+    CASE WHEN i % 10000 < 2 THEN 'waiting' ELSE 'approved' END, created_at + 86400000,
+    CASE WHEN i % 10000 >= 2 THEN 'account' END, NULL,
+    CASE WHEN i % 10000 >= 2 THEN created_at + 1 END, created_at
+FROM seed_tasks WHERE i % 100 < 2;
+
+INSERT INTO quotes (id, account_id, environment, fee_percent, title, description, category,
+    required_skills, location_city, location_state, location_latitude, location_longitude, budget_cents,
+    task_type, priority, proof_types, metadata, body, expires_at, task_id, gave_secret, kept_until)
+SELECT id, account_id, environment, 16, 'Photograph a storefront', 'In daylight.', 'photography',
+    '["photography"]', 'Austin', 'TX', 30.0, -98.0, budget, 'standard', 'normal', '["photo"]', '{}', '{}',
+    created_at + 3600000, CASE WHEN i % 3 <> 0 THEN id END, 0, created_at + 2592000000
+FROM seed_tasks WHERE i > {tasks} - {tasks} / 100;
+
+-- Kept for some days. A row has the requests of a second: one in a thousand has those that failed.
+INSERT INTO request_log (id, first_id, account_id, environment, key_id, failed, entries)
+SELECT t.id, t.id, t.account_id, t.environment, k.id, CASE WHEN t.i % 1000 < 2 THEN 1 ELSE 0 END, '[]'
+FROM seed_tasks t JOIN api_keys k ON k.account_id = t.account_id AND k.environment = t.environment
+WHERE t.i > {tasks} - {tasks} / 50;
+
 INSERT INTO idempotency_keys (account_id, environment, idempotency_key, fingerprint, response_status,
     response_body, sealed, created_at)
 SELECT account_id, environment, id, 'none', 201, '{}', 0, created_at FROM seed_tasks

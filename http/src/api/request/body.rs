@@ -65,7 +65,6 @@ pub fn parse<B: RequestBody>(bytes: &[u8]) -> Result<B, ApiError> {
 }
 
 async fn read_bounded(mut body: Body, room: &Arc<Semaphore>) -> Result<Bytes, ApiError> {
-    // Without room to grow it would take up to twice as much.
     let announced = body
         .size_hint()
         .exact()
@@ -85,9 +84,9 @@ async fn read_bounded(mut body: Body, room: &Arc<Semaphore>) -> Result<Bytes, Ap
         }
         let needed = collected.len() + data.len();
         if needed > collected.capacity().max(FREE_BYTES) {
-            let size = announced
-                .unwrap_or(2 * needed)
-                .clamp(needed, MAX_JSON_BYTES);
+            // Only what has come counts: whoever announces much and sends little holds little.
+            let size = announced.unwrap_or(MAX_JSON_BYTES).min(2 * needed);
+            let size = size.clamp(needed, MAX_JSON_BYTES);
             let held_bytes = collected.capacity().max(FREE_BYTES);
             if let Err(error) = hold(room, &mut held, size - held_bytes).await {
                 drain(body).await;
@@ -168,6 +167,11 @@ fn is_being_sent(headers: &HeaderMap) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use hyper::body::SizeHint;
+
     use super::*;
 
     #[tokio::test]
@@ -187,5 +191,44 @@ mod tests {
             read_bounded(body(17), &room).await,
             Err(ApiError::Busy)
         ));
+    }
+
+    /// Sends once, and then nothing of what it has announced.
+    struct Stalling {
+        sent: Option<Bytes>,
+        announced: u64,
+    }
+
+    impl HttpBody for Stalling {
+        type Data = Bytes;
+        type Error = std::convert::Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+            match self.sent.take() {
+                Some(data) => Poll::Ready(Some(Ok(Frame::data(data)))),
+                None => Poll::Pending,
+            }
+        }
+
+        fn size_hint(&self) -> SizeHint {
+            SizeHint::with_exact(self.announced)
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_announced_and_does_not_come_holds_little() {
+        let room = Arc::new(Semaphore::new(MAX_JSON_BYTES));
+        let sent = FREE_BYTES + 1;
+        let body = Body::new(Stalling {
+            sent: Some(vec![b'x'; sent].into()),
+            announced: MAX_JSON_BYTES as u64,
+        });
+        let mut reading = Box::pin(read_bounded(body, &room));
+        assert!((&mut reading).now_or_never().is_none());
+        let held = MAX_JSON_BYTES - room.available_permits();
+        assert_eq!(held, 2 * sent - FREE_BYTES);
     }
 }
