@@ -110,7 +110,7 @@ probes! {
     Workers "GET …/available_tasks?sort=payout": "posted_tasks WHERE district = ?1 AND bounty = ?2 AND (payout_cents" [SQUARE, "0", LAST, LAST_ID, "20"];
     Workers "GET /v1/worker/notifications": "WHERE worker_id = ?1 AND id < ?2 AND occasion NOT LIKE" [WORKER, LAST_ID, "20"];
     Workers "GET /v1/worker/notifications: unread": "SELECT COUNT(*) FROM (SELECT id FROM notices" [WORKER, "100"];
-    Workers "proof: pictures like it": "FROM proof_hash_parts WHERE part = ?1 AND bits = ?2" ["1", "77", "50"];
+    Workers "proof: pictures like it": "FROM proof_hash_parts WHERE part = ?1 AND bits = ?2" ["1", "77", LAST_ID, "50"];
 
     Admins "GET /v1/admin/tasks": "FROM tasks WHERE id < ?1 ORDER BY id DESC LIMIT ?2" [LAST_ID, "20"];
     Admins "GET /v1/admin/tasks?status=disputed (rare)": "WHERE id < ?1 AND environment = ?3 AND status = ?4 ORDER BY" [LAST_ID, "20", "'live'", "'disputed'"];

@@ -95,6 +95,11 @@ impl ProofId {
     pub fn made_at(self) -> Timestamp {
         made_at(self.0)
     }
+
+    /// Later than all that are made in the same millisecond.
+    pub fn next_moment(self) -> Self {
+        Self(Uuid::from_u128(((self.0.as_u128() >> 80) + 1) << 80))
+    }
 }
 
 impl LogId {
@@ -165,7 +170,10 @@ mod tests {
     #[test]
     fn the_id_of_a_proof_tells_when_it_was_made() {
         let now = Timestamp::from_millis(1_763_200_000_123);
-        assert_eq!(ProofId::new(now, &[255; 10]).made_at(), now);
+        let last = ProofId::new(now, &[255; 10]);
+        assert_eq!(last.made_at(), now);
+        let next = ProofId::new(now, &[0; 10]).next_moment();
+        assert!(next > last && next < ProofId::new(now.plus(Duration::from_millis(1)), &[0; 10]));
     }
 
     #[test]

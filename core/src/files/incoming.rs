@@ -16,6 +16,8 @@ use crate::domain::accounts::api_key::hex;
 
 /// How much is buffered before it is hashed and written on a blocking thread.
 const BUFFER_BYTES: usize = 512 << 10;
+/// The same where the thread may block.
+const BLOCKING_BYTES: usize = 64 << 10;
 
 /// How much this process has in the incoming folder, and how much it may have.
 pub(super) struct Space {
@@ -113,13 +115,7 @@ impl Incoming {
     /// Appends bytes. Fails if the file would exceed its limit. Drop the file then: it cannot be
     /// completed.
     pub async fn write(&mut self, mut bytes: &[u8]) -> Result<(), FilesError> {
-        let limit = self.limit;
-        let size = self.size.saturating_add(bytes.len() as u64);
-        if size > limit {
-            return Err(FilesError::TooLarge { limit });
-        }
-        self.spool.share.take(bytes.len() as u64)?;
-        self.size = size;
+        self.count(bytes.len() as u64)?;
         while !bytes.is_empty() {
             let room = BUFFER_BYTES - self.buffer.len();
             let (taken, rest) = bytes.split_at(room.min(bytes.len()));
@@ -129,6 +125,22 @@ impl Incoming {
                 self.flush().await?;
             }
         }
+        Ok(())
+    }
+
+    /// Appends bytes on this thread, which may block. Not after `write`, which keeps some back.
+    pub fn blocking(&mut self) -> impl io::Write {
+        io::BufWriter::with_capacity(BLOCKING_BYTES, Blocking(self))
+    }
+
+    fn count(&mut self, bytes: u64) -> Result<(), FilesError> {
+        let limit = self.limit;
+        let size = self.size.saturating_add(bytes);
+        if size > limit {
+            return Err(FilesError::TooLarge { limit });
+        }
+        self.spool.share.take(bytes)?;
+        self.size = size;
         Ok(())
     }
 
@@ -161,6 +173,26 @@ impl Incoming {
         .await?;
         self.writer = Some(writer);
         self.buffer = buffer;
+        Ok(())
+    }
+}
+
+struct Blocking<'a>(&'a mut Incoming);
+
+impl io::Write for Blocking<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let incoming = &mut self.0;
+        incoming
+            .count(bytes.len() as u64)
+            .map_err(io::Error::other)?;
+        let writer = incoming.writer.as_mut();
+        let writer = writer.ok_or_else(|| io::Error::other(interrupted()))?;
+        writer.hash.update(bytes);
+        writer.file.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -129,9 +129,9 @@ fn inspect_from(
     file.rewind()?;
     match expected {
         ProofType::Video if mp4::is_it(start) => mp4::inspect(&mut file, length),
-        ProofType::Photo if jpeg::is_it(start) => Ok(jpeg::inspect(&all(file, most)?)?),
-        ProofType::Photo if png::is_it(start) => Ok(png::inspect(&all(file, most)?, true)?),
-        ProofType::Signature if png::is_it(start) => Ok(png::inspect(&all(file, most)?, false)?),
+        ProofType::Photo if jpeg::is_it(start) => Ok(jpeg::inspect(&all(file, length)?)?),
+        ProofType::Photo if png::is_it(start) => Ok(png::inspect(&all(file, length)?, true)?),
+        ProofType::Signature if png::is_it(start) => Ok(png::inspect(&all(file, length)?, false)?),
         _ => Err(wrong_kind(start, expected).into()),
     }
 }
@@ -144,14 +144,12 @@ fn inspect_from(
 /// written.
 pub fn strip(source: &Path, target: &mut impl Write, content_type: &str) -> io::Result<()> {
     let mut file = File::open(source)?;
-    let most = ProofType::Photo.max_bytes();
+    let length = file.metadata()?.len();
+    let most = length.min(ProofType::Photo.max_bytes());
     let done = match content_type {
         JPEG => jpeg::strip(&all(file, most)?, target),
         PNG => png::strip(&all(file, most)?, target),
-        MP4 => {
-            let length = file.metadata()?.len();
-            mp4::strip(&mut file, length, target)
-        }
+        MP4 => mp4::strip(&mut file, length, target),
         _ => Err(Rejection::of("has an unknown type").into()),
     };
     done.map_err(|e| match e {
@@ -160,9 +158,9 @@ pub fn strip(source: &Path, target: &mut impl Write, content_type: &str) -> io::
     })
 }
 
-/// All bytes up to a limit: a file may have grown since its length was read.
+/// All bytes up to a limit, by which memory is taken: a file may have grown since its length was read.
 fn all(file: impl Read, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(most).unwrap_or(0));
     file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -18,10 +18,10 @@ pub const DECODER_BYTES: usize = 16 * 1024 * 1024;
 /// Needed to decode; nothing else reaches the decoder.
 const CRITICAL: [&[u8; 4]; 5] = [b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"];
 
-/// These also affect how the picture looks: colours, and the frames of an animation.
-const KEPT: [&[u8; 4]; 12] = [
-    b"cHRM", b"gAMA", b"iCCP", b"sBIT", b"sRGB", b"cICP", b"mDCV", b"cLLI", b"bKGD", b"acTL",
-    b"fcTL", b"fdAT",
+/// These also affect how the picture looks. Those of an animation are not among them: its frames are other
+/// pictures than the one that was looked at.
+const KEPT: [&[u8; 4]; 9] = [
+    b"cHRM", b"gAMA", b"iCCP", b"sBIT", b"sRGB", b"cICP", b"mDCV", b"cLLI", b"bKGD",
 ];
 
 pub fn is_it(start: &[u8]) -> bool {

@@ -5,7 +5,7 @@ pub(super) mod uploads;
 
 use crate::domain::geo::Point;
 use crate::domain::{
-    FileMetadata, Proof, ProofFile, ProofId, ProofStatus, TaskId, Timestamp, WorkerId,
+    Environment, FileMetadata, Proof, ProofFile, ProofId, ProofStatus, TaskId, Timestamp, WorkerId,
 };
 use crate::store::{StoreError, Tx, columns};
 
@@ -98,22 +98,25 @@ crate::store::statements! {
     REVIEW = "UPDATE proofs SET status = ?3, rejection_reason = ?4, reviewed_at = ?5
         WHERE task_id = ?1 AND attempt_number = ?2 AND status = 'pending'";
     ADD_HASH_PART = "INSERT INTO proof_hash_parts (part, bits, proof_id) VALUES (?1, ?2, ?3)";
-    SHARING_HASH_PART = "SELECT proof_id FROM proof_hash_parts WHERE part = ?1 AND bits = ?2
-        ORDER BY proof_id DESC LIMIT ?3";
-    /// Each quarter of the hash in the order of its number; newest first, up to 50 of each.
+    SHARING_HASH_PART = "SELECT proof_id FROM proof_hash_parts
+        WHERE part = ?1 AND bits = ?2 AND proof_id < ?3
+        ORDER BY proof_id DESC LIMIT ?4";
+    /// Each quarter of the hash in the order of its number; newest first, up to 50 of each. Proofs from before
+    /// the environments had parts of their own are told apart by their task.
     LIKE = "SELECT p.id, p.task_id, p.perceptual_hash FROM (
-            SELECT proof_id FROM (SELECT proof_id FROM proof_hash_parts WHERE part = 0 AND bits = ?1
+            SELECT proof_id FROM (SELECT proof_id FROM proof_hash_parts WHERE part = ?5 AND bits = ?1
                 ORDER BY proof_id DESC LIMIT 50) newest
             UNION ALL
-            SELECT proof_id FROM (SELECT proof_id FROM proof_hash_parts WHERE part = 1 AND bits = ?2
+            SELECT proof_id FROM (SELECT proof_id FROM proof_hash_parts WHERE part = ?5 + 1 AND bits = ?2
                 ORDER BY proof_id DESC LIMIT 50) newest
             UNION ALL
-            SELECT proof_id FROM (SELECT proof_id FROM proof_hash_parts WHERE part = 2 AND bits = ?3
+            SELECT proof_id FROM (SELECT proof_id FROM proof_hash_parts WHERE part = ?5 + 2 AND bits = ?3
                 ORDER BY proof_id DESC LIMIT 50) newest
             UNION ALL
-            SELECT proof_id FROM (SELECT proof_id FROM proof_hash_parts WHERE part = 3 AND bits = ?4
+            SELECT proof_id FROM (SELECT proof_id FROM proof_hash_parts WHERE part = ?5 + 3 AND bits = ?4
                 ORDER BY proof_id DESC LIMIT 50) newest
-        ) alike JOIN proofs p ON p.id = alike.proof_id";
+        ) alike JOIN proofs p ON p.id = alike.proof_id
+        JOIN tasks t ON t.id = p.task_id AND t.environment || '' = ?6";
     ADD_SUBMISSION = "INSERT INTO worker_submissions
             (task_id, worker_id, submission_id, attempt_number) VALUES (?1, ?2, ?3, ?4)";
     /// For servers that run the program of before: they look there.
@@ -134,15 +137,29 @@ crate::store::statements! {
         UNION ALL SELECT CAST(1 AS BIGINT) FROM upload_parts WHERE file_key = ?1";
 }
 
-/// A hash of 64 bits in four parts.
-fn parts(hash: i64) -> [(i64, i64); 4] {
-    [0, 1, 2, 3].map(|part| (part, hash >> (16 * part) & 0xffff))
+/// A hash of 64 bits in four parts. Those of test proofs have other numbers: whoever sends many must not hide
+/// live ones behind them.
+fn parts(hash: i64, environment: Environment) -> [(i64, i64); 4] {
+    let first = first_part(environment);
+    [0, 1, 2, 3].map(|part| (first + part, hash >> (16 * part) & 0xffff))
+}
+
+const fn first_part(environment: Environment) -> i64 {
+    match environment {
+        Environment::Live => 0,
+        Environment::Test => 4,
+    }
 }
 
 impl Tx<'_> {
-    pub fn insert_proof(&mut self, proof: &Proof) -> Result<(), StoreError> {
+    pub fn insert_proof(
+        &mut self,
+        proof: &Proof,
+        environment: Environment,
+    ) -> Result<(), StoreError> {
         self.defer(INSERT, &proof_values(proof))?;
-        for (part, bits) in proof.metadata.perceptual_hash.into_iter().flat_map(parts) {
+        let hash = proof.metadata.perceptual_hash.into_iter();
+        for (part, bits) in hash.flat_map(|hash| parts(hash, environment)) {
             let values = [part.into(), bits.into(), proof.id.into()];
             self.defer(ADD_HASH_PART, &values)?;
         }
@@ -230,11 +247,17 @@ impl Tx<'_> {
         self.execute(REVIEW, &values).map(drop)
     }
 
-    /// Proofs whose picture may be the same: they share a quarter of the hash.
-    pub fn proofs_like(&mut self, hash: i64, limit: i64) -> Result<Vec<Proof>, StoreError> {
+    /// Earlier proofs whose picture may be the same: they share a quarter of the hash.
+    pub fn proofs_like(
+        &mut self,
+        hash: i64,
+        environment: Environment,
+        before: ProofId,
+        limit: i64,
+    ) -> Result<Vec<Proof>, StoreError> {
         let mut found: Vec<Proof> = Vec::new();
-        for (part, bits) in parts(hash) {
-            let values = [part.into(), bits.into(), limit.into()];
+        for (part, bits) in parts(hash, environment) {
+            let values = [part.into(), bits.into(), before.into(), limit.into()];
             let ids: Vec<ProofId> = self.all(SHARING_HASH_PART, &values)?;
             for id in ids {
                 if !found.iter().any(|proof| proof.id == id) {
@@ -245,9 +268,16 @@ impl Tx<'_> {
         Ok(found)
     }
 
-    /// The same as ids and hashes, by one statement. One that shares several quarters comes as often.
-    pub fn hashes_like(&mut self, hash: i64) -> Result<Vec<(ProofId, TaskId, i64)>, StoreError> {
-        let values = parts(hash).map(|(_, bits)| bits.into());
+    /// The same of all proofs, as ids and hashes, by one statement. One that shares several quarters comes as
+    /// often.
+    pub fn hashes_like(
+        &mut self,
+        hash: i64,
+        environment: Environment,
+    ) -> Result<Vec<(ProofId, TaskId, i64)>, StoreError> {
+        let bits = parts(hash, environment).map(|(_, bits)| bits.into());
+        let mut values = bits.to_vec();
+        values.extend([first_part(environment).into(), environment.into()]);
         self.all(LIKE, &values)
     }
 

@@ -3,7 +3,7 @@
 mod turns;
 mod uploads;
 
-use bytes::Bytes;
+use std::io::{self, Write};
 
 use crate::ambient::{self, Clock};
 use crate::domain::geo::Point;
@@ -106,7 +106,8 @@ impl Submissions {
         Ok(stored)
     }
 
-    /// Stores the original and, for a picture, the copy without metadata that others see.
+    /// Stores the original and the copy without metadata that others see. A video without metadata is stored
+    /// once: it may be large.
     async fn store_one(
         &self,
         stored: &mut StoredFiles,
@@ -115,7 +116,10 @@ impl Submissions {
         let (now, content_type) = (self.clock.now(), file.inspected.content_type);
         let id = ProofId::new(now, &ambient::random());
         let key = FileKey::new(Prefix::Proofs, id.as_u128());
-        let original_key = match file.stripped {
+        let (original, stripped) = self.strip(file.received, content_type).await?;
+        let is_clean = original.sha256() == stripped.sha256();
+        let stripped = Some(stripped).filter(|_| !is_clean || file.proof_type != ProofType::Video);
+        let original_key = match stripped {
             None => key,
             Some(_) => {
                 let id = ProofId::new(now, &ambient::random());
@@ -123,14 +127,13 @@ impl Submissions {
             }
         };
         stored.keys.push(original_key);
-        let original = self.files.keep(file.received, original_key, content_type);
+        let original = self.files.keep(original, original_key, content_type);
         let original = original.await?;
         let mut shown: StoredFile = original.clone();
         let mut stored_bytes = original.size as i64;
-        if let Some(bytes) = file.stripped {
+        if let Some(stripped) = stripped {
             stored.keys.push(key);
-            let put = self.files.put(key, Bytes::from(bytes), content_type, now);
-            shown = put.await?;
+            shown = self.files.keep(stripped, key, content_type).await?;
             stored_bytes += shown.size as i64;
         }
         stored.files.push(SubmittedFile {
@@ -147,6 +150,24 @@ impl Submissions {
             metadata: metadata(&file.inspected),
         });
         Ok(())
+    }
+
+    /// Adds the copy of a file that others may see. It goes to the disk, not into memory.
+    async fn strip(
+        &self,
+        original: Received,
+        content_type: &'static str,
+    ) -> Result<(Received, Received), FilesError> {
+        let mut copy = self.files.receive(u64::MAX, self.clock.now()).await?;
+        let (original, copy) = inspecting(move || {
+            let mut target = copy.blocking();
+            media::strip(original.path(), &mut target, content_type)?;
+            target.flush()?;
+            drop(target);
+            Ok::<_, io::Error>((original, copy))
+        })
+        .await??;
+        Ok((original, copy.finish().await?))
     }
 
     pub async fn discard(&self, stored: &StoredFiles) {
@@ -196,8 +217,6 @@ pub struct InspectedFile {
     proof_type: ProofType,
     pub received: Received,
     pub inspected: Inspected,
-    /// The picture without metadata. A video is shown as is.
-    stripped: Option<Vec<u8>>,
 }
 
 /// Inspects a file on a blocking thread. The inner error says what is wrong with the file.
@@ -205,35 +224,33 @@ pub async fn inspect(
     proof_type: ProofType,
     received: Received,
 ) -> Result<Result<InspectedFile, String>, FilesError> {
-    let inspecting = move || {
+    let inspected = inspecting(move || {
         let inspected = media::inspect(received.path(), proof_type)?;
-        let mut stripped = None;
-        if proof_type != ProofType::Video {
-            let mut bytes = Vec::new();
-            media::strip(received.path(), &mut bytes, inspected.content_type)?;
-            stripped = Some(bytes);
-        }
         Ok(InspectedFile {
             proof_type,
             received,
             inspected,
-            stripped,
         })
-    };
+    });
+    match inspected.await? {
+        Ok(file) => Ok(Ok(file)),
+        Err(InspectError::Rejected(why)) => Ok(Err(why.to_string())),
+        Err(InspectError::Unreadable(error)) => Err(error.into()),
+    }
+}
+
+/// Reads a file on a blocking thread. Few do so at the same time.
+async fn inspecting<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, FilesError> {
     let permit = media::inspection_permit().await;
     let inspected = tokio::task::spawn_blocking(move || {
-        let inspected = inspecting();
+        let inspected = work();
         drop(permit);
         inspected
     });
-    match inspected
-        .await
-        .map_err(|error| FilesError::Unavailable(error.to_string()))?
-    {
-        Ok(file) => Ok(Ok(file)),
-        Err(InspectError::Rejected(why)) => Ok(Err(why.to_string())),
-        Err(InspectError::Unreadable(error)) => Err(FilesError::Unavailable(error.to_string())),
-    }
+    let inspected = inspected.await;
+    inspected.map_err(|error| FilesError::Unavailable(error.to_string()))
 }
 
 fn metadata(inspected: &Inspected) -> FileMetadata {

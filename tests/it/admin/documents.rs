@@ -3,19 +3,25 @@
 use legwork::domain::AdminRole;
 use serde_json::{Value, json};
 
-use crate::support::{Client, TestApp, Worker, on_both_engines, photo};
+use crate::support::{Client, Reply, TestApp, Worker, on_both_engines, photo};
+use crate::workers::proofs::proving::stored_files;
 
 on_both_engines!(
     viewers_get_no_document,
     every_look_at_a_document_is_in_the_audit_log,
+    documents_stay_as_they_are_while_an_admin_looks_at_them,
 );
+
+async fn send(worker: &Worker, identity: &str) -> Reply {
+    let (identity, selfie) = (photo(identity), photo("selfie"));
+    let parts: [(&str, &[u8]); 2] = [("identity", &identity), ("selfie", &selfie)];
+    let sent = worker.client.send_form("/v1/worker/verification", &parts);
+    sent.await
+}
 
 async fn applicant(app: &TestApp) -> (Worker, String) {
     let worker = app.sign_up(&[]).await;
-    let (identity, selfie) = (photo("identity"), photo("selfie"));
-    let parts: [(&str, &[u8]); 2] = [("identity", &identity), ("selfie", &selfie)];
-    let sent = worker.client.send_form("/v1/worker/verification", &parts);
-    sent.await.expect(201);
+    send(&worker, "identity").await.expect(201);
     let admin = app.admin_with(AdminRole::Viewer).await;
     let queue = admin.get("/v1/admin/queue").await.expect(200);
     let item = queue["data"][0]["id"].as_str().unwrap();
@@ -86,4 +92,19 @@ async fn every_look_at_a_document_is_in_the_audit_log(app: TestApp) {
     let path = format!("/v1/admin/workers/{}", other.id);
     app.admin().await.get(&path).await.expect(200);
     assert_eq!(self::looks(&app).await.len(), 2);
+}
+
+async fn documents_stay_as_they_are_while_an_admin_looks_at_them(app: TestApp) {
+    let (worker, item) = applicant(&app).await;
+    send(&worker, "nobody has looked yet").await.expect(201);
+    let admin = app.admin().await;
+    let claimed = admin.post(&format!("{item}/claim"), &json!({})).await;
+    claimed.expect(200);
+    let files = stored_files(&app);
+    let refused = send(&worker, "of somebody else").await;
+    refused.expect_error(409, "INVALID_WORKER_STATE");
+    assert_eq!(stored_files(&app), files);
+    let released = admin.post(&format!("{item}/release"), &json!({})).await;
+    released.expect(200);
+    send(&worker, "better light").await.expect(201);
 }

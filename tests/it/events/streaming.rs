@@ -7,6 +7,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::TcpStream;
 
 use super::all_events;
+use crate::mandates::Limited;
 use crate::support::{Client, TestApp, on_both_engines};
 
 on_both_engines!(
@@ -15,6 +16,7 @@ on_both_engines!(
     events_of_another_process_come_too,
     a_stream_can_be_narrowed,
     what_no_stream_may_be_is_refused,
+    a_stream_ends_when_its_key_may_no_longer_read,
 );
 
 /// A stream that is read line by line, as it comes.
@@ -59,6 +61,13 @@ impl Stream {
         let next = self.lines.next_line();
         let line = tokio::time::timeout(Duration::from_secs(20), next).await;
         line.unwrap().unwrap().unwrap()
+    }
+
+    /// Reads on to the end: an empty chunk.
+    async fn end(&mut self) {
+        let read = async { while self.line().await != "0" {} };
+        let ended = tokio::time::timeout(Duration::from_secs(20), read).await;
+        assert!(ended.is_ok(), "the stream goes on");
     }
 
     async fn next(&mut self) -> Piece {
@@ -126,6 +135,22 @@ async fn events_of_another_process_come_too(app: TestApp) {
     let task = dev.create_task().await;
     let piece = stream.next().await;
     assert_eq!(piece.data["data"]["id"], task["id"]);
+}
+
+async fn a_stream_ends_when_its_key_may_no_longer_read(app: TestApp) {
+    let dev = app.developer().await;
+    for change in [
+        json!({"permissions": ["read"], "paused": true}),
+        json!({"permissions": ["create"]}),
+    ] {
+        let reads = json!({"permissions": ["read"]});
+        let agent = Limited::in_test(&app, &dev, reads).await;
+        let mut stream = Stream::open(&agent.client, app.address, "").await;
+        let body = change.to_string();
+        let changed = dev.live.send("PUT", &agent.path(), &[], body).await;
+        changed.expect(200);
+        stream.end().await;
+    }
 }
 
 async fn a_stream_can_be_narrowed(app: TestApp) {

@@ -20,7 +20,7 @@ on_both_engines!(
 pub fn video(bytes: usize) -> Vec<u8> {
     let mut file = media::sample(ProofType::Video, b"1").0;
     file.extend((bytes as u32 + 8).to_be_bytes());
-    file.extend(b"free");
+    file.extend(b"mdat");
     let mut state: u64 = u64::from_be_bytes(ambient::random()) | 1;
     file.extend((0..bytes).map(|_| {
         state = state

@@ -56,12 +56,16 @@ impl Bucket {
     pub fn settle(self, asked: Settlement, now: Timestamp) -> (Self, Settled) {
         let interval = interval(asked.quota);
         let told = micros(now);
-        let now = match self.seen_at {
-            ahead if ahead > told + WINDOW_MICROS => told,
-            seen => seen.max(told),
+        let (now, full_at) = match self.seen_at {
+            // What was taken counts, by whatever clock: the rest is the fault of that clock.
+            ahead if ahead > told + WINDOW_MICROS => (
+                told,
+                told.saturating_add(self.full_at.saturating_sub(ahead)),
+            ),
+            seen => (seen.max(told), self.full_at),
         };
         // A debt is at most one window, whatever a wrong clock has left behind.
-        let full_at = self.full_at.clamp(now, now + 2 * WINDOW_MICROS);
+        let full_at = full_at.clamp(now, now + 2 * WINDOW_MICROS);
         let recorded = (full_at + asked.spent * interval).max(now);
         let left = (now + WINDOW_MICROS - recorded).div_euclid(interval);
         let granted = left.clamp(0, i64::from(asked.wanted));
@@ -146,6 +150,19 @@ mod tests {
         assert_eq!((settled.granted, settled.left), (0, 0));
         let (_, settled) = bucket.settle(ask(0, 100), at(6.0));
         assert_eq!(settled.granted, 10);
+    }
+
+    #[test]
+    fn a_clock_that_is_minutes_ahead_takes_nothing_from_the_others() {
+        let mut bucket = Bucket::full(at(0.0));
+        for second in 0..200 {
+            let now = f64::from(second);
+            let (ahead, settled) = bucket.settle(ask(1, 5), at(now + 120.0));
+            assert_eq!(settled.granted, 5);
+            let (right, settled) = ahead.settle(ask(1, 5), at(now));
+            assert_eq!(settled.granted, 5);
+            bucket = right;
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::domain::geo::{Point, to_decimeter};
 use crate::domain::proofs::VALID_METERS;
-use crate::domain::{Proof, ProofId, Task, TaskId, Timestamp};
+use crate::domain::{Environment, Proof, ProofId, Task, TaskId, Timestamp};
 use crate::media::hash_distance;
 use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
@@ -221,19 +221,27 @@ impl SamePhoto {
     }
 }
 
+/// Only what was sent before counts, in the same environment: otherwise anybody could send a copy afterwards, to
+/// cast doubt on a proof.
 fn same_photos(tx: &mut Tx<'_>, task: &Task, proof: &Proof) -> Result<Vec<SamePhoto>, StoreError> {
     let Some(hash) = proof.metadata.perceptual_hash else {
         return Ok(Vec::new());
     };
+    let environment = task.owner.environment;
     let mut same = Vec::new();
-    for other in tx.proofs_like(hash, COMPARED)? {
+    for other in tx.proofs_like(hash, environment, proof.id.next_moment(), COMPARED)? {
         let its = other.metadata.perceptual_hash;
         let Some(its) = its.filter(|_| other.id != proof.id) else {
             continue;
         };
         let bits = hash_distance(hash.cast_unsigned(), its.cast_unsigned());
-        if bits <= SAME_PHOTO_BITS {
-            let owned = tx.task_of(task.owner, other.task)?.is_some();
+        if bits > SAME_PHOTO_BITS {
+            continue;
+        }
+        if let Some(of) = tx.any_task(other.task)?
+            && of.owner.environment == environment
+        {
+            let owned = of.owner == task.owner;
             same.push(SamePhoto { other, owned, bits });
         }
     }
@@ -244,12 +252,13 @@ fn same_photos(tx: &mut Tx<'_>, task: &Task, proof: &Proof) -> Result<Vec<SamePh
 pub(in crate::usecases) fn tasks_with_same_photo(
     tx: &mut Tx<'_>,
     proof: &Proof,
+    environment: Environment,
 ) -> Result<Vec<TaskId>, StoreError> {
     let Some(hash) = proof.metadata.perceptual_hash else {
         return Ok(Vec::new());
     };
     let mut tasks = Vec::new();
-    for (id, task, its) in tx.hashes_like(hash)? {
+    for (id, task, its) in tx.hashes_like(hash, environment)? {
         let bits = hash_distance(hash.cast_unsigned(), its.cast_unsigned());
         if id != proof.id && bits <= SAME_PHOTO_BITS && !tasks.contains(&task) {
             tasks.push(task);

@@ -38,11 +38,12 @@ pub fn submit_proof(
     };
     transition::write(tx, &moved, &cause, now)?;
     take_storage(tx, task, submission)?;
+    let environment = task.owner.environment;
     for proof in &proofs {
-        if task.owner.environment == Environment::Live {
+        if environment == Environment::Live {
             flag_if_suspect(tx, proof, now)?;
         }
-        tx.insert_proof(proof)?;
+        tx.insert_proof(proof, environment)?;
     }
     for name in submission.names.all() {
         tx.add_submission(task.id, worker, name, task.proof_attempts)?;
@@ -153,9 +154,9 @@ pub fn submission_was_made(
 /// How many tasks with the same photo a note names.
 const NAMED: usize = 3;
 
-/// A proof from far away, or with a photo that was sent before, is for an admin to look at.
+/// A proof of a live task from far away, or with a photo that was sent before, is for an admin to look at.
 fn flag_if_suspect(tx: &mut Tx<'_>, proof: &Proof, now: Timestamp) -> Result<(), UseCaseError> {
-    let same = evidence::tasks_with_same_photo(tx, proof)?;
+    let same = evidence::tasks_with_same_photo(tx, proof, Environment::Live)?;
     if same.is_empty() && !proof.is_suspect() {
         return Ok(());
     }

@@ -8,7 +8,8 @@ use crate::domain::events::to_workers;
 use crate::domain::workers::is_in_hand;
 use crate::domain::{
     Action, Actor, CheckedSkills, Decided, HeldBecause, JobKind, JobName, NotificationKind, Person,
-    QueueItem, QueueItemId, QueueKind, Timestamp, VerificationFile, Worker, WorkerId, WorkerStatus,
+    QueueItem, QueueItemId, QueueKind, QueueStatus, Timestamp, VerificationFile, Worker, WorkerId,
+    WorkerStatus,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
@@ -37,6 +38,7 @@ pub fn send_verification(
 ) -> Result<(Worker, Vec<VerificationFile>), UseCaseError> {
     let worker = held(tx, worker)?;
     may_send_documents(&worker)?;
+    expect_unclaimed(tx, &worker, now)?;
     let replaced = tx.put_verification_files(worker.id, files, now)?;
     let id = QueueItemId::new(now, &ambient::random_for_id());
     tx.add_queue_item(&QueueItem {
@@ -46,6 +48,17 @@ pub fn send_verification(
     review_skills(tx, &worker, checked, now)?;
     let worker = set(tx, worker, WorkerStatus::InReview, now)?;
     Ok((worker, replaced))
+}
+
+/// Documents stay as they are while an admin looks at them: a decision is about what the admin has seen.
+fn expect_unclaimed(tx: &mut Tx<'_>, worker: &Worker, now: Timestamp) -> Result<(), UseCaseError> {
+    let subject = worker.id.to_string();
+    let item = tx.queue_item_of(QueueKind::WorkerVerification, &subject)?;
+    let open = item.filter(|item| item.status == QueueStatus::Open);
+    match open.and_then(|item| item.holder(now)) {
+        Some(_) => refuse(worker, "replace documents that an admin is looking at"),
+        None => Ok(()),
+    }
 }
 
 /// A decision of an admin about a worker.

@@ -109,7 +109,9 @@ impl Form {
 }
 
 pub fn is_multipart(request: &Request) -> bool {
-    content_type(request).is_some_and(|kind| kind.starts_with("multipart/"))
+    const MULTIPART: &str = "multipart/";
+    let start = content_type(request).and_then(|kind| kind.get(..MULTIPART.len()));
+    start.is_some_and(|start| start.eq_ignore_ascii_case(MULTIPART))
 }
 
 fn content_type(request: &Request) -> Option<&str> {

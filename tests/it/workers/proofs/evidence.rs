@@ -1,13 +1,20 @@
 //! Evidence for whoever reviews a proof.
 
-use serde_json::json;
+use std::time::Duration;
+
+use legwork::domain::ProofType;
+use legwork::media;
+use serde_json::{Value, json};
 
 use super::proving::{begun, files_in, proofs};
-use crate::support::{TestApp, on_both_engines, path, photo};
+use crate::support::{PASSWORD, TestApp, on_both_engines, path, photo};
+use crate::suspension::finish_jobs;
 
 on_both_engines!(
     the_same_photo_is_found_again,
+    a_copy_that_is_sent_later_or_in_test_says_nothing,
     what_the_camera_wrote_is_evidence_and_not_handed_on,
+    what_is_hidden_in_a_video_is_not_handed_on_and_goes_with_the_worker,
 );
 
 async fn the_same_photo_is_found_again(app: TestApp) {
@@ -34,6 +41,81 @@ async fn the_same_photo_is_found_again(app: TestApp) {
             .any(|finding| finding["code"] == "exif_gps_missing")
     );
     assert_eq!(evidence["sha256"].as_str().unwrap().len(), 64);
+}
+
+async fn a_copy_that_is_sent_later_or_in_test_says_nothing(app: TestApp) {
+    let (dev, worker, task) = begun(&app, json!(["photo"])).await;
+    let proof = worker.prove(&task, "honest").await;
+    let same_photo = async |task: &Value, proof: &Value| {
+        let id = proof["id"].as_str().unwrap();
+        let evidence = format!("{}/proofs/{id}/evidence", path(task));
+        let evidence = dev.live.get(&evidence).await.expect(200);
+        evidence.to_string().contains("same_photo")
+    };
+    // Somebody copies it: in test, where it costs nothing, and with another live task.
+    app.advance(Duration::from_secs(1));
+    let copier = app.developer().await;
+    let copy = copier.create_task().await;
+    let helper = format!("/v1/test_helpers/tasks/{}", copy["id"].as_str().unwrap());
+    let body = json!({"to": "in_progress"});
+    let moved = copier.test.post(&format!("{helper}/advance"), &body).await;
+    moved.expect(200);
+    let photo = photo("honest");
+    let parts: [(&str, &[u8]); 3] = [
+        ("photo", &photo),
+        ("gps_latitude", b"40.7163"),
+        ("gps_longitude", b"-73.9595"),
+    ];
+    let helper = format!("{helper}/proofs");
+    copier.test.send_form(&helper, &parts).await.expect(201);
+    assert!(!same_photo(&task, &proof).await);
+    let later = dev.create_paid_task().await;
+    worker.begin(&later).await;
+    let copied = worker.prove(&later, "honest").await;
+    assert!(!same_photo(&task, &proof).await);
+    assert!(same_photo(&later, &copied).await);
+}
+
+async fn what_is_hidden_in_a_video_is_not_handed_on_and_goes_with_the_worker(app: TestApp) {
+    let (dev, worker, task) = begun(&app, json!(["video"])).await;
+    let plain = media::sample(ProofType::Video, b"plain").0;
+    let hidden = b"+51.5007-000.1246/";
+    let mut video = plain.clone();
+    video.extend((hidden.len() as u32 + 8).to_be_bytes());
+    video.extend(b"uuid");
+    video.extend(hidden);
+    let send = async |video: &[u8]| {
+        let parts: [(&str, &[u8]); 3] = [
+            ("video", video),
+            ("gps_latitude", b"40.7163"),
+            ("gps_longitude", b"-73.9595"),
+        ];
+        worker.send_proof(&task, &parts).await.expect(201)["data"][0].clone()
+    };
+    let proof = send(&video).await;
+    let shown = async |proof: &Value| {
+        let url = proof["file_url"].as_str().unwrap();
+        let (_, file) = url.split_once(&app.address.to_string()).unwrap();
+        app.client().get(file).await.bytes
+    };
+    let has_it = |bytes: &[u8]| bytes.windows(hidden.len()).any(|part| part == hidden);
+    let copy = shown(&proof).await;
+    assert!(copy.starts_with(&plain) && !has_it(&copy));
+    assert_eq!(copy.len(), video.len(), "a film is found by its place");
+    assert_eq!(files_in(&app), 2, "the copy, and the original for disputes");
+    dev.review(&task, &proof, "reject").await.expect(200);
+    // Where there is nothing to hide, one file is enough.
+    let clean = send(&plain).await;
+    assert_eq!(shown(&clean).await, plain);
+    assert_eq!(files_in(&app), 3);
+    dev.review(&task, &clean, "approve").await.expect(200);
+    finish_jobs(&app).await;
+    let body = json!({ "password": PASSWORD }).to_string();
+    let deleted = worker.client.send("DELETE", "/v1/worker", &[], body).await;
+    deleted.expect(200);
+    finish_jobs(&app).await;
+    assert_eq!(files_in(&app), 2, "nobody has the original any more");
+    assert_eq!(shown(&proof).await, copy);
 }
 
 /// A block as cameras write it: when, with an offset, and where.

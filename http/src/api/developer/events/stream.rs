@@ -18,8 +18,9 @@ use crate::api::middleware::authentication::Caller;
 use crate::api::middleware::limits::streams::StreamPermit;
 use crate::api::openapi::{groups, parameters};
 use crate::api::request::query::StreamQuery;
+use crate::domain::accounts::mandate::{Needs, Permission};
 use crate::domain::{Event, EventId, EventType, Owner, Secret};
-use crate::store::{EventFilter, EventWakeup, Lookup, StoreError};
+use crate::store::{EventFilter, EventWakeup, KeyHolder, Lookup, StoreError};
 use crate::usecases;
 use crate::views::event::EventBody;
 use crate::views::to_json;
@@ -175,6 +176,14 @@ impl Listener {
         self.filter.task.is_none_or(|task| event.task == Some(task))
     }
 
+    /// What a limited key may do can change while it listens.
+    fn may_read(&self, holder: &KeyHolder) -> bool {
+        let (reading, now) = (Needs::Permission(Permission::Read), self.app.clock.now());
+        holder
+            .limits
+            .is_none_or(|limits| limits.allow(reading, holder.time(now)).is_ok())
+    }
+
     async fn still_welcome(&self) -> bool {
         if self.key.is_session() {
             let lookup = Lookup::session(self.key.hash(), self.app.clock.now());
@@ -182,7 +191,7 @@ impl Listener {
         }
         let lookup = Lookup::key_holder(self.key.hash());
         match self.app.store.find(lookup).await {
-            Ok(found) => usecases::authenticate(found).is_ok(),
+            Ok(found) => usecases::authenticate(found).is_ok_and(|holder| self.may_read(&holder)),
             // A database that is unavailable for a moment has not revoked anything.
             Err(_) => true,
         }

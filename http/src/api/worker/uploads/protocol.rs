@@ -206,7 +206,7 @@ impl Chunk {
 
 fn is_octets(headers: &HeaderMap) -> bool {
     let content_type = headers.get(header::CONTENT_TYPE);
-    content_type.is_some_and(|value| value == OCTETS)
+    content_type.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(OCTETS.as_bytes()))
 }
 
 /// What the bytes of a request must add up to.
