@@ -45,6 +45,10 @@ const MAY: &[(&str, &str)] = &[
         "sorts the browsers of one worker",
     ),
     (
+        "DELETE FROM push_subscriptions WHERE worker_id = ?1 AND id <= (",
+        "sorts the browsers of one worker",
+    ),
+    (
         "DELETE FROM push_subscriptions;",
         "by hand, when the key of the service was lost",
     ),

@@ -2,6 +2,7 @@
 // is no network, and signing out asks first when work would wait.
 import { all, forgetOld, isUnsent, note, noted, whenChanged } from "./store.js";
 import { sendAll } from "./send.js";
+import { renew } from "./subscription.js";
 import { ask, element, moment, word } from "./words.js";
 
 const { now, saved, slow } = document.documentElement.dataset;
@@ -155,4 +156,5 @@ if (worker) {
   sendWhenPossible();
   // Without a network, the next page tells it.
   await tellClock().catch(() => {});
+  if (!saved) await renew().catch(() => {});
 }

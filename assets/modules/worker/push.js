@@ -1,4 +1,5 @@
 // Notices on this phone: asks the browser, and tells the server where to send them.
+import { store } from "./subscription.js";
 import { element, word } from "./words.js";
 
 const place = document.querySelector("[data-push]");
@@ -20,14 +21,9 @@ async function subscribe(registration) {
     const { public_key: key } = await (await fetch("/worker/push")).json();
     const options = { userVisibleOnly: true, applicationServerKey: bytes(key) };
     const subscription = await registration.pushManager.subscribe(options);
-    const response = await fetch("/worker/push", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ endpoint: subscription.endpoint, keys: subscription.toJSON().keys }),
-      redirect: "manual",
-    });
-    if (!response.ok) await subscription.unsubscribe();
-    tell(response.ok ? "push_on" : "push_failed", !response.ok);
+    const isStored = await store(subscription);
+    if (!isStored) await subscription.unsubscribe();
+    tell(isStored ? "push_on" : "push_failed", !isStored);
     show(registration);
   } catch {
     tell("push_failed", true);

@@ -114,16 +114,17 @@ pub async fn push(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let (notification, subscription) = job.name.subject.split_once('/').ok_or_else(malformed)?;
     let notification = notification_id(notification)?;
     let subscription = PushSubscriptionId::parse(subscription).ok_or_else(malformed)?;
+    let now = jobs.clock.now();
+    // It may have waited for long: whoever subscribed may be signed out since.
     let found = jobs.store.read(move |tx| {
         Ok::<_, StoreError>((
             tx.notification(notification)?,
-            tx.push_subscription(subscription)?,
+            tx.push_subscription(subscription, now)?,
         ))
     });
     let (Some(notification), Some(subscription)) = found.await? else {
         return jobs.finish(job).await;
     };
-    let now = jobs.clock.now();
     let worker = subscription.worker;
     let settings = jobs.store.read(move |tx| tx.push_settings(worker));
     let settings: Result<_, StoreError> = settings.await;

@@ -309,6 +309,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         workers::documents::ALL,
         workers::erasure::ALL,
         workers::people::ALL,
+        workers::subscriptions::ALL,
         workers::tokens::ALL,
         workers::uploads::ALL,
     ]

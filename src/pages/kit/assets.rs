@@ -73,6 +73,7 @@ const OF_WORKERS: &[(&str, &str, &str)] = modules_of_workers![
     "words",
     "store",
     "send",
+    "subscription",
     "push",
     "app",
     "position",

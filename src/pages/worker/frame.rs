@@ -46,6 +46,8 @@ pub struct Frame {
     pub script_texts: Map<String, Value>,
     /// Whom the work that waits on this phone belongs to.
     pub worker_id: String,
+    /// Which sign-in this is. What the phone has told the server, such as where it gets notices, ends with it.
+    pub session_id: String,
     pub now: Timestamp,
 }
 

@@ -31,6 +31,7 @@ pub struct Visit {
     pub incoming: Incoming,
     pub t: &'static Texts,
     pub worker: Worker,
+    session_id: String,
     asker: Asker,
     path: String,
 }
@@ -61,6 +62,7 @@ impl FromRequestParts<Pages> for Visit {
             incoming,
             t: texts::chosen(&parts.headers),
             worker: caller.worker.clone(),
+            session_id: caller.session.id.clone(),
             asker: Asker::Worker(caller),
             path: parts.uri.path().to_owned(),
         })
@@ -81,6 +83,7 @@ impl Stranger {
             scripts: Vec::new(),
             script_texts: Map::new(),
             worker_id: String::new(),
+            session_id: String::new(),
             now: self.pages.app.clock.now(),
         }
     }
@@ -133,6 +136,7 @@ impl Visit {
             scripts: vec!["worker_app"],
             script_texts: scripts::as_json(self.t.lang, scripts::APP),
             worker_id: self.worker.id.to_string(),
+            session_id: self.session_id.clone(),
             now: self.now(),
         }
     }

@@ -14,6 +14,7 @@ export async function workerShell(visitor) {
     await phone.signIn(worker);
     await installable(phone);
     await pushed(world, phone, worker);
+    await signedInAgain(phone, worker);
     await clockMoves(world, phone, worker);
     await slowNetwork(world, phone, front, worker);
     await leavingOffline(visitor, phone);
@@ -93,6 +94,30 @@ async function pushed(world, phone, worker) {
     self.dispatchEvent(new NotificationEvent("notificationclick", { notification }));
   });
   await phone.page.waitForURL(`**/worker/tasks/${task}`);
+}
+
+// The server forgets where a phone gets notices when the sign-in ends. After the next one it is told again, once. There is no
+// push service here: the browser is made to have a subscription.
+async function signedInAgain(phone, worker) {
+  const { context, page } = phone;
+  await context.addInitScript(() => {
+    const keys = { auth: "BTBZMqHH6r4Tts7J_aSIgg", p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4" };
+    const subscription = { endpoint: "https://127.0.0.1:9/phone", toJSON: () => ({ keys }), unsubscribe: async () => true };
+    PushManager.prototype.getSubscription = async () => subscription;
+  });
+  const told = [];
+  page.on("response", (response) => {
+    if (response.url().endsWith("/worker/push")) told.push(response.status());
+  });
+  for (const times of [1, 2]) {
+    await page.goto("/worker/tasks");
+    await until(() => told.length === times, `the server is told: ${told}`);
+    await page.goto("/worker/earnings", { waitUntil: "networkidle" });
+    await context.clearCookies();
+    await phone.signIn(worker);
+  }
+  await until(() => told.length === 3, `the server is told: ${told}`);
+  assert.deepEqual(told, [201, 201, 201]);
 }
 
 // Daylight saving ends: the next page that is opened tells it, and quiet hours follow.

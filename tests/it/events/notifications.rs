@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::notifications::peers::{header, mail_server};
 use crate::support::{
-    Command, GOOD_CARD, Response, Server, TestApp, browser_keys, on_both_engines, storefront,
+    Command, GOOD_CARD, PASSWORD, Response, Server, TestApp, browser_keys, on_both_engines,
+    storefront,
 };
 
 on_both_engines!(
@@ -191,6 +192,8 @@ async fn a_notice_is_mailed_where_there_is_a_mail_server(app: TestApp) {
     assert_eq!(header(&mail, "From"), "Legwork <notices@legwork.example>");
 }
 
+const OTHER: &str = "staple battery horse";
+
 async fn a_notice_is_pushed_and_gone_browsers_are_forgotten(app: TestApp) {
     let (app, receiver) = app.with_receiver().await;
     let worker = app.sign_up(&[]).await;
@@ -229,6 +232,14 @@ async fn a_notice_is_pushed_and_gone_browsers_are_forgotten(app: TestApp) {
         "nobody else reads it"
     );
     receiver.queue([Response::status(410)]);
+    for (expected, from, to) in [(2, PASSWORD, OTHER), (2, OTHER, PASSWORD)] {
+        let body = json!({"current_password": from, "password": to}).to_string();
+        let changed = worker.client.send("PUT", "/v1/worker/password", &[], body);
+        changed.await.expect(200);
+        app.advance(Duration::from_secs(1));
+        app.jobs.drain().await.unwrap();
+        assert_eq!(receiver.received().len(), expected);
+    }
     for (expected, decision) in [(2, "suspend"), (2, "restore"), (2, "suspend")] {
         assert_eq!(decide(decision).await.len(), expected, "{decision}");
     }

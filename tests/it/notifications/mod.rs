@@ -4,6 +4,7 @@ mod mail;
 mod mail_troubles;
 pub mod peers;
 mod push;
+mod subscriptions;
 
 fn tell(scenario: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_multi_thread()

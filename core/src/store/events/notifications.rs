@@ -4,7 +4,7 @@ use crate::domain::{
     AccountId, JobKind, Notification, NotificationId, NotificationStatus, Recipient, Timestamp,
     WorkerId,
 };
-use crate::store::workers::MAX_SUBSCRIPTIONS;
+use crate::store::workers::subscriptions::MAX_SUBSCRIPTIONS;
 use crate::store::{StoreError, Tx, Value, columns};
 
 columns! {

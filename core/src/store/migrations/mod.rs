@@ -208,4 +208,9 @@ pub const MIGRATIONS: &[Migration] = &[
         name: "posted_skills",
         sql: include_str!("0050_posted_skills.sql"),
     },
+    Migration {
+        version: 51,
+        name: "worker_data",
+        sql: include_str!("0051_worker_data.sql"),
+    },
 ];

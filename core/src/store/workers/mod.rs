@@ -1,19 +1,19 @@
-//! Workers and their push subscriptions.
+//! Workers.
 
 pub(super) mod documents;
 pub(super) mod erasure;
 pub(super) mod payout_accounts;
 pub(super) mod people;
+pub(super) mod subscriptions;
 pub(super) mod tokens;
 pub(super) mod uploads;
 
 use crate::domain::geo::Point;
 use crate::domain::workers::unconfirmed_email;
-use crate::domain::{
-    Outcome, PushSubscriptionId, TaskId, Timestamp, Worker, WorkerId, WorkerStatus,
-};
+use crate::domain::{Outcome, TaskId, Timestamp, Worker, WorkerId, WorkerStatus};
 use crate::store::{Lookup, StoreError, Tx, columns};
 
+pub use subscriptions::PushSubscription;
 pub use tokens::{NewWorkerToken, WorkerSession};
 
 columns! {
@@ -78,21 +78,6 @@ columns! {
 }
 
 columns! {
-    macro subscription;
-    table push_subscriptions;
-    fn subscription_values<'a>(subscription: &'a PushSubscription, now: Timestamp);
-    columns {
-        id: subscription.id,
-        worker_id: subscription.worker,
-        endpoint: &subscription.endpoint,
-        p256dh: &subscription.p256dh,
-        auth: &subscription.auth,
-    }
-    inserted { created_at: now }
-    row PushSubscription = PushSubscription { id, worker: worker_id, endpoint, p256dh, auth };
-}
-
-columns! {
     macro session;
     columns { session_id, signed_in_at, last_used_at, user_agent, second_factor }
     row WorkerSession = WorkerSession {
@@ -139,32 +124,11 @@ crate::store::statements! {
                 created_at AS signed_in_at, last_used_at, user_agent, second_factor
             FROM worker_tokens WHERE token_hash = ?1 AND expires_at > ?2) token
         ON token.worker_id = workers.id");
-    SUBSCRIBE = concat!(subscription!(insert), "
-        ON CONFLICT (worker_id, endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth
-        RETURNING id");
-    SUBSCRIPTION = concat!("SELECT ", subscription!(columns), " FROM push_subscriptions
-        WHERE id = ?1");
-    DROP_ALL_SUBSCRIPTIONS = "DELETE FROM push_subscriptions";
-    DROP_SUBSCRIPTION = "DELETE FROM push_subscriptions WHERE id = ?1";
     /// Within a band of latitudes. The caller checks the distance.
     IN_BAND = concat!("SELECT ", worker!(columns), " FROM workers
         WHERE home_latitude >= ?1 AND home_latitude <= ?2 AND status = 'verified'
             AND (home_latitude > ?1 OR id > ?3)
         ORDER BY home_latitude, id LIMIT ?4");
-    UNSUBSCRIBE = "DELETE FROM push_subscriptions WHERE worker_id = ?1 AND endpoint = ?2";
-}
-
-/// How many browsers of one worker get notifications.
-pub(in crate::store) const MAX_SUBSCRIPTIONS: i64 = 20;
-
-/// Where a worker's browser receives notifications.
-#[derive(Clone, Debug)]
-pub struct PushSubscription {
-    pub id: PushSubscriptionId,
-    pub worker: WorkerId,
-    pub endpoint: String,
-    pub p256dh: String,
-    pub auth: String,
 }
 
 /// Which workers to list.
@@ -310,32 +274,6 @@ impl Tx<'_> {
         self.all(IN_HAND, &[worker.into()])
     }
 
-    /// Stores a subscription, or its new keys. Returns its id.
-    pub fn subscribe(
-        &mut self,
-        subscription: &PushSubscription,
-        now: Timestamp,
-    ) -> Result<PushSubscriptionId, StoreError> {
-        let id = self.optional(SUBSCRIBE, &subscription_values(subscription, now))?;
-        Ok(id.unwrap_or(subscription.id))
-    }
-
-    /// For when the key that browsers have subscribed to is gone.
-    pub fn drop_all_push_subscriptions(&mut self) -> Result<(), StoreError> {
-        self.defer(DROP_ALL_SUBSCRIPTIONS, &[])
-    }
-
-    pub fn push_subscription(
-        &mut self,
-        id: PushSubscriptionId,
-    ) -> Result<Option<PushSubscription>, StoreError> {
-        self.optional(SUBSCRIPTION, &[id.into()])
-    }
-
-    pub fn drop_push_subscription(&mut self, id: PushSubscriptionId) -> Result<(), StoreError> {
-        self.defer(DROP_SUBSCRIPTION, &[id.into()])
-    }
-
     /// Up to `limit` verified workers who live between two latitudes, from south to north, after the
     /// one at the southern end with that id.
     pub fn workers_between(
@@ -347,11 +285,6 @@ impl Tx<'_> {
     ) -> Result<Vec<Worker>, StoreError> {
         let values = [south.into(), north.into(), after.into(), limit.into()];
         self.all(IN_BAND, &values)
-    }
-
-    pub fn unsubscribe(&mut self, worker: WorkerId, endpoint: &str) -> Result<bool, StoreError> {
-        let values = [worker.into(), endpoint.into()];
-        Ok(self.execute(UNSUBSCRIBE, &values)? == 1)
     }
 }
 

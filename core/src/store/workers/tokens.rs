@@ -1,4 +1,4 @@
-//! Tokens of workers. Each is a session.
+//! Tokens of workers. Each is a session. With a token go the push subscriptions that it made.
 
 use crate::domain::{Timestamp, WorkerId};
 use crate::store::{StoreError, Tx, columns};
@@ -95,14 +95,15 @@ impl Tx<'_> {
         Ok(self.execute(REVOKE_SESSION, &values)? > 0)
     }
 
-    /// Revokes all tokens of a worker, except the one with this hash, if any.
+    /// Revokes all tokens of a worker, except the one with this hash, if any. Subscriptions of no known token go too.
     pub fn revoke_worker_tokens(
         &mut self,
         worker: WorkerId,
         except: Option<&str>,
     ) -> Result<(), StoreError> {
         let except = except.unwrap_or_default();
-        self.defer(REVOKE_OTHERS, &[worker.into(), except.into()])
+        self.defer(REVOKE_OTHERS, &[worker.into(), except.into()])?;
+        self.drop_subscriptions_of_no_token(worker)
     }
 
     /// The worker has given a code of the second factor in this session.

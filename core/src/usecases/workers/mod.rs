@@ -1,4 +1,4 @@
-//! Workers: sign-in, verification, payout accounts, deletion.
+//! Workers: sign-in, verification, payout accounts, push subscriptions, deletion.
 
 pub(super) mod confirm_skills;
 pub(super) mod delete_worker;
@@ -6,6 +6,7 @@ pub(super) mod edit_worker;
 pub(super) mod payout_account;
 pub(super) mod people;
 pub(super) mod sign_in_worker;
+pub(super) mod subscribe_worker;
 pub(super) mod verify_worker;
 
 pub use confirm_skills::confirm_skills;
@@ -25,6 +26,7 @@ pub use sign_in_worker::{
     NewSession, TOKEN_LIFE, check_recent_sign_in, issue_token, sign_in_worker,
     sign_in_worker_with_passkey, sign_up_worker,
 };
+pub use subscribe_worker::subscribe_worker;
 pub use verify_worker::{
     WorkerDecision, decide_about_worker, may_send_documents, refuse_worker, restore_worker,
     send_verification, suspend_worker, verify_worker,

@@ -19,6 +19,7 @@ use crate::domain::rules::TextRule;
 use crate::outbound::EndpointUrl;
 use crate::push::Subscription;
 use crate::store::{PushSubscription, Tx};
+use crate::usecases;
 use crate::views::{Id, examples, to_json};
 
 /// A Web Push subscription, as a browser makes it.
@@ -113,6 +114,8 @@ pub async fn key(State(app): State<App>, _: WorkerCaller) -> Result<JsonResponse
 }
 
 /// Subscribe to push notifications
+///
+/// The subscription ends with the token that made it. You can have 20: one more replaces the oldest.
 #[utoipa::path(
     post, path = "/v1/worker/push_subscriptions", tag = "Workers", operation_id = "subscribe",
     params(IdempotencyKeyHeader), request_body = Subscribe,
@@ -135,6 +138,7 @@ pub async fn subscribe(
         .map_err(|message| ApiError::invalid("endpoint", &message))?;
     let endpoint = endpoint.as_str().to_owned();
     let (worker, random) = (caller.worker.id, ambient::random());
+    let token = caller.token.clone();
     let subscribe = move |tx: &mut Tx<'_>, now| {
         let subscription = PushSubscription {
             id: PushSubscriptionId::new(now, &random),
@@ -143,7 +147,7 @@ pub async fn subscribe(
             p256dh: p256dh.clone(),
             auth: auth.clone(),
         };
-        let id = tx.subscribe(&subscription, now)?;
+        let id = usecases::subscribe_worker(tx, &subscription, &token, now)?;
         Ok((id, subscription.endpoint))
     };
     let render = |(id, endpoint): &(PushSubscriptionId, String)| {

@@ -22,9 +22,16 @@ pub fn order_matters(one: Statement, other: Statement) -> bool {
 fn meddles(writes: &str, with: &str) -> bool {
     match written(writes) {
         Written::Nothing => false,
-        Written::Table(table) => words(with).any(|word| word == table),
+        Written::Table(table) => words(with).any(|word| word == table || goes_with(word, table)),
         Written::Unknown => true,
     }
+}
+
+/// Rows of the first table go with rows of the second, by a foreign key.
+const CASCADES: [(&str, &str); 1] = [("push_subscriptions", "worker_tokens")];
+
+fn goes_with(word: &str, table: &str) -> bool {
+    CASCADES.contains(&(word, table))
 }
 
 enum Written<'a> {
@@ -55,7 +62,14 @@ pub fn only_reads(statement: Statement) -> bool {
 }
 
 /// The tables that foreign keys refer to.
-const REFERENCED: [&str; 5] = ["accounts", "admin_keys", "tasks", "uploads", "workers"];
+const REFERENCED: [&str; 6] = [
+    "accounts",
+    "admin_keys",
+    "tasks",
+    "uploads",
+    "worker_tokens",
+    "workers",
+];
 
 /// Whether a statement must not run before one that came earlier: one may notice the other, or the row of
 /// an INSERT may refer to a row that the earlier one makes.
@@ -323,6 +337,27 @@ mod tests {
         found.sort_unstable();
         found.dedup();
         assert_eq!(found, REFERENCED);
+    }
+
+    #[test]
+    fn what_goes_with_a_row_is_written_with_it() {
+        let gone = Statement::new("DELETE FROM worker_tokens WHERE token_hash = ?1");
+        let told = Statement::new("INSERT INTO jobs (id) SELECT id FROM push_subscriptions");
+        assert!(order_matters(gone, told) && order_matters(told, gone));
+        // `ALTER TABLE child ADD COLUMN ... REFERENCES parent (...) ON DELETE CASCADE` is the only form there is.
+        let found: Vec<_> = crate::store::migrations::MIGRATIONS
+            .iter()
+            .flat_map(|migration| migration.sql.split(';'))
+            .filter(|sql| sql.contains("ON DELETE "))
+            .filter_map(|sql| {
+                let (child, parent) = (
+                    sql.split("ALTER TABLE ").nth(1)?,
+                    sql.split("REFERENCES ").nth(1)?,
+                );
+                Some((words(child).next()?, words(parent).next()?))
+            })
+            .collect();
+        assert_eq!(found, CASCADES);
     }
 
     #[test]

@@ -1,0 +1,5 @@
+-- A push subscription ends with the token that made it, however that ends: whoever stole a token gets nothing once it is
+-- revoked. Null for those from before, and for those that the version before stores meanwhile.
+ALTER TABLE push_subscriptions ADD COLUMN token_hash TEXT REFERENCES worker_tokens (token_hash) ON DELETE CASCADE;
+
+CREATE INDEX push_subscriptions_of_token ON push_subscriptions (token_hash);
