@@ -6,23 +6,29 @@ use super::csv::{CsvRow, Table, optional, written};
 use super::developer::{audit, notifications, proof_row, second_factor, sessions};
 use super::section::{FileEntry, Place, Unit};
 use crate::domain::people::Person;
-use crate::domain::{ProcessorName, Proof, Task, TaskId, TaskLedger, Timestamp, Worker, WorkerId};
+use crate::domain::{
+    Actor, ProcessorName, Proof, Task, TaskId, TaskLedger, Timestamp, Upload, Worker, WorkerId,
+};
 use crate::records::{extension, file_name, proof_json, value};
 use crate::store::{StoreError, Tx};
 use crate::usecases::{self, UseCaseError};
+use crate::views::push_settings::PushSettingsBody;
 use crate::views::task::dispute::DisputeBody;
 
 pub const README: &str = "\
 What Legwork holds about you. Times are in UTC, amounts in cents.
 
-profile.json           your profile, payout accounts, second factor, sign-ins and push subscriptions
+profile.json           your profile, payout accounts, second factor, sign-ins, push subscriptions,
+                       which push messages you want, and uploads that you have begun and not used,
+                       without their bytes
 documents/             the identity document and the selfie, until they are deleted
 audit-*.json           the lines of the audit log about you
 notifications-*.json   what you were told
-tasks/ID.json          a task that you accepted, with what you earned and your dispute
+tasks/ID.json          a task that you accepted and kept, with what you earned and your dispute
+given-back/ID.json     a task that you accepted and do not have any more, with what you did
 proofs/ID/             what you sent as proof for a task, with the files as you sent them
-*.csv                  the same in tables, for spreadsheets. A text that a spreadsheet would take for a
-                       formula begins with an apostrophe there.
+*.csv                  tasks, earnings and proofs in tables, for spreadsheets. A text that a
+                       spreadsheet would take for a formula begins with an apostrophe there.
 missing-files-*.txt    files that are no longer stored
 
 If there is much, there are several parts. Each can be opened by itself.
@@ -48,6 +54,7 @@ pub fn page(
         2 => audit(tx, worker.to_string(), place)?,
         3 => tasks(tx, worker, place)?,
         4 => proofs(tx, worker, place)?,
+        5 => given_back(tx, worker, place)?,
         _ => return Ok(None),
     }))
 }
@@ -72,6 +79,8 @@ fn profile(tx: &mut Tx<'_>, id: WorkerId, now: Timestamp) -> Result<Unit, UseCas
     document["sessions"] = sessions(tx, Person::Worker(id), now)?;
     document["sign_ins"] = sign_ins.collect();
     document["push_subscriptions"] = subscriptions.collect();
+    document["push_settings"] = value(&PushSettingsBody::from(&tx.push_settings(id)?))?;
+    document["uploads"] = tx.open_uploads_of(id)?.iter().map(upload_json).collect();
     document["second_factor"] = second_factor(tx, Person::Worker(id))?;
     document["payout_accounts"] = payout_accounts(tx, id)?;
     let mut unit = Unit::new("done").document("profile.json", &document);
@@ -83,6 +92,21 @@ fn profile(tx: &mut Tx<'_>, id: WorkerId, now: Timestamp) -> Result<Unit, UseCas
         });
     }
     Ok(unit)
+}
+
+fn upload_json(upload: &Upload) -> Value {
+    json!({
+        "id": upload.id.to_string(),
+        "task_id": upload.new.task.to_string(),
+        "proof_type": upload.new.proof_type,
+        "name": upload.new.name,
+        "metadata": upload.new.metadata,
+        "size_bytes": upload.new.size_bytes,
+        "received_bytes": upload.received_bytes,
+        "begun_at": upload.begun_at,
+        "last_byte_at": upload.last_byte_at,
+        "expires_at": upload.expires_at,
+    })
 }
 
 /// Where the worker is paid, with each processor that was ever used.
@@ -206,6 +230,39 @@ fn task_row(task: &Task) -> CsvRow {
             optional(task.completed_at),
         ],
     }
+}
+
+fn given_back(tx: &mut Tx<'_>, worker: WorkerId, place: &Place) -> Result<Vec<Unit>, UseCaseError> {
+    let mut units = Vec::new();
+    for id in tx.tasks_given_back(worker, &place.after, TASKS)? {
+        if let Some(task) = tx.any_task(id)? {
+            units.push(given_back_unit(tx, worker, &task)?);
+        }
+    }
+    Ok(units)
+}
+
+/// What became of the task is about somebody else.
+fn given_back_unit(tx: &mut Tx<'_>, worker: WorkerId, task: &Task) -> Result<Unit, UseCaseError> {
+    let (moves, _) = tx.history(task.id, RECORDS, 0)?;
+    let by = Actor::worker(worker);
+    let own = moves.iter().filter(|made| made.by == by).map(|made| {
+        json!({
+            "from_status": made.from,
+            "to_status": made.to,
+            "reason": made.reason,
+            "created_at": made.created_at,
+        })
+    });
+    let document = json!({
+        "id": task.id.to_string(),
+        "title": task.title,
+        "category": task.category,
+        "location_city": task.location.city,
+        "location_state": task.location.state,
+        "moves": own.collect::<Vec<_>>(),
+    });
+    Ok(Unit::new(task.id).document(format!("given-back/{}.json", task.id), &document))
 }
 
 fn proofs(tx: &mut Tx<'_>, worker: WorkerId, place: &Place) -> Result<Vec<Unit>, UseCaseError> {

@@ -9,6 +9,7 @@ pub mod mandate;
 mod object;
 pub mod payment;
 pub mod proof;
+pub mod push_settings;
 pub mod quote;
 pub mod task;
 pub mod worker;

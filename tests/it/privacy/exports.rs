@@ -29,7 +29,7 @@ on_both_engines!(
     it_is_among_the_files_that_are_moved,
 );
 
-type Entries = BTreeMap<String, Vec<u8>>;
+pub(super) type Entries = BTreeMap<String, Vec<u8>>;
 
 async fn ask(client: &Client, whose: &str) -> Value {
     let path = format!("/v1/{whose}/export");
@@ -57,7 +57,7 @@ async fn download(app: &TestApp, file: &Value) -> Entries {
 }
 
 /// Asks for an export, has it made, and downloads its only file.
-async fn export(app: &TestApp, client: &Client, whose: &str) -> Entries {
+pub(super) async fn export(app: &TestApp, client: &Client, whose: &str) -> Entries {
     let asked = ask(client, whose).await;
     assert_eq!(asked["status"], "preparing");
     assert_eq!(asked["files"], json!([]));
@@ -72,13 +72,13 @@ async fn export(app: &TestApp, client: &Client, whose: &str) -> Entries {
     download(app, &files[0]).await
 }
 
-fn json_of(entries: &Entries, name: &str) -> Value {
+pub(super) fn json_of(entries: &Entries, name: &str) -> Value {
     let found = entries.get(name);
     let text = found.unwrap_or_else(|| panic!("no {name} in {:?}", entries.keys()));
     serde_json::from_slice(text).unwrap()
 }
 
-fn text_of<'a>(entries: &'a Entries, name: &str) -> &'a str {
+pub(super) fn text_of<'a>(entries: &'a Entries, name: &str) -> &'a str {
     std::str::from_utf8(&entries[name]).unwrap()
 }
 

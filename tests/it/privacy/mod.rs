@@ -4,6 +4,7 @@ mod documents;
 mod exports;
 mod in_s3;
 mod worker_deletion;
+mod worker_exports;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::send_documents;
 use crate::admin::disputed_task;
+use crate::resumable::client::create_with;
 use crate::support::{PASSWORD, Reply, TestApp, Worker, on_both_engines, path};
 use crate::suspension::erasure::{files_in, rows};
 use crate::suspension::{count, finish_jobs, ids, kill_jobs_when};
@@ -82,7 +83,7 @@ async fn subscribe(app: &TestApp, worker: &Worker) {
 }
 
 async fn nothing_of_the_person_is_left(app: TestApp) {
-    const PERSONAL: [&str; 7] = [
+    const PERSONAL: [&str; 10] = [
         "Rear Admiral Hopper",
         "+1 202 555 0119",
         "38.8951",
@@ -90,6 +91,9 @@ async fn nothing_of_the_person_is_left(app: TestApp) {
         "Nanosecond Phone",
         "push.example/hopper",
         "$argon2",
+        "22:13-06:47@-300",
+        "my-front-door",
+        "filename YS5qcGc=",
     ];
     let (dev, mut worker) = (app.developer().await, app.ready_worker().await);
     let profile = json!({"phone": "+1 202 555 0119", "skills": ["notary"],
@@ -105,8 +109,17 @@ async fn nothing_of_the_person_is_left(app: TestApp) {
     );
     app.database.execute(&rename).await;
     worker.email = "hopper@example.com".to_owned();
+    let quiet = json!({"quiet_from": "22:13", "quiet_to": "06:47", "utc_offset_minutes": -300});
+    let path_of_quiet = "/v1/worker/push_settings";
+    let set = worker
+        .client
+        .send("PUT", path_of_quiet, &[], quiet.to_string());
+    set.await.expect(200);
     let task = dev.create_paid_task().await;
     worker.begin(&task).await;
+    let key = ("idempotency-key", "my-front-door");
+    let begun = create_with(&worker.client, &task, ("photo", 10), &[key], b"").await;
+    assert_eq!(begun.status, 201, "{}", begun.text);
     let photo = crate::support::photo("one");
     let device: &[u8] = br#"{"user_agent": "Nanosecond Phone", "platform": "UNIVAC"}"#;
     let parts: [(&str, &[u8]); 4] = [

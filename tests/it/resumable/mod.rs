@@ -2,7 +2,7 @@
 
 mod breaking;
 mod captures;
-mod client;
+pub mod client;
 mod holding;
 mod limits;
 mod peers;

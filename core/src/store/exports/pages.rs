@@ -58,6 +58,11 @@ crate::store::statements! {
     TASKS_OF_WORKER = concat!("SELECT ", task!(columns), " FROM tasks
         WHERE worker_id = ?1 AND environment = 'live' AND (assigned_at, id) > (?2, ?3)
         ORDER BY assigned_at, id LIMIT ?4");
+    /// By the index of what was accepted. A task that was accepted twice is there twice.
+    GIVEN_BACK = "SELECT m.task_id FROM task_moves m JOIN tasks t ON t.id = m.task_id
+        WHERE m.maker_id = ?1 AND m.to_status = 'assigned' AND m.task_id > ?2
+            AND t.environment = 'live' AND COALESCE(t.worker_id, '') <> ?1
+        ORDER BY m.task_id LIMIT ?3";
     DELIVERIES = concat!("SELECT ", delivery!(columns), " FROM deliveries
         WHERE account_id = ?1 AND environment = ?2 AND number > ?3 ORDER BY number LIMIT ?4");
     /// Without links, as in the list of a worker's notifications.
@@ -122,6 +127,19 @@ impl Tx<'_> {
         };
         let values = [worker.into(), at.into(), id.into(), limit.into()];
         self.all(TASKS_OF_WORKER, &values)
+    }
+
+    /// Up to `limit` live tasks, after the given one, that a worker has accepted and does not have any more.
+    pub fn tasks_given_back(
+        &mut self,
+        worker: WorkerId,
+        after: &str,
+        limit: i64,
+    ) -> Result<Vec<TaskId>, StoreError> {
+        let values = [worker.into(), after.into(), limit.into()];
+        let mut tasks: Vec<TaskId> = self.all(GIVEN_BACK, &values)?;
+        tasks.dedup();
+        Ok(tasks)
     }
 
     pub fn deliveries_after(

@@ -63,7 +63,9 @@ crate::store::statements! {
     TAKE_OVER = "UPDATE uploads SET writer = ?2 WHERE id = ?1 AND ended_at IS NULL";
     ADVANCE = "UPDATE uploads SET received_bytes = ?4, last_byte_at = ?5, expires_at = ?6
         WHERE id = ?1 AND writer = ?2 AND received_bytes = ?3 AND ended_at IS NULL";
-    END = "UPDATE uploads SET ended_at = ?2, writer = '' WHERE id = ?1 AND ended_at IS NULL";
+    /// What the worker called it goes: of an upload that has ended, only its id is still needed.
+    END = "UPDATE uploads SET ended_at = ?2, writer = '', name = NULL, metadata = ''
+        WHERE id = ?1 AND ended_at IS NULL";
     EXPIRED = concat!("SELECT ", upload!(columns), " FROM uploads
         WHERE ended_at IS NULL AND expires_at <= ?1 ORDER BY expires_at LIMIT 50");
     PRUNE = "DELETE FROM uploads WHERE id IN (SELECT id FROM uploads
@@ -120,6 +122,11 @@ impl Tx<'_> {
     ) -> Result<i64, StoreError> {
         let count = self.optional(COUNT_OPEN, &[worker.into(), now.into()])?;
         Ok(count.unwrap_or(0))
+    }
+
+    /// What a worker has begun to send: no more than can be open, and those that expired since the last clean-up.
+    pub fn open_uploads_of(&mut self, worker: WorkerId) -> Result<Vec<Upload>, StoreError> {
+        self.all(OPEN_OF, &[worker.into()])
     }
 
     /// From now on this request alone may add bytes.
@@ -206,7 +213,7 @@ impl Tx<'_> {
     /// Ends all uploads of a worker.
     pub fn end_uploads_of(&mut self, worker: WorkerId, now: Timestamp) -> Result<(), StoreError> {
         loop {
-            let open: Vec<Upload> = self.all(OPEN_OF, &[worker.into()])?;
+            let open = self.open_uploads_of(worker)?;
             for upload in &open {
                 self.end_upload(upload.id, now)?;
             }

@@ -28,7 +28,7 @@ crate::store::statements! {
         'in_progress', 'proof_submitted', 'proof_rejected', 'disputed') LIMIT ?2";
     DELETE = "UPDATE workers SET status = 'deleted', email = ?2, name = ?3, password_hash = '',
             claimed_email = NULL, pending_name = NULL, confirmed_skills = '[]',
-            phone = NULL, skills = '[]', home_latitude = NULL, home_longitude = NULL,
+            phone = NULL, skills = '[]', home_latitude = NULL, home_longitude = NULL, push_settings = '',
             deleted_at = ?4, updated_at = ?4
         WHERE id = ?1 AND status = ?5";
     DROP_TOKENS = "DELETE FROM worker_tokens WHERE worker_id = ?1";
@@ -54,7 +54,8 @@ crate::store::statements! {
         WHERE (account_id, environment, idempotency_key) IN (
             SELECT account_id, environment, idempotency_key FROM idempotency_keys
             WHERE account_id = ?1 LIMIT 500)";
-    ERASED_AT = "UPDATE workers SET erased_at = ?2
+    /// A request that had begun before the deletion may have set them after it.
+    ERASED_AT = "UPDATE workers SET erased_at = ?2, push_settings = ''
         WHERE id = ?1 AND status = 'deleted' AND erased_at IS NULL";
 }
 
