@@ -45,7 +45,7 @@ const MAY: &[(&str, &str)] = &[
         "sorts the browsers of one worker",
     ),
     (
-        "DELETE FROM push_subscriptions WHERE worker_id = ?1 AND id <= (",
+        "SELECT id FROM push_subscriptions WHERE worker_id = ?1\n        ORDER BY id DESC",
         "sorts the browsers of one worker",
     ),
     (

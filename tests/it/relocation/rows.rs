@@ -35,7 +35,8 @@ fn all_tables_filled() -> Database {
         let own = columns.iter().filter(|column| column.0 == **table);
         for row in 1..=ROWS {
             let cells = own.clone().map(|(_, column, kind, not_null, key)| {
-                let is_id = *key || column.ends_with("_id") || column == "id";
+                let refers = column.ends_with("_id") || column == "token_hash";
+                let is_id = *key || refers || column == "id";
                 match kind.as_str() {
                     _ if !not_null && row % 3 == 0 => "NULL".to_owned(),
                     "TEXT" if is_id => format!("'k{row}'"),

@@ -32,9 +32,10 @@ crate::store::statements! {
         ON CONFLICT (worker_id, endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth,
             token_hash = excluded.token_hash
         RETURNING id");
-    DROP_OLDEST = "DELETE FROM push_subscriptions WHERE worker_id = ?1 AND id <= (
-            SELECT id FROM push_subscriptions WHERE worker_id = ?1
-            ORDER BY id DESC LIMIT 1 OFFSET ?2)";
+    /// The newest one that is too many.
+    BEYOND = "SELECT id FROM push_subscriptions WHERE worker_id = ?1
+        ORDER BY id DESC LIMIT 1 OFFSET ?2";
+    DROP_UP_TO = "DELETE FROM push_subscriptions WHERE worker_id = ?1 AND id <= ?2";
     /// Not that of a token which has expired and is not pruned yet.
     ALIVE = concat!("SELECT ", subscription!(columns), " FROM push_subscriptions
         WHERE id = ?1 AND (token_hash IS NULL OR EXISTS (SELECT 1 FROM worker_tokens t
@@ -65,7 +66,11 @@ impl Tx<'_> {
             token_hash.into(),
         ];
         let id = self.optional(SUBSCRIBE, &values)?;
-        self.defer(DROP_OLDEST, &[worker.into(), MAX_SUBSCRIPTIONS.into()])?;
+        let beyond = [worker.into(), MAX_SUBSCRIPTIONS.into()];
+        let beyond: Option<PushSubscriptionId> = self.optional(BEYOND, &beyond)?;
+        if let Some(beyond) = beyond {
+            self.defer(DROP_UP_TO, &[worker.into(), beyond.into()])?;
+        }
         Ok(id)
     }
 
