@@ -92,6 +92,7 @@ const SCANS_LITTLE: &[&str] = &[
     "USING INDEX jobs_dead",
     "USING INDEX deliveries_due",
     "USING INDEX webhook_endpoints_plain",
+    "USING COVERING INDEX webhook_endpoints_claimed",
     "USING INDEX payments_plain",
     "USING INDEX sandbox_payments_plain",
     "USING INDEX sandbox_payout_accounts_plain",

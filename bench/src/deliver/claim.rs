@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use legwork::domain::EventType;
-use legwork::store::StoreError;
+use legwork::store::{Heartbeat, StoreError};
 use tokio::runtime::Runtime;
 
 use super::developers::Developers;
@@ -92,9 +92,13 @@ impl<'r> Setup<'r> {
         let began = Instant::now();
         store.read(move |tx| tx.any_endpoint_due(now)).await?;
         let looked = began.elapsed();
+        let claimer = Heartbeat {
+            process: PROCESS.to_owned(),
+            alive_until: now.plus(Duration::from_secs(10)),
+        };
         let claim = store.write(move |tx| {
             let began = Instant::now();
-            let claimed = tx.claim_endpoints(PROCESS, now, ENDPOINTS_AT_ONCE)?;
+            let claimed = tx.claim_endpoints(&claimer, now, ENDPOINTS_AT_ONCE)?;
             Ok::<_, StoreError>((claimed, began.elapsed()))
         });
         let (claimed, claiming) = claim.await?;

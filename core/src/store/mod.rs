@@ -68,6 +68,7 @@ pub use tasks::totals::TaskCounts;
 pub use tasks::{KeyAndTask, StoredMove};
 pub use transfer::{HeldDatabase, Progress, Step, Transfer, TransferError};
 pub use wakeups::EventWakeup;
+pub use webhooks::claims::Heartbeat;
 pub use webhooks::deliveries::{DeliveryFilter, FailedSpan, RecordedDelivery};
 pub use webhooks::{Disabled, Endpoint, OldSecret};
 pub use workers::{NewWorkerToken, PushSubscription, WorkerFilter, WorkerSession};
@@ -261,6 +262,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         jobs::backlog::ALL,
         bundle_keys::ALL,
         certificates::ALL,
+        webhooks::claims::ALL,
         webhooks::deliveries::ALL,
         tasks::approvals::ALL,
         tasks::due_tasks::ALL,

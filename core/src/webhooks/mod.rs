@@ -5,13 +5,15 @@
 //! each delivery is made at least once, and an endpoint gets only a few at a time.
 
 mod endpoint;
+mod peers;
 mod request;
 mod slots;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use peers::Peers;
 use slots::Slots;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -19,9 +21,9 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout
 
 use crate::ambient::{self, Clock};
 use crate::domain::accounts::api_key::hex;
-use crate::domain::{AccountId, Attempt, EventId, EventType};
+use crate::domain::{AccountId, Attempt, EventId, EventType, Timestamp};
 use crate::outbound::Outbound;
-use crate::store::{Endpoint, Store, StoreError, Tx};
+use crate::store::{Endpoint, Heartbeat, Store, StoreError, Tx};
 
 /// How many endpoints a process serves at once.
 const ENDPOINTS_AT_ONCE: usize = 4_096;
@@ -48,6 +50,7 @@ struct Inner {
     delays: Vec<Duration>,
     /// The id of this process.
     process: String,
+    peers: Mutex<Peers>,
     slots: Slots,
 }
 
@@ -59,6 +62,7 @@ impl Webhooks {
             outbound,
             delays,
             process: hex(&ambient::random::<12>()),
+            peers: Mutex::default(),
             slots: Slots::default(),
         }))
     }
@@ -74,7 +78,7 @@ impl Webhooks {
             while serving.try_join_next().is_some() {}
             tokio::select! {
                 () = &mut shutdown => break,
-                _ = heartbeats.tick() => self.heartbeat().await,
+                _ = heartbeats.tick() => self.beat_or_log().await,
                 () = self.0.store.delivery_written() => {}
                 () = sleep(POLL_INTERVAL) => {}
             }
@@ -119,7 +123,8 @@ impl Webhooks {
     /// the deadline.
     pub async fn settle(&self, account: AccountId, deadline: Instant) -> Result<(), StoreError> {
         while Instant::now() < deadline {
-            let (process, now) = (self.0.process.clone(), self.0.clock.now());
+            let now = self.0.clock.now();
+            let claimer = self.heartbeat(now);
             let due = move |tx: &mut Tx<'_>| Ok(!tx.due_deliveries(account, now, 1)?.is_empty());
             let served = move |tx: &mut Tx<'_>| tx.endpoint(account);
             let endpoint = self.0.store.read(served).await?;
@@ -127,7 +132,7 @@ impl Webhooks {
             if !enabled || !self.0.store.snapshot(due).await? {
                 return Ok(());
             }
-            let claim = move |tx: &mut Tx<'_>| tx.claim_endpoint(account, &process, now);
+            let claim = move |tx: &mut Tx<'_>| tx.claim_endpoint(account, &claimer, now);
             if self.0.store.write(claim).await? {
                 // A separate task, which continues if this future is dropped: a claimed endpoint
                 // must be released.
@@ -169,23 +174,44 @@ impl Webhooks {
         if limit == 0 || !self.0.store.read(due).await? {
             return Ok(Vec::new());
         }
-        let process = self.0.process.clone();
+        let claimer = self.heartbeat(now);
         let claim = self
             .0
             .store
-            .write(move |tx| tx.claim_endpoints(&process, now, limit as i64));
+            .write(move |tx| tx.claim_endpoints(&claimer, now, limit as i64));
         claim.await
     }
 
-    async fn heartbeat(&self) {
-        let (process, now) = (self.0.process.clone(), self.0.clock.now());
-        let beat = self
-            .0
-            .store
-            .write(move |tx| tx.beat(&process, now, now.plus(DEAD_AFTER)));
-        if let Err(error) = beat.await {
+    fn heartbeat(&self, now: Timestamp) -> Heartbeat {
+        Heartbeat {
+            process: self.0.process.clone(),
+            alive_until: now.plus(DEAD_AFTER),
+        }
+    }
+
+    async fn beat_or_log(&self) {
+        if let Err(error) = self.beat().await {
             tracing::warn!(%error, "cannot write the heartbeat");
         }
+    }
+
+    /// Says that this process lives, and releases the endpoints of processes that do not.
+    pub async fn beat(&self) -> Result<(), StoreError> {
+        let store = &self.0.store;
+        let mut others = store.read(|tx| tx.heartbeats()).await?;
+        others.retain(|other| other.process != self.0.process);
+        let now = self.0.clock.now();
+        let dead = {
+            let mut peers = self.0.peers.lock().unwrap_or_else(PoisonError::into_inner);
+            peers.dead(others, now, Instant::now())
+        };
+        let heartbeat = self.heartbeat(now);
+        let beat = store.write(move |tx| {
+            tx.bury(&dead, now)?;
+            tx.release_orphaned(&heartbeat.process, now)?;
+            tx.beat(&heartbeat)
+        });
+        beat.await
     }
 
     async fn deregister(&self) {

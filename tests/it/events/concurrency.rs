@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use legwork::domain::Timestamp;
+use legwork::store::{Heartbeat, StoreError};
 use serde_json::json;
 
 use crate::events::body;
@@ -15,6 +17,8 @@ on_both_engines!(
     an_endpoint_gets_eight_at_a_time,
     a_hanging_endpoint_delays_nobody_else,
     a_dead_process_leaves_its_endpoints_to_others,
+    a_claim_of_a_process_that_nobody_knows_is_free,
+    whoever_claims_is_known,
     what_another_process_writes_reaches_an_endpoint_that_is_kept,
 );
 
@@ -154,6 +158,13 @@ async fn a_hanging_endpoint_delays_nobody_else(app: TestApp) {
     running.stop().await;
 }
 
+fn heartbeat(process: &str, now: Timestamp) -> Heartbeat {
+    Heartbeat {
+        process: process.to_owned(),
+        alive_until: now.plus(Duration::from_secs(10)),
+    }
+}
+
 /// Another process has claimed the endpoint and died.
 async fn a_dead_process_leaves_its_endpoints_to_others(app: TestApp) {
     let (app, receiver) = app.with_receiver().await;
@@ -161,26 +172,71 @@ async fn a_dead_process_leaves_its_endpoints_to_others(app: TestApp) {
     dev.listen_at(&receiver).await;
     dev.create_task().await;
     let now = app.clock.now();
-    let claimed = app.store.write(move |tx| {
-        tx.beat("dead", now, now.plus(Duration::from_secs(10)))?;
-        tx.claim_endpoints("dead", now, 10)
-    });
+    let dead = heartbeat("dead", now);
+    let claimed = app
+        .store
+        .write(move |tx| tx.claim_endpoints(&dead, now, 10));
     assert_eq!(claimed.await.unwrap().len(), 1);
     app.webhooks.drain().await.unwrap();
     assert!(receiver.received().is_empty(), "it is somebody else's");
     let beat = async |after: u64| {
-        let at = now.plus(Duration::from_secs(after));
-        let alive_until = at.plus(Duration::from_secs(10));
-        app.store
-            .write(move |tx| tx.beat("alive", at, alive_until))
-            .await
-            .unwrap();
-        app.clock.move_to(at);
+        app.clock.move_to(now.plus(Duration::from_secs(after)));
+        app.webhooks.beat().await.unwrap();
         app.webhooks.drain().await.unwrap();
         receiver.received().len()
     };
     assert_eq!(beat(10).await, 0, "it may live");
     assert_eq!(beat(11).await, 2);
+}
+
+/// Another process was taken for dead, claimed the endpoint all the same and died: no row tells of it.
+async fn a_claim_of_a_process_that_nobody_knows_is_free(app: TestApp) {
+    let (app, receiver) = app.with_receiver().await;
+    let dev = app.developer().await;
+    dev.listen_at(&receiver).await;
+    dev.create_task().await;
+    let claim = "UPDATE webhook_endpoints SET claim = 'nobody'";
+    app.database.execute(claim).await;
+    app.webhooks.drain().await.unwrap();
+    assert!(receiver.received().is_empty());
+    app.webhooks.beat().await.unwrap();
+    app.webhooks.drain().await.unwrap();
+    assert_eq!(receiver.received().len(), 2);
+}
+
+/// A process that was cut off comes back and claims before its next heartbeat.
+async fn whoever_claims_is_known(app: TestApp) {
+    let (app, receiver) = app.with_receiver().await;
+    let dev = app.developer().await;
+    dev.listen_at(&receiver).await;
+    dev.create_task().await;
+    let known = async || {
+        let until = "SELECT CAST(alive_until AS TEXT) FROM processes WHERE id = 'back'";
+        let expected = heartbeat("back", app.clock.now()).alive_until;
+        app.database.column(until).await == [expected.as_millis().to_string()]
+    };
+    let claim = async || {
+        let now = app.clock.now();
+        let claim = app.store.write(move |tx| {
+            let claimed = tx.claim_endpoints(&heartbeat("back", now), now, 10)?;
+            tx.abandon_endpoint(claimed[0], "back", Some(now))?;
+            Ok::<_, StoreError>(claimed[0])
+        });
+        claim.await.unwrap()
+    };
+    claim().await;
+    assert!(known().await, "it was forgotten");
+    app.advance(Duration::from_secs(60));
+    assert!(!known().await);
+    let account = claim().await;
+    assert!(known().await, "its heartbeat was late");
+    app.database.execute("DELETE FROM processes").await;
+    let now = app.clock.now();
+    let claim = app
+        .store
+        .write(move |tx| tx.claim_endpoint(account, &heartbeat("back", now), now));
+    assert!(claim.await.unwrap());
+    assert!(known().await, "it claims one");
 }
 
 /// An endpoint is kept for a moment after its last delivery. Another process cannot claim it then, and

@@ -3,7 +3,7 @@
 use legwork::ambient::Clock;
 use legwork::domain::Secret;
 use legwork::seal::{KeySource, MasterKey};
-use legwork::store::{StoreError, UnlockError};
+use legwork::store::{Heartbeat, StoreError, UnlockError};
 use legwork::usecases::{change_master_key, verify_audit};
 use serde_json::json;
 
@@ -304,9 +304,12 @@ async fn prune_waits_for_servers_that_use_an_old_key(app: TestApp) {
     let database = &app.database;
     let beat = || {
         let (now, store) = (Clock::system().now(), app.store.clone());
-        let until = now.plus(std::time::Duration::from_secs(3600));
+        let heartbeat = Heartbeat {
+            process: "server".to_owned(),
+            alive_until: now.plus(std::time::Duration::from_secs(3600)),
+        };
         async move {
-            let beaten = store.write(move |tx| tx.beat("server", now, until)).await;
+            let beaten = store.write(move |tx| tx.beat(&heartbeat)).await;
             beaten
                 .map_err(|error: StoreError| error.to_string())
                 .unwrap();

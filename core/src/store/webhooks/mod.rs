@@ -1,5 +1,6 @@
-//! Endpoints: where the events of an account go, and which process serves them.
+//! Endpoints: where the events of an account go.
 
+pub(super) mod claims;
 pub(super) mod deliveries;
 
 use crate::domain::{AccountId, Environment, EventType, Owner, Timestamp};
@@ -72,24 +73,6 @@ crate::store::statements! {
     WAKE_LIVE = "UPDATE webhook_endpoints SET due_at =
             CASE WHEN due_at IS NULL OR due_at > ?2 THEN ?2 ELSE due_at END
         WHERE account_id = ?1 AND disabled_at IS NULL";
-    ANY_DUE = "SELECT CAST(1 AS BIGINT) FROM webhook_endpoints
-        WHERE due_at <= ?1 AND claim IS NULL LIMIT 1";
-    DUE = "SELECT account_id FROM webhook_endpoints
-        WHERE due_at <= ?1 AND claim IS NULL ORDER BY due_at LIMIT ?2";
-    CLAIM = "UPDATE webhook_endpoints SET claim = ?2 WHERE account_id = ?1";
-    CLAIM_ONE = "UPDATE webhook_endpoints SET claim = ?2
-        WHERE account_id = ?1 AND claim IS NULL AND due_at <= ?3";
-    HELD = "SELECT disabled_at FROM webhook_endpoints WHERE account_id = ?1 AND claim = ?2";
-    NEXT_DUE = "SELECT due_at FROM deliveries WHERE account_id = ?1 AND due_at IS NOT NULL
-        ORDER BY due_at LIMIT 1";
-    RELEASE = "UPDATE webhook_endpoints SET claim = NULL, due_at = ?3
-        WHERE account_id = ?1 AND claim = ?2";
-    HEARTBEAT = "INSERT INTO processes (id, alive_until, reads_sealed, sealing_key)
-        VALUES (?1, ?2, 1, ?3) ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until,
-            sealing_key = excluded.sealing_key";
-    DEAD = "SELECT id FROM processes WHERE alive_until < ?1 ORDER BY alive_until LIMIT 10";
-    RELEASE_ALL = "UPDATE webhook_endpoints SET claim = NULL, due_at = ?2 WHERE claim = ?1";
-    FORGET_PROCESS = "DELETE FROM processes WHERE id = ?1";
 }
 
 /// Where the events of an account go.
@@ -253,94 +236,5 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.defer(WAKE_LIVE, &[account.into(), now.into()])
-    }
-
-    pub fn any_endpoint_due(&mut self, now: Timestamp) -> Result<bool, StoreError> {
-        let found = self.optional::<i64>(ANY_DUE, &[now.into()])?;
-        Ok(found.is_some())
-    }
-
-    /// Claims up to `limit` endpoints that are due and that no process has claimed.
-    pub fn claim_endpoints(
-        &mut self,
-        process: &str,
-        now: Timestamp,
-        limit: i64,
-    ) -> Result<Vec<AccountId>, StoreError> {
-        let accounts: Vec<AccountId> = self.all_unclaimed(DUE, &[now.into(), limit.into()])?;
-        for account in &accounts {
-            self.defer(CLAIM, &[(*account).into(), process.into()])?;
-        }
-        Ok(accounts)
-    }
-
-    /// Claims one endpoint, if it is due and no process has claimed it.
-    pub fn claim_endpoint(
-        &mut self,
-        account: AccountId,
-        process: &str,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let values = [account.into(), process.into(), now.into()];
-        Ok(self.execute(CLAIM_ONE, &values)? == 1)
-    }
-
-    /// Releases an endpoint until its next delivery is due. False when one is due already: then the
-    /// claim stays. True when it was released, or was not claimed by this process any more.
-    pub fn release_endpoint(
-        &mut self,
-        account: AccountId,
-        process: &str,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let held = [account.into(), process.into()];
-        let disabled: Option<Option<Timestamp>> = self.optional_locked(HELD, &held)?;
-        let Some(disabled) = disabled else {
-            return Ok(true);
-        };
-        let next: Option<Timestamp> = match disabled {
-            Some(_) => None,
-            None => self.optional(NEXT_DUE, &[account.into()])?,
-        };
-        if next.is_some_and(|due| due <= now) {
-            return Ok(false);
-        }
-        let values = [account.into(), process.into(), next.into()];
-        self.defer(RELEASE, &values)?;
-        Ok(true)
-    }
-
-    /// Releases an endpoint even if deliveries are due. It is due again at that time.
-    pub fn abandon_endpoint(
-        &mut self,
-        account: AccountId,
-        process: &str,
-        look_at: Option<Timestamp>,
-    ) -> Result<(), StoreError> {
-        self.defer(RELEASE, &[account.into(), process.into(), look_at.into()])
-    }
-
-    /// Records the heartbeat of a process, and releases the endpoints of dead processes.
-    pub fn beat(
-        &mut self,
-        process: &str,
-        now: Timestamp,
-        alive_until: Timestamp,
-    ) -> Result<(), StoreError> {
-        let dead: Vec<String> = self.all_unclaimed(DEAD, &[now.into()])?;
-        for dead in dead.iter().filter(|dead| *dead != process) {
-            self.defer(RELEASE_ALL, &[dead.into(), now.into()])?;
-            self.defer(FORGET_PROCESS, &[dead.into()])?;
-            self.to_wake.deliveries = true;
-        }
-        let key = self.sealing_key();
-        let values = [process.into(), alive_until.into(), key.into()];
-        self.defer(HEARTBEAT, &values)
-    }
-
-    /// Releases the endpoints of a process that ends.
-    pub fn forget_process(&mut self, process: &str, now: Timestamp) -> Result<(), StoreError> {
-        self.defer(RELEASE_ALL, &[process.into(), now.into()])?;
-        self.defer(FORGET_PROCESS, &[process.into()])
     }
 }
