@@ -10,6 +10,7 @@ use crate::support::{GOOD_CARD, TestApp, on_both_engines, path};
 on_both_engines!(
     a_task_above_the_limit_waits,
     a_limited_key_never_decides_nor_changes_what_waits,
+    a_limited_key_does_not_change_what_a_person_has_agreed_to,
     a_refused_task_is_cancelled_and_gives_back,
     nobody_deciding_is_a_refusal,
     cancelling_ends_the_wait,
@@ -106,6 +107,28 @@ async fn a_limited_key_never_decides_nor_changes_what_waits(app: TestApp) {
         let unknown = client.get(&approval(&task)).await;
         unknown.expect_error(404, "TASK_NOT_FOUND");
     }
+}
+
+async fn a_limited_key_does_not_change_what_a_person_has_agreed_to(app: TestApp) {
+    let dev = app.developer().await;
+    dev.charge_to("pm_card_visa").await;
+    let agent = Limited::new(&app, &dev, "live", approving()).await;
+    let other = Limited::new(&app, &dev, "live", everything()).await;
+    let task = agent.create(2_500).await.expect(201);
+    let agreed = dev.live.post(&decide(&task, "approve"), &json!({})).await;
+    agreed.expect(200);
+    // Nobody is charged yet, so the task could still be edited.
+    let title = json!({"title": "Something else"});
+    for key in [&agent, &other] {
+        let changed = key.client.patch(&path(&task), &title).await;
+        changed.expect_error(409, "INVALID_TASK_STATE");
+    }
+    assert_eq!(dev.live.get(&path(&task)).await.expect(200), task);
+    // The person who agrees may: no mandate limits the key.
+    dev.live.patch(&path(&task), &title).await.expect(200);
+    // What nobody had to agree to is as editable as ever.
+    let small = agent.create(2_000).await.expect(201);
+    agent.client.patch(&path(&small), &title).await.expect(200);
 }
 
 async fn a_refused_task_is_cancelled_and_gives_back(app: TestApp) {

@@ -46,6 +46,7 @@ crate::store::statements! {
     /// The owner is compared as an expression: the index of an owner's approvals is longer.
     ONE = concat!("SELECT ", approval!(columns), " FROM approvals
         WHERE task_id = ?1 AND account_id || '' = ?2 AND environment || '' = ?3");
+    ASKED = "SELECT CAST(1 AS BIGINT) FROM approvals WHERE task_id = ?1";
     WAITS = "SELECT CAST(1 AS BIGINT) FROM approvals WHERE task_id = ?1 AND status = 'waiting'";
     DECIDE = "UPDATE approvals SET status = ?2, decided_kind = ?3, decided_by = ?4, decided_at = ?5
         WHERE task_id = ?1 AND status = 'waiting'";
@@ -65,6 +66,11 @@ impl Tx<'_> {
     pub fn approval(&mut self, owner: Owner, task: TaskId) -> Result<Option<Approval>, StoreError> {
         let values = [task.into(), owner.account.into(), owner.environment.into()];
         self.optional(ONE, &values)
+    }
+
+    /// Whether a person was asked to agree to a task, whatever the answer. It never changes.
+    pub fn has_approval(&mut self, task: TaskId) -> Result<bool, StoreError> {
+        Ok(self.optional::<i64>(ASKED, &[task.into()])?.is_some())
     }
 
     /// Whether a task waits for a person's yes. It stays so while the task is locked.

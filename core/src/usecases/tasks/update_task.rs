@@ -14,11 +14,11 @@ pub fn update_task(
     let task = tx
         .task_to_change(by.owner, id)?
         .ok_or(UseCaseError::TaskNotFound)?;
-    // A person agrees to what the person has seen.
-    if by.limits.is_some() && tx.waits_for_approval(id)? {
+    // A person agrees to what the person has seen, and the charge comes later.
+    if by.limits.is_some() && tx.has_approval(id)? {
         return Err(NotAllowed {
             status: task.status,
-            what: "be updated with a limited key while it waits for approval",
+            what: "be updated with a limited key: a person was asked to agree to it",
         }
         .into());
     }
