@@ -135,7 +135,7 @@ probes! {
     Background "jobs due, notifications": "last_error, waits_for, pay_charged_back FROM jobs WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 1" [NOW, "20"];
     Background "jobs due, the rest": "last_error, waits_for, pay_charged_back FROM jobs WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 0" [NOW, "20"];
     Background "charge: the payment and its task": "SELECT (SELECT t.status … FROM payments WHERE task_id = ?1" [TASK];
-    Background "endpoints due": "FROM webhook_endpoints WHERE due_at <= ?1 AND claim IS NULL ORDER BY due_at" [NOW, "20", "''"];
+    Background "endpoints due": "WHERE due_at <= ?1 AND claim IS NULL ORDER BY due_at LIMIT ?2" [NOW, "20", "''"];
     Background "deliveries due of an endpoint": "WHERE d.account_id = ?1 AND d.due_at <= ?2" [LARGE, NOW, "8"];
     Background "metrics: due notifications": "FROM ( SELECT run_at FROM jobs WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 1" [NOW, "100000"];
     Background "metrics: dead jobs": "SELECT kind FROM jobs WHERE run_at IS NULL LIMIT" ["100000"];
