@@ -40,9 +40,15 @@ impl Logged {
         lines.collect()
     }
 
-    fn of_request(&self, id: &str) -> Value {
-        let lines = self.lines().into_iter();
-        let mut found: Vec<_> = lines.filter(|line| line["request_id"] == id).collect();
+    /// Lines are written after the answer.
+    async fn of_request(&self, id: &str) -> Value {
+        let found = || {
+            let lines = self.lines().into_iter();
+            let found: Vec<_> = lines.filter(|line| line["request_id"] == id).collect();
+            found
+        };
+        eventually("the line of a request", async || !found().is_empty()).await;
+        let mut found = found();
         assert_eq!(found.len(), 1, "{id}");
         found.remove(0)
     }
@@ -68,7 +74,7 @@ fn a_request_is_logged_with_who_sent_it() {
         let by_developer = id("by-developer");
         let sent = developer.send("POST", "/v1/tasks", &by_developer, body.clone());
         let answer = sent.await;
-        let line = logged.of_request("by-developer");
+        let line = logged.of_request("by-developer").await;
         assert_eq!(line["account"], dev.account_id);
         assert_eq!(line["key"], dev.test_key[..20]);
         assert_eq!(line["client"], "127.0.0.1");
@@ -82,7 +88,7 @@ fn a_request_is_logged_with_who_sent_it() {
             .send("GET", "/v1/worker", &id("by-worker"), "")
             .await
             .expect(200);
-        let line = logged.of_request("by-worker");
+        let line = logged.of_request("by-worker").await;
         assert_eq!(line["worker"], worker.id);
         assert_eq!(line["key"], worker.client.key()[..20]);
         assert_eq!(line["bytes_in"], 0);
@@ -92,7 +98,7 @@ fn a_request_is_logged_with_who_sent_it() {
         let path = "/v1/admin/queue/00000000000000000000000000000000/claim";
         let refused = client.send("POST", path, &id("by-admin"), "").await;
         assert_eq!(refused.status, 403);
-        let line = logged.of_request("by-admin");
+        let line = logged.of_request("by-admin").await;
         assert_eq!(line["admin"].as_str().unwrap().len(), 32);
         assert_eq!(line["key"], viewer.key()[..20]);
     });
@@ -132,7 +138,7 @@ fn no_key_reaches_the_log() {
         let link = format!("/invite/{token}");
         assert_eq!(stranger.get(&link).await.status, 200);
         assert_eq!(stranger.send("POST", &link, &[], "").await.status, 400);
-        let line = logged.of_request("by-a-stranger");
+        let line = logged.of_request("by-a-stranger").await;
         assert!(line.get("key").is_none() && line.get("account").is_none());
         let log = std::fs::read_to_string(&logged.file).unwrap();
         for secret in [foreign, &dev.test_key, worker.client.key(), token] {
