@@ -2,6 +2,7 @@
 
 mod templates;
 
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -119,6 +120,7 @@ impl Database {
                     .busy_timeout(std::time::Duration::from_secs(5))
                     .unwrap();
                 connection.execute_batch(sql).unwrap();
+                self.tell_readers();
             }
             Some(url) => {
                 let sql = sql.to_owned();
@@ -126,6 +128,19 @@ impl Database {
                     .await
                     .unwrap();
             }
+        }
+    }
+
+    /// Changes the marker beside the database, as everybody does who commits to it. Otherwise servers
+    /// would notice what was written a few milliseconds later.
+    fn tell_readers(&self) {
+        let mut marker = self.file().into_os_string();
+        marker.push("-commits");
+        let opened = std::fs::OpenOptions::new().write(true).open(marker);
+        let written = opened.and_then(|mut file| file.write_all(&legwork::ambient::random::<8>()));
+        match written {
+            Err(error) if error.kind() != ErrorKind::NotFound => panic!("{error}"),
+            _ => {}
         }
     }
 

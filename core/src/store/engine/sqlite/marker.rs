@@ -8,9 +8,15 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crate::store::engine::StoreError;
 use crate::{ambient, ownership};
+
+/// How long to wait for others to let go of the lock. A process that is just starting another one
+/// shares its open files with it for a moment, also those that it has closed since.
+const LOCK_WITHIN: Duration = Duration::from_secs(2);
+const LOCK_AGAIN_AFTER: Duration = Duration::from_millis(10);
 
 pub struct Marker(File);
 
@@ -18,7 +24,7 @@ impl Marker {
     pub fn open(database: &Path) -> Result<Self, StoreError> {
         let marker = Self::open_file(database)?;
         // A file system without locks has none for a move either.
-        if let Err(TryLockError::WouldBlock) = marker.0.try_lock_shared() {
+        if let Err(TryLockError::WouldBlock) = marker.lock(File::try_lock_shared) {
             return Err(StoreError::Unavailable(
                 "another process is moving it (legwork move)".into(),
             ));
@@ -30,7 +36,7 @@ impl Marker {
     /// For a process that must be the only one.
     pub fn open_alone(database: &Path) -> Result<Self, StoreError> {
         let marker = Self::open_file(database)?;
-        match marker.0.try_lock() {
+        match marker.lock(File::try_lock) {
             Ok(()) => Ok(marker),
             Err(TryLockError::WouldBlock) => Err(StoreError::Incompatible(
                 "a server or another command uses the database: stop it first".into(),
@@ -39,6 +45,21 @@ impl Marker {
                 "{} cannot be locked: {error}",
                 database.display()
             ))),
+        }
+    }
+
+    fn lock(
+        &self,
+        try_lock: impl Fn(&File) -> Result<(), TryLockError>,
+    ) -> Result<(), TryLockError> {
+        let deadline = Instant::now() + LOCK_WITHIN;
+        loop {
+            match try_lock(&self.0) {
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                    std::thread::sleep(LOCK_AGAIN_AFTER);
+                }
+                done => return done,
+            }
         }
     }
 
@@ -70,5 +91,31 @@ impl Marker {
     /// the disk takes nothing, others notice a few milliseconds later.
     pub fn change(&self) {
         let _ = self.0.write_all_at(&ambient::random::<8>(), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_lets_go_in_time_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("test.db");
+        let first = Marker::open(&database).unwrap();
+        let second = std::thread::spawn({
+            let database = database.clone();
+            move || Marker::open_alone(&database).map(drop)
+        });
+        drop(first);
+        second.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn two_are_not_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("test.db");
+        let _first = Marker::open(&database).unwrap();
+        assert!(Marker::open_alone(&database).is_err());
     }
 }
