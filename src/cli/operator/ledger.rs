@@ -85,6 +85,9 @@ fn print(report: &LedgerReport) {
         "{} refunds and transfers are pending; {} movements are about to be recorded",
         report.owed, report.in_flight
     ));
+    for expected in &report.to_be_recorded {
+        print_line(format_args!("TO BE RECORDED: {expected}"));
+    }
     for difference in &report.differences {
         print_line(format_args!("DIFFERENCE: {difference}"));
     }

@@ -68,6 +68,9 @@ string_enum!(
     }
 );
 
+/// A charge can be disputed in parts. More than two are rare: `verify_ledger` shows what is missing.
+const DISPUTES_LOST: [Step; 2] = [Step::DisputeLost, Step::DisputeLostAgain];
+
 impl OutgoingKind {
     /// The steps that record it, each with the step that records its return. A step happens once, so
     /// it can be repeated once.
@@ -294,8 +297,17 @@ impl TaskLedger {
 
     /// The step that records the next lost dispute; none after the second.
     pub fn next_dispute_lost(&self) -> Option<Step> {
-        let steps = [Step::DisputeLost, Step::DisputeLostAgain];
-        steps.into_iter().find(|step| self.entry(*step).is_none())
+        let mut steps = DISPUTES_LOST.into_iter();
+        steps.find(|step| self.entry(*step).is_none())
+    }
+
+    /// What the payer's bank has taken back.
+    pub fn lost_cents(&self) -> i64 {
+        let entries = DISPUTES_LOST.into_iter();
+        entries
+            .filter_map(|step| self.entry(step))
+            .map(|entry| entry.postings.processor_cents)
+            .sum()
     }
 
     pub fn refunded_cents(&self) -> i64 {

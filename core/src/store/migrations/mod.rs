@@ -213,4 +213,9 @@ pub const MIGRATIONS: &[Migration] = &[
         name: "worker_data",
         sql: include_str!("0051_worker_data.sql"),
     },
+    Migration {
+        version: 53,
+        name: "lost_disputes",
+        sql: include_str!("0053_lost_disputes.sql"),
+    },
 ];

@@ -35,6 +35,9 @@ crate::store::statements! {
             reason = excluded.reason, updated_at = excluded.updated_at");
     ONE = concat!("SELECT ", dispute!(columns), " FROM charge_disputes
         WHERE processor = ?1 AND dispute_id = ?2");
+    LOST = concat!("SELECT ", dispute!(columns), " FROM charge_disputes
+        WHERE status = 'lost' AND (task_id, dispute_id) > (?1, ?2)
+        ORDER BY task_id, dispute_id LIMIT ?3");
     OF_TASK = concat!("SELECT ", dispute!(columns), " FROM charge_disputes WHERE task_id = ?1");
 }
 
@@ -50,6 +53,17 @@ impl Tx<'_> {
         id: &str,
     ) -> Result<Option<ChargeDispute>, StoreError> {
         self.optional(ONE, &[processor.into(), id.into()])
+    }
+
+    /// Up to `limit` disputes that were lost, by task, after the given one.
+    pub fn lost_disputes_after(
+        &mut self,
+        after: Option<&ChargeDispute>,
+        limit: i64,
+    ) -> Result<Vec<ChargeDispute>, StoreError> {
+        let task = after.map_or_else(String::new, |after| after.task.to_string());
+        let dispute = after.map_or("", |after| after.id.as_str());
+        self.all(LOST, &[task.into(), dispute.into(), limit.into()])
     }
 
     pub fn charge_disputes_of(&mut self, task: TaskId) -> Result<Vec<ChargeDispute>, StoreError> {

@@ -1,7 +1,9 @@
 //! Recomputes everything from the ledger entries and compares it with balances, tasks, payments and
 //! the processor.
 
-use std::collections::{HashMap, VecDeque};
+mod walk;
+
+use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::domain::{
@@ -10,8 +12,8 @@ use crate::domain::{
 };
 use crate::payments::{Movement, Processor, ProcessorError};
 use crate::store::{Store, StoreError, TaskMoney, Tx};
+use walk::{AT_ONCE, Entries, Payments};
 
-const AT_ONCE: i64 = 1_000;
 /// Differences beyond this number are counted but not listed.
 const MAX_LISTED: usize = 1_000;
 /// How long a processor event may take before its absence counts as a difference.
@@ -25,6 +27,8 @@ pub struct LedgerReport {
     pub balances: Vec<(Environment, LedgerAccount, i64)>,
     /// Movements that the processor made and that a job or an event is about to record.
     pub in_flight: u64,
+    /// The same, one by one, as far as they are listed.
+    pub to_be_recorded: Vec<String>,
     /// Refunds and transfers whose jobs are not done.
     pub owed: u64,
     pub differences: Vec<String>,
@@ -35,6 +39,13 @@ pub struct LedgerReport {
 impl LedgerReport {
     pub fn is_right(&self) -> bool {
         self.differences.is_empty()
+    }
+
+    fn expect(&mut self, what: String) {
+        self.in_flight += 1;
+        if self.to_be_recorded.len() < MAX_LISTED {
+            self.to_be_recorded.push(what);
+        }
     }
 
     fn differ(&mut self, what: String) {
@@ -67,6 +78,7 @@ pub async fn verify_ledger(
     let (mut report, recorded) = store
         .snapshot(move |tx| {
             let mut check = Check::new(name, now);
+            check.lost = walk::lost_by_task(tx)?;
             check.tasks(tx)?;
             check.unrecorded(tx, &before)?;
             check.developers(tx)?;
@@ -95,6 +107,8 @@ struct Check {
     now: Timestamp,
     /// What the ledger says the processor did.
     recorded: HashMap<(TaskId, Step), i64>,
+    /// What the payers' banks took back, by the disputes.
+    lost: HashMap<TaskId, i64>,
     developers: HashMap<Owner, Postings>,
     workers: HashMap<(WorkerId, Environment), i64>,
     sums: HashMap<(Environment, LedgerAccount), i64>,
@@ -107,6 +121,7 @@ impl Check {
             processor,
             now,
             recorded: HashMap::new(),
+            lost: HashMap::new(),
             developers: HashMap::new(),
             workers: HashMap::new(),
             sums: HashMap::new(),
@@ -154,6 +169,7 @@ impl Check {
             Environment::Live => {
                 self.owed(tx, task, ledger)?;
                 self.payment(task, ledger, payment);
+                self.disputes(task, ledger);
             }
             Environment::Test => {
                 let sent = ledger
@@ -294,32 +310,69 @@ impl Check {
         }
     }
 
+    /// The ledger has a step for two lost disputes of a charge. What a third took shows here.
+    fn disputes(&mut self, task: &TaskMoney, ledger: &TaskLedger) {
+        let lost = self.lost.get(&task.id).copied().unwrap_or(0);
+        let recorded = ledger.lost_cents();
+        if lost != recorded {
+            let text =
+                format!("lost {lost} by disputes of its charge, but the ledger has {recorded}");
+            self.differ(task.id, text);
+        }
+    }
+
     /// What the processor did before must be recorded, or a job must be about to record it.
     fn unrecorded(&mut self, tx: &mut Tx<'_>, before: &[Movement]) -> Result<(), StoreError> {
         for movement in before {
             if self.recorded.contains_key(&(movement.task, movement.step)) {
                 continue;
             }
-            let kind = match OutgoingKind::of(movement.step) {
-                Some(OutgoingKind::Refund) => JobKind::Refund,
-                Some(OutgoingKind::Transfer) => JobKind::Transfer,
-                None => JobKind::Charge,
-            };
-            let young =
-                movement.step == Step::Payment && movement.at > self.now.minus(NOTICE_GRACE);
-            if movement.event_pending
-                || young
-                || tx.job_exists(&JobName::new(kind, movement.task))?
-            {
-                self.report.in_flight += 1;
-            } else {
-                let Movement { step, cents, .. } = movement;
-                let text =
-                    format!("has a {step} of {cents} at the processor but none in the ledger");
-                self.differ(movement.task, text);
+            let Movement {
+                task, step, cents, ..
+            } = movement;
+            let found = format!("task {task} has a {step} of {cents} at the processor");
+            match self.recorder(tx, movement)? {
+                Some(recorder) => self.report.expect(format!("{found}: {recorder}")),
+                None => self
+                    .report
+                    .differ(format!("{found} but none in the ledger")),
             }
         }
         Ok(())
+    }
+
+    /// What is going to record a movement, if anything is.
+    fn recorder(
+        &self,
+        tx: &mut Tx<'_>,
+        movement: &Movement,
+    ) -> Result<Option<&'static str>, StoreError> {
+        let kind = match OutgoingKind::of(movement.step) {
+            Some(OutgoingKind::Refund) => JobKind::Refund,
+            Some(OutgoingKind::Transfer) => JobKind::Transfer,
+            None => JobKind::Charge,
+        };
+        let young = movement.step == Step::Payment && movement.at > self.now.minus(NOTICE_GRACE);
+        let mut job = tx.job(&JobName::new(kind, movement.task))?;
+        if kind == JobKind::Charge && !self.is_charged(tx, movement.task)? {
+            job = None;
+        }
+        Ok(match job {
+            Some(job) if job.run_at.is_none() => {
+                Some("its job is dead, and records it when it is retried")
+            }
+            Some(_) => Some("its job records it"),
+            None if movement.event_pending || young => {
+                Some("a message of the processor records it")
+            }
+            None => None,
+        })
+    }
+
+    /// Whether a job charges the payment of a task. What a person has paid, it does not find.
+    fn is_charged(&self, tx: &mut Tx<'_>, task: TaskId) -> Result<bool, StoreError> {
+        let payment = tx.payment(task)?;
+        Ok(payment.is_some_and(|payment| payment.method.is_some()))
     }
 
     fn developers(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
@@ -415,73 +468,5 @@ impl Check {
 
     fn differ(&mut self, task: TaskId, what: impl std::fmt::Display) {
         self.report.differ(format!("task {task} {what}"));
-    }
-}
-
-/// Iterates over all ledger entries.
-#[derive(Default)]
-struct Entries {
-    page: VecDeque<Entry>,
-    after: Option<(TaskId, Step)>,
-}
-
-impl Entries {
-    fn peek(&mut self, tx: &mut Tx<'_>) -> Result<Option<&Entry>, StoreError> {
-        if self.page.is_empty() {
-            self.page = tx.entries_after(self.after, AT_ONCE)?.into();
-            let last = self.page.back();
-            self.after = last.map(|entry| (entry.task, entry.step)).or(self.after);
-        }
-        Ok(self.page.front())
-    }
-
-    fn next(&mut self, tx: &mut Tx<'_>) -> Result<Option<Entry>, StoreError> {
-        self.peek(tx)?;
-        Ok(self.page.pop_front())
-    }
-
-    fn take_while(
-        &mut self,
-        tx: &mut Tx<'_>,
-        wanted: impl Fn(TaskId) -> bool,
-    ) -> Result<Vec<Entry>, StoreError> {
-        let mut taken = Vec::new();
-        while self.peek(tx)?.is_some_and(|entry| wanted(entry.task)) {
-            taken.extend(self.page.pop_front());
-        }
-        Ok(taken)
-    }
-
-    fn before(&mut self, tx: &mut Tx<'_>, task: TaskId) -> Result<Vec<Entry>, StoreError> {
-        self.take_while(tx, |id| id < task)
-    }
-
-    fn of(&mut self, tx: &mut Tx<'_>, task: TaskId) -> Result<Vec<Entry>, StoreError> {
-        self.take_while(tx, |id| id == task)
-    }
-}
-
-/// Iterates over our payment records, by task.
-#[derive(Default)]
-struct Payments {
-    page: VecDeque<Payment>,
-    after: Option<TaskId>,
-    exhausted: bool,
-}
-
-impl Payments {
-    fn of(&mut self, tx: &mut Tx<'_>, task: TaskId) -> Result<Option<Payment>, StoreError> {
-        loop {
-            if self.page.is_empty() && !self.exhausted {
-                self.page = tx.payments_after(self.after, AT_ONCE)?.into();
-                self.after = self.page.back().map(|payment| payment.task);
-                self.exhausted = self.page.is_empty();
-            }
-            match self.page.front() {
-                Some(payment) if payment.task < task => drop(self.page.pop_front()),
-                Some(payment) if payment.task == task => return Ok(self.page.pop_front()),
-                _ => return Ok(None),
-            }
-        }
     }
 }
