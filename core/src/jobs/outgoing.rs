@@ -16,6 +16,9 @@ use crate::usecases::{self, Sent, UseCaseError};
 /// job started to wait.
 const RECHECK_AFTER: Duration = Duration::from_secs(60 * 60);
 
+const NO_ACCOUNT_ANY_MORE: &str =
+    "The worker has left, and has no payout account that can receive this. Write it off.";
+
 const CHARGED_BACK: &str =
     "The payer's bank took the payment back. Retry to pay the worker all the same.";
 
@@ -31,7 +34,8 @@ struct Money {
 struct Payee {
     worker: WorkerId,
     earned_at: Timestamp,
-    suspended: bool,
+    /// None if there is no profile.
+    status: Option<WorkerStatus>,
     account: Option<PayoutAccount>,
 }
 
@@ -113,10 +117,7 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     }
     let account = payee.account.as_ref();
     let Some(account) = account.filter(|account| account.status == PayoutStatus::Ready) else {
-        return Ok(Done::Waits {
-            waits_for: Some(usecases::waits_for_payout_account(payee.worker)),
-            recheck_after: RECHECK_AFTER,
-        });
+        return without_account(payee);
     };
     let transfer = outgoing(jobs, job, &money, kind)?;
     let made = jobs.processor.transfer(&transfer, &account.id).await?;
@@ -125,6 +126,17 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
 
 /// The event that ends a dispute may have been lost. A job that has waited for it asks.
 async fn ask_about_disputes(jobs: &Jobs, job: &ClaimedJob, id: TaskId) -> Result<(), Failure> {
+/// A transfer waits for the payout account. A worker who has left does not complete it, so an admin decides.
+fn without_account(payee: &Payee) -> Result<Done, Failure> {
+    if payee.status == Some(WorkerStatus::Deleted) {
+        return Err(Failure::Permanent(NO_ACCOUNT_ANY_MORE.to_owned()));
+    }
+    Ok(Done::Waits {
+        waits_for: Some(usecases::waits_for_payout_account(payee.worker)),
+        recheck_after: RECHECK_AFTER,
+    })
+}
+
     if job.waited_for != Some(HeldBecause::ChargeDisputed.waits_for(id)) {
         return Ok(());
     }
@@ -180,7 +192,7 @@ fn held(job: &ClaimedJob, money: &Money, payee: &Payee) -> Result<Option<Done>, 
         }
         ChargeStanding::ChargedBack { .. } | ChargeStanding::Undisputed => {}
     }
-    let suspended = payee.suspended;
+    let suspended = payee.status == Some(WorkerStatus::Suspended);
     Ok(suspended.then(|| waits(HeldBecause::WorkerSuspended, payee.worker)))
 }
 
@@ -275,7 +287,7 @@ fn payee(
     Ok(Some(Payee {
         worker,
         earned_at,
-        suspended: status == Some(WorkerStatus::Suspended),
+        status,
         account,
     }))
 }

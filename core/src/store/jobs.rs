@@ -85,7 +85,7 @@ crate::store::statements! {
         WHERE kind = ?1 AND subject = ?2");
     /// A job that waits belongs to no process: a claim ends the waiting.
     DROP_IDLE = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2
-        AND (run_at IS NULL OR waits_for = ?3)";
+        AND (run_at IS NULL OR waits_for IN (?3, ?4))";
 }
 
 /// A job that this process may work on until its lease ends.
@@ -298,10 +298,19 @@ impl Tx<'_> {
         self.optional(ONE, &values)
     }
 
-    /// Deletes a job that is dead or waits for this; false when there is none of that name, or when it is
-    /// neither.
-    pub fn drop_idle_job(&mut self, name: &JobName, waits_for: &str) -> Result<bool, StoreError> {
-        let values = [name.kind.into(), (&name.subject).into(), waits_for.into()];
+    /// Deletes a job that is dead or waits for one of these; false when there is none of that name, or when it
+    /// is neither.
+    pub fn drop_idle_job(
+        &mut self,
+        name: &JobName,
+        [one, other]: &[String; 2],
+    ) -> Result<bool, StoreError> {
+        let values = [
+            name.kind.into(),
+            (&name.subject).into(),
+            one.into(),
+            other.into(),
+        ];
         Ok(self.execute(DROP_IDLE, &values)? == 1)
     }
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use legwork::domain::{ChargeDisputeStatus, LedgerAccount, OutgoingKind, ProcessorName, TaskId};
+use legwork::domain::{
+    Actor, ChargeDisputeStatus, LedgerAccount, OutgoingKind, ProcessorName, TaskId, WorkerId,
+};
 use legwork::payments::{ProcessorEvent, ProcessorEventKind, Returned};
 use legwork::usecases;
 use serde_json::{Value, json};
@@ -19,6 +21,9 @@ on_both_engines!(
     a_payout_is_written_off_only_if_it_was_not_made,
     what_the_bank_did_not_take_is_refunded,
     a_payout_of_a_suspended_worker_can_be_written_off,
+    a_payout_that_waits_for_an_account_can_be_written_off,
+    a_suspension_changes_what_a_payout_waits_for,
+    a_payout_of_a_worker_who_left_is_in_the_review_queue,
     each_lost_dispute_of_a_charge_is_posted,
     the_end_of_a_dispute_is_found_without_its_event,
 );
@@ -302,6 +307,92 @@ async fn a_payout_of_a_suspended_worker_can_be_written_off(app: TestApp) {
     app.jobs.drain().await.unwrap();
     let worker = worker.signed_in_again(&app).await;
     assert_eq!(payout(&worker).await["status"], "written_off");
+    TestApp::expect_settled(&app.verify().await);
+}
+
+/// The processor wants to know more before it pays anybody.
+async fn close_accounts(app: &TestApp) {
+    app.database
+        .execute("UPDATE payout_accounts SET status = 'pending'")
+        .await;
+}
+
+async fn a_payout_that_waits_for_an_account_can_be_written_off(app: TestApp) {
+    let (dev, worker, admin) = (
+        app.developer().await,
+        app.ready_worker().await,
+        app.admin().await,
+    );
+    let task = approved_task(&dev, &worker).await;
+    close_accounts(&app).await;
+    app.jobs.drain().await.unwrap();
+    assert_eq!(payout(&worker).await["status"], "pending");
+    let write_off = format!("/v1/admin/payouts/{}/write_off", id(&task));
+    admin.post(&write_off, &json!({})).await.expect(200);
+    assert_eq!(payout(&worker).await["status"], "written_off");
+    worker.onboard_as(&app, "ready").await;
+    app.jobs.drain().await.unwrap();
+    TestApp::expect_settled(&app.verify().await);
+}
+
+async fn a_suspension_changes_what_a_payout_waits_for(app: TestApp) {
+    let (dev, worker, admin) = (
+        app.developer().await,
+        app.ready_worker().await,
+        app.admin().await,
+    );
+    let task = approved_task(&dev, &worker).await;
+    close_accounts(&app).await;
+    app.jobs.drain().await.unwrap();
+    let decide = async |decision: &str| {
+        let path = format!("/v1/admin/workers/{}/{decision}", worker.id);
+        admin.post(&path, &json!({})).await.expect(200);
+        app.jobs.drain().await.unwrap();
+        payout(&worker.signed_in_again(&app).await).await
+    };
+    assert_eq!(decide("suspend").await["held_reason"], "worker_suspended");
+    assert_eq!(decide("restore").await["status"], "pending");
+    assert_eq!(decide("suspend").await["held_reason"], "worker_suspended");
+    let write_off = format!("/v1/admin/payouts/{}/write_off", id(&task));
+    admin.post(&write_off, &json!({})).await.expect(200);
+    TestApp::expect_settled(&app.verify().await);
+}
+
+/// Paid and gone; then the transfer comes back, and the account takes nothing any more.
+async fn a_payout_of_a_worker_who_left_is_in_the_review_queue(app: TestApp) {
+    let (dev, worker, admin) = (
+        app.developer().await,
+        app.ready_worker().await,
+        app.admin().await,
+    );
+    let task = approved_task(&dev, &worker).await;
+    app.jobs.drain().await.unwrap();
+    let (left, now) = (WorkerId::parse(&worker.id).unwrap(), app.clock.now());
+    let by = Actor::COMMAND_LINE;
+    let gone = app
+        .store
+        .write(move |tx| usecases::delete_worker(tx, left, &by, now));
+    gone.await.unwrap();
+    close_accounts(&app).await;
+    let returned = Returned {
+        kind: OutgoingKind::Transfer,
+        id: format!("{}-transfer", id(&task)),
+        task: TaskId::parse(id(&task)).unwrap(),
+        cents: 2100,
+        reason: "reversed".to_owned(),
+    };
+    tell(&app, "evt_1", ProcessorEventKind::Returned(returned)).await;
+    app.database.execute("DELETE FROM sandbox_movements").await;
+    let retry = format!("/v1/admin/payouts/{}/retry", id(&task));
+    admin.post(&retry, &json!({})).await.expect(200);
+    app.jobs.drain().await.unwrap();
+    let queue = admin.get("/v1/admin/queue?kind=failed_payout").await;
+    let queue = queue.expect(200);
+    let note = queue["data"][0]["note"].as_str().unwrap();
+    assert!(note.contains("Write it off"), "{note}");
+    let write_off = format!("/v1/admin/payouts/{}/write_off", id(&task));
+    admin.post(&write_off, &json!({})).await.expect(200);
+    app.jobs.drain().await.unwrap();
     TestApp::expect_settled(&app.verify().await);
 }
 

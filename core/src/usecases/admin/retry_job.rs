@@ -1,4 +1,4 @@
-//! Dead jobs: retried, or, for a payout, written off.
+//! Dead jobs: retried, or, for a payout, written off. So is a payout that may wait for ever.
 
 use serde_json::json;
 
@@ -122,7 +122,7 @@ pub fn payout_to_write_off(
     if is_written_off(&ledger) {
         return Ok(None);
     }
-    let job = idle_transfer(tx, id, &held_while_suspended(&task))?;
+    let job = idle_transfer(tx, &task)?;
     let payment = tx.payment(id)?;
     let (Some(_), Some(payment)) = (job, payment) else {
         return Err(UseCaseError::PayoutNotFailed);
@@ -142,15 +142,19 @@ pub fn payout_to_write_off(
     }))
 }
 
-/// What a transfer to a suspended worker waits for. The worker may never be restored.
-fn held_while_suspended(task: &Task) -> String {
-    let worker = task.worker.map(|worker| worker.to_string());
-    HeldBecause::WorkerSuspended.waits_for(worker.unwrap_or_default())
+/// What a transfer may wait for in vain: the worker may never be restored, and never complete the payout
+/// account.
+fn may_never_come(task: &Task) -> Option<[String; 2]> {
+    let worker = task.worker?;
+    Some([
+        HeldBecause::WorkerSuspended.waits_for(worker),
+        usecases::waits_for_payout_account(worker),
+    ])
 }
 
-/// Writes off a transfer that failed permanently, or that is held because the worker is suspended: the
-/// platform keeps what is owed. The processor has said that it was not made. No other job may be dropped,
-/// because it may be about to move the money. Writing it off again changes nothing.
+/// Writes off a transfer that failed permanently, or that waits for what may never come: the platform keeps
+/// what is owed. The processor has said that it was not made. No other job may be dropped, because it may be
+/// about to move the money. Writing it off again changes nothing.
 pub fn write_off_payout(
     tx: &mut Tx<'_>,
     id: TaskId,
@@ -167,8 +171,7 @@ pub fn write_off_payout(
     }
     let items = items(tx, &transfer(id), by, now)?;
     let cents = ledger.owed_payout_cents();
-    let held = held_while_suspended(&task);
-    if cents <= 0 || idle_transfer(tx, id, &held)?.is_none() {
+    if cents <= 0 || idle_transfer(tx, &task)?.is_none() {
         return Err(UseCaseError::PayoutNotFailed);
     }
     let wanted = Wanted {
@@ -182,7 +185,8 @@ pub fn write_off_payout(
     if let Passed::Waits(proposal) = passed {
         return Ok(Outcome::Proposed(proposal));
     }
-    if !tx.drop_idle_job(&transfer(id), &held)? {
+    let in_vain = may_never_come(&task).unwrap_or_default();
+    if !tx.drop_idle_job(&transfer(id), &in_vain)? {
         return Err(UseCaseError::PayoutNotFailed);
     }
     tx.post(&Entry::write_off(&task, cents, now))?;
@@ -202,14 +206,15 @@ pub fn write_off_payout(
     Ok(Outcome::Made(task))
 }
 
-/// The transfer of a task, if it failed permanently or waits for this.
-fn idle_transfer(
-    tx: &mut Tx<'_>,
-    id: TaskId,
-    waits_for: &str,
-) -> Result<Option<ListedJob>, UseCaseError> {
-    let job = tx.job(&transfer(id))?;
-    Ok(job.filter(|job| job.run_at.is_none() || job.waits_for.as_deref() == Some(waits_for)))
+/// The transfer of a task, if it failed permanently or waits for what may never come.
+fn idle_transfer(tx: &mut Tx<'_>, task: &Task) -> Result<Option<ListedJob>, UseCaseError> {
+    let in_vain = may_never_come(task).unwrap_or_default();
+    let waits = |job: &ListedJob| {
+        let waits_for = job.waits_for.as_ref();
+        waits_for.is_some_and(|waits_for| in_vain.contains(waits_for))
+    };
+    let job = tx.job(&transfer(task.id))?;
+    Ok(job.filter(|job| job.run_at.is_none() || waits(job)))
 }
 
 /// Whether what was owed was written off, and nothing else happened to it.

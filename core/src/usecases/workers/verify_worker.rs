@@ -18,6 +18,7 @@ use crate::usecases::events::announce::announcement;
 use crate::usecases::events::notify;
 use crate::usecases::tasks::transition::{self, Cause};
 use crate::usecases::workers::edit_worker::review_skills;
+use crate::usecases::workers::payout_account::waits_for_payout_account;
 
 /// Also asked before the documents are read.
 pub fn may_send_documents(worker: &Worker) -> Result<(), UseCaseError> {
@@ -264,6 +265,9 @@ fn give_tasks_back(
         let task = tx.any_task_to_change(id)?;
         tasks.extend(task.filter(|task| task.worker == Some(worker) && is_in_hand(task.status)));
     }
+    // Jobs come after the tasks and before the totals, too. What waits for the payout account now waits for
+    // the worker to be restored.
+    tx.wake_jobs(&waits_for_payout_account(worker), now)?;
     tasks.sort_by_key(|task| (task.owner.account.to_string(), task.id.to_string()));
     let cause = Cause {
         reason: Some("the worker was suspended"),
