@@ -132,8 +132,8 @@ probes! {
     Background "tasks too long in a status": "AND status = ?1 AND status_since <= ?2" ["'assigned'", YESTERDAY, "100", YESTERDAY, YESTERDAY, "86400000"];
     Background "tasks past their deadline": "AND deadline <= ?1" [NOW, "100", YESTERDAY, YESTERDAY];
     Background "tasks open for too long": "AND funded_at <= ?1" ["0", "100", YESTERDAY, YESTERDAY, "86400000"];
-    Background "jobs due, notifications": "last_error, waits_for, pay_charged_back FROM jobs WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 1" [NOW, "20"];
-    Background "jobs due, the rest": "last_error, waits_for, pay_charged_back FROM jobs WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 0" [NOW, "20"];
+    Background "jobs due, notifications": "last_error, waits_for, pay_charged_back, keys_spent FROM jobs WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 1" [NOW, "20"];
+    Background "jobs due, the rest": "last_error, waits_for, pay_charged_back, keys_spent FROM jobs WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 0" [NOW, "20"];
     Background "charge: the payment and its task": "SELECT (SELECT t.status … FROM payments WHERE task_id = ?1" [TASK];
     Background "endpoints due": "WHERE due_at <= ?1 AND claim IS NULL ORDER BY due_at LIMIT ?2" [NOW, "20", "''"];
     Background "deliveries due of an endpoint": "WHERE d.account_id = ?1 AND d.due_at <= ?2" [LARGE, NOW, "8"];

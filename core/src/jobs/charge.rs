@@ -8,12 +8,15 @@ use crate::domain::{
     AccountId, ChargedMethod, JobKind, JobName, Payment, PaymentIntent, PaymentStatus, Status,
     TaskId,
 };
-use crate::payments::{Cancellation, Charge, NewPayment, ProcessorError};
+use crate::payments::{Attempt, Cancellation, Charge, NewPayment, ProcessorError, RequestError};
 use crate::store::{ClaimedJob, PaymentAndTask, StoreError};
 use crate::usecases;
 
 /// How soon the job that cancels a payment looks again whether it is still being charged.
 const RECHECK: Duration = Duration::from_secs(1);
+
+/// Processors remember idempotency keys for a day. Half of it, because clocks and backups are not exact.
+const KEYS_ARE_REMEMBERED: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// Creates the payment at the processor, and charges the default method if there is one.
 pub async fn charge(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
@@ -31,7 +34,7 @@ pub async fn charge(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
         return expire(jobs, job, payment.account).await;
     }
     let Some(method) = &payment.method else {
-        intent(jobs, id, &payment).await?;
+        intent(jobs, job, &payment).await?;
         return jobs
             .record(job, move |tx, now| usecases::payment_opened(tx, id, now))
             .await;
@@ -39,11 +42,12 @@ pub async fn charge(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     if payment.status != PaymentStatus::Processing {
         return jobs.finish(job).await;
     }
-    match ask(jobs, &payment, method).await? {
+    match ask(jobs, job, &payment, method).await? {
         // The task was cancelled in the meantime, and its payment with it.
-        Err(ProcessorError::Refused { .. }) if read(jobs, id).await?.status != Status::Pending => {
-            cancel(jobs, job).await
-        }
+        Err(RequestError {
+            error: ProcessorError::Refused { .. },
+            ..
+        }) if read(jobs, id).await?.status != Status::Pending => cancel(jobs, job).await,
         charged => record(jobs, job, payment.account, charged?).await,
     }
 }
@@ -67,20 +71,21 @@ async fn expire(jobs: &Jobs, job: &ClaimedJob, account: AccountId) -> Result<Don
 /// recorded yet.
 async fn ask(
     jobs: &Jobs,
+    job: &ClaimedJob,
     payment: &Payment,
     method: &ChargedMethod,
-) -> Result<Result<Charged, ProcessorError>, Failure> {
+) -> Result<Result<Charged, RequestError>, Failure> {
+    let attempt = attempt(job, payment);
     if payment.intent.is_none() {
-        let new = new_payment(payment);
+        let new = new_payment(attempt, payment);
         match jobs.processor.create_and_charge(&new, method).await {
             Ok(None) => {}
             Ok(Some((intent, charge))) => return Ok(Ok((Some(intent), charge))),
-            Err(error) => return Ok(Err(error)),
+            Err(error) => return Ok(Err(error.into())),
         }
     }
-    let id = payment.task;
-    let intent = intent(jobs, id, payment).await?;
-    let charged = jobs.processor.charge(id, &intent, method).await;
+    let intent = intent(jobs, job, payment).await?;
+    let charged = jobs.processor.charge(attempt, &intent, method).await;
     Ok(charged.map(|charge| (None, charge)))
 }
 
@@ -104,25 +109,49 @@ async fn record(
     .await
 }
 
-fn new_payment(payment: &Payment) -> NewPayment {
+fn attempt(job: &ClaimedJob, payment: &Payment) -> Attempt {
+    Attempt {
+        keys_spent: job.keys_spent,
+        ..Attempt::first(payment.task)
+    }
+}
+
+fn new_payment(attempt: Attempt, payment: &Payment) -> NewPayment {
     let method = payment.method.as_ref();
     NewPayment {
-        task: payment.task,
+        attempt,
         account: payment.account,
         amount_cents: payment.amount_cents,
         customer: method.and_then(|method| method.customer.clone()),
+        wanted_since: payment.created_at,
     }
 }
 
 /// The processor's id of the payment. It is recorded before anything is charged, so that a task is
 /// never charged through two payments.
-async fn intent(jobs: &Jobs, id: TaskId, payment: &Payment) -> Result<String, Failure> {
+async fn intent(jobs: &Jobs, job: &ClaimedJob, payment: &Payment) -> Result<String, Failure> {
     if let Some(intent) = &payment.intent {
         made_here(jobs, payment)?;
         return Ok(intent.id.clone());
     }
-    let intent = jobs.processor.create_payment(&new_payment(payment)).await?;
-    record_intent(jobs, id, intent).await
+    let new = new_payment(attempt(job, payment), payment);
+    let known = match may_exist(jobs, job, payment) {
+        true => jobs.processor.find_payment(&new).await?,
+        false => None,
+    };
+    let intent = match known {
+        Some(known) => known,
+        None => jobs.processor.create_payment(&new).await?,
+    };
+    record_intent(jobs, payment.task, intent).await
+}
+
+/// Whether the processor may have created the payment without that it is recorded here, so that a repeated
+/// request could create a second one: an attempt failed, or this comes from a backup that is older than the
+/// processor's memory.
+fn may_exist(jobs: &Jobs, job: &ClaimedJob, payment: &Payment) -> bool {
+    let old = payment.created_at.plus(KEYS_ARE_REMEMBERED) < jobs.clock.now();
+    !jobs.processor.never_repeats() && (job.started_before || old)
 }
 
 async fn record_intent(jobs: &Jobs, id: TaskId, intent: PaymentIntent) -> Result<String, Failure> {
@@ -143,8 +172,9 @@ pub async fn cancel(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
         return jobs.finish(job).await;
     }
     let was_charge = job.name.kind == JobKind::Charge;
-    let cancellation = match known_intent(jobs, id, &payment).await? {
-        Some(intent) => jobs.processor.cancel_payment(id, &intent).await?,
+    let attempt = attempt(job, &payment);
+    let cancellation = match known_intent(jobs, attempt, &payment).await? {
+        Some(intent) => jobs.processor.cancel_payment(attempt, &intent).await?,
         None if !was_charge && is_being_charged(jobs, id).await? => {
             return Ok(Done::Waits {
                 waits_for: Some(usecases::charge_of(id)),
@@ -170,17 +200,18 @@ pub async fn cancel(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
 /// without recording it.
 async fn known_intent(
     jobs: &Jobs,
-    id: TaskId,
+    attempt: Attempt,
     payment: &Payment,
 ) -> Result<Option<String>, Failure> {
     if let Some(intent) = &payment.intent {
         made_here(jobs, payment)?;
         return Ok(Some(intent.id.clone()));
     }
-    let Some(found) = jobs.processor.find_payment(id).await? else {
+    let wanted = new_payment(attempt, payment);
+    let Some(found) = jobs.processor.find_payment(&wanted).await? else {
         return Ok(None);
     };
-    Ok(Some(record_intent(jobs, id, found).await?))
+    Ok(Some(record_intent(jobs, payment.task, found).await?))
 }
 
 /// A payment exists only at the processor it was created with.

@@ -34,7 +34,7 @@ use crate::files::Files;
 use crate::jobs::exports::Exporting;
 use crate::mail::Mailer;
 use crate::outbound::Outbound;
-use crate::payments::{Processor, ProcessorError};
+use crate::payments::{Processor, ProcessorError, RequestError};
 use crate::push::Vapid;
 use crate::store::{ClaimedJob, Store, StoreError, Tx};
 use crate::usecases::{self, UseCaseError};
@@ -43,6 +43,9 @@ use crate::usecases::{self, UseCaseError};
 const LEASE: Duration = Duration::from_secs(120);
 /// A job that takes longer is aborted before its lease ends.
 const TIME_LIMIT: Duration = Duration::from_secs(90);
+/// A processor that failed while it moved money out may complete that when it recovers, as Stripe says of
+/// itself. So it is given time before it is asked what it did, and then asked under another key.
+const SETTLING: Duration = Duration::from_secs(10 * 60);
 /// How many notifications a process sends at once.
 const NOTIFICATIONS_AT_ONCE: usize = 16;
 /// Under load every commit sends a wake-up, and every job that ends makes room. A pause combines several
@@ -101,6 +104,12 @@ enum Failure {
     Unexpected(String),
     /// A permanent error. The job is dead at once.
     Permanent(String),
+    /// The processor says that it failed, and would repeat that: the job is retried with another idempotency
+    /// key.
+    Broken(String),
+    /// The processor refuses, and would repeat that: the job is dead, and has another idempotency key when
+    /// it is retried by hand.
+    Refused(String),
     /// Another process has the job now. The result of this one was not recorded.
     LeaseLost,
 }
@@ -132,6 +141,17 @@ impl From<ProcessorError> for Failure {
         match error {
             ProcessorError::Unavailable(_) => Self::Unavailable(text),
             ProcessorError::Refused { .. } => Self::Permanent(text),
+        }
+    }
+}
+
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Self {
+        let text = error.to_string();
+        match error.error {
+            ProcessorError::Unavailable(_) if error.key_spent => Self::Broken(text),
+            ProcessorError::Refused { .. } if error.key_spent => Self::Refused(text),
+            error => error.into(),
         }
     }
 }
@@ -315,12 +335,20 @@ impl Jobs {
 
     async fn retry_or_give_up(&self, job: ClaimedJob, failure: Failure) -> Result<(), Failure> {
         let now = self.clock.now();
-        let retry_at = Some(now.plus(delay(job.attempts, ambient::random())));
-        let (run_at, reason) = match failure {
+        let moves = outgoing_kind(job.name.kind);
+        let delay = delay(job.attempts, ambient::random());
+        let retry_at = Some(now.plus(delay));
+        let settled_at = match moves {
+            Some(_) => Some(now.plus(delay.max(SETTLING))),
+            None => retry_at,
+        };
+        let (run_at, reason, key_spent) = match failure {
             Failure::LeaseLost => return Ok(()),
-            Failure::Unavailable(reason) => (retry_at, reason),
-            Failure::Unexpected(reason) if job.attempts < MAX_ATTEMPTS => (retry_at, reason),
-            Failure::Unexpected(reason) | Failure::Permanent(reason) => (None, reason),
+            Failure::Unavailable(reason) => (retry_at, reason, false),
+            Failure::Unexpected(reason) if job.attempts < MAX_ATTEMPTS => (retry_at, reason, false),
+            Failure::Unexpected(reason) | Failure::Permanent(reason) => (None, reason, false),
+            Failure::Broken(reason) => (settled_at, reason, true),
+            Failure::Refused(reason) => (None, reason, true),
         };
         match run_at {
             Some(_) => tracing::warn!(job = %job.name, reason, "job failed; it will be retried"),
@@ -328,20 +356,15 @@ impl Jobs {
         }
         self.store
             .write(move |tx| {
-                let kept = tx.put_off_job(&job, run_at, &reason)?;
+                let kept = tx.put_off_job(&job, run_at, (&reason, key_spent))?;
                 // When the lease was lost, the process that has the job now says what became of it.
                 if !kept || run_at.is_some() {
                     return Ok(());
                 }
-                let outgoing = match job.name.kind {
-                    JobKind::Transfer => Some(OutgoingKind::Transfer),
-                    JobKind::Refund => Some(OutgoingKind::Refund),
-                    _ => None,
-                };
                 if job.name.kind == JobKind::Export {
                     usecases::export_gave_up(tx, &job.name.subject)?;
                 }
-                if let (Some(kind), Ok(task)) = (outgoing, task_id(&job)) {
+                if let (Some(kind), Ok(task)) = (moves, task_id(&job)) {
                     usecases::money_not_sent(tx, task, kind, &reason, now)?;
                 }
                 Ok::<_, Failure>(())
@@ -394,6 +417,15 @@ impl Jobs {
     }
 }
 
+/// The money that a job moves out, if it does.
+fn outgoing_kind(kind: JobKind) -> Option<OutgoingKind> {
+    match kind {
+        JobKind::Transfer => Some(OutgoingKind::Transfer),
+        JobKind::Refund => Some(OutgoingKind::Refund),
+        _ => None,
+    }
+}
+
 fn task_id(job: &ClaimedJob) -> Result<TaskId, Failure> {
     TaskId::parse(&job.name.subject)
         .ok_or_else(|| Failure::Permanent("malformed job subject".to_owned()))
@@ -412,7 +444,7 @@ where
     move |tx: &mut Tx<'_>| {
         let kept = match record(tx, clock.now())? {
             None => tx.finish_job(&job)?,
-            Some(reason) => tx.put_off_job(&job, None, &reason)?,
+            Some(reason) => tx.put_off_job(&job, None, (&reason, false))?,
         };
         kept.then_some(Done::Finished).ok_or(Failure::LeaseLost)
     }

@@ -8,7 +8,7 @@ use crate::domain::{
     ChargeDisputeStatus, ChargeStanding, HeldBecause, OutgoingKind, Payment, PayoutAccount,
     PayoutStatus, ProcessorName, Step, TaskId, TaskLedger, Timestamp, WorkerId, WorkerStatus,
 };
-use crate::payments::Outgoing;
+use crate::payments::{Attempt, Look, Outgoing};
 use crate::store::{ClaimedJob, StoreError, Tx};
 use crate::usecases::{self, Sent, UseCaseError};
 
@@ -48,9 +48,10 @@ pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
         return jobs.finish(job).await;
     }
     let kind = OutgoingKind::Refund;
-    if let Some(made) = made_before(jobs, job, &money, kind).await? {
-        return record(jobs, job, (kind, made, cents), &money).await;
-    }
+    let earlier = match look(jobs, job, &money, kind).await? {
+        Look::Made(made) => return record(jobs, job, (kind, made, cents), &money).await,
+        Look::NotMade { earlier } => earlier,
+    };
     match money.standing {
         // The bank has the money, and may give it to the developer.
         ChargeStanding::Disputed => return Ok(waits(HeldBecause::ChargeDisputed, id)),
@@ -64,7 +65,7 @@ pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
         }
         ChargeStanding::Undisputed | ChargeStanding::Inquired => {}
     }
-    let refund = outgoing(jobs, job, &money, kind)?;
+    let refund = outgoing(jobs, job, &money, (kind, earlier))?;
     let made = jobs.processor.refund(&refund).await?;
     record(jobs, job, (kind, made, cents), &money).await
 }
@@ -98,9 +99,10 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
         return jobs.finish(job).await;
     }
     let kind = OutgoingKind::Transfer;
-    if let Some(made) = made_before(jobs, job, &money, kind).await? {
-        return record(jobs, job, (kind, made, cents), &money).await;
-    }
+    let earlier = match look(jobs, job, &money, kind).await? {
+        Look::Made(made) => return record(jobs, job, (kind, made, cents), &money).await,
+        Look::NotMade { earlier } => earlier,
+    };
     let payee = money.payee.as_ref();
     let payee = payee.ok_or_else(|| Failure::Unexpected("the task has no worker".to_owned()))?;
     if let Some(held) = held(job, &money, payee)? {
@@ -119,13 +121,11 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let Some(account) = account.filter(|account| account.status == PayoutStatus::Ready) else {
         return without_account(payee);
     };
-    let transfer = outgoing(jobs, job, &money, kind)?;
+    let transfer = outgoing(jobs, job, &money, (kind, earlier))?;
     let made = jobs.processor.transfer(&transfer, &account.id).await?;
     record(jobs, job, (kind, made, cents), &money).await
 }
 
-/// The event that ends a dispute may have been lost. A job that has waited for it asks.
-async fn ask_about_disputes(jobs: &Jobs, job: &ClaimedJob, id: TaskId) -> Result<(), Failure> {
 /// A transfer waits for the payout account. A worker who has left does not complete it, so an admin decides.
 fn without_account(payee: &Payee) -> Result<Done, Failure> {
     if payee.status == Some(WorkerStatus::Deleted) {
@@ -137,6 +137,8 @@ fn without_account(payee: &Payee) -> Result<Done, Failure> {
     })
 }
 
+/// The event that ends a dispute may have been lost. A job that has waited for it asks.
+async fn ask_about_disputes(jobs: &Jobs, job: &ClaimedJob, id: TaskId) -> Result<(), Failure> {
     if job.waited_for != Some(HeldBecause::ChargeDisputed.waits_for(id)) {
         return Ok(());
     }
@@ -163,20 +165,25 @@ fn without_account(payee: &Payee) -> Result<Done, Failure> {
     Ok(())
 }
 
-/// The processor's id of what an earlier attempt requested, if it was made. What has happened is recorded
-/// before anything is held, offset or given up.
-async fn made_before(
+/// What the processor has done of it. What has happened is recorded before anything is held, offset or given
+/// up.
+///
+/// Also a job that was never started asks: it may come from a backup, and the money have gone out since, so
+/// long ago that the processor has forgotten the idempotency key.
+async fn look(
     jobs: &Jobs,
     job: &ClaimedJob,
     money: &Money,
     kind: OutgoingKind,
-) -> Result<Option<String>, Failure> {
+) -> Result<Look, Failure> {
+    let needless = jobs.processor.never_repeats() && !job.started_before;
+    let elsewhere = money.payment.processor != jobs.processor.name();
     // Without a next step, nothing was requested since the last return.
-    if !job.started_before || money.ledger.next_step(kind).is_none() {
-        return Ok(None);
+    if needless || elsewhere || money.ledger.next_step(kind).is_none() {
+        return Ok(Look::NotMade { earlier: 0 });
     }
-    let outgoing = outgoing(jobs, job, money, kind)?;
-    Ok(jobs.processor.find_made(kind, &outgoing).await?)
+    let outgoing = outgoing(jobs, job, money, (kind, 0))?;
+    Ok(jobs.processor.look(kind, &outgoing).await?)
 }
 
 /// Whether a transfer has to wait for a dispute of the charge or for the worker to be restored.
@@ -207,7 +214,7 @@ fn outgoing(
     jobs: &Jobs,
     job: &ClaimedJob,
     money: &Money,
-    kind: OutgoingKind,
+    (kind, earlier): (OutgoingKind, usize),
 ) -> Result<Outgoing, Failure> {
     let Money {
         payment, ledger, ..
@@ -221,11 +228,14 @@ fn outgoing(
     let intent =
         intent.ok_or_else(|| Failure::Unexpected("the payment has no intent".to_owned()))?;
     Ok(Outgoing {
-        task: payment.task,
+        attempt: Attempt {
+            task: payment.task,
+            earlier,
+            keys_spent: job.keys_spent,
+        },
         payment: intent.id.clone(),
         cents: ledger.owed_cents(kind),
         already_cents: ledger.sent_cents(kind),
-        is_retry: job.started_before,
     })
 }
 

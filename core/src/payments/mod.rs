@@ -2,7 +2,8 @@
 //!
 //! If a call gets no response, the caller cannot know whether it took effect. So every request
 //! carries an idempotency key made from the task and the step, and can be sent again: it takes
-//! effect once.
+//! effect once. A response, also one that says no, is repeated for as long as the processor remembers
+//! the key. So after a response the next attempt has another key.
 
 pub mod sandbox;
 pub mod stripe;
@@ -31,14 +32,74 @@ pub enum ProcessorError {
     Refused { code: String, message: String },
 }
 
+/// Why a request with an idempotency key came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{error}")]
+pub struct RequestError {
+    pub error: ProcessorError,
+    /// Whether the processor has answered, and would repeat the answer to this key. Without an answer nobody
+    /// knows what became of the request, and it must be repeated with the same key.
+    pub key_spent: bool,
+}
+
+impl From<ProcessorError> for RequestError {
+    fn from(error: ProcessorError) -> Self {
+        Self {
+            error,
+            key_spent: false,
+        }
+    }
+}
+
+impl From<RequestError> for ProcessorError {
+    fn from(error: RequestError) -> Self {
+        error.error
+    }
+}
+
+/// What the idempotency key of a request is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt {
+    pub task: TaskId,
+    /// How many earlier requests of this step the processor has carried out without that the money moved for
+    /// good.
+    pub earlier: usize,
+    /// How many keys were answered since, each with a failure.
+    pub keys_spent: i64,
+}
+
+impl Attempt {
+    pub const fn first(task: TaskId) -> Self {
+        Self {
+            task,
+            earlier: 0,
+            keys_spent: 0,
+        }
+    }
+
+    /// No two attempts have the same key.
+    fn key(self, step: &str) -> String {
+        let mut key = format!("{}-{step}", self.task);
+        if self.earlier > 0 {
+            key.push_str(&format!("-{}", self.earlier + 1));
+        }
+        if self.keys_spent > 0 {
+            key.push_str(&format!("-after-{}", self.keys_spent));
+        }
+        key
+    }
+}
+
 /// A payment to create for a task.
 #[derive(Clone, Debug)]
 pub struct NewPayment {
-    pub task: TaskId,
+    pub attempt: Attempt,
     pub account: AccountId,
     pub amount_cents: i64,
     /// The customer who will be charged off-session, if any.
     pub customer: Option<String>,
+    /// Since when it may exist at the processor.
+    pub wanted_since: Timestamp,
 }
 
 /// The result of charging a payment method.
@@ -60,34 +121,22 @@ pub enum Cancellation {
 /// Money out of a payment: a refund to the developer or a transfer to a worker.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
-    pub task: TaskId,
+    pub attempt: Attempt,
     /// The processor's id of the payment that the money came from.
     pub payment: String,
     pub cents: i64,
     /// What the ledger knows to have been moved by this step before, and not to have come back.
     pub already_cents: i64,
-    /// Whether this may have been requested before, however long ago. Processors forget idempotency
-    /// keys after about a day, so a retry first checks what took effect.
-    pub is_retry: bool,
 }
 
 /// What a processor has done of an outgoing movement, by its own records.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Look {
+pub enum Look {
     /// It was made. This is its id.
     Made(String),
     /// It was not made. So many earlier requests of this step did not move the money or were
     /// reversed.
     NotMade { earlier: usize },
-}
-
-impl Look {
-    fn made(self) -> Option<String> {
-        match self {
-            Self::Made(id) => Some(id),
-            Self::NotMade { .. } => None,
-        }
-    }
 }
 
 impl Outgoing {
@@ -208,16 +257,22 @@ pub trait Processor: Send + Sync {
         16
     }
 
+    /// Whether it never does the same thing for a task twice, however late it is asked again. Others forget
+    /// idempotency keys after about a day: they are asked what they have done before money is moved.
+    fn never_repeats(&self) -> bool {
+        false
+    }
+
     /// Creates a payment that can be paid with its secret. The same task gets the same payment.
-    async fn create_payment(&self, new: &NewPayment) -> Result<PaymentIntent, ProcessorError>;
+    async fn create_payment(&self, new: &NewPayment) -> Result<PaymentIntent, RequestError>;
 
     /// Pays a payment off-session with a stored payment method.
     async fn charge(
         &self,
-        task: TaskId,
+        attempt: Attempt,
         payment: &str,
         method: &ChargedMethod,
-    ) -> Result<Charge, ProcessorError>;
+    ) -> Result<Charge, RequestError>;
 
     /// Creates the payment of a task and charges it in one request. None if the processor does not do
     /// that: then the payment is created, recorded and charged, in this order.
@@ -232,34 +287,31 @@ pub trait Processor: Send + Sync {
         Ok(None)
     }
 
-    /// The payment that `create_and_charge` has created for a task.
-    async fn find_payment(&self, _: TaskId) -> Result<Option<PaymentIntent>, ProcessorError> {
-        Ok(None)
-    }
+    /// The payment that was created for a task to be charged, if it was. One that can never be paid may be left
+    /// out. Only asks: nothing is created.
+    async fn find_payment(
+        &self,
+        wanted: &NewPayment,
+    ) -> Result<Option<PaymentIntent>, ProcessorError>;
 
     async fn cancel_payment(
         &self,
-        task: TaskId,
+        attempt: Attempt,
         payment: &str,
-    ) -> Result<Cancellation, ProcessorError>;
+    ) -> Result<Cancellation, RequestError>;
 
     /// Returns the processor's id of the refund.
-    async fn refund(&self, refund: &Outgoing) -> Result<String, ProcessorError>;
+    async fn refund(&self, refund: &Outgoing) -> Result<String, RequestError>;
 
     /// Returns the processor's id of the transfer.
     async fn transfer(
         &self,
         transfer: &Outgoing,
         payout_account: &str,
-    ) -> Result<String, ProcessorError>;
+    ) -> Result<String, RequestError>;
 
-    /// The processor's id of a refund or a transfer that was requested before, if it was made. Only asks:
-    /// nothing is moved.
-    async fn find_made(
-        &self,
-        kind: OutgoingKind,
-        outgoing: &Outgoing,
-    ) -> Result<Option<String>, ProcessorError>;
+    /// Whether a refund or a transfer was made, by the processor's own records. Only asks: nothing is moved.
+    async fn look(&self, kind: OutgoingKind, outgoing: &Outgoing) -> Result<Look, ProcessorError>;
 
     /// What became of a dispute, as an event would say it. None if the processor does not know it.
     async fn find_dispute(&self, id: &str) -> Result<Option<ProcessorEventKind>, ProcessorError>;
@@ -317,30 +369,16 @@ impl Payments {
     }
 }
 
-/// The idempotency key of a step of a task.
-fn key(task: TaskId, step: &str) -> String {
-    format!("{task}-{step}")
-}
-
-/// The idempotency key of a step that is requested anew after earlier requests came to nothing.
-fn key_after(task: TaskId, step: &str, earlier: usize) -> String {
-    match earlier {
-        0 => key(task, step),
-        earlier => format!("{task}-{step}-{}", earlier + 1),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn outgoing(cents: i64, already_cents: i64) -> Outgoing {
         Outgoing {
-            task: TaskId::new(Timestamp::from_millis(1), &[1; 10]),
+            attempt: Attempt::first(TaskId::new(Timestamp::from_millis(1), &[1; 10])),
             payment: "pi_1".to_owned(),
             cents,
             already_cents,
-            is_retry: true,
         }
     }
 
@@ -381,9 +419,22 @@ mod tests {
     }
 
     #[test]
-    fn a_new_request_has_a_new_key() {
-        let task = outgoing(1, 0).task;
-        assert_eq!(key_after(task, "refund", 0), format!("{task}-refund"));
-        assert_eq!(key_after(task, "refund", 1), format!("{task}-refund-2"));
+    fn every_attempt_has_its_own_key() {
+        let first = outgoing(1, 0).attempt;
+        let task = first.task;
+        for (earlier, keys_spent, key) in [
+            (0, 0, format!("{task}-refund")),
+            (1, 0, format!("{task}-refund-2")),
+            (0, 1, format!("{task}-refund-after-1")),
+            (1, 1, format!("{task}-refund-2-after-1")),
+            (0, 2, format!("{task}-refund-after-2")),
+        ] {
+            let attempt = Attempt {
+                earlier,
+                keys_spent,
+                ..first
+            };
+            assert_eq!(attempt.key("refund"), key);
+        }
     }
 }

@@ -14,14 +14,14 @@ use async_trait::async_trait;
 use subtle::ConstantTimeEq;
 
 use super::{
-    Cancellation, Charge, Movement, NewPayment, Outgoing, Processor, ProcessorError,
-    ProcessorEvent, ProcessorEventError, ProcessorEventKind,
+    Attempt, Cancellation, Charge, Look, Movement, NewPayment, Outgoing, Processor, ProcessorError,
+    ProcessorEvent, ProcessorEventError, ProcessorEventKind, RequestError,
 };
 use crate::ambient::{self, Clock};
 use crate::domain::accounts::api_key::hex;
 use crate::domain::{
     AccountId, ChargedMethod, JobKind, JobName, OutgoingKind, PaymentFailure, PaymentIntent,
-    PaymentStatus, ProcessorName, Step, TaskId, Timestamp, WorkerId,
+    PaymentStatus, ProcessorName, Step, Timestamp, WorkerId,
 };
 use crate::store::{
     SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount, Store, StoreError, Tx,
@@ -288,27 +288,32 @@ impl Processor for Sandbox {
         64
     }
 
-    async fn create_payment(&self, new: &NewPayment) -> Result<PaymentIntent, ProcessorError> {
+    /// What it has done is in its tables, under the task.
+    fn never_repeats(&self) -> bool {
+        true
+    }
+
+    async fn create_payment(&self, new: &NewPayment) -> Result<PaymentIntent, RequestError> {
         let payment = payment_of(new, PaymentStatus::RequiresPayment);
-        self.operate(move |tx, now| {
+        let created = self.operate(move |tx, now| {
             tx.add_sandbox_payment(&payment, now)?;
             Ok(intent_of(&payment_to_change(tx, &payment.id)?))
-        })
-        .await
+        });
+        Ok(created.await?)
     }
 
     async fn charge(
         &self,
-        _: TaskId,
+        _: Attempt,
         payment: &str,
         method: &ChargedMethod,
-    ) -> Result<Charge, ProcessorError> {
+    ) -> Result<Charge, RequestError> {
         let (id, method) = (payment.to_owned(), method.id.clone());
-        self.operate(move |tx, now| {
+        let charged = self.operate(move |tx, now| {
             let payment = payment_to_change(tx, &id)?;
             charge_payment(tx, &payment, method_card(&method)?, now)
-        })
-        .await
+        });
+        Ok(charged.await?)
     }
 
     /// The id of a payment is made from its task, so there is never a second one.
@@ -340,19 +345,22 @@ impl Processor for Sandbox {
         charged.await.map(Some)
     }
 
-    async fn find_payment(&self, task: TaskId) -> Result<Option<PaymentIntent>, ProcessorError> {
-        let id = payment_id(task);
+    async fn find_payment(
+        &self,
+        wanted: &NewPayment,
+    ) -> Result<Option<PaymentIntent>, ProcessorError> {
+        let id = payment_id(wanted.attempt.task);
         let payment = self.operate(move |tx, _| Ok(tx.sandbox_payment(&id)?));
         Ok(payment.await?.as_ref().map(intent_of))
     }
 
     async fn cancel_payment(
         &self,
-        _: TaskId,
+        _: Attempt,
         payment: &str,
-    ) -> Result<Cancellation, ProcessorError> {
+    ) -> Result<Cancellation, RequestError> {
         let id = payment.to_owned();
-        self.operate(move |tx, now| {
+        let cancelled = self.operate(move |tx, now| {
             let payment = payment_to_change(tx, &id)?;
             match payment.status {
                 PaymentStatus::Succeeded => return Ok(Cancellation::AlreadyPaid),
@@ -360,30 +368,26 @@ impl Processor for Sandbox {
                 _ => tx.set_sandbox_payment_status(&payment, PaymentStatus::Cancelled, now)?,
             }
             Ok(Cancellation::Cancelled)
-        })
-        .await
+        });
+        Ok(cancelled.await?)
     }
 
-    async fn refund(&self, refund: &Outgoing) -> Result<String, ProcessorError> {
-        self.take(self.movement(Step::Refund, refund)).await
+    async fn refund(&self, refund: &Outgoing) -> Result<String, RequestError> {
+        Ok(self.take(self.movement(Step::Refund, refund)).await?)
     }
 
-    async fn find_made(
-        &self,
-        kind: OutgoingKind,
-        outgoing: &Outgoing,
-    ) -> Result<Option<String>, ProcessorError> {
-        self.find(kind, outgoing).await
+    async fn look(&self, kind: OutgoingKind, outgoing: &Outgoing) -> Result<Look, ProcessorError> {
+        self.look_for(kind, outgoing).await
     }
 
     async fn transfer(
         &self,
         transfer: &Outgoing,
         payout_account: &str,
-    ) -> Result<String, ProcessorError> {
+    ) -> Result<String, RequestError> {
         let mut movement = self.movement(Step::Transfer, transfer);
         movement.payout_account = Some(payout_account.to_owned());
-        self.take(movement).await
+        Ok(self.take(movement).await?)
     }
 
     /// Nobody disputes what nobody has paid.

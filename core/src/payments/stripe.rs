@@ -2,25 +2,28 @@
 //! Connect accounts.
 //!
 //! Stripe remembers an Idempotency-Key for about a day. Within that time, a repeated request takes
-//! effect once. After that, outgoing money is looked up before it is requested again. Incoming
-//! payments do not need this: an intent is paid at most once, however often it is confirmed.
+//! effect once, and gets the first answer again, also if that was a failure. So outgoing money is looked up
+//! before it is requested. An intent needs no look before it is paid: it is paid at most once, however often
+//! it is confirmed. But whether there is one is looked up if it may be older than its key.
 
 mod client;
 mod error;
 mod event;
 mod responses;
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
 use super::{
-    Cancellation, Charge, Look, Movement, NewPayment, Outgoing, Processor, ProcessorError,
-    ProcessorEvent, ProcessorEventError, ProcessorEventKind, key, key_after,
+    Attempt, Cancellation, Charge, Look, Movement, NewPayment, Outgoing, Processor, ProcessorError,
+    ProcessorEvent, ProcessorEventError, ProcessorEventKind, RequestError,
 };
 use crate::ambient;
 use crate::domain::accounts::api_key::hex;
 use crate::domain::{
     AccountId, ChargedMethod, OutgoingKind, PaymentFailure, PaymentIntent, ProcessorName, Secret,
-    Step, TaskId, Timestamp, WorkerId,
+    Step, Timestamp, WorkerId,
 };
 use crate::payments::stripe::client::{Client, ClientError};
 use crate::payments::stripe::responses::{
@@ -28,6 +31,8 @@ use crate::payments::stripe::responses::{
 };
 
 const CURRENCY: &str = "usd";
+/// By how much Stripe's clock may be behind ours.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(10 * 60);
 
 #[derive(Clone, Debug)]
 pub struct StripeSettings {
@@ -78,7 +83,7 @@ impl Stripe {
         Ok(())
     }
 
-    async fn intent(&self, id: &str) -> Result<Intent, ClientError> {
+    async fn intent(&self, id: &str) -> Result<Intent, ProcessorError> {
         self.client.get(&["payment_intents", id], &[]).await
     }
 
@@ -97,25 +102,25 @@ impl Stripe {
         let made: Vec<Refund> = self.client.all(&["refunds"], &of_payment).await?;
         let found: Vec<_> = made
             .iter()
-            .filter(|made| made.is_of(refund.task))
+            .filter(|made| made.is_of(refund.attempt.task))
             .map(|made| (made.id.clone(), made.moved_cents()))
             .collect();
         refund.look(&found)
     }
 
     async fn look_for_transfer(&self, transfer: &Outgoing) -> Result<Look, ProcessorError> {
-        let task = transfer.task.to_string();
+        let task = transfer.attempt.task.to_string();
         let of_task = [("transfer_group", task.as_str())];
         let made: Vec<Transfer> = self.client.all(&["transfers"], &of_task).await?;
         let found: Vec<_> = made
             .iter()
-            .filter(|made| metadata_task(&made.metadata) == Some(transfer.task))
+            .filter(|made| metadata_task(&made.metadata) == Some(transfer.attempt.task))
             .map(|made| (made.id.clone(), made.moved_cents()))
             .collect();
         transfer.look(&found)
     }
 
-    async fn payments(&self) -> Result<Vec<Movement>, ClientError> {
+    async fn payments(&self) -> Result<Vec<Movement>, ProcessorError> {
         // Only the charge knows when the money arrived. The intent knows when it was created.
         let with_charge = [("expand[]", "data.latest_charge")];
         let intents: Vec<Intent> = self.client.all(&["payment_intents"], &with_charge).await?;
@@ -127,7 +132,7 @@ impl Stripe {
         Ok(paid.filter_map(movement).collect())
     }
 
-    async fn refunds(&self) -> Result<Vec<Movement>, ClientError> {
+    async fn refunds(&self) -> Result<Vec<Movement>, ProcessorError> {
         let refunds: Vec<Refund> = self.client.all(&["refunds"], &[]).await?;
         let made = refunds.iter().filter(|refund| !refund.is_void());
         let movement =
@@ -135,7 +140,7 @@ impl Stripe {
         Ok(made.filter_map(movement).collect())
     }
 
-    async fn transfers(&self) -> Result<Vec<Movement>, ClientError> {
+    async fn transfers(&self) -> Result<Vec<Movement>, ProcessorError> {
         let transfers: Vec<Transfer> = self.client.all(&["transfers"], &[]).await?;
         let movement = |made: &Transfer| {
             movement(
@@ -210,8 +215,8 @@ impl Processor for Stripe {
         ProcessorName::Stripe
     }
 
-    async fn create_payment(&self, new: &NewPayment) -> Result<PaymentIntent, ProcessorError> {
-        let (task, amount) = (new.task.to_string(), new.amount_cents.to_string());
+    async fn create_payment(&self, new: &NewPayment) -> Result<PaymentIntent, RequestError> {
+        let (task, amount) = (new.attempt.task.to_string(), new.amount_cents.to_string());
         let description = format!("Legwork task {task}");
         let mut form = vec![
             ("amount", amount.as_str()),
@@ -224,23 +229,42 @@ impl Processor for Stripe {
         if let Some(customer) = &new.customer {
             form.push(("customer", customer));
         }
-        let key = key(new.task, "payment");
+        let key = new.attempt.key("payment");
         let intent: Intent = self.client.post(&["payment_intents"], &key, &form).await?;
-        let client_secret = intent.client_secret.ok_or_else(|| {
-            ProcessorError::Unavailable("its response has no client secret".to_owned())
-        })?;
-        Ok(PaymentIntent {
-            id: intent.id,
-            client_secret,
-        })
+        Ok(intent.into_payment()?)
+    }
+
+    /// Stripe's search by metadata may be late; its lists are not. Without a customer nobody is charged: a
+    /// person pays, and the list would be that of everybody.
+    async fn find_payment(
+        &self,
+        wanted: &NewPayment,
+    ) -> Result<Option<PaymentIntent>, ProcessorError> {
+        let Some(customer) = &wanted.customer else {
+            return Ok(None);
+        };
+        let since = wanted.wanted_since.minus(CLOCKS_DIFFER).as_millis() / 1_000;
+        let since = since.to_string();
+        let filter = [("customer", customer.as_str()), ("created[gte]", &since)];
+        let mut made: Vec<Intent> = self.client.all(&["payment_intents"], &filter).await?;
+        made.retain(|made| {
+            metadata_task(&made.metadata) == Some(wanted.attempt.task) && made.status != "canceled"
+        });
+        // The newest comes first, so the last is the one that was asked for first.
+        let paid = made.iter().position(|made| made.status == "succeeded");
+        let found = match paid {
+            Some(place) => Some(made.swap_remove(place)),
+            None => made.pop(),
+        };
+        found.map(Intent::into_payment).transpose()
     }
 
     async fn charge(
         &self,
-        task: TaskId,
+        attempt: Attempt,
         payment: &str,
         method: &ChargedMethod,
-    ) -> Result<Charge, ProcessorError> {
+    ) -> Result<Charge, RequestError> {
         let form = [
             ("payment_method", method.id.as_str()),
             ("off_session", "true"),
@@ -248,9 +272,12 @@ impl Processor for Stripe {
             // methods that redirect.
             ("return_url", &self.return_url),
         ];
-        let (path, key) = (["payment_intents", payment, "confirm"], key(task, "charge"));
+        let (path, key) = (
+            ["payment_intents", payment, "confirm"],
+            attempt.key("charge"),
+        );
         let error = match self.client.post(&path, &key, &form).await {
-            Ok(intent) => return outcome(&intent),
+            Ok(intent) => return Ok(outcome(&intent)?),
             Err(ClientError::Refused(error)) => error,
             Err(error) => return Err(error.into()),
         };
@@ -269,10 +296,13 @@ impl Processor for Stripe {
 
     async fn cancel_payment(
         &self,
-        task: TaskId,
+        attempt: Attempt,
         payment: &str,
-    ) -> Result<Cancellation, ProcessorError> {
-        let (path, key) = (["payment_intents", payment, "cancel"], key(task, "cancel"));
+    ) -> Result<Cancellation, RequestError> {
+        let (path, key) = (
+            ["payment_intents", payment, "cancel"],
+            attempt.key("cancel"),
+        );
         let error = match self.client.post::<Intent>(&path, &key, &[]).await {
             Ok(_) => return Ok(Cancellation::Cancelled),
             Err(ClientError::Refused(error)) => error,
@@ -281,40 +311,33 @@ impl Processor for Stripe {
         match self.intent(payment).await?.status.as_str() {
             "canceled" => Ok(Cancellation::Cancelled),
             "succeeded" => Ok(Cancellation::AlreadyPaid),
-            // A charge in progress will succeed or fail. Even afterwards, Stripe repeats its first
-            // response for as long as it remembers the key.
+            // A charge in progress will succeed or fail.
             status if status == "processing" || error.is_about_state() => {
-                Err(ProcessorError::Unavailable(format!(
-                    "the payment is {status} and cannot be cancelled yet"
-                )))
+                let reason = format!("the payment is {status} and cannot be cancelled yet");
+                Err(RequestError {
+                    error: ProcessorError::Unavailable(reason),
+                    key_spent: true,
+                })
             }
             _ => Err(error.into()),
         }
     }
 
-    async fn refund(&self, refund: &Outgoing) -> Result<String, ProcessorError> {
-        let earlier = match refund.is_retry {
-            false => 0,
-            true => match self.look_for_refund(refund).await? {
-                Look::Made(id) => return Ok(id),
-                Look::NotMade { earlier } => earlier,
-            },
-        };
-        let (task, amount) = (refund.task.to_string(), refund.cents.to_string());
+    async fn refund(&self, refund: &Outgoing) -> Result<String, RequestError> {
+        let (task, amount) = (refund.attempt.task.to_string(), refund.cents.to_string());
         let form = [
             ("payment_intent", refund.payment.as_str()),
             ("amount", &amount),
             ("metadata[task]", &task),
             ("metadata[step]", Step::Refund.as_str()),
         ];
-        let key = key_after(refund.task, "refund", earlier);
+        let key = refund.attempt.key("refund");
         let made: Refund = self.client.post(&["refunds"], &key, &form).await?;
         if made.is_void() {
             let reason = made.failure_reason.as_deref().unwrap_or("unknown");
-            return Err(refused(
-                "refund_failed",
-                &format!("The refund failed: {reason}."),
-            ));
+            let message = format!("The refund failed: {reason}.");
+            // The next look finds it, and counts it.
+            return Err(refused("refund_failed", &message).into());
         }
         Ok(made.id)
     }
@@ -323,19 +346,15 @@ impl Processor for Stripe {
         &self,
         transfer: &Outgoing,
         payout_account: &str,
-    ) -> Result<String, ProcessorError> {
-        let earlier = match transfer.is_retry {
-            false => 0,
-            true => match self.look_for_transfer(transfer).await? {
-                Look::Made(id) => return Ok(id),
-                Look::NotMade { earlier } => earlier,
-            },
-        };
+    ) -> Result<String, RequestError> {
         let intent = self.intent(&transfer.payment).await?;
         let charge = intent
             .charge_id()
             .ok_or_else(|| refused("charge_missing", "The payment has no charge."))?;
-        let (task, amount) = (transfer.task.to_string(), transfer.cents.to_string());
+        let (task, amount) = (
+            transfer.attempt.task.to_string(),
+            transfer.cents.to_string(),
+        );
         let form = [
             ("amount", amount.as_str()),
             ("currency", CURRENCY),
@@ -345,21 +364,16 @@ impl Processor for Stripe {
             ("transfer_group", &task),
             ("metadata[task]", &task),
         ];
-        let key = key_after(transfer.task, "transfer", earlier);
+        let key = transfer.attempt.key("transfer");
         let made: Transfer = self.client.post(&["transfers"], &key, &form).await?;
         Ok(made.id)
     }
 
-    async fn find_made(
-        &self,
-        kind: OutgoingKind,
-        outgoing: &Outgoing,
-    ) -> Result<Option<String>, ProcessorError> {
-        let look = match kind {
+    async fn look(&self, kind: OutgoingKind, outgoing: &Outgoing) -> Result<Look, ProcessorError> {
+        match kind {
             OutgoingKind::Refund => self.look_for_refund(outgoing).await,
             OutgoingKind::Transfer => self.look_for_transfer(outgoing).await,
-        };
-        look.map(Look::made)
+        }
     }
 
     async fn find_dispute(&self, id: &str) -> Result<Option<ProcessorEventKind>, ProcessorError> {

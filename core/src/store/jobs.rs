@@ -27,6 +27,7 @@ columns! {
         last_error,
         waits_for,
         pay_charged_back,
+        keys_spent,
     }
     row DueJob = DueJob {
         name: JobName { kind, subject },
@@ -34,6 +35,7 @@ columns! {
         last_error,
         waits_for,
         pay_charged_back,
+        keys_spent,
     };
 }
 
@@ -63,7 +65,8 @@ crate::store::statements! {
     FINISH = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2 AND claim = ?3";
     /// Claimed or not: the job is not needed any more.
     DROP = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2";
-    PUT_OFF = "UPDATE jobs SET run_at = ?4, claim = NULL, last_error = ?5
+    PUT_OFF = "UPDATE jobs SET run_at = ?4, claim = NULL, last_error = ?5,
+            keys_spent = keys_spent + ?6
         WHERE kind = ?1 AND subject = ?2 AND claim = ?3";
     /// Waiting does not count as an attempt.
     WAIT = "UPDATE jobs SET run_at = ?4, claim = NULL, attempts = attempts - 1, waits_for = ?5
@@ -100,6 +103,8 @@ pub struct ClaimedJob {
     pub waited_for: Option<String>,
     /// Whether an admin has decided to pay although the charge was taken back.
     pub pay_charged_back: bool,
+    /// How many of its idempotency keys the processor has answered with a failure.
+    pub keys_spent: i64,
     claim: String,
 }
 
@@ -111,6 +116,7 @@ struct DueJob {
     last_error: Option<String>,
     waits_for: Option<String>,
     pay_charged_back: bool,
+    keys_spent: i64,
 }
 
 /// A job as operators see it.
@@ -204,6 +210,7 @@ impl Tx<'_> {
                 started_before: due.attempts > 0 || due.last_error.is_some(),
                 waited_for: due.waits_for,
                 pay_charged_back: due.pay_charged_back,
+                keys_spent: due.keys_spent,
                 claim: claim.to_owned(),
             })
             .collect();
@@ -225,16 +232,24 @@ impl Tx<'_> {
         self.execute(DROP, &values).map(drop)
     }
 
-    /// Releases a failed job: it is retried at that time, or is dead when there is none. False when the
-    /// lease was lost.
+    /// Releases a failed job: it is retried at that time, or is dead when there is none. When its idempotency
+    /// key is spent, the next attempt has another one. False when the lease was lost.
     pub fn put_off_job(
         &mut self,
         job: &ClaimedJob,
         run_at: Option<Timestamp>,
-        error: &str,
+        (error, key_spent): (&str, bool),
     ) -> Result<bool, StoreError> {
         let [kind, subject, claim] = job.values();
-        let values = [kind, subject, claim, run_at.into(), error.into()];
+        let spent = i64::from(key_spent);
+        let values = [
+            kind,
+            subject,
+            claim,
+            run_at.into(),
+            error.into(),
+            spent.into(),
+        ];
         Ok(self.execute(PUT_OFF, &values)? == 1)
     }
 

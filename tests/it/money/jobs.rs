@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use legwork::domain::{JobKind, JobName, Lane, TaskId};
 use legwork::jobs::Jobs;
-use legwork::payments::NewPayment;
+use legwork::payments::{Attempt, NewPayment};
 
 use crate::support::{
     Command, Database, Engine, Flaky, InjectedFault, TestApp, on_both_engines, path, storefront,
@@ -84,7 +84,7 @@ async fn a_job_whose_lease_was_lost_records_nothing(app: TestApp) {
     let (late, now) = (slow.clone(), app.clock.now());
     app.store
         .write(move |tx| {
-            tx.put_off_job(&late, Some(now), "late")?;
+            tx.put_off_job(&late, Some(now), ("late", false))?;
             tx.let_job_wait(&late, None, now)
         })
         .await
@@ -116,10 +116,11 @@ async fn a_charge_after_the_end_by_a_process_that_died_is_refunded(app: TestApp)
     let payment = app.store.read(move |tx| tx.payment(id)).await;
     let payment = payment.unwrap().unwrap();
     let new = NewPayment {
-        task: id,
+        attempt: Attempt::first(id),
         account: payment.account,
         amount_cents: payment.amount_cents,
         customer: None,
+        wanted_since: payment.created_at,
     };
     let processor = app.payments.processor.clone();
     let intent = processor.create_payment(&new).await.unwrap();
@@ -129,7 +130,8 @@ async fn a_charge_after_the_end_by_a_process_that_died_is_refunded(app: TestApp)
         .await
         .unwrap();
     let method = payment.method.unwrap();
-    processor.charge(id, &intent.id, &method).await.unwrap();
+    let charged = processor.charge(new.attempt, &intent.id, &method).await;
+    charged.unwrap();
     app.advance(LEASE);
     app.jobs.drain().await.unwrap();
     TestApp::expect_settled(&app.verify().await);

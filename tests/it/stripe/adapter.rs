@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
@@ -18,101 +18,17 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::connect::Connect;
+use super::exchange::{Answer, Asked, Pairs, encoded, page, read};
 use super::peers;
 use crate::support::{Client, Reply};
 
 pub const KEY: &str = "sk_test_legwork";
-/// Small pages, so that whoever lists things has to turn some.
-const PAGE: usize = 2;
 /// What localstripe does not know.
 const UNKNOWN: [&str; 3] = [
     "transfer_group",
     "description",
     "automatic_payment_methods[enabled]",
 ];
-
-type Pairs = Vec<(String, String)>;
-
-/// A request as it came.
-#[derive(Clone, Debug)]
-pub struct Asked {
-    pub method: String,
-    pub path: String,
-    query: Pairs,
-    form: Pairs,
-    headers: HashMap<String, String>,
-}
-
-impl Asked {
-    pub fn field(&self, name: &str) -> Option<&str> {
-        let mut pairs = self.form.iter().chain(&self.query);
-        let (_, value) = pairs.find(|(known, _)| known == name)?;
-        Some(value)
-    }
-
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name).map(String::as_str)
-    }
-
-    fn form_without(&self, dropped: &[&str]) -> String {
-        let kept = self.form.iter();
-        encoded(kept.filter(|(name, _)| !dropped.contains(&name.as_str())))
-    }
-}
-
-#[derive(Clone, Debug)]
-pub struct Answer {
-    status: u16,
-    body: Value,
-    /// Whether localstripe gave it, which leaves out much of what Stripe answers.
-    by_localstripe: bool,
-}
-
-impl Answer {
-    pub fn ok(body: Value) -> Self {
-        Self {
-            status: 200,
-            body,
-            by_localstripe: false,
-        }
-    }
-
-    pub fn error(status: u16, code: &str, message: &str) -> Self {
-        let error = json!({"type": "invalid_request_error", "code": code, "message": message});
-        Self {
-            status,
-            body: json!({ "error": error }),
-            by_localstripe: false,
-        }
-    }
-
-    fn about(mut self, parameter: &str) -> Self {
-        self.body["error"]["param"] = json!(parameter);
-        self
-    }
-
-    /// An answer of localstripe; its errors in Stripe's words.
-    fn relayed(reply: Reply) -> Self {
-        let status = reply.status.as_u16();
-        let message = reply.body["error"]["message"].as_str();
-        let message = message.unwrap_or(&reply.text).to_owned();
-        match status {
-            200 => Self {
-                by_localstripe: true,
-                ..Self::ok(reply.body)
-            },
-            400 => Self::error(400, "payment_intent_unexpected_state", &message),
-            402 => {
-                let mut declined = Self::error(402, "card_declined", &message);
-                declined.body["error"]["type"] = json!("card_error");
-                declined.body["error"]["decline_code"] = json!("generic_decline");
-                declined
-            }
-            404 => Self::error(404, "resource_missing", &message),
-            status => panic!("localstripe answered {status}: {message}"),
-        }
-    }
-}
 
 #[derive(Default)]
 struct State {
@@ -127,6 +43,18 @@ struct State {
     down: bool,
     refusing: bool,
     loses: Option<String>,
+    answers: Option<(String, Trouble)>,
+}
+
+/// What comes of the next request that changes something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// It is refused, and nothing is done.
+    Refused,
+    /// Stripe fails, and nothing is done.
+    Failed,
+    /// Stripe fails after it was done.
+    FailedLate,
 }
 
 #[derive(Clone)]
@@ -183,9 +111,15 @@ impl Adapter {
         self.state().refusing = refusing;
     }
 
-    /// The next request to a path that ends so is done, but nobody hears of it.
+    /// The next request that changes something at a path that ends so is done, but nobody hears of it.
     pub fn lose_answer(&self, path: &str) {
         self.state().loses = Some(path.to_owned());
+    }
+
+    /// The next request that changes something at a path that ends so gets into trouble. The answer is kept
+    /// with its key, like any other.
+    pub fn trouble(&self, path: &str, trouble: Trouble) {
+        self.state().answers = Some((path.to_owned(), trouble));
     }
 
     /// A day goes by.
@@ -299,7 +233,7 @@ impl Adapter {
         if state
             .loses
             .as_ref()
-            .is_some_and(|path| asked.path.ends_with(path))
+            .is_some_and(|path| asked.method == "POST" && asked.path.ends_with(path))
         {
             state.loses = None;
             return Err(Lost);
@@ -322,10 +256,26 @@ impl Adapter {
             refused.body["error"]["type"] = json!("idempotency_error");
             return refused;
         }
-        let answer = self.answer(asked).await;
+        let answer = match self.trouble_with(asked) {
+            None => self.answer(asked).await,
+            Some(Trouble::Refused) => {
+                Answer::error(400, "balance_insufficient", "Not enough money.")
+            }
+            Some(Trouble::Failed) => Answer::failure(),
+            Some(Trouble::FailedLate) => {
+                self.answer(asked).await;
+                Answer::failure()
+            }
+        };
         let kept = (asked.clone(), answer.clone());
         self.state().answered.insert(key.to_owned(), kept);
         answer
+    }
+
+    fn trouble_with(&self, asked: &Asked) -> Option<Trouble> {
+        let mut state = self.state();
+        let meant = |(path, _): &mut (String, Trouble)| asked.path.ends_with(path.as_str());
+        state.answers.take_if(meant).map(|(_, trouble)| trouble)
     }
 
     async fn answer(&self, asked: &Asked) -> Answer {
@@ -411,7 +361,9 @@ impl Adapter {
         let mut found = Vec::new();
         loop {
             let mut query: Pairs = asked.query.clone();
-            query.retain(|(name, _)| name != "limit" && name != "starting_after");
+            // localstripe filters neither by these nor by pages of ours.
+            let ours = ["limit", "starting_after", "customer", "created[gte]"];
+            query.retain(|(name, _)| !ours.contains(&name.as_str()));
             query.push(("limit".to_owned(), "100".to_owned()));
             let last = found
                 .last()
@@ -426,6 +378,13 @@ impl Adapter {
         }
         let state = self.state();
         found.retain(|item| state.made.contains(item["id"].as_str().unwrap()));
+        if let Some(customer) = asked.field("customer") {
+            found.retain(|item| item["customer"] == customer);
+        }
+        if let Some(since) = asked.field("created[gte]") {
+            let since: i64 = since.parse().unwrap();
+            found.retain(|item| item["created"].as_i64() >= Some(since));
+        }
         for item in &mut found {
             if state.failed_refunds.contains(item["id"].as_str().unwrap()) {
                 *item = failed(item.take());
@@ -451,44 +410,4 @@ fn failed(mut refund: Value) -> Value {
     refund["status"] = json!("failed");
     refund["failure_reason"] = json!("lost_or_stolen_card");
     refund
-}
-
-/// A page of what there is, never a large one.
-fn page(asked: &Asked, all: Vec<Value>, by_localstripe: bool) -> Answer {
-    let after = asked.field("starting_after");
-    let place = all.iter().position(|item| item["id"].as_str() == after);
-    let start = place.map_or(0, |place| place + 1);
-    let end = all.len().min(start + PAGE);
-    let list = json!({
-        "object": "list", "url": asked.path, "has_more": end < all.len(), "data": all[start..end],
-    });
-    Answer {
-        by_localstripe,
-        ..Answer::ok(list)
-    }
-}
-
-async fn read(request: Request<Incoming>) -> Asked {
-    let (parts, body) = request.into_parts();
-    let body = body.collect().await.unwrap().to_bytes();
-    let header = |(name, value): (&hyper::header::HeaderName, &hyper::header::HeaderValue)| {
-        (name.to_string(), value.to_str().unwrap().to_owned())
-    };
-    Asked {
-        method: parts.method.to_string(),
-        path: parts.uri.path().to_owned(),
-        query: decoded(parts.uri.query().unwrap_or_default().as_bytes()),
-        form: decoded(&body),
-        headers: parts.headers.iter().map(header).collect(),
-    }
-}
-
-fn decoded(text: &[u8]) -> Pairs {
-    form_urlencoded::parse(text).into_owned().collect()
-}
-
-fn encoded<'a>(pairs: impl IntoIterator<Item = &'a (String, String)>) -> String {
-    form_urlencoded::Serializer::new(String::new())
-        .extend_pairs(pairs)
-        .finish()
 }

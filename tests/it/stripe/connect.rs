@@ -3,7 +3,7 @@
 use legwork::ambient;
 use serde_json::{Value, json};
 
-use super::adapter::{Answer, Asked};
+use super::exchange::{Answer, Asked};
 
 #[derive(Default)]
 pub struct Connect {

@@ -3,11 +3,13 @@
 mod adapter;
 mod connect;
 mod documentation;
+mod exchange;
 mod money_back;
 mod paying;
 mod peers;
 mod processor_events;
 mod program;
+mod repeating;
 
 use legwork::ambient::Clock;
 use legwork::api::Timeouts;

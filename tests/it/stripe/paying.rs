@@ -37,7 +37,7 @@ pub fn id(task: &Value) -> &str {
     task["id"].as_str().unwrap()
 }
 
-async fn create(dev: &Developer) -> Value {
+pub async fn create(dev: &Developer) -> Value {
     dev.live.post("/v1/tasks", &storefront()).await.expect(201)
 }
 
@@ -179,7 +179,12 @@ async fn a_charge_whose_answer_is_lost_is_made_once(app: TestApp) {
         assert_eq!(app.jobs.drain().await.unwrap(), 1);
         assert_eq!(status(&dev, &task).await, "posted");
     }
-    assert_eq!(stripe.asked("POST", "/confirm").len(), 4);
+    let asked = stripe.asked("POST", "/confirm");
+    assert_eq!(asked.len(), 4);
+    for twice in asked.chunks(2) {
+        let [first, again] = [0, 1].map(|number| twice[number].header("idempotency-key"));
+        assert_eq!(first, again, "nobody knows what became of the first");
+    }
     expect_all_well(&app, &stripe).await;
 }
 

@@ -4,12 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use legwork::domain::{
-    AccountId, ChargedMethod, OutgoingKind, PaymentIntent, ProcessorName, TaskId, Timestamp,
-    WorkerId,
+    AccountId, ChargedMethod, OutgoingKind, PaymentIntent, ProcessorName, Timestamp, WorkerId,
 };
 use legwork::payments::{
-    Cancellation, Charge, Movement, NewPayment, Outgoing, Payments, Processor, ProcessorError,
-    ProcessorEvent, ProcessorEventError, ProcessorEventKind,
+    Attempt, Cancellation, Charge, Look, Movement, NewPayment, Outgoing, Payments, Processor,
+    ProcessorError, ProcessorEvent, ProcessorEventError, ProcessorEventKind, RequestError,
 };
 use tokio::sync::Notify;
 
@@ -87,12 +86,12 @@ impl Flaky {
         self.before_late_refusal(meanwhile).await
     }
 
-    async fn ask<T>(
+    async fn ask<T, E: From<ProcessorError>>(
         &self,
-        request: impl Future<Output = Result<T, ProcessorError>>,
-    ) -> Result<T, ProcessorError> {
+        request: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
         let fault = *self.fault.lock().unwrap();
-        let unavailable = |why: &str| Err(ProcessorError::Unavailable(why.to_owned()));
+        let unavailable = |why: &str| Err(ProcessorError::Unavailable(why.to_owned()).into());
         match fault {
             InjectedFault::None => request.await,
             InjectedFault::Down => unavailable("down"),
@@ -120,11 +119,12 @@ impl Flaky {
     }
 }
 
-fn refused<T>() -> Result<T, ProcessorError> {
-    Err(ProcessorError::Refused {
+fn refused<T, E: From<ProcessorError>>() -> Result<T, E> {
+    let refused = ProcessorError::Refused {
         code: "no".to_owned(),
         message: "No.".to_owned(),
-    })
+    };
+    Err(refused.into())
 }
 
 #[async_trait]
@@ -133,17 +133,21 @@ impl Processor for Flaky {
         self.inner.name()
     }
 
-    async fn create_payment(&self, new: &NewPayment) -> Result<PaymentIntent, ProcessorError> {
+    fn never_repeats(&self) -> bool {
+        self.inner.never_repeats()
+    }
+
+    async fn create_payment(&self, new: &NewPayment) -> Result<PaymentIntent, RequestError> {
         self.ask(self.inner.create_payment(new)).await
     }
 
     async fn charge(
         &self,
-        task: TaskId,
+        attempt: Attempt,
         payment: &str,
         method: &ChargedMethod,
-    ) -> Result<Charge, ProcessorError> {
-        self.ask(self.inner.charge(task, payment, method)).await
+    ) -> Result<Charge, RequestError> {
+        self.ask(self.inner.charge(attempt, payment, method)).await
     }
 
     async fn create_and_charge(
@@ -154,19 +158,22 @@ impl Processor for Flaky {
         self.ask(self.inner.create_and_charge(new, method)).await
     }
 
-    async fn find_payment(&self, task: TaskId) -> Result<Option<PaymentIntent>, ProcessorError> {
-        self.ask(self.inner.find_payment(task)).await
+    async fn find_payment(
+        &self,
+        wanted: &NewPayment,
+    ) -> Result<Option<PaymentIntent>, ProcessorError> {
+        self.ask(self.inner.find_payment(wanted)).await
     }
 
     async fn cancel_payment(
         &self,
-        task: TaskId,
+        attempt: Attempt,
         payment: &str,
-    ) -> Result<Cancellation, ProcessorError> {
-        self.ask(self.inner.cancel_payment(task, payment)).await
+    ) -> Result<Cancellation, RequestError> {
+        self.ask(self.inner.cancel_payment(attempt, payment)).await
     }
 
-    async fn refund(&self, refund: &Outgoing) -> Result<String, ProcessorError> {
+    async fn refund(&self, refund: &Outgoing) -> Result<String, RequestError> {
         self.ask(self.inner.refund(refund)).await
     }
 
@@ -174,17 +181,13 @@ impl Processor for Flaky {
         &self,
         transfer: &Outgoing,
         payout_account: &str,
-    ) -> Result<String, ProcessorError> {
+    ) -> Result<String, RequestError> {
         self.ask(self.inner.transfer(transfer, payout_account))
             .await
     }
 
-    async fn find_made(
-        &self,
-        kind: OutgoingKind,
-        outgoing: &Outgoing,
-    ) -> Result<Option<String>, ProcessorError> {
-        self.ask(self.inner.find_made(kind, outgoing)).await
+    async fn look(&self, kind: OutgoingKind, outgoing: &Outgoing) -> Result<Look, ProcessorError> {
+        self.ask(self.inner.look(kind, outgoing)).await
     }
 
     async fn find_dispute(&self, id: &str) -> Result<Option<ProcessorEventKind>, ProcessorError> {

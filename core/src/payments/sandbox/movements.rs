@@ -3,7 +3,7 @@
 use super::Sandbox;
 use super::payments::{payment_to_change, refused};
 use crate::domain::{OutgoingKind, PaymentStatus, Step, Timestamp};
-use crate::payments::{Look, Outgoing, ProcessorError, key};
+use crate::payments::{Attempt, Look, Outgoing, ProcessorError};
 use crate::store::{SandboxMovement, StoreError, Tx};
 
 impl Sandbox {
@@ -29,9 +29,9 @@ impl Sandbox {
 
     pub(super) fn movement(&self, step: Step, outgoing: &Outgoing) -> SandboxMovement {
         SandboxMovement {
-            idempotency_key: key(outgoing.task, step.as_str()),
+            idempotency_key: key(outgoing, step),
             step,
-            task: outgoing.task,
+            task: outgoing.attempt.task,
             payment: outgoing.payment.clone(),
             payout_account: None,
             amount_cents: outgoing.cents,
@@ -41,16 +41,16 @@ impl Sandbox {
     }
 
     /// Looks for the refund or the transfer of a task.
-    pub(super) async fn find(
+    pub(super) async fn look_for(
         &self,
         kind: OutgoingKind,
         outgoing: &Outgoing,
-    ) -> Result<Option<String>, ProcessorError> {
+    ) -> Result<Look, ProcessorError> {
         let step = match kind {
             OutgoingKind::Refund => Step::Refund,
             OutgoingKind::Transfer => Step::Transfer,
         };
-        let key = key(outgoing.task, step.as_str());
+        let key = key(outgoing, step);
         let found = self
             .operate(move |tx, _| Ok(tx.sandbox_movement(&key)?))
             .await?;
@@ -58,8 +58,13 @@ impl Sandbox {
             .into_iter()
             .map(|made| (made.idempotency_key, made.amount_cents))
             .collect();
-        outgoing.look(&found).map(Look::made)
+        outgoing.look(&found)
     }
+}
+
+/// It keeps no answers but what it has done, so one key does for every attempt.
+fn key(outgoing: &Outgoing, step: Step) -> String {
+    Attempt::first(outgoing.attempt.task).key(step.as_str())
 }
 
 /// Takes money out of a payment, or says why not.

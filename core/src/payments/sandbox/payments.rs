@@ -23,11 +23,12 @@ pub(super) fn payment_id(task: TaskId) -> String {
 }
 
 pub(super) fn payment_of(new: &NewPayment, status: PaymentStatus) -> SandboxPayment {
-    let id = payment_id(new.task);
+    let task = new.attempt.task;
+    let id = payment_id(task);
     SandboxPayment {
         client_secret: with_secret(&id),
         id,
-        task: new.task,
+        task,
         amount_cents: new.amount_cents,
         refunded_cents: 0,
         transferred_cents: 0,

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::error::StripeError;
 use super::responses::{Listed, Page};
 use crate::domain::{PaymentFailure, Secret};
-use crate::payments::ProcessorError;
+use crate::payments::{ProcessorError, RequestError};
 use crate::tls;
 
 /// The last version before Stripe named its releases. It has every field that we read. The default
@@ -33,6 +33,9 @@ type Fields<'a> = [(&'a str, &'a str)];
 pub enum ClientError {
     /// The request may have taken effect.
     Unavailable(String),
+    /// Stripe says that it failed, and will say so whenever it sees the key. Even so, the request may have
+    /// taken effect.
+    Failed(String),
     Refused(Box<StripeError>),
 }
 
@@ -51,8 +54,31 @@ impl From<Box<StripeError>> for ProcessorError {
 impl From<ClientError> for ProcessorError {
     fn from(error: ClientError) -> Self {
         match error {
-            ClientError::Unavailable(reason) => Self::Unavailable(reason),
+            ClientError::Unavailable(reason) | ClientError::Failed(reason) => {
+                Self::Unavailable(reason)
+            }
             ClientError::Refused(error) => error.into(),
+        }
+    }
+}
+
+impl From<Box<StripeError>> for RequestError {
+    fn from(error: Box<StripeError>) -> Self {
+        ClientError::Refused(error).into()
+    }
+}
+
+impl From<ClientError> for RequestError {
+    fn from(error: ClientError) -> Self {
+        let key_spent = match &error {
+            ClientError::Unavailable(_) => false,
+            ClientError::Failed(_) => true,
+            // What the key stands for was asked before, and is not answered by this.
+            ClientError::Refused(error) => !error.is_about_key(),
+        };
+        Self {
+            error: error.into(),
+            key_spent,
         }
     }
 }
@@ -97,9 +123,9 @@ impl Client {
         &self,
         path: &[&str],
         query: &Fields<'_>,
-    ) -> Result<T, ClientError> {
+    ) -> Result<T, ProcessorError> {
         let url = format!("{}?{}", self.url(path)?, encoded(query));
-        self.ask(self.http.get(url.trim_end_matches('?'))).await
+        Ok(self.ask(self.http.get(url.trim_end_matches('?'))).await?)
     }
 
     /// A repeated request with the same key takes effect once.
@@ -123,7 +149,7 @@ impl Client {
         &self,
         path: &[&str],
         filter: &Fields<'_>,
-    ) -> Result<Vec<T>, ClientError> {
+    ) -> Result<Vec<T>, ProcessorError> {
         let mut found: Vec<T> = Vec::new();
         loop {
             let after = found.last().map(|last| last.id().to_owned());
@@ -207,6 +233,10 @@ fn judge<T: DeserializeOwned>(status: StatusCode, body: &[u8]) -> Result<T, Clie
     let Ok(ErrorBody { error }) = serde_json::from_slice(body) else {
         return unavailable("the response is not from Stripe");
     };
+    if status.is_server_error() {
+        let message = error.message();
+        return Err(ClientError::Failed(format!("{status}: {message}")));
+    }
     let busy = matches!(status, StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS);
     if busy || !status.is_client_error() {
         return unavailable(error.message());
@@ -273,6 +303,26 @@ mod tests {
                 matches!(judged, Err(ProcessorError::Unavailable(_))),
                 "{status}"
             );
+        }
+    }
+
+    #[test]
+    fn a_key_is_spent_when_stripe_has_answered_it() {
+        let spent = |status, body: &str| {
+            let status = StatusCode::from_u16(status).unwrap();
+            let judged = judge::<Value>(status, body.as_bytes());
+            RequestError::from(judged.unwrap_err()).key_spent
+        };
+        let said = |kind: &str| error(json!({"type": kind, "message": "No."}));
+        for status in [400, 402, 404, 500, 503] {
+            assert!(spent(status, &said("invalid_request_error")), "{status}");
+        }
+        for status in [401, 403, 409, 429] {
+            assert!(!spent(status, &said("invalid_request_error")), "{status}");
+        }
+        assert!(!spent(400, &said("idempotency_error")));
+        for status in [400, 502, 504] {
+            assert!(!spent(status, "<html>Bad gateway</html>"), "{status}");
         }
     }
 

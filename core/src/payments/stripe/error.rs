@@ -32,6 +32,11 @@ impl StripeError {
         self.code.as_deref() == Some("payment_intent_unexpected_state")
     }
 
+    /// The idempotency key was used for another request.
+    pub fn is_about_key(&self) -> bool {
+        self.kind.as_deref() == Some("idempotency_error")
+    }
+
     /// With the bank's decline code if there is one.
     pub fn failure(&self) -> PaymentFailure {
         let codes = [&self.decline_code, &self.code, &self.kind];

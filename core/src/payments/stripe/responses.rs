@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::error::StripeError;
-use crate::domain::{Step, TaskId};
+use crate::domain::{PaymentIntent, Step, TaskId};
+use crate::payments::ProcessorError;
 
 pub type Metadata = HashMap<String, String>;
 
@@ -45,6 +46,16 @@ struct ChargeObject {
 }
 
 impl Intent {
+    pub fn into_payment(self) -> Result<PaymentIntent, ProcessorError> {
+        let missing = || "its response has no client secret".to_owned();
+        Ok(PaymentIntent {
+            id: self.id,
+            client_secret: self
+                .client_secret
+                .ok_or_else(|| ProcessorError::Unavailable(missing()))?,
+        })
+    }
+
     pub fn charge_id(&self) -> Option<&str> {
         match &self.latest_charge {
             Some(Reference::Id(id)) => Some(id),

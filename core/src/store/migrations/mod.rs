@@ -214,6 +214,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sql: include_str!("0051_worker_data.sql"),
     },
     Migration {
+        version: 52,
+        name: "spent_keys",
+        sql: include_str!("0052_spent_keys.sql"),
+    },
+    Migration {
         version: 53,
         name: "lost_disputes",
         sql: include_str!("0053_lost_disputes.sql"),

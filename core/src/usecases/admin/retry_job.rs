@@ -7,7 +7,7 @@ use crate::domain::{
     Actor, ChargeStanding, Entry, HeldBecause, JobKind, JobName, NotificationKind, ProcessorName,
     ProposalKind, QueueItem, QueueKind, Step, Task, TaskId, TaskLedger, Timestamp,
 };
-use crate::payments::Outgoing;
+use crate::payments::{Attempt, Outgoing};
 use crate::store::{AuditFilter, ListedJob, Tx};
 use crate::usecases::admin::four_eyes::{self, FourEyes, Outcome, Passed, Wanted};
 use crate::usecases::admin::{audit, review_queue};
@@ -134,11 +134,10 @@ pub fn payout_to_write_off(
     }
     let intent = payment.intent.ok_or(UseCaseError::PayoutNotFailed)?;
     Ok(Some(Outgoing {
-        task: id,
+        attempt: Attempt::first(id),
         payment: intent.id,
         cents: ledger.owed_payout_cents(),
         already_cents: ledger.transferred_cents(),
-        is_retry: true,
     }))
 }
 

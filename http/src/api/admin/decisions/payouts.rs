@@ -11,6 +11,7 @@ use crate::api::processor::with_timeout;
 use crate::api::request::path::TaskPath;
 use crate::api::response::json::JsonResponse;
 use crate::domain::{OutgoingKind, TaskId};
+use crate::payments::Look;
 use crate::store::Tx;
 use crate::usecases::{self, UseCaseError};
 use crate::views::task::TaskBody;
@@ -72,10 +73,10 @@ async fn was_not_made(app: &App, id: TaskId) -> Result<(), ApiError> {
     let Some(transfer) = read.await? else {
         return Ok(());
     };
-    let made = processor.find_made(OutgoingKind::Transfer, &transfer);
-    match with_timeout(app, made).await? {
+    let look = processor.look(OutgoingKind::Transfer, &transfer);
+    match with_timeout(app, look).await? {
         // A retry finds it and records it.
-        Some(_) => Err(UseCaseError::PayoutNotFailed.into()),
-        None => Ok(()),
+        Look::Made(_) => Err(UseCaseError::PayoutNotFailed.into()),
+        Look::NotMade { .. } => Ok(()),
     }
 }

@@ -12,7 +12,7 @@ use crate::api::middleware::authentication::Caller;
 use crate::api::processor::with_timeout;
 use crate::domain::accounts::mandate::Verdict;
 use crate::domain::{Environment, PaymentMethod};
-use crate::payments::NewPayment;
+use crate::payments::{Attempt, NewPayment};
 use crate::store::{KeyHolder, Lookup, MandateInUse};
 use crate::usecases::{self, AskedApproval, Funded, Funding, UseCaseError};
 
@@ -128,10 +128,11 @@ async fn payment(
         return Ok(Funding::Later(processor.name()));
     }
     let new = NewPayment {
-        task: creation.id,
+        attempt: Attempt::first(creation.id),
         account: creation.holder.owner.account,
         amount_cents: creation.new.budget_cents,
         customer: None,
+        wanted_since: app.clock.now(),
     };
     let intent = with_timeout(app, processor.create_payment(&new)).await?;
     Ok(Funding::ByHand(processor.name(), intent))
