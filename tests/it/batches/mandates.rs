@@ -1,15 +1,13 @@
 //! Creations of a limited key that run in one batch.
 
-use std::sync::Arc;
-
 use legwork::ambient;
-use legwork::domain::tasks::{Category, Location, Priority, ProofType, TaskType};
-use legwork::domain::{NewTask, Secret, TaskId, Tier};
-use legwork::store::{KeyHolder, Lookup, StoreError, Tx};
-use legwork::usecases::{self, Funded, Funding};
+use legwork::domain::{TaskId, Tier};
+use legwork::store::{StoreError, Tx};
+use legwork::usecases::{self, Funding};
 use serde_json::json;
 
 use super::Held;
+use crate::mandates::terms::{new_task, terms};
 use crate::mandates::{Limited, with};
 use crate::support::{Engine, TestApp, eventually, on_both_engines, tell};
 
@@ -18,49 +16,17 @@ on_both_engines!(one_too_many_is_refused_and_undoes_only_itself);
 const CENTS: i64 = 500;
 const ALLOWED: usize = 5;
 
-fn new_task() -> NewTask {
-    NewTask {
-        title: "Photograph the storefront".to_owned(),
-        description: "Front door and window display".to_owned(),
-        instructions: None,
-        category: Category::Photography,
-        required_skills: vec![],
-        location: Location {
-            address: None,
-            city: "New York".to_owned(),
-            state: "NY".to_owned(),
-            latitude: 40.7128,
-            longitude: -74.006,
-        },
-        budget_cents: CENTS,
-        task_type: TaskType::Standard,
-        priority: Priority::Normal,
-        deadline: None,
-        proof_types: vec![ProofType::Photo],
-        metadata: "{}".to_owned(),
-        quoted_fee_percent: None,
-    }
-}
-
-async fn terms(app: &TestApp, agent: &Limited) -> (KeyHolder, Funded) {
-    let lookup = Lookup::key_and_mandate(Secret::presented(&agent.key).hash());
-    let found = app.store.find(lookup).await.unwrap().unwrap();
-    let funded = Funded {
-        funding: Funding::Simulated,
-        mandate: found.mandate.map(Arc::new),
-    };
-    assert!(funded.mandate.is_some());
-    (found.holder, funded)
-}
-
 /// Creates so many tasks with each of these keys of an account, behind one that is held. All trust the
 /// mandates as they are now.
 async fn create(app: &TestApp, agents: [&Limited; 2], count: usize) -> Vec<Result<(), StoreError>> {
-    let terms = [terms(app, agents[0]).await, terms(app, agents[1]).await];
+    let terms = [
+        terms(app, agents[0], Funding::Simulated).await,
+        terms(app, agents[1], Funding::Simulated).await,
+    ];
     let account = terms[0].0.owner.account;
     let mut held = Held::of(&app.store, account).await;
     for (holder, funded) in (0..count).flat_map(|_| terms.clone()) {
-        let (new, now) = (new_task(), app.clock.now());
+        let (new, now) = (new_task(CENTS), app.clock.now());
         let id = TaskId::new(now, &ambient::random());
         let work = move |tx: &mut Tx<'_>| {
             let created = usecases::create_task(tx, &holder, &funded.order(&new, id), now);

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use legwork::usecases::{AskedApproval, Funding};
 use serde_json::{Value, json};
 
+use super::terms::{create, terms};
 use super::{Limited, everything, with};
 use crate::support::{GOOD_CARD, TestApp, on_both_engines, path};
 
@@ -14,6 +16,7 @@ on_both_engines!(
     a_refused_task_is_cancelled_and_gives_back,
     nobody_deciding_is_a_refusal,
     cancelling_ends_the_wait,
+    a_wait_ends_with_its_task_though_the_mandate_was_lifted,
     an_approved_live_task_is_charged_as_at_creation,
     an_approved_live_task_without_a_method_is_paid_by_hand,
     a_live_task_that_nobody_approves_expires_uncharged,
@@ -175,6 +178,33 @@ async fn cancelling_ends_the_wait(app: TestApp) {
     let ended = agent.client.get(&approval(&task)).await.expect(200);
     assert_eq!(ended["status"], "cancelled");
     assert_eq!(agent.used("spending_limits.total").await, 0);
+}
+
+async fn a_wait_ends_with_its_task_though_the_mandate_was_lifted(app: TestApp) {
+    let dev = app.developer().await;
+    dev.charge_to("pm_card_visa").await;
+    let agent = Limited::new(&app, &dev, "live", approving()).await;
+    let asked = AskedApproval {
+        processor: app.payments.processor.name(),
+        windows: *app.scheduler.windows(),
+        url: "https://legwork.example.com".to_owned(),
+    };
+    let terms = terms(&app, &agent, Funding::AfterApproval(Box::new(asked))).await;
+    // After the server has read the mandate, and before it creates the task.
+    dev.live.delete(&agent.path()).await.expect(200);
+    let task = create(&app, terms, 2_500, app.clock.now()).await.unwrap();
+    assert_eq!(task.mandate_key, None);
+    let task = json!({"id": task.id.to_string()});
+    let waits = dev.live.get(&approval(&task)).await.expect(200);
+    assert_eq!(waits["status"], "waiting");
+    let cancel = format!("{}/cancel", path(&task));
+    dev.live.post(&cancel, &json!({})).await.expect(200);
+    let ended = dev.live.get(&approval(&task)).await.expect(200);
+    assert_eq!(ended["status"], "cancelled");
+    let late = dev.live.post(&decide(&task, "approve"), &json!({})).await;
+    late.expect_error(409, "APPROVAL_DECIDED");
+    app.jobs.drain().await.unwrap();
+    TestApp::expect_settled(&app.verify().await);
 }
 
 async fn an_approved_live_task_is_charged_as_at_creation(app: TestApp) {

@@ -5,6 +5,7 @@ mod granting;
 mod people;
 mod races;
 mod spending;
+pub mod terms;
 mod worked;
 
 use serde_json::{Value, json};

@@ -152,7 +152,7 @@ fn allowing(
             allows(&mandate, order, now)?;
             Ok(Some(mandate.version))
         }
-        // It was lifted in this moment.
+        // It was lifted in this moment. If a person was to be asked, a person is asked all the same.
         None => Ok(None),
     }
 }

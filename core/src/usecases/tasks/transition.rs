@@ -78,10 +78,11 @@ pub(in crate::usecases) fn write_all(
     for (moved, cause) in moves {
         if moved.task.mandate_key.is_some() && moved.task.status.is_final() {
             tx.give_back(&moved.task, moved.unspent_cents())?;
-            if moved.from == Status::Pending {
-                let ended = ApprovalStatus::after(moved.task.status);
-                tx.end_approval(moved.task.id, ended)?;
-            }
+        }
+        // Whatever the key: its mandate may have been lifted while the task was being created.
+        if given_up(moved) {
+            let ended = ApprovalStatus::after(moved.task.status);
+            tx.end_approval(moved.task.id, ended)?;
         }
         if moved.task.owner.environment == Environment::Test {
             continue;
@@ -136,11 +137,15 @@ fn stored<'a>(
     })
 }
 
+/// Whether a task ends before it was paid for.
+fn given_up(moved: &Moved) -> bool {
+    moved.from == Status::Pending && moved.task.status.is_final()
+}
+
 /// The jobs that follow a move of a live task.
 fn jobs_after(moved: &Moved) -> impl Iterator<Item = JobKind> {
-    let given_up = moved.from == Status::Pending && moved.task.status.is_final();
     [
-        (given_up, JobKind::CancelPayment),
+        (given_up(moved), JobKind::CancelPayment),
         (moved.settlement.refund_cents > 0, JobKind::Refund),
         (moved.settlement.payout_cents > 0, JobKind::Transfer),
     ]
