@@ -1,6 +1,7 @@
 //! Keys with a mandate: what they may do, what they may spend, and what comes back.
 
 mod approvals;
+mod clocks;
 mod granting;
 mod people;
 mod races;

@@ -68,16 +68,41 @@ columns! {
     };
 }
 
-/// What the counters of a day and a month stand at, on that day and in that month.
+/// What the counters of a day and a month stand at, on that day and in that month. Those of a later one
+/// count too, as in `Spending::at`.
 macro_rules! current {
     (day_tasks) => {
-        "CASE WHEN day = ?2 THEN day_tasks ELSE 0 END"
+        "CASE WHEN day >= ?2 THEN day_tasks ELSE 0 END"
     };
     (day_cents) => {
-        "CASE WHEN day = ?2 THEN day_cents ELSE 0 END"
+        "CASE WHEN day >= ?2 THEN day_cents ELSE 0 END"
     };
     (month_cents) => {
-        "CASE WHEN month = ?3 THEN month_cents ELSE 0 END"
+        "CASE WHEN month >= ?3 THEN month_cents ELSE 0 END"
+    };
+    (day) => {
+        "CASE WHEN day > ?2 THEN day ELSE ?2 END"
+    };
+    (month) => {
+        "CASE WHEN month > ?3 THEN month ELSE ?3 END"
+    };
+}
+
+/// What is kept of a counter of a day or a month that has not begun yet by the clock as it is now.
+macro_rules! not_ahead {
+    ($interval:literal, $at:literal, $column:literal, $kept:literal) => {
+        concat!(
+            $column,
+            " = CASE WHEN ",
+            $interval,
+            " > ",
+            $at,
+            " THEN ",
+            $kept,
+            " ELSE ",
+            $column,
+            " END"
+        )
     };
 }
 
@@ -132,19 +157,28 @@ crate::store::statements! {
             day_cents = ", current!(day_cents), " + ?5,
             month_cents = ", current!(month_cents), " + ?5,
             total_cents = total_cents + ?5, open_tasks = open_tasks + ?6, open_cents = open_cents + ?5,
-            day = ?2, month = ?3
+            day = ", current!(day), ", month = ", current!(month), "
         WHERE key_id = ?1 AND version = ?4 AND lifted_at IS NULL
             AND (max_tasks_per_day IS NULL OR ", current!(day_tasks), " + ?6 <= max_tasks_per_day)
             AND (max_open_tasks IS NULL OR open_tasks + ?6 <= max_open_tasks)
             AND (day_limit_cents IS NULL OR ", current!(day_cents), " + ?5 <= day_limit_cents)
             AND (month_limit_cents IS NULL OR ", current!(month_cents), " + ?5 <= month_limit_cents)
             AND (total_limit_cents IS NULL OR total_cents + ?5 <= total_limit_cents)");
-    /// A task is over, and this much of its budget was not spent.
+    /// A task is over, and this much of its budget was not spent. A day never goes back, so whatever was
+    /// created on the stored day was counted for it.
     CLOSE = "UPDATE mandates SET open_tasks = open_tasks - 1, open_cents = open_cents - ?4,
             total_cents = total_cents - ?5,
             day_cents = day_cents - CASE WHEN day = ?2 THEN ?5 ELSE 0 END,
             month_cents = month_cents - CASE WHEN month = ?3 THEN ?5 ELSE 0 END
         WHERE key_id = ?1";
+    /// What was counted while a test clock was ahead, for days and months that have not begun.
+    SET_BACK = concat!("UPDATE mandates SET ",
+            not_ahead!("day", "?2", "day_tasks", "0"), ", ",
+            not_ahead!("day", "?2", "day_cents", "0"), ", ",
+            not_ahead!("month", "?3", "month_cents", "0"), ", ",
+            not_ahead!("day", "?2", "day", "?2"), ", ",
+            not_ahead!("month", "?3", "month", "?3"), "
+        WHERE key_id IN (SELECT id FROM api_keys WHERE account_id = ?1 AND environment = 'test')");
     WARNED = "UPDATE mandates SET warned_day = ?2, warned_month = ?3, warned_total = ?4,
             warned_tasks = ?5
         WHERE key_id = ?1";
@@ -297,6 +331,17 @@ impl Tx<'_> {
         let [key, day, month] = interval_of(task);
         let values = [key, day, month, task.budget_cents.into(), back_cents.into()];
         self.defer(CLOSE, &values)
+    }
+
+    /// Begins the day and the month anew that a test clock shows after it was set back. All tasks of the
+    /// environment are over, so nothing of what is forgotten here comes back later.
+    pub fn set_spending_back(
+        &mut self,
+        account: AccountId,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let values = [account.into(), now.day().into(), now.month().into()];
+        self.defer(SET_BACK, &values)
     }
 
     /// Keeps what a mandate refused last.

@@ -178,14 +178,16 @@ crate::store::statements! {
         " WHERE id = ", edited!(id), " AND status = ", edited!(status));
     MOVE = concat!("UPDATE tasks SET ", moved!(set),
         " WHERE id = ", moved!(id), " AND status = ", moved!(from));
-    /// Numbers a new task and counts it and its money, unless the monthly limit is reached.
+    /// Numbers a new task and counts it and its money, unless the monthly limit is reached. A month that
+    /// has begun by the clock of another server goes on, as in `Spending::at`.
     NUMBER = concat!("UPDATE task_totals SET last_number = last_number + 1,
-            month_tasks = CASE WHEN month = ?3 THEN month_tasks + 1 ELSE 1 END, month = ?3,
+            month_tasks = CASE WHEN month >= ?3 THEN month_tasks + 1 ELSE 1 END,
+            month = CASE WHEN month > ?3 THEN month ELSE ?3 END,
             pending = pending + ?5, funded = funded + ?6, processor_cents = processor_cents + ?7,
             last_event = last_event + ?8,
             last_event_at = CASE WHEN last_event_at > ?9 THEN last_event_at ELSE ?9 END
         WHERE account_id = ?1 AND environment = ?2 AND month >= 0
-            AND (month <> ?3 OR month_tasks < ?4)
+            AND (month < ?3 OR month_tasks < ?4)
         RETURNING last_number, ", numbered!(columns));
 }
 

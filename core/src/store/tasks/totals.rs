@@ -121,7 +121,7 @@ fn money_of<'a>(moves: impl Iterator<Item = &'a Moved>) -> Postings {
 #[derive(Clone, Debug)]
 pub(in crate::store) struct StatusCounts(pub [(Status, i64); Status::ALL.len()]);
 
-/// How many tasks were created, ever and in the month of the last one.
+/// How many tasks were created, ever and in the latest month of one.
 #[derive(Clone, Debug)]
 struct Created {
     last_number: i64,
@@ -154,7 +154,7 @@ impl TaskCounts {
     }
 
     pub fn this_month(&self, now: Timestamp) -> i64 {
-        if self.created.month == now.month() {
+        if self.created.month >= now.month() {
             self.created.month_tasks
         } else {
             0

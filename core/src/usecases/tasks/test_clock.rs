@@ -62,12 +62,17 @@ pub fn due_in_test(
 }
 
 /// Resets the clock to real time. This is allowed only if nothing happened in the future.
-pub fn reset_test_clock(tx: &mut Tx<'_>, account: AccountId) -> Result<(), UseCaseError> {
+pub fn reset_test_clock(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
     tx.test_clock_to_change(account)?;
     let open = tx.task_counts(test(account))?.open();
     if open > 0 {
         return Err(UseCaseError::TasksOpen { open });
     }
     tx.set_test_clock(account, Duration::ZERO)?;
-    Ok(tx.forget_event_time(test(account))?)
+    tx.forget_event_time(test(account))?;
+    Ok(tx.set_spending_back(account, now)?)
 }

@@ -66,7 +66,7 @@ impl Use {
 /// What a key has spent, as it is stored. The numbers of a day or month count only in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spending {
-    /// The day and the month of the last task, as `Timestamp::day` and `Timestamp::month` number them.
+    /// The latest day and month of a task, as `Timestamp::day` and `Timestamp::month` number them.
     pub day: i64,
     pub month: i64,
     pub day_tasks: i64,
@@ -79,12 +79,14 @@ pub struct Spending {
 }
 
 impl Spending {
-    /// With nothing spent in a day or month that has just begun.
+    /// With nothing spent in a day or month that has just begun. One that has begun by the clock of
+    /// another server goes on, though here it is still the one before: otherwise two servers around
+    /// midnight would each begin anew, again and again.
     pub fn at(mut self, now: Timestamp) -> Self {
-        if self.day != now.day() {
+        if self.day < now.day() {
             (self.day, self.day_tasks, self.day_cents) = (now.day(), 0, 0);
         }
-        if self.month != now.month() {
+        if self.month < now.month() {
             (self.month, self.month_cents) = (now.month(), 0);
         }
         self
@@ -110,7 +112,8 @@ impl Spending {
         spent
     }
 
-    /// A task that was created then is over, and this much of its budget was not spent.
+    /// A task that was created then is over, and this much of its budget was not spent. What was counted
+    /// for a day or month that another server had begun before does not come back to it.
     pub fn close(mut self, budget_cents: i64, back_cents: i64, created_at: Timestamp) -> Self {
         self.open_tasks -= 1;
         self.open_cents -= budget_cents;
@@ -137,12 +140,12 @@ pub struct Warned {
 }
 
 impl Warned {
-    fn of(&mut self, limit: &str, now: Timestamp) -> Option<(&mut i64, i64)> {
+    fn of(&mut self, limit: &str, spent: Spending) -> Option<(&mut i64, i64)> {
         match limit {
-            "spending_limits.day" => Some((&mut self.day, now.day())),
-            "spending_limits.month" => Some((&mut self.month, now.month())),
+            "spending_limits.day" => Some((&mut self.day, spent.day)),
+            "spending_limits.month" => Some((&mut self.month, spent.month)),
             "spending_limits.total" => Some((&mut self.total, 1)),
-            "max_tasks_per_day" => Some((&mut self.tasks, now.day())),
+            "max_tasks_per_day" => Some((&mut self.tasks, spent.day)),
             // What is open comes and goes.
             _ => None,
         }
@@ -159,7 +162,8 @@ impl Mandate {
         now: Timestamp,
     ) -> (Vec<(&'static str, Use)>, Warned) {
         let mut uses = self.uses(spent, now);
-        uses.retain(|(limit, counted)| match warned.of(limit, now) {
+        let spent = spent.at(now);
+        uses.retain(|(limit, counted)| match warned.of(limit, spent) {
             Some((told, interval)) if *told != interval && counted.is_nearly_used_up() => {
                 *told = interval;
                 true

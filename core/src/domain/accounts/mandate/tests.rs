@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use super::spending::{Spending, Warned};
 use super::*;
 use crate::domain::testing::cases;
@@ -227,6 +229,25 @@ fn a_day_and_a_month_begin_at_midnight() {
 }
 
 #[test]
+fn a_day_and_a_month_never_go_back() {
+    let (before, after) = (at("2026-11-30T23:59:58Z"), at("2026-12-01T00:00:02Z"));
+    let spent = Spending::default().reserve(900, before);
+    let spent = spent.reserve(500, after).reserve(300, before);
+    assert_eq!((spent.day, spent.month), (after.day(), after.month()));
+    assert_eq!((spent.day_cents, spent.month_cents), (800, 800));
+    assert_eq!((spent.day_tasks, spent.total_cents), (2, 1_700));
+    // Counted for December and dated in November: it does not come back to December.
+    let closed = spent.close(300, 300, before);
+    assert_eq!((closed.day_cents, closed.month_cents), (800, 800));
+    assert_eq!(spent.close(500, 500, after).day_cents, 300);
+    let mut limited = mandate();
+    limited.spending_limits.day = Some(900);
+    let (told, warned) = limited.to_tell(spent, Warned::default(), before);
+    assert_eq!(told.len(), 1);
+    assert_eq!(limited.to_tell(spent, warned, after).0, []);
+}
+
+#[test]
 fn what_comes_back_counts_for_the_interval_it_was_spent_in() {
     let monday = at("2026-11-30T10:00:00Z");
     let tuesday = at("2026-12-01T10:00:00Z");
@@ -296,5 +317,35 @@ proptest! {
             let budgets: i64 = open.iter().map(|(budget, _)| budget).sum();
             prop_assert_eq!(spent.open_cents, budgets);
         }
+    }
+
+    /// Servers whose clocks differ: a day and a month end once, and none has more than its limit.
+    #[test]
+    fn no_clock_begins_a_day_or_a_month_again(
+        steps in prop::collection::vec((500_i64..1_500, 0_u64..30, 0_u64..7_200), 1..80),
+    ) {
+        let mut limited = mandate();
+        limited.spending_limits.day = Some(2_000);
+        limited.spending_limits.month = Some(20_000);
+        let mut now = now();
+        let mut spent = Spending::default();
+        let (mut days, mut months) = (BTreeMap::new(), BTreeMap::new());
+        for (budget, hours, behind) in steps {
+            now = now.plus(Duration::from_secs(hours * 3_600));
+            let seen = now.minus(Duration::from_secs(behind));
+            if !limited.exceeded(spent, budget, seen).is_empty() {
+                continue;
+            }
+            let before = spent;
+            spent = spent.reserve(budget, seen);
+            prop_assert!(spent.day >= before.day && spent.month >= before.month);
+            prop_assert!(spent.day >= seen.day() && spent.month >= seen.month());
+            *days.entry(spent.day).or_insert(0) += budget;
+            *months.entry(spent.month).or_insert(0) += budget;
+            prop_assert_eq!(days[&spent.day], spent.day_cents);
+            prop_assert_eq!(months[&spent.month], spent.month_cents);
+        }
+        prop_assert!(days.values().all(|cents| *cents <= 2_000));
+        prop_assert!(months.values().all(|cents| *cents <= 20_000));
     }
 }

@@ -168,8 +168,9 @@ impl AdvanceClock {
 )]
 pub async fn reset(State(app): State<App>, caller: Caller) -> Result<JsonResponse, ApiError> {
     let account = only_in_test(&caller)?.account;
+    let clock = app.clock.clone();
     app.store
-        .write(move |tx| usecases::reset_test_clock(tx, account))
+        .write(move |tx| usecases::reset_test_clock(tx, account, clock.now()))
         .await?;
     JsonResponse::ok(&TestClock::read(&app, account).await?)
 }
