@@ -51,7 +51,9 @@ pub use events::EventFilter;
 pub use exports::pages::{ExportedDelivery, ToldNotification};
 pub use jobs::backlog::{Backlog, DueJobs};
 pub use jobs::{ClaimedJob, ListedJob};
-pub use money::ledger::{DeveloperBalances, Payout, PayoutState, TaskMoney, WorkerBalance};
+pub use money::ledger::{
+    DeveloperBalances, Payout, PayoutParts, PayoutState, TaskMoney, WorkerBalance,
+};
 pub use money::outgoing_movements::OutgoingMovement;
 pub use money::payments::PaymentAndTask;
 pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};

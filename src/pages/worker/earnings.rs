@@ -45,6 +45,22 @@ impl ShowEarnings {
     fn state(&self, payout: &Payout) -> String {
         told(self.frame.t, payout)
     }
+
+    /// What became of each part, if there are several. The badge alone would tell of the whole.
+    fn parts(&self, payout: &Payout) -> Option<String> {
+        let parts = [
+            ("paid", payout.paid_cents),
+            ("pending", payout.pending_cents),
+            ("written_off", payout.written_off_cents),
+        ];
+        let parts = parts.into_iter().filter(|(_, cents)| *cents != 0);
+        let told = parts.map(|(word, cents)| {
+            let word = self.frame.t.word(word);
+            format!("{word}: {}", dollars(cents))
+        });
+        let told: Vec<_> = told.collect();
+        (told.len() > 1).then(|| told.join(" · "))
+    }
 }
 
 /// `2026-11`, this month when the query names none.
@@ -118,24 +134,32 @@ fn told(t: &Texts, payout: &Payout) -> String {
     }
 }
 
+const CSV_HEAD: &str =
+    "earned_at,paid_at,status,amount,currency,task_id,title,paid,pending,written_off\r\n";
+
+fn amount(cents: i64) -> String {
+    format!("{}.{:02}", cents / 100, cents % 100)
+}
+
 /// For a worker's own books. Amounts are in dollars, with a point.
 async fn csv(visit: Visit, RawQuery(query): RawQuery) -> Result<Response, Refused> {
     let form = Form::parse(query.unwrap_or_default().as_bytes());
     let month = month(&visit, &form);
     let earnings = of_month(&visit, &month).await?;
-    let mut text = "earned_at,paid_at,status,amount,currency,task_id,title\r\n".to_owned();
+    let mut text = CSV_HEAD.to_owned();
     for payout in earnings.payouts.iter().rev() {
-        let cents = payout.amount_cents;
-        let amount = format!("{}.{:02}", cents / 100, cents % 100);
         let paid_at = payout.paid_at.as_deref().unwrap_or_default();
         let row = [
             payout.created_at.as_str(),
             paid_at,
             &payout.status,
-            &amount,
+            &amount(payout.amount_cents),
             "USD",
             &payout.task_id,
             &quoted(&payout.title),
+            &amount(payout.paid_cents),
+            &amount(payout.pending_cents),
+            &amount(payout.written_off_cents),
         ];
         text.push_str(&row.join(","));
         text.push_str("\r\n");

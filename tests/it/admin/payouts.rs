@@ -111,7 +111,11 @@ async fn a_payout_is_written_off(app: TestApp) {
     let earnings = worker.client.get("/v1/worker/earnings").await.expect(200);
     assert_eq!(earnings["balance_cents"], 0);
     assert_eq!(earnings["paid_cents"], 0);
-    assert_eq!(earnings["payouts"][0]["status"], "written_off");
+    let listed = &earnings["payouts"][0];
+    assert_eq!(listed["status"], "written_off");
+    assert_eq!(listed["written_off_cents"], listed["amount_cents"]);
+    assert_eq!(listed["paid_cents"], 0);
+    assert_eq!(listed["pending_cents"], 0);
     assert_eq!(open_items(&app).await, 0);
     // The same again changes nothing; another decision comes too late.
     owner

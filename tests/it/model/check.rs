@@ -248,5 +248,12 @@ impl World {
             (&shown["balance_cents"], &shown["paid_cents"]),
             (&json!(balance), &json!(paid))
         );
+        let payouts = shown["payouts"].as_array().unwrap();
+        // The list ends there.
+        if payouts.len() < 100 {
+            let sum = |field| payouts.iter().filter_map(|one| one[field].as_i64()).sum();
+            let listed: [i64; 2] = ["pending_cents", "paid_cents"].map(sum);
+            assert_eq!(listed, [balance, paid], "{payouts:?}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What Stripe tells of money that was contested, that came back, or that never arrived.
 
-use legwork::domain::LedgerAccount;
+use legwork::domain::{Environment, LedgerAccount, WorkerId};
+use legwork::store::{PayoutState, StoreError};
 use serde_json::{Value, json};
 
 use super::adapter::Adapter;
@@ -317,6 +318,7 @@ async fn a_part_of_a_transfer_is_reversed(app: TestApp) {
     let report = app.verify().await;
     assert_eq!(report.differences, Vec::<String>::new());
     assert_eq!(balance(&report, LedgerAccount::WorkerBalance), 50);
+    expect_payout(&app, &task, PayoutState::Pending, [1000, 50, 0]).await;
     // What is owed now can be written off.
     let write_off = format!("/v1/admin/payouts/{}/write_off", id(&task));
     admin.post(&write_off, &json!({})).await.expect(200);
@@ -324,7 +326,29 @@ async fn a_part_of_a_transfer_is_reversed(app: TestApp) {
         queue(&admin, "transfer_reversed").await,
         Vec::<Value>::new()
     );
+    expect_payout(&app, &task, PayoutState::WrittenOff, [1000, 0, 50]).await;
     expect_all_well(&app, &stripe).await;
+}
+
+/// What the worker of a task reads about it: what was paid, is pending, and was written off. The worker has
+/// no other payout, so what was paid and what is on the balance is the same.
+async fn expect_payout(app: &TestApp, task: &Value, state: PayoutState, parts: [i64; 3]) {
+    let worker = format!("SELECT worker_id FROM tasks WHERE id = '{}'", id(task));
+    let worker = app.database.column(&worker).await.remove(0);
+    let worker = WorkerId::parse(&worker).unwrap();
+    let read = app.store.snapshot(move |tx| {
+        let (payouts, paid) = (tx.payouts_of(worker, 2)?, tx.paid_to(worker)?);
+        let balance = tx.worker_balance(worker, Environment::Live)?;
+        Ok::<_, StoreError>((payouts, paid, balance))
+    });
+    let (payouts, paid, balance) = read.await.unwrap();
+    let [payout] = &payouts[..] else {
+        panic!("one payout: {payouts:?}");
+    };
+    let told = payout.parts;
+    let told = [told.paid_cents, told.pending_cents, told.written_off_cents];
+    assert_eq!((payout.state, told), (state, parts));
+    assert_eq!((payout.cents, paid, balance), (1050, parts[0], parts[1]));
 }
 
 async fn a_bank_that_refuses_a_payout_is_told_of(app: TestApp) {

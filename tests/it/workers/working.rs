@@ -36,11 +36,14 @@ async fn a_task_is_done_from_accept_to_payout(app: TestApp) {
     let earnings = worker.client.get("/v1/worker/earnings").await.expect(200);
     assert_eq!(earnings["balance_cents"], 2100);
     assert_eq!(earnings["payouts"][0]["status"], "pending");
+    assert_eq!(earnings["payouts"][0]["pending_cents"], 2100);
     app.jobs.drain().await.unwrap();
     let earnings = worker.client.get("/v1/worker/earnings").await.expect(200);
     assert_eq!(earnings["balance_cents"], 0);
     assert_eq!(earnings["paid_cents"], 2100);
     assert_eq!(earnings["payouts"][0]["status"], "paid");
+    assert_eq!(earnings["payouts"][0]["paid_cents"], 2100);
+    assert_eq!(earnings["payouts"][0]["pending_cents"], 0);
     let profile = worker.client.get("/v1/worker").await.expect(200);
     assert_eq!(profile["completed_tasks"], 1);
     assert_eq!(profile["approval_rate"], 1.0);

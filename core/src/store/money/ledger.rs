@@ -78,7 +78,7 @@ columns! {
         sent = "(SELECT CAST(COALESCE(SUM(t.processor_cents), 0) AS BIGINT) FROM ledger_entries t \
             WHERE t.task_id = s.task_id AND t.step IN ('transfer', 'transfer_reversed', \
                 'transfer_retry', 'transfer_retry_reversed'))",
-        written_off = "(SELECT COUNT(*) FROM ledger_entries t \
+        written_off = "(SELECT CAST(COALESCE(-SUM(t.worker_cents), 0) AS BIGINT) FROM ledger_entries t \
             WHERE t.task_id = s.task_id AND t.step = 'write_off')",
         sent_at = "(SELECT MAX(t.recorded_at) FROM ledger_entries t \
             WHERE t.task_id = s.task_id AND t.step IN ('transfer', 'transfer_retry'))",
@@ -90,9 +90,10 @@ columns! {
         task,
         title,
         cents,
+        parts: PayoutParts::of(cents, sent, written_off),
         at,
         sent_at,
-        state: payout_state(Sent { cents, sent, written_off }, waits_for, run_at),
+        state: payout_state(PayoutParts::of(cents, sent, written_off), waits_for, run_at),
     };
 }
 
@@ -143,10 +144,31 @@ pub struct Payout {
     pub task: TaskId,
     pub title: Option<String>,
     pub cents: i64,
+    pub parts: PayoutParts,
     pub at: Timestamp,
     /// When it was last sent to the payout account. It may have come back.
     pub sent_at: Option<Timestamp>,
     pub state: PayoutState,
+}
+
+/// What became of what a worker earned with a task. A part of a transfer can come back, so there can be
+/// several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PayoutParts {
+    pub paid_cents: i64,
+    /// Still owed: what the task has on the worker's balance.
+    pub pending_cents: i64,
+    pub written_off_cents: i64,
+}
+
+impl PayoutParts {
+    pub fn of(cents: i64, paid_cents: i64, written_off_cents: i64) -> Self {
+        Self {
+            paid_cents,
+            pending_cents: cents - paid_cents - written_off_cents,
+            written_off_cents,
+        }
+    }
 }
 
 /// Whether it was paid out.
@@ -163,19 +185,17 @@ pub enum PayoutState {
     WrittenOff,
 }
 
-/// What became of what a worker earned with a task.
-struct Sent {
-    cents: i64,
-    sent: i64,
-    written_off: i64,
-}
-
-fn payout_state(payout: Sent, waits_for: Option<String>, run_at: Option<Timestamp>) -> PayoutState {
-    if payout.written_off > 0 {
-        return PayoutState::WrittenOff;
-    }
-    if payout.sent >= payout.cents {
-        return PayoutState::Paid;
+/// While a part is owed, the whole is not over.
+fn payout_state(
+    parts: PayoutParts,
+    waits_for: Option<String>,
+    run_at: Option<Timestamp>,
+) -> PayoutState {
+    if parts.pending_cents <= 0 {
+        return match parts.written_off_cents {
+            0 => PayoutState::Paid,
+            _ => PayoutState::WrittenOff,
+        };
     }
     match waits_for.as_deref().and_then(HeldBecause::read) {
         Some(because) => PayoutState::Held {

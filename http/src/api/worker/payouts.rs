@@ -17,7 +17,7 @@ use crate::api::response::json::JsonResponse;
 use crate::api::response::workers::payout_status;
 use crate::domain::admin::report::Month;
 use crate::domain::{Environment, HeldBecause, PayoutStatus, Timestamp};
-use crate::store::{Payout, PayoutState, StoreError};
+use crate::store::{Payout, PayoutParts, PayoutState, StoreError};
 use crate::usecases;
 use crate::views::{Id, examples};
 
@@ -91,9 +91,16 @@ struct PayoutBody {
     #[schema(value_type = Id)]
     task_id: String,
     title: String,
+    /// What was earned: the sum of the three below.
     amount_cents: i64,
-    /// `paid` once it has been transferred, `pending` before, `held` while it is held back;
-    /// `written_off` when it never will be.
+    /// What has been transferred of it, and has not come back.
+    paid_cents: i64,
+    /// What is still on your balance of it.
+    pending_cents: i64,
+    /// What never will be transferred of it.
+    written_off_cents: i64,
+    /// `pending` or, while it is held back, `held` as long as a part of it is still to be transferred. Then
+    /// `written_off` if a part of it never will be, `paid` otherwise.
     status: &'static str,
     /// Why it is held back.
     #[schema(required)]
@@ -118,6 +125,9 @@ impl From<Payout> for PayoutBody {
             task_id: payout.task.to_string(),
             title: payout.title.unwrap_or_default(),
             amount_cents: payout.cents,
+            paid_cents: payout.parts.paid_cents,
+            pending_cents: payout.parts.pending_cents,
+            written_off_cents: payout.parts.written_off_cents,
             status: match payout.state {
                 PayoutState::Pending => "pending",
                 PayoutState::Held { .. } => "held",
@@ -140,6 +150,11 @@ impl Earnings {
             title: Some(story.task.title.clone()),
             sent_at: Some(story.task.updated_at),
             cents: ledger.earned_cents(),
+            parts: PayoutParts::of(
+                ledger.earned_cents(),
+                ledger.transferred_cents(),
+                ledger.written_off_cents(),
+            ),
             at: story.task.updated_at,
             state: PayoutState::Paid,
         };

@@ -175,7 +175,10 @@ async fn earnings_are_shown_to_the_cent(app: TestApp) {
     assert_eq!(lines.len(), 2, "{}", csv.text);
     has(
         lines[1],
-        &[",paid,21.00,USD,", "\"Photograph a storefront\""],
+        &[
+            ",paid,21.00,USD,",
+            "\"Photograph a storefront\",21.00,0.00,0.00",
+        ],
     );
     assert_eq!(browser.get("/worker/earnings?month=x").await.status, 400);
     let mut nobody = Browser::of(&app);
