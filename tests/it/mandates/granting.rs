@@ -1,9 +1,9 @@
 //! Giving a key a mandate, changing it, lifting it.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Limited, everything, refused_by, with};
-use crate::support::{Client, TestApp, on_both_engines};
+use super::{Limited, everything, put, refused_by, with};
+use crate::support::{TestApp, on_both_engines};
 
 on_both_engines!(
     a_key_is_limited_from_the_first_moment,
@@ -17,10 +17,6 @@ on_both_engines!(
     another_account_finds_no_mandate,
     the_last_refusal_is_shown,
 );
-
-async fn put(client: &Client, path: &str, mandate: &Value) -> crate::support::Reply {
-    client.send("PUT", path, &[], mandate.to_string()).await
-}
 
 async fn a_key_is_limited_from_the_first_moment(app: TestApp) {
     let dev = app.developer().await;

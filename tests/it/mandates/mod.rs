@@ -3,6 +3,7 @@
 mod approvals;
 mod clocks;
 mod granting;
+mod late_bodies;
 mod people;
 mod races;
 mod spending;
@@ -55,6 +56,11 @@ impl Limited {
     pub async fn create(&self, budget_cents: i64) -> Reply {
         self.client.post("/v1/tasks", &task(budget_cents)).await
     }
+}
+
+/// Sets the mandate at this path.
+async fn put(client: &Client, path: &str, mandate: &Value) -> Reply {
+    client.send("PUT", path, &[], mandate.to_string()).await
 }
 
 pub fn task(budget_cents: i64) -> Value {

@@ -143,7 +143,7 @@ pub async fn delete(
     caller: Caller,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let DeleteAccount { confirm } = body::json(request, app.timeouts).await?;
+    let DeleteAccount { confirm } = body::json(request, &app).await?;
     let (holder, clock) = (caller.holder, app.clock.clone());
     let id = holder.owner.account;
     let known = app.store.read(move |tx| tx.account(id)).await?;

@@ -94,7 +94,7 @@ pub async fn put(
     caller: Caller,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let PutPaymentMethod { given } = body::json(request, app.timeouts).await?;
+    let PutPaymentMethod { given } = body::json(request, &app).await?;
     let owner = caller.owner();
     let (processor, method) = keep(&app, owner, &given).await?;
     let method = PaymentMethod {

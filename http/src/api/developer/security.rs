@@ -62,7 +62,7 @@ pub async fn put(
     caller: Caller,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let PutSecurity(manage) = body::required_json(request, app.timeouts).await?;
+    let PutSecurity(manage) = body::required_json(request, &app).await?;
     let (account, by, clock) = (caller.owner().account, caller.by(), app.clock.clone());
     app.store
         .write(move |tx| usecases::set_test_keys_manage(tx, account, manage, &by, clock.now()))

@@ -19,6 +19,7 @@ use crate::api::middleware::client_address::noted_on;
 use crate::api::middleware::limits::anonymous::{count, refuse};
 use crate::api::middleware::limits::rate::RateLimitStatus;
 use crate::api::middleware::notes::{Who, note_asker};
+use crate::api::request::body::late;
 use crate::api::request::idempotency::Requester;
 use crate::api::request::path::TaskPath;
 use crate::domain::accounts::mandate::{Needs, Permission};
@@ -344,6 +345,7 @@ async fn admit(
         let refused = refuse(UseCaseError::TestKeyConfined.into(), request).await;
         return with_status(refused, status);
     }
+    late::note(&mut request, &caller.key, holder, needs);
     let Some(limits) = holder.limits else {
         request.extensions_mut().insert(caller);
         return with_status(next.run(request).await, status);

@@ -1,16 +1,19 @@
 //! Reads request bodies: bounded in size and time.
 
+pub mod late;
+
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
-use axum::http::{HeaderMap, header};
+use axum::http::{Extensions, HeaderMap, header};
 use futures_util::FutureExt;
 use http_body_util::BodyExt;
 use hyper::body::Frame;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::request::fields::{self, RequestBody};
 use crate::api::request::json;
@@ -41,17 +44,23 @@ pub async fn read(body: Body, timeouts: Timeouts) -> Result<Bytes, ApiError> {
         .unwrap_or(Err(ApiError::BodyTimeout))
 }
 
+/// The same for a body that somebody sends who was let in before it came.
+pub async fn received(request: &Extensions, body: Body, app: &App) -> Result<Bytes, ApiError> {
+    let bytes = read(body, app.timeouts).await?;
+    late::check(app, request).await?;
+    Ok(bytes)
+}
+
 /// Reads the JSON body of a request that takes no Idempotency-Key.
-pub async fn json<B: RequestBody>(request: Request, timeouts: Timeouts) -> Result<B, ApiError> {
-    parse(&read(request.into_body(), timeouts).await?)
+pub async fn json<B: RequestBody>(request: Request, app: &App) -> Result<B, ApiError> {
+    let (parts, body) = request.into_parts();
+    parse(&received(&parts.extensions, body, app).await?)
 }
 
 /// The same for a PATCH, which needs a body: without one it would change nothing.
-pub async fn required_json<B: RequestBody>(
-    request: Request,
-    timeouts: Timeouts,
-) -> Result<B, ApiError> {
-    let bytes = read(request.into_body(), timeouts).await?;
+pub async fn required_json<B: RequestBody>(request: Request, app: &App) -> Result<B, ApiError> {
+    let (parts, body) = request.into_parts();
+    let bytes = received(&parts.extensions, body, app).await?;
     if bytes.is_empty() {
         return Err(ApiError::invalid(json::BODY, "is required"));
     }

@@ -43,7 +43,7 @@ impl FromRequest<App> for Post {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
         let (parts, sent) = request.into_parts();
-        let bytes = body::read(sent, app.timeouts).await?;
+        let bytes = body::received(&parts.extensions, sent, app).await?;
         let body = json::object(&bytes).map_err(ApiError::Validation)?;
         let key = idempotency_key(&parts.headers)?;
         let (target, fingerprint) = match key {

@@ -198,7 +198,7 @@ pub async fn revoke(
     IdPath(id): IdPath<AdminKeyId>,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let NoFields = body::json(request, app.timeouts).await?;
+    let NoFields = body::json(request, &app).await?;
     let clock = app.clock.clone();
     let revoke = app
         .store

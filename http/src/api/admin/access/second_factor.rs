@@ -98,6 +98,6 @@ pub async fn turn_off(
     caller: AdminHolder,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let code: Code = body::required_json(request, app.timeouts).await?;
+    let code: Code = body::required_json(request, &app).await?;
     second_factor::turn_off(&app, asker(&caller), code).await
 }

@@ -91,7 +91,7 @@ pub async fn end(
     caller: AdminHolder,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let NoFields = body::json(request, app.timeouts).await?;
+    let NoFields = body::json(request, &app).await?;
     let hash = caller.token.hash();
     let ended = app.store.write(move |tx| tx.end_admin_session(&hash));
     JsonResponse::ok(&AdminSessionEnded {

@@ -113,7 +113,7 @@ pub async fn revoke(
     path: AccountKeyPath,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let RevokeKey { confirm } = body::json(request, app.timeouts).await?;
+    let RevokeKey { confirm } = body::json(request, &app).await?;
     let revocation = Revocation {
         account: existing(&app, path.account).await?,
         key: path.key.ok_or(UseCaseError::KeyNotFound)?,

@@ -91,7 +91,7 @@ async fn withdraw(
     kind: ProposalKind,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let NoFields = body::json(request, app.timeouts).await?;
+    let NoFields = body::json(request, app).await?;
     let (id, clock) = (path.id()?, app.clock.clone());
     let withdraw = app
         .store

@@ -88,7 +88,7 @@ pub async fn put(
     path: KeyPath,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let PutMandate(mandate) = body::json(request, app.timeouts).await?;
+    let PutMandate(mandate) = body::json(request, &app).await?;
     let (key, by, now) = (managed(&caller, &path)?, caller.by(), app.clock.now());
     app.store
         .write(move |tx| usecases::put_mandate(tx, key, mandate.clone(), &by, now))

@@ -108,7 +108,7 @@ pub async fn revoke(
     path: KeyPath,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let RevokeKey { confirm } = body::json(request, app.timeouts).await?;
+    let RevokeKey { confirm } = body::json(request, &app).await?;
     let revocation = Revocation {
         account: caller.owner().account,
         key: path.id()?,

@@ -31,7 +31,7 @@ pub async fn update(
     path: TaskPath,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let UpdateTask(edit) = body::required_json(request, app.timeouts).await?;
+    let UpdateTask(edit) = body::required_json(request, &app).await?;
     let (holder, id, clock) = (caller.holder, path.id()?, app.clock.clone());
     let task = app
         .store

@@ -144,7 +144,8 @@ async fn read(
     wanted: &Wanted,
 ) -> Result<(SubmissionDetails, Sent), ApiError> {
     if !multipart::is_multipart(&request) {
-        return simulated(&body::read(request.into_body(), app.timeouts).await?);
+        let (parts, sent) = request.into_parts();
+        return simulated(&body::received(&parts.extensions, sent, app).await?);
     }
     let user_agent = submission::user_agent(request.headers());
     let received = AtomicU64::new(0);

@@ -151,7 +151,7 @@ pub async fn put(
     caller: Caller,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let PutWebhook { url, events } = body::json(request, app.timeouts).await?;
+    let PutWebhook { url, events } = body::json(request, &app).await?;
     app.outbound
         .check(&url)
         .await

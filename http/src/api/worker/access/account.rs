@@ -163,7 +163,7 @@ pub async fn change_password(
     caller: WorkerCaller,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let body = body::required_json(request, app.timeouts).await?;
+    let body = body::required_json(request, &app).await?;
     let ChangeWorkerPassword { current, password } = body;
     expect_no_address(&password, &caller.worker.email)?;
     let checked = check_password(&app, client, &caller.worker, current).await?;
@@ -204,7 +204,7 @@ pub async fn change_email(
     caller: WorkerCaller,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let body = body::required_json(request, app.timeouts).await?;
+    let body = body::required_json(request, &app).await?;
     let ChangeWorkerEmail { password, email } = body;
     check_password(&app, client, &caller.worker, password).await?;
     let (id, sends_mail) = (caller.worker.id, app.sends_mail);

@@ -53,7 +53,7 @@ pub async fn delete(
     client: ClientAddress,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let DeleteWorker { password } = body::json(request, app.timeouts).await?;
+    let DeleteWorker { password } = body::json(request, &app).await?;
     check_password(&app, client, &caller.worker, password).await?;
     let (id, clock) = (caller.worker.id, app.clock.clone());
     let deleted = app

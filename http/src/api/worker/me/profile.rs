@@ -40,7 +40,7 @@ pub async fn update(
     caller: WorkerCaller,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let UpdateWorker(edit) = body::required_json(request, app.timeouts).await?;
+    let UpdateWorker(edit) = body::required_json(request, &app).await?;
     let (id, clock, checked) = (
         caller.worker.id,
         app.clock.clone(),

@@ -180,7 +180,7 @@ pub async fn unsubscribe(
     caller: WorkerCaller,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let Unsubscribe { endpoint } = body::json(request, app.timeouts).await?;
+    let Unsubscribe { endpoint } = body::json(request, &app).await?;
     let (worker, gone) = (caller.worker.id, endpoint.clone());
     let removed = app
         .store

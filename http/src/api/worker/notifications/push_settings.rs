@@ -81,7 +81,7 @@ pub async fn put(
     caller: WorkerCaller,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let PutPushSettings(settings) = body::required_json(request, app.timeouts).await?;
+    let PutPushSettings(settings) = body::required_json(request, &app).await?;
     let (worker, kept) = (caller.worker.id, settings.clone());
     app.store
         .write(move |tx| tx.set_push_settings(worker, &kept))

@@ -128,7 +128,7 @@ async fn read(
 ) -> Result<(SubmissionDetails, Sent), ApiError> {
     let user_agent = submission::user_agent(request.headers());
     if names_uploads(&request) {
-        let body: SubmitUploads = body::required_json(request, app.timeouts).await?;
+        let body: SubmitUploads = body::required_json(request, app).await?;
         let (details, uploads) = body.details(&user_agent, key)?;
         return Ok((details, Sent::Uploads(uploads)));
     }
