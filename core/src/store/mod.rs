@@ -71,7 +71,7 @@ pub use tasks::{KeyAndTask, StoredMove};
 pub use transfer::{HeldDatabase, Progress, Step, Transfer, TransferError};
 pub use wakeups::EventWakeup;
 pub use webhooks::claims::Heartbeat;
-pub use webhooks::deliveries::{DeliveryFilter, FailedSpan, RecordedDelivery};
+pub use webhooks::deliveries::{DeliveryFilter, FailedSpan, LastEvents, RecordedDelivery};
 pub use webhooks::{Disabled, Endpoint, OldSecret};
 pub use workers::{NewWorkerToken, PushSubscription, WorkerFilter, WorkerSession};
 

@@ -13,7 +13,7 @@ use crate::domain::{
     AccountId, Actor, Attempt, Delivery, DeliveryStatus, DueDelivery, Environment, EventId,
     EventType, JobKind, JobName, NotificationKind, Owner, Timestamp,
 };
-use crate::store::{Endpoint, FailedSpan, RecordedDelivery, StoreError, Tx};
+use crate::store::{Endpoint, FailedSpan, LastEvents, RecordedDelivery, StoreError, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::audit;
 use crate::usecases::events::notify;
@@ -148,7 +148,7 @@ pub fn recover_deliveries(
             more: true,
         });
     }
-    let asked_at = tx.time_of(owner, now)?;
+    let asked_at = tx.after_all_failures(owner, now)?;
     let span = FailedSpan { since, asked_at };
     let (deliveries, next) = tx.recover_deliveries(owner, span, 0, RECOVERED_AT_ONCE, now)?;
     if next.is_some() {
@@ -310,7 +310,8 @@ fn disable(
 
 /// There may be very many deliveries, so a job does it.
 fn give_up_later(tx: &mut Tx<'_>, account: AccountId, now: Timestamp) -> Result<(), UseCaseError> {
-    let subject = format!("{account}/{}", now.as_millis());
+    let LastEvents { live, test } = tx.last_events(account)?;
+    let subject = format!("{account}/{}/{live}/{test}", now.as_millis());
     Ok(tx.add_job(&JobName::new(JobKind::GiveUpDeliveries, subject), now)?)
 }
 
@@ -323,8 +324,17 @@ pub fn give_up_deliveries(
 ) -> Result<bool, UseCaseError> {
     const AT_ONCE: u64 = 500;
     let malformed = || StoreError::Failed("malformed job subject".into());
-    let (account, asked_by) = subject.split_once('/').ok_or_else(malformed)?;
-    let account = AccountId::parse(account).ok_or_else(malformed)?;
-    let asked_by = Timestamp::from_millis(asked_by.parse().map_err(|_| malformed())?);
-    Ok(tx.give_up_deliveries(account, asked_by, AT_ONCE as i64, now)? == AT_ONCE)
+    let parts: Vec<_> = subject.split('/').collect();
+    let account = AccountId::parse(parts[0]).ok_or_else(malformed)?;
+    let number = |text: &str| text.parse().map_err(|_| malformed());
+    let last = match parts[1..] {
+        [_, live, test] => LastEvents {
+            live: number(live)?,
+            test: number(test)?,
+        },
+        // From before an upgrade.
+        [_] => tx.last_events(account)?,
+        _ => return Err(malformed().into()),
+    };
+    Ok(tx.give_up_deliveries(account, last, AT_ONCE as i64, now)? == AT_ONCE)
 }

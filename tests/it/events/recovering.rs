@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Developer, Response, TestApp, on_both_engines};
+use crate::support::{Developer, Response, TestApp, on_both_engines, path};
 
 on_both_engines!(
     a_delivery_shows_its_task_and_what_is_sent,
@@ -12,6 +12,8 @@ on_both_engines!(
     a_great_many_failures_are_recovered_by_a_job,
     what_was_given_up_is_recovered_by_the_time_of_that,
     what_failed_by_the_test_clock_is_recovered_by_it,
+    what_failed_before_the_test_clock_was_set_back_is_recovered,
+    what_a_test_clock_has_left_is_given_up_with_the_webhook,
 );
 
 const LIST: &str = "/v1/account/webhook/deliveries";
@@ -19,6 +21,12 @@ const LIST: &str = "/v1/account/webhook/deliveries";
 async fn deliveries(dev: &Developer, query: &str) -> Vec<Value> {
     let page = dev.test.get(&format!("{LIST}{query}")).await.expect(200);
     page["data"].as_array().unwrap().clone()
+}
+
+/// The clock is set back only when no task is open.
+async fn cancel(dev: &Developer, task: &Value) {
+    let cancel = format!("{}/cancel", path(task));
+    dev.test.post(&cancel, &json!({})).await.expect(200);
 }
 
 async fn a_delivery_shows_its_task_and_what_is_sent(app: TestApp) {
@@ -182,4 +190,52 @@ async fn what_failed_by_the_test_clock_is_recovered_by_it(app: TestApp) {
     let future = json!({"since": "2025-11-26T12:00:00Z"});
     let refused = dev.test.post(&recover, &future).await;
     assert_eq!(refused.faulty_fields(), ["since"]);
+}
+
+async fn what_failed_before_the_test_clock_was_set_back_is_recovered(app: TestApp) {
+    let (app, receiver) = app.with_receiver().await;
+    let dev = app.developer().await;
+    receiver.answer(|_| Response::status(500));
+    dev.put_webhook(&receiver.url("/"), json!(["task.funded"]))
+        .await;
+    let clock = "/v1/test_helpers/clock";
+    for advance in [24 * 60 * 60, 2 * 60 * 60] {
+        let task = dev.create_task().await;
+        let advance = json!({"advance_seconds": advance});
+        dev.test.post(clock, &advance).await.expect(200);
+        cancel(&dev, &task).await;
+    }
+    assert_eq!(deliveries(&dev, "?status=failed").await.len(), 2);
+    dev.test.delete(clock).await.expect(200);
+    let body = json!({"since": TestApp::NOON});
+    let recover = format!("{LIST}/recover");
+    let recovered = dev.test.post(&recover, &body).await.expect(200);
+    assert_eq!(recovered, json!({"recovered": 2, "more": false}));
+}
+
+/// The clock is ahead, or was set back since.
+async fn what_a_test_clock_has_left_is_given_up_with_the_webhook(app: TestApp) {
+    let (app, receiver) = app.with_receiver().await;
+    let clock = "/v1/test_helpers/clock";
+    for set_back in [false, true] {
+        let (dev, subscribe) = (app.developer().await, json!(["task.funded"]));
+        dev.put_webhook(&receiver.url("/"), subscribe.clone()).await;
+        let advance = json!({"advance_seconds": 24 * 60 * 60});
+        dev.test.post(clock, &advance).await.expect(200);
+        let task = dev.create_task().await;
+        if set_back {
+            cancel(&dev, &task).await;
+            dev.test.delete(clock).await.expect(200);
+        }
+        dev.test.delete("/v1/account/webhook").await.expect(200);
+        // What comes after is another webhook's.
+        dev.put_webhook(&receiver.url("/"), subscribe).await;
+        let later = dev.create_task().await;
+        app.jobs.drain().await.unwrap();
+        for (status, task) in [("failed", &task), ("pending", &later)] {
+            let listed = deliveries(&dev, &format!("?status={status}")).await;
+            let tasks: Vec<_> = listed.iter().map(|one| &one["task_id"]).collect();
+            assert_eq!(tasks, [&task["id"]], "{status}");
+        }
+    }
 }

@@ -86,7 +86,9 @@ crate::store::statements! {
             updated_at = CASE WHEN environment = 'test' THEN CAST(?5 AS BIGINT) ELSE CAST(?4 AS BIGINT) END
         WHERE event_id IN (
             SELECT event_id FROM deliveries
-            WHERE account_id = ?1 AND due_at IS NOT NULL AND created_at <= ?2 LIMIT ?3)";
+            WHERE account_id = ?1 AND due_at IS NOT NULL AND number <= CASE
+                WHEN environment = 'test' THEN CAST(?3 AS BIGINT) ELSE CAST(?2 AS BIGINT) END
+            LIMIT ?6)";
     ONE = concat!("SELECT ", delivery!(columns), ",
             (SELECT e.data FROM events e WHERE e.id = deliveries.event_id)
         FROM deliveries WHERE event_id = ?3 AND account_id = ?1 AND environment = ?2");
@@ -101,6 +103,8 @@ crate::store::statements! {
             SELECT event_id FROM deliveries
             WHERE account_id = ?1 AND environment = ?2 AND status = 'failed' AND number > ?3
                 AND number <= ?4 AND (created_at >= ?5 OR updated_at >= ?5) AND updated_at <= ?7)";
+    LAST_FAILED = "SELECT MAX(updated_at) FROM deliveries
+        WHERE account_id = ?1 AND environment = ?2 AND status = 'failed'";
     PAGE = concat!("SELECT ", delivery!(columns), " FROM deliveries
         WHERE account_id = ?1 AND environment = ?2
         ORDER BY number DESC LIMIT ?3 OFFSET ?4");
@@ -156,6 +160,14 @@ pub struct DeliveryFilter {
 pub struct FailedSpan {
     pub since: Timestamp,
     pub asked_at: Timestamp,
+}
+
+/// The newest events of an account at a moment. Numbers tell before from after whatever the clock of the
+/// test environment does; times do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastEvents {
+    pub live: i64,
+    pub test: i64,
 }
 
 /// The outcome of an attempt at a delivery.
@@ -262,23 +274,37 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Fails up to `limit` deliveries for good that were created by that time; returns how many.
+    /// Fails up to `limit` deliveries of events up to these for good; returns how many.
     pub fn give_up_deliveries(
         &mut self,
         account: AccountId,
-        asked_by: Timestamp,
+        last: LastEvents,
         limit: i64,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         let in_test = now.plus(self.test_clock(account)?);
         let values = [
             account.into(),
-            asked_by.into(),
-            limit.into(),
+            last.live.into(),
+            last.test.into(),
             now.into(),
             in_test.into(),
+            limit.into(),
         ];
         self.execute(FAIL, &values)
+    }
+
+    pub fn last_events(&mut self, account: AccountId) -> Result<LastEvents, StoreError> {
+        let mut last = |environment| {
+            self.last_event_number(Owner {
+                account,
+                environment,
+            })
+        };
+        Ok(LastEvents {
+            live: last(Environment::Live)?,
+            test: last(Environment::Test)?,
+        })
     }
 
     pub fn delivery(
@@ -290,6 +316,21 @@ impl Tx<'_> {
         values.push(event.into());
         let found: Option<(Delivery, Option<String>)> = self.optional(ONE, &values)?;
         Ok(found.map(|(delivery, data)| Delivery { data, ..delivery }))
+    }
+
+    /// A time by the clock of the environment which no failure so far is after. A test clock that was set
+    /// back leaves failures in its future.
+    pub fn after_all_failures(
+        &mut self,
+        owner: Owner,
+        now: Timestamp,
+    ) -> Result<Timestamp, StoreError> {
+        if owner.environment == Environment::Live {
+            return Ok(now);
+        }
+        let last: Option<Option<Timestamp>> = self.optional(LAST_FAILED, &owned_by(owner))?;
+        let at = self.time_of(owner, now)?;
+        Ok(last.flatten().map_or(at, |last| last.max(at)))
     }
 
     /// Makes failed deliveries due again: of up to `limit` after that number, those that failed within
