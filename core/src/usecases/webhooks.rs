@@ -197,6 +197,8 @@ pub fn recover_page(
 pub struct DeliveryOutcome {
     pub delivery: DueDelivery,
     pub attempt: Attempt,
+    /// That of the endpoint that it was sent to.
+    pub version: Timestamp,
 }
 
 /// How an endpoint stands after an outcome was recorded.
@@ -205,6 +207,8 @@ pub enum EndpointHealth {
     Works,
     FailingSince(Timestamp),
     Disabled,
+    /// Its settings were changed after this was sent, so the outcome says nothing about it.
+    Unknown,
 }
 
 /// Records the outcome of deliveries to one endpoint, schedules retries, and disables the endpoint
@@ -222,17 +226,19 @@ pub fn record_deliveries(
         true => tx.test_clock(endpoint.account)?,
         false => Duration::ZERO,
     };
-    for DeliveryOutcome { delivery, attempt } in outcomes {
+    for outcome in outcomes {
+        let DeliveryOutcome {
+            delivery, attempt, ..
+        } = outcome;
         let at = match delivery.environment {
             Environment::Test => now.plus(ahead),
             Environment::Live => now,
         };
         let again = next_try(delivery.tries + 1, delays, ambient::random());
+        let gone = attempt.gone() && outcome.version == endpoint.version;
         let (status, due_at) = match (attempt.delivered(), again) {
             (true, _) => (DeliveryStatus::Delivered, None),
-            (false, Some(delay)) if !attempt.gone() => {
-                (DeliveryStatus::Pending, Some(now.plus(delay)))
-            }
+            (false, Some(delay)) if !gone => (DeliveryStatus::Pending, Some(now.plus(delay))),
             (false, _) => (DeliveryStatus::Failed, None),
         };
         let attempts = attempt
@@ -246,6 +252,7 @@ pub fn record_deliveries(
                 attempts,
                 status_code: attempt.status_code,
                 tries: delivery.tries,
+                known_characters: delivery.attempts.chars().count() as i64,
             },
             at,
         )?;
@@ -260,26 +267,27 @@ fn judge(
     outcomes: &[DeliveryOutcome],
     now: Timestamp,
 ) -> Result<EndpointHealth, UseCaseError> {
-    let account = endpoint.account;
-    if outcomes.iter().any(|outcome| outcome.attempt.gone()) {
-        disable(tx, endpoint, "it answered 410 Gone", now)?;
-        return Ok(EndpointHealth::Disabled);
+    let of_it = |outcome: &&DeliveryOutcome| outcome.version == endpoint.version;
+    let counted: Vec<_> = outcomes.iter().filter(of_it).map(|o| &o.attempt).collect();
+    if counted.is_empty() {
+        return Ok(EndpointHealth::Unknown);
     }
-    if outcomes.iter().any(|outcome| outcome.attempt.delivered()) {
+    if counted.iter().any(|attempt| attempt.gone()) {
+        return disable(tx, endpoint, "it answered 410 Gone", now);
+    }
+    if counted.iter().any(|attempt| attempt.delivered()) {
         if endpoint.failing_since.is_some() {
-            tx.set_failing(account, None)?;
+            tx.set_failing(endpoint, None)?;
         }
         return Ok(EndpointHealth::Works);
     }
     match endpoint.failing_since {
-        None if outcomes.is_empty() => Ok(EndpointHealth::Works),
         None => {
-            tx.set_failing(account, Some(now))?;
+            tx.set_failing(endpoint, Some(now))?;
             Ok(EndpointHealth::FailingSince(now))
         }
         Some(since) if since.plus(FAILING_LIMIT) <= now => {
-            disable(tx, endpoint, "no delivery succeeded for three days", now)?;
-            Ok(EndpointHealth::Disabled)
+            disable(tx, endpoint, "no delivery succeeded for three days", now)
         }
         Some(since) => Ok(EndpointHealth::FailingSince(since)),
     }
@@ -290,22 +298,23 @@ fn disable(
     endpoint: &Endpoint,
     because: &str,
     now: Timestamp,
-) -> Result<(), UseCaseError> {
+) -> Result<EndpointHealth, UseCaseError> {
     let account = endpoint.account;
-    if tx.disable_endpoint(account, because, now)? {
-        give_up_later(tx, account, now)?;
-        let occasion = format!("webhook_disabled:{account}:{}", now.as_millis());
-        let words = notification::webhook_disabled(&endpoint.url, because);
-        notify::developer(
-            tx,
-            account,
-            NotificationKind::WebhookDisabled,
-            occasion,
-            words,
-            now,
-        )?;
+    if !tx.disable_endpoint(endpoint, because, now)? {
+        return Ok(EndpointHealth::Unknown);
     }
-    Ok(())
+    give_up_later(tx, account, now)?;
+    let occasion = format!("webhook_disabled:{account}:{}", now.as_millis());
+    let words = notification::webhook_disabled(&endpoint.url, because);
+    notify::developer(
+        tx,
+        account,
+        NotificationKind::WebhookDisabled,
+        occasion,
+        words,
+        now,
+    )?;
+    Ok(EndpointHealth::Disabled)
 }
 
 /// There may be very many deliveries, so a job does it.

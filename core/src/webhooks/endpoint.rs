@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::turns::Turn;
 use super::{POLL_INTERVAL, Webhooks};
 use crate::domain::{
     AccountId, Attempt, DueDelivery, Environment, EventId, Owner, TaskId, Timestamp,
@@ -31,7 +32,8 @@ const READ_PAUSE: Duration = Duration::from_millis(10);
 pub const LINGER: Duration = Duration::from_millis(50);
 /// How many outcomes may wait to be recorded before new deliveries stop.
 const MAX_UNRECORDED: usize = 256;
-/// How long an endpoint rests after a panic, which the next try may repeat.
+/// How long an endpoint rests after an error or a panic, which the next try may repeat.
+const AFTER_ERROR: Duration = Duration::from_secs(1);
 const AFTER_PANIC: Duration = Duration::from_secs(10);
 
 /// Serves the endpoint until nothing has been due for as long as it lingers, then releases it.
@@ -49,13 +51,17 @@ pub async fn serve(
         })
     });
     let wakeups: Vec<_> = wakeups.collect();
+    let turn = webhooks.0.turns.begin(account);
     let mut serving = Serving {
         webhooks,
         account,
+        turn,
+        lost: false,
         endpoint: None,
         queue: VecDeque::new(),
         known: HashSet::new(),
         busy: HashSet::new(),
+        gone: false,
         width: 1,
         in_flight: JoinSet::new(),
         outcomes: Vec::new(),
@@ -73,7 +79,7 @@ pub async fn serve(
         Ok(Ok(())) => return,
         Ok(Err(error)) => {
             tracing::warn!(%account, %error, "endpoint released after an error");
-            Duration::ZERO
+            AFTER_ERROR
         }
         Err(_) => {
             tracing::error!(%account, "endpoint released after a panic");
@@ -108,6 +114,10 @@ fn next_wakeup(wakeups: &[EventWakeup]) -> SelectAll<Pin<Box<Notified<'_>>>> {
 struct Serving {
     webhooks: Webhooks,
     account: AccountId,
+    turn: Turn,
+    /// The endpoint is another one, or another process or task serves it.
+    lost: bool,
+    /// As it was last read.
     endpoint: Option<Endpoint>,
     /// Read but not started.
     queue: VecDeque<DueDelivery>,
@@ -115,6 +125,8 @@ struct Serving {
     known: HashSet<EventId>,
     /// Tasks with a delivery in flight. The next delivery of the same task waits.
     busy: HashSet<TaskId>,
+    /// The endpoint has answered that it is gone, and this is not recorded yet.
+    gone: bool,
     /// How many deliveries may be in flight: one until the first succeeds, so that a dead endpoint
     /// costs little.
     width: usize,
@@ -142,13 +154,16 @@ impl Serving {
         let mut woken = next_wakeup(wakeups);
         loop {
             if *stop.borrow() {
-                self.queue.clear();
+                self.drop_queue();
             } else if self.must_read() {
                 self.refresh().await?;
             }
             self.begin();
             self.record();
             let idle = self.idle();
+            if idle && self.lost {
+                return Ok(());
+            }
             if idle && *stop.borrow() {
                 return Ok(abandon(&self.webhooks, self.account, Duration::ZERO).await?);
             }
@@ -156,7 +171,9 @@ impl Serving {
                 if self.release().await? {
                     return Ok(());
                 }
+                // If the next read finds nothing to send, this waits before it asks again.
                 self.recheck = true;
+                self.kept_until = Some(Instant::now() + POLL_INTERVAL);
                 continue;
             }
             let read_at = self.last_read + READ_PAUSE;
@@ -176,9 +193,14 @@ impl Serving {
         }
     }
 
-    /// While enough deliveries are queued, what else is due can wait.
+    /// While enough deliveries are queued, what else is due can wait. Changes of the settings by other
+    /// processes are noticed after a while all the same.
     fn must_read(&self) -> bool {
+        if self.lost {
+            return false;
+        }
         self.recheck
+            || self.last_read.elapsed() >= POLL_INTERVAL
             || (self.queue.len() < FEW
                 && (self.more || (self.news && self.last_read.elapsed() >= READ_PAUSE)))
     }
@@ -198,19 +220,26 @@ impl Serving {
         // Few rows, by their index. A snapshot would cost a process of PostgreSQL two more round trips.
         let read = self.webhooks.0.store.read(move |tx| {
             let endpoint = tx.endpoint(account)?;
-            let endpoint = endpoint.filter(|endpoint| endpoint.disabled.is_none());
-            let due = match endpoint {
-                Some(_) => tx.due_deliveries(account, now, limit)?,
-                None => Vec::new(),
+            let due = match &endpoint {
+                Some(endpoint) if endpoint.disabled.is_none() => {
+                    tx.due_deliveries(account, now, limit)?
+                }
+                _ => Vec::new(),
             };
             Ok::<_, StoreError>((endpoint, due))
         });
         let (endpoint, due) = read.await?;
+        let process = Some(self.webhooks.0.process.as_str());
+        let held = endpoint.filter(|endpoint| endpoint.claim.as_deref() == process);
+        let Some(endpoint) = held.filter(|_| self.turn.is_current()) else {
+            self.lose();
+            return Ok(());
+        };
         self.more = due.len() as i64 == limit;
-        if endpoint.is_none() {
-            self.queue.clear();
+        if endpoint.disabled.is_some() {
+            self.drop_queue();
         }
-        self.endpoint = endpoint;
+        self.endpoint = Some(endpoint);
         for delivery in due {
             if self.known.insert(delivery.event) {
                 self.queue.push_back(delivery);
@@ -219,11 +248,26 @@ impl Serving {
         Ok(())
     }
 
+    /// Somebody else sends what is due, so nothing of it goes on here. What has ended is still recorded.
+    fn lose(&mut self) {
+        self.lost = true;
+        self.drop_queue();
+        self.in_flight = JoinSet::new();
+    }
+
+    /// What is not started is read again if it is still due.
+    fn drop_queue(&mut self) {
+        for delivery in self.queue.drain(..) {
+            self.known.remove(&delivery.event);
+        }
+    }
+
     /// Starts the deliveries that may start now.
     fn begin(&mut self) {
-        let Some(endpoint) = self.endpoint.clone() else {
+        let Some(endpoint) = self.endpoint.clone().filter(|_| !self.gone) else {
             return;
         };
+        let version = endpoint.version;
         while self.in_flight.len() < self.width && self.outcomes.len() < MAX_UNRECORDED {
             let busy = &self.busy;
             let free =
@@ -240,7 +284,11 @@ impl Serving {
                 let (id, event_type) = (delivery.event, delivery.event_type);
                 let send = webhooks.send(&endpoint, id, event_type, &delivery.data);
                 let attempt = webhooks.0.slots.work(send).await;
-                DeliveryOutcome { delivery, attempt }
+                DeliveryOutcome {
+                    delivery,
+                    attempt,
+                    version,
+                }
             });
         }
     }
@@ -249,9 +297,11 @@ impl Serving {
         let outcome =
             outcome.map_err(|e| StoreError::Failed(format!("a delivery was lost: {e}")))?;
         let delivered = outcome.attempt.delivered();
-        self.width = if delivered { AT_ONCE } else { 1 };
-        if outcome.attempt.gone() {
-            self.queue.clear();
+        // A late answer of where the deliveries went before says nothing about where they go now.
+        let current = self.endpoint.as_ref().map(|endpoint| endpoint.version);
+        if current == Some(outcome.version) {
+            self.width = if delivered { AT_ONCE } else { 1 };
+            self.gone |= outcome.attempt.gone();
         }
         if let Some(task) = outcome.delivery.task {
             self.busy.remove(&task);
@@ -268,14 +318,12 @@ impl Serving {
 
     /// Records finished deliveries while others continue.
     fn record(&mut self) {
-        let Some(endpoint) = self.endpoint.clone() else {
-            // The endpoint was removed, and its deliveries were dropped.
-            self.outcomes.clear();
-            return;
-        };
         if self.recording.is_some() || self.outcomes.is_empty() {
             return;
         }
+        let Some(endpoint) = self.endpoint.clone() else {
+            return;
+        };
         let outcomes = std::mem::take(&mut self.outcomes);
         let webhooks = self.webhooks.clone();
         self.recording = Some(tokio::spawn(async move {
@@ -283,7 +331,7 @@ impl Serving {
             let events = events.collect();
             let failed = |outcome: &&DeliveryOutcome| !outcome.attempt.delivered();
             let failure = outcomes.iter().find(failed).map(|o| o.attempt.clone());
-            let failing_before = endpoint.failing_since;
+            let (version, failing_before) = (endpoint.version, endpoint.failing_since);
             let inner = webhooks.0.clone();
             let write = webhooks.0.store.write_for(endpoint.account, move |tx| {
                 let now = inner.clock.now();
@@ -291,6 +339,7 @@ impl Serving {
             });
             Ok(Recorded {
                 events,
+                version,
                 failure,
                 failing_before,
                 health: write.await?,
@@ -302,13 +351,15 @@ impl Serving {
         self.recording = None;
         let recorded = recorded?;
         recorded.log(self.account);
-        // A disabled endpoint gets nothing more: the next look finds that out.
-        self.recheck |= recorded.health == EndpointHealth::Disabled;
-        if let Some(endpoint) = &mut self.endpoint {
-            endpoint.failing_since = match recorded.health {
-                EndpointHealth::FailingSince(since) => Some(since),
-                EndpointHealth::Works | EndpointHealth::Disabled => None,
-            };
+        self.gone = self.outcomes.iter().any(|outcome| outcome.attempt.gone());
+        let judged = |endpoint: &&mut Endpoint| endpoint.version == recorded.version;
+        if let Some(endpoint) = self.endpoint.as_mut().filter(judged) {
+            match recorded.health {
+                EndpointHealth::Works => endpoint.failing_since = None,
+                EndpointHealth::FailingSince(since) => endpoint.failing_since = Some(since),
+                // A disabled endpoint gets nothing more: the next look finds that out.
+                EndpointHealth::Disabled | EndpointHealth::Unknown => self.recheck = true,
+            }
         }
         for event in &recorded.events {
             self.known.remove(event);
@@ -338,6 +389,8 @@ impl Serving {
 /// Outcomes that were recorded together, and what they made of the endpoint.
 struct Recorded {
     events: Vec<EventId>,
+    /// That of the endpoint.
+    version: Timestamp,
     /// One that failed, if any did.
     failure: Option<Attempt>,
     failing_before: Option<Timestamp>,

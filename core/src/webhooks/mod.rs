@@ -8,6 +8,7 @@ mod endpoint;
 mod peers;
 mod request;
 mod slots;
+mod turns;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,6 +19,7 @@ use slots::Slots;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at};
+use turns::Turns;
 
 use crate::ambient::{self, Clock};
 use crate::domain::accounts::api_key::hex;
@@ -52,6 +54,7 @@ struct Inner {
     process: String,
     peers: Mutex<Peers>,
     slots: Slots,
+    turns: Turns,
 }
 
 impl Webhooks {
@@ -64,6 +67,7 @@ impl Webhooks {
             process: hex(&ambient::random::<12>()),
             peers: Mutex::default(),
             slots: Slots::default(),
+            turns: Turns::default(),
         }))
     }
 

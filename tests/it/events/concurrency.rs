@@ -23,13 +23,13 @@ on_both_engines!(
 );
 
 /// A deliverer that runs as in a server.
-struct Running {
+pub(super) struct Running {
     stop: tokio::sync::watch::Sender<bool>,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl Running {
-    fn start(app: &TestApp) -> Self {
+    pub(super) fn start(app: &TestApp) -> Self {
         let (webhooks, stop) = (app.webhooks.clone(), tokio::sync::watch::Sender::new(false));
         let mut stopped = stop.subscribe();
         let task = tokio::spawn(async move {
@@ -40,7 +40,7 @@ impl Running {
     }
 
     /// Does not wait for what hangs.
-    async fn stop(self) {
+    pub(super) async fn stop(self) {
         self.stop.send_replace(true);
         self.task.abort();
         let _ = self.task.await;

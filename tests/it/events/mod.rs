@@ -1,5 +1,6 @@
 //! Events: written with what happened, read, streamed, delivered; and what people are told.
 
+mod changing;
 mod concurrency;
 mod crashes;
 mod delivering;

@@ -19,8 +19,8 @@ pub use developer::{Developer, GOOD_CARD, path, storefront};
 pub use flaky::{Flaky, InjectedFault};
 pub use money::balance;
 pub use network::{
-    Certificate, Client, Edge, Proxy, Received, Receiver, Reply, Response, SOON, Tls, endless,
-    exchange, in_time,
+    Certificate, Client, Edge, Gate, Proxy, Received, Receiver, Reply, Response, SOON, Tls,
+    endless, exchange, in_time,
 };
 pub use process::{Command, Server, key_in};
 pub use waiting::{eventually, runtime, until};

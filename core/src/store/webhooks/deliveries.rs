@@ -48,13 +48,17 @@ columns! {
     table deliveries;
     fn recorded_values<'a>(recorded: &'a RecordedDelivery, now: Timestamp);
     columns {
-        status: recorded.status,
-        due_at: recorded.due_at,
         attempts: &recorded.attempts,
         status_code: recorded.status_code.map(i64::from),
         updated_at: now,
     }
-    parameters { event: recorded.event, tries: recorded.tries }
+    parameters {
+        event: recorded.event,
+        status: recorded.status,
+        due_at: recorded.due_at,
+        tries: recorded.tries,
+        known: recorded.known_characters,
+    }
 }
 
 crate::store::statements! {
@@ -72,9 +76,20 @@ crate::store::statements! {
     DUE = concat!("SELECT ", due!(columns), "
         FROM deliveries d JOIN events e ON e.id = d.event_id
         WHERE d.account_id = ?1 AND d.due_at <= ?2 ORDER BY d.due_at, d.number LIMIT ?3");
-    RECORD = concat!("UPDATE deliveries SET tries = tries + 1, ", recorded!(set), "
-        WHERE event_id = ", recorded!(event), " AND status = 'pending'
-            AND tries = ", recorded!(tries));
+    /// An attempt is always added. What follows from it counts only for the request that it was made for:
+    /// if somebody has asked for the delivery again since, it stays due. One that was given up meanwhile
+    /// is delivered, or stays given up. Nothing is added to attempts that this process does not know:
+    /// another one has made them.
+    RECORD = concat!("UPDATE deliveries SET ", recorded!(set), ",
+            tries = CASE WHEN status = 'pending' AND tries = ", recorded!(tries), " THEN tries + 1
+                ELSE tries END,
+            status = CASE WHEN status = 'pending' AND tries <> ", recorded!(tries), " THEN status
+                WHEN status = 'pending' OR ", recorded!(status), " = 'delivered'
+                THEN ", recorded!(status), " ELSE status END,
+            due_at = CASE WHEN status = 'pending' AND tries = ", recorded!(tries), "
+                THEN ", recorded!(due_at), " ELSE due_at END
+        WHERE event_id = ", recorded!(event), "
+            AND CAST(LENGTH(attempts) AS BIGINT) = ", recorded!(known));
     REDELIVER = "UPDATE deliveries SET status = 'pending', tries = 0, due_at = ?2, updated_at = ?3
         WHERE event_id = ?1";
     /// Makes the deliveries of a test environment due so many milliseconds earlier.
@@ -180,6 +195,8 @@ pub struct RecordedDelivery {
     pub status_code: Option<u16>,
     /// How often it was tried before.
     pub tries: i64,
+    /// The length of the attempts before this one, as text.
+    pub known_characters: i64,
 }
 
 impl Tx<'_> {
@@ -215,8 +232,7 @@ impl Tx<'_> {
         self.all(DUE, &values)
     }
 
-    /// Records the outcome of an attempt, unless the delivery has changed since. `at` is the time by the clock
-    /// of its environment.
+    /// Records the outcome of an attempt. `at` is the time by the clock of its environment.
     pub fn record_delivery(
         &mut self,
         recorded: &RecordedDelivery,

@@ -23,6 +23,8 @@ columns! {
         failing_since = "e.failing_since",
         disabled_at = "e.disabled_at",
         disabled_because = "e.disabled_because",
+        claim = "e.claim",
+        version = "e.updated_at",
     }
     row Endpoint = Endpoint {
         account,
@@ -36,17 +38,22 @@ columns! {
         ]),
         failing_since,
         disabled: Disabled::from_columns(disabled_at, disabled_because),
+        claim,
+        version,
     };
 }
 
 crate::store::statements! {
     SET_ACCOUNT = "UPDATE accounts SET webhook_url = ?2, webhook_events = ?3, updated_at = ?4
         WHERE id = ?1";
-    /// A change of the URL keeps the secret. A disabled endpoint is enabled again.
+    /// A change of the URL keeps the secret. A disabled endpoint is enabled again. `updated_at` is another
+    /// one each time, also within a millisecond: it tells answers of the endpoint as it was before.
     PUT = "INSERT INTO webhook_endpoints (account_id, secret, created_at, updated_at)
         VALUES (?1, ?2, ?3, ?3)
         ON CONFLICT (account_id) DO UPDATE SET failing_since = NULL, disabled_at = NULL,
-            disabled_because = NULL, updated_at = excluded.updated_at
+            disabled_because = NULL, updated_at = CASE
+                WHEN excluded.updated_at > webhook_endpoints.updated_at THEN excluded.updated_at
+                ELSE webhook_endpoints.updated_at + 1 END
         RETURNING secret";
     REMOVE = "DELETE FROM webhook_endpoints WHERE account_id = ?1";
     ONE = concat!("SELECT ", endpoint!(columns), "
@@ -57,10 +64,11 @@ crate::store::statements! {
             old_secret_2_until = old_secret_until, old_secret = secret, old_secret_until = ?3,
             secret = ?2, updated_at = ?4
         WHERE account_id = ?1";
-    SET_FAILING = "UPDATE webhook_endpoints SET failing_since = ?2 WHERE account_id = ?1";
-    DISABLE = "UPDATE webhook_endpoints SET disabled_at = ?2, disabled_because = ?3, due_at = NULL,
-            updated_at = ?2
-        WHERE account_id = ?1 AND disabled_at IS NULL";
+    SET_FAILING = "UPDATE webhook_endpoints SET failing_since = ?3
+        WHERE account_id = ?1 AND updated_at = ?2";
+    DISABLE = "UPDATE webhook_endpoints SET disabled_at = ?3, disabled_because = ?4, due_at = NULL,
+            updated_at = ?3
+        WHERE account_id = ?1 AND updated_at = ?2 AND disabled_at IS NULL";
     /// Every event writes this row, whether the endpoint subscribes to it or not: whoever releases an
     /// endpoint must see either the changed row or the new delivery. Uses the real time, not that of a
     /// test clock.
@@ -87,6 +95,10 @@ pub struct Endpoint {
     pub old_secrets: Vec<OldSecret>,
     pub failing_since: Option<Timestamp>,
     pub disabled: Option<Disabled>,
+    /// The process that serves it.
+    pub claim: Option<String>,
+    /// When its settings were last changed.
+    pub version: Timestamp,
 }
 
 /// A replaced secret, which still signs for a while.
@@ -133,6 +145,7 @@ impl Tx<'_> {
         let new_secret = self.seal(&context, new_secret)?;
         let values = [account.into(), url.into(), events.into(), now.into()];
         self.defer(SET_ACCOUNT, &values)?;
+        self.wake_server_of(account);
         let secret = self.optional(PUT, &[account.into(), new_secret.into(), now.into()])?;
         let stored = || StoreError::Failed("the endpoint was not stored".into());
         let secret: String = secret.ok_or_else(stored)?;
@@ -149,8 +162,18 @@ impl Tx<'_> {
         if removed {
             let nothing = [account.into(), None::<&str>.into(), "[]".into(), now.into()];
             self.defer(SET_ACCOUNT, &nothing)?;
+            self.wake_server_of(account);
         }
         Ok(removed)
+    }
+
+    /// Whoever serves the endpoint in this process looks at its settings again.
+    fn wake_server_of(&mut self, account: AccountId) {
+        let owners = Environment::ALL.iter().map(|environment| Owner {
+            account,
+            environment: *environment,
+        });
+        self.to_wake.events.extend(owners);
     }
 
     pub fn endpoint(&mut self, account: AccountId) -> Result<Option<Endpoint>, StoreError> {
@@ -195,23 +218,33 @@ impl Tx<'_> {
         self.execute_one(ROTATE, &values)
     }
 
-    /// Records since when an endpoint fails, or that it works again.
+    /// Records since when an endpoint fails, or that it works again, unless it was changed.
     pub fn set_failing(
         &mut self,
-        account: AccountId,
+        endpoint: &Endpoint,
         since: Option<Timestamp>,
     ) -> Result<(), StoreError> {
-        self.defer(SET_FAILING, &[account.into(), since.into()])
+        let values = [
+            endpoint.account.into(),
+            endpoint.version.into(),
+            since.into(),
+        ];
+        self.defer(SET_FAILING, &values)
     }
 
-    /// False when it is disabled already, or deleted.
+    /// False when it was changed, is disabled already, or deleted.
     pub fn disable_endpoint(
         &mut self,
-        account: AccountId,
+        endpoint: &Endpoint,
         because: &str,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let values = [account.into(), now.into(), because.into()];
+        let values = [
+            endpoint.account.into(),
+            endpoint.version.into(),
+            now.into(),
+            because.into(),
+        ];
         Ok(self.execute(DISABLE, &values)? == 1)
     }
 

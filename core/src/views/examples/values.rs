@@ -266,6 +266,8 @@ pub fn endpoint() -> Endpoint {
         old_secrets: Vec::new(),
         failing_since: None,
         disabled: None,
+        claim: None,
+        version: PAID,
     }
 }
 

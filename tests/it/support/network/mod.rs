@@ -9,5 +9,5 @@ mod tls;
 pub use edge::{Edge, SOON, endless, in_time};
 pub use http::{Client, Reply, exchange};
 pub use proxy::Proxy;
-pub use receiver::{Certificate, Received, Receiver, Response};
+pub use receiver::{Certificate, Gate, Received, Receiver, Response};
 pub use tls::Tls;

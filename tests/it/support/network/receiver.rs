@@ -46,9 +46,28 @@ impl Received {
 
 #[derive(Clone, Debug)]
 pub struct Response {
+    held: Option<watch::Receiver<bool>>,
     bytes: Vec<u8>,
     then: Then,
 }
+
+/// Holds answers back until it is opened.
+#[derive(Default)]
+pub struct Gate(watch::Sender<bool>);
+
+impl Gate {
+    pub fn open(&self) {
+        self.0.send_replace(true);
+    }
+
+    pub fn handle(&self) -> GateHandle {
+        GateHandle(self.0.subscribe())
+    }
+}
+
+/// For the function that answers.
+#[derive(Clone)]
+pub struct GateHandle(watch::Receiver<bool>);
 
 #[derive(Clone, Debug)]
 enum Then {
@@ -77,9 +96,22 @@ impl Response {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         let bytes = [head.as_bytes(), b"\r\n", body].concat();
+        Self::new(bytes, Then::Next)
+    }
+
+    fn new(bytes: Vec<u8>, then: Then) -> Self {
         Self {
+            held: None,
             bytes,
-            then: Then::Next,
+            then,
+        }
+    }
+
+    /// Says nothing before the gate is open.
+    pub fn behind(self, gate: &GateHandle) -> Self {
+        Self {
+            held: Some(gate.0.clone()),
+            ..self
         }
     }
 
@@ -89,18 +121,12 @@ impl Response {
 
     /// Says no more than this, and keeps the connection open.
     pub fn hang(after: &str) -> Self {
-        Self {
-            bytes: after.into(),
-            then: Then::Silence,
-        }
+        Self::new(after.into(), Then::Silence)
     }
 
     /// Says no more than this, and closes the connection.
     pub fn close(after: &str) -> Self {
-        Self {
-            bytes: after.into(),
-            then: Then::Close,
-        }
+        Self::new(after.into(), Then::Close)
     }
 
     /// Says no more than this, and drops the connection without ending TLS.
@@ -118,11 +144,7 @@ impl Response {
 
     /// Never comes to an end, and takes its time.
     pub fn drip(start: &str, piece: &str, pause: Duration) -> Self {
-        let then = Then::Again(piece.into(), pause);
-        Self {
-            bytes: start.into(),
-            then,
-        }
+        Self::new(start.into(), Then::Again(piece.into(), pause))
     }
 }
 
@@ -308,6 +330,9 @@ async fn serve(mut stream: Stream, connection: usize, state: &State) -> io::Resu
         let queued = state.queue.lock().unwrap().pop_front();
         let response = queued.unwrap_or_else(|| state.otherwise.lock().unwrap()(&received));
         state.received.send_modify(|all| all.push(received));
+        if let Some(mut held) = response.held {
+            let _ = held.wait_for(|open| *open).await;
+        }
         stream.write_all(&response.bytes).await?;
         stream.flush().await?;
         match response.then {
