@@ -36,8 +36,14 @@ impl OutboundError {
             error => error,
         }
     }
+
+    /// The connection was open, and was closed before the response was complete.
+    pub fn is_early_close(&self) -> bool {
+        matches!(self, Self::Lost(reason) if reason == CLOSED_EARLY)
+    }
 }
 
+const CLOSED_EARLY: &str = "the connection was closed too early";
 const NO_HTTPS: &str = "it does not answer over HTTPS";
 
 impl From<reqwest::Error> for OutboundError {
@@ -83,7 +89,7 @@ fn reason(cause: &(dyn Error + 'static)) -> Option<&'static str> {
         io::ErrorKind::ConnectionReset
         | io::ErrorKind::ConnectionAborted
         | io::ErrorKind::BrokenPipe
-        | io::ErrorKind::UnexpectedEof => "the connection was closed too early",
+        | io::ErrorKind::UnexpectedEof => CLOSED_EARLY,
         _ => return None,
     };
     Some(reason)
@@ -119,7 +125,7 @@ fn reason_of_http(error: &hyper::Error) -> Option<&'static str> {
     } else if error.is_parse() {
         Some("the response was not HTTP")
     } else if error.is_incomplete_message() {
-        Some("the connection was closed too early")
+        Some(CLOSED_EARLY)
     } else {
         None
     }

@@ -4,6 +4,7 @@
 //! endless response, or never respond. One client handles all of this in one place.
 
 mod addresses;
+mod connections;
 mod endpoint;
 mod error;
 mod guard;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use connections::{NoteOpening, noting_opening};
 use guard::Guard;
 use ipnet::IpNet;
 use reqwest::header::{CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING};
@@ -53,6 +55,8 @@ pub struct Response {
 #[derive(Clone)]
 pub struct Outbound {
     http: reqwest::Client,
+    /// Opens a connection for each call.
+    fresh: reqwest::Client,
     guard: Guard,
     has_authorities: bool,
     is_discreet: bool,
@@ -80,21 +84,26 @@ impl Outbound {
     }
 
     fn encrypted(tls: ClientConfig, has_authorities: bool, guard: Guard) -> Result<Self, String> {
-        let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .dns_resolver(guard.clone())
-            .https_only(true)
-            .http1_only()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT)
-            .pool_max_idle_per_host(MAX_IDLE_PER_HOST)
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .user_agent(concat!("legwork/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|e| format!("the HTTP client for endpoints could not be created: {e}"))?;
+        let client = |tls, kept| {
+            reqwest::Client::builder()
+                .tls_backend_preconfigured(tls)
+                .dns_resolver(guard.clone())
+                .https_only(true)
+                .http1_only()
+                .no_proxy()
+                .redirect(reqwest::redirect::Policy::none())
+                .connect_timeout(CONNECT_TIMEOUT)
+                .connector_layer(NoteOpening)
+                .pool_max_idle_per_host(kept)
+                .pool_idle_timeout(IDLE_TIMEOUT)
+                .user_agent(concat!("legwork/", env!("CARGO_PKG_VERSION")))
+                .build()
+                .map_err(|e| format!("the HTTP client for endpoints could not be created: {e}"))
+        };
+        let (http, fresh) = (client(tls.clone(), MAX_IDLE_PER_HOST)?, client(tls, 0)?);
         Ok(Self {
             http,
+            fresh,
             guard,
             has_authorities,
             is_discreet: false,
@@ -132,17 +141,50 @@ impl Outbound {
         body: Bytes,
         timeout: Duration,
     ) -> Result<Response, OutboundError> {
+        let request = self.http.post(url.url().clone());
+        let request = request.headers(headers).body(body);
+        let call = async { read(request.send().await?).await };
+        self.called(url, call, timeout).await
+    }
+
+    /// Like `post`, for a request that may arrive twice. A connection that was kept may be closed by the
+    /// other side in the moment in which it is used again. Then the request is sent on a new one.
+    pub async fn post_repeatable(
+        &self,
+        url: &EndpointUrl,
+        headers: HeaderMap,
+        body: Bytes,
+        timeout: Duration,
+    ) -> Result<Response, OutboundError> {
+        let request = |http: &reqwest::Client| {
+            let request = http.post(url.url().clone());
+            request.headers(headers.clone()).body(body.clone())
+        };
+        let call = async {
+            let (sent, opened) = noting_opening(request(&self.http).send()).await;
+            match sent.map_err(OutboundError::from) {
+                Err(error) if error.is_early_close() && !opened => {
+                    read(request(&self.fresh).send().await?).await
+                }
+                sent => read(sent?).await,
+            }
+        };
+        self.called(url, call, timeout).await
+    }
+
+    /// Makes a call in time, if it may be made.
+    async fn called(
+        &self,
+        url: &EndpointUrl,
+        call: impl Future<Output = Result<Response, OutboundError>>,
+        timeout: Duration,
+    ) -> Result<Response, OutboundError> {
         self.guard.judge_address(url)?;
         if !self.has_authorities {
             let reason = "this service has no certificate authorities (install ca-certificates)";
             return Err(OutboundError::Unreachable(reason.to_owned()));
         }
-        let request = self
-            .http
-            .post(url.url().clone())
-            .headers(headers)
-            .body(body);
-        let sent = tokio::time::timeout(timeout, response(request)).await;
+        let sent = tokio::time::timeout(timeout, call).await;
         let sent = sent.unwrap_or(Err(OutboundError::TimedOut));
         sent.map_err(|error| match self.is_discreet {
             true => error.discreet(),
@@ -153,8 +195,7 @@ impl Outbound {
 
 /// A response that is read to its end leaves the connection open for the next call. If it is longer
 /// than the limit, the rest is not read and the connection is closed.
-async fn response(request: reqwest::RequestBuilder) -> Result<Response, OutboundError> {
-    let mut response = request.send().await?;
+async fn read(mut response: reqwest::Response) -> Result<Response, OutboundError> {
     let status = response.status().as_u16();
     let mut body = Vec::new();
     while body.len() < MAX_RESPONSE_BYTES {

@@ -13,7 +13,7 @@ use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::turns::Turn;
-use super::{POLL_INTERVAL, Webhooks};
+use super::{POLL_INTERVAL, Webhooks, request};
 use crate::domain::{
     AccountId, Attempt, DueDelivery, Environment, EventId, Owner, TaskId, Timestamp,
 };
@@ -282,7 +282,8 @@ impl Serving {
             let (webhooks, endpoint) = (self.webhooks.clone(), endpoint.clone());
             self.in_flight.spawn(async move {
                 let (id, event_type) = (delivery.event, delivery.event_type);
-                let send = webhooks.send(&endpoint, id, event_type, &delivery.data);
+                let data = &delivery.data;
+                let send = request::send(&webhooks.0, &endpoint, id, event_type, data, true);
                 let attempt = webhooks.0.slots.work(send).await;
                 DeliveryOutcome {
                     delivery,

@@ -153,7 +153,7 @@ impl Webhooks {
         Ok(())
     }
 
-    /// Sends one delivery now and returns the outcome.
+    /// Sends something now, once, and returns the outcome.
     pub async fn send(
         &self,
         endpoint: &Endpoint,
@@ -161,7 +161,7 @@ impl Webhooks {
         event_type: EventType,
         data: &str,
     ) -> Attempt {
-        request::send(&self.0, endpoint, message, event_type, data).await
+        request::send(&self.0, endpoint, message, event_type, data, false).await
     }
 
     async fn claim_or_log(&self, limit: usize) -> Vec<AccountId> {

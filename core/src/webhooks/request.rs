@@ -18,15 +18,21 @@ pub async fn send(
     message: EventId,
     event_type: EventType,
     data: &str,
+    may_arrive_twice: bool,
 ) -> Attempt {
     let body = format!(r#"{{"event":"{event_type}","data":{data}}}"#);
     let (attempted_at, started) = (inner.clock.now(), Instant::now());
     let response = match prepare(endpoint, message, attempted_at, &body) {
         Ok((url, headers)) => {
-            let post = inner
-                .outbound
-                .post(&url, headers, Bytes::from(body), TIME_LIMIT);
-            post.await
+            let (outbound, body) = (&inner.outbound, Bytes::from(body));
+            match may_arrive_twice {
+                true => {
+                    outbound
+                        .post_repeatable(&url, headers, body, TIME_LIMIT)
+                        .await
+                }
+                false => outbound.post(&url, headers, body, TIME_LIMIT).await,
+            }
         }
         Err(reason) => Err(OutboundError::Forbidden(reason)),
     };

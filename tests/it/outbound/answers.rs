@@ -107,6 +107,40 @@ async fn a_connection_is_used_again_unless_its_answer_was_cut() {
     assert_ne!(before, after);
 }
 
+/// A receiver closes a kept connection in the moment in which it is used again.
+#[tokio::test]
+async fn what_may_arrive_twice_is_sent_again_when_a_kept_connection_was_closed() {
+    let early = Err(OutboundError::Lost(
+        "the connection was closed too early".to_owned(),
+    ));
+    for closing in [Response::close(""), Response::hang_up("")] {
+        for host in ["127.0.0.1", "hooks.example"] {
+            let receiver = Receiver::start().await;
+            let (outbound, url) = (to(&receiver), endpoint(&receiver.url_at(host, "/")));
+            let repeatable = || {
+                let body = Bytes::from_static(b"{}");
+                outbound.post_repeatable(&url, HeaderMap::new(), body, PATIENCE)
+            };
+            receiver.queue([Response::status(200), closing.clone()]);
+            assert_eq!(repeatable().await.unwrap().status, 200);
+            assert_eq!(repeatable().await.unwrap().status, 200);
+            let received = receiver.received();
+            let connections: Vec<_> = received.iter().map(|one| one.connection).collect();
+            assert_eq!(connections, [1, 1, 2]);
+            assert_eq!(received[1].body, received[2].body);
+            // On a new connection it is an answer, and so is another close after the first.
+            receiver.queue([closing.clone()]);
+            assert_eq!(repeatable().await, early);
+            assert_eq!(receiver.received().len(), 4);
+            // What must not arrive twice is not sent twice.
+            receiver.queue([Response::status(200), closing.clone()]);
+            post(&outbound, &receiver.url_at(host, "/")).await.unwrap();
+            assert_eq!(post(&outbound, &receiver.url_at(host, "/")).await, early);
+            assert_eq!(receiver.received().len(), 6);
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_body_without_end_is_cut() {
     let chunked = format!("{OK}transfer-encoding: chunked\r\n\r\n");
