@@ -6,12 +6,13 @@ use crate::Result;
 
 /// core/src/store/tasks/mod.rs
 pub const NUMBER: &str = "UPDATE task_totals SET last_number = last_number + 1,
-        month_tasks = CASE WHEN month = ?3 THEN month_tasks + 1 ELSE 1 END, month = ?3,
+        month_tasks = CASE WHEN month >= ?3 THEN month_tasks + 1 ELSE 1 END,
+        month = CASE WHEN month > ?3 THEN month ELSE ?3 END,
         pending = pending + ?5, funded = funded + ?6, processor_cents = processor_cents + ?7,
         last_event = last_event + ?8,
         last_event_at = CASE WHEN last_event_at > ?9 THEN last_event_at ELSE ?9 END
     WHERE account_id = ?1 AND environment = ?2 AND month >= 0
-        AND (month <> ?3 OR month_tasks < ?4)
+        AND (month < ?3 OR month_tasks < ?4)
     RETURNING last_number, last_event, last_event_at";
 
 /// core/src/store/webhooks/deliveries.rs; no account has an endpoint here, as is usual.
