@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use legwork::ambient::{self, Clock};
 use legwork::seal::{KEY_FILE, KeySource};
-use legwork::store::{Location, Store};
+use legwork::store::{Location, Store, StoreError};
 use templates::Templates;
 use tokio_postgres::NoTls;
 
@@ -89,7 +89,7 @@ impl Database {
 
     /// By another way to the same database.
     pub async fn open_at(&self, location: Location) -> Store {
-        let opening = tokio::task::spawn_blocking(move || Store::open(&location));
+        let opening = tokio::task::spawn_blocking(move || open_patiently(&location));
         let store = opening.await.unwrap().unwrap();
         let (source, now) = (self.key_source(), Clock::system().now());
         store.unlock(source, now).await.unwrap()
@@ -189,6 +189,18 @@ impl Drop for Database {
             drop_on_server(&self.name);
         }
     }
+}
+
+/// All tests share one server, which may be slow to answer while many databases are made there.
+fn open_patiently(location: &Location) -> Result<Store, StoreError> {
+    let mut opened = Store::open(location);
+    for _ in 0..3 {
+        let Err(StoreError::Unavailable(_)) = opened else {
+            break;
+        };
+        opened = Store::open(location);
+    }
+    opened
 }
 
 pub fn unused_name() -> String {
