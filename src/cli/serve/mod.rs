@@ -38,7 +38,7 @@ use crate::push::Vapid;
 use crate::scheduler::Scheduler;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
-use crate::store::Store;
+use crate::store::{Store, watch_processors};
 use crate::telemetry::{self, Traces};
 use crate::usecases::{self, FourEyes};
 use crate::webhooks::Webhooks;
@@ -74,6 +74,7 @@ pub fn run(settings: &Settings, self_signed: bool) -> Result<(), Failure> {
         .worker_threads(processors + 1)
         .enable_all()
         .build()?;
+    watch_processors();
     let served = runtime.block_on(async {
         let traces = Traces::start().map_err(Failure)?;
         let tracer = traces.as_ref().map(Traces::tracer);

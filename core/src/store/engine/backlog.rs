@@ -6,8 +6,11 @@
 //! comes than the processors can do: then requests are refused before work is spent on them, for as long as
 //! it takes to catch up. Many who come at once are served. The probes are sent by requests, so an idle server
 //! sends none.
+//!
+//! The queue is that of the whole process. So only a program that does nothing else turns this on: in another
+//! one, what keeps the processors busy need not be requests, or not those of the same server.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -26,7 +29,7 @@ const CALM: Duration = Duration::from_millis(250);
 /// So long requests are refused after a late probe, unless another one is late too.
 const CATCH_UP: Duration = Duration::from_millis(20);
 
-static BACKLOG: LazyLock<Backlog> = LazyLock::new(Backlog::new);
+static BACKLOG: OnceLock<Backlog> = OnceLock::new();
 
 /// Times are milliseconds since it was opened.
 struct Backlog {
@@ -38,9 +41,16 @@ struct Backlog {
     long_until: AtomicU64,
 }
 
+/// From now on requests to this process may be refused for want of processors.
+pub fn watch_processors() {
+    BACKLOG.get_or_init(Backlog::new);
+}
+
 /// Whether too many requests wait.
 pub fn is_long(now: Instant) -> bool {
-    let backlog = &*BACKLOG;
+    let Some(backlog) = BACKLOG.get() else {
+        return false;
+    };
     if backlog.takes_turn_to_probe(now)
         && let Ok(runtime) = Handle::try_current()
     {

@@ -28,6 +28,7 @@ use crate::seal::Keyring;
 use crate::store::locked::Locked;
 use crate::store::wakeups::{ToWake, Wakeups};
 
+pub use backlog::watch_processors;
 pub use deadline::{background_within, within};
 pub use lookup::Lookup;
 pub use migrate::Migration;
