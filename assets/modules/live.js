@@ -120,7 +120,9 @@ function item(event, about) {
   const element = (tag, text, parts = {}) => Object.assign(document.createElement(tag), { textContent: text, ...parts });
   const li = document.createElement("li");
   const head = element("p", "");
-  head.append(element("strong", event.event), " ", element("a", about.title ?? "", { href: list.dataset.tasks + about.id }));
+  head.append(element("strong", event.event));
+  // Not every event is about a task.
+  if (about.title) head.append(" ", element("a", about.title, { href: list.dataset.tasks + about.id }));
   const when = element("p", "", { className: "faint" });
   when.append(element("time", "now", { dateTime: event.created_at, title: event.created_at }), " · ", element("span", event.id, { className: "mono" }));
   const details = document.createElement("details");

@@ -76,23 +76,39 @@ function sendWhenPossible() {
   send();
 }
 
+// Forms that end with a worker who is signed out: signing out, and deleting the account.
 function askBeforeSignOut() {
-  for (const form of document.querySelectorAll("form[data-unsent]")) {
-    const trouble = element("p", { className: "bad", role: "alert", hidden: true, textContent: word("sign_out_offline") });
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches("form[data-unsent]")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    signOutBy(event.target);
+  }, true);
+}
+
+async function signOutBy(form) {
+  const unsent = await count();
+  const text = word(unsent === 1 ? "sign_out_unsent_one" : "sign_out_unsent", { count: unsent });
+  if (unsent > 0 && !(await ask(text, word("sign_out_anyway"), word("stay")))) return;
+  const body = new URLSearchParams(new FormData(form));
+  const answer = await fetch(form.action, { method: "POST", body }).catch(() => null);
+  if (answer?.ok) {
+    await leave();
+    location.href = answer.url;
+  } else if (!answer || !form.querySelector("input") || !showMain(await answer.text())) {
+    form.parentElement.querySelector("[data-trouble]")?.remove();
+    const trouble = element("p", { className: "bad", role: "alert", textContent: word("sign_out_offline") });
+    trouble.dataset.trouble = "";
     form.before(trouble);
-    form.addEventListener("submit", async (event) => {
-      event.preventDefault();
-      event.stopPropagation();
-      const unsent = await count();
-      const text = word(unsent === 1 ? "sign_out_unsent_one" : "sign_out_unsent", { count: unsent });
-      if (unsent > 0 && !(await ask(text, word("sign_out_anyway"), word("stay")))) return;
-      const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams() }).catch(() => null);
-      trouble.hidden = answer?.ok ?? false;
-      if (!answer?.ok) return;
-      await leave();
-      location.href = answer.url;
-    }, true);
   }
+}
+
+// The answer to a form that says what is wrong with it.
+function showMain(html) {
+  const main = new DOMParser().parseFromString(html, "text/html").querySelector("main");
+  if (main) document.querySelector("main").replaceWith(main);
+  main?.querySelector("[aria-invalid]")?.focus();
+  return main !== null;
 }
 
 // Somebody else may use this phone next: pages are forgotten and notices stop. The outbox stays, locked to

@@ -15,7 +15,7 @@ use crate::domain::Timestamp;
 use crate::domain::accounts::api_key::hex;
 
 /// How much is buffered before it is hashed and written on a blocking thread.
-const BUFFER_BYTES: usize = 512 << 10;
+const BUFFER_BYTES: usize = 64 << 10;
 /// The same where the thread may block.
 const BLOCKING_BYTES: usize = 64 << 10;
 

@@ -32,10 +32,11 @@ use crate::domain::{AccountId, CheckedSkills, JobKind, Lane, OutgoingKind, TaskI
 use crate::exports::PartLimits;
 use crate::files::Files;
 use crate::jobs::exports::Exporting;
+use crate::jobs::workers::Deletions;
 use crate::mail::Mailer;
 use crate::outbound::Outbound;
 use crate::payments::{Processor, ProcessorError, RequestError};
-use crate::push::Vapid;
+use crate::push::{SilentServices, Vapid};
 use crate::store::{ClaimedJob, Store, StoreError, Tx};
 use crate::usecases::{self, UseCaseError};
 
@@ -63,6 +64,8 @@ pub struct Jobs {
     processor: Arc<dyn Processor>,
     files: Files,
     channels: Channels,
+    silent: SilentServices,
+    deletions: Deletions,
     /// How long a payout is held after it was earned.
     payout_hold: Duration,
     export_limits: PartLimits,
@@ -170,6 +173,8 @@ impl Jobs {
             processor,
             files,
             channels,
+            silent: SilentServices::default(),
+            deletions: Deletions::default(),
             payout_hold: Duration::ZERO,
             export_limits: PartLimits::default(),
             exporting: Exporting::default(),

@@ -1,6 +1,6 @@
 //! Sends notifications by e-mail and Web Push.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde_json::json;
@@ -19,7 +19,10 @@ use crate::usecases::{self, MadeLink, UseCaseError};
 
 /// A notification that has not reached a browser by then is outdated.
 const PUSH_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
-const PUSH_TIME_LIMIT: Duration = Duration::from_secs(15);
+/// They answer at once. One that does not keeps a place that mail could use.
+const PUSH_TIME_LIMIT: Duration = Duration::from_secs(5);
+/// One that fails after so long is left alone for a while.
+const PUSH_SILENCE: Duration = Duration::from_secs(2);
 /// Notifications in browsers are short. The e-mail has the full text.
 const PUSH_CHARACTERS: usize = 300;
 const GONE: u16 = 410;
@@ -141,7 +144,7 @@ pub async fn push(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     if notification.created_at.plus(PUSH_LIFE) < now {
         return jobs.finish(job).await;
     }
-    match send_push(&jobs.channels, &notification, &subscription, now).await? {
+    match send_push(jobs, &notification, &subscription, now).await? {
         200..=299 => jobs.finish(job).await,
         404 | GONE => {
             let id = subscription.id;
@@ -160,7 +163,7 @@ pub async fn push(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
 
 /// Sends a notification to the push service of a browser. Returns the status code.
 async fn send_push(
-    channels: &Channels,
+    jobs: &Jobs,
     notification: &Notification,
     subscription: &PushSubscription,
     now: Timestamp,
@@ -168,6 +171,14 @@ async fn send_push(
     let Ok(url) = EndpointUrl::RULE.check(&subscription.endpoint) else {
         return Ok(GONE);
     };
+    let Jobs {
+        channels, silent, ..
+    } = jobs;
+    let begun = Instant::now();
+    if silent.has(&url.origin(), begun) {
+        let reason = "the push service did not answer a moment ago";
+        return Err(Failure::Unavailable(reason.to_owned()));
+    }
     let keys = Subscription {
         endpoint: &subscription.endpoint,
         p256dh: &subscription.p256dh,
@@ -194,7 +205,12 @@ async fn send_push(
         Ok(answer) => Ok(answer.status),
         // The URL does not lead to a push service, so the subscription is unusable.
         Err(OutboundError::Forbidden(_)) => Ok(GONE),
-        Err(error) => Err(Failure::Unavailable(error.to_string())),
+        Err(error) => {
+            if begun.elapsed() >= PUSH_SILENCE {
+                silent.add(url.origin(), Instant::now());
+            }
+            Err(Failure::Unavailable(error.to_string()))
+        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! Jobs that follow when a worker is deleted, or when documents are replaced or too old.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
 use super::{Done, Failure, Jobs};
 use crate::files::FileKey;
 use crate::store::ClaimedJob;
@@ -25,11 +28,54 @@ pub async fn erase(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     .await
 }
 
-/// Deletes a file that no row names. A missing file is fine.
+/// Deletes a file that no row names. A missing file is fine. A store that hangs must not keep the places of
+/// payments busy, so it is left alone for a while.
 pub async fn delete_file(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let malformed = || Failure::Permanent("malformed job subject".to_owned());
     let key = FileKey::parse(&job.name.subject).ok_or_else(malformed)?;
-    let deleted = jobs.files.delete(key).await;
+    if jobs.deletions.rest(Instant::now()) {
+        let reason = "the file store did not answer a moment ago";
+        return Err(Failure::Unavailable(reason.to_owned()));
+    }
+    let Ok(deleted) = tokio::time::timeout(DELETED_WITHIN, jobs.files.delete(key)).await else {
+        jobs.deletions.pause(Instant::now());
+        let reason = "the file store does not answer";
+        return Err(Failure::Unavailable(reason.to_owned()));
+    };
     deleted.map_err(|error| Failure::Unavailable(error.to_string()))?;
     jobs.finish(job).await
+}
+
+const DELETED_WITHIN: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// Until when no file is deleted.
+#[derive(Clone, Default)]
+pub struct Deletions(Arc<Mutex<Option<Instant>>>);
+
+impl Deletions {
+    fn rest(&self, now: Instant) -> bool {
+        self.lock().is_some_and(|until| now < until)
+    }
+
+    fn pause(&self, now: Instant) {
+        *self.lock() = Some(now + PAUSE);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_hangs_is_left_alone_for_a_while() {
+        let (deletions, now) = (Deletions::default(), Instant::now());
+        assert!(!deletions.rest(now));
+        deletions.pause(now);
+        assert!(deletions.rest(now) && !deletions.rest(now + PAUSE));
+    }
 }

@@ -22,9 +22,6 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
-use std::sync::LazyLock;
-
-use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::domain::tasks::ProofType;
 
@@ -46,21 +43,6 @@ const TOLERATED_REST: usize = 16;
 pub const JPEG: &str = "image/jpeg";
 pub const PNG: &str = "image/png";
 pub const MP4: &str = "video/mp4";
-
-/// Each takes a core, and up to 30 MB beside the file itself.
-const MAX_DECODES: usize = 4;
-
-static DECODES: LazyLock<Semaphore> = LazyLock::new(|| {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Semaphore::new(cores.min(MAX_DECODES))
-});
-
-/// Waits until few enough files are being inspected. Hold the permit while you call [`inspect`] and
-/// [`strip`]. Waiting takes neither a thread nor the file's memory.
-pub async fn inspection_permit() -> Option<SemaphorePermit<'static>> {
-    // None only if the semaphore was closed, which nobody does.
-    DECODES.acquire().await.ok()
-}
 
 /// What a file turned out to be.
 #[derive(Clone, Debug, PartialEq)]

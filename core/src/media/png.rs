@@ -29,7 +29,9 @@ pub fn is_it(start: &[u8]) -> bool {
 }
 
 pub fn inspect(bytes: &[u8], want_hash: bool) -> Result<Inspected, Rejection> {
-    let mut essence = SIGNATURE.to_vec();
+    // As large as it can get: growing would take as much again.
+    let mut essence = Vec::with_capacity(bytes.len());
+    essence.extend_from_slice(&SIGNATURE);
     let mut size = None;
     let mut exif = Exif::default();
     let mut end = 0;

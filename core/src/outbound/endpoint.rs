@@ -68,6 +68,11 @@ impl EndpointUrl {
         &self.given
     }
 
+    /// Who answers there.
+    pub fn origin(&self) -> url::Origin {
+        self.url.origin()
+    }
+
     pub(super) fn url(&self) -> &Url {
         &self.url
     }

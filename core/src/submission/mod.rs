@@ -1,5 +1,6 @@
 //! Turns uploaded files into stored proofs: all of a submission, or nothing.
 
+mod threads;
 mod turns;
 mod uploads;
 
@@ -17,6 +18,7 @@ use crate::media::{self, InspectError, Inspected};
 use crate::store::{Store, Tx};
 use crate::usecases::UseCaseError;
 
+pub use threads::Purpose;
 pub use uploads::{Uploads, Writing};
 
 /// Why a submission failed.
@@ -88,7 +90,7 @@ impl Submissions {
         let mut inspected = Vec::new();
         let mut errors = Vec::new();
         for (proof_type, received) in files {
-            match inspect(proof_type, received).await? {
+            match inspect(Purpose::Proof, proof_type, received).await? {
                 Ok(file) => inspected.push(file),
                 Err(message) => errors.push(FieldError::new(proof_type.as_str(), message)),
             }
@@ -159,7 +161,7 @@ impl Submissions {
         content_type: &'static str,
     ) -> Result<(Received, Received), FilesError> {
         let mut copy = self.files.receive(u64::MAX, self.clock.now()).await?;
-        let (original, copy) = inspecting(move || {
+        let (original, copy) = inspecting(Purpose::Proof, move || {
             let mut target = copy.blocking();
             media::strip(original.path(), &mut target, content_type)?;
             target.flush()?;
@@ -219,12 +221,13 @@ pub struct InspectedFile {
     pub inspected: Inspected,
 }
 
-/// Inspects a file on a blocking thread. The inner error says what is wrong with the file.
+/// Inspects a file. The inner error says what is wrong with the file.
 pub async fn inspect(
+    purpose: Purpose,
     proof_type: ProofType,
     received: Received,
 ) -> Result<Result<InspectedFile, String>, FilesError> {
-    let inspected = inspecting(move || {
+    let inspected = inspecting(purpose, move || {
         let inspected = media::inspect(received.path(), proof_type)?;
         Ok(InspectedFile {
             proof_type,
@@ -239,18 +242,13 @@ pub async fn inspect(
     }
 }
 
-/// Reads a file on a blocking thread. Few do so at the same time.
+/// Reads a file on a thread that may block.
 async fn inspecting<T: Send + 'static>(
+    purpose: Purpose,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, FilesError> {
-    let permit = media::inspection_permit().await;
-    let inspected = tokio::task::spawn_blocking(move || {
-        let inspected = work();
-        drop(permit);
-        inspected
-    });
-    let inspected = inspected.await;
-    inspected.map_err(|error| FilesError::Unavailable(error.to_string()))
+    let failed = || FilesError::Unavailable("the file could not be looked at".to_owned());
+    threads::run(purpose, work).await.ok_or_else(failed)
 }
 
 fn metadata(inspected: &Inspected) -> FileMetadata {

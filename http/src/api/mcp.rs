@@ -24,6 +24,7 @@ use crate::api::server::Peer;
 use crate::api::{App, JSON};
 use crate::domain::accounts::mandate::Needs;
 use crate::mcp::{Answer, Connect, MOST_BYTES, Reach, http_service, too_large, unreadable};
+use crate::shutdown::Shutdown;
 use crate::usecases::UseCaseError;
 
 /// More than any answer of the API that a tool asks for.
@@ -40,6 +41,7 @@ const PASSED_ON: [HeaderName; 4] = [
 pub fn mount(router: Router, app: &App) -> Router {
     let service = http_service(Local {
         router: router.clone(),
+        shutdown: app.shutdown.clone(),
     });
     // Every key may speak; what its tools may do is asked at each of their calls.
     let needs = (app.clone(), Needs::Nothing);
@@ -117,6 +119,7 @@ async fn read_first(request: Request<Body>, next: Next) -> Response {
 #[derive(Clone)]
 struct Local {
     router: Router,
+    shutdown: Shutdown,
 }
 
 impl Connect for Local {
@@ -135,6 +138,7 @@ impl Connect for Local {
         }
         Some(Arc::new(Caller {
             router: self.router.clone(),
+            shutdown: self.shutdown.clone(),
             is_test: key.contains("svc_test_"),
             headers,
             peer: parts.extensions.get::<Peer>().copied(),
@@ -144,6 +148,7 @@ impl Connect for Local {
 
 struct Caller {
     router: Router,
+    shutdown: Shutdown,
     headers: HeaderMap,
     peer: Option<Peer>,
     is_test: bool,
@@ -201,5 +206,9 @@ impl Reach for Caller {
 
     fn is_test(&self) -> bool {
         self.is_test
+    }
+
+    async fn stopping(&self) {
+        self.shutdown.started().await;
     }
 }

@@ -131,7 +131,11 @@ impl Call<'_> {
         for part in self.words("include") {
             told[part] = match part {
                 "payment" => self.get(&self.of_task("/payment")).await?,
-                "history" => self.get(&self.of_task("/history?limit=100")).await?["data"].take(),
+                "history" => {
+                    // Reasons may be a worker's words.
+                    told["untrusted"] = json!(true);
+                    self.get(&self.of_task("/history?limit=100")).await?["data"].take()
+                }
                 "ledger" => self.get(&self.of_task("/ledger?limit=100")).await?["data"].take(),
                 _ => continue,
             };

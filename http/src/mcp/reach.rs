@@ -14,6 +14,11 @@ pub trait Reach: Send + Sync {
     async fn file(&self, url: &str, most: usize) -> Option<Vec<u8>>;
 
     fn is_test(&self) -> bool;
+
+    /// Waits until the server that is called here stops. One somewhere else is not known to.
+    async fn stopping(&self) {
+        std::future::pending().await
+    }
 }
 
 /// What the API said, or its `error` object.

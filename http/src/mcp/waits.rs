@@ -25,6 +25,9 @@ pub const LONGEST_WAIT_S: u64 = 50;
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// People take a while.
 const ASK_AGAIN_S: u64 = 300;
+const ASK_AGAIN_AFTER_STOP_S: u64 = 5;
+const PENDING: &str = "The task is pending, and no worker sees it: it is not paid for, or nobody has agreed to it yet. get_task with \
+                       include [\"payment\"] says more. A person pays or agrees on the task's page in the dashboard.";
 /// The simulated worker is quick, people are not.
 const ASK_AGAIN_MS_IN_TEST: u64 = 1_000;
 const ASK_AGAIN_MS: u64 = 30_000;
@@ -45,14 +48,26 @@ pub async fn wait(call: &Call<'_>) -> Answer {
         }
         let now = Instant::now();
         if now >= ends {
-            return Ok(json!({"reached": false, "task": task, "ask_again_in_s": ASK_AGAIN_S}));
+            return Ok(not_yet(&task, ASK_AGAIN_S));
         }
         if let Some(progress) = &call.progress {
             let message = format!("The task is {}.", task["status"].as_str().unwrap_or("?"));
             progress.tell(now - began, longest, message).await;
         }
-        tokio::time::sleep_until(ends.min(now + LOOK_EVERY)).await;
+        tokio::select! {
+            () = tokio::time::sleep_until(ends.min(now + LOOK_EVERY)) => {}
+            // The client asks another server, or this one when it is back.
+            () = call.api.stopping() => return Ok(not_yet(&task, ASK_AGAIN_AFTER_STOP_S)),
+        }
     }
+}
+
+fn not_yet(task: &Value, ask_again_in_s: u64) -> Value {
+    let mut told = json!({"reached": false, "task": task, "ask_again_in_s": ask_again_in_s});
+    if task["status"] == Status::Pending.as_str() {
+        told["message"] = json!(PENDING);
+    }
+    told
 }
 
 fn named(call: &Call<'_>) -> Vec<Status> {
@@ -274,5 +289,35 @@ mod tests {
         }
         assert!(!stopped.has(&"0".to_owned()));
         assert!(stopped.has(&"1".to_owned()) && stopped.has(&MOST_STOPPED.to_string()));
+    }
+
+    /// A server that is about to stop, with one task.
+    struct Stopping(&'static str);
+
+    #[async_trait::async_trait]
+    impl super::super::Reach for Stopping {
+        async fn call(&self, _: &str, _: &str, _: Option<&Value>) -> Answer {
+            Ok(json!({"status": self.0}))
+        }
+
+        async fn file(&self, _: &str, _: usize) -> Option<Vec<u8>> {
+            None
+        }
+
+        fn is_test(&self) -> bool {
+            true
+        }
+
+        async fn stopping(&self) {}
+    }
+
+    #[tokio::test]
+    async fn a_wait_ends_when_the_server_stops() {
+        for (status, is_explained) in [("posted", false), ("pending", true)] {
+            let told = wait(&Call::of_no_tool(&Stopping(status))).await.unwrap();
+            assert_eq!(told["reached"], false);
+            assert_eq!(told["ask_again_in_s"], ASK_AGAIN_AFTER_STOP_S);
+            assert_eq!(told["message"].is_string(), is_explained, "{told}");
+        }
     }
 }

@@ -38,6 +38,14 @@ pub fn flags() -> [Arg; 5] {
     ]
 }
 
+/// A flag, or the variable that stands for it, unless that is empty. Spaces around it come from copying.
+pub fn given(arguments: &ArgMatches, flag: &str, variable: &str) -> Option<String> {
+    let flag = arguments.get_one::<String>(flag).cloned();
+    let variable = || std::env::var(variable).ok();
+    let value = flag.or_else(|| variable().filter(|value| !value.trim().is_empty()));
+    value.map(|value| value.trim().to_owned())
+}
+
 /// Server and key, and whose they are.
 pub struct Connection {
     pub server: String,
@@ -46,17 +54,9 @@ pub struct Connection {
 
 impl Connection {
     pub fn of(arguments: &ArgMatches) -> Result<Self, Failed> {
-        let given = |flag: &str, variable: &str| {
-            let flag = arguments.get_one::<String>(flag).cloned();
-            flag.or_else(|| {
-                std::env::var(variable)
-                    .ok()
-                    .filter(|value| !value.is_empty())
-            })
-        };
         let (server, key) = (
-            given("server", "LEGWORK_SERVER"),
-            given("key", "LEGWORK_KEY"),
+            given(arguments, "server", "LEGWORK_SERVER"),
+            given(arguments, "key", "LEGWORK_KEY"),
         );
         let profile = match (&server, &key) {
             (Some(_), Some(_)) => None,
@@ -98,7 +98,7 @@ impl Connection {
         let server = server.or(profile.map(|profile| profile.server));
         Ok(Self {
             server: server.unwrap_or_else(|| DEFAULT_BASE_URL.to_owned()),
-            key: key.trim().to_owned(),
+            key,
         })
     }
 

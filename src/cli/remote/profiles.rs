@@ -1,7 +1,7 @@
 //! `legwork login`, `whoami`, `switch` and `logout`.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use legwork_client::{Client, DEFAULT_BASE_URL};
+use legwork_client::{Account, Client, DEFAULT_BASE_URL, ErrorCode, Mandate};
 use serde_json::json;
 
 use super::asking::{ask_secret, is_interactive};
@@ -30,22 +30,19 @@ pub fn login(arguments: &ArgMatches) -> Result<(), Failed> {
         .get_one::<String>("profile")
         .map_or(profiles.current_name(), String::as_str)
         .to_owned();
-    let given = |flag: &str, variable: &str| {
-        arguments
-            .get_one::<String>(flag)
-            .cloned()
-            .or_else(|| std::env::var(variable).ok())
-    };
     let known = profiles
         .profiles
         .get(&name)
         .map(|profile| profile.server.clone());
-    let server = given("server", "LEGWORK_SERVER")
+    let server = connection::given(arguments, "server", "LEGWORK_SERVER")
         .or(known)
         .unwrap_or_else(|| DEFAULT_BASE_URL.to_owned());
-    let key = match given("key", "LEGWORK_KEY") {
+    let key = match connection::given(arguments, "key", "LEGWORK_KEY") {
         Some(key) => key,
-        None if is_interactive() => ask_secret(&format!("API key for {server}"))?,
+        None if is_interactive() => {
+            let typed = ask_secret(&format!("API key for {server}"))?;
+            typed.trim().to_owned()
+        }
         None => {
             return Err(Failed::usage(
                 "there is no terminal to ask for the key on: use --key or LEGWORK_KEY",
@@ -58,13 +55,13 @@ pub fn login(arguments: &ArgMatches) -> Result<(), Failed> {
         .base_url(&server)
         .max_retries(1)
         .build()?;
-    let account = wait(async { Ok(client.account().get().await?) })?;
+    let holder = wait(Holder::of(&client))?.name();
     let profile = profiles.profiles.entry(name.clone()).or_default();
-    if profile.server != client.base_url() || profile.account != account.email {
+    if profile.server != client.base_url() || profile.account != holder {
         // Keys of another account do not belong into the same profile.
         *profile = Profile {
             server: client.base_url().to_owned(),
-            account: account.email.clone(),
+            account: holder.clone(),
             ..Profile::default()
         };
     }
@@ -73,16 +70,41 @@ pub fn login(arguments: &ArgMatches) -> Result<(), Failed> {
     } else {
         &mut profile.test_key
     };
-    *place = Some(key.trim().to_owned());
+    *place = Some(key);
     profiles.current = Some(name.clone());
     profiles.write()?;
     let environment = if is_live { "live" } else { "test" };
     print_line(format!(
-        "You are {} at {} ({environment}, profile {name}).",
-        account.email,
+        "You are {holder} at {} ({environment}, profile {name}).",
         client.base_url()
     ));
     Ok(())
+}
+
+/// Who has a key.
+enum Holder {
+    Account(Box<Account>),
+    /// A key with a mandate does not see the account.
+    Limited(Box<Mandate>),
+}
+
+impl Holder {
+    async fn of(client: &Client) -> Result<Self, Failed> {
+        match client.account().get().await {
+            Ok(account) => Ok(Self::Account(Box::new(account))),
+            Err(error) if error.code() == Some(&ErrorCode::PermissionDenied) => {
+                Ok(Self::Limited(Box::new(client.mandate().get().await?)))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::Account(account) => account.email.clone(),
+            Self::Limited(mandate) => format!("the limited key {}", mandate.key_id),
+        }
+    }
 }
 
 pub fn whoami_command() -> Command {
@@ -95,19 +117,30 @@ pub fn whoami_command() -> Command {
 pub fn whoami(arguments: &ArgMatches) -> Result<(), Failed> {
     let Connection { server, key } = Connection::of(arguments)?;
     let client = connection::client(arguments)?;
-    let account = wait(async { Ok(client.account().get().await?) })?;
+    let holder = wait(Holder::of(&client))?;
     let environment = if key.starts_with("svc_live_") {
         "live"
     } else {
         "test"
     };
     let profiles = Profiles::read().unwrap_or_default();
-    let told = json!({
-        "account": account.email, "name": account.name, "tier": account.tier, "id": account.id,
+    let mut told = json!({
         "server": server, "environment": environment,
         "key": format!("{}...", key.get(..13).unwrap_or_default()),
         "profiles": profiles.profiles.keys().collect::<Vec<_>>(),
     });
+    match holder {
+        Holder::Account(account) => {
+            told["account"] = json!(account.email);
+            told["name"] = json!(account.name);
+            told["tier"] = json!(account.tier);
+            told["id"] = json!(account.id);
+        }
+        Holder::Limited(mandate) => {
+            told["key_id"] = json!(mandate.key_id);
+            told["mandate"] = json!(mandate.status);
+        }
+    }
     print_object(arguments, &told)
 }
 

@@ -3,6 +3,7 @@
 pub mod file_limit;
 mod greeting;
 pub mod https;
+mod memory_limit;
 mod signals;
 
 use std::net::SocketAddr;
@@ -166,7 +167,7 @@ async fn serve(
     let serving = Serving {
         shutdown: shutdown.clone(),
         timeouts: app.timeouts,
-        limits: connection_limits(settings),
+        limits: connection_limits(settings, front.https.is_some()),
         tls: front.https.as_ref().map(Https::config).transpose()?,
     };
     listen_beside(&app, &front.url, settings, &serving)?;
@@ -353,19 +354,26 @@ fn redirect_plain_http(
     Ok(())
 }
 
-/// As many as the settings say, and as the system lets this process open.
-fn connection_limits(settings: &Settings) -> ConnectionLimits {
+/// As many as the settings say, as the system lets this process open, and as there is memory for.
+fn connection_limits(settings: &Settings, tls: bool) -> ConnectionLimits {
     let wanted = settings.edge.max_connections;
-    let limit = file_limit::raise_limit();
-    let possible = file_limit::connections_within(limit, wanted);
-    if possible < wanted {
+    let (files, memory) = (file_limit::raise_limit(), memory_limit::read());
+    let possible = file_limit::connections_within(files, wanted);
+    let affordable = memory_limit::connections_within(memory, tls, possible);
+    if affordable < wanted {
         tracing::warn!(
-            open_files = limit,
-            max_connections = possible,
-            "the limit of open files is too low for LEGWORK_MAX_CONNECTIONS"
+            open_files = files,
+            memory_bytes = memory,
+            max_connections = affordable,
+            "the limit of {} is too low for LEGWORK_MAX_CONNECTIONS",
+            if affordable < possible {
+                "memory"
+            } else {
+                "open files"
+            }
         );
     }
-    ConnectionLimits::new(possible, settings.edge.trusted_proxies.clone())
+    ConnectionLimits::new(affordable, settings.edge.trusted_proxies.clone())
 }
 
 fn bind(setting: &str, address: SocketAddr) -> Result<TcpListener, Failure> {

@@ -36,7 +36,7 @@ export async function firstTask(visitor) {
     }, "a completed task");
     await page.goto("/dashboard/test/tasks?status=completed&q=storefront&category=photography");
     await page.click("td a");
-    await page.getByText("Done: you approved the proof").waitFor();
+    await page.getByText("Done: the proof counts").waitFor();
     await page.context().close();
   }
 }

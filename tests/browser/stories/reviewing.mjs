@@ -61,7 +61,7 @@ async function decisions(visitor) {
   await page.goto(`/dashboard/test/tasks/${tasks[1]}`);
   await page.getByText("does not show what the task asks for").first().waitFor();
   await page.goto(`/dashboard/test/tasks/${tasks[0]}`);
-  await page.getByText("Done: you approved the proof").waitFor();
+  await page.getByText("Done: the proof counts").waitFor();
   await backToTheForm(page);
   await visitor.look(page, "/dashboard/test", "home");
   await visitor.look(page, "/dashboard/test/tasks", "tasks");

@@ -1,7 +1,7 @@
 // The app itself: light, installable, told of news by push, changed whole by a new release, and withdrawn.
 import { createServer, request } from "node:http";
 import { Phone } from "../phone.mjs";
-import { World, until } from "../world.mjs";
+import { PASSWORD, World, until } from "../world.mjs";
 import { assert } from "../visit.mjs";
 
 export async function workerShell(visitor) {
@@ -23,6 +23,30 @@ export async function workerShell(visitor) {
   } finally {
     await phone.close();
     front.close();
+  }
+  await deleted(visitor, world);
+}
+
+// A wrong password is told on the page, and the right one deletes the account.
+async function deleted(visitor, world) {
+  const worker = await world.worker("dora");
+  const phone = await Phone.open(visitor);
+  try {
+    const { page } = phone;
+    await phone.signIn(worker);
+    await page.goto("/worker/me/data");
+    const remove = async (password) => {
+      await page.fill("#password", password);
+      await page.click("form[data-unsent] button.danger");
+    };
+    await remove("not this one");
+    await page.waitForSelector("#password[aria-invalid]");
+    await remove(PASSWORD);
+    await page.waitForURL((url) => url.pathname !== "/worker/me/data");
+    await page.goto("/worker/tasks");
+    assert.match(page.url(), /sign-in/);
+  } finally {
+    await phone.close();
   }
 }
 

@@ -7,6 +7,7 @@ use crate::support::{Client, Command, Server, TestApp, on_both_engines};
 
 on_both_engines!(
     strangers_are_limited_and_others_are_not,
+    keys_of_a_suspended_account_count_like_none,
     wrong_keys_count_like_none,
     limits_can_be_turned_off,
 );
@@ -23,6 +24,17 @@ async fn use_up(client: &Client, path: &str) -> usize {
             return answered;
         }
     }
+}
+
+async fn keys_of_a_suspended_account_count_like_none(app: TestApp) {
+    let dev = app.developer().await;
+    let suspend = format!("/v1/admin/accounts/{}/suspend", dev.account_id);
+    let admin = app.admin().await;
+    admin.post(&suspend, &json!({})).await.expect(200);
+    let refused = dev.test.get("/v1/account").await;
+    refused.expect_error(403, "ACCOUNT_SUSPENDED");
+    let answered = use_up(&dev.test, "/v1/account").await;
+    assert!((500..2_000).contains(&answered), "{answered}");
 }
 
 async fn strangers_are_limited_and_others_are_not(app: TestApp) {

@@ -4,10 +4,28 @@ use std::os::unix::fs::PermissionsExt;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use serde_json::json;
+
 use super::User;
 use crate::support::{TestApp, on_sqlite};
 
-on_sqlite!(a_profile_is_kept_for_its_owner_alone);
+on_sqlite!(a_profile_is_kept_for_its_owner_alone, a_limited_key_logs_in,);
+
+async fn a_limited_key_logs_in(app: TestApp) {
+    let developer = app.developer().await;
+    let body =
+        json!({"name": "agent", "environment": "test", "mandate": {"permissions": ["read"]}});
+    let made = developer.test.post("/v1/account/keys", &body).await;
+    let made = made.expect(201);
+    let user = User::of(&app);
+    user.log_in(made["key"].as_str().unwrap()).await;
+    let me = user.json(&["whoami"]).await;
+    assert_eq!(
+        (&me["key_id"], &me["mandate"]),
+        (&made["id"], &json!("active"))
+    );
+    assert!(user.run(&["tasks", "list"]).await.status.success());
+}
 
 async fn a_profile_is_kept_for_its_owner_alone(app: TestApp) {
     let developer = app.developer().await;
@@ -38,6 +56,13 @@ async fn a_profile_is_kept_for_its_owner_alone(app: TestApp) {
         .refused(&["whoami", "--key", &developer.live_key])
         .await;
     assert_eq!((code, said.contains("add --live")), (2, true), "{said}");
+    // A space that was copied along changes nothing of that.
+    let spaced = format!(" {}\t", developer.live_key);
+    for command in [&["tasks", "list"][..], &["login"], &["mcp"]] {
+        let arguments = [command, &["--server", &user.server, "--key", &spaced]].concat();
+        let (code, said) = user.refused(&arguments).await;
+        assert_eq!((code, said.contains("add --live")), (2, true), "{said}");
+    }
     let added = user.run(&[&live[..], &["--live"]].concat()).await;
     assert!(added.status.success());
     assert_eq!(

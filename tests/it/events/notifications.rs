@@ -19,6 +19,7 @@ on_both_engines!(
     nobody_is_told_twice,
     a_notice_is_mailed_where_there_is_a_mail_server,
     a_notice_is_pushed_and_gone_browsers_are_forgotten,
+    a_silent_push_service_is_left_alone,
     workers_say_which_messages_come_and_when,
 );
 
@@ -242,6 +243,24 @@ async fn a_notice_is_pushed_and_gone_browsers_are_forgotten(app: TestApp) {
     }
     for (expected, decision) in [(2, "suspend"), (2, "restore"), (2, "suspend")] {
         assert_eq!(decide(decision).await.len(), expected, "{decision}");
+    }
+}
+
+/// Otherwise it would keep the places busy that mail needs.
+async fn a_silent_push_service_is_left_alone(app: TestApp) {
+    let (app, receiver) = app.with_receiver().await;
+    receiver.answer(|_| Response::hang(""));
+    let worker = app.sign_up(&[]).await;
+    let body = json!({"endpoint": receiver.url("/browser"), "keys": browser_keys()});
+    let subscribed = worker.client.post("/v1/worker/push_subscriptions", &body);
+    subscribed.await.expect(201);
+    let admin = app.admin().await;
+    for decision in ["verify", "suspend", "restore"] {
+        let path = format!("/v1/admin/workers/{}/{decision}", worker.id);
+        admin.post(&path, &json!({})).await.expect(200);
+        app.advance(Duration::from_secs(1));
+        app.jobs.drain().await.unwrap();
+        assert_eq!(receiver.received().len(), 1, "{decision}");
     }
 }
 

@@ -143,6 +143,17 @@ async fn broken_requests_get_a_clean_answer(app: TestApp) {
     )
     .await;
     assert!(answer.starts_with("HTTP/1.1 431 "), "{answer:?}");
+    // Many who send large heads at once must not add up.
+    for (length, status) in [(15_000, 200), (17_000, 431)] {
+        let long = "x".repeat(length);
+        let head =
+            format!("GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx: {long}\r\n\r\n");
+        let answer = exchange(app.address, head.as_bytes()).await;
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{length}: {answer:?}"
+        );
+    }
     let mut stream = TcpStream::connect(app.address).await.unwrap();
     stream
         .write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")

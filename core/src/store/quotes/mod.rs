@@ -2,7 +2,7 @@
 
 pub(super) mod coverage;
 
-use crate::domain::quotes::Redeemed;
+use crate::domain::quotes::{GOOD_FOR, Redeemed};
 use crate::domain::tasks::Location;
 use crate::domain::{NewTask, Owner, Quote, QuoteId, TaskId, Timestamp};
 use crate::store::{StoreError, Tx, Value, columns};
@@ -81,6 +81,9 @@ crate::store::statements! {
     OPEN = "SELECT COUNT(*), MIN(expires_at) FROM (SELECT expires_at FROM quotes
         WHERE account_id = ?1 AND environment = ?2 AND task_id IS NULL AND expires_at > ?3
         ORDER BY expires_at LIMIT 200) found";
+    /// Those of a test clock that was ahead.
+    CLOSE_AHEAD = "UPDATE quotes SET expires_at = ?3
+        WHERE account_id = ?1 AND environment = ?2 AND task_id IS NULL AND expires_at > ?4";
     REDEEM = "UPDATE quotes SET task_id = ?2, answer = ?3, gave_secret = ?4, kept_until = ?5
         WHERE id = ?1 AND task_id IS NULL";
     PRUNE = "DELETE FROM quotes WHERE id IN (
@@ -124,6 +127,13 @@ impl Tx<'_> {
         let mut values = crate::store::owned_by(owner);
         values.push(now.into());
         Ok(self.optional(OPEN, &values)?.unwrap_or_default())
+    }
+
+    /// Ends the quotes that a test clock has made for a time to come, after it was set back.
+    pub fn close_quotes_ahead(&mut self, owner: Owner, now: Timestamp) -> Result<(), StoreError> {
+        let mut values = crate::store::owned_by(owner);
+        values.extend([now.into(), now.plus(GOOD_FOR).into()]);
+        self.defer(CLOSE_AHEAD, &values)
     }
 
     /// Records the task of a quote that this transaction has locked.

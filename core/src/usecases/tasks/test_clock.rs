@@ -74,5 +74,6 @@ pub fn reset_test_clock(
     }
     tx.set_test_clock(account, Duration::ZERO)?;
     tx.forget_event_time(test(account))?;
+    tx.close_quotes_ahead(test(account), now)?;
     Ok(tx.set_spending_back(account, now)?)
 }

@@ -411,7 +411,11 @@ fn bearer_token(headers: &HeaderMap) -> Option<Secret> {
 
 /// Answers whoever has no key for this. A wrong one counts as a request of a stranger.
 async fn turn_away(app: &App, error: ApiError, request: Request) -> Response {
-    let is_stranger = matches!(error, ApiError::UseCase(UseCaseError::Unauthorized));
+    // Nor is a key of a suspended account good for anything.
+    let is_stranger = matches!(
+        error,
+        ApiError::UseCase(UseCaseError::Unauthorized | UseCaseError::AccountSuspended)
+    );
     let client = request.extensions().get::<ClientAddress>().copied();
     let error = match client.filter(|_| is_stranger) {
         Some(client) => count(app, client).err().unwrap_or(error),

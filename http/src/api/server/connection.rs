@@ -8,10 +8,13 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 use super::handler::Handler;
+use super::stream::Stream;
 use super::timeouts::Timeouts;
-use super::write_timeout::WriteTimeout;
 use super::{http1, http2};
 use crate::shutdown::Shutdown;
+
+/// What a client may say before the handshake is over, which is held until then. Few say more than 2 KB.
+const MAX_HANDSHAKE: usize = 16 * 1024;
 
 /// The protocol names by which a client chooses, once it speaks TLS.
 const HTTP2: &[u8] = b"h2";
@@ -26,7 +29,7 @@ pub async fn serve(
     timeouts: Timeouts,
 ) {
     let _ = stream.set_nodelay(true);
-    let stream = WriteTimeout::new(stream, timeouts.write);
+    let stream = Stream::new(stream, timeouts.write);
     match tls {
         None => http1::serve(stream, handler, shutdown, timeouts).await,
         // In a box of its own, since its state is large.
@@ -37,12 +40,13 @@ pub async fn serve(
 }
 
 async fn over_tls(
-    stream: WriteTimeout,
+    mut stream: Stream,
     handler: Handler,
     config: Arc<ServerConfig>,
     shutdown: &Shutdown,
     timeouts: Timeouts,
 ) {
+    stream.limit_reading(Some(MAX_HANDSHAKE));
     let handshake = TlsAcceptor::from(config).accept(stream);
     let accepted = tokio::select! {
         accepted = tokio::time::timeout(timeouts.handshake, handshake) => accepted,
@@ -56,6 +60,7 @@ async fn over_tls(
         }
         Err(_) => return,
     };
+    stream.get_mut().0.limit_reading(None);
     match stream.get_ref().1.alpn_protocol() {
         Some(HTTP2) => http2::serve(stream, handler, shutdown, timeouts).await,
         Some(ACME) => {

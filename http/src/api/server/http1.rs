@@ -12,8 +12,9 @@ use super::handler::Handler;
 use super::timeouts::Timeouts;
 use crate::shutdown::Shutdown;
 
-/// What a connection holds of what it reads: many uploads at once must not add up.
-const MAX_BUFFER: usize = 64 * 1024;
+/// What a connection holds of what it reads: the head of a request, and a piece of an upload. Many at once must
+/// not add up.
+const MAX_BUFFER: usize = 16 * 1024;
 
 pub async fn serve<I>(stream: I, handler: Handler, shutdown: &Shutdown, timeouts: Timeouts)
 where

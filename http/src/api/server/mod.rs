@@ -8,8 +8,8 @@ mod limits;
 mod listen;
 mod redirect;
 mod refusal;
+mod stream;
 mod timeouts;
-mod write_timeout;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -138,7 +138,7 @@ fn next(status: &str) -> &'static str {
         "in_progress" => "The worker is on it and will send proof.",
         "proof_submitted" => "There is proof. Look at it, and approve or reject it.",
         "proof_rejected" => "You have rejected the proof. The worker tries again, or contests it.",
-        "completed" => "Done: you approved the proof, and the worker is paid.",
+        "completed" => "Done: the proof counts, and the worker is paid.",
         "disputed" => "The worker contests your rejection. An admin decides.",
         "cancelled" => "It was cancelled.",
         "expired" => "Its time passed before it was done.",

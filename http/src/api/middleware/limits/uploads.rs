@@ -1,4 +1,5 @@
-//! How many uploads a sender has in progress in this process, and how much a worker sends in a day.
+//! How many uploads there are in progress in this process, in all and of one sender, and how much a worker sends in a
+//! day.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,11 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
 
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::domain::proofs::uploads::{UPLOADS_AT_ONCE, day, seconds_left};
 use crate::domain::{AccountId, WorkerId};
+use crate::files::FilesError;
+use crate::limits::{ClientAddress, Network};
 use crate::store::{Store, StoreError};
 
 /// Who sends.
@@ -19,10 +23,31 @@ pub enum Sender {
     Worker(WorkerId),
     /// A developer, as the simulated worker.
     Account(AccountId),
+    /// Where documents come from. Anybody can sign up as any number of workers.
+    Address(Network),
 }
 
-#[derive(Clone, Default)]
-pub struct UploadLimits(Arc<Mutex<HashMap<Sender, Line>>>);
+impl Sender {
+    /// How many of its uploads may be in progress.
+    fn at_once(self) -> usize {
+        match self {
+            Self::Worker(_) | Self::Account(_) => UPLOADS_AT_ONCE,
+            Self::Address(_) => DOCUMENTS_OF_ADDRESS,
+        }
+    }
+}
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct UploadLimits(Arc<Shared>);
+
+struct Shared {
+    lines: Mutex<HashMap<Sender, Line>>,
+    /// All uploads in progress: each takes memory and an open file. Whoever sends documents is not known yet,
+    /// and so takes no place of those who send proofs.
+    proofs: Arc<Semaphore>,
+    documents: Arc<Semaphore>,
+}
 
 /// The uploads of a sender.
 struct Line {
@@ -35,24 +60,62 @@ struct Line {
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How many of a sender may be in progress or wait. Nothing of their bodies is read meanwhile.
 const MAX_PRESENT: usize = 16;
+const DOCUMENTS_OF_ADDRESS: usize = 8;
+const PROOFS_AT_ONCE: usize = 512;
+const DOCUMENTS_AT_ONCE: usize = 64;
+
+impl Default for UploadLimits {
+    fn default() -> Self {
+        Self(Arc::new(Shared {
+            lines: Mutex::default(),
+            proofs: Arc::new(Semaphore::new(PROOFS_AT_ONCE)),
+            documents: Arc::new(Semaphore::new(DOCUMENTS_AT_ONCE)),
+        }))
+    }
+}
 
 impl UploadLimits {
+    /// A place to send proofs.
     pub async fn acquire(&self, sender: Sender) -> Result<UploadPermit, ApiError> {
-        let (presence, places) = self.join(sender)?;
-        let place = tokio::time::timeout(PATIENCE, places.acquire_owned()).await;
-        match place {
-            Ok(Ok(place)) => Ok(UploadPermit {
-                _place: place,
-                _presence: presence,
-            }),
-            _ => Err(ApiError::TooManyUploads),
+        self.place(&[sender], &self.0.proofs).await
+    }
+
+    /// A place to send documents.
+    pub async fn acquire_for_documents(
+        &self,
+        worker: WorkerId,
+        from: ClientAddress,
+    ) -> Result<UploadPermit, ApiError> {
+        let senders = [Sender::Worker(worker), Sender::Address(from.network())];
+        self.place(&senders, &self.0.documents).await
+    }
+
+    async fn place(
+        &self,
+        senders: &[Sender],
+        all: &Arc<Semaphore>,
+    ) -> Result<UploadPermit, ApiError> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut permit = UploadPermit::default();
+        for sender in senders {
+            let (presence, places) = self.join(*sender)?;
+            permit.presences.push(presence);
+            let place = timeout_at(deadline, places.acquire_owned()).await;
+            let place = place.ok().and_then(Result::ok);
+            permit.places.push(place.ok_or(ApiError::TooManyUploads)?);
         }
+        let place = timeout_at(deadline, all.clone().acquire_owned()).await;
+        let full =
+            || FilesError::Unavailable("too many files are being received at once".to_owned());
+        let place = place.ok().and_then(Result::ok).ok_or_else(full)?;
+        permit.places.push(place);
+        Ok(permit)
     }
 
     fn join(&self, sender: Sender) -> Result<(Presence, Arc<Semaphore>), ApiError> {
         let mut lines = self.lock();
         let line = lines.entry(sender).or_insert_with(|| Line {
-            places: Arc::new(Semaphore::new(UPLOADS_AT_ONCE)),
+            places: Arc::new(Semaphore::new(sender.at_once())),
             present: 0,
         });
         if line.present >= MAX_PRESENT {
@@ -67,14 +130,15 @@ impl UploadLimits {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Sender, Line>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Held until the upload has been answered; dropping it frees its place.
+/// Held until the upload has been answered; dropping it frees its places.
+#[derive(Default)]
 pub struct UploadPermit {
-    _place: OwnedSemaphorePermit,
-    _presence: Presence,
+    places: Vec<OwnedSemaphorePermit>,
+    presences: Vec<Presence>,
 }
 
 /// That an upload is in progress or waits.
@@ -153,5 +217,68 @@ impl Drop for Reserved {
                 tracing::warn!(%error, "cannot give back what an upload had reserved");
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Timestamp;
+
+    fn worker(number: u16) -> WorkerId {
+        let [high, low] = number.to_be_bytes();
+        WorkerId::new(
+            Timestamp::from_millis(0),
+            &[0, 0, 0, 0, 0, 0, 0, 0, high, low],
+        )
+    }
+
+    fn address(number: u8) -> ClientAddress {
+        std::net::IpAddr::from([192, 0, 2, number]).into()
+    }
+
+    /// Takes places for documents of as many workers as there are, until one is refused.
+    async fn documents(
+        limits: &UploadLimits,
+        from: impl Fn(u16) -> ClientAddress,
+    ) -> Vec<UploadPermit> {
+        let mut held = Vec::new();
+        for number in 0..u16::MAX {
+            match limits
+                .acquire_for_documents(worker(number), from(number))
+                .await
+            {
+                Ok(permit) => held.push(permit),
+                Err(_) => break,
+            }
+        }
+        held
+    }
+
+    #[tokio::test]
+    async fn an_address_sends_few_documents_at_once_whoever_it_says_it_is() {
+        let limits = UploadLimits::default();
+        let held = documents(&limits, |_| address(1)).await;
+        assert_eq!(held.len(), DOCUMENTS_OF_ADDRESS);
+        let other = limits.acquire_for_documents(worker(99), address(2)).await;
+        assert!(other.is_ok());
+        drop((held, other));
+        assert!(limits.lock().is_empty());
+    }
+
+    #[tokio::test]
+    async fn documents_leave_the_places_of_proofs() {
+        let limits = UploadLimits::default();
+        let held = documents(&limits, |number| address((number / 4) as u8)).await;
+        assert_eq!(held.len(), DOCUMENTS_AT_ONCE);
+        assert!(limits.acquire(Sender::Worker(worker(99))).await.is_ok());
+        let mut proofs = Vec::new();
+        for number in 1_000..u16::MAX {
+            match limits.acquire(Sender::Worker(worker(number))).await {
+                Ok(permit) => proofs.push(permit),
+                Err(_) => break,
+            }
+        }
+        assert_eq!(proofs.len(), PROOFS_AT_ONCE);
     }
 }

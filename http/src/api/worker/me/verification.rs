@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
-use crate::api::middleware::limits::uploads::{Reserved, Sender, UploadPermit};
+use crate::api::middleware::limits::uploads::{Reserved, UploadPermit};
 use crate::api::openapi::{errors, groups};
 use crate::api::request::body;
 use crate::api::request::fields::NoFields;
@@ -17,7 +17,9 @@ use crate::domain::proofs::uploads::DOCUMENT_BYTES_A_DAY;
 use crate::domain::tasks::ProofType;
 use crate::domain::{FieldError, VerificationFile, VerificationFileId, Worker};
 use crate::files::{FileKey, Prefix};
+use crate::limits::ClientAddress;
 use crate::store::StoreError;
+use crate::submission::Purpose;
 use crate::usecases::UseCaseError;
 use crate::views::worker::WorkerBody;
 use crate::{ambient, submission, usecases};
@@ -58,9 +60,11 @@ form_bodies!(SendDocuments);
 pub async fn verification(
     State(app): State<App>,
     caller: WorkerCaller,
+    client: ClientAddress,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let begun = match begin(&app, &caller.worker, multipart::announced(&request)).await {
+    let announced = multipart::announced(&request);
+    let begun = match begin(&app, &caller.worker, client, announced).await {
         Ok(begun) => begun,
         Err(error) => return Err(body::refuse(error, request).await),
     };
@@ -96,10 +100,15 @@ struct Begun {
     _permit: UploadPermit,
 }
 
-async fn begin(app: &App, worker: &Worker, announced: Option<u64>) -> Result<Begun, ApiError> {
+async fn begin(
+    app: &App,
+    worker: &Worker,
+    from: ClientAddress,
+    announced: Option<u64>,
+) -> Result<Begun, ApiError> {
     usecases::expect_confirmed_worker(worker, app.sends_mail)?;
     usecases::may_send_documents(worker)?;
-    let permit = app.uploads.acquire(Sender::Worker(worker.id)).await?;
+    let permit = app.uploads.acquire_for_documents(worker.id, from).await?;
     let wanted = Wanted::files::<SendDocuments>(|_| true);
     let reserved = Reserved::new(
         app,
@@ -119,7 +128,7 @@ async fn keep_documents(app: &App, form: Form) -> Result<Vec<VerificationFile>, 
     let mut inspected = Vec::new();
     let mut errors = Vec::new();
     for (name, received) in form.files {
-        match submission::inspect(ProofType::Photo, received).await? {
+        match submission::inspect(Purpose::Document, ProofType::Photo, received).await? {
             Ok(file) => inspected.push((name, file)),
             Err(message) => errors.push(FieldError::new(name, message)),
         }
