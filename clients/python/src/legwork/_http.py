@@ -73,13 +73,18 @@ def parameters(query: dict[str, Any]) -> dict[str, str]:
     """`metadata` has a parameter for each key; several words are one."""
     flat: dict[str, str] = {}
     for name, value in query.items():
-        if isinstance(value, dict):
-            flat.update({f"{name}.{key}": str(each) for key, each in value.items()})
-        elif isinstance(value, list):
+        if isinstance(value, Mapping):
+            flat.update({f"{name}.{key}": _word(each) for key, each in value.items()})
+        elif isinstance(value, (list, tuple)):
             flat[name] = ",".join(value)
         elif value is not None:
-            flat[name] = str(value)
+            flat[name] = _word(value)
     return flat
+
+
+def _word(value: Any) -> str:
+    """As the API writes it: Python's own `True` is `true` there."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def options(key: str, base_url: str, timeout: float, user_agent: str | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ newer server; fields that are not are ignored."""
 from __future__ import annotations
 
 import types
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NotRequired, Required, Self, TypedDict, Union, get_args, get_origin, get_type_hints
 
@@ -887,7 +888,7 @@ class TaskSearch(TypedDict, total=False):
     status: list[Status]
     created_from: str
     created_to: str
-    metadata: dict[str, str]
+    metadata: Mapping[str, str | int | float | bool]
     limit: int
     cursor: str
 
