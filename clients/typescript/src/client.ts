@@ -57,6 +57,8 @@ export class Pages<T> implements AsyncIterable<T> {
   /** How many there are in the whole list, where the list says so and a page was read. */
   total: number | undefined;
   private isOver = false;
+  /** What is left of a page when somebody wanted less than all of it. */
+  private readonly rest: T[] = [];
 
   constructor(
     private readonly client: Client,
@@ -77,14 +79,13 @@ export class Pages<T> implements AsyncIterable<T> {
   }
 
   async *[Symbol.asyncIterator](): AsyncIterator<T> {
-    for (let page = await this.nextPage(); page; page = await this.nextPage()) yield* page;
+    for (let taken = await this.take(1); taken.length > 0; taken = await this.take(1)) yield* taken;
   }
 
   /** Every object that is left, up to a number of them. */
   async take(most: number): Promise<T[]> {
-    const taken: T[] = [];
-    for (let page; taken.length < most && (page = await this.nextPage()); ) taken.push(...page);
-    return taken.slice(0, most);
+    for (let page; this.rest.length < most && (page = await this.nextPage()); ) this.rest.push(...page);
+    return this.rest.splice(0, most);
   }
 }
 

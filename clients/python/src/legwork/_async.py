@@ -134,6 +134,8 @@ class AsyncPages(Generic[T]):
     def __init__(self, client: AsyncClient, kind: type[T], call: Call) -> None:
         self._client, self._kind = client, kind
         self._call: Call | None = call
+        # What is left of a page when somebody wanted less than all of it.
+        self._rest: deque[T] = deque()
         #: How many there are in the whole list, where the list says so and a page was read.
         self.total: int | None = None
 
@@ -153,16 +155,14 @@ class AsyncPages(Generic[T]):
         return data
 
     async def __aiter__(self) -> AsyncIterator[T]:
-        while (page := await self.next_page()) is not None:
-            for each in page:
-                yield each
+        while taken := await self.take(1):
+            yield taken[0]
 
     async def take(self, most: int) -> list[T]:
         """Every object that is left, up to a number of them."""
-        taken: list[T] = []
-        while len(taken) < most and (page := await self.next_page()) is not None:
-            taken += page
-        return taken[:most]
+        while len(self._rest) < most and (page := await self.next_page()) is not None:
+            self._rest.extend(page)
+        return [self._rest.popleft() for _ in range(min(most, len(self._rest)))]
 
 
 class AsyncResource:

@@ -133,6 +133,8 @@ class Pages(Generic[T]):
     def __init__(self, client: Client, kind: type[T], call: Call) -> None:
         self._client, self._kind = client, kind
         self._call: Call | None = call
+        # What is left of a page when somebody wanted less than all of it.
+        self._rest: deque[T] = deque()
         #: How many there are in the whole list, where the list says so and a page was read.
         self.total: int | None = None
 
@@ -152,16 +154,14 @@ class Pages(Generic[T]):
         return data
 
     def __iter__(self) -> Iterator[T]:
-        while (page := self.next_page()) is not None:
-            for each in page:
-                yield each
+        while taken := self.take(1):
+            yield taken[0]
 
     def take(self, most: int) -> list[T]:
         """Every object that is left, up to a number of them."""
-        taken: list[T] = []
-        while len(taken) < most and (page := self.next_page()) is not None:
-            taken += page
-        return taken[:most]
+        while len(self._rest) < most and (page := self.next_page()) is not None:
+            self._rest.extend(page)
+        return [self._rest.popleft() for _ in range(min(most, len(self._rest)))]
 
 
 class Resource:
