@@ -157,7 +157,8 @@ operations! {
         PUT set_mandate "/v1/account/keys/{id}/mandate" (id) [body PutMandate] -> Mandate;
         /// From then on the key may do everything.
         DELETE lift_mandate "/v1/account/keys/{id}/mandate" (id) -> LiftedMandate;
-        /// `confirm` is for the key that the request itself is made with.
+        /// `confirm` is for the last key of its environment, and for the last one without a mandate. Without
+        /// it, these are refused with `LAST_KEY`.
         DELETE revoke "/v1/account/keys/{id}" (id) {confirm: Option<bool>} -> RevokedKey;
     }
     /// What the key that you call with may do and spend.

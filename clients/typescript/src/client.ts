@@ -338,7 +338,10 @@ export class Keys extends Resource {
     return this.call("DELETE", "/v1/account/keys/{id}/mandate", "lifted_at", [id]);
   }
 
-  /** `confirm` is for the key that the request itself is made with. */
+  /**
+   * `confirm` is for the last key of its environment, and for the last one without a mandate. Without it, these are refused
+   * with `LAST_KEY`.
+   */
   revoke(id: string, confirm?: boolean): Promise<o.RevokedKey> {
     return this.call("DELETE", "/v1/account/keys/{id}", "revoked_at", [id], { confirm });
   }

@@ -380,7 +380,8 @@ class AsyncKeys(AsyncResource):
         return await self._call(LiftedMandate, "DELETE", "/v1/account/keys/{id}/mandate", id)
 
     async def revoke(self, id: str, confirm: bool | None = None) -> RevokedKey:
-        """`confirm` is for the key that the request itself is made with."""
+        """`confirm` is for the last key of its environment, and for the last one without a mandate. Without it,
+        these are refused with `LAST_KEY`."""
         body = {} if confirm is None else {"confirm": confirm}
         return await self._call(RevokedKey, "DELETE", "/v1/account/keys/{id}", id, body=body)
 
