@@ -16,7 +16,7 @@ from ._errors import (
 )
 from ._http import Call, File
 from ._objects import *
-from ._until import AsyncUntil, left
+from ._until import AsyncUntil, earlier, left
 
 T = TypeVar("T", bound=Object)
 
@@ -25,7 +25,8 @@ class AsyncClient:
     """A client with an API key. Use it as a context manager, or close it when you are done.
 
     A request is sent again after 408, 429 and 503 and when the connection fails, up to `max_retries`
-    times. All tries of a POST carry the same Idempotency-Key, so that it takes effect once.
+    times. All tries of a POST carry the same Idempotency-Key, so that it takes effect once. `timeout` is in
+    seconds, for one try.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class AsyncClient:
         user_agent: str | None = None,
     ) -> None:
         self._http = httpx.AsyncClient(**_http.options(key, base_url, timeout, user_agent))
-        self._max_retries = max_retries
+        self._timeout, self._max_retries = timeout, max_retries
         self._idempotency_key: str | None = None
         self._ends: float | None = None
         self._add_resources()
@@ -70,7 +71,7 @@ class AsyncClient:
 
     def _copy(self, idempotency_key: str | None, ends: float | None) -> AsyncClient:
         other = object.__new__(AsyncClient)
-        other._http, other._max_retries = self._http, self._max_retries
+        other._http, other._timeout, other._max_retries = self._http, self._timeout, self._max_retries
         other._idempotency_key, other._ends = idempotency_key, ends
         other._add_resources()
         return other
@@ -93,7 +94,7 @@ class AsyncClient:
         tried = 0
         while True:
             try:
-                return await self._attempt(call)
+                return await self._attempt(self._http, self._timeout, call.method, call.path, **call.arguments())
             except LegworkError as error:
                 wait = _http.pause(error, tried)
                 if wait is None or tried >= self._max_retries:
@@ -103,29 +104,29 @@ class AsyncClient:
                     raise
             tried += 1
 
-    async def _attempt(self, call: Call) -> httpx.Response:
-        timeout = _http.bounded(self._http.timeout, self._ends)
+    async def _attempt(
+        self, http: httpx.AsyncClient, seconds: float, method: str, url: str, **arguments: Any
+    ) -> httpx.Response:
+        """Sends a request once, which may take this long until its answer is read."""
+        ends = earlier(self._ends, seconds)
+        timeout = _http.bounded(http.timeout, ends)
         try:
-            async with AsyncUntil(self._ends) as until:
-                async with self._http.stream(call.method, call.path, **call.arguments(), timeout=timeout) as response:
+            async with AsyncUntil(ends) as until:
+                async with http.stream(method, url, **arguments, timeout=timeout) as response:
                     until.watch(response)
                     await response.aread()
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
-            raise _http.failed(error, self.base_url + call.path) from error
+            raise _http.failed(error, str(http.base_url).rstrip("/") + url) from error
         if not response.is_success:
             raise _http.refused(response)
         return response
 
     async def _fetch(self, url: str) -> bytes:
         """Reads a file by its signed URL. The key is not sent: the URL may lead to another host."""
-        async with httpx.AsyncClient(timeout=120) as http:
-            try:
-                response = await http.get(url)
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
-                raise _http.failed(error, url) from error
-        if not response.is_success:
-            raise _http.refused(response)
-        return response.content
+        # Files are larger than answers.
+        seconds = self._timeout * 4
+        async with httpx.AsyncClient(timeout=seconds) as http:
+            return (await self._attempt(http, seconds, "GET", url)).content
 
 
 class AsyncPages(Generic[T]):

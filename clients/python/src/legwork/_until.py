@@ -19,6 +19,12 @@ def left(ends: float | None) -> float:
     return 0.0 if rest < 0.005 else rest
 
 
+def earlier(ends: float | None, seconds: float) -> float:
+    """When something ends that may take this long, but not go on after `ends`."""
+    latest = time.monotonic() + seconds
+    return latest if ends is None else min(ends, latest)
+
+
 class AsyncUntil:
     """Ends what is done within it at this time, with a TimeoutError."""
 
@@ -42,11 +48,13 @@ class AsyncUntil:
 
 
 class Until:
-    """The same without asyncio: the connection that a response comes from is cut off in time."""
+    """The same without asyncio: the connection that a response comes from is cut off in time. It is known once the
+    response begins. Until then, httpx limits each step."""
 
     def __init__(self, ends: float | None) -> None:
         self._ends = ends
         self._timer: threading.Timer | None = None
+        self._is_cut = False
 
     def __enter__(self) -> Self:
         if left(self._ends) == 0:
@@ -54,24 +62,33 @@ class Until:
         return self
 
     def watch(self, response: httpx.Response) -> None:
-        if self._ends is not None:
-            connection = response.extensions["network_stream"].get_extra_info("socket")
-            self._timer = threading.Timer(left(self._ends), _cut, [connection])
-            self._timer.daemon = True
+        # A response that somebody made up for a test comes from nowhere.
+        stream = response.extensions.get("network_stream")
+        if self._ends is None or stream is None:
+            return
+        self._timer = threading.Timer(left(self._ends), self._cut, [stream.get_extra_info("socket")])
+        self._timer.daemon = True
+        try:
             self._timer.start()
+        except RuntimeError:
+            # While a program ends, Python starts no threads. What is left are the limits of httpx.
+            pass
+
+    def _cut(self, connection: socket.socket) -> None:
+        self._is_cut = True
+        try:
+            # Not the method of a TLS socket: that one takes away what another thread is reading with.
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)
+        except OSError:
+            # It is closed already.
+            pass
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        if isinstance(error, httpx.HTTPError) and left(self._ends) == 0:
+        # A response whose length was not told looks whole when it is cut off.
+        is_late = self._is_cut if error is None else isinstance(error, httpx.HTTPError) and left(self._ends) == 0
+        if is_late:
             raise TimeoutError("there is no time left") from error
-
-
-def _cut(connection: socket.socket) -> None:
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        # It is closed already.
-        pass
