@@ -61,8 +61,16 @@ class Handler(BaseHTTPRequestHandler):
 
     def task_dripping(self):
         """A body that comes, but so slowly that it never ends."""
+        self.drip("Content-Length", "1000")
+
+    def task_endless(self):
+        """The same, and only the end of the connection would be its end."""
+        self.close_connection = True
+        self.drip("Connection", "close")
+
+    def drip(self, header, value):
         self.send_response(200)
-        self.send_header("Content-Length", "1000")
+        self.send_header(header, value)
         self.end_headers()
         for _ in range(100):
             self.write(b" ")

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -25,6 +26,7 @@ STOREFRONT: CreateTask = {
     "budget_cents": 2500,
 }
 ORDER: CreateTask = {**STOREFRONT, "metadata": {"order": "4711"}}
+URGENT: CreateTask = {**STOREFRONT, "metadata": {"urgent": True}}
 WRONG: CreateTask = {**STOREFRONT, "category": "magic", "budget_cents": 1}  # type: ignore[typeddict-item]
 HERE: Any = {"gps_latitude": 40.7163, "gps_longitude": -73.9595}
 
@@ -50,8 +52,10 @@ async def life(client: AsyncClient, photo: bytes) -> dict[str, Any]:
     unknown = await refused(lambda: tasks.get("../account"))
     found = await tasks.search(metadata={"order": "4711"}, status=["funded", "posted"]).take(10)
     for _ in range(24):
-        await tasks.create(**STOREFRONT)
+        await tasks.create(**URGENT)
     listed = [each async for each in tasks.list(limit=10)]
+    assert await in_parts(client) == [each.id for each in listed]
+    await booleans(client)
     first_page = await tasks.list(limit=10).next_page()
     reviewed = await review(client, task.id, photo)
     history = await tasks.history(task.id, limit=2).take(50)
@@ -73,6 +77,30 @@ async def life(client: AsyncClient, photo: bytes) -> dict[str, Any]:
         **await cancelled(client),
         **await account(client),
     }
+
+
+async def in_parts(client: AsyncClient) -> list[str]:
+    """The ids of all tasks, read by turns: who goes on gets what is left, also of a page."""
+    pages = client.tasks.list(limit=10)
+    assert await pages.take(0) == []
+    found = await pages.take(4)
+    async for each in pages:
+        found.append(each)
+        break
+    found += await pages.take(7)
+    found += [each async for each in pages]
+    assert await pages.take(1) == []
+    return [each.id for each in found]
+
+
+async def booleans(client: AsyncClient) -> None:
+    """They are `true` and `false` in a query, however the language writes them."""
+    urgent = await client.tasks.search(metadata={"urgent": True}).take(50)
+    assert len(urgent) == 24, urgent
+    assert await client.tasks.search(metadata={"urgent": False}).take(1) == []
+    failed = await client.logs.list(failed=True).take(50)
+    assert failed and all(each.status >= 400 for each in failed), failed
+    assert len(await client.logs.list(failed=False).take(50)) > len(failed)
 
 
 async def review(client: AsyncClient, id: str, photo: bytes) -> dict[str, Any]:
@@ -181,6 +209,7 @@ async def strange(url: str) -> dict[str, Any]:
     """What becomes of waits, and of answers that are not Legwork's: see serve_strange.py."""
     modes = ["quiet", "hanging", "dripping", "busy", "stuck", "silent", "closing", "ended", "ending"]
     waits = {mode: await waited(f"{url}/{mode}") for mode in modes}
+    await tries_end(url)
     async with AsyncClient("svc_test_x", base_url=f"{url}/page", max_retries=0) as client:
         page = await told(lambda: client.events.stream().__anext__())
     return {
@@ -192,6 +221,17 @@ async def strange(url: str) -> dict[str, Any]:
         "secrets": [accepted(secret) for secret in SECRETS],
         "long_timestamp": long_timestamp(),
     }
+
+
+async def tries_end(url: str) -> None:
+    """However much keeps coming, a try ends with its time-out. A download has four times as long."""
+    for mode in ["dripping", "endless"]:
+        begun = time.monotonic()
+        async with AsyncClient("svc_test_x", base_url=f"{url}/{mode}", timeout=0.5, max_retries=1) as client:
+            assert await told(lambda: client.tasks.get("1")) == "timed out", mode
+            file: Any = SimpleNamespace(file_url=f"{client.base_url}/v1/tasks/1")
+            assert await told(lambda: client.proofs.download(file)) == "timed out", mode
+        assert time.monotonic() - begun < 15, f"{mode}: late"
 
 
 async def waited(url: str) -> str:

@@ -25,6 +25,7 @@ const STOREFRONT: CreateTask = {
   location: { city: "Brooklyn", state: "NY", latitude: 40.7163, longitude: -73.9595 },
   budget_cents: 2500,
 };
+const URGENT: CreateTask = { ...STOREFRONT, metadata: { urgent: true } };
 const WRONG: CreateTask = { ...STOREFRONT, category: "magic", budget_cents: 1 };
 const HERE = { gps_latitude: 40.7163, gps_longitude: -73.9595 };
 
@@ -48,6 +49,11 @@ async function all<T>(list: AsyncIterable<T>): Promise<T[]> {
   return found;
 }
 
+function expect(what: string, found: unknown, expected: unknown): void {
+  const [told, wanted] = [JSON.stringify(found), JSON.stringify(expected)];
+  if (told !== wanted) throw new Error(`${what}: ${told} and not ${wanted}`);
+}
+
 async function life(client: Client, photo: Uint8Array): Promise<object> {
   const { tasks } = client;
   const mine = client.withIdempotencyKey("order-4711").tasks;
@@ -58,8 +64,10 @@ async function life(client: Client, photo: Uint8Array): Promise<object> {
   if (!(invalid instanceof ValidationError)) throw new Error("not a ValidationError");
   const unknown = await refused(tasks.get("../account"));
   const found = await tasks.search({ metadata: { order: "4711" }, status: ["funded", "posted"] }).take(10);
-  for (let count = 0; count < 24; count++) await tasks.create(STOREFRONT);
+  for (let count = 0; count < 24; count++) await tasks.create(URGENT);
   const listed = await all(tasks.list({ limit: 10 }));
+  expect("in parts", await inParts(client), listed.map((each) => each.id));
+  await booleans(client);
   const firstPage = await tasks.list({ limit: 10 }).nextPage();
   const reviewed = await review(client, task.id, photo);
   const history = await tasks.history(task.id, { limit: 2 }).take(50);
@@ -81,6 +89,28 @@ async function life(client: Client, photo: Uint8Array): Promise<object> {
     ...(await cancelled(client)),
     ...(await account(client)),
   };
+}
+
+/** The ids of all tasks, read by turns: who goes on gets what is left, also of a page. */
+async function inParts(client: Client): Promise<string[]> {
+  const pages = client.tasks.list({ limit: 10 });
+  expect("none", await pages.take(0), []);
+  const found = await pages.take(4);
+  for await (const each of pages) {
+    found.push(each);
+    break;
+  }
+  found.push(...(await pages.take(7)), ...(await all(pages)));
+  expect("after the end", await pages.take(1), []);
+  return found.map((each) => each.id);
+}
+
+/** They are `true` and `false` in a query. */
+async function booleans(client: Client): Promise<void> {
+  expect("urgent", (await client.tasks.search({ metadata: { urgent: "true" } }).take(50)).length, 24);
+  const failed = await client.logs.list({ failed: true }).take(50);
+  expect("failed", failed.length > 0 && failed.every((each) => each.status >= 400), true);
+  expect("all", (await client.logs.list({ failed: false }).take(50)).length > failed.length, true);
 }
 
 async function review(client: Client, id: string, photo: Uint8Array): Promise<object> {
@@ -187,6 +217,7 @@ async function strange(url: string): Promise<object> {
   const waits: object = Object.fromEntries(await Promise.all(each));
   const asked = async (mode: string) => Number(await (await fetch(`${url}/asked/${mode}`)).text());
   const page = new Client("svc_test_x", { baseUrl: `${url}/page`, maxRetries: 0 });
+  await Promise.all(["dripping", "endless"].map((mode) => triesEnd(`${url}/${mode}`)));
   return {
     waits,
     requests: { quiet: await asked("quiet"), busy: await asked("busy"), ended: await asked("ended") },
@@ -196,6 +227,14 @@ async function strange(url: string): Promise<object> {
     secrets: await Promise.all(SECRETS.map(accepted)),
     long_timestamp: await longTimestamp(),
   };
+}
+
+/** However much keeps coming, a try ends with its time-out. */
+async function triesEnd(baseUrl: string): Promise<void> {
+  const begun = performance.now();
+  const client = new Client("svc_test_x", { baseUrl, timeoutMs: 500, maxRetries: 1 });
+  expect(baseUrl, await told(() => client.tasks.get("1")), "timed out");
+  if (performance.now() - begun > 15_000) throw new Error(`${baseUrl}: late`);
 }
 
 async function waited(baseUrl: string): Promise<string> {
