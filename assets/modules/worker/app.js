@@ -90,25 +90,21 @@ async function signOutBy(form) {
   const unsent = await count();
   const text = word(unsent === 1 ? "sign_out_unsent_one" : "sign_out_unsent", { count: unsent });
   if (unsent > 0 && !(await ask(text, word("sign_out_anyway"), word("stay")))) return;
-  const body = new URLSearchParams(new FormData(form));
-  const answer = await fetch(form.action, { method: "POST", body }).catch(() => null);
+  // Whoever deletes the account gives the password. The next page says whether it was right.
+  if (form.querySelector("input")) {
+    form.submit();
+    return;
+  }
+  const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams() }).catch(() => null);
   if (answer?.ok) {
     await leave();
     location.href = answer.url;
-  } else if (!answer || !form.querySelector("input") || !showMain(await answer.text())) {
-    form.parentElement.querySelector("[data-trouble]")?.remove();
-    const trouble = element("p", { className: "bad", role: "alert", textContent: word("sign_out_offline") });
-    trouble.dataset.trouble = "";
-    form.before(trouble);
+    return;
   }
-}
-
-// The answer to a form that says what is wrong with it.
-function showMain(html) {
-  const main = new DOMParser().parseFromString(html, "text/html").querySelector("main");
-  if (main) document.querySelector("main").replaceWith(main);
-  main?.querySelector("[aria-invalid]")?.focus();
-  return main !== null;
+  form.parentElement.querySelector("[data-trouble]")?.remove();
+  const trouble = element("p", { className: "bad", role: "alert", textContent: word("sign_out_offline") });
+  trouble.dataset.trouble = "";
+  form.before(trouble);
 }
 
 // Somebody else may use this phone next: pages are forgotten and notices stop. The outbox stays, locked to
@@ -157,6 +153,8 @@ function offerToInstall() {
     place.hidden = false;
   });
 }
+
+if (document.querySelector("[data-left]")) await leave();
 
 if (worker) {
   tellAge();

@@ -42,7 +42,9 @@ async function deleted(visitor, world) {
     await remove("not this one");
     await page.waitForSelector("#password[aria-invalid]");
     await remove(PASSWORD);
-    await page.waitForURL((url) => url.pathname !== "/worker/me/data");
+    await page.waitForSelector("[data-left]");
+    // What was kept of the worker's pages goes.
+    await until(() => page.evaluate(async () => !(await caches.keys()).some((name) => name.startsWith("legwork-pages-"))), "forgetting");
     await page.goto("/worker/tasks");
     assert.match(page.url(), /sign-in/);
   } finally {
