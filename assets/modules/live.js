@@ -8,6 +8,9 @@ const name = `legwork ${url}`;
 const channel = new BroadcastChannel(name);
 const listeners = new Set();
 const RETRY_MS = 10_000;
+// What has come, newest last: a page that is opened, or is the next to lead, goes on from what it knows.
+const recent = [];
+const KEPT = 100;
 let paused = false;
 
 function show(state) {
@@ -24,11 +27,25 @@ function show(state) {
 
 function receive(message) {
   if (message.state) show(message.state);
-  if (message.event && !paused) for (const listener of listeners) listener(message.event);
+  if (!message.event || recent.some(({ id }) => id === message.event.id)) return;
+  recent.push(message.event);
+  if (recent.length > KEPT) recent.shift();
+  if (!paused) for (const listener of listeners) listener(message.event);
+}
+
+// What has come after that event. One that this page does not know is newer than all of it.
+function since(known) {
+  if (known === indicator.dataset.latest) return recent;
+  const at = recent.findIndex(({ id }) => id === known);
+  return at < 0 ? [] : recent.slice(at + 1);
+}
+
+function latest() {
+  return recent.at(-1)?.id ?? indicator.dataset.latest;
 }
 
 channel.addEventListener("message", ({ data }) => {
-  if (data.asks) return leading?.();
+  if ("asks" in data) return leading?.(data.asks);
   receive(data);
 });
 
@@ -47,7 +64,10 @@ function lead() {
       leading = null;
       resolve();
     };
-    leading = () => channel.postMessage({ state });
+    leading = (known) => {
+      channel.postMessage({ state });
+      for (const event of since(known)) channel.postMessage({ event });
+    };
     turn("wait");
     listen(turn, (event) => say({ event }));
     window.addEventListener("offline", () => turn("off"));
@@ -56,7 +76,7 @@ function lead() {
 
 // A browser tries again by itself when a stream breaks off, but not when it is refused.
 function listen(turn, tell) {
-  const source = new EventSource(url);
+  const source = new EventSource(`${url}?after=${latest()}`);
   source.onopen = () => turn("on");
   source.onerror = async () => {
     turn("off");
@@ -79,7 +99,25 @@ async function isSignedOut() {
 
 show("wait");
 navigator.locks.request(name, lead);
-channel.postMessage({ asks: true });
+channel.postMessage({ asks: latest() });
+
+// To read the page again calls off whatever the browser is about to open: a click would be lost, or what a form says.
+const LEAVING_MS = 10_000;
+let leaving = false;
+let stale = false;
+window.addEventListener("beforeunload", () => {
+  leaving = true;
+  // It may have been a download.
+  setTimeout(() => {
+    leaving = false;
+    if (stale) location.reload();
+  }, LEAVING_MS);
+});
+
+function readAgain() {
+  if (leaving) stale = true;
+  else location.reload();
+}
 
 // A page about one task is read again when something happens to it.
 const task = indicator.dataset.task;
@@ -87,13 +125,13 @@ if (task) {
   listeners.add((event) => {
     if ((event.data.task ?? event.data).id !== task) return;
     const busy = document.querySelector("details[open] textarea, textarea:focus, input:focus");
-    if (!busy) location.reload();
+    if (!busy) readAgain();
   });
 }
 // A page that waits for some kinds of event is read again when one comes.
 if (indicator.dataset.reload) {
   const awaited = indicator.dataset.reload.split(" ");
-  listeners.add((event) => { if (awaited.includes(event.event)) location.reload(); });
+  listeners.add((event) => { if (awaited.includes(event.event)) readAgain(); });
 }
 
 // The list of events grows at its top.

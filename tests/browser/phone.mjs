@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PATIENCE } from "./visit.mjs";
 import { PASSWORD, until } from "./world.mjs";
 
 const require = createRequire(`${process.env.LEGWORK_TEST_NODE_MODULES}/`);
@@ -39,7 +40,7 @@ export class Phone {
       args: ["--no-sandbox", "--disable-gpu", "--use-fake-device-for-media-stream"],
       baseURL: url, viewport: { width: 360, height: 740 }, hasTouch: true, reducedMotion: "reduce", ...options,
     });
-    this.context.setDefaultTimeout(30_000);
+    this.context.setDefaultTimeout(PATIENCE);
     this.page = this.context.pages()[0] ?? await this.context.newPage();
     this.page.on("pageerror", (error) => this.visitor.problems.push(`${this.page.url()}: ${error.message}`));
     this.page.on("console", (message) => {

@@ -7,6 +7,7 @@ const require = createRequire(`${process.env.LEGWORK_TEST_NODE_MODULES}/`);
 const { chromium } = require("playwright-core");
 const { source: AXE } = require("axe-core");
 
+export const PATIENCE = 120_000;
 const WIDTHS = [360, 1280];
 const SCHEMES = ["light", "dark"];
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -33,7 +34,11 @@ class Visitor {
   // A window of its own, with no cookies yet.
   async window(options = {}) {
     const context = await this.browser.newContext({ baseURL: this.url, reducedMotion: "reduce", ...options });
-    context.setDefaultTimeout(30_000);
+    // So long that it ends only a story that fails, however busy the machine is.
+    context.setDefaultTimeout(PATIENCE);
+    // A connection that was kept may be closed just when it is used again.
+    const fetch = context.request.fetch.bind(context.request);
+    context.request.fetch = (path, more) => fetch(path, { maxRetries: 3, ...more });
     const page = await context.newPage();
     page.on("pageerror", (error) => this.problems.push(`${page.url()}: ${error.message}`));
     page.on("console", (message) => {

@@ -2,12 +2,14 @@
 import { createHash, randomBytes } from "node:crypto";
 import { crc32, deflateSync } from "node:zlib";
 import { createInterface } from "node:readline";
+import { PATIENCE } from "./visit.mjs";
 
 export const PASSWORD = "correct horse battery";
 
 // Asks again and again until the answer is yes.
 export async function until(check, what = "it") {
-  for (let count = 0; count < 600; count += 1) {
+  const end = Date.now() + PATIENCE;
+  while (Date.now() < end) {
     const found = await check();
     if (found) return found;
     await new Promise((resolve) => { setTimeout(resolve, 50); });

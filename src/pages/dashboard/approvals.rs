@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::api::inside::{Ask, Refused};
 use crate::domain::tasks::approval::ApprovalStatus;
 use crate::pages::dashboard::desk::{Desk, Place};
+use crate::pages::dashboard::events;
 use crate::pages::dashboard::keys::{KeyList, key_names};
 use crate::pages::dashboard::models::{Actor, List, Task};
 use crate::pages::kit::form::Form;
@@ -25,6 +26,7 @@ pub const COUNTED: usize = 100;
 struct Approvals {
     shell: Shell,
     base: String,
+    latest: String,
     filters: Form,
     statuses: Vec<&'static str>,
     approvals: Vec<Shown>,
@@ -70,6 +72,7 @@ async fn shown(
     status: StatusCode,
     notice: Option<&'static str>,
 ) -> Result<Response, Refused> {
+    let latest = events::latest(desk).await?;
     let found: List<Approval> = desk.ask(Ask::get(target(&filters))).await?;
     let keys: KeyList = desk.ask(Ask::get("/v1/account/keys")).await?;
     let names = key_names(keys);
@@ -92,6 +95,7 @@ async fn shown(
             .notice(notice)
             .script("live"),
         base: desk.path(""),
+        latest,
         older: cursor.map(|cursor| older(desk, &filters, &cursor)),
         statuses: ApprovalStatus::ALL.iter().map(|one| one.as_str()).collect(),
         approvals,

@@ -20,6 +20,7 @@ use crate::pages::kit::layout::Shell;
 struct Events {
     shell: Shell,
     base: String,
+    latest: String,
     filters: Form,
     types: Vec<&'static str>,
     events: Vec<Event>,
@@ -58,6 +59,7 @@ impl Event {
 }
 
 pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Refused> {
+    let latest = latest(&desk).await?;
     let mut filters = Form::parse(query.unwrap_or_default().as_bytes());
     let found = desk.ask::<List<Event>>(Ask::get(target(&filters))).await;
     let (status, events, next) = match found {
@@ -77,6 +79,7 @@ pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Ref
         is_refused: status != StatusCode::OK,
         events,
         filters,
+        latest,
     };
     Ok(page(status, &events))
 }
@@ -103,11 +106,32 @@ fn older(desk: &Desk, filters: &Form, cursor: &str) -> String {
     format!("{}?{}", desk.path("/events"), query.finish())
 }
 
-/// The stream that one page of a browser listens to for all of them.
-pub async fn stream(desk: Desk, headers: HeaderMap) -> Result<Response, Refused> {
+/// The id of the newest event, or nothing before the first. A page that is to be kept up to date asks for it before it
+/// reads anything else, so that it misses nothing until it listens.
+pub async fn latest(desk: &Desk) -> Result<String, Refused> {
+    let newest: List<Event> = desk.ask(Ask::get("/v1/events?limit=1")).await?;
+    let newest = newest.data.into_iter().next();
+    Ok(newest.map(|event| event.id).unwrap_or_default())
+}
+
+/// The stream that one page of a browser listens to for all of them, from the newest event that this one knew of. When
+/// the browser opens it again, it names the last event that came. After one that is no longer kept, it begins with the
+/// next.
+pub async fn stream(
+    desk: Desk,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Refused> {
+    let query = Form::parse(query.unwrap_or_default().as_bytes());
+    let known = Some(query.get("after")).filter(|id| !id.is_empty());
     let last = headers
         .get("last-event-id")
         .and_then(|value| value.to_str().ok());
-    let ask = Ask::get("/v1/events/stream").after_event(last);
-    desk.response(ask).await
+    let from = |id| Ask::get("/v1/events/stream").after_event(id);
+    match desk.response(from(last.or(known))).await {
+        Err(refused) if refused.status == StatusCode::BAD_REQUEST => {
+            desk.response(from(None)).await
+        }
+        answer => answer,
+    }
 }

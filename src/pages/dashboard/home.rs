@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::api::inside::{Ask, Refused};
 use crate::pages::dashboard::approvals;
 use crate::pages::dashboard::desk::{Desk, Place};
-use crate::pages::dashboard::events::Event;
+use crate::pages::dashboard::events::{self, Event};
 use crate::pages::dashboard::models::{List, TaskItem};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::{ok, page};
@@ -20,6 +20,7 @@ use crate::pages::kit::layout::Shell;
 struct Home {
     shell: Shell,
     base: String,
+    latest: String,
     usage: Usage,
     /// Tasks of limited keys that need a yes.
     to_approve: i64,
@@ -68,6 +69,7 @@ pub async fn show(desk: Desk) -> Result<Response, Refused> {
         return Ok(begin(&desk, None, StatusCode::OK));
     }
     let (base, confirmed) = (desk.path(""), desk.visitor.account.email_confirmed);
+    let latest = events::latest(&desk).await?;
     let events: List<Event> = desk.ask(Ask::get("/v1/events?limit=8")).await?;
     let to_approve = approvals::waiting(&desk).await?;
     let mut open = 0;
@@ -85,6 +87,7 @@ pub async fn show(desk: Desk) -> Result<Response, Refused> {
         webhook: desk.ask(Ask::get("/v1/account/webhook")).await?,
         confirmed: confirmed || !desk.pages.app.sends_mail,
         events: events.data,
+        latest,
         open,
         base,
     }))

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::api::inside::{Ask, Refused};
 use crate::domain::geo::Point;
 use crate::pages::dashboard::desk::{Desk, Place};
+use crate::pages::dashboard::events;
 use crate::pages::dashboard::models::{Evidence, List, Proof, Task, TaskItem};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::{ok, page};
@@ -31,6 +32,7 @@ const TEMPLATES: [&str; 4] = [
 struct Review {
     shell: Shell,
     base: String,
+    latest: String,
     own_url: String,
     total: i64,
     position: usize,
@@ -50,6 +52,7 @@ struct Review {
 struct NothingWaits {
     shell: Shell,
     base: String,
+    latest: String,
 }
 
 pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Refused> {
@@ -69,6 +72,7 @@ async fn shown(
     notice: Option<&'static str>,
     form: Form,
 ) -> Result<Response, Refused> {
+    let latest = events::latest(desk).await?;
     let (waiting, total) = waiting(desk).await?;
     let shell = desk.shell("Review", Place::Review).notice(notice);
     let shell = shell.script("review").script("live");
@@ -78,7 +82,11 @@ async fn shown(
         .position(|task| task.id == wanted)
         .unwrap_or(0);
     let Some(current) = waiting.get(at) else {
-        return Ok(ok(&NothingWaits { shell, base }));
+        return Ok(ok(&NothingWaits {
+            shell,
+            base,
+            latest,
+        }));
     };
     let link = |task: &TaskItem| format!("{base}/review?task={}", task.id);
     let (previous, next) = (
@@ -108,6 +116,7 @@ async fn shown(
         templates: &TEMPLATES,
         shell,
         base,
+        latest,
         total,
         previous,
         next,

@@ -1,4 +1,4 @@
-// Keys, webhook, events as they happen, payment, clock, and the account.
+// Keys, webhook, payment, clock, and the account.
 import { assert } from "../visit.mjs";
 import { PASSWORD, signUp } from "./signing_up.mjs";
 
@@ -22,30 +22,8 @@ export async function settings(visitor) {
   await page.getByText("1 hour ahead").waitFor();
   await visitor.look(page, "/dashboard/live", "home-live");
   await visitor.look(page, "/dashboard/test/review", "review-empty");
-  await live(visitor, page);
   await account(visitor, page);
-  await sessionEnds(page);
   await page.context().close();
-}
-
-// Two pages of one browser, one stream.
-async function live(visitor, page) {
-  const other = await page.context().newPage();
-  const streams = [];
-  for (const one of [page, other]) one.on("request", (request) => { if (request.url().endsWith("/events/stream")) streams.push(request.url()); });
-  await page.goto("/dashboard/test/events");
-  await page.locator("[data-live][data-state=on]").waitFor();
-  await other.goto("/dashboard/test/events");
-  await other.locator("[data-live][data-state=on]").waitFor();
-  const third = await page.context().newPage();
-  await third.goto("/dashboard/test/tasks/new");
-  await third.goto("/dashboard/test");
-  await third.click("text=Create it with one click");
-  for (const one of [page, other]) await one.locator("[data-events]").getByText("task.created").first().waitFor();
-  assert.equal(streams.length, 1, "one stream for all pages");
-  await visitor.look(page, null, "events");
-  await third.close();
-  await other.close();
 }
 
 async function account(visitor, page) {
@@ -63,17 +41,4 @@ async function account(visitor, page) {
   await page.fill("#password", "another good password");
   await page.click("text=Change it");
   await page.getByText("Your password is changed.").waitFor();
-}
-
-// The stream of events is refused then, and nobody is left to think that it comes back.
-async function sessionEnds(page) {
-  await page.goto("/dashboard/test/events");
-  await page.locator(".live[data-state=on]").waitFor();
-  const other = await page.context().newPage();
-  await other.goto("/account");
-  await other.click("text=Sign out");
-  await other.close();
-  await page.getByText("your session has ended").waitFor();
-  await page.click("text=sign in again");
-  await page.waitForURL("**/sign-in?next=*");
 }

@@ -13,6 +13,7 @@ fn every_page_works_in_a_browser() {
         "firstTask",
         "reviewing",
         "settings",
+        "live",
         "limitedKey",
         "webhook",
         "dispute",

@@ -9,6 +9,7 @@ use crate::domain::geo::Point;
 use crate::domain::{Action, TaskId};
 use crate::pages::dashboard::approvals::{self, Approval};
 use crate::pages::dashboard::desk::{Desk, Place};
+use crate::pages::dashboard::events;
 use crate::pages::dashboard::models::{
     Dispute, HistoryEntry, LedgerEntry, List, Payment, Proof, Task,
 };
@@ -27,6 +28,7 @@ const BEFORE_PROOF: [&str; 4] = ["funded", "posted", "assigned", "in_progress"];
 struct ShowTask {
     shell: Shell,
     base: String,
+    latest: String,
     own_url: String,
     task: Task,
     /// What happens next, and when if nobody does anything.
@@ -54,6 +56,7 @@ pub async fn show(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refused> {
     let query = Form::parse(query.unwrap_or_default().as_bytes());
+    let latest = events::latest(&desk).await?;
     let of_task = |rest: &str| Ask::get(format!("/v1/tasks/{}{rest}", segment(&id)));
     let raw: serde_json::Value = desk.ask(of_task("")).await?;
     let task: Task = serde_json::from_value(raw.clone()).map_err(|_| Refused::not_found())?;
@@ -78,6 +81,7 @@ pub async fn show(
         .script("live");
     Ok(ok(&ShowTask {
         base: desk.path(""),
+        latest,
         own_url: desk.pages.app.own_url().to_owned(),
         next: match approval {
             Some(_) => {
