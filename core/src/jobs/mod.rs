@@ -24,6 +24,7 @@ use futures_util::future::join_all;
 use metrics::counter;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use url::Origin;
 
 use crate::ambient::{self, Clock};
 use crate::domain::accounts::api_key::hex;
@@ -32,11 +33,10 @@ use crate::domain::{AccountId, CheckedSkills, JobKind, Lane, OutgoingKind, TaskI
 use crate::exports::PartLimits;
 use crate::files::Files;
 use crate::jobs::exports::Exporting;
-use crate::jobs::workers::Deletions;
 use crate::mail::Mailer;
-use crate::outbound::Outbound;
+use crate::outbound::{Outbound, Resting};
 use crate::payments::{Processor, ProcessorError, RequestError};
-use crate::push::{SilentServices, Vapid};
+use crate::push::Vapid;
 use crate::store::{ClaimedJob, Store, StoreError, Tx};
 use crate::usecases::{self, UseCaseError};
 
@@ -64,8 +64,9 @@ pub struct Jobs {
     processor: Arc<dyn Processor>,
     files: Files,
     channels: Channels,
-    silent: SilentServices,
-    deletions: Deletions,
+    silent_push: Resting<Origin>,
+    /// There is one file store.
+    hanging_files: Resting<()>,
     /// How long a payout is held after it was earned.
     payout_hold: Duration,
     export_limits: PartLimits,
@@ -173,8 +174,8 @@ impl Jobs {
             processor,
             files,
             channels,
-            silent: SilentServices::default(),
-            deletions: Deletions::default(),
+            silent_push: Resting::default(),
+            hanging_files: Resting::default(),
             payout_hold: Duration::ZERO,
             export_limits: PartLimits::default(),
             exporting: Exporting::default(),

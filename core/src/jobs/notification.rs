@@ -171,11 +171,9 @@ async fn send_push(
     let Ok(url) = EndpointUrl::RULE.check(&subscription.endpoint) else {
         return Ok(GONE);
     };
-    let Jobs {
-        channels, silent, ..
-    } = jobs;
+    let channels = &jobs.channels;
     let begun = Instant::now();
-    if silent.has(&url.origin(), begun) {
+    if jobs.silent_push.has(&url.origin(), begun) {
         let reason = "the push service did not answer a moment ago";
         return Err(Failure::Unavailable(reason.to_owned()));
     }
@@ -207,7 +205,7 @@ async fn send_push(
         Err(OutboundError::Forbidden(_)) => Ok(GONE),
         Err(error) => {
             if begun.elapsed() >= PUSH_SILENCE {
-                silent.add(url.origin(), Instant::now());
+                jobs.silent_push.add(url.origin(), Instant::now());
             }
             Err(Failure::Unavailable(error.to_string()))
         }

@@ -1,6 +1,5 @@
 //! Jobs that follow when a worker is deleted, or when documents are replaced or too old.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{Done, Failure, Jobs};
@@ -33,12 +32,12 @@ pub async fn erase(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
 pub async fn delete_file(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let malformed = || Failure::Permanent("malformed job subject".to_owned());
     let key = FileKey::parse(&job.name.subject).ok_or_else(malformed)?;
-    if jobs.deletions.rest(Instant::now()) {
+    if jobs.hanging_files.has(&(), Instant::now()) {
         let reason = "the file store did not answer a moment ago";
         return Err(Failure::Unavailable(reason.to_owned()));
     }
     let Ok(deleted) = tokio::time::timeout(DELETED_WITHIN, jobs.files.delete(key)).await else {
-        jobs.deletions.pause(Instant::now());
+        jobs.hanging_files.add((), Instant::now());
         let reason = "the file store does not answer";
         return Err(Failure::Unavailable(reason.to_owned()));
     };
@@ -47,35 +46,3 @@ pub async fn delete_file(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure>
 }
 
 const DELETED_WITHIN: Duration = Duration::from_secs(5);
-const PAUSE: Duration = Duration::from_secs(60);
-
-/// Until when no file is deleted.
-#[derive(Clone, Default)]
-pub struct Deletions(Arc<Mutex<Option<Instant>>>);
-
-impl Deletions {
-    fn rest(&self, now: Instant) -> bool {
-        self.lock().is_some_and(|until| now < until)
-    }
-
-    fn pause(&self, now: Instant) {
-        *self.lock() = Some(now + PAUSE);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_store_that_hangs_is_left_alone_for_a_while() {
-        let (deletions, now) = (Deletions::default(), Instant::now());
-        assert!(!deletions.rest(now));
-        deletions.pause(now);
-        assert!(deletions.rest(now) && !deletions.rest(now + PAUSE));
-    }
-}

@@ -9,6 +9,7 @@ mod endpoint;
 mod error;
 mod guard;
 mod resolver;
+mod resting;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::tls;
 pub use endpoint::EndpointUrl;
 pub use error::OutboundError;
 pub use resolver::Resolver;
+pub use resting::Resting;
 
 /// How much of a response is read.
 const MAX_RESPONSE_BYTES: usize = 4 << 10;
@@ -141,8 +143,7 @@ impl Outbound {
         body: Bytes,
         timeout: Duration,
     ) -> Result<Response, OutboundError> {
-        let request = self.http.post(url.url().clone());
-        let request = request.headers(headers).body(body);
+        let request = request(&self.http, url, headers, body);
         let call = async { read(request.send().await?).await };
         self.called(url, call, timeout).await
     }
@@ -156,15 +157,13 @@ impl Outbound {
         body: Bytes,
         timeout: Duration,
     ) -> Result<Response, OutboundError> {
-        let request = |http: &reqwest::Client| {
-            let request = http.post(url.url().clone());
-            request.headers(headers.clone()).body(body.clone())
-        };
+        let first = request(&self.http, url, headers.clone(), body.clone());
         let call = async {
-            let (sent, opened) = noting_opening(request(&self.http).send()).await;
+            let (sent, opened) = noting_opening(first.send()).await;
             match sent.map_err(OutboundError::from) {
                 Err(error) if error.is_early_close() && !opened => {
-                    read(request(&self.fresh).send().await?).await
+                    let again = request(&self.fresh, url, headers, body);
+                    read(again.send().await?).await
                 }
                 sent => read(sent?).await,
             }
@@ -191,6 +190,15 @@ impl Outbound {
             false => error,
         })
     }
+}
+
+fn request(
+    http: &reqwest::Client,
+    url: &EndpointUrl,
+    headers: HeaderMap,
+    body: Bytes,
+) -> reqwest::RequestBuilder {
+    http.post(url.url().clone()).headers(headers).body(body)
 }
 
 /// A response that is read to its end leaves the connection open for the next call. If it is longer

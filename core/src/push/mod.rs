@@ -3,7 +3,6 @@
 //! A message is encrypted (RFC 8291) and signed with VAPID (RFC 8292). The caller sends it.
 
 mod encryption;
-mod silent;
 mod vapid;
 
 use std::time::Duration;
@@ -14,7 +13,6 @@ use http::header::{
 use url::Url;
 
 pub use encryption::MAX_PAYLOAD_BYTES;
-pub use silent::SilentServices;
 pub use vapid::Vapid;
 
 use crate::ambient;

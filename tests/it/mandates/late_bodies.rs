@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use legwork::api::Timeouts;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -41,9 +42,7 @@ impl Held {
         Self { connection, last }
     }
 
-    /// Sends the rest, later than a body may come without another look at its key.
     async fn finish(mut self) -> (u16, Value) {
-        tokio::time::sleep(Duration::from_millis(1_100)).await;
         self.connection.write_all(&self.last).await.unwrap();
         let mut answer = String::new();
         self.connection.read_to_string(&mut answer).await.unwrap();
@@ -53,12 +52,22 @@ impl Held {
     }
 }
 
+/// A server for which every body is late.
+async fn impatient(app: &TestApp) -> TestApp {
+    let timeouts = Timeouts {
+        recheck: Duration::ZERO,
+        ..Timeouts::default()
+    };
+    TestApp::start_with(app.store.clone(), &app.database, timeouts).await
+}
+
 #[track_caller]
 fn expect_error((status, body): (u16, Value), expected: u16, code: &str) {
     assert_eq!((status, &body["error"]["code"]), (expected, &json!(code)));
 }
 
 async fn a_revoked_key_and_a_suspended_account_finish_nothing(app: TestApp) {
+    let app = impatient(&app).await;
     let dev = app.developer().await;
     let made = json!({"name": "Other", "environment": "test"});
     let made = dev.live.post("/v1/account/keys", &made).await.expect(201);
@@ -77,6 +86,7 @@ async fn a_revoked_key_and_a_suspended_account_finish_nothing(app: TestApp) {
 }
 
 async fn a_key_that_was_limited_meanwhile_creates_nothing(app: TestApp) {
+    let app = impatient(&app).await;
     let dev = app.developer().await;
     let agent = Limited::in_test(&app, &dev, everything()).await;
     // A mandate that allows the task may still have limits that the request was not held against.
@@ -95,6 +105,7 @@ async fn a_key_that_was_limited_meanwhile_creates_nothing(app: TestApp) {
 }
 
 async fn a_key_that_may_no_longer_review_pays_nobody(app: TestApp) {
+    let app = impatient(&app).await;
     let dev = app.developer().await;
     let agent = Limited::in_test(&app, &dev, everything()).await;
     let task = agent.create(2_500).await.expect(201);
@@ -117,6 +128,7 @@ async fn a_key_that_may_no_longer_review_pays_nobody(app: TestApp) {
 }
 
 async fn a_body_that_is_late_and_nothing_else_is_served(app: TestApp) {
+    let app = impatient(&app).await;
     let dev = app.developer().await;
     let agent = Limited::in_test(&app, &dev, everything()).await;
     for key in [&agent.key, &dev.test_key] {

@@ -16,7 +16,7 @@ use axum::response::Response;
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::client_address::noted_on;
-use crate::api::middleware::limits::anonymous::{count, refuse};
+use crate::api::middleware::limits::anonymous::{refuse, turn_away};
 use crate::api::middleware::limits::rate::RateLimitStatus;
 use crate::api::middleware::notes::{Who, note_asker};
 use crate::api::request::body::late;
@@ -27,7 +27,6 @@ use crate::domain::{
     AccountId, Actor, AdminKey, AdminKeyId, AdminRole, Environment, Owner, Secret, Task, TaskId,
     Worker, WorkerStatus,
 };
-use crate::limits::ClientAddress;
 use crate::store::{KeyHolder, Lookup, MandateInUse, WorkerSession};
 use crate::usecases::{self, Looker, UseCaseError};
 
@@ -407,21 +406,6 @@ fn bearer_token(headers: &HeaderMap) -> Option<Secret> {
     let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| Secret::presented(token))
-}
-
-/// Answers whoever has no key for this. A wrong one counts as a request of a stranger.
-async fn turn_away(app: &App, error: ApiError, request: Request) -> Response {
-    // Nor is a key of a suspended account good for anything.
-    let is_stranger = matches!(
-        error,
-        ApiError::UseCase(UseCaseError::Unauthorized | UseCaseError::AccountSuspended)
-    );
-    let client = request.extensions().get::<ClientAddress>().copied();
-    let error = match client.filter(|_| is_stranger) {
-        Some(client) => count(app, client).err().unwrap_or(error),
-        None => error,
-    };
-    refuse(error, request).await
 }
 
 /// A handler that has counted more puts the later status on its response.

@@ -11,6 +11,9 @@ pub struct Timeouts {
     pub head: Duration,
     /// All of a JSON body must have arrived by then.
     pub body: Duration,
+    /// The key of a request is looked up once more when its body takes longer than this. Nearly all bodies come with
+    /// their head.
+    pub recheck: Duration,
     /// The sender of a file must keep up over every window of this length.
     pub upload: Duration,
     /// How long writing may make no progress: the other side does not read, or reads nothing of
@@ -33,6 +36,7 @@ impl Default for Timeouts {
             handshake: Duration::from_secs(10),
             head: Duration::from_secs(15),
             body: Duration::from_secs(20),
+            recheck: Duration::from_secs(1),
             upload: Duration::from_secs(30),
             write: Duration::from_secs(20),
             request: Duration::from_secs(10),

@@ -40,6 +40,7 @@ impl Edge {
                 request: LATE,
                 upload: LATE,
                 processor: LATE,
+                recheck: LATE,
                 heartbeat: LATE,
                 grace: LATE,
             },

@@ -1,6 +1,6 @@
 //! Requests a minute for callers without a key, by address. Requests with a wrong key count as well:
-//! otherwise keys could be guessed without limit. Requests with a right key never count, so that
-//! nobody is locked out by a stranger who shares the address.
+//! otherwise keys could be guessed without limit. Requests with a key that opens something never count, so
+//! that nobody is locked out by a stranger who shares the address.
 
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::request::body;
 use crate::limits::{ClientAddress, Limiter, Network};
+use crate::usecases::UseCaseError;
 
 const REQUESTS: u32 = 600;
 const WINDOW: Duration = Duration::from_secs(60);
@@ -70,6 +71,21 @@ pub fn count(app: &App, client: ClientAddress) -> Result<(), ApiError> {
         Some(limit) => limit.count(client),
         None => Ok(()),
     }
+}
+
+/// Answers whoever has no key for this. A wrong one counts as a request of a stranger, and so does one of a suspended
+/// account, which is good for nothing either.
+pub async fn turn_away(app: &App, error: ApiError, request: Request) -> Response {
+    let is_stranger = matches!(
+        error,
+        ApiError::UseCase(UseCaseError::Unauthorized | UseCaseError::AccountSuspended)
+    );
+    let client = request.extensions().get::<ClientAddress>().copied();
+    let error = match client.filter(|_| is_stranger) {
+        Some(client) => count(app, client).err().unwrap_or(error),
+        None => error,
+    };
+    refuse(error, request).await
 }
 
 pub async fn refuse(error: ApiError, request: Request) -> Response {

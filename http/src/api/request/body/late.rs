@@ -1,7 +1,7 @@
 //! A key is looked up before the body of a request is read, and whoever sends the body decides when that is
 //! over. So a key is looked up once more when its body has been long in coming.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::body::HttpBody;
 use axum::extract::Request;
@@ -13,9 +13,6 @@ use crate::domain::Secret;
 use crate::domain::accounts::mandate::Needs;
 use crate::store::{KeyHolder, Lookup};
 use crate::usecases::{self, UseCaseError};
-
-/// A body that takes no longer than this costs no second lookup. Nearly all come with their head.
-const SOON: Duration = Duration::from_secs(1);
 
 /// The key of a request with a body, as it was when the request was let in.
 #[derive(Clone, Debug)]
@@ -45,7 +42,7 @@ pub fn note(request: &mut Request, key: &Secret, holder: KeyHolder, needs: Needs
 pub async fn check(app: &App, request: &Extensions) -> Result<(), ApiError> {
     let late = request
         .get()
-        .filter(|by: &&Admitted| by.at.elapsed() > SOON);
+        .filter(|by: &&Admitted| by.at.elapsed() > app.timeouts.recheck);
     let Some(Admitted {
         key, holder, needs, ..
     }) = late
