@@ -40,6 +40,12 @@ class Visitor {
     const fetch = context.request.fetch.bind(context.request);
     context.request.fetch = (path, more) => fetch(path, { maxRetries: 3, ...more });
     const page = await context.newPage();
+    // A page that hears of something may read itself again just when another one is asked for.
+    const goto = page.goto.bind(page);
+    page.goto = (...asked) => goto(...asked).catch((error) => {
+      if (!/interrupted by another navigation|ERR_ABORTED/.test(error.message)) throw error;
+      return page.goto(...asked);
+    });
     page.on("pageerror", (error) => this.problems.push(`${page.url()}: ${error.message}`));
     page.on("console", (message) => {
       // The browser itself says that a page has a status of its own, such as 404, or that a stream was refused.

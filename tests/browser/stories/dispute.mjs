@@ -1,6 +1,5 @@
 // A live task from the form to a dispute, which two admins race for and one splits. The worker is a program.
 import { assert } from "../visit.mjs";
-import { until } from "../world.mjs";
 import { signUp } from "./signing_up.mjs";
 
 const PLACE = { gps_latitude: "40.7163", gps_longitude: "-73.9595" };
@@ -47,11 +46,10 @@ async function paidTask(page) {
 
 let visitorLooks = async () => {};
 
-function posted(page, id) {
-  return until(async () => {
-    await page.goto(`/dashboard/live/tasks/${id}`);
-    return page.locator(".badge", { hasText: "Posted" }).count();
-  }, "a posted task");
+// The page hears of it.
+async function posted(page, id) {
+  await page.goto(`/dashboard/live/tasks/${id}`);
+  await page.locator(".badge", { hasText: "Posted" }).waitFor();
 }
 
 export async function dispute(visitor) {
@@ -77,7 +75,6 @@ export async function dispute(visitor) {
   await page.click("button:text('Keep my statement')");
   await page.getByText("Your statement is kept.").waitFor();
   await decide(visitor);
-  await page.goto(`/dashboard/live/tasks/${id}`);
   await page.getByText("Half of it is there.").first().waitFor();
   await page.context().close();
 }
