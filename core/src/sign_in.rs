@@ -9,7 +9,7 @@ use crate::ambient::Clock;
 use crate::domain::{
     Account, AccountId, AdminKey, GivenCode, Origin, Person, PersonKind, RelyingParty, Secret,
 };
-use crate::limits::{Attempt, ClientAddress, SignInLimits, TooMany};
+use crate::limits::{Applicant, Attempt, ClientAddress, SignInLimits, TooMany};
 use crate::passwords::{HashError, Passwords};
 use crate::store::{Lookup, Store, StoreError};
 use crate::usecases::{
@@ -99,7 +99,9 @@ impl SignIns {
         let email = given.email.to_lowercase();
         let attempt = self.limits.begin((PersonKind::Account, &email), client)?;
         let origin = Origin::new(&client.to_string(), user_agent);
-        let outcome = self.try_developer(email, given, origin).await;
+        let outcome = self
+            .try_developer(email, given, (origin, attempt.applicant()))
+            .await;
         self.counted(attempt, outcome)
     }
 
@@ -132,7 +134,7 @@ impl SignIns {
         let right = match hash {
             Ok(hash) => self
                 .passwords
-                .verify(password, hash)
+                .verify(password, hash, Applicant::known(client))
                 .await
                 .map_err(SignInError::from),
             Err(error) => Err(error.into()),
@@ -168,19 +170,24 @@ impl SignIns {
             return Err(UseCaseError::LinkExpired.into());
         }
         let attempt = self.limits.begin((link.kind, &link.email), client)?;
-        let outcome = self.try_confirm(token, password, link).await;
+        let applicant = Applicant::known(client);
+        let outcome = self.try_confirm((token, password), link, applicant).await;
         self.counted(attempt, outcome)
     }
 
     async fn try_confirm(
         &self,
-        token: Secret,
-        password: String,
+        (token, password): (Secret, String),
         link: Confirmation,
+        applicant: Applicant,
     ) -> Result<String, SignInError> {
         for candidate in link.candidates {
             let hash = Some(candidate.hash.clone());
-            if self.passwords.verify(password.clone(), hash).await? {
+            if self
+                .passwords
+                .verify(password.clone(), hash, applicant)
+                .await?
+            {
                 let clock = self.clock.clone();
                 let confirm = self
                     .store
@@ -195,9 +202,9 @@ impl SignIns {
         &self,
         email: String,
         given: Credentials,
-        origin: Origin,
+        (origin, applicant): (Origin, Applicant),
     ) -> Result<SignedIn, SignInError> {
-        let found = self.with_password(email, given.password).await?;
+        let found = self.with_password(email, given.password, applicant).await?;
         let person = Person::Account(found.0);
         let clock = self.clock.clone();
         // It is kept whatever the outcome is: a wrong code counts.
@@ -217,6 +224,7 @@ impl SignIns {
         &self,
         email: String,
         password: String,
+        applicant: Applicant,
     ) -> Result<(AccountId, String), SignInError> {
         let sends_mail = self.sends_mail;
         let candidates = self
@@ -226,7 +234,11 @@ impl SignIns {
         // All of them, also after the right one.
         for candidate in candidates.await? {
             let hash = candidate.as_ref().map(|(_, hash)| hash.clone());
-            if self.passwords.verify(password.clone(), hash).await? {
+            if self
+                .passwords
+                .verify(password.clone(), hash, applicant)
+                .await?
+            {
                 found = found.or(candidate);
             }
         }

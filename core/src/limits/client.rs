@@ -36,6 +36,30 @@ impl From<IpAddr> for ClientAddress {
     }
 }
 
+/// Who wants a password to be hashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Applicant {
+    pub network: Network,
+    /// Has shown something before: a session, a link, or lately the right password at this address.
+    pub is_known: bool,
+}
+
+impl Applicant {
+    pub fn known(client: ClientAddress) -> Self {
+        Self {
+            network: client.network(),
+            is_known: true,
+        }
+    }
+
+    pub fn stranger(client: ClientAddress) -> Self {
+        Self {
+            network: client.network(),
+            is_known: false,
+        }
+    }
+}
+
 /// An IPv4 address, or the /64 of an IPv6 address: one subscriber has at least a whole /64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Network(IpAddr);

@@ -4,6 +4,6 @@ mod client;
 mod limiter;
 mod sign_in;
 
-pub use client::{ClientAddress, Network};
+pub use client::{Applicant, ClientAddress, Network};
 pub use limiter::{Limiter, TooMany};
 pub use sign_in::{Attempt, SignInLimits};

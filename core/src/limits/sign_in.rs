@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::client::{ClientAddress, Network};
+use super::client::{Applicant, ClientAddress, Network};
 use super::limiter::{Key, Limiter, TooMany};
 use crate::domain::PersonKind;
 
@@ -73,6 +73,16 @@ pub struct Attempt {
     account: Account,
     network: Network,
     by_stranger: bool,
+}
+
+impl Attempt {
+    /// Whoever was signed in at this address before need not wait with strangers.
+    pub fn applicant(&self) -> Applicant {
+        Applicant {
+            network: self.network,
+            is_known: !self.by_stranger,
+        }
+    }
 }
 
 impl SignInLimits {

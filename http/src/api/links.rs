@@ -12,7 +12,7 @@ use crate::api::response::json::JsonResponse;
 use crate::domain::people::password::{REVEALS_ADDRESS, reveals_address};
 use crate::domain::rules::TextRule;
 use crate::domain::{PersonKind, Secret, Timestamp, accounts};
-use crate::limits::ClientAddress;
+use crate::limits::{Applicant, ClientAddress};
 use crate::sign_in::SignInError;
 use crate::store::Tx;
 use crate::usecases::{self, UseCaseError};
@@ -145,7 +145,12 @@ pub async fn ask_for_reset(
     JsonResponse::ok(&ResetAsked { accepted: true })
 }
 
-pub async fn reset(app: &App, kind: PersonKind, post: &Post) -> Result<JsonResponse, ApiError> {
+pub async fn reset(
+    app: &App,
+    kind: PersonKind,
+    client: ClientAddress,
+    post: &Post,
+) -> Result<JsonResponse, ApiError> {
     let ResetPassword { token, password } = post.read()?;
     let (shown, now) = (token.clone(), app.clock.now());
     let link = app
@@ -156,7 +161,8 @@ pub async fn reset(app: &App, kind: PersonKind, post: &Post) -> Result<JsonRespo
         return Err(UseCaseError::LinkExpired.into());
     }
     expect_no_address(&password, &link.email)?;
-    let (hash, clock) = (app.passwords.hash(password).await?, app.clock.clone());
+    let hash = app.passwords.hash(password, Applicant::known(client));
+    let (hash, clock) = (hash.await?, app.clock.clone());
     app.store
         .write(move |tx| usecases::set_password(tx, &token, &hash, clock.now()))
         .await?;

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use super::overview::shown;
 use crate::api::inside::Refused;
 use crate::domain::people::password::{PASSWORD, REVEALS_ADDRESS, reveals_address};
+use crate::limits::Applicant;
 use crate::pages::dashboard::{Desk, told};
 use crate::pages::kit::form::Form;
 use crate::store::StoreError;
@@ -28,7 +29,8 @@ pub async fn change(desk: Desk, mut form: Form) -> Result<Response, Refused> {
         form.add_fault("current_password", problem);
         return shown(&desk, form, status, None).await;
     }
-    let hash = desk.pages.app.passwords.hash(chosen).await;
+    let applicant = Applicant::known(desk.incoming.client);
+    let hash = desk.pages.app.passwords.hash(chosen, applicant).await;
     let hash = hash.map_err(|error| UseCaseError::from(StoreError::Failed(error.to_string())))?;
     let (id, session) = (desk.visitor.account.id, desk.visitor.session.id);
     let clock = desk.pages.app.clock.clone();

@@ -10,6 +10,7 @@ use axum::response::Response;
 use crate::api::inside::Incoming;
 use crate::domain::Secret;
 use crate::domain::people::password::{PASSWORD, REVEALS_ADDRESS, reveals_address};
+use crate::limits::Applicant;
 use crate::pages::kit::form::field;
 use crate::pages::kit::html::{message, page};
 use crate::pages::state::Pages;
@@ -105,6 +106,7 @@ pub async fn show_password(State(pages): State<Pages>, Path(token): Path<String>
 pub async fn set_password(
     State(pages): State<Pages>,
     Path(token): Path<String>,
+    incoming: Incoming,
     body: Body,
 ) -> Response {
     let token = Secret::presented(&token);
@@ -118,7 +120,8 @@ pub async fn set_password(
             return password_form(&pages, StatusCode::BAD_REQUEST, &email, Some(problem));
         }
     };
-    let hash = match pages.app.passwords.hash(password).await {
+    let applicant = Applicant::known(incoming.client);
+    let hash = match pages.app.passwords.hash(password, applicant).await {
         Ok(hash) => hash,
         Err(error) => return unavailable(&pages, &error),
     };

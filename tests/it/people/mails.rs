@@ -4,6 +4,7 @@ use legwork::domain::{
     AccountId, Actor, JobKind, JobName, LinkPurpose, NewAccount, Notification, NotificationId,
     NotificationKind, NotificationStatus, Person, Recipient, Secret, Tier,
 };
+use legwork::limits::{Applicant, ClientAddress};
 use legwork::mail::Mailer;
 use legwork::store::Tx;
 use legwork::usecases::{self, OpenedAccount, UseCaseError};
@@ -215,7 +216,9 @@ async fn a_changed_address_is_confirmed_and_the_former_one_told(app: TestApp) {
     let app = app.with_mail(plain_mailer()).await;
     let (old, new) = (new_address("old"), new_address("new"));
     let account = named_developer(&app, &old).await;
-    let hash = app.app.passwords.hash(PASSWORD.to_owned()).await.unwrap();
+    let applicant = Applicant::known(ClientAddress::UNKNOWN);
+    let hash = app.app.passwords.hash(PASSWORD.to_owned(), applicant);
+    let hash = hash.await.unwrap();
     app.store
         .write(move |tx| tx.set_account_password(account, &hash))
         .await

@@ -7,7 +7,7 @@ use legwork::domain::{
     AccountId, AccountStatus, Actor, GivenCode, Origin, Person, RecoveryCodes, RequiredFactor,
     TotpSecret,
 };
-use legwork::limits::ClientAddress;
+use legwork::limits::{Applicant, ClientAddress};
 use legwork::sign_in::{Credentials, SignInError, SignIns};
 use legwork::store::Tx;
 use legwork::usecases::{self, AccountSignIn, CodeCheck, SignedIn, UseCaseError};
@@ -131,7 +131,11 @@ async fn a_new_password_ends_the_other_sessions(app: TestApp) {
     let one = sign_in(&pages, "ada@example.com", PASSWORD).await.unwrap();
     let other = sign_in(&pages, "ada@example.com", PASSWORD).await.unwrap();
     let (id, now) = (one.account.id, app.clock.now());
-    let hash = app.app.passwords.hash("another password".to_owned());
+    let applicant = Applicant::known(ClientAddress::UNKNOWN);
+    let hash = app
+        .app
+        .passwords
+        .hash("another password".to_owned(), applicant);
     let (hash, kept) = (hash.await.unwrap(), one.session.id);
     app.store
         .write(move |tx| usecases::change_password(tx, id, &hash, kept, now))
@@ -212,7 +216,11 @@ async fn a_session_is_not_opened_for_a_password_that_was_replaced_meanwhile(app:
     };
     let opened = open(checked.clone()).await.unwrap();
     assert!(matches!(opened, AccountSignIn::Done(_)));
-    let hash = app.app.passwords.hash("another password".to_owned());
+    let applicant = Applicant::known(ClientAddress::UNKNOWN);
+    let hash = app
+        .app
+        .passwords
+        .hash("another password".to_owned(), applicant);
     let hash = hash.await.unwrap();
     app.store
         .write(move |tx| tx.set_account_password(id, &hash))

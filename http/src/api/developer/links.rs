@@ -106,6 +106,10 @@ pub async fn ask_for_reset(
     responses((status = 200, description = "The password is set", body = PasswordSet),
         groups::Anybody, groups::Body, errors::EmailTaken, errors::LinkExpired)
 )]
-pub async fn reset(State(app): State<App>, post: Post) -> Result<JsonResponse, ApiError> {
-    links::reset(&app, PersonKind::Account, &post).await
+pub async fn reset(
+    State(app): State<App>,
+    client: ClientAddress,
+    post: Post,
+) -> Result<JsonResponse, ApiError> {
+    links::reset(&app, PersonKind::Account, client, &post).await
 }

@@ -14,7 +14,7 @@ use crate::api::request::idempotency::stranger::stranger;
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::response::json::JsonResponse;
 use crate::domain::{Environment, NewAccount, Secret, Tier, accounts};
-use crate::limits::ClientAddress;
+use crate::limits::{Applicant, ClientAddress};
 use crate::store::StoreError;
 use crate::usecases::{self, OpenedAccount};
 use crate::views::{examples, to_json};
@@ -102,7 +102,8 @@ pub async fn sign_up(
     let SignUpDeveloper { account, password } = post.read()?;
     app.sign_in_limits.count_sign_up(client)?;
     let (requester, post) = stranger(&app, "sign up", &account.email, post).await?;
-    let hash = async { Ok::<_, ApiError>(app.passwords.hash(password).await?) };
+    let hash = app.passwords.hash(password, Applicant::stranger(client));
+    let hash = async { Ok::<_, ApiError>(hash.await?) };
     Idempotent::new(&app, requester, post)
         .created()
         .sealed()

@@ -18,7 +18,7 @@ use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::response::json::JsonResponse;
 use crate::domain::{PersonKind, Worker, accounts};
-use crate::limits::ClientAddress;
+use crate::limits::{Applicant, ClientAddress};
 use crate::store::StoreError;
 use crate::usecases::{self, UseCaseError};
 use crate::views::to_json;
@@ -144,8 +144,12 @@ pub async fn ask_for_reset(
     responses((status = 200, description = "The password is set", body = PasswordSet),
         groups::Anybody, groups::Body, errors::LinkExpired)
 )]
-pub async fn reset(State(app): State<App>, post: Post) -> Result<JsonResponse, ApiError> {
-    links::reset(&app, PersonKind::Worker, &post).await
+pub async fn reset(
+    State(app): State<App>,
+    client: ClientAddress,
+    post: Post,
+) -> Result<JsonResponse, ApiError> {
+    links::reset(&app, PersonKind::Worker, client, &post).await
 }
 
 /// Change your password
@@ -167,7 +171,10 @@ pub async fn change_password(
     let ChangeWorkerPassword { current, password } = body;
     expect_no_address(&password, &caller.worker.email)?;
     let checked = check_password(&app, client, &caller.worker, current).await?;
-    let hash = app.passwords.hash(password).await?;
+    let hash = app
+        .passwords
+        .hash(password, Applicant::known(client))
+        .await?;
     let (id, token, clock) = (caller.worker.id, caller.token, app.clock.clone());
     app.store
         .write(move |tx| {
@@ -239,7 +246,11 @@ pub async fn check_password(
     let stored = app.store.read(move |tx| tx.worker_password(id)).await;
     let right = match stored {
         Ok(stored) => {
-            let right = app.passwords.verify(password, stored.clone()).await;
+            let applicant = Applicant::known(client);
+            let right = app
+                .passwords
+                .verify(password, stored.clone(), applicant)
+                .await;
             right
                 .map_err(ApiError::from)
                 .map(|right| stored.filter(|_| right))

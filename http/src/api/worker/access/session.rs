@@ -23,7 +23,7 @@ use crate::domain::workers::{self, DEFAULT_RADIUS_KM};
 use crate::domain::{
     GivenCode, NewWorker, PayoutStatus, PersonKind, Secret, Worker, WorkerId, accounts,
 };
-use crate::limits::ClientAddress;
+use crate::limits::{Applicant, ClientAddress};
 use crate::store::Tx;
 use crate::usecases::{self, FactorAtSignIn, NewSession, UseCaseError};
 use crate::views::worker::WorkerBody;
@@ -76,7 +76,8 @@ pub async fn sign_up(
     // With mail the address is only claimed: nobody learns from the answer whether it is known.
     let (confirmed, id) = (!app.sends_mail, ambient::random_for_id());
     let session = new_session(user_agent);
-    let hash = async { Ok::<_, ApiError>(app.passwords.hash(password).await?) };
+    let hash = app.passwords.hash(password, Applicant::stranger(client));
+    let hash = async { Ok::<_, ApiError>(hash.await?) };
     let effect = move |tx: &mut Tx<'_>, now, hash: &String| {
         let worker = Worker {
             email_confirmed: confirmed,
@@ -190,7 +191,8 @@ pub async fn sign_in(
         .sign_in_limits
         .begin((PersonKind::Worker, &email), client)?;
     let session = new_session(user_agent);
-    match try_sign_in(&app, (email, password, code), session.clone()).await {
+    let given = (email, password, code);
+    match try_sign_in(&app, given, session.clone(), attempt.applicant()).await {
         Ok((worker, FactorAtSignIn::Passes { .. })) => {
             app.sign_in_limits.succeeded(attempt);
             let payout = payout_status(&app, worker.id).await?;
@@ -216,10 +218,14 @@ async fn try_sign_in(
     app: &App,
     (email, password, code): (String, String, Option<GivenCode>),
     session: NewSession,
+    applicant: Applicant,
 ) -> Result<(Worker, FactorAtSignIn), ApiError> {
     let known = app.store.read(move |tx| tx.worker_by_email(&email)).await?;
     let (worker, stored) = known.unzip();
-    let right = app.passwords.verify(password, stored.clone()).await?;
+    let right = app
+        .passwords
+        .verify(password, stored.clone(), applicant)
+        .await?;
     let (Some(worker), Some(checked), true) = (worker, stored, right) else {
         return Err(UseCaseError::WrongPassword.into());
     };
