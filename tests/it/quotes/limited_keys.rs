@@ -1,6 +1,7 @@
 //! Quotes of keys with a mandate.
 
 use futures_util::future::join_all;
+use legwork::domain::quotes::MAX_OPEN_QUOTES;
 use serde_json::{Value, json};
 
 use super::{quote, redeem, tasks};
@@ -14,6 +15,7 @@ on_both_engines!(
     a_limited_key_redeems_under_its_own_mandate,
     the_mandate_is_asked_again,
     quotes_that_race_do_not_exceed_a_mandate,
+    a_key_in_a_loop_leaves_quotes_for_the_others,
 );
 
 async fn quote_of(key: &Limited, budget_cents: i64) -> Value {
@@ -165,4 +167,17 @@ async fn quotes_that_race_do_not_exceed_a_mandate(app: TestApp) {
     assert_eq!(ids.len(), 5);
     assert_eq!(key.used("spending_limits.day").await, 12_500);
     assert_eq!(tasks(&dev.test).await, 5);
+}
+
+async fn a_key_in_a_loop_leaves_quotes_for_the_others(app: TestApp) {
+    let dev = app.developer().await;
+    let looping = Limited::in_test(&app, &dev, day(500)).await;
+    for _ in 0..MAX_OPEN_QUOTES {
+        quote_of(&looping, 2_500).await;
+    }
+    let refused = looping.client.post("/v1/quotes", &task(2_500)).await;
+    refused.expect_error(429, "TOO_MANY_QUOTES");
+    quote(&dev.test).await;
+    let other = Limited::in_test(&app, &dev, day(3_000)).await;
+    quote_of(&other, 2_500).await;
 }

@@ -13,8 +13,8 @@ use crate::domain::{ApiKeyId, NewTask, Owner, QuoteId, TaskId, Tier, Timestamp};
 pub const GOOD_FOR: Duration = Duration::from_secs(15 * 60);
 /// How long a quote that has expired still says so.
 pub const EXPIRED_KEPT: Duration = Duration::from_secs(60 * 60);
-/// Quotes that an owner can have at a time that are neither redeemed nor expired. A statement of the store
-/// says the same number.
+/// Quotes that a key with a mandate can have at a time that are neither redeemed nor expired, and all keys of an owner
+/// without one together. Statements of the store say the same number.
 pub const MAX_OPEN_QUOTES: i64 = 200;
 
 string_enum!(

@@ -223,4 +223,9 @@ pub const MIGRATIONS: &[Migration] = &[
         name: "lost_disputes",
         sql: include_str!("0053_lost_disputes.sql"),
     },
+    Migration {
+        version: 54,
+        name: "quotes_by_key",
+        sql: include_str!("0054_quotes_by_key.sql"),
+    },
 ];

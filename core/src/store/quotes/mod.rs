@@ -4,7 +4,7 @@ pub(super) mod coverage;
 
 use crate::domain::quotes::{GOOD_FOR, Redeemed};
 use crate::domain::tasks::Location;
-use crate::domain::{NewTask, Owner, Quote, QuoteId, TaskId, Timestamp};
+use crate::domain::{ApiKeyId, NewTask, Owner, Quote, QuoteId, TaskId, Timestamp};
 use crate::store::{StoreError, Tx, Value, columns};
 
 columns! {
@@ -79,8 +79,11 @@ crate::store::statements! {
         WHERE id = ?1 AND account_id || '' = ?2 AND environment || '' = ?3");
     /// No more than may be open.
     OPEN = "SELECT COUNT(*), MIN(expires_at) FROM (SELECT expires_at FROM quotes
-        WHERE account_id = ?1 AND environment = ?2 AND task_id IS NULL AND expires_at > ?3
-        ORDER BY expires_at LIMIT 200) found";
+        WHERE account_id = ?1 AND environment = ?2 AND key_id IS NULL AND task_id IS NULL AND expires_at > ?3
+        LIMIT 200) found";
+    OPEN_OF_KEY = "SELECT COUNT(*), MIN(expires_at) FROM (SELECT expires_at FROM quotes
+        WHERE account_id = ?1 AND environment = ?2 AND key_id = ?4 AND task_id IS NULL AND expires_at > ?3
+        LIMIT 200) found";
     /// Those of a test clock that was ahead.
     CLOSE_AHEAD = "UPDATE quotes SET expires_at = ?3
         WHERE account_id = ?1 AND environment = ?2 AND task_id IS NULL AND expires_at > ?4";
@@ -118,15 +121,24 @@ impl Tx<'_> {
         self.optional_locked(ONE, &one(owner, id))
     }
 
-    /// How many quotes of an owner can be redeemed at that time, and when the first of them expires.
+    /// How many quotes can be redeemed at that time, and when the first of them expires: those of a key with a mandate,
+    /// or of all keys of an owner without one.
     pub fn open_quotes(
         &mut self,
         owner: Owner,
+        limited: Option<ApiKeyId>,
         now: Timestamp,
     ) -> Result<(i64, Option<Timestamp>), StoreError> {
         let mut values = crate::store::owned_by(owner);
         values.push(now.into());
-        Ok(self.optional(OPEN, &values)?.unwrap_or_default())
+        let found = match limited {
+            None => self.optional(OPEN, &values)?,
+            Some(key) => {
+                values.push(key.into());
+                self.optional(OPEN_OF_KEY, &values)?
+            }
+        };
+        Ok(found.unwrap_or_default())
     }
 
     /// Ends the quotes that a test clock has made for a time to come, after it was set back.

@@ -46,9 +46,11 @@ pub fn make_quote(
     Ok(quote)
 }
 
+/// A program with a key of its own cannot use up what the others need.
 fn has_room(tx: &mut Tx<'_>, by: &KeyHolder, now: Timestamp) -> Result<(), UseCaseError> {
     let now = by.time(now);
-    match tx.open_quotes(by.owner, now)? {
+    let limited = by.limits.map(|_| by.key);
+    match tx.open_quotes(by.owner, limited, now)? {
         (open, Some(first)) if open >= MAX_OPEN_QUOTES => Err(UseCaseError::TooManyQuotes {
             limit: MAX_OPEN_QUOTES,
             retry_after_seconds: first.since(now).as_secs() + 1,
