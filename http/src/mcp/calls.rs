@@ -93,7 +93,10 @@ impl Call<'_> {
     }
 
     pub async fn quote_task(&self) -> Answer {
-        let task = Value::Object(self.given.clone());
+        let mut task = Value::Object(self.given.clone());
+        if let Some(cents) = self.given.get("budget_cents") {
+            task["budget_cents"] = integer(cents);
+        }
         self.api.call("POST", "/v1/quotes", Some(&task)).await
     }
 
@@ -205,7 +208,8 @@ impl Call<'_> {
     }
 
     pub async fn cancel_task(&self) -> Answer {
-        let expected = json!({"expected_refund_cents": self.given.get("expected_refund_cents")});
+        let expected = self.given.get("expected_refund_cents").map(integer);
+        let expected = json!({"expected_refund_cents": expected});
         self.api
             .call("POST", &self.of_task("/cancel"), Some(&expected))
             .await
@@ -235,6 +239,16 @@ impl Call<'_> {
 /// As the API writes a list of tasks.
 fn page(tasks: &[Value], total: u64, (limit, offset): (u64, u64)) -> Value {
     json!({"data": tasks, "meta": {"total": total, "limit": limit, "offset": offset}})
+}
+
+/// Many clients send every number as a float, and to a JSON schema 2500.0 is an integer.
+fn integer(given: &Value) -> Value {
+    let whole = given.as_f64().filter(|number| number.fract() == 0.0);
+    // What a float holds exactly.
+    match whole.filter(|number| given.is_f64() && number.abs() < 9e15) {
+        Some(number) => json!(number as i64),
+        None => given.clone(),
+    }
 }
 
 pub fn encoded(text: &str) -> String {

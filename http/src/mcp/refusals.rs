@@ -34,6 +34,19 @@ pub fn refused(error: &Value) -> CallToolResult {
         "MANDATE_EXCEEDED" | "PERMISSION_DENIED" => {
             "Your key does not allow this. Tell the person you work for; get_mandate says what is left."
         }
+        "TASK_NOT_FOUND" => "Check the id: list_tasks names your tasks.",
+        "PROOF_NOT_FOUND" => "Check the id: get_proofs names the proofs of a task.",
+        "TOO_MANY_QUOTES" => {
+            "Redeem a quote that you have with create_task, or wait until the oldest expires: 15 minutes at most."
+        }
+        "TASK_LIMIT_EXCEEDED" => {
+            "No more tasks can be created this month. Tell the person you work for."
+        }
+        "TEST_MODE_ONLY" => "This needs a test key: nothing can be done about it with yours.",
+        "UNAUTHORIZED" | "ACCOUNT_SUSPENDED" => {
+            "Your key does not work any more. Tell the person you work for."
+        }
+        "PAYLOAD_TOO_LARGE" => "Shorten the texts, and call again.",
         "INVALID_TASK_STATE" => "Look at the task with get_task: it is in another status.",
         "REFUND_DIFFERS" => {
             "Look at the task again, then decide whether to cancel for what would come back."

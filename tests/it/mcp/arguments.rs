@@ -5,10 +5,12 @@ use serde_json::{Value, json};
 use super::inspector::test_task;
 use super::stdio::Line;
 use super::{ask, call, refusal};
-use crate::support::{TestApp, on_sqlite};
+use crate::support::{TestApp, on_sqlite, storefront};
 
 on_sqlite!(
     wrong_arguments_are_refused,
+    amounts_may_be_sent_as_floats,
+    what_is_not_there_is_told_with_the_way_on,
     parameters_that_cannot_be_read_are_told_from_unknown_methods
 );
 
@@ -121,6 +123,46 @@ async fn wrong_arguments_are_refused(app: TestApp) {
         waited["result"]["structuredContent"]["reached"], false,
         "{waited}"
     );
+}
+
+async fn amounts_may_be_sent_as_floats(app: TestApp) {
+    let developer = app.developer().await;
+    let key = developer.test_key.as_str();
+    let mut task = storefront();
+    let cents = task["budget_cents"].as_i64().unwrap();
+    task["budget_cents"] = json!(cents as f64);
+    task["metadata"] = json!({"weight": 2.0});
+    let quote = call(&app, key, "quote_task", &task).await;
+    let quote = &quote["result"]["structuredContent"];
+    assert_eq!(quote["budget_cents"], cents, "{quote}");
+    let created = call(&app, key, "create_task", &json!({"quote_id": quote["id"]})).await;
+    let created = &created["result"]["structuredContent"];
+    assert_eq!(created["metadata"], json!({"weight": 2.0}));
+    let cancel = json!({"task_id": created["id"], "expected_refund_cents": cents as f64});
+    let cancelled = call(&app, key, "cancel_task", &cancel).await;
+    let cancelled = &cancelled["result"]["structuredContent"];
+    assert_eq!(cancelled["status"], "cancelled", "{cancelled}");
+    task["budget_cents"] = json!(2_500.5);
+    let refused = call(&app, key, "quote_task", &task).await;
+    assert_eq!(refusal(&refused)["code"], "VALIDATION_ERROR");
+}
+
+async fn what_is_not_there_is_told_with_the_way_on(app: TestApp) {
+    let developer = app.developer().await;
+    let (task, key) = (test_task(&developer).await, developer.test_key.as_str());
+    let none = "0".repeat(32);
+    for (tool, given, code) in [
+        ("get_task", json!({ "task_id": none }), "TASK_NOT_FOUND"),
+        (
+            "review_proof",
+            json!({"task_id": task, "proof_id": none, "decision": "approve"}),
+            "PROOF_NOT_FOUND",
+        ),
+    ] {
+        let refused = refusal(&call(&app, key, tool, &given).await);
+        assert_eq!(refused["code"], code);
+        assert!(refused["what_to_do"].is_string(), "{refused}");
+    }
 }
 
 async fn parameters_that_cannot_be_read_are_told_from_unknown_methods(app: TestApp) {
