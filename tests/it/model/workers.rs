@@ -47,6 +47,7 @@ impl World {
         }
         let by = Some("worker");
         let moved = before.moved_with("accept", by, self.now(), Some(doer), 0);
+        let moved = moved.filter(|_| !before.is_overdue(self.now()));
         let moved = moved.ok_or(WRONG_STATE)?;
         let has = self.tasks.iter().filter(|task| task.doer == Some(doer));
         let in_hand = has.filter(|task| IN_HAND.contains(&task.status)).count();

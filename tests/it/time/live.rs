@@ -10,6 +10,7 @@ use crate::support::{Developer, GOOD_CARD, TestApp, Worker, on_both_engines, pat
 on_both_engines!(
     an_unpaid_task_expires,
     a_deadline_that_passed_ends_a_task,
+    nobody_accepts_a_task_whose_deadline_has_passed,
     a_task_without_a_deadline_is_open_for_thirty_days,
     an_assignment_that_is_not_started_goes_back,
     work_without_proof_goes_back_and_attempts_stay_used,
@@ -100,6 +101,23 @@ async fn a_deadline_that_passed_ends_a_task(app: TestApp) {
     assert_eq!(app.scheduler.catch_up().await.unwrap(), 1);
     assert_eq!(status(&dev.live, &task).await, "expired");
     settled(&app).await;
+}
+
+async fn nobody_accepts_a_task_whose_deadline_has_passed(app: TestApp) {
+    let dev = app.developer().await;
+    let mut body = storefront();
+    body["deadline"] = "2025-11-15T18:00:00Z".into();
+    let task = dev.live.post("/v1/tasks", &body).await.expect(201);
+    dev.live
+        .pay(task["payment_client_secret"].as_str().unwrap(), GOOD_CARD)
+        .await;
+    let worker = app.ready_worker().await;
+    // Nothing has looked at the clock since.
+    app.advance(HOUR * 6);
+    let refused = worker.act(&task, "accept").await;
+    refused.expect_error(409, "INVALID_TASK_STATE");
+    assert_eq!(app.scheduler.catch_up().await.unwrap(), 1);
+    assert_eq!(status(&dev.live, &task).await, "expired");
 }
 
 async fn a_task_without_a_deadline_is_open_for_thirty_days(app: TestApp) {

@@ -40,6 +40,10 @@ pub fn accept_task(
     if task.status != Status::Posted {
         return not_posted(&task, worker);
     }
+    // It is expired in a moment.
+    if task.is_overdue(now) {
+        return Err(cannot_be_accepted(Status::Expired));
+    }
     let payout = payout_status(tx, worker, terms.processor)?;
     let in_hand = tx.count_tasks_in_hand(worker)?;
     holder.may_accept(&task, payout, in_hand, &terms.checked_skills)?;
@@ -80,10 +84,14 @@ fn not_posted(task: &Task, worker: WorkerId) -> Result<Task, UseCaseError> {
     if hidden && task.worker != Some(worker) {
         return Err(UseCaseError::TaskNotFound);
     }
-    Err(UseCaseError::NotAllowed(NotAllowed {
-        status: task.status,
+    Err(cannot_be_accepted(task.status))
+}
+
+fn cannot_be_accepted(status: Status) -> UseCaseError {
+    UseCaseError::NotAllowed(NotAllowed {
+        status,
         what: "be accepted",
-    }))
+    })
 }
 
 /// The task if it is assigned to this worker. Any other task is not found.
