@@ -82,8 +82,11 @@ fn unsatisfiable(size: u64) -> Response<Body> {
 }
 
 /// The range that is asked for, as start and end; none for the whole file. Several ranges at once are
-/// answered with the whole, as a server may.
+/// answered with the whole, as a server may, and so is `If-Range`: no file has a tag or a date that could match.
 fn wanted(headers: &HeaderMap, size: u64) -> Result<Option<(u64, u64)>, ()> {
+    if headers.contains_key(header::IF_RANGE) {
+        return Ok(None);
+    }
     let text = headers
         .get(header::RANGE)
         .and_then(|value| value.to_str().ok());
@@ -115,6 +118,14 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(header::RANGE, HeaderValue::try_from(text).unwrap());
         wanted(&headers, 1_000)
+    }
+
+    #[test]
+    fn a_range_of_another_version_is_the_whole() {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::RANGE, HeaderValue::from_static("bytes=0-99"));
+        headers.insert(header::IF_RANGE, HeaderValue::from_static("\"other\""));
+        assert_eq!(wanted(&headers, 1_000), Ok(None));
     }
 
     #[test]
