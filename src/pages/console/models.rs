@@ -342,11 +342,19 @@ impl Actor {
 pub struct Account {
     pub id: String,
     pub email: String,
+    pub email_confirmed: bool,
     pub name: String,
     pub company: Option<String>,
     pub tier: String,
     pub status: String,
     pub created_at: String,
+}
+
+impl Account {
+    /// Whoever opened it names an address that others may name too.
+    pub fn is_claim(&self) -> bool {
+        !self.email_confirmed && self.status != "deleted"
+    }
 }
 
 #[derive(Deserialize)]

@@ -16,6 +16,7 @@ on_both_engines!(
     a_write_off_needs_the_key_again_after_ten_minutes,
     a_role_that_is_too_low_is_told_which_one_it_takes,
     accounts_and_workers_are_found_suspended_and_restored,
+    an_address_that_is_only_claimed_is_marked,
     the_pages_of_how_it_runs_show_what_the_api_tells,
     where_a_second_factor_is_required_a_key_without_one_opens_no_page,
 );
@@ -323,6 +324,7 @@ async fn accounts_and_workers_are_found_suspended_and_restored(app: TestApp) {
         "{}",
         found.text
     );
+    assert!(!found.text.contains("Not confirmed"), "{}", found.text);
     let by_id = owner.get(&format!("/admin/accounts?q={id}")).await;
     assert_eq!(by_id.header("location"), page);
     let odd = owner.get("/admin/accounts?q=ada").await;
@@ -387,6 +389,28 @@ async fn accounts_and_workers_are_found_suspended_and_restored(app: TestApp) {
     assert_eq!(missing.status, 404);
 }
 
+async fn an_address_that_is_only_claimed_is_marked(app: TestApp) {
+    let app = app.sending_mail().await;
+    let owner = app.developer().await.live.get("/v1/account").await;
+    let email = owner.expect(200)["email"].as_str().unwrap().to_owned();
+    Browser::signed_up(&app, &email).await;
+    let admin = app.admin().await;
+    let mut browser = signed_in(&app, &admin).await;
+    let search = format!("/admin/accounts?q={email}");
+    let found = browser.get(&search).await.text;
+    assert_eq!(found.matches(&format!("{email}<")).count(), 1, "{found}");
+    assert_eq!(found.matches("Not confirmed").count(), 1, "{found}");
+    let list = format!("/v1/admin/accounts?email={email}");
+    let list = admin.get(&list).await.expect(200);
+    for account in list["data"].as_array().unwrap() {
+        let page = format!("/admin/accounts/{}", account["id"].as_str().unwrap());
+        let page = browser.get(&page).await.text;
+        let is_claim = account["email_confirmed"] == json!(false);
+        assert_eq!(page.contains("Not confirmed"), is_claim, "{page}");
+        assert_eq!(page.contains("All with this address"), is_claim, "{page}");
+    }
+}
+
 async fn the_pages_of_how_it_runs_show_what_the_api_tells(app: TestApp) {
     let (app, processor) = TestApp::start_flaky(&app.database).await;
     let dev = app.developer().await;
@@ -398,7 +422,7 @@ async fn the_pages_of_how_it_runs_show_what_the_api_tells(app: TestApp) {
     let jobs = browser.get("/admin/jobs").await;
     let id = task["id"].as_str().unwrap();
     assert!(
-        jobs.text.contains(id) && jobs.text.contains("Retry"),
+        jobs.text.contains(id) && jobs.text.contains("Retry") && jobs.text.contains("1 attempt,"),
         "{}",
         jobs.text
     );

@@ -34,6 +34,8 @@ pub struct AdminAccount {
     #[schema(value_type = Id)]
     id: String,
     email: String,
+    /// Whether the address is known to be the holder's. If not, other accounts may name the same.
+    email_confirmed: bool,
     name: String,
     #[schema(required)]
     company: Option<String>,
@@ -56,6 +58,7 @@ impl From<Account> for AdminAccount {
         Self {
             id: account.id.to_string(),
             email: account.email,
+            email_confirmed: account.email_confirmed,
             name: account.name,
             company: account.company,
             tier: account.tier,

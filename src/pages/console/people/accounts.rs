@@ -10,7 +10,7 @@ use super::{After, Filter, Search, change, history, part, search, with_state};
 use crate::api::inside::{Ask, Refused};
 use crate::domain::{AccountStatus, AdminRole, Tier};
 use crate::pages::console::models::{Account, AccountTotals, Line, Page};
-use crate::pages::console::office::{Names, Office, Place, done};
+use crate::pages::console::office::{Names, Office, Place, done, query};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::page;
 use crate::pages::kit::layout::Shell;
@@ -53,6 +53,8 @@ struct AccountPage {
     may_own: bool,
     /// Where its forms are sent.
     action: String,
+    /// The list of all that name its address, if it is only claimed.
+    same_address: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -99,6 +101,10 @@ async fn render(
         may_suspend: office.may(AdminRole::Operator),
         may_own: office.may(AdminRole::Owner),
         action: format!("/admin/accounts/{}", found.account.id),
+        same_address: found.account.is_claim().then(|| {
+            let email = found.account.email.as_str();
+            query("/admin/accounts", [("q", email)])
+        }),
         shell,
         form,
         found,
