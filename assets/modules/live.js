@@ -17,7 +17,8 @@ function show(state) {
   indicator.hidden = false;
   indicator.dataset.state = state === "ended" ? "off" : state;
   if (state !== "ended") {
-    indicator.textContent = { on: "live", off: "offline: trying again", wait: "connecting" }[state];
+    // Not "live": that is an environment.
+    indicator.textContent = { on: "up to date", off: "offline: trying again", wait: "connecting" }[state];
     return;
   }
   const href = `/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`;

@@ -56,6 +56,7 @@ async function oneStream(visitor, page) {
   for (const one of [page, other]) one.on("request", (request) => { if (request.url().includes("/events/stream")) streams.push(request.url()); });
   await page.goto("/dashboard/test/events");
   await page.locator("[data-live][data-state=on]").waitFor();
+  assert.equal(await page.textContent("[data-live]"), "up to date", "live is the other environment");
   const asked = held(other, /\/live[^/]*\.js/);
   await other.goto("/dashboard/test/events", { waitUntil: "commit" });
   const script = await asked;

@@ -108,7 +108,12 @@ async fn a_wrong_filter_is_told_beside_its_field(app: TestApp) {
     let mut browser = Browser::signed_up(&app, "ada@example.com").await;
     let wrong = browser.get("/dashboard/test/events?task_id=nonsense").await;
     assert_eq!(wrong.status, 400);
-    for shown in ["id=\"task_id-fault\"", "value=\"nonsense\"", "Pages"] {
+    for shown in [
+        "id=\"task_id-fault\"",
+        "value=\"nonsense\"",
+        "Pages",
+        "<option>task.proof_submitted</option>",
+    ] {
         assert!(wrong.text.contains(shown), "{shown}: {}", wrong.text);
     }
 }
