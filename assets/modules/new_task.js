@@ -6,6 +6,12 @@ function dollars(cents) {
   return `$${(cents / 100).toLocaleString("en-US", { minimumFractionDigits: 2 })}`;
 }
 
+// `25`, `25.50` and `$1,234.50`. The server reads them by the same rule; nothing else is an amount.
+function cents(text) {
+  const [, whole, part = ""] = /^(?:\$\s*)?(\d{1,12}|\d{1,3}(?:,\d{3}){1,3})(?:\.(\d{0,2}))?$/.exec(text) ?? [];
+  return whole && Number(whole.replaceAll(",", "")) * 100 + Number(part.padEnd(2, "0"));
+}
+
 function task() {
   const data = new FormData(form);
   const text = (name) => (data.get(name) ?? "").trim();
@@ -13,7 +19,7 @@ function task() {
   if (text("instructions")) task.instructions = text("instructions");
   task.location = { city: text("city"), state: text("state"), latitude: Number(text("latitude")), longitude: Number(text("longitude")) };
   if (text("address")) task.location.address = text("address");
-  task.budget_cents = Math.round(Number(text("budget").replace("$", "")) * 100) || 0;
+  task.budget_cents = cents(text("budget"));
   if (text("task_type") === "bounty") task.task_type = "bounty";
   if (text("priority")) task.priority = text("priority");
   if (text("deadline")) task.deadline = `${text("deadline")}:00Z`;
@@ -27,9 +33,10 @@ function show() {
   const now = task();
   const percent = Number(now.task_type === "bounty" ? split.dataset.bounty : split.dataset.standard);
   const fee = Math.floor((now.budget_cents * percent + 50) / 100);
-  split.querySelector("[data-total]").textContent = dollars(now.budget_cents);
-  split.querySelector("[data-fee]").textContent = dollars(fee);
-  split.querySelector("[data-payout]").textContent = dollars(now.budget_cents - fee);
+  const parts = { total: now.budget_cents, fee, payout: now.budget_cents - fee };
+  for (const [name, amount] of Object.entries(parts)) {
+    split.querySelector(`[data-${name}]`).textContent = now.budget_cents === undefined ? "–" : dollars(amount);
+  }
   const json = JSON.stringify(now, null, 2);
   const quoted = json.replaceAll("'", "'\\''");
   form.querySelector("[data-curl]").textContent =

@@ -174,10 +174,13 @@ impl Form {
     }
 }
 
-/// `25`, `25.5` and `25.50` are dollars.
+/// `25`, `25.5`, `25.50` and, as pages show money, `$1,234.50` are dollars. The script of a new task reads them by the
+/// same rule.
 pub fn cents(text: &str) -> Option<i64> {
-    let text = text.trim().trim_start_matches('$');
+    let text = text.trim();
+    let text = text.strip_prefix('$').map_or(text, str::trim_start);
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let whole = &ungrouped(whole)?;
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || whole.len() > 12 || part.len() > 2 || !digits(whole) || !digits(part) {
         return None;
@@ -185,6 +188,15 @@ pub fn cents(text: &str) -> Option<i64> {
     let whole: i64 = whole.parse().ok()?;
     let part: i64 = format!("{part:0<2}").parse().ok()?;
     Some(whole * 100 + part)
+}
+
+/// `1,234` without its commas. A comma anywhere else is not one of ours.
+fn ungrouped(whole: &str) -> Option<String> {
+    if let Some((first, rest)) = whole.split_once(',') {
+        let grouped = (1..=3).contains(&first.len()) && rest.split(',').all(|part| part.len() == 3);
+        return grouped.then(|| whole.replace(',', ""));
+    }
+    Some(whole.to_owned())
 }
 
 /// A number as the API takes it.
@@ -255,7 +267,27 @@ mod tests {
         assert_eq!(cents("25"), Some(2_500));
         assert_eq!(cents(" $25.5 "), Some(2_550));
         assert_eq!(cents("0.05"), Some(5));
-        for wrong in ["", "-5", "5.001", "1e3", "five", "5,00", "9999999999999"] {
+        for shown in ["1,234.50", "$1,234.50", "$ 1234.5", "1234.50"] {
+            assert_eq!(cents(shown), Some(123_450), "{shown}");
+        }
+        assert_eq!(cents("$30"), Some(3_000));
+        assert_eq!(cents("1,234,567"), Some(123_456_700));
+        for wrong in [
+            "",
+            "-5",
+            "5.001",
+            "1e3",
+            "five",
+            "5,00",
+            "9999999999999",
+            "$",
+            "$$5",
+            "12,34.50",
+            "1234,567",
+            ",500",
+            "1,234,",
+            "5.0,0",
+        ] {
             assert_eq!(cents(wrong), None, "{wrong}");
         }
     }

@@ -63,6 +63,7 @@ async function decisions(visitor) {
   await page.goto(`/dashboard/test/tasks/${tasks[0]}`);
   await page.getByText("Done: the proof counts").waitFor();
   await backToTheForm(page);
+  await moneyAsItIsShown(page);
   await visitor.look(page, "/dashboard/test", "home");
   await visitor.look(page, "/dashboard/test/tasks", "tasks");
   await visitor.look(page, "/dashboard/test/tasks/new", "new-task");
@@ -78,6 +79,15 @@ async function backToTheForm(page) {
   await page.goBack();
   assert.equal(await page.inputValue("#city"), "Queens");
   assert.equal(await page.textContent("[data-payout]"), "$42.00");
+}
+
+// The form takes money as pages show it, and shows no sum for what the server refuses.
+async function moneyAsItIsShown(page) {
+  await page.goto("/dashboard/test/tasks/new");
+  for (const [given, total] of [["$1,234.50", "$1,234.50"], ["$ 30", "$30.00"], ["25.", "$25.00"], ["1e3", "–"], ["12,34", "–"], ["5.001", "–"]]) {
+    await page.fill("#budget", given);
+    assert.equal(await page.textContent("[data-total]"), total, given);
+  }
 }
 
 // Nobody decides two proofs with one click, and what is not done does not look done.

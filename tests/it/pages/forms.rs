@@ -13,6 +13,7 @@ on_both_engines!(
     a_wrong_filter_is_told_beside_its_field,
     a_wrong_code_leaves_the_secret_on_the_page,
     moments_are_told_by_the_clock_that_made_them,
+    money_is_taken_as_pages_show_it,
 );
 
 const HOOK: &str = "https://hooks.example.com/legwork";
@@ -165,4 +166,32 @@ async fn moments_are_told_by_the_clock_that_made_them(app: TestApp) {
     let path = between(&list, "<td class=\"lead\"><a href=\"", "\"");
     let page = console.get(&path).await.text;
     assert!(!page.contains("in 30 days"), "{page}");
+}
+
+async fn money_is_taken_as_pages_show_it(app: TestApp) {
+    let mut browser = Browser::signed_up(&app, "ada@example.com").await;
+    let form = |budget: &'static str| {
+        [
+            ("title", "Photograph a storefront"),
+            ("description", "Front of the shop."),
+            ("category", "photography"),
+            ("city", "Brooklyn"),
+            ("state", "NY"),
+            ("latitude", "40.7163"),
+            ("longitude", "-73.9595"),
+            ("budget", budget),
+            ("proof_types", "photo"),
+        ]
+    };
+    let path = "/dashboard/test/tasks/new";
+    for (budget, shown) in [("$1,234.50", "$1,234.50"), ("$ 30", "$30.00")] {
+        let created = browser.post(path, &form(budget)).await;
+        let page = browser.follow(&created).await.text;
+        assert!(page.contains(shown), "{budget}: {page}");
+    }
+    for budget in ["1e3", "12,34"] {
+        let refused = browser.post(path, &form(budget)).await;
+        assert_eq!(refused.status, 400, "{budget}");
+        assert!(refused.text.contains("id=\"budget-fault\""));
+    }
 }

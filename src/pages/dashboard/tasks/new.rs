@@ -107,7 +107,10 @@ pub async fn create(desk: Desk, form: Form) -> Result<Response, Refused> {
             let mut form = form.refused(&refused, &FIELDS);
             // People enter dollars.
             if form.fault("budget_cents").is_some() {
-                form.add_fault("budget", "must be an amount from 5.00 to 999999.99");
+                form.add_fault(
+                    "budget",
+                    "must be an amount from 5.00 to 999,999.99, such as 25 or 1,234.50",
+                );
             }
             Ok(shown(&desk, form, refused.status))
         }
