@@ -8,12 +8,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::api::inside::{Ask, Refused};
-use crate::domain::{Person, Session};
+use crate::domain::{AccountId, Environment, Owner, Person, Session, Status};
 use crate::pages::dashboard::{Desk, List};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::page;
 use crate::pages::kit::layout::Shell;
 use crate::pages::kit::words::When;
+use crate::store::{StoreError, Tx};
 use crate::usecases::{self, FactorStatus, UseCaseError};
 
 #[derive(Template)]
@@ -35,6 +36,15 @@ struct Overview {
     own_url: String,
     form: Form,
     recent: bool,
+    /// They must be over before the account can be deleted.
+    open: Vec<Open>,
+}
+
+/// Open tasks of one status.
+struct Open {
+    environment: Environment,
+    status: Status,
+    count: i64,
 }
 
 /// A session, for its owner to recognise.
@@ -93,9 +103,15 @@ pub async fn shown(
         let passkeys = tx.passkeys_of(person)?.into_iter();
         let passkeys: Vec<_> = passkeys.map(|passkey| passkey.name).collect();
         let sessions = tx.sessions_of(person, now)?;
-        Ok::<_, UseCaseError>((factor, passkeys, has_password, sessions))
+        Ok::<_, UseCaseError>((
+            factor,
+            passkeys,
+            has_password,
+            sessions,
+            open_tasks(tx, id)?,
+        ))
     });
-    let (factor, passkeys, has_password, sessions) = read.await?;
+    let (factor, passkeys, has_password, sessions, open) = read.await?;
     let exports: List<Export> = desk.ask(Ask::get("/v1/account/export")).await?;
     let this = desk.visitor.session.id;
     let told = |session: Session| Shown {
@@ -121,11 +137,30 @@ pub async fn shown(
             own_url: desk.pages.app.own_url().to_owned(),
             recent: desk.is_recent(),
             has_password,
+            open,
             factor,
             passkeys,
             form,
         },
     ))
+}
+
+fn open_tasks(tx: &mut Tx<'_>, account: AccountId) -> Result<Vec<Open>, StoreError> {
+    let mut open = Vec::new();
+    for environment in [Environment::Live, Environment::Test] {
+        let counts = tx.task_counts(Owner {
+            account,
+            environment,
+        })?;
+        let statuses = Status::ALL.iter().filter(|status| !status.is_final());
+        let counted = statuses.map(|status| Open {
+            environment,
+            status: *status,
+            count: counts.in_status(*status),
+        });
+        open.extend(counted.filter(|open| open.count > 0));
+    }
+    Ok(open)
 }
 
 pub async fn send_confirmation(desk: Desk, form: Form) -> Result<Response, Refused> {

@@ -14,6 +14,7 @@ on_both_engines!(
     a_wrong_code_leaves_the_secret_on_the_page,
     moments_are_told_by_the_clock_that_made_them,
     money_is_taken_as_pages_show_it,
+    open_tasks_stand_beside_the_end_of_the_account,
 );
 
 const HOOK: &str = "https://hooks.example.com/legwork";
@@ -194,4 +195,17 @@ async fn money_is_taken_as_pages_show_it(app: TestApp) {
         assert_eq!(refused.status, 400, "{budget}");
         assert!(refused.text.contains("id=\"budget-fault\""));
     }
+}
+
+async fn open_tasks_stand_beside_the_end_of_the_account(app: TestApp) {
+    let mut browser = Browser::signed_up(&app, "ada@example.com").await;
+    let page = browser.get("/account").await.text;
+    assert!(!page.contains("These tasks are open"), "{page}");
+    let first = browser.post("/dashboard/test/tasks/first", &[]).await;
+    assert_eq!(first.status, 303, "{}", first.text);
+    let confirm = [("confirm", "ada@example.com")];
+    let refused = browser.post("/account/delete", &confirm).await;
+    assert_eq!(refused.status, 409);
+    let link = "href=\"/dashboard/test/tasks?status=funded\">1 Funded</a>";
+    assert!(refused.text.contains(link), "{}", refused.text);
 }
