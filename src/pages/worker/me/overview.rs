@@ -10,7 +10,7 @@ use super::settings;
 use crate::api::inside::{Ask, Refused};
 use crate::domain::events::push_settings::MessageGroup;
 use crate::domain::tasks::Skill;
-use crate::pages::kit::form::Form;
+use crate::pages::kit::form::{Form, number};
 use crate::pages::kit::html::page;
 use crate::pages::worker::frame::{Frame, Place};
 use crate::pages::worker::models::{Factor, Profile, PushSettings, Session, Sessions};
@@ -117,15 +117,7 @@ fn filled(profile: &Profile) -> Form {
 }
 
 pub async fn save(visit: Visit, form: Form) -> Result<Response, Refused> {
-    let mut form = form;
-    let body = match changes(&visit, &form) {
-        Ok(body) => body,
-        Err(field) => {
-            form.add_fault(field, visit.t.fault(field, "must be a number"));
-            return again(&visit, StatusCode::BAD_REQUEST, form).await;
-        }
-    };
-    let ask = Ask::patch("/v1/worker", Value::Object(body));
+    let ask = Ask::patch("/v1/worker", Value::Object(changes(&visit, &form)));
     match visit.ask::<Value>(ask).await {
         Ok(_) => Ok(Redirect::to("/worker/me?done=saved").into_response()),
         Err(refused) if refused.status.is_client_error() => {
@@ -145,8 +137,9 @@ async fn again(visit: &Visit, status: StatusCode, form: Form) -> Result<Response
     shown(visit, status, forms, None).await
 }
 
-/// What the API is asked to change, or the field that is no number.
-fn changes(visit: &Visit, form: &Form) -> Result<Map<String, Value>, &'static str> {
+/// What the API is asked to change. What is no number stays a text, so that the API says what is wrong with it, beside
+/// all else that is wrong.
+fn changes(visit: &Visit, form: &Form) -> Map<String, Value> {
     let mut body = Map::new();
     let name = form.get("name").trim();
     // A name that is the same is no change: one that waits for a decision would be taken back.
@@ -166,10 +159,10 @@ fn changes(visit: &Visit, form: &Form) -> Result<Map<String, Value>, &'static st
         if text.is_empty() {
             continue;
         }
-        let number: f64 = text.parse().map_err(|_| field)?;
-        body.insert(field.to_owned(), number.into());
+        let value = number(text).unwrap_or_else(|| text.into());
+        body.insert(field.to_owned(), value);
     }
-    Ok(body)
+    body
 }
 
 fn notice(t: &Texts, done: &str) -> Option<&'static str> {

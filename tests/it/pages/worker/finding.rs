@@ -103,6 +103,18 @@ async fn a_task_is_found_and_accepted_once(app: TestApp) {
             "value=\"driving\" checked",
         ],
     );
+    let all_wrong = [
+        ("name", ""),
+        ("home_latitude", "91"),
+        ("home_longitude", "x"),
+        ("radius_km", "0"),
+    ];
+    let refused = browser.post("/worker/me", &all_wrong).await;
+    assert_eq!(refused.status, 400);
+    for (field, value) in all_wrong {
+        let fault = format!("id=\"{field}-fault\"");
+        has(&refused.text, &[&fault, &format!("value=\"{value}\"")]);
+    }
     let mut profile = profile;
     profile[4].1 = "15";
     let saved = browser.post("/worker/me", &profile).await;
