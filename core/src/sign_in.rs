@@ -153,14 +153,14 @@ impl SignIns {
     }
 
     /// Uses a link that confirms an address. Who reads the mail of the address must also know the password
-    /// of a sign-up with it, or nobody knows whose account that is. Returns the address. `kind` is whose link
-    /// it must be, if that is known.
+    /// of a sign-up with it, or nobody knows whose account that is. Returns the address, and whose it is. `kind` is
+    /// whose link it must be, if that is known.
     pub async fn confirm(
         &self,
         (token, password): (Secret, String),
         kind: Option<PersonKind>,
         client: ClientAddress,
-    ) -> Result<String, SignInError> {
+    ) -> Result<(String, PersonKind), SignInError> {
         let (shown, now) = (token.clone(), self.clock.now());
         let link = self
             .store
@@ -169,10 +169,12 @@ impl SignIns {
         if kind.is_some_and(|kind| kind != link.kind) {
             return Err(UseCaseError::LinkExpired.into());
         }
-        let attempt = self.limits.begin((link.kind, &link.email), client)?;
+        let whose = link.kind;
+        let attempt = self.limits.begin((whose, &link.email), client)?;
         let applicant = Applicant::known(client);
         let outcome = self.try_confirm((token, password), link, applicant).await;
-        self.counted(attempt, outcome)
+        let email = self.counted(attempt, outcome)?;
+        Ok((email, whose))
     }
 
     async fn try_confirm(

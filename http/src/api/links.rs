@@ -107,8 +107,9 @@ pub async fn confirm(
     let ConfirmEmail { token, password } = post.read()?;
     let sign_ins = app.sign_ins();
     let confirmed = sign_ins.confirm((token, password), Some(kind), client);
+    let (email, _) = confirmed.await?;
     JsonResponse::ok(&Confirmation {
-        email: confirmed.await?,
+        email,
         confirmed: true,
     })
 }

@@ -8,7 +8,7 @@ use super::overview::shown;
 use crate::api::inside::{Ask, Refused};
 use crate::pages::dashboard::Desk;
 use crate::pages::kit::form::Form;
-use crate::pages::kit::html::message;
+use crate::pages::kit::html::message_with;
 use crate::pages::kit::session::{DEVELOPER_COOKIE, drop_cookie};
 
 pub async fn export(desk: Desk, form: Form) -> Result<Response, Refused> {
@@ -37,8 +37,9 @@ pub async fn delete(desk: Desk, form: Form) -> Result<Response, Refused> {
     {
         Ok(_) => {
             let text = "Your account and its keys are gone. What is left of your data is erased in 30 days.";
-            let mut response =
-                message(&desk.pages, StatusCode::OK, "Your account is deleted", text);
+            let told = ("Your account is deleted", text);
+            let on = &[("/", "Front page")];
+            let mut response = message_with(&desk.pages, StatusCode::OK, told, on);
             drop_cookie(&mut response, DEVELOPER_COOKIE);
             Ok(response)
         }

@@ -35,6 +35,8 @@ struct Message<'a> {
     request_id: &'a str,
     /// Where to go from here.
     links: &'a [(&'a str, &'a str)],
+    /// For whom the session is all that is left.
+    sign_out: bool,
 }
 
 /// A page that says one thing.
@@ -56,6 +58,7 @@ pub fn message_with(
         code: "",
         request_id: "",
         links,
+        sign_out: false,
     };
     page(status, &told)
 }
@@ -65,10 +68,15 @@ const HOME: (&str, &str) = ("/", "Front page");
 /// Tells people of an error, wherever it happened.
 pub fn error_page(refused: &Refused, incoming: &Incoming) -> Response {
     let text = told(refused);
+    let suspended = refused.is("ACCOUNT_SUSPENDED");
     let (heading, text) = match refused.status {
         _ if refused.is("NOT_FOUND") => (
             "Page not found",
             "There is nothing at this address. The link may be old or mistyped.".to_owned(),
+        ),
+        _ if suspended => (
+            "Your account is suspended",
+            "Its pages and keys do not work until it is restored. Ask the operator of this service why.".to_owned(),
         ),
         StatusCode::NOT_FOUND => ("Not found", text),
         StatusCode::TOO_MANY_REQUESTS => ("Too many requests", text),
@@ -84,6 +92,7 @@ pub fn error_page(refused: &Refused, incoming: &Incoming) -> Response {
         code: &refused.code,
         request_id: incoming.request_id(),
         links: &[HOME],
+        sign_out: suspended,
     };
     page(refused.status, &told)
 }

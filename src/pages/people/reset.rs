@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::api::inside::{Ask, Asker, Incoming, Refused};
 use crate::pages::kit::form::Form;
-use crate::pages::kit::html::{message, ok, page};
+use crate::pages::kit::html::{message_with, ok, page};
 use crate::pages::state::Pages;
 
 #[derive(Template)]
@@ -44,7 +44,9 @@ pub async fn ask(
     match pages.api.text(&Asker::Nobody, &incoming, ask).await {
         Ok(_) => {
             let text = "If there is an account with this address, a mail with a link is on its way. The link works once.";
-            Ok(message(&pages, StatusCode::OK, "Look into your mail", text))
+            let told = ("Look into your mail", text);
+            let on = &[("/sign-in", "Back to sign in")];
+            Ok(message_with(&pages, StatusCode::OK, told, on))
         }
         Err(refused) => {
             let form = form.refused(&refused, &["email"]);

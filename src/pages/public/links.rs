@@ -8,14 +8,14 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::api::inside::Incoming;
-use crate::domain::Secret;
 use crate::domain::people::password::{PASSWORD, REVEALS_ADDRESS, reveals_address};
+use crate::domain::{PersonKind, Secret};
 use crate::limits::Applicant;
 use crate::pages::kit::form::field;
-use crate::pages::kit::html::{message, page};
+use crate::pages::kit::html::{message, message_with, page};
 use crate::pages::state::Pages;
 use crate::sign_in::SignInError;
-use crate::usecases::{self, UseCaseError};
+use crate::usecases::{self, PasswordLink, UseCaseError};
 
 #[derive(Template)]
 #[template(path = "public/confirm.html")]
@@ -78,9 +78,10 @@ pub async fn confirm(
     };
     let given = (token.clone(), password);
     match pages.sign_ins.confirm(given, None, incoming.client).await {
-        Ok(email) => {
-            let text = format!("{email} is confirmed. You can close this page.");
-            message(&pages, StatusCode::OK, "Thank you", &text)
+        Ok((email, whose)) => {
+            let text = format!("{email} is confirmed.");
+            let told = ("Thank you", text.as_str());
+            message_with(&pages, StatusCode::OK, told, on(whose))
         }
         Err(SignInError::Refused(UseCaseError::WrongPassword)) => {
             let problem = Some("Nobody signed up with this address and this password.");
@@ -97,8 +98,8 @@ pub async fn confirm(
 }
 
 pub async fn show_password(State(pages): State<Pages>, Path(token): Path<String>) -> Response {
-    match email_of(&pages, &Secret::presented(&token)).await {
-        Ok(email) => password_form(&pages, StatusCode::OK, &email, None),
+    match good_link(&pages, &Secret::presented(&token)).await {
+        Ok(link) => password_form(&pages, StatusCode::OK, &link.email, None),
         Err(error) => refused(&pages, &error),
     }
 }
@@ -110,14 +111,14 @@ pub async fn set_password(
     body: Body,
 ) -> Response {
     let token = Secret::presented(&token);
-    let email = match email_of(&pages, &token).await {
-        Ok(email) => email,
+    let link = match good_link(&pages, &token).await {
+        Ok(link) => link,
         Err(error) => return refused(&pages, &error),
     };
-    let password = match chosen(body, &email).await {
+    let password = match chosen(body, &link.email).await {
         Ok(password) => password,
         Err(problem) => {
-            return password_form(&pages, StatusCode::BAD_REQUEST, &email, Some(problem));
+            return password_form(&pages, StatusCode::BAD_REQUEST, &link.email, Some(problem));
         }
     };
     let applicant = Applicant::known(incoming.client);
@@ -132,22 +133,30 @@ pub async fn set_password(
         .write(move |tx| usecases::set_password(tx, &token, &hash, clock.now()));
     match set.await {
         Ok(()) => {
-            let text =
-                "Your password is set, and all sessions were ended. You can close this page.";
-            message(&pages, StatusCode::OK, "Thank you", text)
+            let text = "Your password is set, and all sessions were ended.";
+            message_with(&pages, StatusCode::OK, ("Thank you", text), on(link.kind))
         }
         Err(error) => refused(&pages, &error),
     }
 }
 
-/// The address of a link that is still good.
-async fn email_of(pages: &Pages, token: &Secret) -> Result<String, UseCaseError> {
+/// A link with which a password can be chosen, if it is still good.
+async fn good_link(pages: &Pages, token: &Secret) -> Result<PasswordLink, UseCaseError> {
     let (token, now) = (token.clone(), pages.app.clock.now());
     let link = pages
         .app
         .store
         .read(move |tx| usecases::password_link(tx, &token, now));
-    Ok(link.await?.email)
+    link.await
+}
+
+/// Where whoever has used a link goes on.
+fn on(whose: PersonKind) -> &'static [(&'static str, &'static str)] {
+    match whose {
+        PersonKind::Worker => &[("/worker/sign-in", "Sign in to the app")],
+        PersonKind::Account => &[("/sign-in", "Sign in")],
+        PersonKind::Admin => &[("/admin/sign-in", "Sign in")],
+    }
 }
 
 async fn chosen(body: Body, email: &str) -> Result<String, String> {
@@ -180,15 +189,23 @@ fn unavailable(pages: &Pages, error: &dyn std::error::Error) -> Response {
     message(pages, status, "Temporarily unavailable", text)
 }
 
+/// A link that does not work any more does not tell whose it was.
+const ENTRANCES: &[(&str, &str)] = &[
+    ("/sign-in", "Developers: sign in"),
+    ("/worker/sign-in", "Workers: sign in"),
+];
+
 fn refused(pages: &Pages, error: &UseCaseError) -> Response {
     match error {
         UseCaseError::LinkExpired => {
-            let text = "A link works once and for a limited time. Please ask for a new one.";
-            message(pages, StatusCode::GONE, "This link has expired", text)
+            let text = "A link works once and for a limited time. If it was not you who used it, sign in, or ask for a new one.";
+            let told = ("This link has expired", text);
+            message_with(pages, StatusCode::GONE, told, ENTRANCES)
         }
         UseCaseError::EmailTaken | UseCaseError::WorkerEmailTaken => {
             let text = "Another account has this e-mail address. Sign in to that one.";
-            message(pages, StatusCode::CONFLICT, "This address is in use", text)
+            let told = ("This address is in use", text);
+            message_with(pages, StatusCode::CONFLICT, told, ENTRANCES)
         }
         error => unavailable(pages, error),
     }

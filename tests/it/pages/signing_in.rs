@@ -7,6 +7,7 @@ on_both_engines!(
     somebody_signs_up_out_and_in_again,
     what_was_entered_is_kept_beside_what_is_wrong,
     a_suspended_or_ended_session_opens_nothing,
+    a_suspended_developer_can_sign_out,
 );
 
 async fn somebody_signs_up_out_and_in_again(app: TestApp) {
@@ -104,4 +105,24 @@ async fn a_suspended_or_ended_session_opens_nothing(app: TestApp) {
     let ended = other.get("/dashboard/test").await;
     assert_eq!(ended.status, 303);
     assert!(ended.header("set-cookie").contains("Max-Age=0"));
+}
+
+async fn a_suspended_developer_can_sign_out(app: TestApp) {
+    let mut browser = Browser::signed_up(&app, "ada@example.com").await;
+    let admin = app.admin().await;
+    let accounts = admin.get("/v1/admin/accounts").await.expect(200);
+    let id = accounts["data"][0]["id"].as_str().unwrap().to_owned();
+    let suspend = format!("/v1/admin/accounts/{id}/suspend");
+    admin
+        .post(&suspend, &serde_json::json!({}))
+        .await
+        .expect(200);
+    let told = browser.get("/dashboard/test").await;
+    assert_eq!(told.status, 403);
+    for text in ["Your account is suspended", "action=\"/sign-out\""] {
+        assert!(told.text.contains(text), "{text}: {}", told.text);
+    }
+    let out = browser.post("/sign-out", &[]).await;
+    assert_eq!(out.header("location"), "/sign-in");
+    assert_eq!(browser.cookie, None);
 }

@@ -115,6 +115,7 @@ async fn a_new_address_is_confirmed_on_the_page_of_its_mail(app: TestApp) {
     early.expect_error(403, "EMAIL_NOT_CONFIRMED");
     let confirmed = post_form(&app, &path, RIGHT).await;
     assert_eq!(confirmed.status, 200, "{}", confirmed.text);
+    assert!(confirmed.text.contains("href=\"/sign-in\""));
     live.post("/v1/tasks", &task).await.expect(201);
     let again = post_form(&app, &path, RIGHT).await;
     assert_eq!(again.status, 410);
@@ -207,6 +208,7 @@ async fn a_password_is_reset_on_the_page_of_its_mail(app: TestApp) {
     }
     let set = post_form(&app, &link, "password=correct+horse+battery").await;
     assert_eq!(set.status, 200, "{}", set.text);
+    assert!(set.text.contains("href=\"/sign-in\""), "{}", set.text);
     let body = json!({"token": token(&link), "password": PASSWORD});
     let again = app.client().post(&format!("{path}/confirm"), &body).await;
     again.expect_error(410, "LINK_EXPIRED");

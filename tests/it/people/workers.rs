@@ -201,6 +201,7 @@ async fn the_pages_of_the_links_work_for_workers_too(app: TestApp) {
     let body = format!("password={}", NEW.replace(' ', "+"));
     let set = app.client().send("POST", &reset, &form, body).await;
     assert_eq!(set.status, 200, "{}", set.text);
+    assert!(set.text.contains("href=\"/worker/sign-in\""));
     let body = credentials(&worker.email, NEW);
     app.client().post(SESSIONS, &body).await.expect(201);
     let signed_out = worker.client.get("/v1/worker").await;
