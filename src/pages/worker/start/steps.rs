@@ -5,6 +5,7 @@ use axum::extract::RawQuery;
 use axum::response::{IntoResponse, Redirect, Response};
 use serde_json::{Value, json};
 
+use super::verify::why_refused;
 use crate::api::inside::{Ask, Refused};
 use crate::domain::WorkerStatus;
 use crate::pages::kit::form::Form;
@@ -23,6 +24,8 @@ struct Steps {
     is_suspended: bool,
     is_in_review: bool,
     is_ready: bool,
+    /// Why the last documents were refused.
+    refused: Vec<String>,
 }
 
 impl Steps {
@@ -54,6 +57,7 @@ pub async fn show(visit: Visit, RawQuery(query): RawQuery) -> Result<Response, R
         is_ready: is_verified && profile.payout_account.status == "ready",
         is_in_review: status == WorkerStatus::InReview,
         is_suspended: status == WorkerStatus::Suspended,
+        refused: why_refused(&visit).await?,
         is_verified,
         profile,
     }))

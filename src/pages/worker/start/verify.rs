@@ -46,19 +46,18 @@ async fn shown(visit: &Visit, status: StatusCode, form: Form) -> Result<Response
         is_verified: worker.status == WorkerStatus::Verified,
         is_suspended: worker.status == WorkerStatus::Suspended,
         since: in_review.then(since),
-        refused: if unverified {
-            why_refused(visit).await?
-        } else {
-            Vec::new()
-        },
+        refused: why_refused(visit).await?,
         email_confirmed,
         form,
     };
     Ok(page(status, &shown))
 }
 
-/// What the worker was told when documents were last refused.
-async fn why_refused(visit: &Visit) -> Result<Vec<String>, Refused> {
+/// What the worker was told when documents were last refused. Nothing once others were sent.
+pub(super) async fn why_refused(visit: &Visit) -> Result<Vec<String>, Refused> {
+    if visit.worker.status != WorkerStatus::Unverified {
+        return Ok(Vec::new());
+    }
     let ask = Ask::get("/v1/worker/notifications?limit=50");
     let told: List<Notification> = visit.ask(ask).await?;
     let mut refusals = told.data.into_iter();

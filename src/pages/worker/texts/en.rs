@@ -179,6 +179,7 @@ pub static ENGLISH: Texts = Texts {
         payout_open: "The payment processor asks for your bank details. We do not see them.",
         payout_pending: "The processor is still checking your details, or something is missing.",
         payout_done: "Your pay can be sent.",
+        refused_again: "Send others",
         area: "Say where you work and what you can do",
         area_open: "Tasks are found around your home.",
         area_done: pattern("We look for tasks up to {} km from your home."),

@@ -179,6 +179,7 @@ pub static SPANISH: Texts = Texts {
         payout_open: "El procesador de pagos pide tus datos bancarios. Nosotros no los vemos.",
         payout_pending: "El procesador aún revisa tus datos, o falta algo.",
         payout_done: "Tu pago se puede enviar.",
+        refused_again: "Enviar otros",
         area: "Di dónde trabajas y qué sabes hacer",
         area_open: "Las tareas se buscan alrededor de tu casa.",
         area_done: pattern("Buscamos tareas hasta a {} km de tu casa."),

@@ -216,6 +216,7 @@ pub struct Start {
     pub payout_open: &'static str,
     pub payout_pending: &'static str,
     pub payout_done: &'static str,
+    pub refused_again: &'static str,
     pub area: &'static str,
     pub area_open: &'static str,
     pub area_done: Pattern,

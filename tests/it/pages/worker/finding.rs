@@ -42,6 +42,11 @@ async fn a_worker_sends_documents_and_sets_up_payouts(app: TestApp) {
         &again,
         &["were refused", "The photo is blurred.", "name=\"selfie\""],
     );
+    let steps = browser.get("/worker/start").await.text;
+    has(
+        &steps,
+        &["were refused", "The photo is blurred.", "Send others"],
+    );
 
     let text = browser.get("/worker/payout").await.text;
     let key = key_of(&text, "/worker/payout");
