@@ -10,7 +10,7 @@ use crate::domain::geo::Point;
 use crate::pages::console::office::query;
 use crate::pages::kit::device::Device;
 use crate::pages::kit::map::{self, Places};
-use crate::pages::kit::words::{grouped, spaced};
+use crate::pages::kit::words::{dollars, grouped, spaced};
 
 #[derive(Deserialize)]
 pub struct Page<T> {
@@ -76,6 +76,15 @@ pub struct Item {
 impl Item {
     pub fn is_open(&self) -> bool {
         self.status == "open"
+    }
+
+    /// What of a payout has not been sent, and would be written off.
+    pub fn unsent(&self) -> Option<String> {
+        let kinds = ["failed_payout", "transfer_reversed"];
+        let postings = self.ledger.iter().flat_map(|entry| &entry.postings);
+        let owed = postings.filter(|posting| posting.account == "worker_balance");
+        let cents: i64 = owed.map(|posting| posting.amount_cents).sum();
+        kinds.contains(&self.kind.as_str()).then(|| dollars(cents))
     }
 
     /// What it is about, in a few words.
@@ -463,7 +472,7 @@ impl Proposal {
     pub fn what(&self) -> String {
         match (self.kind.as_str(), self.paid_cents()) {
             ("write_off", _) => "Write the payout off".to_owned(),
-            (_, Some(cents)) => format!("Split: pay {}", crate::pages::kit::words::dollars(cents)),
+            (_, Some(cents)) => format!("Split: pay {}", dollars(cents)),
             _ => spaced(self.decision()),
         }
     }

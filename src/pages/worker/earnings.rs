@@ -46,6 +46,10 @@ impl ShowEarnings {
         told(self.frame.t, payout)
     }
 
+    fn has_failed(&self) -> bool {
+        self.payouts.iter().any(Payout::has_failed)
+    }
+
     /// What became of each part, if there are several. The badge alone would tell of the whole.
     fn parts(&self, payout: &Payout) -> Option<String> {
         let parts = [
@@ -125,6 +129,7 @@ fn told(t: &Texts, payout: &Payout) -> String {
             .arrived
             .with(day(payout.paid_at.as_deref().unwrap_or(&payout.created_at))),
         ("written_off", _) => t.written_off.to_owned(),
+        ("failed", _) => t.failed.to_owned(),
         ("held", Some("charge_disputed")) => t.held_disputed.to_owned(),
         ("held", Some("worker_suspended")) => t.held_suspended.to_owned(),
         _ => match payout.available_at.as_deref() {

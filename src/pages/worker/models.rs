@@ -224,6 +224,11 @@ impl Payout {
         dollars(self.amount_cents)
     }
 
+    /// It was given up, and nothing more happens by itself.
+    pub fn has_failed(&self) -> bool {
+        self.status == "failed"
+    }
+
     pub fn earned_on(&self) -> &str {
         day(&self.created_at)
     }

@@ -8,6 +8,7 @@ mod limited_keys;
 mod local_link;
 mod matrix;
 mod month;
+mod outcomes;
 mod passkeys;
 mod pictures;
 mod signing_in;

@@ -318,7 +318,7 @@ async fn a_part_of_a_transfer_is_reversed(app: TestApp) {
     let report = app.verify().await;
     assert_eq!(report.differences, Vec::<String>::new());
     assert_eq!(balance(&report, LedgerAccount::WorkerBalance), 50);
-    expect_payout(&app, &task, PayoutState::Pending, [1000, 50, 0]).await;
+    expect_payout(&app, &task, PayoutState::Failed, [1000, 50, 0]).await;
     // What is owed now can be written off.
     let write_off = format!("/v1/admin/payouts/{}/write_off", id(&task));
     admin.post(&write_off, &json!({})).await.expect(200);

@@ -85,6 +85,9 @@ columns! {
         title = "(SELECT title FROM tasks WHERE id = s.task_id)",
         waits_for = "j.waits_for",
         run_at = "j.run_at",
+        given_up = "CAST(CASE WHEN j.kind IS NOT NULL AND j.run_at IS NULL THEN 1 ELSE 0 END AS BIGINT)",
+        charged_back = "(SELECT COUNT(*) FROM ledger_entries t \
+            WHERE t.task_id = s.task_id AND t.step IN ('dispute_lost', 'dispute_lost_again'))",
     }
     row Payout = Payout {
         task,
@@ -93,7 +96,10 @@ columns! {
         parts: PayoutParts::of(cents, sent, written_off),
         at,
         sent_at,
-        state: payout_state(PayoutParts::of(cents, sent, written_off), waits_for, run_at),
+        state: payout_state(
+            PayoutParts::of(cents, sent, written_off),
+            &Transfer { waits_for, run_at, given_up, charged_back },
+        ),
     };
 }
 
@@ -181,27 +187,42 @@ pub enum PayoutState {
         /// When it is made, if time alone holds it.
         until: Option<Timestamp>,
     },
+    /// It was tried in vain, or came back. An admin decides.
+    Failed,
     Paid,
     WrittenOff,
 }
 
-/// While a part is owed, the whole is not over.
-fn payout_state(
-    parts: PayoutParts,
+/// How the job of a transfer stands.
+struct Transfer {
     waits_for: Option<String>,
     run_at: Option<Timestamp>,
-) -> PayoutState {
+    given_up: bool,
+    /// How often the payer's bank has taken back what it is made from.
+    charged_back: i64,
+}
+
+/// While a part is owed, the whole is not over.
+fn payout_state(parts: PayoutParts, transfer: &Transfer) -> PayoutState {
     if parts.pending_cents <= 0 {
         return match parts.written_off_cents {
             0 => PayoutState::Paid,
             _ => PayoutState::WrittenOff,
         };
     }
-    match waits_for.as_deref().and_then(HeldBecause::read) {
+    let waits_for = transfer.waits_for.as_deref();
+    match waits_for.and_then(HeldBecause::read) {
         Some(because) => PayoutState::Held {
             because,
-            until: run_at.filter(|_| because == HeldBecause::HoldPeriod),
+            until: transfer
+                .run_at
+                .filter(|_| because == HeldBecause::HoldPeriod),
         },
+        None if transfer.given_up && transfer.charged_back > 0 => PayoutState::Held {
+            because: HeldBecause::ChargeDisputed,
+            until: None,
+        },
+        None if transfer.given_up => PayoutState::Failed,
         None => PayoutState::Pending,
     }
 }

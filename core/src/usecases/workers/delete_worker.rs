@@ -62,12 +62,8 @@ fn nothing_open(tx: &mut Tx<'_>, worker: WorkerId) -> Result<(), UseCaseError> {
     }
     if tx.worker_balance(worker, Environment::Live)? != 0 {
         let payouts = tx.payouts_of(worker, NAMED)?.into_iter();
-        let waiting = payouts.filter(|payout| {
-            matches!(
-                payout.state,
-                PayoutState::Pending | PayoutState::Held { .. }
-            )
-        });
+        let waiting = payouts
+            .filter(|payout| !matches!(payout.state, PayoutState::Paid | PayoutState::WrittenOff));
         let tasks: Vec<TaskId> = waiting.map(|payout| payout.task).collect();
         return Err(UseCaseError::PayoutsOpen {
             tasks: named(&tasks),

@@ -99,8 +99,9 @@ struct PayoutBody {
     pending_cents: i64,
     /// What never will be transferred of it.
     written_off_cents: i64,
-    /// `pending` or, while it is held back, `held` as long as a part of it is still to be transferred. Then
-    /// `written_off` if a part of it never will be, `paid` otherwise.
+    /// As long as a part of it is still to be transferred: `pending`, `held` while it is held back, or `failed` if it
+    /// was tried in vain or came back, and an admin decides. Then `written_off` if a part of it never will be, `paid`
+    /// otherwise.
     status: &'static str,
     /// Why it is held back.
     #[schema(required)]
@@ -131,6 +132,7 @@ impl From<Payout> for PayoutBody {
             status: match payout.state {
                 PayoutState::Pending => "pending",
                 PayoutState::Held { .. } => "held",
+                PayoutState::Failed => "failed",
                 PayoutState::Paid => "paid",
                 PayoutState::WrittenOff => "written_off",
             },

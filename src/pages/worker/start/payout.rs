@@ -10,7 +10,7 @@ use crate::api::inside::{Ask, Refused};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::page;
 use crate::pages::worker::frame::{Frame, Place};
-use crate::pages::worker::models::Profile;
+use crate::pages::worker::models::{self, Earnings, Profile};
 use crate::pages::worker::visit::Visit;
 
 #[derive(Template)]
@@ -19,6 +19,8 @@ struct Payout {
     frame: Frame,
     form: Form,
     status: String,
+    /// Money that should have gone there could not be sent.
+    has_failed: bool,
     /// The page of a processor elsewhere. A form of ours may not lead there, a link may.
     leave_to: Option<String>,
 }
@@ -39,7 +41,9 @@ async fn shown(
     leave_to: Option<String>,
 ) -> Result<Response, Refused> {
     let profile: Profile = visit.ask(Ask::get("/v1/worker")).await?;
+    let earnings: Earnings = visit.ask(Ask::get("/v1/worker/earnings")).await?;
     let payout = Payout {
+        has_failed: earnings.payouts.iter().any(models::Payout::has_failed),
         frame: visit.frame(visit.t.start.payout_title, Place::Me),
         form,
         status: profile.payout_account.status,

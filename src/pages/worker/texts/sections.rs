@@ -216,6 +216,8 @@ pub struct Start {
     pub payout_open: &'static str,
     pub payout_pending: &'static str,
     pub payout_done: &'static str,
+    /// The processor has no complaint, and yet a payout failed.
+    pub payout_check: &'static str,
     pub refused_again: &'static str,
     pub area: &'static str,
     pub area_open: &'static str,
@@ -311,6 +313,11 @@ pub struct Earnings {
     pub arrives: Pattern,
     pub on_its_way: &'static str,
     pub written_off: &'static str,
+    /// A transfer was given up. What to do about it stands above the list.
+    pub failed: &'static str,
+    pub failed_title: &'static str,
+    pub failed_hint: &'static str,
+    pub failed_look: &'static str,
     pub held_disputed: &'static str,
     pub held_suspended: &'static str,
     pub empty_title: &'static str,

@@ -12,7 +12,7 @@ use super::Browser;
 use crate::support::{TestApp, Worker};
 
 /// A browser that is signed in as this worker.
-async fn browser_of(app: &TestApp, worker: &Worker) -> Browser {
+pub async fn browser_of(app: &TestApp, worker: &Worker) -> Browser {
     let mut browser = Browser::of(app);
     let fields = [
         ("email", worker.email.as_str()),
