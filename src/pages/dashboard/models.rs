@@ -182,6 +182,26 @@ pub struct Payment {
     pub failure: Option<Failure>,
 }
 
+impl Payment {
+    /// Where to pay. A page of ours is named without the host: this one may have been opened under another, which has no
+    /// session there.
+    pub fn pay_page<'a>(&'a self, own_url: &str) -> Option<&'a str> {
+        let url = self.payment_url.as_deref()?;
+        Some(url.strip_prefix(own_url).unwrap_or(url))
+    }
+
+    /// What the worker of a task that is over gets.
+    pub fn worker_cents(&self) -> i64 {
+        self.payout.as_ref().map_or(0, |payout| payout.amount_cents)
+    }
+
+    /// What the platform keeps of it.
+    pub fn fee_cents(&self) -> i64 {
+        let payout = self.payout.as_ref();
+        payout.map_or(0, |payout| payout.platform_fee_cents)
+    }
+}
+
 #[derive(Debug, Deserialize)]
 pub struct Payout {
     pub amount_cents: i64,

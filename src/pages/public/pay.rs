@@ -3,12 +3,13 @@
 use askama::Template;
 use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 
 use crate::domain::{PaymentStatus, Status, Task, TaskLedger, Timestamp};
 use crate::pages::kit::form;
-use crate::pages::kit::html::{message, no_sandbox, not_found, page, unavailable};
+use crate::pages::kit::html::{message_with, no_sandbox, not_found, page, unavailable};
+use crate::pages::kit::session::{DEVELOPER_COOKIE, token_in};
 use crate::pages::kit::words::dollars;
 use crate::pages::state::Pages;
 use crate::payments::ProcessorError;
@@ -46,6 +47,8 @@ struct Bill {
     payment: SandboxPayment,
     title: String,
     standing: Standing,
+    /// The page of the task, for a browser in which a developer is signed in. Others may pay too.
+    task_page: Option<String>,
 }
 
 impl Bill {
@@ -71,6 +74,7 @@ impl Bill {
             payment,
             title: task.title.clone(),
             standing,
+            task_page: None,
         }
     }
 
@@ -79,22 +83,31 @@ impl Bill {
     }
 }
 
-pub async fn show(State(pages): State<Pages>, Path(secret): Path<String>) -> Response {
+pub async fn show(
+    State(pages): State<Pages>,
+    Path(secret): Path<String>,
+    headers: HeaderMap,
+) -> Response {
     if pages.app.payments.sandbox.is_none() {
         return no_sandbox(&pages);
     }
-    match bill(&pages, &secret).await {
+    match bill(&pages, &secret, &headers).await {
         Ok(Some(bill)) => present(&pages, &bill, StatusCode::OK),
         Ok(None) => not_found(&pages),
         Err(error) => unavailable(&pages, &error),
     }
 }
 
-pub async fn pay(State(pages): State<Pages>, Path(secret): Path<String>, body: Body) -> Response {
+pub async fn pay(
+    State(pages): State<Pages>,
+    Path(secret): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
     let Some(sandbox) = &pages.app.payments.sandbox else {
         return no_sandbox(&pages);
     };
-    let bill = match bill(&pages, &secret).await {
+    let bill = match bill(&pages, &secret, &headers).await {
         Ok(Some(bill)) => bill,
         Ok(None) => return not_found(&pages),
         Err(error) => return unavailable(&pages, &error),
@@ -109,21 +122,25 @@ pub async fn pay(State(pages): State<Pages>, Path(secret): Path<String>, body: B
     match sandbox.pay(&bill.payment, card).await {
         Ok(Paid::Yes { event }) => {
             receive(&pages, event).await;
-            paid(&pages, &secret).await
+            paid(&pages, &secret, &headers).await
         }
         Ok(Paid::Declined { event, failure }) => {
             receive(&pages, event).await;
             let problem = Some(failure.message.as_str());
             show_form(&pages, StatusCode::PAYMENT_REQUIRED, &bill, problem)
         }
-        Ok(Paid::Already) => paid(&pages, &secret).await,
-        Ok(Paid::Cancelled) => over(&pages, StatusCode::CONFLICT, &bill.title),
+        Ok(Paid::Already) => paid(&pages, &secret, &headers).await,
+        Ok(Paid::Cancelled) => over(&pages, StatusCode::CONFLICT, &bill),
         Err(error) => unavailable(&pages, &error),
     }
 }
 
 /// The payment with this secret, as it stands now.
-async fn bill(pages: &Pages, secret: &str) -> Result<Option<Bill>, ProcessorError> {
+async fn bill(
+    pages: &Pages,
+    secret: &str,
+    headers: &HeaderMap,
+) -> Result<Option<Bill>, ProcessorError> {
     let Some(sandbox) = &pages.app.payments.sandbox else {
         return Ok(None);
     };
@@ -137,12 +154,16 @@ async fn bill(pages: &Pages, secret: &str) -> Result<Option<Bill>, ProcessorErro
     });
     let (task, charge, ledger) = read.await?;
     // A payment is created before its task. One whose task was refused has a secret that nobody got.
-    Ok(task.map(|task| Bill::of(payment, (&task, charge), &ledger, now)))
+    let is_developer = token_in(headers, DEVELOPER_COOKIE).is_some();
+    Ok(task.map(|task| Bill {
+        task_page: is_developer.then(|| format!("/dashboard/live/tasks/{}", task.id)),
+        ..Bill::of(payment, (&task, charge), &ledger, now)
+    }))
 }
 
 /// What a payment that was made has come to.
-async fn paid(pages: &Pages, secret: &str) -> Response {
-    match bill(pages, secret).await {
+async fn paid(pages: &Pages, secret: &str, headers: &HeaderMap) -> Response {
+    match bill(pages, secret, headers).await {
         Ok(Some(bill)) => present(pages, &bill, StatusCode::OK),
         Ok(None) => not_found(pages),
         Err(error) => unavailable(pages, &error),
@@ -153,16 +174,16 @@ fn present(pages: &Pages, bill: &Bill, status: StatusCode) -> Response {
     let (amount, title) = (bill.amount(), &bill.title);
     match bill.standing {
         Standing::ToPay => show_form(pages, status, bill, None),
-        Standing::Over => over(pages, status, title),
+        Standing::Over => over(pages, status, bill),
         Standing::Waiting => {
             let text = format!(
                 "The payment of {amount} to Legwork for “{title}” is being made. Reload this page in a moment."
             );
-            message(pages, status, "Please wait", &text)
+            told(pages, status, bill, ("Please wait", &text))
         }
         Standing::Paid => {
             let text = format!("You paid {amount} to Legwork for “{title}”.");
-            message(pages, status, "Thank you", &text)
+            told(pages, status, bill, ("Thank you", &text))
         }
         Standing::Refunded { cents, pending } => {
             let cents = dollars(cents);
@@ -171,7 +192,7 @@ fn present(pages: &Pages, bill: &Bill, status: StatusCode) -> Response {
                 false => format!("{cents} of it were refunded to you"),
             };
             let text = format!("You paid {amount} to Legwork for “{title}”. {goes}.");
-            message(pages, status, "Refunded", &text)
+            told(pages, status, bill, ("Refunded", &text))
         }
     }
 }
@@ -215,7 +236,17 @@ fn show_form(pages: &Pages, status: StatusCode, bill: &Bill, problem: Option<&st
     page(status, &shown)
 }
 
-fn over(pages: &Pages, status: StatusCode, title: &str) -> Response {
+fn over(pages: &Pages, status: StatusCode, bill: &Bill) -> Response {
+    let title = &bill.title;
     let text = format!("“{title}” was cancelled or its time is over. There is nothing to pay.");
-    message(pages, status, "Nothing to pay", &text)
+    told(pages, status, bill, ("Nothing to pay", &text))
+}
+
+/// One thing, and the way back to the task for whoever came from it.
+fn told(pages: &Pages, status: StatusCode, bill: &Bill, said: (&str, &str)) -> Response {
+    let back = bill
+        .task_page
+        .as_deref()
+        .map(|page| (page, "Go to the task"));
+    message_with(pages, status, said, back.as_slice())
 }

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use crate::domain::geo::Point;
 use crate::pages::kit::map::distance;
 use crate::pages::kit::words::{bytes, dollars};
+use crate::pages::worker::texts::Texts;
 
 /// The day of a moment, in UTC.
 pub fn day(moment: &str) -> &str {
@@ -28,6 +29,8 @@ pub struct OwnTask {
     pub location_latitude: f64,
     pub location_longitude: f64,
     pub worker_payout_cents: i64,
+    /// None until it is over.
+    pub earned_cents: Option<i64>,
     pub priority: String,
     pub status: String,
     pub proof_types: Vec<String>,
@@ -39,8 +42,25 @@ pub struct OwnTask {
 }
 
 impl OwnTask {
-    pub fn payout(&self) -> String {
-        dollars(self.worker_payout_cents)
+    /// What it pays, or what it has paid when it is over.
+    pub fn pay(&self) -> String {
+        dollars(self.earned_cents.unwrap_or(self.worker_payout_cents))
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.earned_cents.is_some()
+    }
+
+    /// What comes next, or how it ended.
+    pub fn next(&self, t: &Texts) -> String {
+        let next = &t.tasks.next;
+        match (self.status.as_str(), self.earned_cents) {
+            ("completed", Some(cents)) if cents < self.worker_payout_cents => {
+                next.split.with(dollars(cents))
+            }
+            ("cancelled", Some(cents)) if cents > 0 => next.cancelled_paid.with(dollars(cents)),
+            (status, _) => next.of(status).to_owned(),
+        }
     }
 
     pub fn city(&self) -> String {

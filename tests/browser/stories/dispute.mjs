@@ -40,7 +40,8 @@ async function paidTask(page) {
   await page.fill("#card", "4242 4242 4242 4242");
   await visitorLooks(page, "pay");
   await page.click("button:has-text('Pay $40.00')");
-  await page.waitForLoadState();
+  await page.click("a:text('Go to the task')");
+  await page.getByRole("heading", { name: "Photograph the door" }).waitFor();
   return id;
 }
 
@@ -75,7 +76,9 @@ export async function dispute(visitor) {
   await page.click("button:text('Keep my statement')");
   await page.getByText("Your statement is kept.").waitFor();
   await decide(visitor);
+  // The page hears of it, and is read again by itself.
   await page.getByText("Half of it is there.").first().waitFor();
+  await page.getByText("The dispute is decided: the worker gets a part").waitFor();
   await page.context().close();
 }
 

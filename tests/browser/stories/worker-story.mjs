@@ -92,7 +92,7 @@ async function split(world, task) {
 
 async function paid(world, phone, worker, task) {
   await phone.page.goto(`/worker/tasks/${task}`);
-  await phone.page.getByText("Done. The pay is yours.").first().waitFor();
+  await phone.page.getByText("the pay is split, and $12.60 of it is yours").first().waitFor();
   const earned = await until(async () => {
     const { payouts } = await world.call(worker.token, "GET", "/v1/worker/earnings");
     return payouts.find((payout) => payout.task_id === task);

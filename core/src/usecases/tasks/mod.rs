@@ -23,6 +23,6 @@ pub use test_clock::{advance_test_clock, due_in_test, reset_test_clock, transiti
 pub use transition::transition;
 pub use update_task::update_task;
 pub use worker_tasks::{
-    AcceptTerms, OwnTask, accept_task, dispute_task, offered_task, own_proofs, own_task,
-    own_task_to_prove, transition_own_task, with_last_rejection,
+    AcceptTerms, OwnTask, accept_task, dispute_task, for_its_worker, offered_task, own_proofs,
+    own_task, own_task_to_prove, transition_own_task,
 };

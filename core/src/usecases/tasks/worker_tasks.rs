@@ -113,10 +113,12 @@ pub struct OwnTask {
     pub last_rejection: Option<String>,
     /// How the developer has dealt with work so far.
     pub record: DeveloperRecord,
+    /// What the worker earned with it, transferred or not. None until it is over.
+    pub earned_cents: Option<i64>,
 }
 
-/// Adds what the worker needs to know of the attempts before, and of the developer.
-pub fn with_last_rejection(
+/// Adds what the worker needs to know of the attempts before, of the developer, and of the money.
+pub fn for_its_worker(
     tx: &mut Tx<'_>,
     worker: WorkerId,
     task: Task,
@@ -126,8 +128,13 @@ pub fn with_last_rejection(
         _ => tx.last_rejection(task.id, worker)?,
     };
     let record = tx.record_of(task.owner)?;
+    let earned_cents = match task.status.is_final() {
+        true => Some(tx.ledger_of_task(task.id)?.earned_cents()),
+        false => None,
+    };
     Ok(OwnTask {
         task,
+        earned_cents,
         last_rejection,
         record: record.unwrap_or_default(),
     })

@@ -38,7 +38,7 @@ struct Method {
 struct Unpaid {
     task: TaskItem,
     failure: Option<String>,
-    payment_url: Option<String>,
+    pay_page: Option<String>,
 }
 
 /// As many as are shown; the list of tasks has all.
@@ -51,10 +51,11 @@ async fn unpaid(desk: &Desk) -> Result<Vec<Unpaid>, Refused> {
     for task in list.data {
         let payment = Ask::get(format!("/v1/tasks/{}/payment", segment(&task.id)));
         let payment: Payment = desk.ask(payment).await?;
+        let pay_page = payment.pay_page(desk.pages.app.own_url());
         unpaid.push(Unpaid {
             task,
+            pay_page: pay_page.map(str::to_owned),
             failure: payment.failure.map(|failure| failure.message),
-            payment_url: payment.payment_url,
         });
     }
     Ok(unpaid)

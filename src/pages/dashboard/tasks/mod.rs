@@ -5,8 +5,9 @@ mod list;
 mod maps;
 mod new;
 mod show;
+mod told;
 
-pub use show::consequence;
+pub use told::consequence;
 
 use axum::routing::{get, post};
 

@@ -2,11 +2,13 @@
 
 use askama::Template;
 use axum::extract::{Path, RawQuery};
+use axum::http::StatusCode;
 use axum::response::Response;
 
+use super::told;
 use crate::api::inside::{Ask, Refused};
 use crate::domain::geo::Point;
-use crate::domain::{Action, TaskId};
+use crate::domain::{self, TaskId};
 use crate::pages::dashboard::approvals::{self, Approval};
 use crate::pages::dashboard::desk::{Desk, Place};
 use crate::pages::dashboard::events;
@@ -15,7 +17,7 @@ use crate::pages::dashboard::models::{
 };
 use crate::pages::dashboard::webhook::{self, Delivery};
 use crate::pages::kit::form::Form;
-use crate::pages::kit::html::ok;
+use crate::pages::kit::html::page;
 use crate::pages::kit::layout::Shell;
 use crate::pages::kit::map::{self, Places};
 use crate::pages::kit::words::{When, segment};
@@ -44,10 +46,14 @@ struct ShowTask {
     deliveries: Vec<Delivery>,
     map: String,
     raw: String,
-    can_cancel: bool,
+    /// What to cancel it comes to, if it can be cancelled.
+    cancelling: Option<told::Cancelling>,
+    is_over: bool,
     can_advance: bool,
     is_before_proof: bool,
     key: Form,
+    /// What was entered, and what was wrong with it.
+    form: Form,
 }
 
 pub async fn show(
@@ -56,30 +62,38 @@ pub async fn show(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refused> {
     let query = Form::parse(query.unwrap_or_default().as_bytes());
-    let latest = events::latest(&desk).await?;
-    let of_task = |rest: &str| Ask::get(format!("/v1/tasks/{}{rest}", segment(&id)));
+    let notice = told::notice(query.get("done"));
+    shown(&desk, &id, (Form::new(), StatusCode::OK), notice).await
+}
+
+/// The page, with what was wrong with a form on it. What was entered is kept.
+pub async fn shown(
+    desk: &Desk,
+    id: &str,
+    (form, status): (Form, StatusCode),
+    notice: Option<&'static str>,
+) -> Result<Response, Refused> {
+    let latest = events::latest(desk).await?;
+    let of_task = |rest: &str| Ask::get(format!("/v1/tasks/{}{rest}", segment(id)));
     let raw: serde_json::Value = desk.ask(of_task("")).await?;
     let task: Task = serde_json::from_value(raw.clone()).map_err(|_| Refused::not_found())?;
     let history: List<HistoryEntry> = desk.ask(of_task("/history?limit=100")).await?;
-    let payment = desk.ask(of_task("/payment")).await?;
+    let payment: Payment = desk.ask(of_task("/payment")).await?;
     let ledger: List<LedgerEntry> = desk.ask(of_task("/ledger?limit=100")).await?;
     let proofs: List<Proof> = desk.ask(of_task("/proofs?limit=100")).await?;
-    let dispute = match desk.ask(of_task("/dispute")).await {
-        Ok(dispute) => Some(dispute),
-        Err(refused) if refused.is("DISPUTE_NOT_FOUND") => None,
-        Err(refused) => return Err(refused),
-    };
+    let dispute = dispute(desk, of_task("/dispute")).await?;
     let approval = match task.status.as_str() {
-        "pending" => approvals::of_task(&desk, &task.id).await?,
+        "pending" => approvals::of_task(desk, &task.id).await?,
         _ => None,
     };
     let approval = approval.filter(Approval::waits);
-    let notice = notice(query.get("done"));
-    let shell = desk
-        .shell(&task.title, Place::Tasks)
-        .notice(notice)
-        .script("live");
-    Ok(ok(&ShowTask {
+    let stored = stored(desk, &task.id).await?;
+    let mut shell = desk.shell(&task.title, Place::Tasks).notice(notice);
+    // To read the answer to a form again would send the form again.
+    if status == StatusCode::OK {
+        shell = shell.script("live");
+    }
+    let template = ShowTask {
         base: desk.path(""),
         latest,
         own_url: desk.pages.app.own_url().to_owned(),
@@ -87,25 +101,49 @@ pub async fn show(
             Some(_) => {
                 "A limited key has created it. It waits for your yes; nothing is charged before."
             }
-            None => next(&task.status),
+            None => told::next(&task.status, decision(dispute.as_ref())),
         },
         approval,
-        deliveries: webhook::about_task(&desk, &task.id).await?,
-        by_clock: by_clock(&desk, &task.id).await?,
+        deliveries: webhook::about_task(desk, &task.id).await?,
+        by_clock: by_clock(desk, &stored),
+        cancelling: told::cancelling(&stored, &payment.status, desk.now()),
         history: history.data.into_iter().rev().collect(),
         payment,
         ledger: ledger.data,
         map: map::draw(&places(&task, &proofs.data), desk.pages.tiles()),
         proofs: proofs.data.into_iter().rev().collect(),
+        form: with_statement(form, dispute.as_ref()),
         dispute,
         raw: serde_json::to_string_pretty(&raw).unwrap_or_default(),
-        can_cancel: ["pending", "funded", "posted", "assigned"].contains(&task.status.as_str()),
         is_before_proof: BEFORE_PROOF.contains(&task.status.as_str()),
-        can_advance: desk.is_test() && !is_over(&task.status),
+        is_over: stored.status.is_final(),
+        can_advance: desk.is_test() && !stored.status.is_final(),
         key: Form::new(),
         shell,
         task,
-    }))
+    };
+    Ok(page(status, &template))
+}
+
+async fn dispute(desk: &Desk, ask: Ask) -> Result<Option<Dispute>, Refused> {
+    match desk.ask(ask).await {
+        Ok(dispute) => Ok(Some(dispute)),
+        Err(refused) if refused.is("DISPUTE_NOT_FOUND") => Ok(None),
+        Err(refused) => Err(refused),
+    }
+}
+
+fn decision(dispute: Option<&Dispute>) -> Option<&str> {
+    dispute?.decision.as_deref()
+}
+
+/// The form of the dispute begins with what was said before.
+fn with_statement(mut form: Form, dispute: Option<&Dispute>) -> Form {
+    if form.get("statement").is_empty() {
+        let said = dispute.and_then(|dispute| dispute.developer_statement.as_ref());
+        form.fill("statement", said);
+    }
+    form
 }
 
 fn places(task: &Task, proofs: &[Proof]) -> Places {
@@ -129,57 +167,17 @@ fn places(task: &Task, proofs: &[Proof]) -> Places {
     }
 }
 
-fn is_over(status: &str) -> bool {
-    ["completed", "cancelled", "expired", "refunded"].contains(&status)
-}
-
-fn next(status: &str) -> &'static str {
-    match status {
-        "pending" => "It waits for its payment. Workers see it once it is paid.",
-        "funded" => "It is paid. It is posted in a moment.",
-        "posted" => "Workers nearby see it. One of them accepts it.",
-        "assigned" => "A worker has accepted it and will start.",
-        "in_progress" => "The worker is on it and will send proof.",
-        "proof_submitted" => "There is proof. Look at it, and approve or reject it.",
-        "proof_rejected" => "You have rejected the proof. The worker tries again, or contests it.",
-        "completed" => "Done: the proof counts, and the worker is paid.",
-        "disputed" => "The worker contests your rejection. An admin decides.",
-        "cancelled" => "It was cancelled.",
-        "expired" => "Its time passed before it was done.",
-        "refunded" => "It is over, and you have your money back.",
-        _ => "",
-    }
-}
-
-/// What the passing of time will do, and when.
-async fn by_clock(desk: &Desk, id: &str) -> Result<Option<(When, &'static str)>, Refused> {
+/// The task as the domain knows it: it says what time does, and what a decision would cost.
+async fn stored(desk: &Desk, id: &str) -> Result<domain::Task, Refused> {
     let id = TaskId::parse(id).ok_or(UseCaseError::TaskNotFound)?;
     let owner = desk.owner();
     let read = desk.pages.app.store.read(move |tx| tx.task_of(owner, id));
     let task = read.await.map_err(UseCaseError::from)?;
-    let windows = desk.pages.app.scheduler.windows();
-    let due = task.and_then(|task| task.next_by_clock(windows));
-    Ok(due.map(|(at, action)| (When::new(at, desk.now()), consequence(action))))
+    Ok(task.ok_or(UseCaseError::TaskNotFound)?)
 }
 
-pub fn consequence(action: Action) -> &'static str {
-    match action {
-        Action::LeaveUnpaid => "it expires without payment",
-        Action::Release => "it is offered to other workers again",
-        Action::Approve => "the proof counts as approved",
-        Action::DecideRefund => "you get your money back",
-        _ => "it expires, and you get your money back",
-    }
-}
-
-fn notice(done: &str) -> Option<&'static str> {
-    Some(match done {
-        "created" => "The task is created.",
-        "advanced" => "The task has moved on.",
-        "cancelled" => "The task is cancelled.",
-        "approved" => "You have approved the proof. The task is completed.",
-        "rejected" => "You have rejected the proof. The worker has been told why.",
-        "stated" => "Your statement is kept. The worker and the admins read it.",
-        _ => return None,
-    })
+/// What the passing of time will do, and when.
+fn by_clock(desk: &Desk, task: &domain::Task) -> Option<(When, &'static str)> {
+    let (at, action) = task.next_by_clock(desk.pages.app.scheduler.windows())?;
+    Some((When::new(at, desk.now()), told::consequence(action)))
 }

@@ -94,6 +94,8 @@ pub struct Tasks {
     pub find: &'static str,
     pub urgent: &'static str,
     pub payout: &'static str,
+    /// The same when it is over.
+    pub earned: &'static str,
     pub attempts_left: Plural,
     pub due: &'static str,
     pub place: &'static str,
@@ -151,7 +153,10 @@ pub struct Next {
     pub proof_rejected: &'static str,
     pub disputed: &'static str,
     pub completed: &'static str,
+    /// Completed for less than the whole pay.
+    pub split: Pattern,
     pub cancelled: &'static str,
+    pub cancelled_paid: Pattern,
     pub expired: &'static str,
     pub refunded: &'static str,
 }

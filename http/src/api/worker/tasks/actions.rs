@@ -31,7 +31,7 @@ async fn make(
     let (worker, windows) = (caller.worker.id, *app.scheduler.windows());
     let work = move |tx: &mut Tx<'_>, now| {
         let task = act(tx, now)?;
-        let own = usecases::with_last_rejection(tx, worker, task)?;
+        let own = usecases::for_its_worker(tx, worker, task)?;
         Ok(OwnTask::of(own, &windows))
     };
     let render = |task: &OwnTask| -> Result<String, StoreError> { to_json(task) };

@@ -38,7 +38,12 @@ pub struct OwnTask {
     location_state: String,
     location_latitude: f64,
     location_longitude: f64,
+    /// What approved proof pays.
     worker_payout_cents: i64,
+    /// What you earned with it, transferred or not; null until the task is over. Less than
+    /// `worker_payout_cents` if it was cancelled or split, 0 if it paid nothing.
+    #[schema(required)]
+    earned_cents: Option<i64>,
     priority: Priority,
     status: Status,
     #[schema(required, value_type = Option<String>, format = DateTime)]
@@ -75,6 +80,7 @@ impl OwnTask {
             task: examples::assigned().task,
             last_rejection: None,
             record: DeveloperRecord::default(),
+            earned_cents: None,
         };
         Self::of(own, &Windows::default())
     }
@@ -84,11 +90,13 @@ impl OwnTask {
             task,
             last_rejection,
             record,
+            earned_cents,
         } = own;
         let due = task.due(windows);
         Self {
             id: task.id.to_string(),
             worker_payout_cents: task.split().payout_cents,
+            earned_cents,
             attempts_left: task.attempts_left(),
             title: task.title,
             description: task.description,
@@ -136,7 +144,7 @@ pub async fn list(
     let read = app.store.snapshot(move |tx| {
         let (tasks, total) = tx.tasks_of_worker(worker, page.limit, page.offset)?;
         let tasks = tasks.into_iter();
-        let tasks = tasks.map(|task| usecases::with_last_rejection(tx, worker, task));
+        let tasks = tasks.map(|task| usecases::for_its_worker(tx, worker, task));
         Ok::<_, UseCaseError>((tasks.collect::<Result<Vec<_>, _>>()?, total))
     });
     let (tasks, total) = read.await?;
@@ -162,7 +170,7 @@ pub async fn get(
     let (worker, id) = (caller.worker.id, path.id()?);
     let read = app.store.read(move |tx| {
         let task = usecases::own_task(tx, worker, id)?;
-        usecases::with_last_rejection(tx, worker, task)
+        usecases::for_its_worker(tx, worker, task)
     });
     JsonResponse::ok(&OwnTask::of(read.await?, app.scheduler.windows()))
 }

@@ -1,0 +1,89 @@
+//! How a task stands, what comes next and what a decision costs, in words.
+
+use crate::domain::tasks::pricing::Settlement;
+use crate::domain::{Action, Status, Task, Timestamp};
+use crate::pages::kit::words::dollars;
+
+/// What happens next, or how it ended. A dispute has its own ends.
+pub fn next(status: &str, decision: Option<&str>) -> &'static str {
+    match (status, decision) {
+        ("completed", Some("pay")) => "The dispute is decided: the worker is paid.",
+        ("completed", Some(_)) => {
+            "The dispute is decided: the worker gets a part, and you get the rest back."
+        }
+        ("refunded", Some(_)) => "The dispute is decided: you get your money back.",
+        ("pending", _) => "It waits for its payment. Workers see it once it is paid.",
+        ("funded", _) => "It is paid. It is posted in a moment.",
+        ("posted", _) => "Workers nearby see it. One of them accepts it.",
+        ("assigned", _) => "A worker has accepted it and will start.",
+        ("in_progress", _) => "The worker is on it and will send proof.",
+        ("proof_submitted", _) => "There is proof. Look at it, and approve or reject it.",
+        ("proof_rejected", _) => {
+            "You have rejected the proof. The worker tries again, or contests it."
+        }
+        ("completed", None) => "Done: the proof counts, and the worker is paid.",
+        ("disputed", _) => "The worker contests your rejection. An admin decides.",
+        ("cancelled", _) => "It was cancelled.",
+        ("expired", _) => "Its time passed before it was done.",
+        ("refunded", None) => "It is over, and you have your money back.",
+        _ => "",
+    }
+}
+
+/// What to cancel a task comes to.
+pub struct Cancelling {
+    pub sentence: String,
+    /// What the form says that goes back, so that a task which a worker has accepted since is not cancelled at another
+    /// price.
+    pub refund_cents: i64,
+}
+
+/// None when it cannot be cancelled.
+pub fn cancelling(task: &Task, payment: &str, now: Timestamp) -> Option<Cancelling> {
+    let moved = task.act(Action::Cancel, now).ok()?;
+    let Settlement {
+        payout_cents,
+        fee_cents,
+        refund_cents,
+        ..
+    } = moved.settlement;
+    let sentence = match (task.status, payment) {
+        (Status::Pending, "processing") => {
+            "It is being charged. What was charged comes back to you.".to_owned()
+        }
+        (Status::Pending, _) => "It is not paid for: nothing was charged.".to_owned(),
+        _ if payout_cents == 0 => format!("You get {} back.", dollars(refund_cents)),
+        _ => format!(
+            "A worker has accepted it and gets {}. Our fee is {}. You get {} back.",
+            dollars(payout_cents),
+            dollars(fee_cents),
+            dollars(refund_cents)
+        ),
+    };
+    Some(Cancelling {
+        sentence,
+        refund_cents,
+    })
+}
+
+pub fn consequence(action: Action) -> &'static str {
+    match action {
+        Action::LeaveUnpaid => "it expires without payment",
+        Action::Release => "it is offered to other workers again",
+        Action::Approve => "the proof counts as approved",
+        Action::DecideRefund => "you get your money back",
+        _ => "it expires, and you get your money back",
+    }
+}
+
+pub fn notice(done: &str) -> Option<&'static str> {
+    Some(match done {
+        "created" => "The task is created.",
+        "advanced" => "The task has moved on.",
+        "cancelled" => "The task is cancelled.",
+        "approved" => "You have approved the proof. The task is completed.",
+        "rejected" => "You have rejected the proof. The worker has been told why.",
+        "stated" => "Your statement is kept. The worker and the admins read it.",
+        _ => return None,
+    })
+}
