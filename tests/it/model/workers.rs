@@ -142,8 +142,10 @@ impl World {
         ]);
         let now = self.now();
         let after = self.tasks[task].moved_with(trigger, None, now, None, paid_cents);
-        assert_eq!(self.decided(task, decision).await, after.is_some());
+        let again = self.verdicts.get(&task) == Some(&decision);
+        assert_eq!(self.decided(task, decision).await, after.is_some() || again);
         if let Some(after) = after {
+            self.verdicts.insert(task, decision);
             self.becomes(task, after);
         }
         self.look_at(task).await;

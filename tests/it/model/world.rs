@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use legwork::domain::Tier;
+use legwork::domain::{Action, Tier};
 use serde_json::Value;
 
 use super::check::Told;
@@ -25,6 +25,8 @@ pub struct World {
     pub quotes: Vec<Quoted>,
     /// With which a task can be paid for, where the answer of its creation said so.
     pub secrets: HashMap<usize, String>,
+    /// What admins have decided: the same once more is no mistake.
+    pub verdicts: HashMap<usize, Action>,
     /// Tasks that changed since all was looked at.
     pub changed: BTreeSet<usize>,
     /// Until then, jobs may belong to somebody who died.
@@ -83,6 +85,7 @@ impl World {
             quotes: Vec::new(),
             secrets: HashMap::new(),
             changed: BTreeSet::new(),
+            verdicts: HashMap::new(),
             leased_until: 0,
             told: BTreeMap::new(),
             seed,
