@@ -75,7 +75,7 @@ pub fn run(settings: &Settings, self_signed: bool) -> Result<(), Failure> {
         .worker_threads(processors + 1)
         .enable_all()
         .build()?;
-    watch_processors();
+    watch_processors(&settings.database);
     let served = runtime.block_on(async {
         let traces = Traces::start().map_err(Failure)?;
         let tracer = traces.as_ref().map(Traces::tracer);

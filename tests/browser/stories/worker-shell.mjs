@@ -218,6 +218,8 @@ async function leavingOffline(visitor, phone) {
 class Front {
   release = null;
   missing = null;
+  // How often what is missing was asked for.
+  refused = 0;
   // How long every page takes, and what is not there any more.
   delay = 0;
   gone = null;
@@ -233,7 +235,10 @@ class Front {
   }
 
   pass(asked, answer) {
-    if (this.missing && asked.url.includes(this.missing)) return answer.writeHead(404).end();
+    if (this.missing && asked.url.includes(this.missing)) {
+      this.refused += 1;
+      return answer.writeHead(404).end();
+    }
     if (this.gone && asked.url === this.gone) return answer.writeHead(404, { "content-type": "text/html" }).end("<h1>Gone</h1>");
     if (this.delay > 0 && asked.headers["sec-fetch-mode"] === "navigate") return setTimeout(() => this.onward(asked, answer), this.delay);
     return this.onward(asked, answer);
@@ -279,17 +284,16 @@ async function newRelease(phone, front) {
   assert.deepEqual(await page.evaluate(shells), [before]);
   // A release of which a part cannot be loaded is not used at all.
   Object.assign(front, { before, release: "0123456789abcdef", missing: "worker_camera" });
-  const update = () => page.evaluate(async () => {
-    const registration = await navigator.serviceWorker.ready;
-    await registration.update();
-    const next = registration.installing;
-    if (next) await new Promise((resolve) => { next.onstatechange = () => { if (next.state !== "installing") resolve(); }; });
-    return registration.waiting?.state ?? null;
-  });
-  assert.equal(await update(), null);
+  const update = () => page.evaluate(() => navigator.serviceWorker.ready.then((registration) => registration.update()).then(() => {}));
+  const registered = (what) => page.evaluate((name) => navigator.serviceWorker.ready.then((registration) => registration[name]?.state ?? null), what);
+  await update();
+  await until(() => front.refused > 0, "asking for what is missing");
+  await until(async () => await registered("installing") === null, "giving up");
+  assert.equal(await registered("waiting"), null);
   assert.deepEqual(await page.evaluate(shells), [before]);
   front.missing = null;
-  assert.equal(await update(), "installed");
+  await update();
+  await until(async () => await registered("waiting") === "installed", "the next release");
   // It waits: what is open goes on with what it has.
   await page.goto("/worker/outbox");
   assert.deepEqual((await page.evaluate(shells)).sort(), [before, front.release].sort());

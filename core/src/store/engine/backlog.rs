@@ -16,10 +16,13 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
+use super::Location;
+
 /// Between probes.
 const PERIOD: Duration = Duration::from_millis(10);
-/// So long a place in the queue may take.
+/// So long a place in the queue may take. With PostgreSQL a request comes through the queue several times.
 const LATE: Duration = Duration::from_millis(40);
+const LATE_WITH_POSTGRES: Duration = Duration::from_millis(25);
 /// With fewer behind it, the probe was late for another reason: somebody else used the processors.
 const MANY: usize = 128;
 /// So long probes may be late: many may come at once.
@@ -34,6 +37,7 @@ static BACKLOG: OnceLock<Backlog> = OnceLock::new();
 /// Times are milliseconds since it was opened.
 struct Backlog {
     opened: Instant,
+    late: Duration,
     next_probe: AtomicU64,
     /// Since when probes are late, and when the last one was.
     late_since: AtomicU64,
@@ -42,8 +46,12 @@ struct Backlog {
 }
 
 /// From now on requests to this process may be refused for want of processors.
-pub fn watch_processors() {
-    BACKLOG.get_or_init(Backlog::new);
+pub fn watch_processors(location: &Location) {
+    let late = match location {
+        Location::Sqlite { .. } => LATE,
+        Location::Postgres { .. } => LATE_WITH_POSTGRES,
+    };
+    BACKLOG.get_or_init(|| Backlog::new(late));
 }
 
 /// Whether too many requests wait.
@@ -71,9 +79,10 @@ async fn probe<E>(backlog: &Backlog, woken: impl Future<Output = Result<Instant,
 }
 
 impl Backlog {
-    fn new() -> Self {
+    fn new(late: Duration) -> Self {
         Self {
             opened: Instant::now(),
+            late,
             next_probe: AtomicU64::new(0),
             late_since: AtomicU64::new(0),
             last_late: AtomicU64::new(0),
@@ -92,7 +101,7 @@ impl Backlog {
     }
 
     fn came_through(&self, woken: Instant, now: Instant, behind: usize) {
-        if now.saturating_duration_since(woken) < LATE || behind < MANY {
+        if now.saturating_duration_since(woken) < self.late || behind < MANY {
             return;
         }
         let now = self.millis(now);
@@ -135,7 +144,7 @@ mod tests {
 
     #[test]
     fn probes_that_stay_late_are_a_backlog_until_it_is_caught_up() {
-        let backlog = Backlog::new();
+        let backlog = Backlog::new(LATE);
         let now = late(&backlog, 21, MANY);
         assert!(backlog.is_long(now));
         assert!(!backlog.is_long(now + CATCH_UP));
@@ -147,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_burst_is_no_backlog() {
-        let backlog = Backlog::new();
+        let backlog = Backlog::new(LATE);
         let now = late(&backlog, 20, 10_000);
         assert!(!backlog.is_long(now));
         // Nor is another one, after a pause.
@@ -158,7 +167,7 @@ mod tests {
 
     #[test]
     fn many_who_come_through_in_time_are_no_backlog() {
-        let backlog = Backlog::new();
+        let backlog = Backlog::new(LATE);
         let begun = backlog.opened + Duration::from_secs(1);
         for n in 0..100 {
             let now = begun + n * Duration::from_millis(50);
@@ -170,14 +179,14 @@ mod tests {
 
     #[test]
     fn few_are_no_backlog_however_late() {
-        let backlog = Backlog::new();
+        let backlog = Backlog::new(LATE);
         let now = late(&backlog, 100, MANY - 1);
         assert!(!backlog.is_long(now));
     }
 
     #[test]
     fn one_of_many_requests_sends_the_probe() {
-        let backlog = Backlog::new();
+        let backlog = Backlog::new(LATE);
         let now = backlog.opened + Duration::from_secs(1);
         assert!(backlog.takes_turn_to_probe(now));
         assert!(!backlog.takes_turn_to_probe(now));
@@ -194,7 +203,7 @@ mod tests {
         let opened = Instant::now() - 2 * LATE;
         let backlog: &'static Backlog = Box::leak(Box::new(Backlog {
             opened,
-            ..Backlog::new()
+            ..Backlog::new(LATE)
         }));
         let (wake, woken) = tokio::sync::oneshot::channel();
         let probed = runtime.spawn(probe(backlog, woken));
