@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::limits::{Applicant, Network};
 
-/// Of each kind. The last of all of them waits for about three seconds.
-pub const PLACES: usize = 66;
+/// For those who are known, and for strangers. The last of them waits for about three seconds.
+pub const PLACES: usize = 132;
 
 #[derive(Default)]
 pub struct Places {
