@@ -89,11 +89,13 @@ async fn shown(
         });
     }
     let cursor = found.meta.next_cursor;
+    let mut shell = desk.shell("Approvals", Place::Approvals).notice(notice);
+    // To read the answer to a form again would send the form again.
+    if status == StatusCode::OK {
+        shell = shell.script("live");
+    }
     let template = Approvals {
-        shell: desk
-            .shell("Approvals", Place::Approvals)
-            .notice(notice)
-            .script("live"),
+        shell,
         base: desk.path(""),
         latest,
         older: cursor.map(|cursor| older(desk, &filters, &cursor)),
