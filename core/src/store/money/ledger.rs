@@ -86,8 +86,8 @@ columns! {
         waits_for = "j.waits_for",
         run_at = "j.run_at",
         given_up = "CAST(CASE WHEN j.kind IS NOT NULL AND j.run_at IS NULL THEN 1 ELSE 0 END AS BIGINT)",
-        charged_back = "(SELECT COUNT(*) FROM ledger_entries t \
-            WHERE t.task_id = s.task_id AND t.step IN ('dispute_lost', 'dispute_lost_again'))",
+        charged_back = "CASE WHEN j.kind IS NOT NULL AND j.run_at IS NULL THEN (SELECT COUNT(*) FROM ledger_entries t \
+            WHERE t.task_id = s.task_id AND t.step IN ('dispute_lost', 'dispute_lost_again')) ELSE 0 END",
     }
     row Payout = Payout {
         task,
@@ -198,7 +198,7 @@ struct Transfer {
     waits_for: Option<String>,
     run_at: Option<Timestamp>,
     given_up: bool,
-    /// How often the payer's bank has taken back what it is made from.
+    /// How often the payer's bank has taken back what it is made from. Counted of one that was given up alone.
     charged_back: i64,
 }
 
