@@ -89,13 +89,9 @@ async fn shown(
         });
     }
     let cursor = found.meta.next_cursor;
-    let mut shell = desk.shell("Approvals", Place::Approvals).notice(notice);
-    // To read the answer to a form again would send the form again.
-    if status == StatusCode::OK {
-        shell = shell.script("live");
-    }
+    let shell = desk.shell("Approvals", Place::Approvals).notice(notice);
     let template = Approvals {
-        shell,
+        shell: shell.kept_up_to_date(status),
         base: desk.path(""),
         latest,
         older: cursor.map(|cursor| older(desk, &filters, &cursor)),

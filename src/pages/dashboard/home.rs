@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::api::inside::{Ask, Refused};
 use crate::pages::dashboard::approvals;
 use crate::pages::dashboard::desk::{Desk, Place};
-use crate::pages::dashboard::events::{self, Event};
+use crate::pages::dashboard::events::Event;
 use crate::pages::dashboard::models::{List, TaskItem};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::{ok, page};
@@ -69,8 +69,9 @@ pub async fn show(desk: Desk) -> Result<Response, Refused> {
         return Ok(begin(&desk, None, StatusCode::OK));
     }
     let (base, confirmed) = (desk.path(""), desk.visitor.account.email_confirmed);
-    let latest = events::latest(&desk).await?;
+    // Before all that is shown, so that nothing is missed until the page listens.
     let events: List<Event> = desk.ask(Ask::get("/v1/events?limit=8")).await?;
+    let latest = events.data.first().map(|event| event.id.clone());
     let to_approve = approvals::waiting(&desk).await?;
     let mut open = 0;
     for status in ["posted", "assigned", "in_progress"] {
@@ -87,7 +88,7 @@ pub async fn show(desk: Desk) -> Result<Response, Refused> {
         webhook: desk.ask(Ask::get("/v1/account/webhook")).await?,
         confirmed: confirmed || !desk.pages.app.sends_mail,
         events: events.data,
-        latest,
+        latest: latest.unwrap_or_default(),
         open,
         base,
     }))

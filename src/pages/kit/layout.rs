@@ -1,5 +1,7 @@
 //! The frame around the pages of somebody who is signed in.
 
+use axum::http::StatusCode;
+
 use crate::domain::{Environment, Timestamp};
 use crate::pages::kit::words::When;
 
@@ -79,6 +81,14 @@ impl Shell {
     pub fn script(mut self, name: &'static str) -> Self {
         self.scripts.push(name);
         self
+    }
+
+    /// A page that is read again when something happens. The answer to a form is not: that would send the form again.
+    pub fn kept_up_to_date(self, status: StatusCode) -> Self {
+        match status {
+            StatusCode::OK => self.script("live"),
+            _ => self,
+        }
     }
 
     pub fn notice(mut self, notice: Option<&'static str>) -> Self {

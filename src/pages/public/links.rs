@@ -198,7 +198,7 @@ const ENTRANCES: &[(&str, &str)] = &[
 fn refused(pages: &Pages, error: &UseCaseError) -> Response {
     match error {
         UseCaseError::LinkExpired => {
-            let text = "A link works once and for a limited time. If it was not you who used it, sign in, or ask for a new one.";
+            let text = "A link works once and for a limited time. Sign in, or ask for a new one.";
             let told = ("This link has expired", text);
             message_with(pages, StatusCode::GONE, told, ENTRANCES)
         }

@@ -69,14 +69,20 @@ async fn an_unpaid_task_expires(app: TestApp) {
     assert_eq!(status(&dev.live, &task).await, "expired");
 }
 
-async fn a_deadline_that_passed_ends_a_task(app: TestApp) {
-    let dev = app.developer().await;
+/// A live task with this deadline that is paid for, and how it was asked for.
+async fn paid_until(dev: &Developer, deadline: &str) -> (Value, Value) {
     let mut body = storefront();
-    body["deadline"] = "2025-11-15T18:00:00Z".into();
+    body["deadline"] = deadline.into();
     let task = dev.live.post("/v1/tasks", &body).await.expect(201);
     dev.live
         .pay(task["payment_client_secret"].as_str().unwrap(), GOOD_CARD)
         .await;
+    (body, task)
+}
+
+async fn a_deadline_that_passed_ends_a_task(app: TestApp) {
+    let dev = app.developer().await;
+    let (body, task) = paid_until(&dev, "2025-11-15T18:00:00Z").await;
     let worker = app.ready_worker().await;
     worker.begin(&task).await;
     expect_at(&app, &dev, &task, HOUR * 6, "expired").await;
@@ -88,11 +94,7 @@ async fn a_deadline_that_passed_ends_a_task(app: TestApp) {
     assert_eq!(app.scheduler.catch_up().await.unwrap(), 1);
     assert_eq!(status(&dev.live, &late).await, "expired");
     // While proof waits for its review, no deadline counts; once it is rejected, it does.
-    body["deadline"] = "2025-11-15T20:00:00Z".into();
-    let task = dev.live.post("/v1/tasks", &body).await.expect(201);
-    dev.live
-        .pay(task["payment_client_secret"].as_str().unwrap(), GOOD_CARD)
-        .await;
+    let (_, task) = paid_until(&dev, "2025-11-15T20:00:00Z").await;
     worker.begin(&task).await;
     let proof = worker.prove(&task, "in time").await;
     app.advance(HOUR * 3);
@@ -105,12 +107,7 @@ async fn a_deadline_that_passed_ends_a_task(app: TestApp) {
 
 async fn nobody_accepts_a_task_whose_deadline_has_passed(app: TestApp) {
     let dev = app.developer().await;
-    let mut body = storefront();
-    body["deadline"] = "2025-11-15T18:00:00Z".into();
-    let task = dev.live.post("/v1/tasks", &body).await.expect(201);
-    dev.live
-        .pay(task["payment_client_secret"].as_str().unwrap(), GOOD_CARD)
-        .await;
+    let (_, task) = paid_until(&dev, "2025-11-15T18:00:00Z").await;
     let worker = app.ready_worker().await;
     // Nothing has looked at the clock since.
     app.advance(HOUR * 6);

@@ -85,9 +85,8 @@ columns! {
         title = "(SELECT title FROM tasks WHERE id = s.task_id)",
         waits_for = "j.waits_for",
         run_at = "j.run_at",
-        given_up = "CAST(CASE WHEN j.kind IS NOT NULL AND j.run_at IS NULL THEN 1 ELSE 0 END AS BIGINT)",
-        charged_back = "CASE WHEN j.kind IS NOT NULL AND j.run_at IS NULL THEN (SELECT COUNT(*) FROM ledger_entries t \
-            WHERE t.task_id = s.task_id AND t.step IN ('dispute_lost', 'dispute_lost_again')) ELSE 0 END",
+        taken_back = "CASE WHEN j.kind IS NOT NULL AND j.run_at IS NULL THEN (SELECT COUNT(*) FROM ledger_entries t \
+            WHERE t.task_id = s.task_id AND t.step IN ('dispute_lost', 'dispute_lost_again')) END",
     }
     row Payout = Payout {
         task,
@@ -98,7 +97,7 @@ columns! {
         sent_at,
         state: payout_state(
             PayoutParts::of(cents, sent, written_off),
-            &Transfer { waits_for, run_at, given_up, charged_back },
+            &Transfer { waits_for, run_at, taken_back },
         ),
     };
 }
@@ -197,9 +196,8 @@ pub enum PayoutState {
 struct Transfer {
     waits_for: Option<String>,
     run_at: Option<Timestamp>,
-    given_up: bool,
-    /// How often the payer's bank has taken back what it is made from. Counted of one that was given up alone.
-    charged_back: i64,
+    /// Of one that was given up: how often the payer's bank has taken back what it is made from.
+    taken_back: Option<i64>,
 }
 
 /// While a part is owed, the whole is not over.
@@ -218,12 +216,14 @@ fn payout_state(parts: PayoutParts, transfer: &Transfer) -> PayoutState {
                 .run_at
                 .filter(|_| because == HeldBecause::HoldPeriod),
         },
-        None if transfer.given_up && transfer.charged_back > 0 => PayoutState::Held {
-            because: HeldBecause::ChargeDisputed,
-            until: None,
+        None => match transfer.taken_back {
+            None => PayoutState::Pending,
+            Some(0) => PayoutState::Failed,
+            Some(_) => PayoutState::Held {
+                because: HeldBecause::ChargeDisputed,
+                until: None,
+            },
         },
-        None if transfer.given_up => PayoutState::Failed,
-        None => PayoutState::Pending,
     }
 }
 

@@ -88,11 +88,8 @@ pub async fn shown(
     };
     let approval = approval.filter(Approval::waits);
     let stored = stored(desk, &task.id).await?;
-    let mut shell = desk.shell(&task.title, Place::Tasks).notice(notice);
-    // To read the answer to a form again would send the form again.
-    if status == StatusCode::OK {
-        shell = shell.script("live");
-    }
+    let shell = desk.shell(&task.title, Place::Tasks).notice(notice);
+    let shell = shell.kept_up_to_date(status);
     let template = ShowTask {
         base: desk.path(""),
         latest,
