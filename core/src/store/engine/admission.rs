@@ -20,6 +20,8 @@ use crate::store::engine::{StoreError, backlog, deadline};
 const FEW: usize = 128;
 /// The counts are read one after the other, while others come and go. More threads than this are hardly ever in between.
 const IN_BETWEEN: usize = 16;
+/// Between two counts many may leave and as many come, so that they look old. That happens once, hardly three times in a row.
+const LOOKS: usize = 3;
 /// Waiting is counted by the period in which it began. When somebody has waited since the period before
 /// the last, the oldest has waited for one to two of them.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -85,6 +87,10 @@ impl Admission {
     }
 
     fn is_overloaded(&self, now: Instant) -> bool {
+        (0..LOOKS).all(|_| self.looks_overloaded(now))
+    }
+
+    fn looks_overloaded(&self, now: Instant) -> bool {
         let counts = &*self.0;
         let waiting = counts.waiting.load(Ordering::Relaxed);
         if waiting < FEW {
