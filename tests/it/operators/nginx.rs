@@ -22,7 +22,7 @@ use tokio_rustls::client::TlsStream;
 use crate::docs::markdown::{blocks, read};
 use crate::support::{
     Client, Command, Database, Developer, Engine, Server, TestApp, Worker, photo, runtime,
-    storefront,
+    storefront, until,
 };
 
 /// So long that it ends only in a test that fails.
@@ -238,14 +238,16 @@ async fn developer(app: &TestApp, server: &Server) -> Developer {
     }
 }
 
-/// The line of the log about a route.
-fn logged(log: &Path, route: &str) -> Value {
-    let text = std::fs::read_to_string(log).unwrap();
-    let lines = text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok());
-    let mut found = lines.filter(|line: &Value| line["route"] == route);
-    found.next().unwrap_or_else(|| panic!("{route}\n{text}"))
+/// The line of the log about a route. It is written after the answer was sent.
+async fn logged(log: &Path, route: &str) -> Value {
+    until("the line of the log", async || {
+        let text = std::fs::read_to_string(log).unwrap();
+        let mut lines = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        lines.find(|line: &Value| line["route"] == route)
+    })
+    .await
 }
 
 #[test]
@@ -262,7 +264,7 @@ fn clients_behind_nginx_keep_their_address_and_their_streams() {
         let asked = nginx.ask("GET /v1/account", &dev.test_key, forged).await;
         let answer = Nginx::answer(asked).await;
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-        assert_eq!(logged(&log, "/v1/account")["client"], "127.0.0.2");
+        assert_eq!(logged(&log, "/v1/account").await["client"], "127.0.0.2");
 
         let asked = nginx.ask("GET /metrics", &dev.test_key, "connection: close\r\n");
         let answer = Nginx::answer(asked.await).await;
@@ -406,7 +408,7 @@ fn an_upload_of_110_mb_goes_straight_through_nginx() {
         stream.flush().await.unwrap();
         let answer = Nginx::answer(stream).await;
         assert!(answer.starts_with("HTTP/1.1 201 "), "{answer:.2000}");
-        let line = logged(&log, "/v1/worker/tasks/{id}/proofs");
+        let line = logged(&log, "/v1/worker/tasks/{id}/proofs").await;
         assert_eq!(line["bytes_in"], body.len());
         assert_eq!(line["client"], "127.0.0.2");
     });
