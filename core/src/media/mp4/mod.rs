@@ -1,6 +1,8 @@
 //! MP4: a tree of boxes. Only their headers and a few small boxes are read, never the film itself,
 //! so memory does not grow with the file.
 
+mod place;
+mod samples;
 mod strip;
 #[cfg(test)]
 mod tests;
@@ -56,10 +58,12 @@ pub fn inspect(file: &mut (impl Read + Seek), length: u64) -> Result<Inspected, 
         check_codecs(&tree, file, movie)?;
     }
     let mut exif = taken_at(&header);
-    if let Some((latitude, longitude)) = place(&tree, file, movie)? {
+    if let Some((latitude, longitude)) = place::read(&tree, file, movie)? {
         exif.latitude = Some(latitude);
         exif.longitude = Some(longitude);
     }
+    // What is accepted can be stripped: it is refused here what `strip` would refuse.
+    strip::edits(&tree, file)?;
     Ok(Inspected {
         content_type: MP4,
         width: picture.map(|(width, _)| width),
@@ -121,14 +125,11 @@ fn codec(
     file: &mut (impl Read + Seek),
     track: &Node,
 ) -> Result<Option<[u8; 4]>, InspectError> {
-    let mut node = track;
-    for kind in [b"mdia", b"minf", b"stbl", b"stsd"] {
-        match tree.child(node, *kind) {
-            Some(inner) => node = inner,
-            None => return Ok(None),
-        }
-    }
-    let head = tree.head(file, node, 16)?;
+    let path = [*b"mdia", *b"minf", *b"stbl", *b"stsd"];
+    let Some(descriptions) = tree.descendant(track, &path) else {
+        return Ok(None);
+    };
+    let head = tree.head(file, descriptions, 16)?;
     Ok(head.get(12..16).and_then(|name| name.try_into().ok()))
 }
 
@@ -159,6 +160,16 @@ fn handler(
     };
     let head = tree.head(file, handler, 12)?;
     Ok(head.get(8..12).and_then(|kind| kind.try_into().ok()))
+}
+
+/// Tracks that are neither picture nor sound hold text, or where the camera was at each moment.
+fn is_foreign(
+    tree: &Tree,
+    file: &mut (impl Read + Seek),
+    track: &Node,
+) -> Result<bool, InspectError> {
+    let kind = handler(tree, file, track)?;
+    Ok(kind != Some(*b"vide") && kind != Some(*b"soun"))
 }
 
 /// Whole pixels of the track header, which counts in parts of 65,536.
@@ -194,39 +205,4 @@ fn taken_at(header: &[u8]) -> Exif {
         has_offset: known.is_some(),
         ..Exif::default()
     }
-}
-
-/// The box `©xyz`, where phones write the place: `+37.7749-122.4194+010/`.
-fn place(
-    tree: &Tree,
-    file: &mut (impl Read + Seek),
-    movie: &Node,
-) -> Result<Option<(f64, f64)>, InspectError> {
-    let Some(notes) = tree.child(movie, *b"udta") else {
-        return Ok(None);
-    };
-    let notes = tree.head(file, notes, 4_096)?;
-    let mut rest = &notes[..];
-    while let Some(size) = be32(rest, 0) {
-        let note = usize::try_from(size).ok().and_then(|n| rest.get(8..n));
-        let Some(note) = note else { break };
-        if rest.get(4..8) == Some(b"\xa9xyz".as_slice()) {
-            let text = note.get(4..).and_then(|t| std::str::from_utf8(t).ok());
-            return Ok(text.and_then(coordinates));
-        }
-        rest = &rest[8 + note.len()..];
-    }
-    Ok(None)
-}
-
-/// Two numbers, each with its sign. Whatever follows (height, reference system) is not read.
-fn coordinates(text: &str) -> Option<(f64, f64)> {
-    let second = text.get(1..)?.find(['+', '-'])? + 1;
-    let rest = text.get(second + 1..)?;
-    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
-    let end = end.map_or(text.len(), |end| second + 1 + end);
-    let latitude: f64 = text.get(..second)?.parse().ok()?;
-    let longitude: f64 = text.get(second..end)?.parse().ok()?;
-    let sound = latitude.abs() <= 90.0 && longitude.abs() <= 180.0;
-    (sound && (latitude != 0.0 || longitude != 0.0)).then_some((latitude, longitude))
 }

@@ -1,14 +1,15 @@
 //! Removes from an MP4 what a player does not need. A film is found by its place in the file, so
-//! nothing may move: what is removed becomes a box `free` of the same size, full of zeros.
+//! nothing may move: what is removed becomes a box `free` of the same size, full of zeros, and samples of
+//! tracks that are removed become zeros where they stand.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use super::super::InspectError;
-use super::handler;
 use super::tree::{Node, Tree};
+use super::{is_foreign, samples};
 
 /// Zeros, or the name of an empty box.
-struct Edit {
+pub struct Edit {
     start: u64,
     end: u64,
     name: Option<[u8; 4]>,
@@ -37,35 +38,31 @@ pub fn strip(
 }
 
 /// In the order of the file, none across another.
-fn edits(tree: &Tree, file: &mut (impl Read + Seek)) -> Result<Vec<Edit>, InspectError> {
+pub fn edits(tree: &Tree, file: &mut (impl Read + Seek)) -> Result<Vec<Edit>, InspectError> {
     let mut edits = Vec::new();
     let mut emptied_up_to = 0;
     for node in &tree.nodes {
         if node.start < emptied_up_to {
             continue;
         }
-        if !node.known || is_foreign_track(tree, file, node)? {
+        if !node.known || node.kind == *b"trak" && is_foreign(tree, file, node)? {
             emptied_up_to = node.end;
             edits.extend(empty(node));
         } else {
             edits.extend(blank_part(tree, file, node)?);
         }
     }
-    edits.retain(|edit| edit.start < edit.end);
-    Ok(edits)
-}
-
-/// Tracks that are neither picture nor sound hold text, or where the camera was at each moment.
-fn is_foreign_track(
-    tree: &Tree,
-    file: &mut (impl Read + Seek),
-    node: &Node,
-) -> Result<bool, InspectError> {
-    if node.kind != *b"trak" {
-        return Ok(false);
+    // They lie in the film, which no other edit touches.
+    for samples in samples::foreign(tree, file)? {
+        edits.push(Edit {
+            start: samples.start,
+            end: samples.end,
+            name: None,
+        });
     }
-    let kind = handler(tree, file, node)?;
-    Ok(kind != Some(*b"vide") && kind != Some(*b"soun"))
+    edits.retain(|edit| edit.start < edit.end);
+    edits.sort_unstable_by_key(|edit| edit.start);
+    Ok(edits)
 }
 
 fn empty(node: &Node) -> [Edit; 2] {

@@ -8,11 +8,11 @@ use super::super::{MP4, sample};
 use super::*;
 use crate::domain::tasks::ProofType;
 
-fn error(bytes: &[u8]) -> String {
+pub fn error(bytes: &[u8]) -> String {
     why(bytes, ProofType::Video)
 }
 
-fn file_type(brands: &[u8]) -> Vec<u8> {
+pub fn file_type(brands: &[u8]) -> Vec<u8> {
     write(b"ftyp", &[&brands[..4], &[0; 4], &brands[4..]])
 }
 
@@ -43,7 +43,7 @@ fn coded_track(handler: &[u8; 4], codec: Option<&[u8; 4]>) -> Vec<u8> {
     write(b"trak", &[&header, &media])
 }
 
-fn movie(parts: &[&[u8]]) -> Vec<u8> {
+pub fn movie(parts: &[&[u8]]) -> Vec<u8> {
     write(b"moov", &[&movie_header(0), &parts.concat()])
 }
 
@@ -268,6 +268,49 @@ fn the_place_of_the_movie_is_read() {
         "+é+é".as_bytes(),
     ] {
         assert_eq!(of(nonsense), None, "{nonsense:?}");
+    }
+}
+
+/// As iPhones write it, with names and values in lists of their own.
+#[test]
+fn the_place_in_a_list_of_names_is_read() {
+    let value = |number: u32, text: &[u8]| {
+        let data = write(b"data", &[&[0, 0, 0, 1, 0, 0, 0, 0], text]);
+        write(&number.to_be_bytes(), &[&data])
+    };
+    let names = [
+        write(b"mdta", &[b"com.apple.quicktime.make"]),
+        write(b"mdta", &[b"com.apple.quicktime.location.ISO6709"]),
+    ];
+    let names = write(b"keys", &[&[0; 4], &[0, 0, 0, 2], &names.concat()]);
+    let values = |number| {
+        let values = [
+            value(1, b"+1.0+1.0/"),
+            value(number, b"+48.8584+002.2945+035.0/"),
+        ];
+        write(b"ilst", &[&values.concat()])
+    };
+    let kind = write(b"hdlr", &[&[0; 8], b"mdta", &[0; 13]]);
+    let of = |parts: &[&[u8]]| {
+        let [brands, _, film] = plain();
+        let description = movie(&[&track(b"vide"), &write(b"meta", parts)]);
+        let exif = look(&[brands, description, film].concat(), ProofType::Video);
+        let exif = exif.unwrap().exif;
+        exif.latitude.zip(exif.longitude)
+    };
+    let paris = Some((48.8584, 2.2945));
+    assert_eq!(of(&[&kind, &names, &values(2)]), paris, "QuickTime");
+    assert_eq!(of(&[&[0; 4], &kind, &names, &values(2)]), paris, "MP4");
+    for parts in [
+        [kind.as_slice(), &names, &values(3)].as_slice(),
+        &[&kind, &names],
+        &[&kind, &values(2)],
+        &[&names, &values(2)],
+        &[&kind, &names[..30], &values(2)],
+        &[b"odd"],
+        &[],
+    ] {
+        assert_eq!(of(parts), None, "{parts:?}");
     }
 }
 

@@ -127,6 +127,22 @@ impl Tree {
         self.children(parent).find(|node| node.kind == kind)
     }
 
+    pub fn children_of(&self, parent: &Node, kind: Kind) -> impl Iterator<Item = &Node> {
+        self.children(parent).filter(move |node| node.kind == kind)
+    }
+
+    /// Follows the first of each kind.
+    pub fn descendant<'a>(&'a self, node: &'a Node, path: &[Kind]) -> Option<&'a Node> {
+        path.iter()
+            .try_fold(node, |outer, kind| self.child(outer, *kind))
+    }
+
+    /// Wherever they belong.
+    pub fn all(&self, kind: Kind) -> impl Iterator<Item = &Node> {
+        let known = self.nodes.iter().filter(|node| node.known);
+        known.filter(move |node| node.kind == kind)
+    }
+
     /// The first bytes of a box, up to so many.
     pub fn head(
         &self,
