@@ -72,7 +72,7 @@ macro_rules! probes {
 
 probes! {
     Developers "any request: the key": "FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key_hash" ["'seed-live-1'"];
-    Developers "GET /v1/tasks/:id": "FROM tasks WHERE id = ?1 AND account_id || ''" [TASK, LARGE, "'live'"];
+    Developers "GET /v1/tasks/:id": "mandate_key_id FROM tasks WHERE id = ?1 AND account_id || ''" [TASK, LARGE, "'live'"];
     Developers "GET /v1/tasks": "AND environment = ?2 AND number <= ?3 ORDER BY number DESC LIMIT ?4" [LARGE, "'live'", LAST, "20"];
     Developers "GET /v1/tasks?status=disputed (rare)": "ORDER BY number DESC LIMIT 1 OFFSET ?5" [LARGE, "'live'", "'disputed'", LAST, "0", "20"];
     Developers "GET /v1/tasks, deep: one range of counts": "SELECT first, tasks FROM task_ranges" [LARGE, "'live'", "'completed'", "0", "0", "65535"];
@@ -134,7 +134,7 @@ probes! {
     Background "tasks open for too long": "AND funded_at <= ?1" ["0", "100", YESTERDAY, YESTERDAY, "86400000"];
     Background "jobs due, notifications": "last_error, waits_for, pay_charged_back, keys_spent FROM jobs WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 1" [NOW, "20"];
     Background "jobs due, the rest": "last_error, waits_for, pay_charged_back, keys_spent FROM jobs WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 0" [NOW, "20"];
-    Background "charge: the payment and its task": "SELECT (SELECT t.status … FROM payments WHERE task_id = ?1" [TASK];
+    Background "charge: the payment and its task": "FROM payments JOIN (SELECT id AS of_id" [TASK];
     Background "endpoints due": "WHERE due_at <= ?1 AND claim IS NULL ORDER BY due_at LIMIT ?2" [NOW, "20", "''"];
     Background "deliveries due of an endpoint": "WHERE d.account_id = ?1 AND d.due_at <= ?2" [LARGE, NOW, "8"];
     Background "metrics: due notifications": "FROM ( SELECT run_at FROM jobs WHERE CASE WHEN kind IN ('mail', 'push') THEN 1 ELSE 0 END = 1" [NOW, "100000"];

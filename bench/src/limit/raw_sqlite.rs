@@ -16,7 +16,7 @@ use crate::load::{Sample, WARM_UP};
 use crate::options::CONNECTIONS;
 use crate::test_bed::TestBed;
 
-/// The settings of the server's writer (core/src/store/engine/sqlite.rs), but with the checkpoints that
+/// The settings of the server's writer (core/src/store/engine/sqlite/mod.rs), but with the checkpoints that
 /// SQLite makes by itself.
 const PRAGMAS: &str = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
     PRAGMA temp_store = MEMORY; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4000;

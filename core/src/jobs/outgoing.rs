@@ -233,6 +233,7 @@ fn outgoing(
             earlier,
             keys_spent: job.keys_spent,
         },
+        account: payment.account,
         payment: intent.id.clone(),
         cents: ledger.owed_cents(kind),
         already_cents: ledger.sent_cents(kind),

@@ -122,6 +122,8 @@ pub enum Cancellation {
 #[derive(Clone, Debug)]
 pub struct Outgoing {
     pub attempt: Attempt,
+    /// Who paid.
+    pub account: AccountId,
     /// The processor's id of the payment that the money came from.
     pub payment: String,
     pub cents: i64,
@@ -376,6 +378,7 @@ mod tests {
     fn outgoing(cents: i64, already_cents: i64) -> Outgoing {
         Outgoing {
             attempt: Attempt::first(TaskId::new(Timestamp::from_millis(1), &[1; 10])),
+            account: AccountId::new(Timestamp::from_millis(1), &[1; 10]),
             payment: "pi_1".to_owned(),
             cents,
             already_cents,

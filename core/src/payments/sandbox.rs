@@ -373,7 +373,8 @@ impl Processor for Sandbox {
     }
 
     async fn refund(&self, refund: &Outgoing) -> Result<String, RequestError> {
-        Ok(self.take(self.movement(Step::Refund, refund)).await?)
+        let movement = self.movement(Step::Refund, refund);
+        Ok(self.take(refund.account, movement).await?)
     }
 
     async fn look(&self, kind: OutgoingKind, outgoing: &Outgoing) -> Result<Look, ProcessorError> {
@@ -387,7 +388,7 @@ impl Processor for Sandbox {
     ) -> Result<String, RequestError> {
         let mut movement = self.movement(Step::Transfer, transfer);
         movement.payout_account = Some(payout_account.to_owned());
-        Ok(self.take(movement).await?)
+        Ok(self.take(transfer.account, movement).await?)
     }
 
     /// Nobody disputes what nobody has paid.

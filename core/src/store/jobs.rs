@@ -224,7 +224,7 @@ impl Tx<'_> {
     /// Deletes a job in the transaction that records its result. False when the lease was lost: another
     /// process has the job, and this transaction must be rolled back.
     pub fn finish_job(&mut self, job: &ClaimedJob) -> Result<bool, StoreError> {
-        Ok(self.execute(FINISH, &job.values())? == 1)
+        self.changes_one(FINISH, &job.values())
     }
 
     pub fn drop_job(&mut self, name: &JobName) -> Result<(), StoreError> {

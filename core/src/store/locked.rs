@@ -1,9 +1,10 @@
 //! What a transaction has locked and read. It stays as it was read until the transaction changes it, so
-//! the transaction need not ask for it again.
+//! the transaction need not ask for it again. Neither need those that follow it in the same transaction of
+//! the database.
 
 use crate::domain::{AccountId, Owner, Task, TaskId, Timestamp};
 use crate::store::Tx;
-use crate::store::events::Numbered;
+use crate::store::tasks::totals::Numbered;
 
 #[derive(Default)]
 pub(in crate::store) struct Locked {
@@ -17,6 +18,15 @@ pub(in crate::store) struct Locked {
 }
 
 impl Locked {
+    /// What stays known to the next transaction of a batch. The tasks stay locked, too, but it reads its
+    /// own.
+    pub fn for_next(&self) -> Self {
+        Self {
+            totals: self.totals,
+            ..Self::default()
+        }
+    }
+
     pub fn add_task(&mut self, id: TaskId) {
         self.tasks.push(id);
     }
@@ -42,20 +52,32 @@ impl Locked {
         self.without_endpoint == Some(owner.account)
     }
 
+    /// Whether the totals of an owner are locked, whoever that is.
+    pub fn has_any_totals(&self) -> bool {
+        self.totals.is_some()
+    }
+
     pub fn has_totals(&self, owner: Owner) -> bool {
         self.totals.is_some_and(|(locked, _)| locked == owner)
     }
 
-    /// The number and the time of the last of so many more events, as the statements that count them
-    /// compute them. None if the totals are not locked.
-    pub fn count_events(&mut self, owner: Owner, events: i64, at: Timestamp) -> Option<Numbered> {
+    /// The last event of the owner, and what so many more make of it. None if the totals are not locked.
+    pub fn count_events(
+        &mut self,
+        owner: Owner,
+        events: i64,
+        at: Timestamp,
+    ) -> Option<(Numbered, Numbered)> {
         let (_, numbered) = self
             .totals
             .as_mut()
             .filter(|(locked, _)| *locked == owner)?;
-        numbered.last += events;
-        numbered.at = numbered.at.max(at);
-        Some(*numbered)
+        let before = *numbered;
+        if events > 0 {
+            numbered.last += events;
+            numbered.at = numbered.at.max(at);
+        }
+        Some((before, *numbered))
     }
 }
 
@@ -68,6 +90,15 @@ impl Tx<'_> {
     ) -> Option<Task> {
         let (task, (numbered, endpoints)) = found?;
         self.locked.set_totals(task.owner, numbered);
+        self.locked_with_endpoints(Some((task, endpoints)))
+    }
+
+    /// A task that was read and locked after the totals of its owner.
+    pub(in crate::store) fn locked_with_endpoints(
+        &mut self,
+        found: Option<(Task, i64)>,
+    ) -> Option<Task> {
+        let (task, endpoints) = found?;
         if endpoints == 0 {
             self.locked.set_without_endpoint(task.owner);
         }
@@ -105,10 +136,10 @@ mod tests {
         assert!(locked.has_totals(live) && !locked.has_totals(test));
         let mut count = |events, at| {
             let numbered = locked.count_events(live, events, at);
-            numbered.map(|numbered| (numbered.last, numbered.at.as_millis()))
+            numbered.map(|(_, numbered)| (numbered.last, numbered.at.as_millis()))
         };
         assert_eq!(count(2, at(4)), Some((9, 5)));
-        assert_eq!(count(0, at(6)), Some((9, 6)));
+        assert_eq!(count(0, at(6)), Some((9, 5)), "no event, no later time");
         assert_eq!(count(1, at(6)), Some((10, 6)));
         assert!(locked.count_events(test, 1, at(6)).is_none());
         locked.forget_totals();

@@ -72,6 +72,15 @@ impl DeveloperRecord {
         (added != Self::default()).then_some(added)
     }
 
+    pub fn add(&mut self, more: &Self) {
+        self.completed += more.completed;
+        self.judged += more.judged;
+        self.approved += more.approved;
+        for (count, more) in self.reviews.iter_mut().zip(more.reviews) {
+            *count += more;
+        }
+    }
+
     pub fn is_enough(&self) -> bool {
         self.judged >= Self::ENOUGH
     }

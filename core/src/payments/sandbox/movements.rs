@@ -2,18 +2,22 @@
 
 use super::Sandbox;
 use super::payments::{payment_to_change, refused};
-use crate::domain::{OutgoingKind, PaymentStatus, Step, Timestamp};
+use crate::domain::{AccountId, OutgoingKind, PaymentStatus, Step, Timestamp};
 use crate::payments::{Attempt, Look, Outgoing, ProcessorError};
 use crate::store::{SandboxMovement, StoreError, Tx};
 
 impl Sandbox {
     /// Takes money out of a payment, once for each key, which it never forgets. Nothing that it has
     /// moved comes back.
-    pub(super) async fn take(&self, movement: SandboxMovement) -> Result<String, ProcessorError> {
+    pub(super) async fn take(
+        &self,
+        account: AccountId,
+        movement: SandboxMovement,
+    ) -> Result<String, ProcessorError> {
         let id = movement.idempotency_key.clone();
         let first = movement.clone();
         // Nearly always it is the first request for it, and nothing speaks against it.
-        let taken = self.store.write(move |tx| {
+        let taken = self.store.write_for(account, move |tx| {
             let taken = tx.take_first_from_sandbox_payment(&first)?;
             if taken {
                 tx.add_sandbox_movement(&first)?;

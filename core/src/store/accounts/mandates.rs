@@ -322,7 +322,8 @@ impl Tx<'_> {
     ) -> Result<(), StoreError> {
         let [key, day, month] = interval_of(task);
         let (cents, tasks) = (task.budget_cents.into(), 1i64.into());
-        self.add_to_locked(RESERVE, &[key, day, month, version.into(), cents, tasks], 2)
+        let values = [key, day, month, version.into(), cents, tasks];
+        self.add_to_locked(RESERVE, &values, 4..6)
     }
 
     /// A task that was created under a mandate is over, and this much of its budget was not spent. This

@@ -4,6 +4,7 @@ pub(super) mod notifications;
 
 use crate::ambient;
 use crate::domain::{Event, EventId, EventType, NewEvent, Owner, TaskId, Timestamp};
+use crate::store::tasks::totals::{Added, Numbered};
 use crate::store::{StoreError, Tx, columns, owned_by};
 
 columns! {
@@ -22,24 +23,8 @@ columns! {
     row Event = Event { id, number, event_type, task: task_id, data, created_at };
 }
 
-columns! {
-    macro numbered;
-    columns { last_event, last_event_at }
-    row Numbered = Numbered { last: last_event, at: last_event_at };
-}
-
-pub(in crate::store) use numbered;
-
 crate::store::statements! {
     INSERT = event!(insert);
-    /// For events without a task. The row stays locked until the commit: see the schema.
-    NUMBER = concat!("UPDATE task_totals SET last_event = last_event + ?3,
-            last_event_at = CASE WHEN last_event_at > ?4 THEN last_event_at ELSE ?4 END
-        WHERE account_id = ?1 AND environment = ?2 RETURNING ", numbered!(columns));
-    /// The same in a transaction that has locked the row and knows the number.
-    COUNT_ONE = "UPDATE task_totals SET last_event = last_event + 1,
-            last_event_at = CASE WHEN last_event_at > ?3 THEN last_event_at ELSE ?3 END
-        WHERE account_id = ?1 AND environment = ?2";
     FORGET_TIME = "UPDATE task_totals SET last_event_at = 0 WHERE account_id = ?1 AND environment = ?2";
     NUMBER_OF = "SELECT number FROM events WHERE id = ?1 AND account_id = ?2 AND environment = ?3";
     ONE = concat!("SELECT ", event!(columns), " FROM events
@@ -66,13 +51,6 @@ crate::store::statements! {
 pub struct EventFilter {
     pub event_type: Option<EventType>,
     pub task: Option<TaskId>,
-}
-
-/// The last number that a transaction was given for its events, and their time.
-#[derive(Clone, Copy, Debug)]
-pub struct Numbered {
-    pub last: i64,
-    pub at: Timestamp,
 }
 
 impl Tx<'_> {
@@ -130,20 +108,11 @@ impl Tx<'_> {
         event: &NewEvent,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut values = owned_by(owner);
-        let numbered = match self.locked.count_events(owner, 1, now) {
-            Some(numbered) => {
-                values.push(now.into());
-                self.change_locked(COUNT_ONE, &values)?;
-                numbered
-            }
-            None => {
-                values.extend([1i64.into(), now.into()]);
-                let numbered: Numbered = self.optional(NUMBER, &values)?.ok_or_else(no_totals)?;
-                self.locked.set_totals(owner, numbered);
-                numbered
-            }
+        let one = Added {
+            events: 1,
+            ..Added::default()
         };
+        let numbered = self.add_to_totals(owner, &one, now)?;
         self.write_events(owner, std::slice::from_ref(event), numbered)
             .map(drop)
     }
@@ -232,9 +201,4 @@ impl Tx<'_> {
 
 fn one(owner: Owner, id: EventId) -> [crate::store::Value<'static>; 3] {
     [id.into(), owner.account.into(), owner.environment.into()]
-}
-
-/// Accounts are created with their totals, so this does not happen.
-pub(in crate::store) fn no_totals() -> StoreError {
-    StoreError::Failed("the account has no row in task_totals".into())
 }

@@ -4,6 +4,7 @@ use crate::domain::{
     Entry, Environment, HeldBecause, Owner, Postings, Status, Step, TaskId, TaskLedger, Timestamp,
     WorkerId,
 };
+use crate::store::tasks::totals::Added;
 use crate::store::{StoreError, Tx, columns, owned_by};
 
 columns! {
@@ -104,9 +105,6 @@ columns! {
 
 crate::store::statements! {
     WRITE = entry!(insert);
-    POST_TO_DEVELOPER = "UPDATE task_totals SET processor_cents = processor_cents + ?3,
-            fees_cents = fees_cents + ?4, refunds_cents = refunds_cents + ?5
-        WHERE account_id = ?1 AND environment = ?2";
     POST_TO_WORKER = "INSERT INTO worker_balances (worker_id, environment, balance_cents)
         VALUES (?1, ?2, ?3)
         ON CONFLICT (worker_id, environment) DO UPDATE
@@ -257,17 +255,11 @@ pub struct WorkerBalance {
 impl Tx<'_> {
     /// Writes an entry that does not belong to a move of a task, and the balances it changes.
     pub fn post(&mut self, entry: &Entry) -> Result<(), StoreError> {
-        let mut values = owned_by(entry.owner);
-        values.extend([
-            entry.postings.processor_cents.into(),
-            entry.postings.fees_cents.into(),
-            entry.postings.refunds_cents.into(),
-        ]);
-        if self.locked.has_totals(entry.owner) {
-            self.change_locked(POST_TO_DEVELOPER, &values)?;
-        } else {
-            self.execute_one(POST_TO_DEVELOPER, &values)?;
-        }
+        let added = Added {
+            money: entry.postings,
+            ..Added::default()
+        };
+        self.add_to_totals(entry.owner, &added, entry.recorded_at)?;
         self.write_entry(entry)
     }
 

@@ -68,6 +68,9 @@ columns! {
         now: Timestamp,
     );
     columns {
+        processor: payment.processor,
+        payment_id: payment.intent.as_ref().map(|intent| &intent.id),
+        client_secret: payment.intent.as_ref().map(|intent| &intent.stored_secret),
         status: status,
         failure_code: failure.map(|failure| &failure.code),
         failure_message: failure.map(|failure| &failure.message),
@@ -79,9 +82,10 @@ columns! {
 crate::store::statements! {
     INSERT = payment!(insert);
     OF_TASK = concat!("SELECT ", payment!(columns), " FROM payments WHERE task_id = ?1");
-    WITH_TASK = concat!("SELECT (SELECT t.status FROM tasks t WHERE t.id = payments.task_id),
-            (SELECT t.deadline FROM tasks t WHERE t.id = payments.task_id), ",
-        payment!(columns), " FROM payments WHERE task_id = ?1");
+    WITH_TASK = concat!("SELECT t.task_status, t.task_deadline, ", payment!(columns), "
+        FROM payments JOIN (SELECT id AS of_id, status AS task_status, deadline AS task_deadline
+            FROM tasks) t ON t.of_id = task_id
+        WHERE task_id = ?1");
     BY_PROCESSOR = "SELECT task_id FROM payments WHERE processor = ?1 AND payment_id = ?2";
     PAGE = concat!("SELECT ", payment!(columns), " FROM payments
         WHERE task_id > ?1 ORDER BY task_id LIMIT ?2");
@@ -212,6 +216,24 @@ impl Tx<'_> {
             now.into(),
         ];
         self.execute_one(SET_METHOD, &values)
+    }
+
+    /// Gives a payment the processor's id, unless it has one already. It is stored with the outcome.
+    pub fn created_at_processor(
+        &self,
+        payment: Payment,
+        processor: ProcessorName,
+        intent: &PaymentIntent,
+    ) -> Result<Payment, StoreError> {
+        if payment.intent.is_some() {
+            return Ok(payment);
+        }
+        let intent = Some(self.seal_intent(payment.task, intent)?);
+        Ok(Payment {
+            processor,
+            intent,
+            ..payment
+        })
     }
 
     /// Stores the outcome of a payment that this transaction has locked.

@@ -14,8 +14,8 @@ use crate::domain::tasks::Location;
 use crate::domain::{
     AccountId, Entry, Environment, HistoryEntry, Moved, NewEvent, Owner, Status, Task, TaskId,
 };
-use crate::store::events::{Numbered, numbered};
-use crate::store::{FromRow, KeyHolder, Lookup, Row, StoreError, Tx, Value, columns};
+use crate::store::tasks::totals::{Added, Numbered, numbered};
+use crate::store::{FromRow, KeyHolder, Lookup, Row, Statement, StoreError, Tx, Value, columns};
 
 columns! {
     macro task;
@@ -130,14 +130,40 @@ columns! {
     parameters { id: task.id, from: from }
 }
 
+columns! {
+    macro moved_on;
+    table tasks;
+    fn moved_on_values<'a>(task: &'a Task, from: Status);
+    columns {
+        status: task.status,
+        status_since: task.status_since,
+        proof_attempts: task.proof_attempts,
+        started_at: task.started_at,
+        completed_at: task.completed_at,
+        cancelled_at: task.cancelled_at,
+        updated_at: task.updated_at,
+        escrow_cents: task.escrow_cents,
+    }
+    parameters { id: task.id, from: from }
+}
+
+/// How many endpoints the account of a task has.
+macro_rules! endpoints {
+    () => {
+        "(SELECT COUNT(*) FROM webhook_endpoints e WHERE e.account_id = tasks.account_id)"
+    };
+}
+
 /// Where tasks are found with the totals of their owner, and with how many endpoints the account has.
 macro_rules! with_totals {
     () => {
-        ",
-            (SELECT COUNT(*) FROM webhook_endpoints e WHERE e.account_id = tasks.account_id)
-        FROM tasks JOIN (SELECT account_id AS of_account, environment AS of_environment,
+        concat!(
+            ", ",
+            endpoints!(),
+            " FROM tasks JOIN (SELECT account_id AS of_account, environment AS of_environment,
             last_event, last_event_at FROM task_totals) totals
             ON of_account = account_id AND of_environment = environment"
+        )
     };
 }
 
@@ -173,11 +199,20 @@ crate::store::statements! {
         WHERE id = ?1 AND account_id || '' = ?2 AND environment || '' = ?3");
     BY_ID_WITH_TOTALS = concat!("SELECT ", task!(columns), ", ", numbered!(columns), with_totals!(), "
         WHERE id = ?1");
+    /// In a transaction of the database that has locked the totals before.
+    ONE_AFTER_TOTALS = concat!("SELECT ", task!(columns), ", ", endpoints!(), " FROM tasks
+        WHERE id = ?1 AND account_id || '' = ?2 AND environment || '' = ?3");
+    BY_ID_AFTER_TOTALS = concat!("SELECT ", task!(columns), ", ", endpoints!(), " FROM tasks
+        WHERE id = ?1");
     ACCOUNT_OF = "SELECT account_id FROM tasks WHERE id = ?1";
     EDIT = concat!("UPDATE tasks SET ", edited!(set),
         " WHERE id = ", edited!(id), " AND status = ", edited!(status));
     MOVE = concat!("UPDATE tasks SET ", moved!(set),
         " WHERE id = ", moved!(id), " AND status = ", moved!(from));
+    /// Of a task that keeps its worker. SQLite writes each index anew of which a column is set, also to
+    /// what it was: so the tasks of a worker stay as they are.
+    MOVE_ON = concat!("UPDATE tasks SET ", moved_on!(set),
+        " WHERE id = ", moved_on!(id), " AND status = ", moved_on!(from));
     /// Numbers a new task and counts it and its money, unless the monthly limit is reached. A month that
     /// has begun by the clock of another server goes on, as in `Spending::at`.
     NUMBER = concat!("UPDATE task_totals SET last_number = last_number + 1,
@@ -289,12 +324,23 @@ impl Tx<'_> {
     /// Like `task_to_change`, and locks the owner's totals too, which saves the move a round trip. Not
     /// for a transaction that locks a worker afterwards.
     pub fn task_to_move(&mut self, owner: Owner, id: TaskId) -> Result<Option<Task>, StoreError> {
+        if self.locked.has_totals(owner) {
+            let found = self.optional_locked(ONE_AFTER_TOTALS, &one(owner, id))?;
+            return Ok(self.locked_with_endpoints(found));
+        }
         let found = self.optional_locked(ONE_WITH_TOTALS, &one(owner, id))?;
         Ok(self.locked_with_totals(found))
     }
 
     /// Like `any_task_to_change`, and locks the owner's totals like `task_to_move`.
     pub fn any_task_to_move(&mut self, id: TaskId) -> Result<Option<Task>, StoreError> {
+        if self.locked.has_any_totals() {
+            let found = self.optional_locked(BY_ID_AFTER_TOTALS, &[id.into()])?;
+            let other = |(task, _): &(Task, i64)| !self.locked.has_totals(task.owner);
+            if !found.as_ref().is_some_and(other) {
+                return Ok(self.locked_with_endpoints(found));
+            }
+        }
         let found = self.optional_locked(BY_ID_WITH_TOTALS, &[id.into()])?;
         Ok(self.locked_with_totals(found))
     }
@@ -319,15 +365,15 @@ impl Tx<'_> {
             return Ok(());
         };
         let (from, task) = (first.moved.from, &last.moved.task);
-        let values = moved_values(task, from);
-        if self.locked.has_task(task.id) {
-            self.change_locked(MOVE, &values)?;
+        let keeps = |moved: &Moved| moved.worker.is_some() && moved.worker == moved.task.worker;
+        if moves.iter().all(|made| keeps(made.moved)) {
+            self.change_task(task.id, MOVE_ON, &moved_on_values(task, from))?;
         } else {
-            self.execute_one(MOVE, &values)?;
+            self.change_task(task.id, MOVE, &moved_values(task, from))?;
         }
         let count: usize = moves.iter().map(|made| made.events.len()).sum();
-        let moved = moves.iter().map(|made| made.moved);
-        let numbered = self.count_moves(from, task, moved, count as i64)?;
+        let added = Added::by_moves(moves.iter().map(|made| made.moved), count as i64);
+        let numbered = self.add_to_totals(task.owner, &added, task.updated_at)?;
         let mut next = numbered.last + 1 - count as i64;
         for made in moves {
             if let Some(entry) = &made.moved.entry {
@@ -341,6 +387,19 @@ impl Tx<'_> {
             self.tell_of_events(task.owner, numbered.at)?;
         }
         self.show_or_hide(from, task)
+    }
+
+    fn change_task(
+        &mut self,
+        id: TaskId,
+        statement: Statement,
+        values: &[Value<'_>],
+    ) -> Result<(), StoreError> {
+        if self.locked.has_task(id) {
+            self.change_locked(statement, values)
+        } else {
+            self.execute_one(statement, values)
+        }
     }
 
     /// Workers can find live tasks while they are posted, and only then.

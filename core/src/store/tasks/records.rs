@@ -6,21 +6,10 @@ use crate::store::{StoreError, Tx, columns};
 
 columns! {
     macro record;
-    table task_totals;
-    fn record_values<'a>(owner: Owner, added: &'a DeveloperRecord);
     columns {
-        judged: added.judged,
-        approved: added.approved,
-        reviewed_1h: added.reviews[0],
-        reviewed_4h: added.reviews[1],
-        reviewed_12h: added.reviews[2],
-        reviewed_24h: added.reviews[3],
-        reviewed_48h: added.reviews[4],
-        reviewed_72h: added.reviews[5],
-        reviewed_120h: added.reviews[6],
-        reviewed_later: added.reviews[7],
+        judged, approved, reviewed_1h, reviewed_4h, reviewed_12h, reviewed_24h, reviewed_48h,
+        reviewed_72h, reviewed_120h, reviewed_later,
     }
-    parameters { account_id: owner.account, environment: owner.environment }
     row DeveloperRecord = DeveloperRecord {
         completed: 0,
         judged,
@@ -39,9 +28,6 @@ columns! {
 }
 
 crate::store::statements! {
-    /// The move that this is about has locked the row.
-    ADD = concat!("UPDATE task_totals SET ", record!(add), "
-        WHERE account_id = ", record!(account_id), " AND environment = ", record!(environment));
     RECORD = concat!("SELECT completed, ", record!(columns), " FROM task_totals
         WHERE account_id = ?1 AND environment = ?2");
     /// One row of the totals for each task.
@@ -53,15 +39,6 @@ crate::store::statements! {
 }
 
 impl Tx<'_> {
-    /// Adds to the record of a developer, after a move of one of their tasks.
-    pub fn add_to_record(
-        &mut self,
-        owner: Owner,
-        added: &DeveloperRecord,
-    ) -> Result<(), StoreError> {
-        self.change_locked(ADD, &record_values(owner, added))
-    }
-
     /// The record of a developer. None before the first task.
     pub fn record_of(&mut self, owner: Owner) -> Result<Option<DeveloperRecord>, StoreError> {
         let values = [owner.account.into(), owner.environment.into()];

@@ -1,36 +1,14 @@
 //! The totals of an owner: how many tasks there are in each status. Their row is also a lock:
 //! while a transaction holds it, no task of the owner moves.
 
-use crate::domain::{Moved, Owner, Postings, Status, Task, Timestamp};
-use crate::store::events::{Numbered, no_totals, numbered};
+use crate::domain::{DeveloperRecord, Environment, Moved, Owner, Postings, Status, Timestamp};
 use crate::store::{StoreError, Tx, columns, owned_by};
 
 columns! {
     macro counted;
-    table task_totals;
-    fn move_values<'a>(from: Status, task: &'a Task, money: Postings, events: i64);
     columns {
-        pending: change(from, task, Status::Pending),
-        funded: change(from, task, Status::Funded),
-        posted: change(from, task, Status::Posted),
-        assigned: change(from, task, Status::Assigned),
-        in_progress: change(from, task, Status::InProgress),
-        proof_submitted: change(from, task, Status::ProofSubmitted),
-        proof_rejected: change(from, task, Status::ProofRejected),
-        completed: change(from, task, Status::Completed),
-        cancelled: change(from, task, Status::Cancelled),
-        expired: change(from, task, Status::Expired),
-        disputed: change(from, task, Status::Disputed),
-        refunded: change(from, task, Status::Refunded),
-    }
-    parameters {
-        account_id: task.owner.account,
-        environment: task.owner.environment,
-        processor_cents: money.processor_cents,
-        fees_cents: money.fees_cents,
-        refunds_cents: money.refunds_cents,
-        events: events,
-        at: task.updated_at,
+        pending, funded, posted, assigned, in_progress, proof_submitted, proof_rejected, completed,
+        cancelled, expired, disputed, refunded,
     }
     row StatusCounts = StatusCounts([
         (Status::Pending, pending),
@@ -51,70 +29,118 @@ columns! {
 pub(in crate::store) use counted;
 
 columns! {
+    macro numbered;
+    columns { last_event, last_event_at }
+    row Numbered = Numbered { last: last_event, at: last_event_at };
+}
+
+pub(in crate::store) use numbered;
+
+columns! {
     macro created;
     columns { last_number, month, month_tasks }
     row Created = Created { last_number, month, month_tasks };
 }
 
-macro_rules! count_move {
-    () => {
-        concat!(
-            "UPDATE task_totals SET ",
-            counted!(add),
-            ",
-            processor_cents = processor_cents + ",
-            counted!(processor_cents),
-            ",
-            fees_cents = fees_cents + ",
-            counted!(fees_cents),
-            ",
-            refunds_cents = refunds_cents + ",
-            counted!(refunds_cents),
-            ",
-            last_event = last_event + ",
-            counted!(events),
-            ",
-            last_event_at = CASE WHEN last_event_at > ",
-            counted!(at),
-            "
-                THEN last_event_at ELSE ",
-            counted!(at),
-            " END
-        WHERE account_id = ",
-            counted!(account_id),
-            " AND environment = ",
-            counted!(environment)
-        )
-    };
+columns! {
+    macro added;
+    table task_totals;
+    fn added_values<'a>(owner: Owner, added: &'a Added, later_ms: i64);
+    columns {
+        pending: added.tasks(Status::Pending),
+        funded: added.tasks(Status::Funded),
+        posted: added.tasks(Status::Posted),
+        assigned: added.tasks(Status::Assigned),
+        in_progress: added.tasks(Status::InProgress),
+        proof_submitted: added.tasks(Status::ProofSubmitted),
+        proof_rejected: added.tasks(Status::ProofRejected),
+        completed: added.tasks(Status::Completed),
+        cancelled: added.tasks(Status::Cancelled),
+        expired: added.tasks(Status::Expired),
+        disputed: added.tasks(Status::Disputed),
+        refunded: added.tasks(Status::Refunded),
+        processor_cents: added.money.processor_cents,
+        fees_cents: added.money.fees_cents,
+        refunds_cents: added.money.refunds_cents,
+        last_event: added.events,
+        last_event_at: later_ms,
+        judged: added.record.judged,
+        approved: added.record.approved,
+        reviewed_1h: added.record.reviews[0],
+        reviewed_4h: added.record.reviews[1],
+        reviewed_12h: added.record.reviews[2],
+        reviewed_24h: added.record.reviews[3],
+        reviewed_48h: added.record.reviews[4],
+        reviewed_72h: added.record.reviews[5],
+        reviewed_120h: added.record.reviews[6],
+        reviewed_later: added.record.reviews[7],
+    }
+    parameters { account_id: owner.account, environment: owner.environment }
 }
 
 crate::store::statements! {
     OPEN = concat!("INSERT INTO task_totals (account_id, environment, last_number, month, month_tasks, ",
         counted!(columns), ") VALUES (?1, ?2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)");
-    COUNT_MOVE = count_move!();
-    COUNT_AND_NUMBER_MOVE = concat!(count_move!(), " RETURNING ", numbered!(columns));
+    /// What is not added is 0. So all that a batch adds for an owner is one statement.
+    ADD = concat!("UPDATE task_totals SET ", added!(add), "
+        WHERE account_id = ", added!(account_id), " AND environment = ", added!(environment));
     GET = concat!("SELECT ", created!(columns), ", ", counted!(columns), " FROM task_totals
         WHERE account_id = ?1 AND environment = ?2");
-    HOLD = "SELECT last_number FROM task_totals WHERE account_id = ?1 AND environment = ?2";
+    HOLD = concat!("SELECT ", numbered!(columns), " FROM task_totals
+        WHERE account_id = ?1 AND environment = ?2");
     /// Month -1 is before every month: the statement that numbers a task finds no row.
     CLOSE = "UPDATE task_totals SET month = -1, month_tasks = 0
         WHERE account_id = ?1 AND environment = ?2";
 }
 
-/// What moves from one status to that of the task add to the count of a status.
-fn change(from: Status, task: &Task, status: Status) -> i64 {
-    i64::from(status == task.status) - i64::from(status == from)
+/// The last number that a transaction was given for its events, and their time.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbered {
+    pub last: i64,
+    pub at: Timestamp,
 }
 
-/// The money of moves.
-fn money_of<'a>(moves: impl Iterator<Item = &'a Moved>) -> Postings {
-    let mut sum = Postings::default();
-    for entry in moves.filter_map(|moved| moved.entry.as_ref()) {
-        sum.processor_cents += entry.postings.processor_cents;
-        sum.fees_cents += entry.postings.fees_cents;
-        sum.refunds_cents += entry.postings.refunds_cents;
+/// What is added to the totals of an owner.
+#[derive(Clone, Debug, Default)]
+pub(in crate::store) struct Added {
+    /// A task that moved from one status to another.
+    pub moved: Option<(Status, Status)>,
+    pub money: Postings,
+    pub events: i64,
+    pub record: DeveloperRecord,
+}
+
+impl Added {
+    /// By moves of a task, each from where the one before it ended.
+    pub fn by_moves<'a>(moves: impl Iterator<Item = &'a Moved>, events: i64) -> Self {
+        let mut added = Self {
+            events,
+            ..Self::default()
+        };
+        for moved in moves {
+            let from = added.moved.map_or(moved.from, |(from, _)| from);
+            added.moved = Some((from, moved.task.status));
+            if let Some(entry) = &moved.entry {
+                added.money.processor_cents += entry.postings.processor_cents;
+                added.money.fees_cents += entry.postings.fees_cents;
+                added.money.refunds_cents += entry.postings.refunds_cents;
+            }
+            // The work on test tasks is nobody's.
+            if moved.task.owner.environment == Environment::Live
+                && let Some(more) = DeveloperRecord::added_by(moved)
+            {
+                added.record.add(&more);
+            }
+        }
+        added
     }
-    sum
+
+    /// How many tasks more are in a status.
+    fn tasks(&self, status: Status) -> i64 {
+        self.moved.map_or(0, |(from, to)| {
+            i64::from(status == to) - i64::from(status == from)
+        })
+    }
 }
 
 /// How many tasks are in each status.
@@ -173,24 +199,20 @@ impl Tx<'_> {
         Ok(TaskCounts { created, by_status })
     }
 
-    /// Counts moves from a status to that of the task, and their money, and gives their events their
-    /// numbers.
-    pub(in crate::store) fn count_moves<'a>(
+    /// Adds to the totals of an owner, and gives the events their numbers.
+    pub(in crate::store) fn add_to_totals(
         &mut self,
-        from: Status,
-        task: &Task,
-        moves: impl Iterator<Item = &'a Moved>,
-        events: i64,
+        owner: Owner,
+        added: &Added,
+        at: Timestamp,
     ) -> Result<Numbered, StoreError> {
-        let (owner, at) = (task.owner, task.updated_at);
-        let values = move_values(from, task, money_of(moves), events);
-        if let Some(numbered) = self.locked.count_events(owner, events, at) {
-            self.change_locked(COUNT_MOVE, &values)?;
-            return Ok(numbered);
-        }
-        let numbered = self.optional(COUNT_AND_NUMBER_MOVE, &values)?;
-        let numbered = numbered.ok_or_else(no_totals)?;
-        self.locked.set_totals(owner, numbered);
+        self.hold_totals(owner)?;
+        let counted = self.locked.count_events(owner, added.events, at);
+        let (before, numbered) = counted.ok_or_else(no_totals)?;
+        let later_ms = numbered.at.as_millis() - before.at.as_millis();
+        let values = added_values(owner, added, later_ms);
+        // All but the two of the owner.
+        self.add_to_locked(ADD, &values, 0..values.len() - 2)?;
         Ok(numbered)
     }
 
@@ -198,12 +220,22 @@ impl Tx<'_> {
     /// does every change of the account's status. So the status that a move reads after it has counted
     /// itself stays true until the move ends.
     pub fn hold_totals(&mut self, owner: Owner) -> Result<(), StoreError> {
-        self.optional_locked::<i64>(HOLD, &owned_by(owner))
-            .map(drop)
+        if self.locked.has_totals(owner) {
+            return Ok(());
+        }
+        if let Some(numbered) = self.optional_locked(HOLD, &owned_by(owner))? {
+            self.locked.set_totals(owner, numbered);
+        }
+        Ok(())
     }
 
     /// From now on no task is created, not even by a request that has been authenticated before.
     pub fn close_totals(&mut self, owner: Owner) -> Result<(), StoreError> {
         self.defer(CLOSE, &owned_by(owner))
     }
+}
+
+/// Accounts are created with their totals, so this does not happen.
+fn no_totals() -> StoreError {
+    StoreError::Failed("the account has no row in task_totals".into())
 }

@@ -135,6 +135,7 @@ pub fn payout_to_write_off(
     let intent = payment.intent.ok_or(UseCaseError::PayoutNotFailed)?;
     Ok(Some(Outgoing {
         attempt: Attempt::first(id),
+        account: payment.account,
         payment: intent.id,
         cents: ledger.owed_payout_cents(),
         already_cents: ledger.transferred_cents(),

@@ -23,12 +23,24 @@ pub fn payment_charged(
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
     let (task, payment) = held(tx, id)?;
-    tx.set_payment_intent(id, processor, intent, now)?;
+    let payment = tx.created_at_processor(payment, processor, intent)?;
     match charge {
-        Charge::Succeeded => succeeded(tx, &task, &payment, now),
-        Charge::Declined(failure) => failed(tx, &task, &payment, failure, now),
-        Charge::Processing => Ok(()),
+        Charge::Succeeded if may_succeed(&payment) => succeeded(tx, &task, &payment, now),
+        Charge::Declined(failure) if may_fail(&payment) => {
+            failed(tx, &task, &payment, failure, now)
+        }
+        _ => Ok(tx.set_payment_intent(id, processor, intent, now)?),
     }
+}
+
+/// Whether it is news that the payment succeeded.
+fn may_succeed(payment: &Payment) -> bool {
+    payment.status != PaymentStatus::Succeeded
+}
+
+fn may_fail(payment: &Payment) -> bool {
+    let open = [PaymentStatus::Processing, PaymentStatus::RequiresPayment];
+    open.contains(&payment.status)
 }
 
 /// The payment succeeded. The task is posted at once. If it has already ended, or its deadline has
@@ -44,7 +56,7 @@ fn succeeded(
     payment: &Payment,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    if payment.status == PaymentStatus::Succeeded {
+    if !may_succeed(payment) {
         return Ok(());
     }
     tx.set_payment_status(payment, PaymentStatus::Succeeded, None, now)?;
@@ -80,8 +92,7 @@ fn failed(
     failure: &PaymentFailure,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
-    let open = [PaymentStatus::Processing, PaymentStatus::RequiresPayment];
-    if !open.contains(&payment.status) {
+    if !may_fail(payment) {
         return Ok(());
     }
     let status = PaymentStatus::RequiresPayment;

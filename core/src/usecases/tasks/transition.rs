@@ -2,8 +2,8 @@
 
 use crate::domain::tasks::approval::ApprovalStatus;
 use crate::domain::{
-    Action, Actor, DeveloperRecord, Environment, EventType, HistoryEntry, JobKind, JobName, Moved,
-    Owner, Proof, Status, Task, TaskId, Timestamp,
+    Action, Actor, Environment, EventType, HistoryEntry, JobKind, JobName, Moved, Owner, Proof,
+    Status, Task, TaskId, Timestamp,
 };
 use crate::store::{StoredMove, Tx};
 use crate::usecases::UseCaseError;
@@ -90,23 +90,14 @@ pub(in crate::usecases) fn write_all(
         for kind in jobs_after(moved) {
             tx.add_job(&JobName::new(kind, moved.task.id), now)?;
         }
-        keep_records(tx, moved)?;
+        if let (Some(worker), Some(outcome)) = (moved.worker, moved.outcome()) {
+            tx.count_outcome(worker, outcome)?;
+        }
         notify::of_move(tx, moved, cause.reason, now)?;
         // Where nothing was sent, nothing is flagged.
         if moved.task.status.is_final() && moved.task.proof_attempts > 0 {
             tx.close_flagged_proofs(moved.task.id, now)?;
         }
-    }
-    Ok(())
-}
-
-/// Counts the move of a live task in the records of its worker and its developer.
-fn keep_records(tx: &mut Tx<'_>, moved: &Moved) -> Result<(), UseCaseError> {
-    if let (Some(worker), Some(outcome)) = (moved.worker, moved.outcome()) {
-        tx.count_outcome(worker, outcome)?;
-    }
-    if let Some(added) = DeveloperRecord::added_by(moved) {
-        tx.add_to_record(moved.task.owner, &added)?;
     }
     Ok(())
 }

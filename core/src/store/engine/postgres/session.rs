@@ -4,6 +4,7 @@ mod part;
 mod variant;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -217,7 +218,7 @@ impl Session {
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
-        added: usize,
+        added: Option<Range<usize>>,
     ) -> Result<(), StoreError> {
         self.keep_back(statement, values, Order::InTurn, Expected::OneRow { added })
     }
@@ -361,8 +362,8 @@ impl Session {
         let mut last = Answer::default();
         for (at, answer) in answers.into_iter().enumerate() {
             let write = at.checked_sub(first).and_then(|at| deferred.get(at));
-            let expected = write.map_or(Expected::Anything, |write| write.expected);
-            if !expected.is_met(&answer) {
+            let as_expected = |write: &Deferred| write.expected.is_met(&answer);
+            if !write.is_none_or(as_expected) {
                 self.blame(true);
                 return Err(self.fail_with(not_as_expected(), false));
             }

@@ -202,7 +202,7 @@ impl Session {
         let mut merged = Vec::new();
         for mut group in self.shapes.group(deferred) {
             for rows in group.portions() {
-                let prepared = match (rows.len(), group.expected) {
+                let prepared = match (rows.len(), &group.expected) {
                     (1, Expected::Anything | Expected::OneRow { .. }) => group.prepared.clone(),
                     (many, _) => self.prepare(group.statement, Variant::Rows(many))?,
                 };
@@ -211,7 +211,7 @@ impl Session {
                     prepared,
                     values: rows.into_iter().flatten().collect(),
                     order: Order::InTurn,
-                    expected: group.expected,
+                    expected: group.expected.clone(),
                 });
             }
         }

@@ -12,8 +12,9 @@ use metrics::{counter, histogram};
 
 use crate::store::engine::postgres::session::{Ended, Session};
 use crate::store::engine::postgres::writes::queues::Queues;
-use crate::store::engine::work::{Lane, Queued};
+use crate::store::engine::work::{self, Lane, Queued};
 use crate::store::engine::{StoreError, Tx};
+use crate::store::locked::Locked;
 
 /// The most transactions of one lane in a batch.
 const MOST_OF_A_LANE: usize = 64;
@@ -33,6 +34,8 @@ pub struct Batch {
     pub guilty: Vec<Queued>,
     /// The latest of all. None if one of them has none.
     deadline: Option<Instant>,
+    /// What those that stay have locked.
+    locked: Locked,
 }
 
 /// What became of a batch.
@@ -104,6 +107,7 @@ impl Batch {
     /// Runs those that are left once more.
     fn try_again(&mut self, session: &mut Session) -> Result<(), StoreError> {
         session.open_batch(true)?;
+        self.locked = Locked::default();
         let mut parts = std::mem::take(&mut self.parts).into_iter();
         while let Some(queued) = parts.next() {
             if let Err(error) = self.add(session, queued) {
@@ -129,9 +133,15 @@ impl Batch {
             false => self.deadline.zip(queued.deadline).map(|(a, b)| a.max(b)),
         };
         session.begin_part(self.deadline);
-        let outcome = queued.work.run(&mut Tx::postgres(session));
+        let mut tx = Tx::postgres(session);
+        tx.locked = self.locked.for_next();
+        let outcome = queued.work.run(&mut tx);
+        let locked = std::mem::take(&mut tx.locked);
         let error = match session.end_part(outcome) {
             Ended::Stays => {
+                if outcome == work::Outcome::Commit {
+                    self.locked = locked;
+                }
                 self.parts.push(queued);
                 return Ok(());
             }

@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use tokio_postgres::Statement as Prepared;
@@ -27,13 +28,13 @@ pub struct Deferred {
 }
 
 /// What a write must do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
     Anything,
-    /// Change one row. Otherwise the transaction is a collision. So many of its last values are added to
-    /// what is there: two that differ in nothing else are one, with the sums.
+    /// Change one row. Otherwise the transaction is a collision. Some of its values may be added to what is
+    /// there: two that differ in nothing else are one, with the sums.
     OneRow {
-        added: usize,
+        added: Option<Range<usize>>,
     },
     /// Change a row for each set of values. Otherwise it fails: with the error of a division by zero.
     EachRow,
@@ -41,7 +42,7 @@ pub enum Expected {
 
 impl Expected {
     /// Other errors tell nothing about it.
-    pub fn is_met(self, answer: &Result<Answer, tokio_postgres::Error>) -> bool {
+    pub fn is_met(&self, answer: &Result<Answer, tokio_postgres::Error>) -> bool {
         match (self, answer) {
             (Self::OneRow { .. }, Ok(answer)) => answer.changed == 1,
             (Self::EachRow, Err(error)) => error.code() != Some(&SqlState::DIVISION_BY_ZERO),
@@ -194,16 +195,15 @@ pub struct Group {
 
 impl Group {
     /// Adds what a write adds: to those before it that differ in nothing else, or as another row.
-    fn add(&mut self, values: Values, added: usize) {
-        let same = values.len() - added.min(values.len());
-        let mut alike = self
-            .rows
-            .iter_mut()
-            .filter(|row| row[..same] == values[..same]);
+    fn add(&mut self, values: Values, added: Range<usize>) {
+        let rest = |row: &Values| {
+            (row[..added.start] == values[..added.start]) && row[added.end..] == values[added.end..]
+        };
+        let mut alike = self.rows.iter_mut().filter(|row| rest(row));
         if let Some(row) = alike.next()
-            && let Some(sums) = sums(&row[same..], &values[same..])
+            && let Some(sums) = sums(&row[added.clone()], &values[added.clone()])
         {
-            row.splice(same.., sums);
+            row.splice(added, sums);
         } else {
             self.rows.push(values);
         }
@@ -300,10 +300,10 @@ impl Shapes {
                 continue;
             }
             let update = self.update(&write);
-            if let Some((added, _)) = update
+            if let Some((added, _)) = &update
                 && let Some(group) = self.group_of_same(&mut groups, write.statement)
             {
-                group.add(write.values, added);
+                group.add(write.values, added.clone());
                 continue;
             }
             let most = insert.as_ref().map(|insert| insert.most_rows());
@@ -312,21 +312,21 @@ impl Shapes {
                 prepared: write.prepared,
                 rows: vec![write.values],
                 insert,
+                most: most.or(update.as_ref().map(|(_, most)| *most)).unwrap_or(1),
                 expected: update.map_or(write.expected, |_| Expected::EachRow),
-                most: most.or(update.map(|(_, most)| most)).unwrap_or(1),
             });
         }
         groups
     }
 
-    /// How many values a write adds to its row, and for how many rows one statement does it.
-    fn update(&mut self, write: &Deferred) -> Option<(usize, usize)> {
-        let Expected::OneRow { added: added @ 1.. } = write.expected else {
+    /// Which values a write adds to its row, and for how many rows one statement does it.
+    fn update(&mut self, write: &Deferred) -> Option<(Range<usize>, usize)> {
+        let Expected::OneRow { added: Some(added) } = &write.expected else {
             return None;
         };
         let most = || RowUpdate::of(write.statement).map(|update| update.most_rows());
         let known = self.updates.entry(Address::of(write.statement));
-        known.or_insert_with(most).map(|most| (added, most))
+        known.or_insert_with(most).map(|most| (added.clone(), most))
     }
 
     /// Those of the same statement, if nothing after them might notice.
