@@ -1,6 +1,9 @@
 // What every page of an app does when scripts run. Nothing here is needed: forms work without it.
 
-// A second click on a button does not send a form twice. Its key would make that harmless anyway.
+// A second click on a button does not send a form twice. Its key would make that harmless anyway. A form whose
+// request was stopped can be sent again: at once where the browser tells of it, and else after the time of a double
+// click. What leads to no page, such as a download, is never told of.
+const HELD_MS = window.navigation ? 10_000 : 1000;
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "post") return;
@@ -9,6 +12,9 @@ document.addEventListener("submit", (event) => {
     return;
   }
   form.dataset.sent = "1";
+  const free = () => { delete form.dataset.sent; };
+  window.navigation?.addEventListener("navigate", ({ signal }) => signal.addEventListener("abort", free), { once: true });
+  setTimeout(free, HELD_MS);
 });
 // After the back button a form can be sent again.
 window.addEventListener("pageshow", () => {

@@ -8,6 +8,13 @@ const policy = window.trustedTypes?.createPolicy("legwork", {
   createHTML: (html) => html,
 });
 
+// In this window, so that they outlive the page: decisions that the server has not answered yet, and reasons that were
+// typed, both by the proof they are about.
+const DECISIONS = "legwork decisions";
+const REASONS = "legwork reasons";
+// A page that was left sends what waits. That has this long to arrive before anybody is told that it did not.
+const ARRIVAL_MS = 2000;
+
 const loaded = new Map();
 // Decisions that can still be taken back, by the proof they are about.
 const waiting = new Map();
@@ -17,24 +24,39 @@ let shows = 0;
 
 const root = () => document.querySelector("[data-review]");
 const isSignIn = (response) => new URL(response.url).pathname === "/sign-in";
+const aboutOf = (form) => form.action.replace(/\/[^/]+$/, "");
+const kept = (name) => JSON.parse(sessionStorage.getItem(name) ?? "{}");
+
+function keep(name, about, value) {
+  const { [about]: _, ...rest } = kept(name);
+  sessionStorage.setItem(name, JSON.stringify(value ? { ...rest, [about]: value } : rest));
+}
+
+async function load(url) {
+  const response = await fetch(url, { headers: { accept: "text/html" } });
+  if (!response.ok || isSignIn(response)) throw new Error("no proof", { cause: response });
+  const html = await response.text();
+  return new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html");
+}
 
 // Pages and their pictures are fetched while somebody looks at the one before.
 function preload(url) {
   if (!url || loaded.has(url)) return;
-  const loading = fetch(url, { headers: { accept: "text/html" } }).then(async (response) => {
-    if (!response.ok || isSignIn(response)) throw new Error("no proof", { cause: response });
-    const html = await response.text();
-    const page = new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html");
+  const loading = load(url).then((page) => {
     for (const image of page.querySelectorAll("img.proof")) new Image().src = image.getAttribute("src");
     return page;
   });
-  // Whoever wants to see it is told.
-  loading.catch(() => {});
   loaded.set(url, loading);
+  // Whoever wants to see it is told, or it is there at the next try.
+  loading.catch(() => { if (loaded.get(url) === loading) loaded.delete(url); });
 }
+
+// What is told when a page cannot be loaded.
+let unloaded = null;
 
 async function show(url) {
   const mine = (shows += 1);
+  unloaded?.remove();
   preload(url);
   const loading = loaded.get(url);
   loaded.delete(url);
@@ -49,14 +71,23 @@ async function show(url) {
     begin();
     main.focus();
   } catch (error) {
+    if (mine !== shows) return;
     // Leaving would lose what was decided, without a word.
-    if (error.cause && isSignIn(error.cause) && waiting.size > 0) sendAll();
+    if (!error.cause) stay(url);
+    else if (isSignIn(error.cause) && waiting.size > 0) sendAll();
     else location.href = url;
   }
 }
 
+// Without a network, the browser has only a page of its own to show.
+function stay(url) {
+  unloaded = tell("The proof could not be loaded. You are offline.", null, [["Try again", () => show(url)]]);
+  begin();
+}
+
 function begin() {
   preload(root()?.dataset.next);
+  fillReason();
   if (!decided) return;
   const forms = document.querySelector("[data-decisions]");
   if (forms) forms.inert = true;
@@ -64,6 +95,12 @@ function begin() {
     decided = false;
     if (forms) forms.inert = false;
   }, DOUBLE_CLICK_MS);
+}
+
+// Whoever comes back to a rejection finds what they wrote.
+function fillReason() {
+  const reason = document.querySelector("#reason");
+  if (reason && !reason.value) reason.value = kept(REASONS)[aboutOf(reason.form)] ?? "";
 }
 
 // A decision that waits is taken out, to be sent or to be forgotten.
@@ -75,28 +112,57 @@ function take(about) {
   return decision;
 }
 
-async function send(about) {
-  const { action, body, from, title, what } = take(about);
-  const again = { href: from, text: "Back to it" };
+function send(about) {
+  return post(about, take(about));
+}
+
+async function post(about, decision) {
+  const { action, body, from, title, what } = decision;
   const lost = `Not ${what.toLowerCase()}: “${title}”.`;
   let response;
   try {
-    response = await fetch(action, { method: "POST", body, keepalive: true });
+    response = await fetch(action, { method: "POST", body: new URLSearchParams(body), keepalive: true });
   } catch {
-    return tell(`${lost} You are offline.`, again);
+    return offerAgain(about, decision, `${lost} You are offline.`);
   }
+  if (response.status >= 500) return offerAgain(about, decision, `${lost} The server answered with status ${response.status}.`);
+  keep(DECISIONS, about, null);
   const { searchParams } = new URL(response.url);
   if (isSignIn(response)) {
     const { pathname, search } = new URL(from);
-    again.href = `/sign-in?next=${encodeURIComponent(pathname + search)}`;
-    again.text = "Sign in";
-    tell(`${lost} Your session has ended: sign in, and decide again.`, again);
+    const href = `/sign-in?next=${encodeURIComponent(pathname + search)}`;
+    tell(`${lost} Your session has ended: sign in, and decide again.`, { href, text: "Sign in" });
   } else if (searchParams.get("done") === "elsewhere") {
-    again.href = action.replace(/\/review\/([^/]+)\/.*$/, "/tasks/$1");
-    again.text = "See the task";
-    tell(`${lost} It was decided elsewhere in the meantime.`, again);
+    keep(REASONS, about, null);
+    const href = action.replace(/\/review\/([^/]+)\/.*$/, "/tasks/$1");
+    tell(`${lost} It was decided elsewhere in the meantime.`, { href, text: "See the task" });
   } else if (!response.ok) {
-    tell(`${lost} The server answered with status ${response.status}.`, again);
+    tell(`${lost} The server answered with status ${response.status}.`, { href: from, text: "Back to it" });
+  } else {
+    keep(REASONS, about, null);
+  }
+}
+
+// It stays until it is sent or somebody lets it go. To send it twice is harmless: its form has a key.
+function offerAgain(about, decision, text) {
+  tell(text, null, [
+    ["Try again", () => post(about, decision)],
+    ["Back to it", () => show(decision.from)],
+    ["Close", () => keep(DECISIONS, about, null)],
+  ]);
+}
+
+// What was decided on a page that was left, perhaps without a network. Whoever sees the proof again and decides it anew
+// need not be told.
+async function tellLeft(left) {
+  for (const [about, decision] of left) {
+    const page = await load(decision.from).catch(() => null);
+    const isCurrent = kept(DECISIONS)[about]?.body === decision.body && !waiting.has(about);
+    // Nobody can say now. The next page looks again.
+    if (!page || !isCurrent) continue;
+    const isOpen = [...page.querySelectorAll("[data-decision]")].some((form) => aboutOf(form) === about);
+    if (isOpen) offerAgain(about, decision, `Not ${decision.what.toLowerCase()}: “${decision.title}”. It was not sent when you left the page.`);
+    else keep(DECISIONS, about, null);
   }
 }
 
@@ -104,8 +170,8 @@ function sendAll() {
   for (const about of [...waiting.keys()]) send(about);
 }
 
-// Under each other at the lower edge; what was not done stays until it is closed.
-function tell(text, link, undo) {
+// Under each other at the lower edge; what was not done stays until it is closed. A button closes it, too.
+function tell(text, link, buttons = [["Close", () => {}]], role = "alert") {
   let place = document.querySelector(".toasts");
   if (!place) {
     place = document.createElement("div");
@@ -114,16 +180,19 @@ function tell(text, link, undo) {
   }
   const toast = document.createElement("div");
   toast.className = "toast";
-  toast.setAttribute("role", undo ? "status" : "alert");
+  toast.setAttribute("role", role);
   const words = document.createElement("span");
   words.textContent = text;
   toast.append(words);
   if (link) toast.append(Object.assign(document.createElement("a"), { href: link.href, textContent: link.text }));
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = undo ? "Undo" : "Close";
-  button.addEventListener("click", undo ?? (() => toast.remove()));
-  toast.append(button);
+  for (const [name, act] of buttons) {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: name });
+    button.addEventListener("click", () => {
+      toast.remove();
+      act();
+    });
+    toast.append(button);
+  }
   place.append(toast);
   return toast;
 }
@@ -146,16 +215,21 @@ document.addEventListener("submit", (event) => {
 }, true);
 
 function decide(form, body) {
-  const about = form.action.replace(/\/[^/]+$/, "");
+  const about = aboutOf(form);
   // Whoever goes back and decides otherwise means the later one.
   if (waiting.has(about)) take(about);
   const from = about.replace(/\/review\/([^/]+)\/.*$/, "/review?task=$1");
   const [what, title] = [form.dataset.decision, root().querySelector("h1").textContent];
-  const toast = tell(`${what}: “${title}”.`, null, () => {
+  const decision = { action: form.action, body: body.toString(), from, title, what };
+  if (body.get("reason")) keep(REASONS, about, body.get("reason"));
+  keep(DECISIONS, about, decision);
+  const undo = () => {
     take(about);
+    keep(DECISIONS, about, null);
     show(from);
-  });
-  waiting.set(about, { action: form.action, body, from, title, toast, what, timer: setTimeout(() => send(about), UNDO_MS) });
+  };
+  const toast = tell(`${what}: “${title}”.`, null, [["Undo", undo]], "status");
+  waiting.set(about, { ...decision, toast, timer: setTimeout(() => send(about), UNDO_MS) });
 }
 
 // The last one: nothing is left to look at until it is sent.
@@ -190,4 +264,6 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "z") for (const image of document.querySelectorAll("[data-zoom]")) image.classList.toggle("zoomed");
 });
 
+const left = Object.entries(kept(DECISIONS));
+if (left.length > 0) setTimeout(() => tellLeft(left), ARRIVAL_MS);
 begin();

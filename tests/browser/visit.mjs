@@ -31,8 +31,8 @@ class Visitor {
     this.url = url;
   }
 
-  // A window of its own, with no cookies yet.
-  async window(options = {}) {
+  // A window of its own, with no cookies yet. Where requests are meant to fail, the browser may say so.
+  async window({ losesNetwork = false, ...options } = {}) {
     const context = await this.browser.newContext({ baseURL: this.url, reducedMotion: "reduce", ...options });
     // So long that it ends only a story that fails, however busy the machine is.
     context.setDefaultTimeout(PATIENCE);
@@ -49,7 +49,8 @@ class Visitor {
     page.on("pageerror", (error) => this.problems.push(`${page.url()}: ${error.message}`));
     page.on("console", (message) => {
       // The browser itself says that a page has a status of its own, such as 404, or that a stream was refused.
-      const own = /the server responded with a status of 4|EventSource's response has a MIME type/.test(message.text());
+      const own = /the server responded with a status of 4|EventSource's response has a MIME type/.test(message.text())
+        || (losesNetwork && message.text().includes("net::ERR_"));
       if (message.type() === "error" && !own) this.problems.push(`${page.url()}: ${message.text()}`);
     });
     return page;

@@ -24,11 +24,23 @@ let type;
 let taken = null;
 let recording = null;
 
+// Where the keyboard goes on in each phase. Whoever has no pointer cannot sign, and chooses a file.
+const FIRST = { aim: "shutter", pick: "pick", record: "stop", look: "use", sign: "pick", ready: "send" };
+
 // One thing at a time: "aim", "record", "look", "sign" or "ready"; "pick" where there is no camera to aim with.
 function turn(phase) {
+  const focused = document.activeElement;
   root.dataset.phase = phase;
   for (const shown of root.querySelectorAll("[data-phases]")) shown.hidden = !shown.dataset.phases.split(" ").includes(phase);
   if (phase !== "aim" && phase !== "record") camera.end();
+  showReady();
+  if (root.contains(focused) && focused.closest("[hidden]")) focusOn(part(FIRST[phase]));
+}
+
+// The button that was pressed is hidden now. To begin again at the top of the page would be a long way.
+function focusOn(target) {
+  root.tabIndex = -1;
+  (target.disabled ? root : target).focus();
 }
 
 function tell(name, values) {
@@ -65,7 +77,12 @@ async function begin(next) {
   for (const item of root.querySelectorAll("[data-wanted]")) item.toggleAttribute("data-current", item.dataset.wanted === type);
   part("what").textContent = word(`take_${type}`);
   part("pick").accept = type === "video" ? "video/mp4,video/quicktime" : "image/*";
-  if (type === "signature") {
+  // A signature may be a file that is there already; the rest is taken now.
+  const isSignature = type === "signature";
+  if (isSignature) part("pick").removeAttribute("capture");
+  else part("pick").setAttribute("capture", "environment");
+  part("pick-from").textContent = word(isSignature ? "pick_file" : "pick");
+  if (isSignature) {
     pad.clear();
     return turn("sign");
   }
@@ -103,6 +120,8 @@ async function picked(file) {
   if (!file) return;
   tell(null);
   try {
+    // Shown where others sign, and used as what they draw is.
+    if (type === "signature") return pad.show(await createImageBitmap(file), new Date(file.lastModified));
     const isPhoto = type === "photo";
     if (!isPhoto && !ENDINGS[file.type]?.startsWith("m")) return tell("bad_file");
     if (!isPhoto && file.size > VIDEO_BYTES) return tell("too_large", { most: size(VIDEO_BYTES) });
@@ -172,7 +191,6 @@ function next() {
   if (missing) return begin(missing);
   tell(null);
   turn("ready");
-  showReady();
 }
 
 // The most exact position that came with the files, or that is known now.
@@ -218,7 +236,7 @@ part("pick").addEventListener("change", ({ target }) => { picked(target.files[0]
 part("retake").addEventListener("click", () => { show(null); begin(type); });
 part("use").addEventListener("click", () => use(taken));
 part("clear").addEventListener("click", () => pad.clear());
-part("signed").addEventListener("click", async () => use({ blob: await pad.png(), source: "camera", at: new Date() }));
+part("signed").addEventListener("click", async () => use({ blob: await pad.png(), ...pad.origin() }));
 part("send").addEventListener("click", send);
 part("locate").addEventListener("click", () => position.begin());
 for (const item of root.querySelectorAll("[data-wanted]")) {

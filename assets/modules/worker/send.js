@@ -1,6 +1,6 @@
 // Sends the outbox, one page at a time, and goes on where it was after anything. Runs in pages and in the
 // service worker.
-import { all, arrived, blobOf, change, changeFile, noted } from "./store.js";
+import { all, arrived, blobOf, change, changeFile, isKept, noted, withdraw } from "./store.js";
 
 const LOCK = "legwork-outbox";
 const SMALLEST = 64 * 1024;
@@ -13,7 +13,7 @@ const BEGINNINGS = 3;
 const LATER = ["RATE_LIMITED", "TOO_MANY_UPLOADS", "UNAVAILABLE", "CHECKSUM_MISMATCH", "OFFSET_MISMATCH", "UPLOAD_INCOMPLETE"];
 const GONE = ["UPLOAD_NOT_FOUND", "UPLOAD_GONE"];
 
-// Why something was not sent. `kind` is "later", "signed_out" or "refused".
+// Why something was not sent. `kind` is "later", "signed_out", "refused" or "discarded".
 class Unsent extends Error {
   constructor(kind, code, message, retryAfter) {
     super(message);
@@ -44,6 +44,10 @@ async function run() {
       await send(submission);
     } catch (error) {
       const unsent = error instanceof Unsent ? error : new Unsent("later", "FAILED", String(error));
+      if (unsent.kind === "discarded") {
+        await deleteUploads(submission);
+        continue;
+      }
       await note(submission, unsent);
       if (unsent.kind === "signed_out") return null;
       // Without a network the next one would fail as well.
@@ -66,7 +70,8 @@ async function send(submission) {
   if (submission.uploads && await finish(submission, submission.uploads)) return;
   const uploads = {};
   for (const file of submission.files) uploads[file.type] = await upload(submission, file);
-  await change(submission.id, { uploads });
+  // From here on it may arrive, and whoever discards it has to ask the server.
+  if (!await change(submission.id, { uploads })) throw new Unsent("discarded", "DISCARDED", "");
   if (await finish(submission, uploads)) return;
   throw new Unsent("later", "UPLOAD_GONE", "");
 }
@@ -196,8 +201,48 @@ async function finish(submission, uploads) {
   return false;
 }
 
+// Takes a submission back, also while it is sent. Answers "discarded"; "arrived" when that was too late; or "unknown"
+// when only the server knows, and cannot be asked.
+export async function takeBack(id, gone = null) {
+  const { removed, found } = await withdraw(id, gone);
+  if (removed) {
+    await deleteUploads(found);
+    return "discarded";
+  }
+  if (found.state === "sent") return "arrived";
+  const [upload] = Object.values(found.uploads);
+  try {
+    if (await hasArrived(found, upload)) return "arrived";
+  } catch (error) {
+    if (error.kind !== "refused" && error.kind !== "discarded") return "unknown";
+  }
+  return takeBack(id, upload);
+}
+
+// All of it was sent. What the server deletes cannot become proof any more. What it does not have was used up, or is too
+// old: the last request, sent again, tells which, and cannot make a proof of it.
+async function hasArrived(submission, upload) {
+  const response = await fetchFor(submission, `/worker/uploads/${upload}`, { method: "DELETE" });
+  if (response.ok) return false;
+  if (response.status !== 404 && response.status !== 410) throw new Unsent("later", `STATUS_${response.status}`, "");
+  return finish(submission, submission.uploads);
+}
+
+// Without a network they stay, and the server deletes them after a while.
+async function deleteUploads(submission) {
+  for (const { upload } of submission.files) {
+    if (upload) await fetchFor(submission, upload, { method: "DELETE" }).catch(() => {});
+  }
+}
+
+// Somebody may discard it at any time: nothing more is sent of it then.
+async function ask(submission, path, options) {
+  if (!await isKept(submission.id)) throw new Unsent("discarded", "DISCARDED", "");
+  return fetchFor(submission, path, options);
+}
+
 // Every request says for whom it is: the server refuses it when somebody else is signed in by now.
-async function ask(submission, path, { headers, ...options }) {
+async function fetchFor(submission, path, { headers, ...options }) {
   const all = { "tus-resumable": "1.0.0", "x-legwork-worker": submission.worker, accept: "application/json", ...headers };
   let response;
   try {

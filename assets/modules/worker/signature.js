@@ -1,7 +1,13 @@
-// A pad to sign on, with a finger, a pen or a mouse.
+// What the server takes, and how much smaller a picture is made until it fits. The last one always does.
+const MOST_BYTES = 1_000_000;
+const SCALES = [1, 0.7, 0.5];
+
+// A pad to sign on, with a finger, a pen or a mouse. A picture can be laid on it instead.
 export class Signature {
   #context;
   #last = null;
+  // When the picture was made.
+  #shown = null;
   isEmpty = true;
 
   constructor(canvas, changed) {
@@ -23,6 +29,7 @@ export class Signature {
 
   clear() {
     this.isEmpty = true;
+    this.#shown = null;
     this.#context.fillStyle = "#fff";
     this.#context.fillRect(0, 0, this.canvas.width, this.canvas.height);
     this.changed(this);
@@ -47,7 +54,36 @@ export class Signature {
     }
   }
 
-  png() {
-    return new Promise((resolve) => { this.canvas.toBlob(resolve, "image/png"); });
+  // All of the picture, in the middle.
+  show(picture, at) {
+    this.clear();
+    const { width, height } = this.canvas;
+    const scale = Math.min(width / picture.width, height / picture.height);
+    const [wide, high] = [picture.width * scale, picture.height * scale];
+    this.#context.drawImage(picture, (width - wide) / 2, (height - high) / 2, wide, high);
+    this.#shown = at;
+    this.isEmpty = false;
+    this.changed(this);
   }
+
+  origin() {
+    return this.#shown ? { source: "picker", at: this.#shown } : { source: "camera", at: new Date() };
+  }
+
+  async png() {
+    let blob;
+    for (const scale of SCALES) {
+      blob = await scaled(this.canvas, scale);
+      if (blob.size <= MOST_BYTES) break;
+    }
+    return blob;
+  }
+}
+
+function scaled(canvas, scale) {
+  const small = document.createElement("canvas");
+  small.width = Math.round(canvas.width * scale);
+  small.height = Math.round(canvas.height * scale);
+  small.getContext("2d").drawImage(canvas, 0, 0, small.width, small.height);
+  return new Promise((resolve) => { small.toBlob(resolve, "image/png"); });
 }

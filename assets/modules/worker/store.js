@@ -81,11 +81,17 @@ export function keep(submission, file, blob) {
   });
 }
 
+// False when it was discarded meanwhile.
 export function change(id, fields) {
   return transaction(["submissions"], "readwrite", async (store) => {
     const found = await asked(store("submissions").get(id));
     if (found) store("submissions").put({ ...found, ...fields });
+    return Boolean(found);
   });
+}
+
+export function isKept(id) {
+  return transaction(["submissions"], "readonly", async (store) => await asked(store("submissions").count(id)) > 0);
 }
 
 export function changeFile(id, fields) {
@@ -122,10 +128,26 @@ export function arrived(id) {
 }
 
 export function discard(id) {
+  return transaction(["submissions", "files", "blobs"], "readwrite", (store) => remove(store, id));
+}
+
+// Discards what cannot arrive any more: something of it was never sent, it was refused, or the upload `gone` that it
+// needs is not there. Answers with what was found, and whether it is removed.
+export function withdraw(id, gone) {
   return transaction(["submissions", "files", "blobs"], "readwrite", async (store) => {
-    store("submissions").delete(id);
-    await eachFile(store, id, (file) => store("files").delete(file.id));
+    const found = await asked(store("submissions").get(id));
+    if (!found) return { removed: true, found: { files: [] } };
+    found.files = await asked(store("files").index("submission").getAll(id));
+    const mayArrive = found.state === "ready" && found.uploads && !Object.values(found.uploads).includes(gone);
+    const removed = found.state !== "sent" && !mayArrive;
+    if (removed) await remove(store, id);
+    return { removed, found };
   });
+}
+
+async function remove(store, id) {
+  store("submissions").delete(id);
+  await eachFile(store, id, (file) => store("files").delete(file.id));
 }
 
 async function eachFile(store, submission, work) {

@@ -1,6 +1,7 @@
 // Several proofs without a mouse: approve, take back, reject with a template, next and previous.
 import { assert } from "../visit.mjs";
-import { PASSWORD } from "../world.mjs";
+import { Line } from "../line.mjs";
+import { PASSWORD, until } from "../world.mjs";
 import { signUp } from "./signing_up.mjs";
 
 async function createWithProof(page) {
@@ -22,10 +23,13 @@ async function createWithProof(page) {
 // How long a proof that has just come cannot be decided.
 const DOUBLE_CLICK = 600;
 const UNDO = 5_000;
+// How long what was sent by a page that was left has to arrive.
+const ARRIVAL = 2_000;
 
 export async function reviewing(visitor) {
   await decisions(visitor);
   await oneAtATime(visitor);
+  await withoutNetwork(visitor);
 }
 
 async function decisions(visitor) {
@@ -90,6 +94,11 @@ async function moneyAsItIsShown(page) {
   }
 }
 
+async function statusOf(page, task) {
+  const reply = await page.context().request.get(`/dashboard/test/tasks/${task}`);
+  return (await reply.text()).match(/class="badge[^>]*>([^<]*)/)[1];
+}
+
 // Nobody decides two proofs with one click, and what is not done does not look done.
 async function oneAtATime(visitor) {
   const page = await visitor.window();
@@ -98,10 +107,7 @@ async function oneAtATime(visitor) {
   for (let count = 0; count < 3; count += 1) tasks.push(await createWithProof(page));
   const sent = [];
   page.on("request", (request) => { if (request.method() === "POST") sent.push(request.url()); });
-  const status = async (at) => {
-    const path = `/dashboard/test/tasks/${tasks[at]}`;
-    return (await (await page.context().request.get(path)).text()).match(/class="badge[^>]*>([^<]*)/)[1];
-  };
+  const status = (at) => statusOf(page, tasks[at]);
   await page.clock.install();
   await page.goto("/dashboard/test/review");
   await page.clock.pauseAt(Date.now() + 60_000);
@@ -180,4 +186,66 @@ async function signInAgain(page) {
   await page.fill("#password", PASSWORD);
   await page.click("button:text('Sign in')");
   await page.waitForURL("**/review?task=*");
+}
+
+// Nothing that was decided or written is lost without a word.
+async function withoutNetwork(visitor) {
+  const line = new Line();
+  const page = await visitor.window({ baseURL: await line.open(visitor.url), losesNetwork: true });
+  await signUp(page, "tunnel@example.com");
+  const tasks = [];
+  for (let count = 0; count < 3; count += 1) tasks.push(await createWithProof(page));
+  await page.clock.install();
+  await page.goto("/dashboard/test/review");
+  await page.clock.pauseAt(Date.now() + 60_000);
+  await undoKeepsTheReason(page);
+  const told = await cutOff(page, line, tasks[1]);
+  for (const task of tasks) assert.equal(await statusOf(page, task), "Proof submitted");
+  await told.filter({ hasText: "Not rejected" }).getByText("Try again").click();
+  await until(async () => await statusOf(page, tasks[0]) === "Proof rejected", "the rejection");
+  await page.goto(`/dashboard/test/tasks/${tasks[0]}`);
+  await page.getByText("The third row is cut off.").first().waitFor();
+  await leftUnsent(page);
+  await until(async () => await statusOf(page, tasks[1]) === "Completed", "the approval");
+  await page.context().close();
+  line.close();
+}
+
+async function undoKeepsTheReason(page) {
+  await page.fill("#reason", "The third row is cut off.");
+  await page.click("button.danger:text('Reject')");
+  await page.getByText("2 of 3", { exact: true }).waitFor();
+  assert.equal(await page.inputValue("#reason"), "");
+  await page.click("text=Undo");
+  await page.getByText("1 of 3", { exact: true }).waitFor();
+  assert.equal(await page.inputValue("#reason"), "The third row is cut off.");
+}
+
+// The next proof is there already, and the one after it is not. Answers with what is told.
+async function cutOff(page, line, next) {
+  const loaded = page.waitForResponse((response) => response.url().endsWith(next));
+  await page.reload();
+  await (await loaded).finished();
+  assert.equal(await page.inputValue("#reason"), "The third row is cut off.");
+  line.cut();
+  await page.click("button.danger:text('Reject')");
+  await page.getByText("2 of 3", { exact: true }).waitFor();
+  await page.clock.runFor(DOUBLE_CLICK);
+  await page.keyboard.press("a");
+  const told = page.getByRole("alert");
+  await told.filter({ hasText: "The proof could not be loaded" }).waitFor();
+  await page.clock.runFor(UNDO);
+  await told.filter({ hasText: "Not rejected" }).waitFor();
+  await told.filter({ hasText: "Not approved" }).waitFor();
+  line.mend();
+  return told;
+}
+
+// The approval was never sent. The next time that there is something to review, its reviewer hears of it.
+async function leftUnsent(page) {
+  await page.goto("/dashboard/test/review");
+  await page.getByText("1 of 2", { exact: true }).waitFor();
+  await page.clock.runFor(ARRIVAL);
+  const told = page.getByRole("alert").filter({ hasText: "It was not sent when you left the page" });
+  await told.getByText("Try again").click();
 }

@@ -1,5 +1,6 @@
 // Keys, webhook, payment, clock, and the account.
 import { assert } from "../visit.mjs";
+import { until } from "../world.mjs";
 import { PASSWORD, signUp } from "./signing_up.mjs";
 
 export async function settings(visitor) {
@@ -9,6 +10,7 @@ export async function settings(visitor) {
   await page.fill("#name", "<b>Robot</b>");
   await page.click("button:text('Make a test key')");
   assert.match(await page.textContent(".secret"), /^svc_test_/);
+  await stopped(page);
   await visitor.look(page, "/dashboard/test/keys", "keys");
   await visitor.look(page, "/dashboard/test/webhook", "webhook");
   await page.fill("#url", "not a url");
@@ -24,6 +26,27 @@ export async function settings(visitor) {
   await visitor.look(page, "/dashboard/test/review", "review-empty");
   await account(visitor, page);
   await page.context().close();
+}
+
+// A form is sent once, and again when somebody has stopped the browser before the server answered.
+async function stopped(page) {
+  const asked = [];
+  page.on("request", (request) => { if (request.method() === "POST") asked.push(request.url()); });
+  await page.goto("/dashboard/test/keys");
+  await page.fill("#name", "Stopped");
+  await page.route("**/keys", () => {}, { times: 1 });
+  const press = (times) => page.evaluate((times) => {
+    for (let count = 0; count < times; count += 1) document.querySelector("form:has(#name)").requestSubmit();
+  }, times);
+  await press(2);
+  await until(() => asked.length > 0, "the request");
+  assert.equal(asked.length, 1);
+  const session = await page.context().newCDPSession(page);
+  await session.send("Page.stopLoading");
+  await press(1);
+  await page.locator(".secret").waitFor();
+  assert.equal(asked.length, 2);
+  await session.detach();
 }
 
 async function account(visitor, page) {

@@ -14,6 +14,7 @@ export async function workerCapture(visitor) {
     await everyType(visitor, phone, task);
     const types = (await world.proofs(task)).map((proof) => proof.type).sort();
     assert.deepEqual(types, ["photo", "signature", "video"]);
+    await byKeyboard(world, phone, await world.begun(worker, ["photo", "signature"]));
     await farAway(phone, other);
     await badFiles(phone, other);
     await slowCamera(phone, other);
@@ -54,6 +55,35 @@ async function everyType(visitor, phone, task) {
   await page.setViewportSize({ width: 360, height: 740 });
   await phone.send();
   await phone.arrives();
+}
+
+// Each step goes on where the one before has ended, and a signature can be a picture of one.
+async function byKeyboard(world, phone, task) {
+  const { page } = phone;
+  const focused = (name) => page.waitForFunction((name) => document.activeElement.matches(`[data-${name}]`), name, { timeout: 20_000 });
+  await page.goto(`/worker/tasks/${task}/capture`);
+  await page.waitForFunction(() => document.querySelector("[data-live]")?.videoWidth > 0);
+  await page.locator("[data-where]", { hasText: /\d/ }).waitFor();
+  await page.locator("[data-shutter]").focus();
+  await page.keyboard.press("Enter");
+  await focused("use");
+  await page.keyboard.press("Enter");
+  await focused("pick");
+  assert.equal(await page.getAttribute("[data-pick]", "capture"), null);
+  // More than a signature may have: it is made smaller.
+  await page.setInputFiles("[data-pick]", { name: "signed.png", mimeType: "image/png", buffer: picture(960, 720) });
+  await page.locator("[data-signed]:enabled").waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await focused("signed");
+  await page.keyboard.press("Enter");
+  await focused("send");
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/worker/outbox");
+  await phone.arrives(2);
+  const signature = (await world.proofs(task)).find(({ type }) => type === "signature");
+  const { device } = await world.call(world.developer, "GET", `/v1/tasks/${task}/proofs/${signature.id}/evidence`);
+  assert.equal(device.source, "picker");
 }
 
 async function farAway(phone, task) {

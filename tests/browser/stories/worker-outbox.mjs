@@ -15,6 +15,8 @@ export async function workerOutbox(visitor) {
     await serverRestarts(world, phone, wanda);
     await sharedPhone(world, phone, wanda, otto);
     await refused(visitor, world, phone, wanda);
+    await discarded(world, phone, wanda);
+    await discardedTooLate(world, phone, wanda);
   } finally {
     await phone.close();
   }
@@ -140,4 +142,67 @@ async function refused(visitor, world, phone, wanda) {
   await phone.page.click("[data-discard]:visible");
   await phone.page.click("dialog .danger");
   await phone.page.locator(".badge.bad").waitFor({ state: "detached" });
+}
+
+const isOnDiscard = (page) => page.evaluate(() => Boolean(document.activeElement.matches("[data-discard]")));
+
+// What is discarded while it is sent does not arrive. Until then, the button stays where somebody's focus is.
+async function discarded(world, phone, wanda) {
+  const { page, context } = phone;
+  const task = await world.begun(wanda);
+  const parts = [];
+  await context.route("**/worker/uploads/*", (route) => {
+    if (route.request().method() === "PATCH" && parts.length < 3) parts.push(route);
+    else route.continue();
+  });
+  const part = (at) => until(() => parts[at], `part ${at}`);
+  const progress = (bytes) => page.waitForFunction((bytes) => document.querySelector("progress").value > bytes, bytes);
+  await phone.pick(task, "front.png", picture(900, 900));
+  await phone.send();
+  await part(0);
+  const place = new URL(parts[0].request().url()).pathname.replace("/worker/", "/v1/worker/");
+  await page.locator("[data-discard]:visible").focus();
+  await page.keyboard.press("Enter");
+  await page.locator("dialog").waitFor();
+  await parts[0].continue();
+  await progress(0);
+  await page.keyboard.press("Escape");
+  await page.locator("dialog").waitFor({ state: "detached" });
+  assert.ok(await isOnDiscard(page), "after the dialog");
+  const before = await page.evaluate(() => document.querySelector("progress").value);
+  await (await part(1)).continue();
+  await progress(before);
+  assert.ok(await isOnDiscard(page), "while it is sent");
+  await part(2);
+  await page.keyboard.press("Enter");
+  await page.click("dialog .danger");
+  await until(() => page.evaluate((task) => !document.querySelector(`[data-outbox] a[href="/worker/tasks/${task}"]`), task), "discarding");
+  await parts[2].continue();
+  // Whoever sends has the lock.
+  await page.evaluate(() => navigator.locks.request("legwork-outbox", () => {}));
+  await context.unroute("**/worker/uploads/*");
+  assert.equal((await world.proofs(task)).length, 0);
+  const headers = { authorization: `Bearer ${wanda.token}`, "tus-resumable": "1.0.0" };
+  await until(async () => [404, 410].includes((await fetch(world.url + place, { method: "HEAD", headers })).status), "deleting the upload");
+}
+
+// The server has the proof, and only its answer is on the way: that is told.
+async function discardedTooLate(world, phone, wanda) {
+  const { page, context } = phone;
+  const task = await world.begun(wanda);
+  let answer;
+  const answered = new Promise((resolve) => { answer = resolve; });
+  await context.route("**/proofs", async (route) => {
+    const response = await route.fetch();
+    answer(() => route.fulfill({ response }));
+  }, { times: 1 });
+  await phone.photo(task);
+  await phone.send();
+  const goOn = await answered;
+  await page.locator("[data-discard]:visible").click();
+  await page.click("dialog .danger");
+  await page.getByText("Too late: the proof").waitFor();
+  await goOn();
+  await phone.arrives(5);
+  assert.equal((await world.proofs(task)).length, 1);
 }

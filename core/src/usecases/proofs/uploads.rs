@@ -134,8 +134,11 @@ pub fn delete_upload(
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
     own_upload(tx, worker, id, now)?;
-    tx.end_upload(id, now)?;
-    Ok(())
+    // A submission may have used it up in this moment: whoever deletes must not think that it was never sent.
+    match tx.end_upload(id, now)? {
+        true => Ok(()),
+        false => Err(UseCaseError::UploadGone),
+    }
 }
 
 /// An upload that is used for a proof, with the files that hold its parts.

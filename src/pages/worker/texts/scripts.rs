@@ -88,8 +88,8 @@ pub const CAPTURE: Sentences = &[
     ),
     (
         "take_signature",
-        "Let the person sign in the white field.",
-        "La persona firma en el campo blanco.",
+        "Let the person sign in the white field, or choose a picture of the signature.",
+        "La persona firma en el campo blanco, o elige una imagen de la firma.",
     ),
     ("missing", "missing", "falta"),
     ("taken", "taken", "hecha"),
@@ -99,6 +99,7 @@ pub const CAPTURE: Sentences = &[
     ("stop", "Stop", "Parar"),
     ("turn_camera", "Turn", "Girar"),
     ("pick", "Camera app", "App de cámara"),
+    ("pick_file", "Choose a file", "Elegir un archivo"),
     ("use", "Use", "Usar"),
     ("clear", "Clear", "Borrar"),
     ("pad_label", "Field to sign in", "Campo para firmar"),
@@ -241,6 +242,16 @@ pub const OUTBOX: Sentences = &[
         "discard_ask",
         "Discard the proof for “{title}”? It has not arrived, and it cannot be brought back.",
         "¿Descartar la prueba de «{title}»? No ha llegado y no se puede recuperar.",
+    ),
+    (
+        "discard_arrived",
+        "Too late: the proof for “{title}” had arrived before it was discarded.",
+        "Demasiado tarde: la prueba de «{title}» había llegado antes de descartarla.",
+    ),
+    (
+        "discard_unknown",
+        "Not discarded: all of the proof for “{title}” was sent, and without the server nobody knows whether it has arrived. Try again when there is a network.",
+        "No descartada: la prueba de «{title}» se envió entera y, sin el servidor, nadie sabe si ha llegado. Prueba otra vez cuando haya red.",
     ),
     ("sign_in_again", "Sign in again", "Entrar otra vez"),
     (
