@@ -4,7 +4,6 @@
 mod tests;
 
 use std::io::Cursor;
-use std::sync::LazyLock;
 
 use jpeg_encoder::{ColorType, Encoder};
 use tokio::sync::Semaphore;
@@ -25,7 +24,7 @@ const SMALL_BYTES: usize = 256 * 1024;
 const QUALITY: u8 = 80;
 
 /// Each takes a core and the memory of a whole picture.
-static AT_ONCE: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(2));
+static AT_ONCE: Semaphore = Semaphore::const_new(1);
 
 /// A picture that is small enough to look at.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
@@ -13,15 +13,18 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any_service, get};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use crate::ambient;
 use crate::api::error::ApiError;
-use crate::api::middleware::authentication::require_key;
+use crate::api::middleware::authentication::{Caller as KeyCaller, require_key};
 use crate::api::middleware::edge::edge;
 use crate::api::middleware::limits::anonymous::limit_anonymous;
+use crate::api::middleware::limits::places::Places;
 use crate::api::server::Peer;
 use crate::api::{App, JSON};
+use crate::domain::AccountId;
 use crate::domain::accounts::mandate::Needs;
 use crate::mcp::{Answer, Connect, MOST_BYTES, Reach, http_service, too_large, unreadable};
 use crate::shutdown::Shutdown;
@@ -47,6 +50,7 @@ pub fn mount(router: Router, app: &App) -> Router {
     let needs = (app.clone(), Needs::Nothing);
     let route = any_service(service)
         .layer(from_fn(read_first))
+        .layer(from_fn_with_state(LargeAnswers::default(), keep_few))
         .layer(from_fn_with_state(needs, require_key))
         .layer(from_fn_with_state(app.clone(), name_metadata))
         .layer(from_fn_with_state(app.clone(), edge));
@@ -58,6 +62,55 @@ pub fn mount(router: Router, app: &App) -> Router {
         .layer(from_fn_with_state(app.clone(), edge))
         .with_state(app.clone());
     router.route("/mcp", route).merge(metadata)
+}
+
+/// Answers with pictures. They are in memory until the client has taken them.
+#[derive(Clone)]
+struct LargeAnswers {
+    all: Arc<Semaphore>,
+    by_account: Places<AccountId>,
+}
+
+/// From this size on an answer counts.
+const LARGE: u64 = 256 << 10;
+const MAX_LARGE: usize = 32;
+const MAX_LARGE_TO_ONE: usize = 4;
+
+impl Default for LargeAnswers {
+    fn default() -> Self {
+        Self {
+            all: Arc::new(Semaphore::new(MAX_LARGE)),
+            by_account: Places::default(),
+        }
+    }
+}
+
+async fn keep_few(
+    State(answers): State<LargeAnswers>,
+    request: Request<Body>,
+    next: Next,
+) -> Response {
+    let caller = request.extensions().get::<KeyCaller>();
+    let account = caller.map(|caller| caller.owner().account);
+    let response = next.run(request).await;
+    let (Some(account), LARGE..) = (account, response.body().size_hint().lower()) else {
+        return response;
+    };
+    let too_many = ApiError::RateLimited {
+        retry_after_seconds: 5,
+    };
+    let Some(place) = answers.by_account.take(account, MAX_LARGE_TO_ONE) else {
+        return too_many.into_response();
+    };
+    let Ok(permit) = answers.all.try_acquire_owned() else {
+        return ApiError::Busy.into_response();
+    };
+    response.map(|body| {
+        Body::new(body.map_err(move |error| {
+            let _held_until_it_is_sent = (&place, &permit);
+            error
+        }))
+    })
 }
 
 const METADATA: &str = "/.well-known/oauth-protected-resource";

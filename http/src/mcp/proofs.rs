@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rmcp::model::{ContentBlock, Resource};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use super::calls::{Call, encoded};
 use crate::media::{Preview, preview};
@@ -11,9 +12,16 @@ use crate::media::{Preview, preview};
 /// Each of them is decoded.
 const MOST_IMAGES: usize = 8;
 /// For all pictures of an answer together.
-const MOST_BYTES: usize = 4 << 20;
+const MOST_BYTES: usize = 2 << 20;
 /// No photo is larger.
-pub const LARGEST_FILE: usize = 10_000_000;
+const LARGEST_PHOTO: usize = 10_000_000;
+/// A file that is not larger is in an answer as it is.
+const LARGEST_FILE: usize = 2 << 20;
+
+/// How many answers with pictures are being made at once. Others wait.
+static LOOKS: Semaphore = Semaphore::const_new(8);
+/// How many photos are in memory at once, before they are made smaller.
+static PHOTOS: Semaphore = Semaphore::const_new(4);
 
 pub const TASK_URI: &str = "legwork://tasks/";
 
@@ -32,6 +40,10 @@ pub async fn look(call: &Call<'_>) -> Result<(Value, Vec<ContentBlock>), Value> 
     let last = proofs.iter().filter_map(number).max();
     let mut blocks = vec![ContentBlock::text(WARNING)];
     let mut images = if call.flag("images") { MOST_IMAGES } else { 0 };
+    let _turn = match images {
+        0 => None,
+        _ => LOOKS.acquire().await.ok(),
+    };
     let mut left = MOST_BYTES;
     for proof in proofs.iter_mut().filter(|proof| number(proof) == last) {
         let id = encoded(proof["id"].as_str().unwrap_or_default());
@@ -73,15 +85,33 @@ fn link(task: &str, proof: &Value) -> Option<ContentBlock> {
 
 /// Made smaller, if it is large.
 async fn picture(call: &Call<'_>, proof: &Value) -> Option<Preview> {
-    let is_picture = proof["content_type"].as_str()?.starts_with("image/");
-    match is_picture {
-        true => preview(call.api.file(file_url(proof)?, LARGEST_FILE).await?).await,
-        false => None,
-    }
+    let url = proof["file_url"].as_str().filter(|_| is_picture(proof))?;
+    let _turn = PHOTOS.acquire().await.ok()?;
+    preview(call.api.file(url, LARGEST_PHOTO).await?).await
 }
 
-/// Where the file is; none if it is not kept any more, or too large.
-pub fn file_url(proof: &Value) -> Option<&str> {
-    let is_small = proof["file_size_bytes"].as_u64()? <= LARGEST_FILE as u64;
-    proof["file_url"].as_str().filter(|_| is_small)
+fn is_picture(proof: &Value) -> bool {
+    let kind = proof["content_type"].as_str();
+    kind.is_some_and(|kind| kind.starts_with("image/"))
+}
+
+/// Why a file is not in an answer.
+pub enum NoFile {
+    /// It is not kept any more, or too large.
+    Unfit,
+    NotFetched,
+}
+
+/// The file of a proof and its type. A picture is made smaller, if it is too large.
+pub async fn file(call: &Call<'_>, proof: &Value) -> Result<(Vec<u8>, String), NoFile> {
+    let url = proof["file_url"].as_str().ok_or(NoFile::Unfit)?;
+    let size = proof["file_size_bytes"].as_u64().ok_or(NoFile::Unfit)?;
+    let _turn = LOOKS.acquire().await.map_err(|_| NoFile::NotFetched)?;
+    if size > LARGEST_FILE as u64 {
+        let picture = picture(call, proof).await.ok_or(NoFile::Unfit)?;
+        return Ok((picture.bytes, picture.content_type.to_owned()));
+    }
+    let bytes = call.api.file(url, LARGEST_FILE).await;
+    let kind = proof["content_type"].as_str().unwrap_or_default();
+    Ok((bytes.ok_or(NoFile::NotFetched)?, kind.to_owned()))
 }
