@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::{delete, found, id_of, ids, restore, suspend};
+use crate::pages::Browser;
 use crate::support::{Engine, TestApp, Worker, on_both_engines, path, storefront, tell};
 
 on_both_engines!(
@@ -214,6 +215,34 @@ fn a_busy_stream_ends() {
             }
         }
         assert!(heard > 10, "{heard} pieces");
+    });
+}
+
+/// The one that a page of the dashboard listens to, too.
+#[test]
+fn the_stream_of_a_page_ends() {
+    tell(Engine::Sqlite, async |app| {
+        let impatient = app.impatient().await;
+        let browser = Browser::signed_up(&impatient, "ada@example.com").await;
+        let account = app.database.column("SELECT id FROM accounts").await;
+        let [account] = &account[..] else {
+            panic!("{account:?}");
+        };
+        let mut stream = TcpStream::connect(impatient.address).await.unwrap();
+        let cookie = browser.cookie.unwrap();
+        let path = "/dashboard/test/events/stream";
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\ncookie: {cookie}\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut heard = String::new();
+        while !heard.contains("retry:") {
+            heard.push_str(&read(&mut stream).await);
+        }
+        let account = AccountId::parse(account).unwrap();
+        suspend(&app, account).await.unwrap();
+        while !heard.ends_with("\r\n0\r\n\r\n") {
+            heard.push_str(&read(&mut stream).await);
+            assert!(heard.len() < 10_000, "it goes on");
+        }
     });
 }
 

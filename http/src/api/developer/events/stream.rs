@@ -19,7 +19,7 @@ use crate::api::middleware::limits::streams::StreamPermit;
 use crate::api::openapi::{groups, parameters};
 use crate::api::request::query::StreamQuery;
 use crate::domain::accounts::mandate::{Needs, Permission};
-use crate::domain::{Event, EventId, EventType, Owner, Secret};
+use crate::domain::{AccountStatus, Event, EventId, EventType, Owner, Secret};
 use crate::store::{EventFilter, EventWakeup, KeyHolder, Lookup, StoreError};
 use crate::usecases;
 use crate::views::event::EventBody;
@@ -186,8 +186,15 @@ impl Listener {
 
     async fn still_welcome(&self) -> bool {
         if self.key.is_session() {
-            let lookup = Lookup::session(self.key.hash(), self.app.clock.now());
-            return !matches!(self.app.store.find(lookup).await, Ok(None));
+            let (hash, account) = (self.key.hash(), self.owner.account);
+            let now = self.app.clock.now();
+            let read = self.app.store.read(move |tx| {
+                let session = tx.session_by_token(&hash, now)?;
+                let account = tx.account(account)?;
+                let active = account.is_some_and(|it| it.status == AccountStatus::Active);
+                Ok::<_, StoreError>(session.is_some() && active)
+            });
+            return read.await.unwrap_or(true);
         }
         let lookup = Lookup::key_holder(self.key.hash());
         match self.app.store.find(lookup).await {

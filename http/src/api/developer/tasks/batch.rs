@@ -1,6 +1,7 @@
 //! POST /v1/tasks/batch
 
 use std::num::NonZeroU32;
+use std::sync::OnceLock;
 
 use axum::Extension;
 use axum::extract::State;
@@ -18,6 +19,7 @@ use crate::api::developer::tasks::create::CreatedTask;
 use crate::api::developer::tasks::create::body::CreateTask;
 use crate::api::developer::tasks::creation::{Creation, has_secrets};
 use crate::api::developer::tasks::funding::{self, Terms};
+use crate::api::error::codes::ErrorCode;
 use crate::api::error::{ApiError, ErrorContent};
 use crate::api::middleware::authentication::Caller;
 use crate::api::middleware::authentication::refusals;
@@ -172,6 +174,7 @@ async fn fund(app: &App, caller: &Caller, steps: Vec<Step>) -> Vec<Result<Ready,
         false => Ok(Terms::default()),
     };
     let terms = terms.as_ref();
+    let processor = &Reachable::default();
     let mut others = 0;
     let funding = steps.into_iter().map(|step| {
         let before = others;
@@ -182,7 +185,8 @@ async fn fund(app: &App, caller: &Caller, steps: Vec<Step>) -> Vec<Result<Ready,
                 Step::Refused(error) => Err(error),
                 Step::New(creation) => {
                     let terms = terms.map_err(ApiError::clone)?;
-                    let funded = funding::fund(app, &creation, terms, before).await?;
+                    let funding = funding::fund(app, &creation, terms, before);
+                    let funded = processor.ask(funding).await?;
                     Ok(Ready::New(creation, funded))
                 }
             }
@@ -192,6 +196,28 @@ async fn fund(app: &App, caller: &Caller, steps: Vec<Step>) -> Vec<Result<Ready,
         .buffered(PAYMENTS_AT_ONCE)
         .collect()
         .await
+}
+
+/// Once the processor does not answer, it is not asked for the rest of a batch: each would wait in vain.
+#[derive(Default)]
+struct Reachable(OnceLock<ApiError>);
+
+impl Reachable {
+    async fn ask<T>(
+        &self,
+        asking: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
+        if let Some(error) = self.0.get() {
+            return Err(error.clone());
+        }
+        let answer = asking.await;
+        if let Err(error) = &answer
+            && error.code() == ErrorCode::PaymentUnavailable
+        {
+            let _ = self.0.set(error.clone());
+        }
+        answer
+    }
 }
 
 fn answer(created: &[Result<Part, ApiError>], notes: &Notes) -> Result<JsonResponse, ApiError> {
@@ -269,4 +295,28 @@ request_bodies! {
             "budget_cents": 1500,
         },
     ]});
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::usecases::UseCaseError;
+
+    #[tokio::test]
+    async fn a_processor_that_does_not_answer_is_asked_no_more() {
+        let processor = Reachable::default();
+        let fine = async || processor.ask(async { Ok(()) }).await.is_ok();
+        let not_found = UseCaseError::TaskNotFound;
+        let refused = processor.ask(async { Err::<(), _>(not_found.into()) });
+        assert_eq!(refused.await.unwrap_err().code(), ErrorCode::TaskNotFound);
+        assert!(fine().await, "another error tells nothing about it");
+        let silent = UseCaseError::PaymentUnavailable("no answer".to_owned());
+        let silent = processor.ask(async { Err::<(), _>(silent.into()) });
+        assert!(silent.await.is_err());
+        let never = processor.ask(std::future::pending::<Result<(), _>>());
+        assert_eq!(
+            never.await.unwrap_err().code(),
+            ErrorCode::PaymentUnavailable
+        );
+    }
 }
