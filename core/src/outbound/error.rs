@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io;
 
+use hyper_util::client::legacy;
 use rustls::CertificateError;
 use rustls::CertificateError::{NotValidForName, NotValidForNameContext};
 
@@ -37,6 +38,10 @@ impl OutboundError {
         }
     }
 
+    pub fn connecting_took_too_long() -> Self {
+        Self::Unreachable("connecting timed out".to_owned())
+    }
+
     /// The connection was open, and was closed before the response was complete.
     pub fn is_early_close(&self) -> bool {
         matches!(self, Self::Lost(reason) if reason == CLOSED_EARLY)
@@ -46,22 +51,36 @@ impl OutboundError {
 const CLOSED_EARLY: &str = "the connection was closed too early";
 const NO_HTTPS: &str = "it does not answer over HTTPS";
 
-impl From<reqwest::Error> for OutboundError {
-    /// Passes on none of the original messages: some of them name addresses.
-    fn from(error: reqwest::Error) -> Self {
+/// Neither passes on any of the original messages: some of them name addresses.
+impl From<legacy::Error> for OutboundError {
+    fn from(error: legacy::Error) -> Self {
         if let Some(ours) = causes(&error).find_map(|cause| cause.downcast_ref::<Self>()) {
             return ours.clone();
         }
-        let found = causes(&error).filter_map(reason).last();
         if !error.is_connect() {
-            return Self::Lost(found.unwrap_or("the connection was lost").to_owned());
+            return lost(&error);
         }
-        let reason = match found {
-            _ if error.is_timeout() => "connecting timed out",
-            found => found.unwrap_or("the connection failed"),
+        let timed_out = |cause: &(dyn Error + 'static)| {
+            let io = cause.downcast_ref::<io::Error>();
+            io.is_some_and(|io| io.kind() == io::ErrorKind::TimedOut)
         };
-        Self::Unreachable(reason.to_owned())
+        if causes(&error).any(timed_out) {
+            return Self::connecting_took_too_long();
+        }
+        let found = causes(&error).filter_map(reason).last();
+        Self::Unreachable(found.unwrap_or("the connection failed").to_owned())
     }
+}
+
+impl From<hyper::Error> for OutboundError {
+    fn from(error: hyper::Error) -> Self {
+        lost(&error)
+    }
+}
+
+fn lost(error: &(dyn Error + 'static)) -> OutboundError {
+    let found = causes(error).filter_map(reason).last();
+    OutboundError::Lost(found.unwrap_or("the connection was lost").to_owned())
 }
 
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {

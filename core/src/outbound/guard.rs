@@ -3,10 +3,13 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+use hyper_util::client::legacy::connect::dns::Name;
 use ipnet::IpNet;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use tower_service::Service;
 
 use super::addresses::may_be_called;
 use super::{EndpointUrl, OutboundError, Resolver};
@@ -67,14 +70,22 @@ impl Guard {
 }
 
 /// The HTTP client calls this for each new connection.
-impl Resolve for Guard {
-    fn resolve(&self, name: Name) -> Resolving {
+impl Service<Name> for Guard {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = OutboundError;
+    type Future = BoxFuture<'static, Result<Self::Response, OutboundError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), OutboundError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
         let guard = self.clone();
         Box::pin(async move {
             let found = guard.addresses(name.as_str()).await?;
             // Port 0 stands for the port of the URL.
             let addresses = found.into_iter().map(|address| SocketAddr::new(address, 0));
-            Ok(Box::new(addresses) as Addrs)
+            Ok(addresses.collect::<Vec<_>>().into_iter())
         })
     }
 }

@@ -16,10 +16,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use connections::{NoteOpening, noting_opening};
+use connections::{Opening, noting_opening};
 use guard::Guard;
+use http::header::{ACCEPT, CONTENT_LENGTH, HeaderMap, HeaderValue, TRANSFER_ENCODING, USER_AGENT};
+use http::{Method, Request, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use ipnet::IpNet;
-use reqwest::header::{CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING};
 use resolver::SystemResolver;
 use rustls::{ClientConfig, RootCertStore};
 
@@ -32,9 +37,9 @@ pub use resting::Resting;
 
 /// How much of a response is read.
 const MAX_RESPONSE_BYTES: usize = 4 << 10;
-/// Shared by all addresses of a name, so that an unreachable one does not use up the time of the
-/// others.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the head of a response may be, and how much of the rest is kept before it is read. Thousands of
+/// calls may be under way.
+const MAX_BUFFER_BYTES: usize = 16 << 10;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_IDLE_PER_HOST: usize = 8;
 
@@ -53,12 +58,14 @@ pub struct Response {
     pub body: Vec<u8>,
 }
 
+type Client = legacy::Client<Opening, Full<Bytes>>;
+
 /// Cheap to clone.
 #[derive(Clone)]
 pub struct Outbound {
-    http: reqwest::Client,
+    http: Client,
     /// Opens a connection for each call.
-    fresh: reqwest::Client,
+    fresh: Client,
     guard: Guard,
     has_authorities: bool,
     is_discreet: bool,
@@ -86,23 +93,16 @@ impl Outbound {
     }
 
     fn encrypted(tls: ClientConfig, has_authorities: bool, guard: Guard) -> Result<Self, String> {
-        let client = |tls, kept| {
-            reqwest::Client::builder()
-                .tls_backend_preconfigured(tls)
-                .dns_resolver(guard.clone())
-                .https_only(true)
-                .http1_only()
-                .no_proxy()
-                .redirect(reqwest::redirect::Policy::none())
-                .connect_timeout(CONNECT_TIMEOUT)
-                .connector_layer(NoteOpening)
+        let opening = Opening::new(tls, guard.clone());
+        let client = |kept| {
+            legacy::Client::builder(TokioExecutor::new())
+                .pool_timer(TokioTimer::new())
                 .pool_max_idle_per_host(kept)
                 .pool_idle_timeout(IDLE_TIMEOUT)
-                .user_agent(concat!("legwork/", env!("CARGO_PKG_VERSION")))
-                .build()
-                .map_err(|e| format!("the HTTP client for endpoints could not be created: {e}"))
+                .http1_max_buf_size(MAX_BUFFER_BYTES)
+                .build(opening.clone())
         };
-        let (http, fresh) = (client(tls.clone(), MAX_IDLE_PER_HOST)?, client(tls, 0)?);
+        let (http, fresh) = (client(MAX_IDLE_PER_HOST), client(0));
         Ok(Self {
             http,
             fresh,
@@ -143,8 +143,8 @@ impl Outbound {
         body: Bytes,
         timeout: Duration,
     ) -> Result<Response, OutboundError> {
-        let request = request(&self.http, url, headers, body);
-        let call = async { read(request.send().await?).await };
+        let request = request(url, headers, body)?;
+        let call = async { read(self.http.request(request).await?).await };
         self.called(url, call, timeout).await
     }
 
@@ -157,13 +157,13 @@ impl Outbound {
         body: Bytes,
         timeout: Duration,
     ) -> Result<Response, OutboundError> {
-        let first = request(&self.http, url, headers.clone(), body.clone());
+        let first = request(url, headers, body)?;
+        let again = first.clone();
         let call = async {
-            let (sent, opened) = noting_opening(first.send()).await;
+            let (sent, opened) = noting_opening(self.http.request(first)).await;
             match sent.map_err(OutboundError::from) {
                 Err(error) if error.is_early_close() && !opened => {
-                    let again = request(&self.fresh, url, headers, body);
-                    read(again.send().await?).await
+                    read(self.fresh.request(again).await?).await
                 }
                 sent => read(sent?).await,
             }
@@ -193,27 +193,38 @@ impl Outbound {
 }
 
 fn request(
-    http: &reqwest::Client,
     url: &EndpointUrl,
     headers: HeaderMap,
     body: Bytes,
-) -> reqwest::RequestBuilder {
-    http.post(url.url().clone()).headers(headers).body(body)
+) -> Result<Request<Full<Bytes>>, OutboundError> {
+    let wrong = |_| OutboundError::Unreachable("its URL cannot be called".to_owned());
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = Uri::try_from(url.url().as_str()).map_err(wrong)?;
+    *request.headers_mut() = headers;
+    let user_agent = HeaderValue::from_static(concat!("legwork/", env!("CARGO_PKG_VERSION")));
+    request.headers_mut().insert(USER_AGENT, user_agent);
+    let any = HeaderValue::from_static("*/*");
+    request.headers_mut().insert(ACCEPT, any);
+    Ok(request)
 }
 
 /// A response that is read to its end leaves the connection open for the next call. If it is longer
 /// than the limit, the rest is not read and the connection is closed.
-async fn read(mut response: reqwest::Response) -> Result<Response, OutboundError> {
+async fn read(response: http::Response<Incoming>) -> Result<Response, OutboundError> {
     let status = response.status().as_u16();
+    let ends_with_the_connection = ends_with_the_connection(response.headers());
+    let mut incoming = response.into_body();
     let mut body = Vec::new();
     while body.len() < MAX_RESPONSE_BYTES {
-        let piece = match response.chunk().await {
+        let frame = match incoming.frame().await {
             // Many servers end such a body by closing the connection without a word of TLS.
-            Err(_) if ends_with_the_connection(&response) => break,
-            piece => piece?,
+            Some(Err(_)) if ends_with_the_connection => break,
+            None => break,
+            Some(frame) => frame?,
         };
-        let Some(piece) = piece else {
-            break;
+        let Some(piece) = frame.data_ref() else {
+            continue;
         };
         let room = MAX_RESPONSE_BYTES - body.len();
         body.extend_from_slice(&piece[..piece.len().min(room)]);
@@ -222,8 +233,7 @@ async fn read(mut response: reqwest::Response) -> Result<Response, OutboundError
 }
 
 /// Whether nothing but the end of the connection says where the body ends.
-fn ends_with_the_connection(response: &reqwest::Response) -> bool {
-    let headers = response.headers();
+fn ends_with_the_connection(headers: &HeaderMap) -> bool {
     !headers.contains_key(CONTENT_LENGTH) && !headers.contains_key(TRANSFER_ENCODING)
 }
 

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use bytes::Bytes;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use super::Inner;
 use crate::domain::webhooks::delivery::TIME_LIMIT;

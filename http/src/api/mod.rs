@@ -29,6 +29,7 @@ use ipnet::IpNet;
 use metrics_exporter_prometheus::PrometheusHandle;
 use middleware::limits::anonymous::AnonymousLimit;
 use middleware::limits::files::FileLimits;
+use middleware::limits::places::Places;
 use middleware::limits::rate::RateLimits;
 use middleware::limits::streams::StreamLimits;
 use middleware::limits::uploads::UploadLimits;
@@ -36,7 +37,9 @@ use opentelemetry_sdk::trace::SdkTracer;
 use request::idempotency::InFlight;
 
 use crate::ambient::Clock;
-use crate::domain::{CheckedSkills, MapTiles, RelyingParty, RequiredFactor, StorageQuota};
+use crate::domain::{
+    AccountId, CheckedSkills, MapTiles, RelyingParty, RequiredFactor, StorageQuota,
+};
 use crate::files::Files;
 use crate::limits::SignInLimits;
 use crate::maintenance::{KeyUse, RequestLog};
@@ -106,6 +109,7 @@ pub struct Parts {
     in_flight: InFlight,
     streams: StreamLimits,
     file_limits: FileLimits,
+    webhook_tests: Places<AccountId>,
     uploads: UploadLimits,
 }
 
@@ -193,6 +197,7 @@ impl App {
             shutdown: dependencies.shutdown,
             streams: StreamLimits::default(),
             file_limits: FileLimits::default(),
+            webhook_tests: Places::default(),
             uploads: UploadLimits::default(),
             metrics: dependencies.metrics,
             key_use: Arc::default(),

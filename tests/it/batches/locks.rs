@@ -89,14 +89,60 @@ fn two_servers_do_not_block_each_other() {
             }
         }
         drop((first, second));
-        // The server counts what a connection did when it ends, at the latest.
-        let open = "SELECT count(*) FROM pg_stat_activity
-            WHERE application_name = 'legwork' AND datname = current_database()";
-        eventually("all connections are closed", async || {
-            ask(&url, open).await == "0"
-        })
-        .await;
-        let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
-        assert_eq!(ask(&url, deadlocks).await, "0");
+        assert_eq!(deadlocks(&url).await, "0");
+    });
+}
+
+/// Once nobody is connected any more: the server counts what a connection did when it ends, at the latest.
+async fn deadlocks(url: &str) -> String {
+    let open = "SELECT count(*) FROM pg_stat_activity
+        WHERE application_name = 'legwork' AND datname = current_database()";
+    eventually("all connections are closed", async || {
+        ask(url, open).await == "0"
+    })
+    .await;
+    let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
+    ask(url, deadlocks).await
+}
+
+/// What two servers do with the webhook of one account, while it creates tasks.
+#[test]
+fn the_settings_of_a_webhook_are_locked_in_one_order() {
+    const WEBHOOK: &str = "/v1/account/webhook";
+    runtime().block_on(async {
+        let database = Arc::new(Database::migrated(Engine::Postgres));
+        let url = database.url().unwrap();
+        let first = TestApp::start(&database).await;
+        let second = TestApp::start(&database).await;
+        let dev = first.developer().await;
+        let clients = [
+            dev.test.clone(),
+            Client::new(second.address, Some(&dev.test_key)),
+        ];
+        let change = |number: usize| {
+            let client = clients[number % 2].clone();
+            tokio::spawn(async move {
+                let hook = json!({"url": "https://127.0.0.1:9/"}).to_string();
+                let answer = match number % 5 {
+                    0 | 1 => client.send("PUT", WEBHOOK, &[], hook).await,
+                    2 => {
+                        client
+                            .post(&format!("{WEBHOOK}/rotate_secret"), &json!({}))
+                            .await
+                    }
+                    3 => client.delete(WEBHOOK).await,
+                    _ => client.post("/v1/tasks", &storefront()).await,
+                };
+                let status = answer.status.as_u16();
+                assert!([200, 201, 409].contains(&status), "{}", answer.text);
+            })
+        };
+        for _ in 0..8 {
+            for changed in join_all((0..40).map(change)).await {
+                changed.unwrap();
+            }
+        }
+        drop((first, second));
+        assert_eq!(deadlocks(&url).await, "0");
     });
 }

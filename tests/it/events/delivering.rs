@@ -8,7 +8,7 @@ use legwork::domain::webhooks::{WebhookSecret, sign};
 use serde_json::{Value, json};
 
 use crate::events::body;
-use crate::support::{Developer, Response, TestApp, on_both_engines, path};
+use crate::support::{Developer, Response, TestApp, eventually, on_both_engines, path};
 use crate::webhooks::peers::{verified_by_npm, verified_by_python};
 
 on_both_engines!(
@@ -23,6 +23,7 @@ on_both_engines!(
     a_delivery_can_be_made_again,
     what_was_not_delivered_is_given_up_with_the_webhook,
     a_sample_can_be_sent,
+    few_samples_are_sent_at_once,
 );
 
 const LIST: &str = "/v1/account/webhook/deliveries";
@@ -416,6 +417,35 @@ async fn what_was_not_delivered_is_given_up_with_the_webhook(app: TestApp) {
     dev.listen_at(&receiver).await;
     app.webhooks.drain().await.unwrap();
     assert!(receiver.received().is_empty());
+}
+
+/// A receiver decides how long a sample takes, and each holds a connection.
+async fn few_samples_are_sent_at_once(app: TestApp) {
+    const AT_ONCE: usize = 4;
+    let (app, receiver) = app.with_receiver().await;
+    let [dev, other] = [app.developer().await, app.developer().await];
+    for dev in [&dev, &other] {
+        dev.listen_at(&receiver).await;
+    }
+    receiver.queue((0..AT_ONCE).map(|_| Response::hang("")));
+    let test = "/v1/account/webhook/test";
+    let waiting = (0..AT_ONCE).map(|_| {
+        let client = dev.test.clone();
+        tokio::spawn(async move { client.post(test, &json!({})).await })
+    });
+    let waiting: Vec<_> = waiting.collect();
+    receiver.until(AT_ONCE).await;
+    let refused = dev.test.post(test, &json!({})).await;
+    assert_eq!(refused.header("retry-after"), "5");
+    refused.expect_error(429, "RATE_LIMITED");
+    let sent = other.test.post(test, &json!({})).await.expect(200);
+    assert_eq!(sent["delivered"], true);
+    // Whoever goes away makes room.
+    waiting.iter().for_each(tokio::task::JoinHandle::abort);
+    eventually("there is room again", async || {
+        dev.test.post(test, &json!({})).await.status == 200
+    })
+    .await;
 }
 
 async fn a_sample_can_be_sent(app: TestApp) {

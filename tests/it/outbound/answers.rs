@@ -170,6 +170,17 @@ async fn a_head_without_end_is_lost() {
     }
 }
 
+/// Thousands of calls may be under way, so a head of hundreds of kilobytes is too much.
+#[tokio::test]
+async fn a_head_of_a_few_kilobytes_is_read_and_a_longer_one_is_lost() {
+    let head = |bytes: usize| format!("{OK}x: {}\r\ncontent-length: 0\r\n\r\n", "y".repeat(bytes));
+    let fine = answered(Response::hang(&head(6 << 10)), PATIENCE).await;
+    assert_eq!(fine.unwrap().status, 200);
+    let fault = answered(Response::hang(&head(64 << 10)), PATIENCE).await;
+    let too_large = "the response headers were too large".to_owned();
+    assert_eq!(fault, Err(OutboundError::Lost(too_large)));
+}
+
 #[tokio::test]
 async fn the_time_is_for_all_of_the_answer() {
     let pause = Duration::from_millis(10);

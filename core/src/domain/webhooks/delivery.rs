@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::domain::string_enum::string_enum;
 use crate::domain::{AccountId, Environment, EventId, EventType, TaskId, Timestamp};
@@ -19,6 +21,9 @@ pub const MAX_OLD_SECRETS: usize = 3;
 pub const EVENTS_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// How many attempts are kept per delivery. Redelivery can add attempts without limit.
 const ATTEMPTS_KEPT: usize = 50;
+/// How long they may be, as JSON. The last response is kept in any case: its 4 KiB can be six times as long
+/// there.
+const MAX_ATTEMPTS_BYTES: usize = 32 << 10;
 
 string_enum!(DeliveryStatus {
     /// Not delivered yet. It will be tried.
@@ -52,11 +57,31 @@ impl Attempt {
 
     /// Appends this attempt to a JSON list of attempts.
     pub fn appended_to(&self, kept: &str) -> Result<String, serde_json::Error> {
-        let mut attempts: Vec<Box<serde_json::value::RawValue>> = serde_json::from_str(kept)?;
-        attempts.push(serde_json::value::to_raw_value(self)?);
+        let mut attempts: Vec<Box<RawValue>> = serde_json::from_str(kept)?;
+        attempts.push(to_raw_value(self)?);
         let skipped = attempts.len().saturating_sub(ATTEMPTS_KEPT);
-        serde_json::to_string(&attempts[skipped..])
+        attempts.drain(..skipped);
+        shorten(&mut attempts)?;
+        serde_json::to_string(&attempts)
     }
+}
+
+/// Takes the responses from the oldest attempts until all of them together are short enough: an endpoint
+/// decides what it answers, and can be asked again and again.
+fn shorten(attempts: &mut [Box<RawValue>]) -> Result<(), serde_json::Error> {
+    let mut bytes: usize = attempts.iter().map(|attempt| attempt.get().len()).sum();
+    let older = attempts.len().saturating_sub(1);
+    for attempt in &mut attempts[..older] {
+        if bytes <= MAX_ATTEMPTS_BYTES {
+            break;
+        }
+        bytes -= attempt.get().len();
+        let mut told: serde_json::Map<String, Value> = serde_json::from_str(attempt.get())?;
+        told.insert("response_body".to_owned(), Value::Null);
+        *attempt = to_raw_value(&told)?;
+        bytes += attempt.get().len();
+    }
+    Ok(())
 }
 
 /// A delivery that is due, with everything needed to send it.
@@ -85,7 +110,9 @@ pub struct Delivery {
     pub data: Option<String>,
     pub status: DeliveryStatus,
     pub status_code: Option<i64>,
+    /// As JSON, if they were asked for.
     pub attempts: String,
+    pub attempts_count: i64,
     pub due_at: Option<Timestamp>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -162,5 +189,46 @@ mod tests {
         assert_eq!(attempts.len(), 50);
         assert_eq!(attempts[0]["status_code"], 150);
         assert_eq!(attempts[49]["status_code"], 199);
+    }
+
+    #[test]
+    fn however_long_the_responses_are_what_is_kept_is_short() {
+        let mut kept = "[]".to_owned();
+        for status in 100..200 {
+            let attempt = Attempt {
+                response_body: Some("\0".repeat(4 << 10)),
+                ..attempt(Some(status), None)
+            };
+            kept = attempt.appended_to(&kept).unwrap();
+            assert!(
+                kept.len() <= MAX_ATTEMPTS_BYTES + (16 << 10),
+                "{}",
+                kept.len()
+            );
+        }
+        let attempts: Vec<Value> = serde_json::from_str(&kept).unwrap();
+        assert_eq!(attempts.len(), 50);
+        assert_eq!(attempts[0]["status_code"], 150);
+        assert_eq!(attempts[0]["response_body"], Value::Null);
+        let last = attempts[49]["response_body"].as_str().unwrap();
+        assert_eq!(last.len(), 4 << 10);
+    }
+
+    #[test]
+    fn short_responses_are_all_kept() {
+        let mut kept = "[]".to_owned();
+        for _ in 0..50 {
+            let attempt = Attempt {
+                response_body: Some("thank you".to_owned()),
+                ..attempt(Some(200), None)
+            };
+            kept = attempt.appended_to(&kept).unwrap();
+        }
+        let attempts: Vec<Value> = serde_json::from_str(&kept).unwrap();
+        assert!(
+            attempts
+                .iter()
+                .all(|attempt| attempt["response_body"] == "thank you")
+        );
     }
 }

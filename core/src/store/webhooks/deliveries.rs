@@ -11,8 +11,9 @@ use crate::store::{StoreError, Tx, Value, columns, owned_by};
 columns! {
     macro delivery;
     columns {
-        event_id, account_id, event_type = "type", task_id, status, status_code, attempts, due_at,
-        created_at, updated_at,
+        event_id, account_id, event_type = "type", task_id, status, status_code,
+        attempts_count = "CAST((LENGTH(attempts) - LENGTH(REPLACE(attempts, '\"attempted_at\":', ''))) / 15 AS BIGINT)",
+        due_at, created_at, updated_at,
     }
     row Delivery = Delivery {
         event: event_id,
@@ -22,7 +23,8 @@ columns! {
         data: None,
         status,
         status_code,
-        attempts,
+        attempts: String::new(),
+        attempts_count,
         due_at,
         created_at,
         updated_at,
@@ -104,7 +106,7 @@ crate::store::statements! {
             WHERE account_id = ?1 AND due_at IS NOT NULL AND number <= CASE
                 WHEN environment = 'test' THEN CAST(?3 AS BIGINT) ELSE CAST(?2 AS BIGINT) END
             LIMIT ?6)";
-    ONE = concat!("SELECT ", delivery!(columns), ",
+    ONE = concat!("SELECT ", delivery!(columns), ", attempts,
             (SELECT e.data FROM events e WHERE e.id = deliveries.event_id)
         FROM deliveries WHERE event_id = ?3 AND account_id = ?1 AND environment = ?2");
     /// Of the first failed deliveries after a number: how many there are, and the last number.
@@ -330,8 +332,12 @@ impl Tx<'_> {
     ) -> Result<Option<Delivery>, StoreError> {
         let mut values = owned_by(owner);
         values.push(event.into());
-        let found: Option<(Delivery, Option<String>)> = self.optional(ONE, &values)?;
-        Ok(found.map(|(delivery, data)| Delivery { data, ..delivery }))
+        let found: Option<(Delivery, (String, Option<String>))> = self.optional(ONE, &values)?;
+        Ok(found.map(|(delivery, (attempts, data))| Delivery {
+            attempts,
+            data,
+            ..delivery
+        }))
     }
 
     /// A time by the clock of the environment which no failure so far is after. A test clock that was set

@@ -44,6 +44,7 @@ columns! {
 }
 
 crate::store::statements! {
+    /// Locks are taken in this order: the account, then the endpoint.
     SET_ACCOUNT = "UPDATE accounts SET webhook_url = ?2, webhook_events = ?3, updated_at = ?4
         WHERE id = ?1";
     /// A change of the URL keeps the secret. A disabled endpoint is enabled again. `updated_at` is another
@@ -55,7 +56,11 @@ crate::store::statements! {
                 WHEN excluded.updated_at > webhook_endpoints.updated_at THEN excluded.updated_at
                 ELSE webhook_endpoints.updated_at + 1 END
         RETURNING secret";
+    UNSET_ACCOUNT = "UPDATE accounts SET webhook_url = NULL, webhook_events = '[]', updated_at = ?2
+        WHERE id = ?1 AND webhook_url IS NOT NULL";
     REMOVE = "DELETE FROM webhook_endpoints WHERE account_id = ?1";
+    /// The endpoint alone: a lock of the account would hold up what refers to it.
+    LOCK = "SELECT account_id FROM webhook_endpoints WHERE account_id = ?1";
     ONE = concat!("SELECT ", endpoint!(columns), "
         FROM webhook_endpoints e JOIN accounts a ON a.id = e.account_id
         WHERE e.account_id = ?1 AND a.webhook_url IS NOT NULL");
@@ -158,10 +163,9 @@ impl Tx<'_> {
         account: AccountId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let removed = self.execute(REMOVE, &[account.into()])? == 1;
+        let removed = self.execute(UNSET_ACCOUNT, &[account.into(), now.into()])? == 1;
         if removed {
-            let nothing = [account.into(), None::<&str>.into(), "[]".into(), now.into()];
-            self.defer(SET_ACCOUNT, &nothing)?;
+            self.defer(REMOVE, &[account.into()])?;
             self.wake_server_of(account);
         }
         Ok(removed)
@@ -201,8 +205,8 @@ impl Tx<'_> {
         &mut self,
         account: AccountId,
     ) -> Result<Option<Endpoint>, StoreError> {
-        let endpoint = self.optional_locked(ONE, &[account.into()])?;
-        self.with_opened_secrets(endpoint)
+        self.optional_locked::<AccountId>(LOCK, &[account.into()])?;
+        self.endpoint(account)
     }
 
     /// Replaces the secret. The third of those that were replaced before is forgotten.

@@ -85,9 +85,6 @@ struct AttemptBody {
 impl DeliveryBody {
     fn of(delivery: Delivery, with_attempts: bool) -> Result<Self, StoreError> {
         let unreadable = |e| StoreError::Failed(format!("delivery of {}: {e}", delivery.event));
-        let attempts: Vec<&RawValue> =
-            serde_json::from_str(&delivery.attempts).map_err(unreadable)?;
-        let attempts_count = attempts.len();
         let attempts = with_attempts.then(|| RawValue::from_string(delivery.attempts.clone()));
         let data = delivery.data.clone().map(RawValue::from_string);
         let payload = data
@@ -104,7 +101,7 @@ impl DeliveryBody {
             payload,
             status: delivery.status,
             status_code: delivery.status_code,
-            attempts_count,
+            attempts_count: usize::try_from(delivery.attempts_count).unwrap_or(0),
             attempts: attempts.transpose().map_err(unreadable)?,
             next_attempt_at: delivery.due_at,
             created_at: delivery.created_at,
@@ -128,6 +125,7 @@ impl DeliveryBody {
             status: DeliveryStatus::Delivered,
             status_code: attempt.status_code.map(i64::from),
             attempts: attempt.appended_to("[]").unwrap_or_default(),
+            attempts_count: 1,
             due_at: None,
             created_at: attempt.attempted_at,
             updated_at: attempt.attempted_at,
@@ -211,6 +209,7 @@ pub async fn redeliver(
     post.expect_no_fields()?;
     let owner = caller.owner();
     Idempotent::new(&app, caller.requester(), post)
+        .of_account(owner.account)
         .run(
             move |tx, now| usecases::redeliver(tx, owner, id, now),
             DeliveryBody::json,
@@ -281,6 +280,7 @@ pub async fn recover(
         return Err(ApiError::invalid("since", "must not be in the future"));
     }
     Idempotent::new(&app, caller.requester(), post)
+        .of_account(owner.account)
         .run(
             move |tx, now| usecases::recover_deliveries(tx, owner, since, now),
             RecoveredDeliveries::json,

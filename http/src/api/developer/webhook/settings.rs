@@ -160,7 +160,7 @@ pub async fn put(
     let url = url.as_str().to_owned();
     let (set_url, set_events) = (url.clone(), events.clone());
     let (new, by) = (WebhookSecret::new(&ambient::random()), caller.by());
-    let set = app.store.write(move |tx| {
+    let set = app.store.write_for(account, move |tx| {
         let (secret, now) = (new.expose(), clock.now());
         usecases::put_webhook(tx, account, &set_url, &set_events, secret, &by, now)
     });
@@ -183,7 +183,9 @@ pub async fn delete(State(app): State<App>, caller: Caller) -> Result<JsonRespon
     let (account, clock) = (caller.owner().account, app.clock.clone());
     let by = caller.by();
     app.store
-        .write(move |tx| usecases::remove_webhook(tx, account, &by, clock.now()))
+        .write_for(account, move |tx| {
+            usecases::remove_webhook(tx, account, &by, clock.now())
+        })
         .await?;
     JsonResponse::ok(&WebhookState::from(None))
 }
@@ -213,9 +215,13 @@ pub async fn rotate_secret(
     let render = |endpoint: &Endpoint| to_json(&WebhookWithSecret::of(endpoint));
     Idempotent::new(&app, caller.requester(), post)
         .sealed()
+        .of_account(account)
         .run(rotate, render)
         .await
 }
+
+/// How many samples an account sends at once.
+const MAX_TESTS: usize = 4;
 
 /// The outcome of a sample delivery.
 #[derive(Serialize, ToSchema)]
@@ -266,6 +272,11 @@ pub async fn test(
 ) -> Result<JsonResponse, ApiError> {
     post.expect_no_fields()?;
     let owner = caller.owner();
+    // A receiver may take its time, and each test holds a connection meanwhile.
+    let place = app.webhook_tests.take(owner.account, MAX_TESTS);
+    let _place = place.ok_or(ApiError::RateLimited {
+        retry_after_seconds: 5,
+    })?;
     let send = async {
         let endpoint = app
             .store
