@@ -93,24 +93,34 @@ async fn keep_few(
     let caller = request.extensions().get::<KeyCaller>();
     let account = caller.map(|caller| caller.owner().account);
     let response = next.run(request).await;
-    let (Some(account), LARGE..) = (account, response.body().size_hint().lower()) else {
-        return response;
-    };
-    let too_many = ApiError::RateLimited {
-        retry_after_seconds: 5,
-    };
-    let Some(place) = answers.by_account.take(account, MAX_LARGE_TO_ONE) else {
-        return too_many.into_response();
-    };
-    let Ok(permit) = answers.all.try_acquire_owned() else {
-        return ApiError::Busy.into_response();
-    };
-    response.map(|body| {
-        Body::new(body.map_err(move |error| {
-            let _held_until_it_is_sent = (&place, &permit);
-            error
+    match account {
+        Some(account) => {
+            let kept = answers.keep(account, response);
+            kept.unwrap_or_else(IntoResponse::into_response)
+        }
+        None => response,
+    }
+}
+
+impl LargeAnswers {
+    /// A large answer has a place until it is sent.
+    fn keep(&self, account: AccountId, response: Response) -> Result<Response, ApiError> {
+        if response.body().size_hint().lower() < LARGE {
+            return Ok(response);
+        }
+        let place = self.by_account.take(account, MAX_LARGE_TO_ONE);
+        let place = place.ok_or(ApiError::RateLimited {
+            retry_after_seconds: 5,
+        })?;
+        let permit = self.all.clone().try_acquire_owned();
+        let permit = permit.map_err(|_| ApiError::Busy)?;
+        Ok(response.map(|body| {
+            Body::new(body.map_err(move |error| {
+                let _held_until_it_is_sent = (&place, &permit);
+                error
+            }))
         }))
-    })
+    }
 }
 
 const METADATA: &str = "/.well-known/oauth-protected-resource";
@@ -263,5 +273,50 @@ impl Reach for Caller {
 
     async fn stopping(&self) {
         self.shutdown.started().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::error::codes::ErrorCode;
+    use crate::domain::Timestamp;
+
+    fn account(number: u8) -> AccountId {
+        AccountId::new(Timestamp::from_millis(1), &[number; 10])
+    }
+
+    fn answer(bytes: u64) -> Response {
+        Response::new(Body::from(vec![b' '; bytes as usize]))
+    }
+
+    #[tokio::test]
+    async fn an_account_holds_few_large_answers_and_any_number_of_small_ones() {
+        let answers = LargeAnswers::default();
+        let keep = |number, bytes| answers.keep(account(number), answer(bytes));
+        let mut held: Vec<_> = (0..MAX_LARGE_TO_ONE)
+            .map(|_| keep(1, LARGE).unwrap())
+            .collect();
+        assert_eq!(keep(1, LARGE).unwrap_err().code(), ErrorCode::RateLimited);
+        assert!(keep(1, LARGE - 1).is_ok() && keep(2, LARGE).is_ok());
+        let sent = held.pop().unwrap();
+        assert_eq!(sent.body().size_hint().exact(), Some(LARGE));
+        let bytes = to_bytes(sent.into_body(), LARGEST_ANSWER).await.unwrap();
+        assert_eq!(bytes.len() as u64, LARGE);
+        assert!(keep(1, LARGE).is_ok(), "its place is free");
+    }
+
+    #[test]
+    fn all_together_hold_no_more_than_all() {
+        let answers = LargeAnswers::default();
+        let accounts = (MAX_LARGE / MAX_LARGE_TO_ONE) as u8;
+        let held: Vec<_> = (0..accounts)
+            .flat_map(|number| std::iter::repeat_n(number, MAX_LARGE_TO_ONE))
+            .map(|number| answers.keep(account(number), answer(LARGE)).unwrap())
+            .collect();
+        let refused = answers.keep(account(accounts), answer(LARGE)).unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::Unavailable);
+        drop(held);
+        assert!(answers.keep(account(accounts), answer(LARGE)).is_ok());
     }
 }

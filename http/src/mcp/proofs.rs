@@ -108,10 +108,75 @@ pub async fn file(call: &Call<'_>, proof: &Value) -> Result<(Vec<u8>, String), N
     let size = proof["file_size_bytes"].as_u64().ok_or(NoFile::Unfit)?;
     let _turn = LOOKS.acquire().await.map_err(|_| NoFile::NotFetched)?;
     if size > LARGEST_FILE as u64 {
-        let picture = picture(call, proof).await.ok_or(NoFile::Unfit)?;
+        if !is_picture(proof) {
+            return Err(NoFile::Unfit);
+        }
+        let picture = picture(call, proof).await.ok_or(NoFile::NotFetched)?;
         return Ok((picture.bytes, picture.content_type.to_owned()));
     }
     let bytes = call.api.file(url, LARGEST_FILE).await;
     let kind = proof["content_type"].as_str().unwrap_or_default();
     Ok((bytes.ok_or(NoFile::NotFetched)?, kind.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reach::{Answer, Reach};
+    use super::*;
+    use crate::domain::tasks::ProofType;
+    use crate::media::sample;
+
+    /// A server with one file.
+    struct Serving(Option<Vec<u8>>);
+
+    #[async_trait::async_trait]
+    impl Reach for Serving {
+        async fn call(&self, _: &str, _: &str, _: Option<&Value>) -> Answer {
+            Ok(Value::Null)
+        }
+
+        async fn file(&self, _: &str, most: usize) -> Option<Vec<u8>> {
+            self.0.clone().filter(|bytes| bytes.len() <= most)
+        }
+
+        fn is_test(&self) -> bool {
+            true
+        }
+    }
+
+    fn proof(kind: &str, size: usize) -> Value {
+        json!({"file_url": "/files/1", "content_type": kind, "file_size_bytes": size})
+    }
+
+    #[tokio::test]
+    async fn a_small_file_is_as_it_is_and_a_large_picture_is_made_smaller() {
+        let (photo, kind) = sample(ProofType::Photo, b"a seed");
+        let server = Serving(Some(photo.clone()));
+        let call = Call::of_no_tool(&server);
+        let (bytes, told) = file(&call, &proof(kind, LARGEST_FILE)).await.ok().unwrap();
+        assert!(bytes == photo && told == kind);
+        let large = proof(kind, LARGEST_FILE + 1);
+        assert_eq!(file(&call, &large).await.ok().unwrap().1, "image/jpeg");
+        // Whatever cannot be read as a picture cannot be made smaller.
+        let server = Serving(Some(b"no picture".to_vec()));
+        let call = Call::of_no_tool(&server);
+        assert!(file(&call, &proof(kind, LARGEST_FILE)).await.is_ok());
+        assert!(matches!(file(&call, &large).await, Err(NoFile::NotFetched)));
+        for size in [LARGEST_FILE, LARGEST_FILE + 1] {
+            let film = file(&call, &proof("video/mp4", size)).await;
+            assert_eq!(film.is_ok(), size == LARGEST_FILE, "{size}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_gone_is_told_from_one_that_is_not_fetched() {
+        let server = Serving(None);
+        let call = Call::of_no_tool(&server);
+        let gone = json!({"file_url": null, "content_type": "image/jpeg", "file_size_bytes": 1});
+        assert!(matches!(file(&call, &gone).await, Err(NoFile::Unfit)));
+        let there = proof("image/jpeg", 1);
+        assert!(matches!(file(&call, &there).await, Err(NoFile::NotFetched)));
+        let large = proof("image/jpeg", LARGEST_FILE + 1);
+        assert!(matches!(file(&call, &large).await, Err(NoFile::NotFetched)));
+    }
 }

@@ -1,7 +1,7 @@
 //! Moves of one account's tasks that run in one batch. The first of them locks the totals, and the others know
 //! what they are.
 
-use legwork::domain::{Action, Actor, Environment, EventType, Owner, TaskId};
+use legwork::domain::{AccountId, Action, Actor, Environment, EventType, Owner, TaskId};
 use legwork::store::{StoreError, Tx};
 use legwork::usecases;
 
@@ -20,7 +20,7 @@ struct Tasks {
     ids: Vec<TaskId>,
 }
 
-/// So many test tasks of one developer, who is none of the service's own.
+/// So many test tasks of a new developer.
 async fn funded(app: &TestApp, count: usize) -> Tasks {
     let dev = app.developer().await;
     let mut ids = Vec::new();
@@ -28,7 +28,7 @@ async fn funded(app: &TestApp, count: usize) -> Tasks {
         let task = dev.test.post("/v1/tasks", &storefront()).await.expect(201);
         ids.push(TaskId::parse(task["id"].as_str().unwrap()).unwrap());
     }
-    let account = super::AccountId::parse(&dev.account_id).unwrap();
+    let account = AccountId::parse(&dev.account_id).unwrap();
     let environment = Environment::Test;
     Tasks {
         owner: Owner {

@@ -21,8 +21,8 @@ use tokio_rustls::client::TlsStream;
 
 use crate::docs::markdown::{blocks, read};
 use crate::support::{
-    Client, Command, Database, Developer, Engine, Server, TestApp, Worker, photo, runtime,
-    storefront, until,
+    Client, Command, Database, Developer, Engine, Server, TestApp, Worker, eventually, photo,
+    runtime, storefront, until,
 };
 
 /// So long that it ends only in a test that fails.
@@ -398,12 +398,10 @@ fn an_upload_of_110_mb_goes_straight_through_nginx() {
         stream.flush().await.unwrap();
         // Legwork has got most of it before the rest is sent: nginx keeps nothing back.
         let incoming: PathBuf = database.folder.path().join("incoming");
-        let arrives = async {
-            while received(&incoming) < 30_000_000 {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        tokio::time::timeout(LATE, arrives).await.unwrap();
+        eventually("most of it arrives", async || {
+            received(&incoming) >= 30_000_000
+        })
+        .await;
         stream.write_all(rest).await.unwrap();
         stream.flush().await.unwrap();
         let answer = Nginx::answer(stream).await;
@@ -446,12 +444,10 @@ async fn use_it(
 /// Waits until some more requests were served.
 async fn meanwhile(done: &AtomicUsize) {
     let enough = done.load(Ordering::SeqCst) + 20;
-    let served = async {
-        while done.load(Ordering::SeqCst) < enough {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(LATE, served).await.unwrap();
+    eventually("more are served", async || {
+        done.load(Ordering::SeqCst) >= enough
+    })
+    .await;
 }
 
 #[test]
