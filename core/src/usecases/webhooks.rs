@@ -212,7 +212,8 @@ pub enum EndpointHealth {
 }
 
 /// Records the outcome of deliveries to one endpoint, schedules retries, and disables the endpoint
-/// if it has failed for too long.
+/// if it has failed for too long. One that gets an event a week is not disabled by its first failure:
+/// a delivery must have been given up.
 pub fn record_deliveries(
     tx: &mut Tx<'_>,
     endpoint: &Endpoint,
@@ -226,6 +227,7 @@ pub fn record_deliveries(
         true => tx.test_clock(endpoint.account)?,
         false => Duration::ZERO,
     };
+    let mut given_up = false;
     for outcome in outcomes {
         let DeliveryOutcome {
             delivery, attempt, ..
@@ -235,12 +237,14 @@ pub fn record_deliveries(
             Environment::Live => now,
         };
         let again = next_try(delivery.tries + 1, delays, ambient::random());
-        let gone = attempt.gone() && outcome.version == endpoint.version;
+        let current = outcome.version == endpoint.version;
+        let gone = attempt.gone() && current;
         let (status, due_at) = match (attempt.delivered(), again) {
             (true, _) => (DeliveryStatus::Delivered, None),
             (false, Some(delay)) if !gone => (DeliveryStatus::Pending, Some(now.plus(delay))),
             (false, _) => (DeliveryStatus::Failed, None),
         };
+        given_up |= current && status == DeliveryStatus::Failed;
         let attempts = attempt
             .appended_to(&delivery.attempts)
             .map_err(|e| StoreError::Failed(format!("attempts of {}: {e}", delivery.event)))?;
@@ -257,7 +261,7 @@ pub fn record_deliveries(
             at,
         )?;
     }
-    judge(tx, endpoint, outcomes, now)
+    judge(tx, endpoint, outcomes, given_up, now)
 }
 
 /// Disables an endpoint that is gone or has failed for days, and notifies its owner.
@@ -265,6 +269,7 @@ fn judge(
     tx: &mut Tx<'_>,
     endpoint: &Endpoint,
     outcomes: &[DeliveryOutcome],
+    given_up: bool,
     now: Timestamp,
 ) -> Result<EndpointHealth, UseCaseError> {
     let of_it = |outcome: &&DeliveryOutcome| outcome.version == endpoint.version;
@@ -286,7 +291,7 @@ fn judge(
             tx.set_failing(endpoint, Some(now))?;
             Ok(EndpointHealth::FailingSince(now))
         }
-        Some(since) if since.plus(FAILING_LIMIT) <= now => {
+        Some(since) if given_up && since.plus(FAILING_LIMIT) <= now => {
             disable(tx, endpoint, "no delivery succeeded for three days", now)
         }
         Some(since) => Ok(EndpointHealth::FailingSince(since)),

@@ -239,26 +239,33 @@ async fn gone_disables_at_once(app: TestApp) {
 async fn three_days_of_failure_disable(app: TestApp) {
     let (app, receiver) = app.with_receiver().await;
     let dev = app.developer().await;
-    dev.listen_at(&receiver).await;
+    dev.put_webhook(&receiver.url("/hook"), json!(["task.funded"]))
+        .await;
     receiver.answer(|_| Response::status(500));
     let fail = async |after: Duration| {
         app.advance(after);
-        dev.create_task().await;
         app.webhooks.drain().await.unwrap();
         dev.test.get("/v1/account/webhook").await.expect(200)
     };
-    let day = Duration::from_secs(24 * 60 * 60);
+    let (hour, day) = (Duration::from_secs(3_600), Duration::from_secs(86_400));
+    dev.create_task().await;
     let state = fail(Duration::ZERO).await;
     assert_eq!(state["failing_since"], TestApp::NOON);
     // A single delivery that is taken wipes the slate.
     fail(day * 2).await;
     receiver.queue([Response::status(204)]);
-    let state = fail(Duration::from_secs(1)).await;
-    assert_ne!(state["failing_since"], TestApp::NOON);
-    assert_eq!(fail(Duration::from_secs(1)).await["enabled"], json!(true));
-    let almost = day * 3 - Duration::from_secs(2);
-    assert_eq!(fail(almost).await["enabled"], json!(true));
-    assert_eq!(fail(Duration::from_secs(2)).await["enabled"], json!(false));
+    assert_eq!(fail(hour).await["failing_since"], json!(null));
+    dev.create_task().await;
+    for _ in 0..4 {
+        assert_ne!(fail(hour * 2).await["failing_since"], json!(null));
+    }
+    // It is given up, and nothing is sent for days. The next delivery has all of its attempts.
+    app.advance(day * 3);
+    dev.create_task().await;
+    for _ in 0..3 {
+        assert_eq!(fail(hour * 2).await["enabled"], json!(true));
+    }
+    assert_eq!(fail(hour * 2).await["enabled"], json!(false));
     let told = app.notices().await;
     assert_eq!(told.len(), 1);
     let account = dev.test.get("/v1/account").await.expect(200);

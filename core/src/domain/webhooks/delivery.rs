@@ -11,7 +11,7 @@ use crate::domain::{AccountId, Environment, EventId, EventType, TaskId, Timestam
 
 /// The time limit for one delivery attempt, from connecting to the end of the response.
 pub const TIME_LIMIT: Duration = Duration::from_secs(30);
-/// An endpoint is disabled when no delivery has succeeded for this long.
+/// An endpoint is disabled when a delivery is given up and none has succeeded for this long.
 pub const FAILING_LIMIT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 /// How long an old secret still signs deliveries beside the new one.
 pub const OLD_SECRET_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
