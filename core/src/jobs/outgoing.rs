@@ -12,9 +12,12 @@ use crate::payments::{Attempt, Look, Outgoing};
 use crate::store::{ClaimedJob, StoreError, Tx};
 use crate::usecases::{self, Sent, UseCaseError};
 
-/// A job that waits is woken by what it waits for. This covers the case that it happened just when the
-/// job started to wait.
+/// A job that waits is woken by what it waits for. The end of a dispute is asked for all the same: its event
+/// may be lost.
 const RECHECK_AFTER: Duration = Duration::from_secs(60 * 60);
+/// How soon a transfer that begins to wait looks once more. What it waits for may have happened after it
+/// looked and before it waited: then nothing wakes it.
+const SECOND_LOOK: Duration = Duration::from_secs(2);
 
 const NO_ACCOUNT_ANY_MORE: &str =
     "The worker has left, and has no payout account that can receive this. Write it off.";
@@ -54,7 +57,9 @@ pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     };
     match money.standing {
         // The bank has the money, and may give it to the developer.
-        ChargeStanding::Disputed => return Ok(waits(HeldBecause::ChargeDisputed, id)),
+        ChargeStanding::Disputed => {
+            return Ok(until_woken(job, HeldBecause::ChargeDisputed.waits_for(id)));
+        }
         ChargeStanding::ChargedBack { cents: taken } => {
             offset(jobs, id, &money.ledger, taken).await?;
             money = read(jobs, id).await?;
@@ -119,7 +124,7 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     }
     let account = payee.account.as_ref();
     let Some(account) = account.filter(|account| account.status == PayoutStatus::Ready) else {
-        return without_account(payee);
+        return without_account(job, payee);
     };
     let transfer = outgoing(jobs, job, &money, (kind, earlier))?;
     let made = jobs.processor.transfer(&transfer, &account.id).await?;
@@ -127,14 +132,12 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
 }
 
 /// A transfer waits for the payout account. A worker who has left does not complete it, so an admin decides.
-fn without_account(payee: &Payee) -> Result<Done, Failure> {
+fn without_account(job: &ClaimedJob, payee: &Payee) -> Result<Done, Failure> {
     if payee.status == Some(WorkerStatus::Deleted) {
         return Err(Failure::Permanent(NO_ACCOUNT_ANY_MORE.to_owned()));
     }
-    Ok(Done::Waits {
-        waits_for: Some(usecases::waits_for_payout_account(payee.worker)),
-        recheck_after: RECHECK_AFTER,
-    })
+    let account = usecases::waits_for_payout_account(payee.worker);
+    Ok(until_woken(job, account))
 }
 
 /// The event that ends a dispute may have been lost. A job that has waited for it asks.
@@ -191,7 +194,8 @@ fn held(job: &ClaimedJob, money: &Money, payee: &Payee) -> Result<Option<Done>, 
     match money.standing {
         ChargeStanding::Disputed | ChargeStanding::Inquired => {
             let task = money.payment.task;
-            return Ok(Some(waits(HeldBecause::ChargeDisputed, task)));
+            let end = HeldBecause::ChargeDisputed.waits_for(task);
+            return Ok(Some(until_woken(job, end)));
         }
         // Given up, so that an admin decides. A retry after that is the decision to pay.
         ChargeStanding::ChargedBack { .. } if !job.pay_charged_back => {
@@ -200,13 +204,18 @@ fn held(job: &ClaimedJob, money: &Money, payee: &Payee) -> Result<Option<Done>, 
         ChargeStanding::ChargedBack { .. } | ChargeStanding::Undisputed => {}
     }
     let suspended = payee.status == Some(WorkerStatus::Suspended);
-    Ok(suspended.then(|| waits(HeldBecause::WorkerSuspended, payee.worker)))
+    let restored = HeldBecause::WorkerSuspended.waits_for(payee.worker);
+    Ok(suspended.then(|| until_woken(job, restored)))
 }
 
-fn waits(because: HeldBecause, subject: impl std::fmt::Display) -> Done {
+fn until_woken(job: &ClaimedJob, waits_for: String) -> Done {
+    let has_waited = job.waited_for.as_ref() == Some(&waits_for);
     Done::Waits {
-        waits_for: Some(because.waits_for(subject)),
-        recheck_after: RECHECK_AFTER,
+        waits_for: Some(waits_for),
+        recheck_after: match has_waited {
+            true => RECHECK_AFTER,
+            false => SECOND_LOOK,
+        },
     }
 }
 

@@ -22,6 +22,7 @@ on_both_engines!(
     what_the_bank_did_not_take_is_refunded,
     a_payout_of_a_suspended_worker_can_be_written_off,
     a_payout_that_waits_for_an_account_can_be_written_off,
+    a_wake_up_that_came_too_early_delays_a_payout_by_seconds,
     a_suspension_changes_what_a_payout_waits_for,
     a_payout_of_a_worker_who_left_is_in_the_review_queue,
     each_lost_dispute_of_a_charge_is_posted,
@@ -332,6 +333,22 @@ async fn a_payout_that_waits_for_an_account_can_be_written_off(app: TestApp) {
     assert_eq!(payout(&worker).await["status"], "written_off");
     worker.onboard_as(&app, "ready").await;
     app.jobs.drain().await.unwrap();
+    TestApp::expect_settled(&app.verify().await);
+}
+
+/// The account became ready after the job had looked and before it waited, so nobody wakes it.
+async fn a_wake_up_that_came_too_early_delays_a_payout_by_seconds(app: TestApp) {
+    let (dev, worker) = (app.developer().await, app.ready_worker().await);
+    approved_task(&dev, &worker).await;
+    close_accounts(&app).await;
+    app.jobs.drain().await.unwrap();
+    assert_eq!(payout(&worker).await["status"], "pending");
+    app.database
+        .execute("UPDATE payout_accounts SET status = 'ready'")
+        .await;
+    app.advance(Duration::from_secs(2));
+    app.jobs.drain().await.unwrap();
+    assert_eq!(payout(&worker).await["status"], "paid");
     TestApp::expect_settled(&app.verify().await);
 }
 

@@ -10,4 +10,4 @@ mod past_deadlines;
 mod paying_out;
 mod payment_status;
 mod record;
-mod upgrade;
+pub mod upgrade;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::support::{Database, Engine, GOOD_CARD, TestApp, path};
 
 /// What all steps of the schema but the first added, gone again, and with them the steps.
-async fn take_back(database: &Database) {
+pub async fn take_back(database: &Database) {
     database.execute("DROP INDEX workers_by_latitude").await;
     for index in [
         "tasks_by_time_in_status",

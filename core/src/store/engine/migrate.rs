@@ -1,6 +1,8 @@
 //! Migrates a database to the schema of this program, in one transaction, under a lock that the
 //! engine takes. Refuses a database that a newer program has migrated.
 
+use std::borrow::Cow;
+
 use crate::store::engine::{Statement, StoreError, Tx, Value, moves};
 
 /// One step of the schema. A released step is never edited: databases store its fingerprint.
@@ -15,6 +17,11 @@ pub struct Migration {
 pub trait Schema {
     fn batch(&mut self, sql: &str) -> Result<(), StoreError>;
     fn tx(&mut self) -> Tx<'_>;
+
+    /// What is run for a migration.
+    fn text(&self, migration: &Migration) -> Cow<'static, str> {
+        Cow::Borrowed(migration.sql)
+    }
 }
 
 pub const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (
@@ -42,7 +49,8 @@ pub fn run(schema: &mut dyn Schema, known: &[Migration]) -> Result<(), StoreErro
     }
     let newest = applied.last().map_or(0, |done| done.version);
     for migration in known.iter().filter(|m| m.version > newest) {
-        schema.batch(migration.sql)?;
+        let text = schema.text(migration);
+        schema.batch(&text)?;
         let fingerprint = fingerprint(migration);
         schema.tx().defer(
             RECORD,
@@ -66,6 +74,17 @@ pub fn pending(tx: &mut Tx<'_>, known: &[Migration]) -> Result<usize, StoreError
     let lacking = lacking(tx, known)?;
     moves::refuse_if_moved(tx)?;
     Ok(lacking)
+}
+
+/// The steps that are still to be applied.
+pub fn pending_steps(
+    tx: &mut Tx<'_>,
+    known: &'static [Migration],
+) -> Result<Vec<&'static Migration>, StoreError> {
+    let newest = known_steps(tx, known)?
+        .last()
+        .map_or(0, |done| done.version);
+    Ok(known.iter().filter(|step| step.version > newest).collect())
 }
 
 /// Like `pending`, also for a database that was moved.

@@ -10,6 +10,8 @@
 mod churn;
 mod connect;
 mod errors;
+mod indexes;
+mod migrating;
 mod patience;
 mod pipeline;
 mod pool;
@@ -113,52 +115,8 @@ fn try_once(
     }
 }
 
-fn migrate_under_lock(
-    session: &mut Session,
-    migrations: &'static [Migration],
-) -> Result<(), StoreError> {
-    session.open(Mode::Read, None)?;
-    session.be_patient(true);
-    let migrated = migrate_patiently(session, migrations);
-    session.be_patient(false);
-    migrated
-}
-
-fn migrate_patiently(
-    session: &mut Session,
-    migrations: &'static [Migration],
-) -> Result<(), StoreError> {
-    // Two servers that start at the same time may both try to create the table. The one that fails
-    // finds it at the second try. The row in it is the lock.
-    session.batch(SETUP).or_else(|_| session.batch(SETUP))?;
-    session.batch(
-        "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;
-         SELECT id FROM migration_lock WHERE id = 1 FOR UPDATE",
-    )?;
-    let migrated = migrate::run(session, migrations)
-        .and_then(|()| session.batch(churn::CLEAN_OFTEN))
-        .and_then(|()| session.batch("COMMIT"));
-    if migrated.is_err() {
-        let _ = session.batch("ROLLBACK");
-    }
-    migrated
-}
-
 pub fn pending_migrations(url: &str, migrations: &[Migration]) -> Result<usize, StoreError> {
     let mut session = Session::new(Connector::new(url)?)?;
     session.open(Mode::Read, None)?;
     migrate::pending(&mut Tx::postgres(&mut session), migrations)
-}
-
-const SETUP: &str = "CREATE TABLE IF NOT EXISTS migration_lock (id BIGINT NOT NULL PRIMARY KEY);
-    INSERT INTO migration_lock (id) VALUES (1) ON CONFLICT (id) DO NOTHING";
-
-impl migrate::Schema for Session {
-    fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
-        Session::batch(self, sql)
-    }
-
-    fn tx(&mut self) -> Tx<'_> {
-        Tx::postgres(self)
-    }
 }

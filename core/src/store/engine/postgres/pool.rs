@@ -15,7 +15,7 @@ use crate::store::engine::postgres::connect::pooler;
 use crate::store::engine::postgres::session::Session;
 use crate::store::engine::postgres::writes::batch::{Batch, Outcome};
 use crate::store::engine::postgres::writes::queues::{Next, Queues};
-use crate::store::engine::postgres::{Mode, migrate_under_lock, transact};
+use crate::store::engine::postgres::{Mode, migrating, transact};
 use crate::store::engine::work::{Lane, Queued};
 use crate::store::engine::{Load, StoreError};
 
@@ -53,7 +53,7 @@ impl Engine {
         let connector = Connector::new(url)?;
         pooler::examine(&connector)?;
         let mut first = Session::new(connector.clone())?;
-        migrate_under_lock(&mut first, migrations)?;
+        migrating::migrate(&mut first, &connector, migrations)?;
         let (more, wanted) = bounded(1);
         let size = connections.max(1);
         let pool = Arc::new(Pool {

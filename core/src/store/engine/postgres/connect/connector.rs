@@ -153,7 +153,7 @@ impl Connector {
         self.0.pooled.store(pooled, Ordering::Relaxed);
     }
 
-    fn is_pooled(&self) -> bool {
+    pub fn is_pooled(&self) -> bool {
         self.0.pooled.load(Ordering::Relaxed)
     }
 
