@@ -19,6 +19,7 @@ use object_store::{
 };
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use super::incoming::Received;
 use super::s3_http::Connector;
@@ -28,6 +29,8 @@ use super::{FileKey, FilesError, on_a_thread, signature};
 const PART_BYTES: u64 = 8 << 20;
 /// How many files are uploaded at once. One part of each is in memory.
 const UPLOADS_AT_ONCE: usize = 8;
+/// How long an upload waits for its turn. When the store hangs, those before it take that long as well.
+const TURN_WITHIN: Duration = Duration::from_secs(20);
 
 /// A caller waits for the response, so it is better to fail soon.
 const RETRIES: RetryConfig = RetryConfig {
@@ -93,7 +96,8 @@ impl S3 {
         let store = self.clone();
         let attributes = attributes(content_type);
         let runtime = Handle::current();
-        let turn = self.turns.clone().acquire_owned().await;
+        let turn = timeout(TURN_WITHIN, self.turns.clone().acquire_owned()).await;
+        let turn = turn.map_err(|_| FilesError::Unavailable("S3 is too slow".to_owned()))?;
         on_a_thread(turn, move || {
             runtime.block_on(store.upload(&received, &store.path(key), attributes))
         })

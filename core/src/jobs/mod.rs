@@ -18,7 +18,7 @@ mod sandbox_event;
 mod workers;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use metrics::counter;
@@ -47,6 +47,9 @@ const TIME_LIMIT: Duration = Duration::from_secs(90);
 /// A processor that failed while it moved money out may complete that when it recovers, as Stripe says of
 /// itself. So it is given time before it is asked what it did, and then asked under another key.
 const SETTLING: Duration = Duration::from_secs(10 * 60);
+/// Whoever takes so long to fail does not answer. While that goes on, jobs that ask nobody must have their turn.
+const SILENT: Duration = Duration::from_secs(5);
+const ASK_AGAIN_AFTER: Duration = Duration::from_secs(60);
 /// How many notifications a process sends at once.
 const NOTIFICATIONS_AT_ONCE: usize = 16;
 /// Under load every commit sends a wake-up, and every job that ends makes room. A pause combines several
@@ -65,6 +68,8 @@ pub struct Jobs {
     files: Files,
     channels: Channels,
     silent_push: Resting<Origin>,
+    /// There is one.
+    silent_processor: Resting<()>,
     /// There is one file store.
     hanging_files: Resting<()>,
     /// How long a payout is held after it was earned.
@@ -175,6 +180,7 @@ impl Jobs {
             files,
             channels,
             silent_push: Resting::default(),
+            silent_processor: Resting::default(),
             hanging_files: Resting::default(),
             payout_hold: Duration::ZERO,
             export_limits: PartLimits::default(),
@@ -278,9 +284,7 @@ impl Jobs {
 
     async fn work(&self, job: ClaimedJob) {
         let kind = job.name.kind;
-        let outcome = tokio::time::timeout(TIME_LIMIT, self.attempt(&job))
-            .await
-            .unwrap_or_else(|_| Err(Failure::Unavailable("the job timed out".to_owned())));
+        let outcome = self.attempt_in_time(&job).await;
         let result = match &outcome {
             Ok(Done::Finished) => "done",
             Ok(Done::Waits { .. }) => "waits",
@@ -301,6 +305,23 @@ impl Jobs {
         if let Err(error) = recorded {
             tracing::warn!(job = %job.name, ?error, "job kept until its lease ends");
         }
+    }
+
+    async fn attempt_in_time(&self, job: &ClaimedJob) -> Result<Done, Failure> {
+        let (begun, asks) = (Instant::now(), asks_the_processor(job.name.kind));
+        if asks && self.silent_processor.has(&(), begun) {
+            return Ok(Done::Waits {
+                waits_for: job.waited_for.clone(),
+                recheck_after: ASK_AGAIN_AFTER,
+            });
+        }
+        let outcome = tokio::time::timeout(TIME_LIMIT, self.attempt(job)).await;
+        let outcome =
+            outcome.unwrap_or_else(|_| Err(Failure::Unavailable("the job timed out".to_owned())));
+        if asks && matches!(outcome, Err(Failure::Unavailable(_))) && begun.elapsed() >= SILENT {
+            self.silent_processor.add((), Instant::now());
+        }
+        outcome
     }
 
     async fn attempt(&self, job: &ClaimedJob) -> Result<Done, Failure> {
@@ -424,6 +445,11 @@ impl Jobs {
 }
 
 /// The money that a job moves out, if it does.
+fn asks_the_processor(kind: JobKind) -> bool {
+    let asks = matches!(kind, JobKind::Charge | JobKind::CancelPayment);
+    asks || outgoing_kind(kind).is_some()
+}
+
 fn outgoing_kind(kind: JobKind) -> Option<OutgoingKind> {
     match kind {
         JobKind::Transfer => Some(OutgoingKind::Transfer),

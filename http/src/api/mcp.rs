@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use axum::Router;
-use axum::body::{Body, HttpBody, to_bytes};
+use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
@@ -13,18 +13,15 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any_service, get};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use crate::ambient;
 use crate::api::error::ApiError;
-use crate::api::middleware::authentication::{Caller as KeyCaller, require_key};
+use crate::api::middleware::authentication::require_key;
 use crate::api::middleware::edge::edge;
 use crate::api::middleware::limits::anonymous::limit_anonymous;
-use crate::api::middleware::limits::places::Places;
 use crate::api::server::Peer;
 use crate::api::{App, JSON};
-use crate::domain::AccountId;
 use crate::domain::accounts::mandate::Needs;
 use crate::mcp::{Answer, Connect, MOST_BYTES, Reach, http_service, too_large, unreadable};
 use crate::shutdown::Shutdown;
@@ -50,7 +47,6 @@ pub fn mount(router: Router, app: &App) -> Router {
     let needs = (app.clone(), Needs::Nothing);
     let route = any_service(service)
         .layer(from_fn(read_first))
-        .layer(from_fn_with_state(LargeAnswers::default(), keep_few))
         .layer(from_fn_with_state(needs, require_key))
         .layer(from_fn_with_state(app.clone(), name_metadata))
         .layer(from_fn_with_state(app.clone(), edge));
@@ -62,65 +58,6 @@ pub fn mount(router: Router, app: &App) -> Router {
         .layer(from_fn_with_state(app.clone(), edge))
         .with_state(app.clone());
     router.route("/mcp", route).merge(metadata)
-}
-
-/// Answers with pictures. They are in memory until the client has taken them.
-#[derive(Clone)]
-struct LargeAnswers {
-    all: Arc<Semaphore>,
-    by_account: Places<AccountId>,
-}
-
-/// From this size on an answer counts.
-const LARGE: u64 = 256 << 10;
-const MAX_LARGE: usize = 32;
-const MAX_LARGE_TO_ONE: usize = 4;
-
-impl Default for LargeAnswers {
-    fn default() -> Self {
-        Self {
-            all: Arc::new(Semaphore::new(MAX_LARGE)),
-            by_account: Places::default(),
-        }
-    }
-}
-
-async fn keep_few(
-    State(answers): State<LargeAnswers>,
-    request: Request<Body>,
-    next: Next,
-) -> Response {
-    let caller = request.extensions().get::<KeyCaller>();
-    let account = caller.map(|caller| caller.owner().account);
-    let response = next.run(request).await;
-    match account {
-        Some(account) => {
-            let kept = answers.keep(account, response);
-            kept.unwrap_or_else(IntoResponse::into_response)
-        }
-        None => response,
-    }
-}
-
-impl LargeAnswers {
-    /// A large answer has a place until it is sent.
-    fn keep(&self, account: AccountId, response: Response) -> Result<Response, ApiError> {
-        if response.body().size_hint().lower() < LARGE {
-            return Ok(response);
-        }
-        let place = self.by_account.take(account, MAX_LARGE_TO_ONE);
-        let place = place.ok_or(ApiError::RateLimited {
-            retry_after_seconds: 5,
-        })?;
-        let permit = self.all.clone().try_acquire_owned();
-        let permit = permit.map_err(|_| ApiError::Busy)?;
-        Ok(response.map(|body| {
-            Body::new(body.map_err(move |error| {
-                let _held_until_it_is_sent = (&place, &permit);
-                error
-            }))
-        }))
-    }
 }
 
 const METADATA: &str = "/.well-known/oauth-protected-resource";
@@ -273,50 +210,5 @@ impl Reach for Caller {
 
     async fn stopping(&self) {
         self.shutdown.started().await;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::api::error::codes::ErrorCode;
-    use crate::domain::Timestamp;
-
-    fn account(number: u8) -> AccountId {
-        AccountId::new(Timestamp::from_millis(1), &[number; 10])
-    }
-
-    fn answer(bytes: u64) -> Response {
-        Response::new(Body::from(vec![b' '; bytes as usize]))
-    }
-
-    #[tokio::test]
-    async fn an_account_holds_few_large_answers_and_any_number_of_small_ones() {
-        let answers = LargeAnswers::default();
-        let keep = |number, bytes| answers.keep(account(number), answer(bytes));
-        let mut held: Vec<_> = (0..MAX_LARGE_TO_ONE)
-            .map(|_| keep(1, LARGE).unwrap())
-            .collect();
-        assert_eq!(keep(1, LARGE).unwrap_err().code(), ErrorCode::RateLimited);
-        assert!(keep(1, LARGE - 1).is_ok() && keep(2, LARGE).is_ok());
-        let sent = held.pop().unwrap();
-        assert_eq!(sent.body().size_hint().exact(), Some(LARGE));
-        let bytes = to_bytes(sent.into_body(), LARGEST_ANSWER).await.unwrap();
-        assert_eq!(bytes.len() as u64, LARGE);
-        assert!(keep(1, LARGE).is_ok(), "its place is free");
-    }
-
-    #[test]
-    fn all_together_hold_no_more_than_all() {
-        let answers = LargeAnswers::default();
-        let accounts = (MAX_LARGE / MAX_LARGE_TO_ONE) as u8;
-        let held: Vec<_> = (0..accounts)
-            .flat_map(|number| std::iter::repeat_n(number, MAX_LARGE_TO_ONE))
-            .map(|number| answers.keep(account(number), answer(LARGE)).unwrap())
-            .collect();
-        let refused = answers.keep(account(accounts), answer(LARGE)).unwrap_err();
-        assert_eq!(refused.code(), ErrorCode::Unavailable);
-        drop(held);
-        assert!(answers.keep(account(accounts), answer(LARGE)).is_ok());
     }
 }

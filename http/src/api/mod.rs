@@ -28,6 +28,7 @@ use axum::http::HeaderValue;
 use ipnet::IpNet;
 use metrics_exporter_prometheus::PrometheusHandle;
 use middleware::limits::anonymous::AnonymousLimit;
+use middleware::limits::answers::AnswerLimits;
 use middleware::limits::files::FileLimits;
 use middleware::limits::places::Places;
 use middleware::limits::rate::RateLimits;
@@ -108,6 +109,7 @@ pub struct Parts {
     pub sign_in_limits: Arc<SignInLimits>,
     in_flight: InFlight,
     streams: StreamLimits,
+    answers: AnswerLimits,
     file_limits: FileLimits,
     webhook_tests: Places<AccountId>,
     uploads: UploadLimits,
@@ -196,6 +198,7 @@ impl App {
             checked_skills: dependencies.checked_skills,
             shutdown: dependencies.shutdown,
             streams: StreamLimits::default(),
+            answers: AnswerLimits::default(),
             file_limits: FileLimits::default(),
             webhook_tests: Places::default(),
             uploads: UploadLimits::default(),

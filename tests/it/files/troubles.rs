@@ -6,6 +6,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use legwork::files::{FileKey, Files, FilesError, FilesLocation, Prefix};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::peer;
 use super::place::{NOW, PUBLIC_URL, Place, bytes, new_key, tell};
@@ -41,6 +42,33 @@ fn s3_that_is_down() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         drop(listener);
+        let location = FilesLocation::S3 {
+            bucket: peer::BUCKET.to_owned(),
+            prefix: String::new(),
+        };
+        assert_nothing_works(&Place::s3_at(&location, address)).await;
+    });
+}
+
+/// It says that something is wrong, and then does not stop to say why.
+#[test]
+fn s3_that_answers_without_end() {
+    tell(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let answer = async |stream: &mut tokio::net::TcpStream| -> std::io::Result<()> {
+            let head = "HTTP/1.1 403 Forbidden\r\ncontent-type: text/xml\r\n\r\n";
+            stream.read(&mut [0; 1024]).await?;
+            stream.write_all(head.as_bytes()).await?;
+            loop {
+                stream.write_all(&[b'x'; 64 << 10]).await?;
+            }
+        };
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                tokio::spawn(async move { answer(&mut stream).await });
+            }
+        });
         let location = FilesLocation::S3 {
             bucket: peer::BUCKET.to_owned(),
             prefix: String::new(),

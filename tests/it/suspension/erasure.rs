@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use legwork::domain::{NewAccount, Tier};
+use legwork::store::Tx;
 use legwork::usecases;
 use legwork::usecases::OpenedAccount;
 use serde_json::{Value, json};
@@ -130,6 +131,11 @@ async fn nothing_personal_is_left_anywhere(app: TestApp) {
     let files = app.database.folder.path().join("files");
     assert!(files_in(&files) > 0);
     delete(&app, id_of(&dev)).await.unwrap();
+    let (account, now) = (id_of(&dev), app.clock.now());
+    // By a request that was under way when the account was deleted.
+    let url = "https://secret-order-7.example.com/";
+    let late = move |tx: &mut Tx<'_>| tx.put_webhook(account, url, &[], "whsec_late", now);
+    app.store.write(late).await.unwrap();
     app.advance(DAY * 30 - Duration::from_secs(1));
     app.jobs.drain().await.unwrap();
     assert!(rows(&app).await.contains("Photograph the engine"));

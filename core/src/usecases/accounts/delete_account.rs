@@ -31,16 +31,9 @@ pub fn delete_account(
     nothing_open(tx, owners)?;
     for owner in owners {
         tx.close_totals(owner)?;
-        tx.delete_payment_method(owner)?;
     }
     tx.delete_account(&account, now)?;
-    tx.revoke_api_keys(account.id, now)?;
-    drop_webhook(tx, account.id, now)?;
-    let person = Person::Account(account.id);
-    tx.revoke_sessions(person, None)?;
-    tx.void_mail_links(person, now)?;
-    tx.drop_exports_of(person, now)?;
-    tx.drop_factors(person)?;
+    drop_means(tx, account.id, now)?;
     let erase = JobName::new(JobKind::EraseAccount, account.id);
     tx.add_job_at(&erase, now.plus(ERASED_AFTER), now)?;
     account.email = freed_email(account.id);
@@ -50,6 +43,29 @@ pub fn delete_account(
     let id = account.id.to_string();
     audit(tx, by, "account.deleted", "account", &id, json!({}), now)?;
     Ok(account)
+}
+
+/// All that the account could act with: keys, sessions, factors, payment methods, the webhook. A request that was
+/// under way may add to it after the deletion, so the erasure does this once more.
+pub(super) fn drop_means(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    now: Timestamp,
+) -> Result<(), UseCaseError> {
+    for environment in Environment::ALL {
+        tx.delete_payment_method(Owner {
+            account,
+            environment: *environment,
+        })?;
+    }
+    tx.revoke_api_keys(account, now)?;
+    drop_webhook(tx, account, now)?;
+    let person = Person::Account(account);
+    tx.revoke_sessions(person, None)?;
+    tx.void_mail_links(person, now)?;
+    tx.drop_exports_of(person, now)?;
+    tx.drop_factors(person)?;
+    Ok(())
 }
 
 /// The totals are locked, so what they say stays true until the account is deleted.

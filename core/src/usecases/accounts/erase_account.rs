@@ -8,6 +8,7 @@ use crate::domain::{
 };
 use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
+use crate::usecases::accounts::delete_account::drop_means;
 use crate::usecases::admin::audit;
 
 /// Tasks erased in one transaction.
@@ -135,6 +136,7 @@ pub fn erase_account(
     account: AccountId,
     now: Timestamp,
 ) -> Result<(), UseCaseError> {
+    drop_means(tx, account, now)?;
     tx.drop_all_mail_links(Person::Account(account))?;
     if tx.erase_account(account, now)? {
         let (by, id) = (Actor::CLOCK, account.to_string());

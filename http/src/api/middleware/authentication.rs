@@ -340,6 +340,9 @@ async fn admit(
             }
         },
     };
+    if let Err(error) = app.answers.admit(Who::Key(holder.owner, holder.key)) {
+        return with_status(refuse(error, request).await, status);
+    }
     if holder.is_confined && needs == Needs::WholeAccount {
         let refused = refuse(UseCaseError::TestKeyConfined.into(), request).await;
         return with_status(refused, status);

@@ -61,6 +61,12 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         }
         Err(error) => error.into_response(),
     };
+    if let Some(asker) = notes.asker() {
+        // Large answers to agents are those of tools that read.
+        let has_acted = !method.is_safe() && route != "/mcp";
+        let kept = app.answers.keep(response, asker.who, has_acted);
+        response = kept.unwrap_or_else(IntoResponse::into_response);
+    }
     let error = response.extensions().get::<ApiError>();
     let code = error.map(|error| error.code().as_str());
     let cause = match response.extensions_mut().remove::<ApiError>() {

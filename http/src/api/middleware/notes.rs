@@ -31,7 +31,7 @@ pub struct Asker {
     pub key_prefix: String,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Who {
     /// Somebody who is signed in on the pages.
     Account(AccountId),

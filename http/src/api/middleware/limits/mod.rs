@@ -1,6 +1,7 @@
 //! How much callers may ask for, and hold at once.
 
 pub mod anonymous;
+pub mod answers;
 pub mod files;
 pub mod places;
 pub mod rate;

@@ -1,4 +1,4 @@
-//! How many of something each caller holds at once in this process.
+//! How much of something each caller holds at once in this process.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,23 +10,31 @@ pub struct Places<K>(Arc<Mutex<HashMap<K, usize>>>);
 impl<K: Copy + Eq + Hash> Places<K> {
     /// `None` if the caller holds as many as anybody may.
     pub fn take(&self, caller: K, most: usize) -> Option<Place<K>> {
+        self.take_some(caller, 1, most)
+    }
+
+    /// `None` if the caller would hold more than anybody may.
+    pub fn take_some(&self, caller: K, count: usize, most: usize) -> Option<Place<K>> {
         let mut taken = self.lock();
-        let count = taken.entry(caller).or_default();
-        if *count >= most {
-            return None;
-        }
-        *count += 1;
+        let held = taken.get(&caller).copied().unwrap_or(0);
+        let wanted = held.checked_add(count).filter(|wanted| *wanted <= most)?;
+        taken.insert(caller, wanted);
         Some(Place {
             places: self.clone(),
             caller,
+            count,
         })
     }
 
-    fn free(&self, caller: K) {
+    pub fn held(&self, caller: K) -> usize {
+        self.lock().get(&caller).copied().unwrap_or(0)
+    }
+
+    fn free(&self, caller: K, count: usize) {
         let mut taken = self.lock();
-        if let Some(count) = taken.get_mut(&caller) {
-            *count -= 1;
-            if *count == 0 {
+        if let Some(held) = taken.get_mut(&caller) {
+            *held -= count;
+            if *held == 0 {
                 taken.remove(&caller);
             }
         }
@@ -55,11 +63,12 @@ impl<K> Default for Places<K> {
 pub struct Place<K: Copy + Eq + Hash> {
     places: Places<K>,
     caller: K,
+    count: usize,
 }
 
 impl<K: Copy + Eq + Hash> Drop for Place<K> {
     fn drop(&mut self) {
-        self.places.free(self.caller);
+        self.places.free(self.caller, self.count);
     }
 }
 
@@ -76,5 +85,16 @@ mod tests {
         drop(held);
         assert!(places.take("ada", 2).is_some());
         assert!(places.lock().is_empty());
+    }
+
+    #[test]
+    fn some_fit_or_none() {
+        let places = Places::default();
+        let held = places.take_some("ada", 3, 4).unwrap();
+        assert!(places.take_some("ada", 2, 4).is_none());
+        assert_eq!(places.held("ada"), 3);
+        assert!(places.take_some("ada", 1, 4).is_some());
+        drop(held);
+        assert_eq!((places.held("ada"), places.held("grace")), (0, 0));
     }
 }

@@ -1,0 +1,164 @@
+//! How much memory the answers take that a caller has asked for and not read yet.
+//!
+//! An answer is in memory until the client has taken it, and the client decides how long that takes.
+
+use std::sync::Arc;
+
+use axum::body::{Body, HttpBody};
+use axum::response::Response;
+use http_body_util::BodyExt;
+use tokio::sync::Semaphore;
+
+use crate::api::error::ApiError;
+use crate::api::middleware::limits::places::Places;
+use crate::api::middleware::notes::Who;
+
+/// From this size on an answer counts. There are many smaller ones, and they are soon gone.
+const COUNTED_BYTES: usize = 32 << 10;
+const MOST_BYTES_TO_ONE: usize = 8 << 20;
+const MOST_BYTES: usize = 64 << 20;
+
+#[derive(Clone)]
+pub struct AnswerLimits {
+    all: Arc<Semaphore>,
+    by_caller: Places<Who>,
+}
+
+impl Default for AnswerLimits {
+    fn default() -> Self {
+        Self {
+            all: Arc::new(Semaphore::new(MOST_BYTES)),
+            by_caller: Places::default(),
+        }
+    }
+}
+
+impl AnswerLimits {
+    /// Whoever holds more than enough gets no other answer, before any work is spent on it.
+    pub fn admit(&self, who: Who) -> Result<(), ApiError> {
+        match self.by_caller.held(caller(who)) < MOST_BYTES_TO_ONE {
+            true => Ok(()),
+            false => Err(too_much()),
+        }
+    }
+
+    /// A large answer has a place until it is sent. One to a request that has changed something is sent in
+    /// any case: to refuse it would say that nothing was done.
+    pub fn keep(
+        &self,
+        response: Response,
+        who: Who,
+        has_acted: bool,
+    ) -> Result<Response, ApiError> {
+        // What is streamed has no size yet.
+        let size = response.body().size_hint().exact().unwrap_or(0);
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        if size < COUNTED_BYTES {
+            return Ok(response);
+        }
+        let most = if has_acted {
+            usize::MAX
+        } else {
+            MOST_BYTES_TO_ONE
+        };
+        let place = self.by_caller.take_some(caller(who), size, most);
+        let place = place.ok_or_else(too_much)?;
+        let permits = u32::try_from(size).unwrap_or(u32::MAX);
+        let permit = match self.all.clone().try_acquire_many_owned(permits) {
+            Err(_) if !has_acted => return Err(ApiError::Busy),
+            permit => permit.ok(),
+        };
+        Ok(response.map(|body| {
+            Body::new(body.map_err(move |error| {
+                let _held_until_it_is_sent = (&place, &permit);
+                error
+            }))
+        }))
+    }
+}
+
+/// All keys of an account are one caller.
+fn caller(who: Who) -> Who {
+    match who {
+        Who::Key(owner, _) => Who::Account(owner.account),
+        other => other,
+    }
+}
+
+fn too_much() -> ApiError {
+    ApiError::RateLimited {
+        retry_after_seconds: 5,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::to_bytes;
+
+    use super::*;
+    use crate::api::error::codes::ErrorCode;
+    use crate::domain::{AccountId, ApiKeyId, Environment, Owner, Timestamp};
+
+    const MEGABYTE: usize = 1 << 20;
+
+    fn account(number: u8) -> AccountId {
+        AccountId::new(Timestamp::from_millis(1), &[number; 10])
+    }
+
+    fn key(account: AccountId, number: u8) -> Who {
+        let owner = Owner {
+            account,
+            environment: Environment::Live,
+        };
+        let key = ApiKeyId::new(Timestamp::from_millis(1), &[number; 10]);
+        Who::Key(owner, key)
+    }
+
+    fn answer(bytes: usize) -> Response {
+        Response::new(Body::from(vec![b' '; bytes]))
+    }
+
+    #[tokio::test]
+    async fn an_account_holds_few_large_answers_and_any_number_of_small_ones() {
+        let limits = AnswerLimits::default();
+        let keep = |who, bytes| limits.keep(answer(bytes), who, false);
+        let (one, other) = (key(account(1), 1), key(account(1), 2));
+        let mut held: Vec<_> = (0..8).map(|_| keep(one, MEGABYTE).unwrap()).collect();
+        let refused = keep(other, COUNTED_BYTES).unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::RateLimited);
+        assert!(limits.admit(other).is_err() && limits.admit(key(account(2), 1)).is_ok());
+        assert!(keep(one, COUNTED_BYTES - 1).is_ok());
+        assert!(keep(key(account(2), 1), MEGABYTE).is_ok());
+        let sent = held.pop().unwrap();
+        assert_eq!(sent.body().size_hint().exact(), Some(MEGABYTE as u64));
+        assert_eq!(
+            to_bytes(sent.into_body(), usize::MAX).await.unwrap().len(),
+            MEGABYTE
+        );
+        assert!(limits.admit(other).is_ok() && keep(other, MEGABYTE).is_ok());
+    }
+
+    #[test]
+    fn what_was_done_is_said() {
+        let limits = AnswerLimits::default();
+        let who = key(account(1), 1);
+        let done = |bytes| limits.keep(answer(bytes), who, true);
+        let held = [done(MOST_BYTES).unwrap(), done(MEGABYTE).unwrap()];
+        assert!(limits.admit(who).is_err());
+        drop(held);
+        assert!(limits.admit(who).is_ok());
+    }
+
+    #[test]
+    fn all_together_hold_no_more_than_all() {
+        let limits = AnswerLimits::default();
+        let keep = |number| {
+            let who = key(account(number), 1);
+            limits.keep(answer(MOST_BYTES_TO_ONE), who, false)
+        };
+        let held: Vec<_> = (0..8).map(|number| keep(number).unwrap()).collect();
+        assert_eq!(keep(9).unwrap_err().code(), ErrorCode::Unavailable);
+        drop(held);
+        assert!(keep(9).is_ok());
+    }
+}
