@@ -8,7 +8,7 @@ use crate::domain::{
     ChargeDisputeStatus, ChargeStanding, HeldBecause, OutgoingKind, Payment, PayoutAccount,
     PayoutStatus, ProcessorName, Step, TaskId, TaskLedger, Timestamp, WorkerId, WorkerStatus,
 };
-use crate::payments::{Attempt, Look, Outgoing};
+use crate::payments::{Attempt, Look, Made, Outgoing};
 use crate::store::{ClaimedJob, StoreError, Tx};
 use crate::usecases::{self, Sent, UseCaseError};
 
@@ -52,7 +52,7 @@ pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     }
     let kind = OutgoingKind::Refund;
     let earlier = match look(jobs, job, &money, kind).await? {
-        Look::Made(made) => return record(jobs, job, (kind, made, cents), &money).await,
+        Look::Made(made) => return record(jobs, job, kind, made, &money).await,
         Look::NotMade { earlier } => earlier,
     };
     match money.standing {
@@ -71,8 +71,8 @@ pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
         ChargeStanding::Undisputed | ChargeStanding::Inquired => {}
     }
     let refund = outgoing(jobs, job, &money, (kind, earlier))?;
-    let made = jobs.processor.refund(&refund).await?;
-    record(jobs, job, (kind, made, cents), &money).await
+    let id = jobs.processor.refund(&refund).await?;
+    record(jobs, job, kind, just_made(id, cents), &money).await
 }
 
 /// Settles what the developer has got back by the lost dispute. The rest is refunded.
@@ -105,7 +105,7 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     }
     let kind = OutgoingKind::Transfer;
     let earlier = match look(jobs, job, &money, kind).await? {
-        Look::Made(made) => return record(jobs, job, (kind, made, cents), &money).await,
+        Look::Made(made) => return record(jobs, job, kind, made, &money).await,
         Look::NotMade { earlier } => earlier,
     };
     let payee = money.payee.as_ref();
@@ -127,8 +127,8 @@ pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
         return without_account(job, payee);
     };
     let transfer = outgoing(jobs, job, &money, (kind, earlier))?;
-    let made = jobs.processor.transfer(&transfer, &account.id).await?;
-    record(jobs, job, (kind, made, cents), &money).await
+    let id = jobs.processor.transfer(&transfer, &account.id).await?;
+    record(jobs, job, kind, just_made(id, cents), &money).await
 }
 
 /// A transfer waits for the payout account. A worker who has left does not complete it, so an admin decides.
@@ -185,7 +185,12 @@ async fn look(
     if needless || elsewhere || money.ledger.next_step(kind).is_none() {
         return Ok(Look::NotMade { earlier: 0 });
     }
-    let outgoing = outgoing(jobs, job, money, (kind, 0))?;
+    let task = money.payment.task;
+    let read = move |tx: &mut Tx<'_>| usecases::recorded_movements(tx, task, kind);
+    let outgoing = Outgoing {
+        recorded: jobs.store.read(read).await?,
+        ..outgoing(jobs, job, money, (kind, 0))?
+    };
     Ok(jobs.processor.look(kind, &outgoing).await?)
 }
 
@@ -246,27 +251,38 @@ fn outgoing(
         payment: intent.id.clone(),
         cents: ledger.owed_cents(kind),
         already_cents: ledger.sent_cents(kind),
+        recorded: Vec::new(),
     })
 }
 
 async fn record(
     jobs: &Jobs,
     job: &ClaimedJob,
-    (kind, id, cents): (OutgoingKind, String, i64),
+    kind: OutgoingKind,
+    made: Made,
     money: &Money,
 ) -> Result<Done, Failure> {
     let sent = Sent {
         task: task_id(job)?,
         kind,
         processor: jobs.processor.name(),
-        id,
-        cents,
+        id: made.id,
+        cents: made.cents,
+        returned_cents: made.returned_cents,
     };
     let account = money.payment.account;
     jobs.record_or_give_up(account, job, move |tx, now| {
         usecases::money_sent(tx, &sent, now)
     })
     .await
+}
+
+const fn just_made(id: String, cents: i64) -> Made {
+    Made {
+        id,
+        cents,
+        returned_cents: 0,
+    }
 }
 
 async fn read(jobs: &Jobs, id: TaskId) -> Result<Money, Failure> {

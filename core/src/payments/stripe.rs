@@ -16,8 +16,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::{
-    Attempt, Cancellation, Charge, Look, Movement, NewPayment, Outgoing, Processor, ProcessorError,
-    ProcessorEvent, ProcessorEventError, ProcessorEventKind, RequestError,
+    Attempt, Cancellation, Charge, Look, Made, Movement, NewPayment, Outgoing, Processor,
+    ProcessorError, ProcessorEvent, ProcessorEventError, ProcessorEventKind, RequestError,
 };
 use crate::ambient;
 use crate::domain::accounts::api_key::hex;
@@ -103,7 +103,12 @@ impl Stripe {
         let found: Vec<_> = made
             .iter()
             .filter(|made| made.is_of(refund.attempt.task))
-            .map(|made| (made.id.clone(), made.moved_cents()))
+            .map(|made| Made {
+                id: made.id.clone(),
+                // One that failed never left, and is made again.
+                cents: made.moved_cents(),
+                returned_cents: 0,
+            })
             .collect();
         refund.look(&found)
     }
@@ -115,7 +120,11 @@ impl Stripe {
         let found: Vec<_> = made
             .iter()
             .filter(|made| metadata_task(&made.metadata) == Some(transfer.attempt.task))
-            .map(|made| (made.id.clone(), made.moved_cents()))
+            .map(|made| Made {
+                id: made.id.clone(),
+                cents: made.amount,
+                returned_cents: made.amount_reversed,
+            })
             .collect();
         transfer.look(&found)
     }

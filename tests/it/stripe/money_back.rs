@@ -18,6 +18,8 @@ on_both_engines!(
     a_refund_that_fails_is_owed_again,
     a_reversed_transfer_is_owed_again,
     a_part_of_a_transfer_is_reversed,
+    a_transfer_that_came_back_before_it_was_known_is_not_made_again,
+    a_transfer_of_which_a_part_came_back_before_it_was_known_is_recorded,
     a_bank_that_refuses_a_payout_is_told_of,
     an_old_notice_of_an_account_changes_nothing,
     what_is_not_ours_is_ignored,
@@ -327,6 +329,34 @@ async fn a_part_of_a_transfer_is_reversed(app: TestApp) {
         Vec::<Value>::new()
     );
     expect_payout(&app, &task, PayoutState::WrittenOff, [1000, 0, 50]).await;
+    expect_all_well(&app, &stripe).await;
+}
+
+async fn a_transfer_that_came_back_before_it_was_known_is_not_made_again(app: TestApp) {
+    came_back_unknown(app, 1050).await;
+}
+
+async fn a_transfer_of_which_a_part_came_back_before_it_was_known_is_recorded(app: TestApp) {
+    came_back_unknown(app, 50).await;
+}
+
+/// The answer was lost, or a backup from before it was restored. Nobody tells of the return any more.
+async fn came_back_unknown(app: TestApp, cents: i64) {
+    let (app, stripe) = start(&app).await;
+    let (dev, admin) = (app.developer().await, app.admin().await);
+    let task = owing(&app, &stripe, &dev).await;
+    stripe.lose_answer("/v1/transfers");
+    app.jobs.drain().await.unwrap();
+    stripe.reverse_transfer(0, cents);
+    app.advance(LATER);
+    app.jobs.drain().await.unwrap();
+    assert_eq!(stripe.transfers().len(), 1);
+    let found = entries(&dev, &task).await;
+    let back = entry("transfer_reversed", -cents);
+    assert!(found.contains(&entry("transfer", 1050)) && found.contains(&back));
+    assert_eq!(queue(&admin, "transfer_reversed").await.len(), 1);
+    let write_off = format!("/v1/admin/payouts/{}/write_off", id(&task));
+    admin.post(&write_off, &json!({})).await.expect(200);
     expect_all_well(&app, &stripe).await;
 }
 

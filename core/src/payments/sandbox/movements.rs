@@ -3,7 +3,7 @@
 use super::Sandbox;
 use super::payments::{payment_to_change, refused};
 use crate::domain::{AccountId, OutgoingKind, PaymentStatus, Step, Timestamp};
-use crate::payments::{Attempt, Look, Outgoing, ProcessorError};
+use crate::payments::{Attempt, Look, Made, Outgoing, ProcessorError};
 use crate::store::{SandboxMovement, StoreError, Tx};
 
 impl Sandbox {
@@ -60,7 +60,11 @@ impl Sandbox {
             .await?;
         let found: Vec<_> = found
             .into_iter()
-            .map(|made| (made.idempotency_key, made.amount_cents))
+            .map(|made| Made {
+                id: made.idempotency_key,
+                cents: made.amount_cents,
+                returned_cents: 0,
+            })
             .collect();
         outgoing.look(&found)
     }

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::domain::events::to_workers;
 use crate::domain::{
-    Actor, ChargeStanding, Entry, HeldBecause, JobKind, JobName, NotificationKind, ProcessorName,
-    ProposalKind, QueueItem, QueueKind, Step, Task, TaskId, TaskLedger, Timestamp,
+    Actor, ChargeStanding, Entry, HeldBecause, JobKind, JobName, NotificationKind, OutgoingKind,
+    ProcessorName, ProposalKind, QueueItem, QueueKind, Step, Task, TaskId, TaskLedger, Timestamp,
 };
 use crate::payments::{Attempt, Outgoing};
 use crate::store::{AuditFilter, ListedJob, Tx};
@@ -139,6 +139,7 @@ pub fn payout_to_write_off(
         payment: intent.id,
         cents: ledger.owed_payout_cents(),
         already_cents: ledger.transferred_cents(),
+        recorded: usecases::recorded_movements(tx, id, OutgoingKind::Transfer)?,
     }))
 }
 

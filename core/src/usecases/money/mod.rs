@@ -8,7 +8,7 @@ pub(super) mod receive_processor_event;
 pub(super) mod verify_ledger;
 
 pub use charge_dispute::{charge_standing, refund_offset};
-pub use outgoing::{Sent, money_not_sent, money_sent};
+pub use outgoing::{Sent, money_not_sent, money_sent, recorded_movements};
 pub use payment::{
     charge_of, payment_cancelled, payment_charged, payment_failed, payment_opened,
     payment_succeeded,

@@ -24,6 +24,19 @@ pub struct Sent {
     /// The processor's id.
     pub id: String,
     pub cents: i64,
+    /// What the processor says has come back of it. It also tells of returns by events.
+    pub returned_cents: i64,
+}
+
+/// The processor's ids of what is recorded.
+pub fn recorded_movements(
+    tx: &mut Tx<'_>,
+    task: TaskId,
+    kind: OutgoingKind,
+) -> Result<Vec<String>, StoreError> {
+    let known = tx.outgoing_movements_of(task)?.into_iter();
+    let recorded = known.filter(|known| known.kind == kind && known.recorded.is_some());
+    Ok(recorded.map(|known| known.id).collect())
 }
 
 /// Records it. Returns why somebody has to look at it, if it has come back already.
@@ -45,13 +58,14 @@ pub fn money_sent(
     let known = known
         .into_iter()
         .find(|known| known.processor == sent.processor && known.id == sent.id);
+    let returned_cents = known.as_ref().map_or(0, |known| known.returned_cents);
     let movement = OutgoingMovement {
         processor: sent.processor,
         id: sent.id.clone(),
         task: task.id,
         kind: sent.kind,
         recorded: Some(step),
-        returned_cents: known.as_ref().map_or(0, |known| known.returned_cents),
+        returned_cents: returned_cents.max(sent.returned_cents),
         returned_because: known.and_then(|known| known.returned_because),
     };
     let entry = Entry::outgoing(&task, sent.kind, step, sent.cents, now);
