@@ -1,5 +1,6 @@
 //! Connections and requests, whatever they ask for.
 
+mod answers;
 mod connections;
 mod database_loss;
 mod hostile_input;

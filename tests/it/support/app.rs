@@ -236,7 +236,7 @@ impl TestApp {
         unlike: Unlike,
     ) -> Self {
         let clock = Clock::set_to(Timestamp::RULE.check(Self::NOON).unwrap());
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = legwork::api::listen(([127, 0, 0, 1], 0).into()).unwrap();
         let address = listener.local_addr().unwrap();
         let payments = payments(&store, &clock, &format!("http://{address}"));
         let outbound = Outbound::new(&OutboundSettings {

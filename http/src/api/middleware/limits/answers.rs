@@ -2,19 +2,23 @@
 //!
 //! An answer is in memory until the client has taken it, and the client decides how long that takes.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
-use axum::body::{Body, HttpBody};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
-use http_body_util::BodyExt;
-use tokio::sync::Semaphore;
+use hyper::body::{Frame, SizeHint};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::api::error::ApiError;
-use crate::api::middleware::limits::places::Places;
+use crate::api::middleware::limits::places::{Place, Places};
 use crate::api::middleware::notes::Who;
 
 /// From this size on an answer counts. There are many smaller ones, and they are soon gone.
 const COUNTED_BYTES: usize = 32 << 10;
+/// What a connection takes at once.
+const PIECE_BYTES: usize = 16 << 10;
 const MOST_BYTES_TO_ONE: usize = 8 << 20;
 const MOST_BYTES: usize = 64 << 20;
 
@@ -68,12 +72,58 @@ impl AnswerLimits {
             Err(_) if !has_acted => return Err(ApiError::Busy),
             permit => permit.ok(),
         };
-        Ok(response.map(|body| {
-            Body::new(body.map_err(move |error| {
-                let _held_until_it_is_sent = (&place, &permit);
-                error
-            }))
-        }))
+        let held = (place, permit);
+        Ok(response.map(|body| Body::new(Pieces::of(body, held))))
+    }
+}
+
+/// A body that is handed over piece by piece. The connection takes what it is given, so a whole answer would wait
+/// there, and nobody would know.
+struct Pieces {
+    body: Body,
+    /// What is left of what the body has given.
+    rest: Bytes,
+    _held: (Place<Who>, Option<OwnedSemaphorePermit>),
+}
+
+impl Pieces {
+    const fn of(body: Body, held: (Place<Who>, Option<OwnedSemaphorePermit>)) -> Self {
+        Self {
+            body,
+            rest: Bytes::new(),
+            _held: held,
+        }
+    }
+}
+
+impl HttpBody for Pieces {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.rest.is_empty() {
+            match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+                Some(Ok(frame)) if frame.is_data() => {
+                    self.rest = frame.into_data().unwrap_or_default();
+                }
+                other => return Poll::Ready(other),
+            }
+        }
+        let size = self.rest.len().min(PIECE_BYTES);
+        let piece = self.rest.split_to(size);
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let exact = self.body.size_hint().exact().unwrap_or(0);
+        SizeHint::with_exact(exact + self.rest.len() as u64)
     }
 }
 
@@ -94,6 +144,7 @@ fn too_much() -> ApiError {
 #[cfg(test)]
 mod tests {
     use axum::body::to_bytes;
+    use http_body_util::BodyExt;
 
     use super::*;
     use crate::api::error::codes::ErrorCode;
@@ -136,6 +187,21 @@ mod tests {
             MEGABYTE
         );
         assert!(limits.admit(other).is_ok() && keep(other, MEGABYTE).is_ok());
+    }
+
+    #[tokio::test]
+    async fn an_answer_has_its_place_until_the_last_piece_is_taken() {
+        let limits = AnswerLimits::default();
+        let who = key(account(1), 1);
+        let kept = limits.keep(answer(MOST_BYTES_TO_ONE), who, false).unwrap();
+        let mut body = kept.into_body();
+        let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
+        assert_eq!(first.len(), PIECE_BYTES);
+        let left = MOST_BYTES_TO_ONE - PIECE_BYTES;
+        assert_eq!(body.size_hint().exact(), Some(left as u64));
+        assert!(limits.admit(who).is_err());
+        assert_eq!(body.collect().await.unwrap().to_bytes().len(), left);
+        assert!(limits.admit(who).is_ok());
     }
 
     #[test]
