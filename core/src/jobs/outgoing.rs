@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::charge::made_here;
 use super::{Done, Failure, Jobs, task_id};
 use crate::domain::{
-    ChargeDisputeStatus, ChargeStanding, HeldBecause, OutgoingKind, Payment, PayoutAccount,
-    PayoutStatus, ProcessorName, Step, TaskId, TaskLedger, Timestamp, WorkerId, WorkerStatus,
+    ChargeStanding, HeldBecause, OutgoingKind, Payment, PayoutAccount, PayoutStatus, ProcessorName,
+    Step, TaskId, TaskLedger, Timestamp, WorkerId, WorkerStatus,
 };
-use crate::payments::{Attempt, Look, Made, Outgoing};
+use crate::payments::{Attempt, Look, Made, Outgoing, ProcessorError};
 use crate::store::{ClaimedJob, StoreError, Tx};
 use crate::usecases::{self, Sent, UseCaseError};
 
@@ -44,11 +44,13 @@ struct Payee {
 
 pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
-    ask_about_disputes(jobs, job, id).await?;
     let mut money = read(jobs, id).await?;
     let mut cents = money.ledger.owed_refund_cents();
     if cents == 0 {
         return jobs.finish(job).await;
+    }
+    if ask_about_disputes(jobs, job, &money.payment).await? {
+        money = read(jobs, id).await?;
     }
     let kind = OutgoingKind::Refund;
     let earlier = match look(jobs, job, &money, kind).await? {
@@ -97,11 +99,13 @@ async fn offset(jobs: &Jobs, id: TaskId, ledger: &TaskLedger, taken: i64) -> Res
 
 pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     let id = task_id(job)?;
-    ask_about_disputes(jobs, job, id).await?;
-    let money = read(jobs, id).await?;
+    let mut money = read(jobs, id).await?;
     let cents = money.ledger.owed_payout_cents();
     if cents == 0 {
         return jobs.finish(job).await;
+    }
+    if ask_about_disputes(jobs, job, &money.payment).await? {
+        money = read(jobs, id).await?;
     }
     let kind = OutgoingKind::Transfer;
     let earlier = match look(jobs, job, &money, kind).await? {
@@ -140,32 +144,39 @@ fn without_account(job: &ClaimedJob, payee: &Payee) -> Result<Done, Failure> {
     Ok(until_woken(job, account))
 }
 
-/// The event that ends a dispute may have been lost. A job that has waited for it asks.
-async fn ask_about_disputes(jobs: &Jobs, job: &ClaimedJob, id: TaskId) -> Result<(), Failure> {
-    if job.waited_for != Some(HeldBecause::ChargeDisputed.waits_for(id)) {
-        return Ok(());
-    }
-    let here = jobs.processor.name();
-    let disputes = jobs.store.read(move |tx| tx.charge_disputes_of(id)).await?;
-    let open = disputes.into_iter().filter(|dispute| {
-        dispute.processor == here && ChargeDisputeStatus::Lost.follows(dispute.status)
-    });
-    for dispute in open {
-        let said = match jobs.processor.find_dispute(&dispute.id).await {
-            Ok(Some(said)) => said,
-            Ok(None) => continue,
-            // The job waits on, and asks again.
-            Err(error) => {
-                tracing::warn!(job = %job.name, dispute = dispute.id, %error, "cannot ask about a dispute");
-                continue;
-            }
-        };
+/// The event that begins or ends a dispute may have been lost, or come after the backup that was restored. So the
+/// processor is asked before money goes out. Returns whether it has told of any.
+async fn ask_about_disputes(
+    jobs: &Jobs,
+    job: &ClaimedJob,
+    payment: &Payment,
+) -> Result<bool, Failure> {
+    let (id, here) = (payment.task, jobs.processor.name());
+    let has_waited = job.waited_for == Some(HeldBecause::ChargeDisputed.waits_for(id));
+    let intent = payment
+        .intent
+        .as_ref()
+        .filter(|_| payment.processor == here);
+    let Some(intent) = intent.filter(|_| has_waited || !jobs.processor.never_repeats()) else {
+        return Ok(false);
+    };
+    let disputes = match jobs.processor.find_disputes(&intent.id).await {
+        Ok(disputes) => disputes,
+        // A job that waits does so on, and asks again. Who cannot tell of disputes has none to tell.
+        Err(error) if has_waited || matches!(error, ProcessorError::Refused { .. }) => {
+            tracing::warn!(job = %job.name, %error, "cannot ask about disputes");
+            return Ok(false);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let has_any = !disputes.is_empty();
+    for said in disputes {
         let clock = jobs.clock.clone();
         jobs.store
             .write(move |tx| usecases::processor_says(tx, here, &said, clock.now()))
             .await?;
     }
-    Ok(())
+    Ok(has_any)
 }
 
 /// What the processor has done of it. What has happened is recorded before anything is held, offset or given

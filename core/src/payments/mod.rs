@@ -335,8 +335,9 @@ pub trait Processor: Send + Sync {
     /// Whether a refund or a transfer was made, by the processor's own records. Only asks: nothing is moved.
     async fn look(&self, kind: OutgoingKind, outgoing: &Outgoing) -> Result<Look, ProcessorError>;
 
-    /// What became of a dispute, as an event would say it. None if the processor does not know it.
-    async fn find_dispute(&self, id: &str) -> Result<Option<ProcessorEventKind>, ProcessorError>;
+    /// The disputes of a payment, each as an event would tell it.
+    async fn find_disputes(&self, payment: &str)
+    -> Result<Vec<ProcessorEventKind>, ProcessorError>;
 
     /// Saves a payment method for off-session charges.
     async fn attach_method(

@@ -392,8 +392,8 @@ impl Processor for Sandbox {
     }
 
     /// Nobody disputes what nobody has paid.
-    async fn find_dispute(&self, _: &str) -> Result<Option<ProcessorEventKind>, ProcessorError> {
-        Ok(None)
+    async fn find_disputes(&self, _: &str) -> Result<Vec<ProcessorEventKind>, ProcessorError> {
+        Ok(Vec::new())
     }
 
     async fn attach_method(

@@ -385,9 +385,14 @@ impl Processor for Stripe {
         }
     }
 
-    async fn find_dispute(&self, id: &str) -> Result<Option<ProcessorEventKind>, ProcessorError> {
-        let dispute: event::Dispute = self.client.get(&["disputes", id], &[]).await?;
-        Ok(Some(dispute.into_event()))
+    async fn find_disputes(
+        &self,
+        payment: &str,
+    ) -> Result<Vec<ProcessorEventKind>, ProcessorError> {
+        let of_payment = [("payment_intent", payment)];
+        let disputes: Vec<event::Dispute> = self.client.all(&["disputes"], &of_payment).await?;
+        let told = disputes.into_iter().map(event::Dispute::into_event);
+        Ok(told.collect())
     }
 
     async fn attach_method(

@@ -311,7 +311,10 @@ impl Adapter {
                 let transfers = self.state().connect.transfers(group);
                 page(asked, transfers, false)
             }
-            ("GET", ["disputes", id]) => self.state().connect.dispute(id),
+            ("GET", ["disputes"]) => {
+                let disputes = self.state().connect.disputes(asked.field("payment_intent"));
+                page(asked, disputes, false)
+            }
             _ => self.relay(asked).await,
         }
     }

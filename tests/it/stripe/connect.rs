@@ -26,10 +26,10 @@ fn missing(what: &str) -> Answer {
 }
 
 impl Connect {
-    pub fn dispute(&self, id: &str) -> Answer {
-        let mut disputes = self.disputes.iter();
-        let found = disputes.find(|dispute| dispute["id"] == id);
-        found.map_or_else(|| missing("dispute"), |found| Answer::ok(found.clone()))
+    pub fn disputes(&self, payment: Option<&str>) -> Vec<Value> {
+        let disputes = self.disputes.iter();
+        let of_payment = disputes.filter(|dispute| dispute["payment_intent"].as_str() == payment);
+        of_payment.cloned().collect()
     }
 
     pub fn open_account(&mut self, asked: &Asked) -> Answer {

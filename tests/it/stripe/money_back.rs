@@ -13,6 +13,7 @@ use crate::support::{Client, Developer, TestApp, balance, on_both_engines, path}
 on_both_engines!(
     a_disputed_charge_holds_what_goes_out_until_it_is_won,
     the_end_of_a_dispute_is_asked_for,
+    a_lost_dispute_that_nobody_told_of_refuses_the_payout,
     an_inquiry_holds_the_payout_but_not_the_refund,
     a_lost_dispute_is_in_the_ledger_and_refuses_the_payout,
     a_refund_that_fails_is_owed_again,
@@ -160,6 +161,20 @@ async fn the_end_of_a_dispute_is_asked_for(app: TestApp) {
     assert_eq!(stripe.transfers().len(), 1);
     assert_eq!(payment(&dev, &task).await["refunded_cents"], 1250);
     expect_all_well(&app, &stripe).await;
+}
+
+/// Its events came before a backup was restored.
+async fn a_lost_dispute_that_nobody_told_of_refuses_the_payout(app: TestApp) {
+    let (app, stripe) = start(&app).await;
+    let (dev, admin) = (app.developer().await, app.admin().await);
+    let task = owing(&app, &stripe, &dev).await;
+    let intent = app.database.column("SELECT payment_id FROM payments").await;
+    stripe.add_dispute(dispute(&intent[0], "lost"));
+    app.jobs.drain().await.unwrap();
+    assert_eq!(stripe.transfers().len(), 0);
+    let found = entries(&dev, &task).await;
+    assert!(found.contains(&entry("dispute_lost", 2500)), "{found:?}");
+    assert_eq!(queue(&admin, "failed_payout").await.len(), 1);
 }
 
 async fn an_inquiry_holds_the_payout_but_not_the_refund(app: TestApp) {

@@ -190,11 +190,14 @@ impl Processor for Flaky {
         self.ask(self.inner.look(kind, outgoing)).await
     }
 
-    async fn find_dispute(&self, id: &str) -> Result<Option<ProcessorEventKind>, ProcessorError> {
+    async fn find_disputes(
+        &self,
+        payment: &str,
+    ) -> Result<Vec<ProcessorEventKind>, ProcessorError> {
         let known = self.dispute.lock().unwrap().clone();
         match known {
-            Some(known) => self.ask(async { Ok(Some(known)) }).await,
-            None => self.ask(self.inner.find_dispute(id)).await,
+            Some(known) => self.ask(async { Ok(vec![known]) }).await,
+            None => self.ask(self.inner.find_disputes(payment)).await,
         }
     }
 

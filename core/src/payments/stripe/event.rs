@@ -10,7 +10,7 @@ use sha2::Sha256;
 use subtle::{Choice, ConstantTimeEq};
 
 use super::error::StripeError;
-use super::responses::{Refund, Transfer, metadata_task};
+use super::responses::{Listed, Refund, Transfer, metadata_task};
 use crate::domain::accounts::api_key::hex;
 use crate::domain::{ChargeDisputeStatus, OutgoingKind, PaymentFailure, Secret, Timestamp};
 use crate::payments::{ProcessorEvent, ProcessorEventError, ProcessorEventKind, Returned};
@@ -149,6 +149,12 @@ pub struct Dispute {
     #[serde(default)]
     reason: String,
     payment_intent: Option<Value>,
+}
+
+impl Listed for Dispute {
+    fn id(&self) -> &str {
+        &self.id
+    }
 }
 
 impl Dispute {
