@@ -105,8 +105,21 @@ async function decide(visitor) {
   await first.check("input[name=decision][value=split]");
   await first.fill("#paid_cents", "2000");
   await first.fill("#note", "Half of it is there.");
+  await withoutASession(first);
   await first.click("button:text('Decide')");
   await first.getByText("The dispute is decided.").waitFor();
   await first.context().close();
   await second.context().close();
+}
+
+// What was typed stays when the session has ended, and goes on when there is one again.
+async function withoutASession(page) {
+  const cookies = await page.context().cookies();
+  await page.context().clearCookies();
+  await page.fill("#paid_cents", "1999");
+  await page.getByText("Your session has ended: sign in on another page").waitFor();
+  assert.equal(await page.locator("[data-result] input").count(), 0);
+  await page.context().addCookies(cookies);
+  await page.fill("#paid_cents", "2000");
+  await page.locator("[data-result]", { hasText: "goes back to the developer" }).waitFor();
 }

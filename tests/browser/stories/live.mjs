@@ -104,11 +104,21 @@ async function anotherPerson(page) {
 async function sessionEnds(page) {
   await page.goto("/dashboard/test/events");
   await page.locator(".live[data-state=on]").waitFor();
+  const form = await page.context().newPage();
+  await form.goto("/dashboard/test/tasks/new");
   const other = await page.context().newPage();
   await other.goto("/account");
   await other.click("text=Sign out");
   await other.close();
   await page.getByText("your session has ended").waitFor();
+  // Nor is the page to sign in drawn where the map should be.
+  await form.fill("#title", "Kept");
+  await form.fill("#latitude", "40.7");
+  await form.fill("#longitude", "-73.9");
+  await form.locator("#longitude").blur();
+  await form.getByText("Your session has ended: sign in on another page").waitFor();
+  assert.equal(await form.locator("[data-map] input").count(), 0);
+  await form.close();
   await page.click("text=sign in again");
   await page.waitForURL("**/sign-in?next=*");
 }
