@@ -64,6 +64,8 @@ export async function dispute(visitor) {
   await expect(200, await worker(`/v1/worker/tasks/${id}/accept`));
   await expect(200, await worker(`/v1/worker/tasks/${id}/start`));
   await expect(201, await worker(`/v1/worker/tasks/${id}/proofs`, { multipart: { photo, ...PLACE } }));
+  // The page of the task reads itself again, which could call off the next one.
+  await page.locator(".badge", { hasText: "Proof submitted" }).first().waitFor();
   await page.goto(`/dashboard/live/review?task=${id}`);
   await page.keyboard.press("r");
   const sent = page.waitForResponse((response) => response.url().endsWith("/reject"));
