@@ -1,12 +1,10 @@
-// The console: pictures that grow, and what a split comes to. Without it, pictures open on their own and the
-// page lists examples.
+// The console: what a split comes to. Without it, the page lists examples.
 
-for (const link of document.querySelectorAll("a[data-zoom]")) {
-  link.addEventListener("click", (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    link.firstElementChild.classList.toggle("zoomed");
-  });
+// Whoever has typed a reason stays on this page, and signs in on another.
+function signInAgain() {
+  const next = encodeURIComponent(location.pathname);
+  const link = Object.assign(document.createElement("a"), { href: `/admin/sign-in?next=${next}`, target: "_blank", textContent: "sign in on another page" });
+  return ["Your session has ended: ", link, ", and go on here."];
 }
 
 for (const field of document.querySelectorAll("[data-split]")) {
@@ -22,9 +20,13 @@ for (const field of document.querySelectorAll("[data-split]")) {
   let asked = 0;
   async function tell() {
     const mine = (asked += 1);
-    const answer = await fetch(`${field.dataset.split}?paid_cents=${encodeURIComponent(amount.value)}`);
-    const text = await answer.text();
-    if (answer.ok && mine === asked) result.textContent = text;
+    const url = `${field.dataset.split}?paid_cents=${encodeURIComponent(amount.value)}`;
+    const answer = await fetch(url, { redirect: "manual" }).catch(() => null);
+    const text = answer?.ok ? await answer.text() : null;
+    if (mine !== asked) return;
+    if (text !== null) result.textContent = text;
+    else if (!answer) result.textContent = "You are offline, so this cannot tell who gets how much.";
+    else if (answer.type === "opaqueredirect") result.replaceChildren(...signInAgain());
   }
   let soon;
   function changed() {

@@ -4,7 +4,9 @@ const indicator = document.querySelector("[data-live]");
 const url = indicator.dataset.live;
 // Every kind of event there is: the server knows them.
 const types = indicator.dataset.types.split(" ");
-const name = `legwork ${url}`;
+// Two people may use one browser, each in a page of their own: neither hears of the other.
+const { whose } = indicator.dataset;
+const name = `legwork ${whose} ${url}`;
 const channel = new BroadcastChannel(name);
 const listeners = new Set();
 const RETRY_MS = 10_000;
@@ -12,18 +14,28 @@ const RETRY_MS = 10_000;
 const recent = [];
 const KEPT = 100;
 let paused = false;
+// What has happened that this page does not show yet.
+let unseen = 0;
+// Not "live": that is an environment.
+const TOLD = { on: "up to date", off: "offline: trying again", wait: "connecting" };
+const here = location.pathname + location.search;
+
+let told = "";
 
 function show(state) {
+  // Whoever listens to the page is not told the same again.
+  if (told === `${state} ${unseen}`) return;
+  told = `${state} ${unseen}`;
   indicator.hidden = false;
-  indicator.dataset.state = state === "ended" ? "off" : state;
-  if (state !== "ended") {
-    // Not "live": that is an environment.
-    indicator.textContent = { on: "up to date", off: "offline: trying again", wait: "connecting" }[state];
-    return;
-  }
-  const href = `/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`;
-  const link = Object.assign(document.createElement("a"), { href, textContent: "sign in again" });
-  indicator.replaceChildren("your session has ended: ", link);
+  indicator.dataset.state = state in TOLD ? state : "off";
+  if (state === "ended") say("your session has ended: ", "sign in again", `/sign-in?next=${encodeURIComponent(here)}`);
+  else if (state === "other") say("somebody else has signed in since: ", "load the page again", here);
+  else if (state === "on" && unseen > 0) say(`${unseen} new: `, "show", here);
+  else indicator.textContent = TOLD[state];
+}
+
+function say(text, textContent, href) {
+  indicator.replaceChildren(text, Object.assign(document.createElement("a"), { href, textContent }));
 }
 
 function receive(message) {
@@ -60,7 +72,7 @@ function lead() {
     const turn = (next) => {
       state = next;
       say({ state });
-      if (state !== "ended") return;
+      if (state in TOLD) return;
       // A page that is opened after signing in again is to lead.
       leading = null;
       resolve();
@@ -77,12 +89,13 @@ function lead() {
 
 // A browser tries again by itself when a stream breaks off, but not when it is refused.
 function listen(turn, tell) {
-  const source = new EventSource(`${url}?after=${latest()}`);
+  const source = new EventSource(`${url}?after=${latest()}&whose=${whose}`);
   source.onopen = () => turn("on");
   source.onerror = async () => {
     turn("off");
     if (source.readyState !== EventSource.CLOSED) return;
-    if (await isSignedOut()) turn("ended");
+    const ended = await whyEnded();
+    if (ended) turn(ended);
     else setTimeout(() => listen(turn, tell), RETRY_MS);
   };
   for (const type of types) {
@@ -93,9 +106,10 @@ function listen(turn, tell) {
   }
 }
 
-async function isSignedOut() {
-  const answer = await fetch("/account", { redirect: "manual" }).catch(() => null);
-  return answer?.type === "opaqueredirect";
+async function whyEnded() {
+  const answer = await fetch(`/account?whose=${whose}`, { redirect: "manual" }).catch(() => null);
+  if (answer?.type === "opaqueredirect") return "ended";
+  return answer?.status === 409 ? "other" : null;
 }
 
 show("wait");
@@ -129,10 +143,19 @@ if (task) {
     if (!busy) readAgain();
   });
 }
-// A page that waits for some kinds of event is read again when one comes.
+// A page that waits for some kinds of event is read again when one comes. One on which somebody is about to decide is
+// not: what they point at would move away, and the click would decide about something else.
 if (indicator.dataset.reload) {
   const awaited = indicator.dataset.reload.split(" ");
-  listeners.add((event) => { if (awaited.includes(event.event)) readAgain(); });
+  const decides = Array.from(document.querySelectorAll("[data-decides]"), (one) => one.dataset.decides);
+  listeners.add((event) => {
+    if (!awaited.includes(event.event)) return;
+    if (decides.length === 0) return readAgain();
+    // A task that ends is of interest where it is shown.
+    if (event.event !== awaited[0] && !decides.includes((event.data.task ?? event.data).id)) return;
+    unseen += 1;
+    show("on");
+  });
 }
 
 // The list of events grows at its top.

@@ -65,12 +65,24 @@ let drawn = 0;
 async function draw() {
   const mine = (drawn += 1);
   const query = new URLSearchParams(place.map((field) => [field.name, field.value.trim()]));
-  const answer = await fetch(`${map.dataset.map}?${query}`);
-  if (!answer.ok || mine !== drawn) return;
-  const html = await answer.text();
+  const answer = await fetch(`${map.dataset.map}?${query}`, { redirect: "manual" }).catch(() => null);
+  const html = answer?.ok ? await answer.text() : null;
+  if (mine !== drawn) return;
+  if (html === null) return showNoMap(answer);
   const page = new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html");
   map.replaceChildren(...Array.from(page.body.children, (child) => document.importNode(child, true)));
   form.querySelector("[data-map-hint]").hidden = !map.firstElementChild;
+}
+
+// What was typed stays: whoever has to sign in again does so on another page.
+function showNoMap(answer) {
+  if (answer && answer.type !== "opaqueredirect") return;
+  const told = Object.assign(document.createElement("p"), { className: "hint" });
+  const next = encodeURIComponent(location.pathname);
+  const link = Object.assign(document.createElement("a"), { href: `/sign-in?next=${next}`, target: "_blank", textContent: "sign in on another page" });
+  told.append(...(answer ? ["Your session has ended: ", link, ", and go on here."] : ["You are offline, so there is no map."]));
+  map.replaceChildren(told);
+  form.querySelector("[data-map-hint]").hidden = true;
 }
 
 // The map is drawn around the pin; its scale is told by the ring, which is 500 m wide.

@@ -65,7 +65,8 @@ async function use(form, say) {
   try {
     fields = await (passkey === "create" ? made : signed)(asked);
   } catch (error) {
-    return say(error.name === "NotAllowedError" ? form.dataset.cancelled : form.dataset.failed);
+    const why = { NotAllowedError: "cancelled", InvalidStateError: "known" }[error.name];
+    return say(form.dataset[why ?? "failed"]);
   }
   fill(form, { challenge_id: asked.challenge_id, ...fields });
   form.submit();

@@ -261,7 +261,7 @@ document.addEventListener("keydown", (event) => {
   if (typing) return;
   if (event.key === "j" && root().dataset.next) show(root().dataset.next);
   if (event.key === "k" && root().dataset.previous) show(root().dataset.previous);
-  if (event.key === "z") for (const image of document.querySelectorAll("[data-zoom]")) image.classList.toggle("zoomed");
+  if (event.key === "z") (document.querySelector("a.zoomed") ?? document.querySelector("a[data-zoom]"))?.click();
 });
 
 const left = Object.entries(kept(DECISIONS));

@@ -91,7 +91,7 @@ async function signOutBy(form) {
   const text = word(unsent === 1 ? "sign_out_unsent_one" : "sign_out_unsent", { count: unsent });
   if (unsent > 0 && !(await ask(text, word("sign_out_anyway"), word("stay")))) return;
   // Whoever deletes the account gives the password. The next page says whether it was right.
-  if (form.querySelector("input")) {
+  if (form.querySelector("input:not([type=hidden])")) {
     form.submit();
     return;
   }

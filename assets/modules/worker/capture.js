@@ -35,7 +35,15 @@ function turn(phase) {
   if (phase !== "aim" && phase !== "record") camera.end();
   showReady();
   if (root.contains(focused) && focused.closest("[hidden]")) focusOn(part(FIRST[phase]));
+  showFinder();
 }
+
+// On a phone that is held sideways, the camera would be below what can be seen.
+const low = window.matchMedia("(max-height: 500px)");
+function showFinder() {
+  if (low.matches) root.querySelector(".finder").scrollIntoView({ block: "nearest" });
+}
+low.addEventListener("change", showFinder);
 
 // The button that was pressed is hidden now. To begin again at the top of the page would be a long way.
 function focusOn(target) {

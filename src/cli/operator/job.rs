@@ -77,7 +77,8 @@ pub fn retry(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failure>
     let name = JobName::new(JobKind::parse(kind).ok_or_else(no_such)?, subject);
     let store = open_store(settings)?;
     let now = Clock::system().now();
-    let retry = store.write(move |tx| usecases::retry_job(tx, &name, &Actor::COMMAND_LINE, now));
+    let retry =
+        store.write(move |tx| usecases::retry_job(tx, &name, None, &Actor::COMMAND_LINE, now));
     match block_on(retry)? {
         Ok(_) => {
             print_line(format_args!("{given} will be retried."));

@@ -16,7 +16,11 @@ pub async fn end(desk: Desk, Path(id): Path<String>) -> Result<Response, Refused
         .app
         .store
         .write(move |tx| usecases::revoke_session(tx, person, id));
-    ended.await?;
+    match ended.await {
+        // It has ended already, which is what was wanted.
+        Ok(_) | Err(UseCaseError::SessionNotFound) => {}
+        Err(error) => return Err(error.into()),
+    }
     Ok(Redirect::to("/account?done=ended").into_response())
 }
 

@@ -64,15 +64,6 @@ pub struct Task {
 }
 
 impl Task {
-    /// On one line.
-    pub fn place(&self) -> String {
-        let city = format!("{}, {}", self.location_city, self.location_state);
-        match &self.location_address {
-            Some(address) => format!("{address}, {city}"),
-            None => city,
-        }
-    }
-
     pub fn has_metadata(&self) -> bool {
         self.metadata.as_object().is_some_and(|map| !map.is_empty())
     }

@@ -9,6 +9,7 @@ use crate::api::inside::{self, Incoming, Refused, WorkerCaller};
 use crate::domain::{AccountStatus, Person, RequiredFactor, Secret, Session};
 use crate::pages::kit::html::message;
 use crate::pages::kit::session::{Admin, Developer, Needs, SignedInWorker, drop_cookie, token};
+use crate::pages::kit::whose::Whose;
 use crate::pages::state::Pages;
 use crate::store::{Lookup, Tx, Visitor};
 use crate::usecases::{self, AdminVisitor, UseCaseError};
@@ -97,6 +98,8 @@ async fn identify(
                 return Ok(false);
             };
             request.extensions_mut().insert(factor);
+            let who = (visitor.session.person, visitor.account.email.as_str());
+            note_whose(pages, request, who);
             inside::note_account(request, visitor.account.id, &token);
             request.extensions_mut().insert(Developer {
                 visitor,
@@ -109,6 +112,8 @@ async fn identify(
                 return Ok(false);
             };
             request.extensions_mut().insert(factor);
+            let who = (visitor.session.person, visitor.key.name.as_str());
+            note_whose(pages, request, who);
             inside::note_admin(request, visitor.key.id, &token);
             request.extensions_mut().insert(Admin {
                 visitor,
@@ -122,6 +127,11 @@ async fn identify(
             };
             let factor = workers_factor(pages, &caller).await?;
             request.extensions_mut().insert(factor);
+            let who = (
+                Person::Worker(caller.worker.id),
+                caller.worker.name.as_str(),
+            );
+            note_whose(pages, request, who);
             inside::note_worker(request, caller.worker.id, &caller.token);
             request
                 .extensions_mut()
@@ -130,6 +140,11 @@ async fn identify(
         Needs::Nothing | Needs::SecretInPath => return Ok(false),
     }
     Ok(true)
+}
+
+fn note_whose(pages: &Pages, request: &mut Request, (person, name): (Person, &str)) {
+    let whose = Whose::new(person, name, pages.banner());
+    request.extensions_mut().insert(whose);
 }
 
 /// Whose session this is, if it has not ended.

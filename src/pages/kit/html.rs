@@ -6,12 +6,13 @@ use axum::response::{Html, IntoResponse, Response};
 
 use crate::api::inside::{Incoming, Refused};
 use crate::pages::kit::form::told;
+use crate::pages::kit::whose::marked;
 use crate::pages::state::Pages;
 use crate::payments::ProcessorError;
 
 pub fn page(status: StatusCode, template: &impl Template) -> Response {
     match template.render() {
-        Ok(text) => (status, Html(text)).into_response(),
+        Ok(text) => (status, Html(marked(text))).into_response(),
         Err(error) => {
             tracing::error!(%error, "a page could not be rendered");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
@@ -51,8 +52,18 @@ pub fn message_with(
     (heading, text): (&str, &str),
     links: &[(&str, &str)],
 ) -> Response {
+    plain_message(pages.banner(), status, (heading, text), links)
+}
+
+/// The same, where only the banner is known.
+pub fn plain_message(
+    banner: bool,
+    status: StatusCode,
+    (heading, text): (&str, &str),
+    links: &[(&str, &str)],
+) -> Response {
     let told = Message {
-        banner: pages.banner(),
+        banner,
         heading,
         text,
         code: "",

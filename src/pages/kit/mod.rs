@@ -11,4 +11,5 @@ pub mod map;
 pub mod passkeys;
 pub mod route;
 pub mod session;
+pub mod whose;
 pub mod words;

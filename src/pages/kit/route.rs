@@ -1,8 +1,10 @@
 //! A page in the list of routes.
 
+use axum::middleware::from_fn;
 use axum::routing::MethodRouter;
 
 use crate::pages::kit::session::Needs;
+use crate::pages::kit::whose::check::check;
 use crate::pages::state::Pages;
 
 /// A page: its path, what it takes to see it, and what answers.
@@ -20,7 +22,10 @@ pub fn view(path: &'static str, needs: Needs, handlers: MethodRouter<Pages>) -> 
         path,
         needs,
         posts: false,
-        handlers,
+        handlers: match needs.cookie() {
+            Some(_) => handlers.layer(from_fn(check)),
+            None => handlers,
+        },
     }
 }
 

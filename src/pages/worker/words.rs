@@ -9,6 +9,7 @@ use axum::response::Response;
 use crate::api::inside::{Incoming, Refused, TakesPages};
 use crate::pages::kit::form::{Form, told};
 use crate::pages::kit::html::page;
+use crate::pages::kit::whose::check::SignedInSince;
 use crate::pages::worker::texts::{self, Texts};
 
 /// Puts what is wrong beside what was entered.
@@ -41,8 +42,21 @@ struct Message<'a> {
     t: &'a Texts,
     heading: &'a str,
     text: String,
+    to: (&'a str, &'a str),
     code: &'a str,
     request_id: &'a str,
+}
+
+fn signed_in_since(t: &Texts, since: SignedInSince, incoming: &Incoming) -> Response {
+    let message = Message {
+        t,
+        heading: &t.errors.signed_in_since.with(&since.name),
+        text: t.errors.made_for_another.to_owned(),
+        to: (&since.back, t.errors.load_again),
+        code: "",
+        request_id: incoming.request_id(),
+    };
+    page(StatusCode::CONFLICT, &message)
 }
 
 /// What the pages of the app may ask a phone for.
@@ -56,6 +70,9 @@ pub async fn in_words(takes: TakesPages, request: Request, next: Next) -> Respon
     let mut response = next.run(request).await;
     let allowed = HeaderValue::from_static(ALLOWED);
     response.headers_mut().insert("permissions-policy", allowed);
+    if let Some(since) = response.extensions_mut().remove::<SignedInSince>() {
+        return signed_in_since(t, since, &incoming);
+    }
     let Some(refused) = takes
         .0
         .then(|| Refused::taken_from(&mut response))
@@ -75,6 +92,7 @@ pub async fn in_words(takes: TakesPages, request: Request, next: Next) -> Respon
         t,
         heading,
         text: sentence(t, &refused),
+        to: ("/worker", errors.home),
         code: &refused.code,
         request_id: incoming.request_id(),
     };

@@ -64,6 +64,8 @@ export async function dispute(visitor) {
   await expect(200, await worker(`/v1/worker/tasks/${id}/accept`));
   await expect(200, await worker(`/v1/worker/tasks/${id}/start`));
   await expect(201, await worker(`/v1/worker/tasks/${id}/proofs`, { multipart: { photo, ...PLACE } }));
+  // The page of the task reads itself again, which could call off the next one.
+  await page.locator(".badge", { hasText: "Proof submitted" }).first().waitFor();
   await page.goto(`/dashboard/live/review?task=${id}`);
   await page.keyboard.press("r");
   const sent = page.waitForResponse((response) => response.url().endsWith("/reject"));
@@ -105,8 +107,21 @@ async function decide(visitor) {
   await first.check("input[name=decision][value=split]");
   await first.fill("#paid_cents", "2000");
   await first.fill("#note", "Half of it is there.");
+  await withoutASession(first);
   await first.click("button:text('Decide')");
   await first.getByText("The dispute is decided.").waitFor();
   await first.context().close();
   await second.context().close();
+}
+
+// What was typed stays when the session has ended, and goes on when there is one again.
+async function withoutASession(page) {
+  const cookies = await page.context().cookies();
+  await page.context().clearCookies();
+  await page.fill("#paid_cents", "1999");
+  await page.getByText("Your session has ended: sign in on another page").waitFor();
+  assert.equal(await page.locator("[data-result] input").count(), 0);
+  await page.context().addCookies(cookies);
+  await page.fill("#paid_cents", "2000");
+  await page.locator("[data-result]", { hasText: "goes back to the developer" }).waitFor();
 }

@@ -22,17 +22,20 @@ export async function limitedKey(visitor) {
   await page.fill("#day", "200");
   await page.click("button:text('Make a limited test key')");
   const key = await page.textContent(".secret");
-  for (const budget_cents of [4500, 3000, 1500]) {
-    const created = await page.request.post("/v1/tasks", { headers: { authorization: `Bearer ${key}` }, data: { ...TASK, budget_cents } });
-    assert.equal(created.status(), 201, await created.text());
-  }
+  for (const budget_cents of [4500, 3000, 1500]) await created(page, key, { budget_cents });
   await page.goto("/dashboard/test");
   await page.getByText("tasks of limited keys wait for your yes").waitFor();
   await page.click("a:text('Decide')");
   await visitor.look(page, null, "approvals");
+  await nothingMoves(page, key);
   await page.click("button:has-text('Approve $30.00')");
   await page.getByText("You have approved the task.").waitFor();
-  await page.click("button:has-text('Refuse')");
+  for (let left = 2; left > 0; left -= 1) {
+    await page.locator("button:has-text('Refuse')").nth(left - 1).waitFor();
+    await page.locator("button:has-text('Refuse')").first().click();
+    await page.getByText("You have refused the task.").waitFor();
+    await page.goto("/dashboard/test/approvals");
+  }
   await page.getByText("Nothing waits for your yes").waitFor();
   await page.goto("/dashboard/test/approvals?status=all");
   await page.getByText("Refused", { exact: true }).last().waitFor();
@@ -46,4 +49,24 @@ export async function limitedKey(visitor) {
   await visitor.look(page, null, "statement");
   await visitor.look(page, "/dashboard/test/tasks?map=1", "tasks-map");
   await page.context().close();
+}
+
+async function created(page, key, more) {
+  const created = await page.request.post("/v1/tasks", { headers: { authorization: `Bearer ${key}` }, data: { ...TASK, ...more } });
+  assert.equal(created.status(), 201, await created.text());
+}
+
+// Another task comes while somebody points at a button: the button stays where it is, and the page says what has come.
+async function nothingMoves(page, key) {
+  await page.locator("[data-live][data-state=on]").waitFor();
+  const button = page.locator("button:has-text('Approve $30.00')");
+  await button.focus();
+  const before = await button.boundingBox();
+  await created(page, key, { title: "Dear, and new", budget_cents: 4900 });
+  await page.getByText("1 new: show").waitFor();
+  assert.deepEqual(await button.boundingBox(), before);
+  assert.ok(await button.evaluate((one) => one === document.activeElement), "the focus stays");
+  assert.equal(await page.getByText("Dear, and new").count(), 0);
+  await page.click("[data-live] a");
+  await page.getByRole("link", { name: "Dear, and new" }).waitFor();
 }

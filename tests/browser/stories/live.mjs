@@ -9,6 +9,7 @@ export async function live(visitor) {
   await page.locator("[data-events] a").first().click();
   await aFormIsOnItsWay(page);
   await beforeItListened(page);
+  await anotherPerson(page);
   await sessionEnds(page);
   await page.context().close();
 }
@@ -16,10 +17,11 @@ export async function live(visitor) {
 // The event is there before the answer. Reading the page again then would lose what the answer says.
 async function aFormIsOnItsWay(page) {
   const heard = new Promise((resolve) => { page.exposeFunction("heard", resolve); });
-  await page.addInitScript(() => {
-    const channel = new BroadcastChannel("legwork /dashboard/test/events/stream");
+  const whose = await page.locator("[data-live]").getAttribute("data-whose");
+  await page.addInitScript((whose) => {
+    const channel = new BroadcastChannel(`legwork ${whose} /dashboard/test/events/stream`);
     channel.addEventListener("message", ({ data }) => { if (data.event) window.heard(); });
-  });
+  }, whose);
   await page.reload();
   await page.locator("[data-live][data-state=on]").waitFor();
   await page.route("**/advance", async (route) => {
@@ -74,15 +76,49 @@ async function oneStream(visitor, page) {
   await other.close();
 }
 
+// Somebody else signs in while a page is open: neither page hears of what is the other's, and no form mixes them up.
+async function anotherPerson(page) {
+  const events = await page.context().newPage();
+  await events.goto("/dashboard/test/events");
+  await events.locator("[data-live][data-state=on]").waitFor();
+  const shown = await events.locator("[data-events] > li").count();
+  await page.goto("/dashboard/test/keys");
+  const other = await page.context().newPage();
+  await signUp(other, "other@example.com");
+  await other.goto("/dashboard/test/events");
+  await other.locator("[data-live][data-state=on]").waitFor();
+  const third = await page.context().newPage();
+  await third.goto("/dashboard/test");
+  await third.click("text=Create it with one click");
+  await other.locator("[data-events]").getByText("task.created").waitFor();
+  assert.equal(await events.locator("[data-events] > li").count(), shown, "what happens to one is not told to the other");
+  await page.fill("#name", "Nobody's");
+  await page.locator("main form", { has: page.locator("#name") }).getByRole("button").click();
+  await page.getByText("You have signed in as other@example.com since").waitFor();
+  await page.click("text=Load the page again");
+  await page.waitForURL("**/keys");
+  for (const one of [events, other, third]) await one.close();
+}
+
 // The stream of events is refused then, and nobody is left to think that it comes back.
 async function sessionEnds(page) {
   await page.goto("/dashboard/test/events");
   await page.locator(".live[data-state=on]").waitFor();
+  const form = await page.context().newPage();
+  await form.goto("/dashboard/test/tasks/new");
   const other = await page.context().newPage();
   await other.goto("/account");
   await other.click("text=Sign out");
   await other.close();
   await page.getByText("your session has ended").waitFor();
+  // Nor is the page to sign in drawn where the map should be.
+  await form.fill("#title", "Kept");
+  await form.fill("#latitude", "40.7");
+  await form.fill("#longitude", "-73.9");
+  await form.locator("#longitude").blur();
+  await form.getByText("Your session has ended: sign in on another page").waitFor();
+  assert.equal(await form.locator("[data-map] input").count(), 0);
+  await form.close();
   await page.click("text=sign in again");
   await page.waitForURL("**/sign-in?next=*");
 }

@@ -40,7 +40,7 @@ async function ofADeveloper(visitor) {
   await page.goto("/account/passkeys");
   await page.fill("#name", "Again");
   await page.click("button:text-is('Add a passkey')");
-  await page.locator("[data-note]:visible").waitFor();
+  await page.getByText("This passkey is known already.").waitFor();
   await page.click("text=Sign out");
   await page.waitForURL("**/sign-in");
   // Whoever is not recognised stays out, and can try again.

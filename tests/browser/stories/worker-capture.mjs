@@ -35,6 +35,7 @@ async function everyType(visitor, phone, task) {
   await done.waitFor();
   await page.waitForFunction(() => document.querySelector("[data-live]").videoWidth > 0);
   await visitor.look(page, null, "worker-capture");
+  await sideways(page);
   await page.setViewportSize({ width: 360, height: 740 });
   await page.waitForFunction(() => document.querySelector("[data-live]").videoWidth > 0);
   await page.click("[data-shutter]");
@@ -55,6 +56,22 @@ async function everyType(visitor, phone, task) {
   await page.setViewportSize({ width: 360, height: 740 });
   await phone.send();
   await phone.arrives();
+}
+
+// All of what the camera sees is in sight on a phone that is held sideways, also when the page is opened so.
+async function sideways(page) {
+  for (const [width, height] of [[740, 360], [667, 375], [844, 390]]) {
+    await page.setViewportSize({ width, height });
+    await page.reload();
+    await page.waitForFunction(() => document.querySelector("[data-live]").videoWidth > 0);
+    const hidden = await page.evaluate(() => {
+      const box = (name) => document.querySelector(name).getBoundingClientRect();
+      const [finder, shutters, tabs] = [box(".finder"), box(".shutters"), box(".tabs")];
+      const top = tabs.top <= 0 ? tabs.bottom : 0;
+      return Math.max(0, top - finder.top) + Math.max(0, finder.bottom - shutters.top);
+    });
+    assert.ok(hidden <= 2, `${hidden} px of the camera are hidden at ${width} x ${height}`);
+  }
 }
 
 // Each step goes on where the one before has ended, and a signature can be a picture of one.

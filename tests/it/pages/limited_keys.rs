@@ -67,7 +67,7 @@ async fn a_limited_key_asks_and_its_owner_decides(app: TestApp) {
     for shown in [
         "Count &#60;i&#62;shelves&#60;/i&#62;",
         "$25.00",
-        "Brooklyn, NY",
+        "<bdi>Brooklyn, NY</bdi>",
         "Audit &#60;b&#62;bot",
     ] {
         assert!(waiting.contains(shown), "{shown}: {waiting}");

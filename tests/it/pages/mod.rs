@@ -12,7 +12,8 @@ mod outcomes;
 mod passkeys;
 mod pictures;
 mod signing_in;
-mod worker;
+mod whose;
+pub mod worker;
 
 use crate::support::{Client, Reply, TestApp};
 

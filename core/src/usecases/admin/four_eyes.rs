@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::domain::{
-    Actor, AdminKeyId, AdminRole, Proposal, ProposalKind, QueueKind, TaskId, Timestamp,
+    Actor, AdminKeyId, AdminRole, Proposal, ProposalKind, QueueItem, QueueKind, QueueStatus,
+    TaskId, Timestamp,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
@@ -100,7 +101,7 @@ fn is_same_person(
 }
 
 /// The proposal that waits. One of an admin whose key was revoked since does not count.
-pub(in crate::usecases) fn waiting(
+fn waiting(
     tx: &mut Tx<'_>,
     kind: ProposalKind,
     task: TaskId,
@@ -153,11 +154,14 @@ const fn items_of(kind: ProposalKind) -> &'static [QueueKind] {
     }
 }
 
-/// The kind of proposal that an item can have.
-pub(in crate::usecases) fn proposal_of_item(kind: QueueKind) -> Option<ProposalKind> {
-    let kinds = ProposalKind::ALL.iter().copied();
-    let mut kinds = kinds.filter(|proposal| items_of(*proposal).contains(&kind));
-    kinds.next()
+/// The decision about an item that waits for a second admin.
+pub fn proposal_about(tx: &mut Tx<'_>, item: &QueueItem) -> Result<Option<Proposal>, UseCaseError> {
+    let mut kinds = ProposalKind::ALL.iter().copied();
+    let kind = kinds.find(|proposal| items_of(*proposal).contains(&item.kind));
+    match (kind, item.task) {
+        (Some(kind), Some(task)) if item.status == QueueStatus::Open => waiting(tx, kind, task),
+        _ => Ok(None),
+    }
 }
 
 /// Takes a proposal back: whoever made it, or an owner.

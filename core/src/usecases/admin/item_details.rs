@@ -1,13 +1,12 @@
 //! All that an admin needs to decide an item of the review queue.
 
 use crate::domain::{
-    Dispute, JobKind, JobName, Payment, PayoutAccount, ProcessorName, ProofId, Proposal, QueueItem,
+    Dispute, JobKind, JobName, Payment, PayoutAccount, ProcessorName, ProofId, QueueItem,
     QueueKind, ReplacedDocument, Task, TaskLedger, WorkerId,
 };
 use crate::store::{AuditFilter, NotedLine, StoreError, Tx};
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::find_dispute;
-use crate::usecases::admin::four_eyes::{proposal_of_item, waiting};
 use crate::usecases::proofs::{Evidence, evidence_for_admins};
 
 /// More than a task can have: three attempts with a file of each type.
@@ -32,8 +31,6 @@ pub struct ItemDetails {
     /// Earlier decisions about the worker, newest first.
     pub decisions: Vec<NotedLine>,
     pub replaced: Vec<ReplacedDocument>,
-    /// The decision that waits for a second admin.
-    pub proposal: Option<Proposal>,
 }
 
 /// The money of a task.
@@ -80,9 +77,6 @@ pub fn item_details(
         }
         (_, Some(task)) => details.money = Some(money(tx, item, task, processor)?),
         (_, None) => {}
-    }
-    if let (Some(kind), Some(task)) = (proposal_of_item(item.kind), &task) {
-        details.proposal = waiting(tx, kind, task.id)?;
     }
     details.task = task;
     Ok(details)

@@ -21,7 +21,7 @@ pub use console::{
     sign_in_admin_with_passkey,
 };
 pub use decide_dispute::{decide_dispute, dispute_of, find_dispute, state_side};
-pub use four_eyes::{FourEyes, Outcome, withdraw_proposal};
+pub use four_eyes::{FourEyes, Outcome, proposal_about, withdraw_proposal};
 pub use item_details::{ItemDetails, ItemMoney, item_details};
 pub use report::month_report;
 pub use retry_job::{payout_to_write_off, retry_job, retry_payout, write_off_payout};

@@ -9,8 +9,9 @@ use crate::domain::{
 };
 use crate::payments::{Attempt, Outgoing};
 use crate::store::{AuditFilter, ListedJob, Tx};
+use crate::usecases::admin::audit::{Done, audit_with_note, audit_with_note_about};
 use crate::usecases::admin::four_eyes::{self, FourEyes, Outcome, Passed, Wanted};
-use crate::usecases::admin::{audit, review_queue};
+use crate::usecases::admin::review_queue;
 use crate::usecases::events::notify;
 use crate::usecases::{self, UseCaseError};
 
@@ -41,10 +42,11 @@ fn items(
     Ok(items)
 }
 
-/// Makes a dead job due again. For a payout or a refund, this also closes its review queue items.
+/// Makes a dead job due again. For a payout or a refund, this also closes its review queue items, which keep the note.
 pub fn retry_job(
     tx: &mut Tx<'_>,
     name: &JobName,
+    note: Option<&str>,
     by: &Actor,
     now: Timestamp,
 ) -> Result<ListedJob, UseCaseError> {
@@ -61,14 +63,22 @@ pub fn retry_job(
         tx.drop_proposal(ProposalKind::WriteOff, task)?;
     }
     for item in &items {
-        review_queue::close(tx, item, None, by, now)?;
+        review_queue::close(tx, item, note, by, now)?;
     }
     let job = tx.job(name)?.ok_or(UseCaseError::JobNotFound)?;
     let (action, subject, id) = match payout {
         true => (RETRIED, "task", name.subject.clone()),
         false => ("job.retried", "job", name.to_string()),
     };
-    audit(tx, by, action, subject, &id, json!({}), now)?;
+    let done = Done {
+        action,
+        subject,
+        subject_id: &id,
+        details: json!({}),
+    };
+    // What is noted about a refund goes with its task.
+    let note = note.map(|note| (name.subject.as_str(), note));
+    audit_with_note_about(tx, by, &done, note, now)?;
     Ok(job)
 }
 
@@ -85,13 +95,14 @@ fn is_charged_back(tx: &mut Tx<'_>, transfer: &JobName) -> Result<bool, UseCaseE
 pub fn retry_payout(
     tx: &mut Tx<'_>,
     id: TaskId,
+    note: Option<&str>,
     by: &Actor,
     now: Timestamp,
 ) -> Result<Task, UseCaseError> {
     let task = tx
         .any_task_to_change(id)?
         .ok_or(UseCaseError::TaskNotFound)?;
-    match retry_job(tx, &transfer(id), by, now) {
+    match retry_job(tx, &transfer(id), note, by, now) {
         // It does not fail any more: the decision was made, and is sent again.
         Err(UseCaseError::JobNotFound) if was_retried(tx, id)? => Ok(task),
         Err(UseCaseError::JobNotFound) => Err(UseCaseError::PayoutNotFailed),
@@ -159,6 +170,7 @@ fn may_never_come(task: &Task) -> Option<[String; 2]> {
 pub fn write_off_payout(
     tx: &mut Tx<'_>,
     id: TaskId,
+    note: Option<&str>,
     (by, four_eyes): (&Actor, FourEyes),
     now: Timestamp,
 ) -> Result<Outcome<Task>, UseCaseError> {
@@ -179,7 +191,7 @@ pub fn write_off_payout(
         kind: ProposalKind::WriteOff,
         task: id,
         content: json!({"amount_cents": cents}),
-        note: None,
+        note,
         cents,
     };
     let passed = four_eyes::pass(tx, four_eyes, &wanted, by, now)?;
@@ -192,7 +204,7 @@ pub fn write_off_payout(
     }
     tx.post(&Entry::write_off(&task, cents, now))?;
     for item in &items {
-        review_queue::close(tx, item, None, by, now)?;
+        review_queue::close(tx, item, note, by, now)?;
     }
     if let Some(worker) = task.worker {
         let (kind, occasion) = (
@@ -202,8 +214,13 @@ pub fn write_off_payout(
         let text = to_workers::written_off(&task, cents);
         notify::worker(tx, worker, kind, occasion, text, now)?;
     }
-    let details = passed.noted_in(wanted.content);
-    audit(tx, by, "payout.written_off", "task", &subject, details, now)?;
+    let done = Done {
+        action: "payout.written_off",
+        subject: "task",
+        subject_id: &subject,
+        details: passed.noted_in(wanted.content),
+    };
+    audit_with_note(tx, by, &done, note, now)?;
     Ok(Outcome::Made(task))
 }
 

@@ -6,13 +6,14 @@ use crate::domain::tasks::Skill;
 use crate::domain::{Actor, QueueKind, Timestamp, Worker, WorkerId};
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
-use crate::usecases::admin::{audit, review_queue};
+use crate::usecases::admin::audit::{Done, audit_with_note};
+use crate::usecases::admin::review_queue;
 
 /// Sets the confirmed skills. Saying the same again changes nothing.
 pub fn confirm_skills(
     tx: &mut Tx<'_>,
     worker: WorkerId,
-    skills: &[Skill],
+    (skills, note): (&[Skill], Option<&str>),
     by: &Actor,
     now: Timestamp,
 ) -> Result<Worker, UseCaseError> {
@@ -37,10 +38,15 @@ pub fn confirm_skills(
     };
     tx.set_confirmed_skills(&worker)?;
     if let Some(item) = item {
-        review_queue::close(tx, &item, None, by, now)?;
+        review_queue::close(tx, &item, note, by, now)?;
     }
     let details = json!({"confirmed": worker.confirmed_skills, "before": before});
-    let action = "worker.skills_confirmed";
-    audit(tx, by, action, "worker", &subject, details, now)?;
+    let done = Done {
+        action: "worker.skills_confirmed",
+        subject: "worker",
+        subject_id: &subject,
+        details,
+    };
+    audit_with_note(tx, by, &done, note, now)?;
     Ok(worker)
 }

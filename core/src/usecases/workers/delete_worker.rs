@@ -100,6 +100,7 @@ pub fn erase_proofs_of_worker(
         }
         tx.erase_proof_of_worker(worker, proof.id, proof.task)?;
         erase_dispute(tx, worker, proof.task)?;
+        erase_notes_of_payout(tx, proof.task)?;
     }
     let Some(last) = page.last() else {
         return Ok(false);
@@ -116,6 +117,18 @@ fn erase_dispute(tx: &mut Tx<'_>, worker: WorkerId, task: TaskId) -> Result<(), 
     if opened.first().is_some_and(|opened| opened.by == by) {
         tx.erase_note(QueueKind::Dispute, &task.to_string())?;
         tx.erase_notes_about(&task.to_string())?;
+    }
+    Ok(())
+}
+
+/// What admins wrote about a payout that failed may name the worker.
+fn erase_notes_of_payout(tx: &mut Tx<'_>, task: TaskId) -> Result<(), UseCaseError> {
+    let subject = task.to_string();
+    for kind in [QueueKind::FailedPayout, QueueKind::TransferReversed] {
+        if tx.queue_item_of(kind, &subject)?.is_some() {
+            tx.erase_note(kind, &subject)?;
+            tx.erase_notes_about(&subject)?;
+        }
     }
     Ok(())
 }

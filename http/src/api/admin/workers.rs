@@ -16,6 +16,7 @@ use crate::api::request::path::IdPath;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
 use crate::api::response::workers::payout_status;
+use crate::domain::admin;
 use crate::domain::rules::ListRule;
 use crate::domain::tasks::Skill;
 use crate::domain::{
@@ -269,6 +270,7 @@ pub async fn restore(
 
 pub struct ConfirmSkills {
     confirmed: Vec<Skill>,
+    note: Option<String>,
 }
 
 impl RequestBody for ConfirmSkills {
@@ -276,8 +278,10 @@ impl RequestBody for ConfirmSkills {
         let confirmed = fields
             .doc("All skills that are confirmed from now on. An empty list takes all back.")
             .choices("confirmed", &ListRule::ANY);
+        let note = fields.optional_text("note", &admin::NOTE);
         Some(Self {
             confirmed: confirmed?,
+            note,
         })
     }
 }
@@ -301,11 +305,12 @@ pub async fn confirm_skills(
     IdPath(id): IdPath<WorkerId>,
     post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
-    let (ConfirmSkills { confirmed }, by) = (post.read()?, post.by());
+    let (ConfirmSkills { confirmed, note }, by) = (post.read()?, post.by());
     let id = id.ok_or(UseCaseError::WorkerNotFound)?;
     let processor = app.payments.processor.name();
     let work = move |tx: &mut Tx<'_>, now| {
-        let worker = usecases::confirm_skills(tx, id, &confirmed, &by, now)?;
+        let confirmed = (confirmed.as_slice(), note.as_deref());
+        let worker = usecases::confirm_skills(tx, id, confirmed, &by, now)?;
         Ok((worker, usecases::payout_status(tx, id, processor)?))
     };
     post.once(&app).run(work, render).await

@@ -6,13 +6,13 @@ use axum::response::{IntoResponse, Redirect, Response};
 use serde_json::{Map, Value, json};
 
 use crate::api::inside::{Ask, Refused};
-use crate::domain::{JobKind, QueueItem, QueueItemId, QueueKind};
+use crate::domain::{JobKind, QueueItem, QueueItemId, QueueKind, QueueStatus};
 use crate::pages::console::office::Office;
 use crate::pages::console::queue::item::render;
 use crate::pages::console::queue::next::claim_next;
 use crate::pages::console::sign_in::{credentials, not_passed};
 use crate::pages::kit::form::Form;
-use crate::usecases::UseCaseError;
+use crate::usecases::{self, UseCaseError};
 
 /// The fields of the forms.
 const FIELDS: &[&str] = &["note", "decision", "paid_cents", "confirmed"];
@@ -39,6 +39,10 @@ pub async fn act(
     let item = item.map_err(UseCaseError::from)?;
     let item = item.ok_or(UseCaseError::ItemNotFound)?;
     let step = step(&item, &action, &form).ok_or_else(Refused::not_found)?;
+    if let Some(problem) = not_as_proposed(&office, &item, &form).await? {
+        form.problem = Some(problem.to_owned());
+        return render(&office, &id, form, StatusCode::CONFLICT, "").await;
+    }
     if step.dangerous && !office.is_recent() {
         let checked = give_key_again(&office, &form).await?;
         if let Err((status, problem)) = checked {
@@ -59,10 +63,36 @@ pub async fn act(
         Err(refused) if refused.status.is_server_error() => Err(refused),
         Err(refused) => {
             let status = refused.status;
-            let form = form.refused(&refused, FIELDS);
+            let mut form = form.refused(&refused, FIELDS);
+            if refused.is("PROPOSAL_PENDING") {
+                form.problem = Some(REPLACED.to_owned());
+            }
             render(&office, &id, form, status, "").await
         }
     }
+}
+
+const WITHDRAWN: &str = "The proposal was withdrawn in the meantime, so nothing was confirmed.";
+const REPLACED: &str =
+    "Another decision was proposed in the meantime. Read it before you confirm it.";
+
+/// Whoever confirms a proposal agrees to that one. Without it, the same words would make a new one.
+async fn not_as_proposed(
+    office: &Office,
+    item: &QueueItem,
+    form: &Form,
+) -> Result<Option<&'static str>, Refused> {
+    let confirmed = form.get("proposed_at");
+    if confirmed.is_empty() || item.status != QueueStatus::Open {
+        return Ok(None);
+    }
+    let (store, item) = (&office.pages.app.store, item.clone());
+    let proposal = store.read(move |tx| usecases::proposal_about(tx, &item));
+    Ok(match proposal.await? {
+        None => Some(WITHDRAWN),
+        Some(waits) if waits.proposed_at.to_string() != confirmed => Some(REPLACED),
+        Some(_) => None,
+    })
 }
 
 /// What stands in the way, if anything does.
@@ -107,12 +137,8 @@ fn step(item: &QueueItem, action: &str, form: &Form) -> Option<Step> {
             true,
             "decide",
         ),
-        "retry" => (retry(item)?, true, "retry"),
-        "write-off" => (
-            of_task("payouts", "write_off", json!({}))?,
-            true,
-            "write-off",
-        ),
+        "retry" => (retry(item, form)?, true, "retry"),
+        "write-off" => (of_task("payouts", "write_off", note())?, true, "write-off"),
         "withdraw" => (withdraw(item)?, false, "withdraw"),
         _ => return None,
     };
@@ -125,7 +151,9 @@ fn step(item: &QueueItem, action: &str, form: &Form) -> Option<Step> {
 }
 
 fn skills(form: &Form) -> Value {
-    json!({"confirmed": form.all("confirmed").collect::<Vec<_>>()})
+    let mut body = form.texts(&["note"]);
+    body.insert("confirmed".to_owned(), form.all("confirmed").collect());
+    Value::Object(body)
 }
 
 /// The amount is sent only with a split: the slider always has one.
@@ -141,15 +169,18 @@ fn decision(form: &Form) -> Value {
     Value::Object(body)
 }
 
-fn retry(item: &QueueItem) -> Option<Ask> {
+fn retry(item: &QueueItem, form: &Form) -> Option<Ask> {
     let task = item.task?;
-    Some(match item.kind {
-        QueueKind::RefundFailed => Ask::post(
-            "/v1/admin/jobs/retry",
-            json!({"kind": JobKind::Refund, "subject": task.to_string()}),
-        ),
-        _ => Ask::post(format!("/v1/admin/payouts/{task}/retry"), json!({})),
-    })
+    let mut body = form.texts(&["note"]);
+    let to = match item.kind {
+        QueueKind::RefundFailed => {
+            body.insert("kind".to_owned(), json!(JobKind::Refund));
+            body.insert("subject".to_owned(), json!(task.to_string()));
+            "/v1/admin/jobs/retry".to_owned()
+        }
+        _ => format!("/v1/admin/payouts/{task}/retry"),
+    };
+    Some(Ask::post(to, Value::Object(body)))
 }
 
 fn withdraw(item: &QueueItem) -> Option<Ask> {

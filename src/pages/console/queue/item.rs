@@ -40,6 +40,8 @@ struct ItemPage {
 struct May {
     /// The role allows it, the item is open, and nobody else has claimed it.
     decide: bool,
+    /// What they have proposed themselves is for others.
+    claim: bool,
     note: bool,
     clear: bool,
     write_off: bool,
@@ -85,7 +87,8 @@ pub async fn render(
         form.problem = form.problem.map(|problem| format!("{problem} {state}"));
     }
     let mut shell = office.shell(spaced(&item.kind), Place::Queue);
-    shell.notice = done(word);
+    // Whoever comes back to it later may find it closed.
+    shell.notice = done(word).filter(|_| word != "claimed" || item.is_open());
     shell.scripts = vec!["console"];
     let shown = ItemPage {
         may: may(office, &item, &names).await?,
@@ -143,8 +146,10 @@ async fn may(office: &Office, item: &Item, names: &Names) -> Result<May, Refused
         true => Button::again(&office.pages, office.visitor.session.person).await?,
         false => None,
     };
+    let own = proposed.is_some_and(|proposal| names.is_own(&proposal.proposed_by));
     Ok(May {
         decide,
+        claim: decide && !own,
         note: operates,
         clear: decide && kind.is_some_and(QueueKind::can_be_cleared),
         write_off: decide && owns,

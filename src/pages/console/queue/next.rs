@@ -8,8 +8,8 @@ use crate::pages::console::models::{Item, Page};
 use crate::pages::console::office::{Office, query};
 use crate::pages::kit::form::Form;
 
-/// How many items are tried, if other admins are faster.
-const TRIES: &str = "10";
+/// How many items are looked at: other admins may be faster, and others have to confirm what this one has proposed.
+const TRIES: &str = "50";
 
 pub async fn claim(office: Office, form: Form) -> Result<Response, Refused> {
     let to = claim_next(&office, form.get("kind"), "claimed").await?;
@@ -23,15 +23,20 @@ pub async fn claim_next(office: &Office, kind: &str, done: &str) -> Result<Strin
     let item = |id: &str| query(&format!("/admin/queue/{id}"), [("done", done), kind_filter]);
     let mine = query(
         "/v1/admin/queue",
-        [("claimed", "me"), ("limit", "1"), kind_filter],
+        [("claimed", "me"), ("limit", TRIES), kind_filter],
     );
+    let own = office.id();
+    let may_decide = |item: &Item| {
+        let proposal = item.proposal.as_ref();
+        proposal.is_none_or(|proposal| proposal.proposed_by != own)
+    };
     let mine: Page<Item> = office.ask(Ask::get(mine)).await?;
-    if let Some(mine) = mine.data.first() {
+    if let Some(mine) = mine.data.iter().find(|item| may_decide(item)) {
         return Ok(item(&mine.id));
     }
     let free = [("claimed", "nobody"), ("limit", TRIES), kind_filter];
     let free: Page<Item> = office.ask(Ask::get(query("/v1/admin/queue", free))).await?;
-    for found in free.data {
+    for found in free.data.into_iter().filter(may_decide) {
         let claim = Ask::post(format!("/v1/admin/queue/{}/claim", found.id), json!({}));
         match office.ask::<Value>(claim).await {
             Ok(_) => return Ok(item(&found.id)),

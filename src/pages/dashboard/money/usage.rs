@@ -58,7 +58,11 @@ struct Day {
 pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Refused> {
     let mut form = Form::parse(query.unwrap_or_default().as_bytes());
     let (month, status) = match Month::asked(&form, desk.now()) {
-        Ok(month) => (month, StatusCode::OK),
+        Ok(month) => {
+            // What is shown, also where nothing was asked for.
+            form = Form::with([("month", month.to_string())]);
+            (month, StatusCode::OK)
+        }
         Err(fault) => {
             form.add_fault("month", fault.message);
             (Month::of(desk.now()), StatusCode::BAD_REQUEST)

@@ -41,6 +41,9 @@ pub static ENGLISH: Texts = Texts {
         server: "Something went wrong on our side",
         other: "This did not work",
         home: "Your tasks",
+        signed_in_since: pattern("You have signed in as {} since"),
+        made_for_another: "The page was made for somebody else, so nothing was changed. Load it again to see what is yours.",
+        load_again: "Load the page again",
     },
     enter: Enter {
         front_title: "Tasks near you, with the pay shown first",

@@ -43,6 +43,9 @@ pub static SPANISH: Texts = Texts {
         server: "Algo falló de nuestro lado",
         other: "No funcionó",
         home: "Tus tareas",
+        signed_in_since: pattern("Desde entonces entraste como {}"),
+        made_for_another: "La página era de otra persona, así que no se cambió nada. Cárgala de nuevo para ver lo tuyo.",
+        load_again: "Cargar la página de nuevo",
     },
     enter: Enter {
         front_title: "Tareas cerca de ti, con el pago a la vista",

@@ -45,6 +45,9 @@ pub struct Errors {
     pub server: &'static str,
     pub other: &'static str,
     pub home: &'static str,
+    pub signed_in_since: Pattern,
+    pub made_for_another: &'static str,
+    pub load_again: &'static str,
 }
 
 /// The way in.

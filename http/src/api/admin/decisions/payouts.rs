@@ -3,8 +3,8 @@
 use axum::extract::State;
 
 use crate::api::App;
-use crate::api::admin::AdminPost;
 use crate::api::admin::decisions::proposals::{self, ProposalBody};
+use crate::api::admin::{AdminPost, ItemNote};
 use crate::api::error::ApiError;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::processor::with_timeout;
@@ -19,7 +19,7 @@ use crate::views::task::TaskBody;
 /// Retry a failed payout
 #[utoipa::path(
     post, path = "/v1/admin/payouts/{id}/retry", tag = "Admin", operation_id = "retryPayout",
-    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader), request_body = ItemNote,
     responses((status = 200, description = "The task", body = TaskBody),
         groups::Admin, groups::Body, groups::Idempotency, errors::TaskNotFound, errors::PayoutNotFailed, errors::ItemClaimed)
 )]
@@ -28,9 +28,9 @@ pub async fn retry(
     path: TaskPath,
     post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
-    post.expect_no_fields()?;
-    let (id, by) = (path.id()?, post.by());
-    let work = move |tx: &mut Tx<'_>, now| usecases::retry_payout(tx, id, &by, now);
+    let (ItemNote { note }, id, by) = (post.read()?, path.id()?, post.by());
+    let work =
+        move |tx: &mut Tx<'_>, now| usecases::retry_payout(tx, id, note.as_deref(), &by, now);
     post.once(&app).run(work, TaskBody::json).await
 }
 
@@ -42,7 +42,7 @@ pub async fn retry(
 /// it by sending the same.
 #[utoipa::path(
     post, path = "/v1/admin/payouts/{id}/write_off", tag = "Admin",
-    operation_id = "writeOffPayout", params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader),
+    operation_id = "writeOffPayout", params(("id" = inline(parameters::TaskId), Path, description = "Task ID"), IdempotencyKeyHeader), request_body = ItemNote,
     responses((status = 200, description = "The task", body = TaskBody),
         (status = 202, description = "It waits for a second admin", body = ProposalBody),
         groups::Admin, groups::Body, groups::Idempotency, errors::TaskNotFound, errors::PayoutNotFailed, errors::ItemClaimed,
@@ -53,10 +53,10 @@ pub async fn write_off(
     path: TaskPath,
     post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
-    post.expect_no_fields()?;
+    let ItemNote { note } = post.read()?;
     let (id, by, four_eyes) = (path.id()?, post.by(), app.four_eyes);
     let work = move |tx: &mut Tx<'_>, now, (): &()| {
-        usecases::write_off_payout(tx, id, (&by, four_eyes), now)
+        usecases::write_off_payout(tx, id, note.as_deref(), (&by, four_eyes), now)
     };
     let asked = was_not_made(&app, id);
     let request = post.once(&app).prepare(asked);

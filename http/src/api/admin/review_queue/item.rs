@@ -15,8 +15,8 @@ use crate::api::response::evidence::{EvidenceBody, MapBody};
 use crate::api::response::proofs::with_file;
 use crate::domain::tasks::Skill;
 use crate::domain::{
-    Dispute, Environment, PayoutStatus, ProcessorName, Proof, ProofId, QueueItem, QueueKind,
-    QueueStatus, Task, Timestamp, VerificationFile, Worker,
+    Dispute, Environment, PayoutStatus, ProcessorName, Proof, ProofId, Proposal, QueueItem,
+    QueueKind, QueueStatus, Task, Timestamp, VerificationFile, Worker,
 };
 use crate::store::{StoreError, Tx};
 use crate::usecases::{self, ItemDetails, ItemMoney, UseCaseError};
@@ -63,6 +63,10 @@ pub struct ItemBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     dispute: Option<DisputeBody>,
+    /// The decision that waits for a second admin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    proposal: Option<ProposalBody>,
     /// What follows is there only when you get this one item. The task that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<TaskBody>)]
@@ -103,10 +107,6 @@ pub struct ItemBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     earlier_files: Option<Vec<EarlierDocument>>,
-    /// The decision that waits for a second admin.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    proposal: Option<ProposalBody>,
     /// ID of the admin key that has claimed the item, until `claimed_until`.
     #[schema(required, value_type = Option<Id>)]
     claimed_by: Option<String>,
@@ -125,6 +125,7 @@ pub struct Shown {
     worker: Option<(Worker, PayoutStatus)>,
     files: Vec<VerificationFile>,
     dispute: Option<Dispute>,
+    proposal: Option<Proposal>,
     at: Timestamp,
 }
 
@@ -136,6 +137,7 @@ impl Shown {
         at: Timestamp,
     ) -> Result<Self, UseCaseError> {
         let mut shown = Self {
+            proposal: usecases::proposal_about(tx, &item)?,
             item,
             proof: None,
             worker: None,
@@ -165,7 +167,7 @@ impl Shown {
 
     /// Without signed URLs: an answer that is kept for a repeat must not hold what expires.
     pub fn json(&self) -> Result<String, StoreError> {
-        let mut body = ItemBody::of(self);
+        let mut body = ItemBody::of(self)?;
         let proof = self.proof.clone();
         body.proof = proof.map(|proof| ProofBody::of(proof, None)).transpose()?;
         to_json(&body)
@@ -174,10 +176,12 @@ impl Shown {
 
 impl ItemBody {
     /// Without the proof, whose file needs a URL.
-    fn of(shown: &Shown) -> Self {
+    fn of(shown: &Shown) -> Result<Self, StoreError> {
         let item = &shown.item;
         let dispute = shown.dispute.clone().zip(item.task);
-        Self {
+        let proposal = shown.proposal.as_ref();
+        Ok(Self {
+            proposal: proposal.map(ProposalBody::of).transpose()?,
             worker: shown
                 .worker
                 .clone()
@@ -190,11 +194,11 @@ impl ItemBody {
                 .collect(),
             dispute: dispute.map(|(dispute, task)| DisputeBody::of(task, dispute)),
             ..Self::bare(item, shown.at)
-        }
+        })
     }
 
     pub async fn with_url(app: &App, shown: Shown) -> Result<Self, ApiError> {
-        let mut body = Self::of(&shown);
+        let mut body = Self::of(&shown)?;
         if let (QueueKind::SkillCheck, Some((worker, _))) = (body.kind, &shown.worker) {
             body.asked_skills = Some(worker.unconfirmed_skills(&app.checked_skills));
         }
@@ -214,8 +218,6 @@ impl ItemBody {
             return Ok(());
         };
         self.task = Some(raw(&task)?);
-        let proposal = details.proposal.as_ref();
-        self.proposal = proposal.map(ProposalBody::of).transpose()?;
         if let Some(money) = details.money {
             self.add_money(&task, money);
         }

@@ -14,6 +14,7 @@ use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::{CursorList, CursorMeta};
+use crate::domain::admin;
 use crate::domain::rules::TextRule;
 use crate::domain::{JobKind, JobName, Timestamp};
 use crate::store::{ListedJob, Tx};
@@ -101,7 +102,10 @@ pub async fn list(
     JsonResponse::ok(&meta.list(jobs.into_iter().map(JobBody::from).collect()))
 }
 
-pub struct RetryJob(JobName);
+pub struct RetryJob {
+    name: JobName,
+    note: Option<String>,
+}
 
 const SUBJECT: TextRule = TextRule::plain(1, 255);
 
@@ -109,7 +113,11 @@ impl RequestBody for RetryJob {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let kind: Option<JobKind> = fields.choice("kind");
         let subject = fields.text("subject", &SUBJECT);
-        Some(Self(JobName::new(kind?, subject?)))
+        let note = fields.optional_text("note", &admin::NOTE);
+        Some(Self {
+            name: JobName::new(kind?, subject?),
+            note,
+        })
     }
 }
 
@@ -128,8 +136,9 @@ request_bodies! {
         groups::Admin, groups::Body, groups::Idempotency, errors::JobNotFound, errors::ItemClaimed, errors::ItemClosed)
 )]
 pub async fn retry(State(app): State<App>, post: AdminPost) -> Result<JsonResponse, ApiError> {
-    let (RetryJob(name), by) = (post.read()?, post.by());
-    let work = move |tx: &mut Tx<'_>, now| usecases::retry_job(tx, &name, &by, now);
+    let (RetryJob { name, note }, by) = (post.read()?, post.by());
+    let work =
+        move |tx: &mut Tx<'_>, now| usecases::retry_job(tx, &name, note.as_deref(), &by, now);
     let render = |job: &ListedJob| to_json(&JobBody::from(job.clone()));
     post.once(&app).run(work, render).await
 }

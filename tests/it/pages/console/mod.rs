@@ -1,5 +1,7 @@
 //! The admins' console, with forms alone.
 
+mod deciding;
+
 use legwork::domain::{AdminRole, RequiredFactor};
 use serde_json::{Value, json};
 
@@ -251,13 +253,13 @@ async fn a_dispute_is_split_to_the_cent_and_the_next_item_comes(app: TestApp) {
     );
 }
 
-async fn failed_payout(app: &TestApp, dev: &Developer) -> Value {
+async fn failed_payout(app: &TestApp, dev: &Developer) -> (Value, Worker) {
     let worker = app.ready_worker().await;
     let task = dev.create_paid_task().await;
     worker.begin(&task).await;
     let proof = worker.prove(&task, task["id"].as_str().unwrap()).await;
     dev.review(&task, &proof, "approve").await.expect(200);
-    task
+    (task, worker)
 }
 
 async fn a_write_off_needs_the_key_again_after_ten_minutes(app: TestApp) {
@@ -414,7 +416,7 @@ async fn an_address_that_is_only_claimed_is_marked(app: TestApp) {
 async fn the_pages_of_how_it_runs_show_what_the_api_tells(app: TestApp) {
     let (app, processor) = TestApp::start_flaky(&app.database).await;
     let dev = app.developer().await;
-    let task = failed_payout(&app, &dev).await;
+    let (task, _) = failed_payout(&app, &dev).await;
     processor.set(InjectedFault::Refuses);
     app.jobs.drain().await.unwrap();
     let admin = app.admin_with(AdminRole::Operator).await;
