@@ -469,7 +469,7 @@ mod tests {
             assert_eq!(looked, this(found.clone()));
         }
         // The ledger knows it: it is sent again.
-        let again = look(&outgoing(2100, 0, &["tr_1"]), &[whole.clone()]);
+        let again = look(&outgoing(2100, 0, &["tr_1"]), std::slice::from_ref(&whole));
         assert_eq!(again, Ok(Look::NotMade { earlier: 1 }));
         // And the second one came back, too.
         let second = made("tr_2", 2100, 2100);
