@@ -1,8 +1,8 @@
 //! Whether requests wait for a processor.
 //!
 //! A request that has arrived waits in its connection until a thread of the runtime gets to it, and no queue
-//! of ours sees that. So a probe takes a place at the end of the runtime's queue from time to time, and
-//! everybody can see how long it has waited. When that has been long for a while, and many wait in the queue, more
+//! of ours sees that. So a probe takes a place at the end of the runtime's queue from time to time and tells
+//! how long it took to come through. When that has been long for a while, and many are still behind it, more
 //! comes than the processors can do: then requests are refused before work is spent on them, for as long as
 //! it takes to catch up. Many who come at once are served. The probes are sent by requests, so an idle server
 //! sends none.
@@ -39,8 +39,6 @@ struct Backlog {
     opened: Instant,
     late: Duration,
     next_probe: AtomicU64,
-    /// Since when a probe waits in the queue. 0 if none does.
-    waiting_since: AtomicU64,
     /// Since when probes are late, and when the last one was.
     late_since: AtomicU64,
     last_late: AtomicU64,
@@ -61,23 +59,23 @@ pub fn is_long(now: Instant) -> bool {
     let Some(backlog) = BACKLOG.get() else {
         return false;
     };
-    let Ok(runtime) = Handle::try_current() else {
-        return false;
-    };
-    if backlog.takes_turn_to_probe(now) {
+    if backlog.takes_turn_to_probe(now)
+        && let Ok(runtime) = Handle::try_current()
+    {
         // A task that is woken by one of the runtime's own threads may run next. Woken by another thread, it
         // goes to the end of the queue.
-        let woken = tokio::task::spawn_blocking(|| backlog.waits(Instant::now()));
+        let woken = async { tokio::task::spawn_blocking(Instant::now).await };
         runtime.spawn(probe(backlog, woken));
     }
-    backlog.is_long(now, || runtime.metrics().global_queue_depth())
+    backlog.is_long(now)
 }
 
-async fn probe<E>(backlog: &Backlog, woken: impl Future<Output = Result<(), E>>) {
-    if woken.await.is_ok() {
-        let behind = Handle::current().metrics().global_queue_depth();
-        backlog.came_through(Instant::now(), behind);
-    }
+async fn probe<E>(backlog: &Backlog, woken: impl Future<Output = Result<Instant, E>>) {
+    let Ok(woken) = woken.await else {
+        return;
+    };
+    let behind = Handle::current().metrics().global_queue_depth();
+    backlog.came_through(woken, Instant::now(), behind);
 }
 
 impl Backlog {
@@ -86,7 +84,6 @@ impl Backlog {
             opened: Instant::now(),
             late,
             next_probe: AtomicU64::new(0),
-            waiting_since: AtomicU64::new(0),
             late_since: AtomicU64::new(0),
             last_late: AtomicU64::new(0),
             long_until: AtomicU64::new(0),
@@ -97,36 +94,18 @@ impl Backlog {
         let (now, due) = (self.millis(now), self.next_probe.load(Ordering::Relaxed));
         let next = now + millis(PERIOD);
         now >= due
-            && self.waiting_since.load(Ordering::Relaxed) == 0
             && self
                 .next_probe
                 .compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok()
     }
 
-    fn waits(&self, since: Instant) {
-        let since = self.millis(since).max(1);
-        self.waiting_since.store(since, Ordering::Relaxed);
-    }
-
-    fn came_through(&self, now: Instant, behind: usize) {
-        self.look(now, || behind);
-        self.waiting_since.store(0, Ordering::Relaxed);
-    }
-
-    /// A probe that is late is not awaited: those behind it would be even later.
-    fn is_long(&self, now: Instant, in_queue: impl FnOnce() -> usize) -> bool {
-        self.look(now, in_queue);
-        self.millis(now) < self.long_until.load(Ordering::Relaxed)
-    }
-
-    /// Notes whether the probe that waits is late.
-    fn look(&self, now: Instant, in_queue: impl FnOnce() -> usize) {
-        let (now, since) = (self.millis(now), self.waiting_since.load(Ordering::Relaxed));
-        if since == 0 || now.saturating_sub(since) < millis(self.late) || in_queue() < MANY {
+    fn came_through(&self, woken: Instant, now: Instant, behind: usize) {
+        if now.saturating_duration_since(woken) < self.late || behind < MANY {
             return;
         }
-        let last = self.last_late.fetch_max(now, Ordering::Relaxed);
+        let now = self.millis(now);
+        let last = self.last_late.swap(now, Ordering::Relaxed);
         if now.saturating_sub(last) > millis(CALM) {
             self.late_since.store(now, Ordering::Relaxed);
         }
@@ -134,6 +113,10 @@ impl Backlog {
             let until = now + millis(CATCH_UP);
             self.long_until.store(until, Ordering::Relaxed);
         }
+    }
+
+    fn is_long(&self, now: Instant) -> bool {
+        self.millis(now) < self.long_until.load(Ordering::Relaxed)
     }
 
     fn millis(&self, at: Instant) -> u64 {
@@ -149,21 +132,12 @@ fn millis(duration: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    fn comes_through_late(backlog: &Backlog, now: Instant, behind: usize) {
-        backlog.waits(now - LATE);
-        backlog.came_through(now, behind);
-    }
-
-    fn is_long(backlog: &Backlog, now: Instant) -> bool {
-        backlog.is_long(now, || 10_000)
-    }
-
     /// Late probes, one every 50 ms, from a second after the start. Tells when the last one came through.
     fn late(backlog: &Backlog, count: u32, behind: usize) -> Instant {
         let begun = backlog.opened + Duration::from_secs(1);
         let times = (0..count).map(|n| begun + n * Duration::from_millis(50));
         times.fold(begun, |_, now| {
-            comes_through_late(backlog, now, behind);
+            backlog.came_through(now - LATE, now, behind);
             now
         })
     }
@@ -172,39 +146,23 @@ mod tests {
     fn probes_that_stay_late_are_a_backlog_until_it_is_caught_up() {
         let backlog = Backlog::new(LATE);
         let now = late(&backlog, 21, MANY);
-        assert!(is_long(&backlog, now));
-        assert!(!is_long(&backlog, now + CATCH_UP));
+        assert!(backlog.is_long(now));
+        assert!(!backlog.is_long(now + CATCH_UP));
         // The next late one is enough, while the last was not long ago.
         let soon = now + CALM;
-        comes_through_late(&backlog, soon, MANY);
-        assert!(is_long(&backlog, soon));
-    }
-
-    #[test]
-    fn a_probe_is_late_before_it_comes_through() {
-        let backlog = Backlog::new(LATE);
-        let now = late(&backlog, 21, MANY) + CATCH_UP;
-        backlog.waits(now);
-        let in_time = now + LATE - Duration::from_millis(1);
-        assert!(!is_long(&backlog, in_time));
-        let late = now + LATE;
-        assert!(!backlog.is_long(late, || MANY - 1));
-        assert!(backlog.is_long(late, || MANY));
-        assert!(!backlog.takes_turn_to_probe(late + PERIOD));
-        backlog.came_through(late + CATCH_UP, 0);
-        assert!(!is_long(&backlog, late + CATCH_UP));
-        assert!(backlog.takes_turn_to_probe(late + CATCH_UP));
+        backlog.came_through(soon - LATE, soon, MANY);
+        assert!(backlog.is_long(soon));
     }
 
     #[test]
     fn a_burst_is_no_backlog() {
         let backlog = Backlog::new(LATE);
         let now = late(&backlog, 20, 10_000);
-        assert!(!is_long(&backlog, now));
+        assert!(!backlog.is_long(now));
         // Nor is another one, after a pause.
         let later = now + CALM + Duration::from_millis(1);
-        comes_through_late(&backlog, later, 10_000);
-        assert!(!is_long(&backlog, later));
+        backlog.came_through(later - LATE, later, 10_000);
+        assert!(!backlog.is_long(later));
     }
 
     #[test]
@@ -213,9 +171,9 @@ mod tests {
         let begun = backlog.opened + Duration::from_secs(1);
         for n in 0..100 {
             let now = begun + n * Duration::from_millis(50);
-            backlog.waits(now - LATE + Duration::from_millis(1));
-            backlog.came_through(now, 10_000);
-            assert!(!is_long(&backlog, now));
+            let in_time = now - LATE + Duration::from_millis(1);
+            backlog.came_through(in_time, now, 10_000);
+            assert!(!backlog.is_long(now));
         }
     }
 
@@ -223,7 +181,7 @@ mod tests {
     fn few_are_no_backlog_however_late() {
         let backlog = Backlog::new(LATE);
         let now = late(&backlog, 100, MANY - 1);
-        assert!(!is_long(&backlog, now));
+        assert!(!backlog.is_long(now));
     }
 
     #[test]
@@ -256,14 +214,12 @@ mod tests {
             released.recv().unwrap();
         });
         is_held.recv().unwrap();
-        backlog.waits(opened);
-        wake.send(()).unwrap();
+        wake.send(opened).unwrap();
         for _ in 0..4 * MANY {
             runtime.spawn(async {});
         }
         release.send(()).unwrap();
         runtime.block_on(probed).unwrap();
         assert!(backlog.last_late.load(Ordering::Relaxed) > 0);
-        assert_eq!(backlog.waiting_since.load(Ordering::Relaxed), 0);
     }
 }
