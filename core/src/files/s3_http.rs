@@ -20,6 +20,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// response as a whole has no limit, because its reader may be slow.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
+/// S3 puts the parts of a file together before it ends its response.
+const ASSEMBLY_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a response may be that is no file: a list of a thousand keys.
 const MAX_BYTES: usize = 4 << 20;
 
@@ -66,12 +68,16 @@ impl HttpService for Bounded {
         let lists = |query: &str| query.contains("list-type=");
         let reads_a_file =
             request.method() == Method::GET && !request.uri().query().is_some_and(lists);
+        let limit = match *request.method() {
+            Method::POST => ASSEMBLY_TIMEOUT,
+            _ => TIMEOUT,
+        };
         let response = HttpService::call(&self.0, request).await?;
         if reads_a_file && response.status().is_success() {
             return Ok(response);
         }
         let (head, body) = response.into_parts();
-        let whole = timeout(TIMEOUT, Limited::new(body, MAX_BYTES).collect()).await;
+        let whole = timeout(limit, Limited::new(body, MAX_BYTES).collect()).await;
         let body = match whole {
             Ok(Ok(whole)) => whole.to_bytes(),
             // The status has said it.

@@ -68,9 +68,8 @@ pub struct Jobs {
     files: Files,
     channels: Channels,
     silent_push: Resting<Origin>,
-    /// There is one.
+    /// There is one processor, and one file store.
     silent_processor: Resting<()>,
-    /// There is one file store.
     hanging_files: Resting<()>,
     /// How long a payout is held after it was earned.
     payout_hold: Duration,
@@ -109,6 +108,8 @@ enum Done {
 enum Failure {
     /// A peer or the database is unavailable. The job is retried until it succeeds.
     Unavailable(String),
+    /// The same of the processor.
+    NoProcessor(String),
     /// An unexpected error. The job is retried a limited number of times.
     Unexpected(String),
     /// A permanent error. The job is dead at once.
@@ -148,7 +149,7 @@ impl From<ProcessorError> for Failure {
     fn from(error: ProcessorError) -> Self {
         let text = error.to_string();
         match error {
-            ProcessorError::Unavailable(_) => Self::Unavailable(text),
+            ProcessorError::Unavailable(_) => Self::NoProcessor(text),
             ProcessorError::Refused { .. } => Self::Permanent(text),
         }
     }
@@ -315,10 +316,13 @@ impl Jobs {
                 recheck_after: ASK_AGAIN_AFTER,
             });
         }
-        let outcome = tokio::time::timeout(TIME_LIMIT, self.attempt(job)).await;
-        let outcome =
-            outcome.unwrap_or_else(|_| Err(Failure::Unavailable("the job timed out".to_owned())));
-        if asks && matches!(outcome, Err(Failure::Unavailable(_))) && begun.elapsed() >= SILENT {
+        let late = || "the job timed out".to_owned();
+        let outcome = match tokio::time::timeout(TIME_LIMIT, self.attempt(job)).await {
+            Ok(outcome) => outcome,
+            Err(_) if asks => Err(Failure::NoProcessor(late())),
+            Err(_) => Err(Failure::Unavailable(late())),
+        };
+        if matches!(outcome, Err(Failure::NoProcessor(_))) && begun.elapsed() >= SILENT {
             self.silent_processor.add((), Instant::now());
         }
         outcome
@@ -371,7 +375,9 @@ impl Jobs {
         };
         let (run_at, reason, key_spent) = match failure {
             Failure::LeaseLost => return Ok(()),
-            Failure::Unavailable(reason) => (retry_at, reason, false),
+            Failure::Unavailable(reason) | Failure::NoProcessor(reason) => {
+                (retry_at, reason, false)
+            }
             Failure::Unexpected(reason) if job.attempts < MAX_ATTEMPTS => (retry_at, reason, false),
             Failure::Unexpected(reason) | Failure::Permanent(reason) => (None, reason, false),
             Failure::Broken(reason) => (settled_at, reason, true),
@@ -444,12 +450,12 @@ impl Jobs {
     }
 }
 
-/// The money that a job moves out, if it does.
 fn asks_the_processor(kind: JobKind) -> bool {
     let asks = matches!(kind, JobKind::Charge | JobKind::CancelPayment);
     asks || outgoing_kind(kind).is_some()
 }
 
+/// The money that a job moves out, if it does.
 fn outgoing_kind(kind: JobKind) -> Option<OutgoingKind> {
     match kind {
         JobKind::Transfer => Some(OutgoingKind::Transfer),

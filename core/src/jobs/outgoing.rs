@@ -43,17 +43,13 @@ struct Payee {
 }
 
 pub async fn refund(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
-    let id = task_id(job)?;
-    let mut money = read(jobs, id).await?;
+    let (id, kind) = (task_id(job)?, OutgoingKind::Refund);
+    let (look, mut money) = ask(jobs, job, kind).await?;
     let mut cents = money.ledger.owed_refund_cents();
     if cents == 0 {
         return jobs.finish(job).await;
     }
-    if ask_about_disputes(jobs, job, &money.payment).await? {
-        money = read(jobs, id).await?;
-    }
-    let kind = OutgoingKind::Refund;
-    let earlier = match look(jobs, job, &money, kind).await? {
+    let earlier = match look {
         Look::Made(made) => return record(jobs, job, kind, made, &money).await,
         Look::NotMade { earlier } => earlier,
     };
@@ -98,17 +94,13 @@ async fn offset(jobs: &Jobs, id: TaskId, ledger: &TaskLedger, taken: i64) -> Res
 }
 
 pub async fn transfer(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
-    let id = task_id(job)?;
-    let mut money = read(jobs, id).await?;
+    let (id, kind) = (task_id(job)?, OutgoingKind::Transfer);
+    let (look, money) = ask(jobs, job, kind).await?;
     let cents = money.ledger.owed_payout_cents();
     if cents == 0 {
         return jobs.finish(job).await;
     }
-    if ask_about_disputes(jobs, job, &money.payment).await? {
-        money = read(jobs, id).await?;
-    }
-    let kind = OutgoingKind::Transfer;
-    let earlier = match look(jobs, job, &money, kind).await? {
+    let earlier = match look {
         Look::Made(made) => return record(jobs, job, kind, made, &money).await,
         Look::NotMade { earlier } => earlier,
     };
@@ -144,8 +136,28 @@ fn without_account(job: &ClaimedJob, payee: &Payee) -> Result<Done, Failure> {
     Ok(until_woken(job, account))
 }
 
+/// Asks the processor what it knows. Returns how the money stands after that: the processor takes its time.
+async fn ask(jobs: &Jobs, job: &ClaimedJob, kind: OutgoingKind) -> Result<(Look, Money), Failure> {
+    let id = task_id(job)?;
+    let money = read(jobs, id).await?;
+    if money.ledger.owed_cents(kind) == 0 {
+        return Ok((Look::NotMade { earlier: 0 }, money));
+    }
+    let asked = ask_about_disputes(jobs, job, &money.payment).await?;
+    let look = look(jobs, job, &money, kind).await?;
+    match asked || !is_needless(jobs, job) {
+        true => Ok((look, read(jobs, id).await?)),
+        false => Ok((look, money)),
+    }
+}
+
+/// A processor that never repeats anything, and was not asked before, has nothing to tell.
+fn is_needless(jobs: &Jobs, job: &ClaimedJob) -> bool {
+    jobs.processor.never_repeats() && !job.started_before
+}
+
 /// The event that begins or ends a dispute may have been lost, or come after the backup that was restored. So the
-/// processor is asked before money goes out. Returns whether it has told of any.
+/// processor is asked before money goes out. Returns whether it was.
 async fn ask_about_disputes(
     jobs: &Jobs,
     job: &ClaimedJob,
@@ -162,21 +174,20 @@ async fn ask_about_disputes(
     };
     let disputes = match jobs.processor.find_disputes(&intent.id).await {
         Ok(disputes) => disputes,
-        // A job that waits does so on, and asks again. Who cannot tell of disputes has none to tell.
+        // A job that waits does so on, and asks again. Who knows of no disputes has none to tell.
         Err(error) if has_waited || matches!(error, ProcessorError::Refused { .. }) => {
             tracing::warn!(job = %job.name, %error, "cannot ask about disputes");
-            return Ok(false);
+            return Ok(true);
         }
         Err(error) => return Err(error.into()),
     };
-    let has_any = !disputes.is_empty();
     for said in disputes {
         let clock = jobs.clock.clone();
         jobs.store
             .write(move |tx| usecases::processor_says(tx, here, &said, clock.now()))
             .await?;
     }
-    Ok(has_any)
+    Ok(true)
 }
 
 /// What the processor has done of it. What has happened is recorded before anything is held, offset or given
@@ -190,10 +201,9 @@ async fn look(
     money: &Money,
     kind: OutgoingKind,
 ) -> Result<Look, Failure> {
-    let needless = jobs.processor.never_repeats() && !job.started_before;
     let elsewhere = money.payment.processor != jobs.processor.name();
     // Without a next step, nothing was requested since the last return.
-    if needless || elsewhere || money.ledger.next_step(kind).is_none() {
+    if is_needless(jobs, job) || elsewhere || money.ledger.next_step(kind).is_none() {
         return Ok(Look::NotMade { earlier: 0 });
     }
     let task = money.payment.task;

@@ -25,7 +25,7 @@ use crate::domain::{
     AccountId, ChargedMethod, OutgoingKind, PaymentFailure, PaymentIntent, ProcessorName, Secret,
     Step, Timestamp, WorkerId,
 };
-use crate::payments::stripe::client::{Client, ClientError};
+use crate::payments::stripe::client::{Client, ClientError, FORBIDDEN};
 use crate::payments::stripe::responses::{
     Account, AccountLink, Customer, Intent, Method, Refund, Transfer, metadata_task,
 };
@@ -390,7 +390,16 @@ impl Processor for Stripe {
         payment: &str,
     ) -> Result<Vec<ProcessorEventKind>, ProcessorError> {
         let of_payment = [("payment_intent", payment)];
-        let disputes: Vec<event::Dispute> = self.client.all(&["disputes"], &of_payment).await?;
+        let disputes: Vec<event::Dispute> = match self.client.all(&["disputes"], &of_payment).await
+        {
+            Ok(disputes) => disputes,
+            // A restricted key may be for money only. What events tell is known all the same.
+            Err(ProcessorError::Unavailable(reason)) if reason.contains(FORBIDDEN) => {
+                tracing::warn!(reason, "cannot ask about disputes");
+                Vec::new()
+            }
+            Err(error) => return Err(error),
+        };
         let told = disputes.into_iter().map(event::Dispute::into_event);
         Ok(told.collect())
     }

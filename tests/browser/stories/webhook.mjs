@@ -42,7 +42,7 @@ async function afterPassword(page) {
 // Loads the page again until it shows more attempts, and tells how many.
 function triedMoreThan(page, count) {
   return until(async () => {
-    await page.reload();
+    await page.goto(page.url());
     const tried = await page.locator("main ol.timeline li").count();
     return tried > count && tried;
   }, "another attempt");

@@ -33,6 +33,24 @@ fn an_upgraded_database_has_the_indexes_of_a_new_one() {
     });
 }
 
+/// The last phase of an index waits for all statements that began before it, so nobody may wait in one for that index.
+#[test]
+fn two_servers_that_start_at_once_upgrade_once() {
+    runtime().block_on(async {
+        let new = Database::migrated(Engine::Postgres);
+        let old = of_the_first_version().await;
+        let migrate = || {
+            let old = old.clone();
+            tokio::task::spawn_blocking(move || Command::new(&["migrate"]).on(&old).succeed())
+        };
+        let (one, other, third) = tokio::join!(migrate(), migrate(), migrate());
+        for ended in [one, other, third] {
+            ended.unwrap();
+        }
+        assert_eq!(old.column(INDEXES).await, new.column(INDEXES).await);
+    });
+}
+
 /// As a backup does. Behind a statement that waits for such a reader, all others would wait.
 #[test]
 fn a_long_reader_stops_a_migration_and_nobody_else() {

@@ -213,6 +213,8 @@ fn joined(parts: &[&str]) -> Result<String, ClientError> {
     Ok(path)
 }
 
+pub const FORBIDDEN: &str = "Stripe refused our key, or the key may not do this";
+
 /// Interprets a response.
 fn judge<T: DeserializeOwned>(status: StatusCode, body: &[u8]) -> Result<T, ClientError> {
     if status.is_success() {
@@ -228,7 +230,7 @@ fn judge<T: DeserializeOwned>(status: StatusCode, body: &[u8]) -> Result<T, Clie
     // The operator can fix this, and then the request succeeds. Stripe's message contains part of
     // the key.
     if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-        return unavailable("Stripe refused our key, or the key may not do this");
+        return unavailable(FORBIDDEN);
     }
     let Ok(ErrorBody { error }) = serde_json::from_slice(body) else {
         return unavailable("the response is not from Stripe");

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::domain::people::Person;
 use crate::domain::{
-    Actor, Environment, JobKind, JobName, ProofId, QueueKind, Status, TaskId, Timestamp, Worker,
-    WorkerId, WorkerStatus,
+    Actor, Environment, JobKind, JobName, ProofId, QueueKind, QueueStatus, Status, TaskId,
+    Timestamp, Worker, WorkerId, WorkerStatus,
 };
 use crate::store::{PayoutState, StoreError, Tx};
 use crate::usecases::UseCaseError;
@@ -121,11 +121,12 @@ fn erase_dispute(tx: &mut Tx<'_>, worker: WorkerId, task: TaskId) -> Result<(), 
     Ok(())
 }
 
-/// What admins wrote about a payout that failed may name the worker.
+/// What admins wrote about a payout that failed may name the worker. An item that is open has the reason, which is ours.
 fn erase_notes_of_payout(tx: &mut Tx<'_>, task: TaskId) -> Result<(), UseCaseError> {
     let subject = task.to_string();
     for kind in [QueueKind::FailedPayout, QueueKind::TransferReversed] {
-        if tx.queue_item_of(kind, &subject)?.is_some() {
+        let item = tx.queue_item_of(kind, &subject)?;
+        if item.is_some_and(|item| item.status == QueueStatus::Closed) {
             tx.erase_note(kind, &subject)?;
             tx.erase_notes_about(&subject)?;
         }

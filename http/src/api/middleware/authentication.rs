@@ -340,7 +340,8 @@ async fn admit(
             }
         },
     };
-    if let Err(error) = app.answers.admit(Who::Key(holder.owner, holder.key)) {
+    let admitted = app.answers.admit(Who::Key(holder.owner, holder.key));
+    if let (true, Err(error)) = (request.method().is_safe(), admitted) {
         return with_status(refuse(error, request).await, status);
     }
     if holder.is_confined && needs == Needs::WholeAccount {

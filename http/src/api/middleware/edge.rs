@@ -29,6 +29,8 @@ use crate::limits::ClientAddress;
 use crate::store;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// So long no answer to an agent is without pictures.
+const PICTURES: u64 = 256 << 10;
 const MAX_REQUEST_ID_BYTES: usize = 200;
 /// For a year, browsers use nothing but HTTPS.
 const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
@@ -62,8 +64,9 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         Err(error) => error.into_response(),
     };
     if let Some(asker) = notes.asker() {
-        // Large answers to agents are those of tools that read.
-        let has_acted = !method.is_safe() && route != "/mcp";
+        // Only what has pictures is as long as that, and is of a tool that reads.
+        let has_pictures = route == "/mcp" && response.body().size_hint().lower() >= PICTURES;
+        let has_acted = !method.is_safe() && !has_pictures;
         let kept = app.answers.keep(response, asker.who, has_acted);
         response = kept.unwrap_or_else(IntoResponse::into_response);
     }

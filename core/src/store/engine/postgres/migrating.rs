@@ -3,9 +3,13 @@
 //! Indexes are built first, and hold up nobody (`indexes.rs`). All else is one transaction. It does not wait
 //! long for a lock: all who come after it would wait with it, for as long as, say, a backup reads the table. It
 //! is tried again instead.
+//!
+//! Rows of `migration_lock` let one server at a time build, and one apply. Nobody waits in a statement for them: an
+//! index is complete only when all older statements have ended, so whoever builds and whoever waits for that would
+//! wait for each other.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use crate::store::engine::migrate::{self, Migration, Schema};
@@ -20,10 +24,12 @@ const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_secs(3);
 
 const SETUP: &str = "CREATE TABLE IF NOT EXISTS migration_lock (id BIGINT NOT NULL PRIMARY KEY);
-    INSERT INTO migration_lock (id) VALUES (1) ON CONFLICT (id) DO NOTHING";
-const LOCK: &str = "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;
-    SET LOCAL idle_in_transaction_session_timeout = 0;
-    SELECT id FROM migration_lock WHERE id = 1 FOR UPDATE";
+    INSERT INTO migration_lock (id) VALUES (1), (2) ON CONFLICT (id) DO NOTHING";
+/// Held by whoever applies migrations. Programs from before there was the other one wait for it in a statement.
+const APPLIES: i64 = 1;
+const BUILDS: i64 = 2;
+/// How often it is looked whether a lock is free.
+const POLL: Duration = Duration::from_millis(200);
 const WAIT_LITTLE: &str = "SET LOCAL lock_timeout = '2s'";
 
 const IS_TABLE: Statement = Statement::new(
@@ -48,11 +54,8 @@ pub fn migrate(
     let migrated = session
         .batch(SETUP)
         .or_else(|_| session.batch(SETUP))
-        .and_then(|()| plan(session, migrations))
-        .and_then(|plan| {
-            build_ahead(session, connector, &plan)?;
-            apply(session, &plan, migrations)
-        });
+        .and_then(|()| build_ahead(session, connector, migrations))
+        .and_then(|()| apply(session, migrations));
     session.be_patient(false);
     migrated
 }
@@ -63,34 +66,68 @@ fn plan(session: &mut Session, migrations: &'static [Migration]) -> Result<Plan,
     Ok(Plan::of(&texts))
 }
 
+/// Takes a lock, with the transaction that holds it.
+fn take(session: &mut Session, lock: i64) -> Result<(), StoreError> {
+    // An idle transaction of this level has no snapshot that others would wait for.
+    let text = format!(
+        "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0;
+         SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
+         SELECT id FROM migration_lock WHERE id = {lock} FOR UPDATE NOWAIT"
+    );
+    loop {
+        let taken = session.batch(&text);
+        if taken.is_ok() {
+            return Ok(());
+        }
+        session.take_failure();
+        let is_held = matches!(taken, Err(StoreError::Unavailable(_))) && session.is_connected();
+        session.batch("ROLLBACK")?;
+        if !is_held {
+            return taken;
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
 /// Builds what can be built before the migration, one server at a time.
 fn build_ahead(
     session: &mut Session,
     connector: &Connector,
-    plan: &Plan,
+    migrations: &'static [Migration],
 ) -> Result<(), StoreError> {
-    let mut wanted = plan.indexes();
-    let mut tables = HashSet::new();
-    for index in &wanted {
-        let name = index.table.as_str();
-        if tx(session).optional::<i64>(IS_TABLE, &[name.into()])? == Some(1) {
-            tables.insert(name);
-        }
-    }
-    wanted.retain(|index| tables.contains(index.table.as_str()));
+    let first = plan(session, migrations)?;
     // A pooler may have one connection only, and settings do not stay with ours.
-    if wanted.is_empty() || connector.is_pooled() {
+    if connector.is_pooled() || wanted(session, &first)?.is_empty() {
         return Ok(());
     }
     let mut keeper = Session::new(connector.clone())?;
     keeper.open(Mode::Read, None)?;
-    keeper.be_patient(true);
-    keeper.batch(LOCK)?;
+    take(&mut keeper, BUILDS)?;
     let mut builder = Session::new(connector.clone())?;
     builder.open(Mode::Read, None)?;
     builder.be_patient(true);
     builder.batch("SET statement_timeout = 0; SET lock_timeout = 0")?;
+    // Another server may have migrated meanwhile.
+    let plan = plan(&mut builder, migrations)?;
+    let wanted = wanted(&mut builder, &plan)?;
     build_all(&mut builder, &wanted)
+}
+
+/// The indexes that can be built ahead: those of tables that are there.
+fn wanted<'a>(session: &mut Session, plan: &'a Plan) -> Result<Vec<&'a Index>, StoreError> {
+    let mut tables = HashMap::new();
+    let mut wanted = Vec::new();
+    for index in plan.indexes() {
+        let name = index.table.as_str();
+        if !tables.contains_key(name) {
+            let found = tx(session).optional::<i64>(IS_TABLE, &[name.into()])?;
+            tables.insert(name, found.is_some());
+        }
+        if tables[name] {
+            wanted.push(index);
+        }
+    }
+    Ok(wanted)
 }
 
 fn build_all(builder: &mut Session, wanted: &[&Index]) -> Result<(), StoreError> {
@@ -103,19 +140,30 @@ fn build_all(builder: &mut Session, wanted: &[&Index]) -> Result<(), StoreError>
     }
     for index in wanted {
         let name = index.working_name();
-        if built.iter().any(|(built, _)| *built == name) {
-            continue;
+        if !built.iter().any(|(built, _)| *built == name) {
+            build(builder, index)?;
         }
-        tracing::info!(index = index.name, "building an index");
-        let done = builder.batch(&index.build());
-        // A column may be missing, which a step before it adds. Then it is built in its turn.
-        if let Err(StoreError::Failed(reason)) = done {
+    }
+    Ok(())
+}
+
+fn build(builder: &mut Session, index: &Index) -> Result<(), StoreError> {
+    tracing::info!(index = index.name, "building an index");
+    for _ in 1..TRIES {
+        let reason = match builder.batch(&index.build()) {
+            // Of two who wait for each other, the server has chosen this one.
+            Err(StoreError::Collision(_)) => None,
+            // A column may be missing, which a step before it adds. Then it is built in its turn.
+            Err(StoreError::Failed(reason)) => Some(reason),
+            done => return done,
+        };
+        builder.take_failure();
+        let name = index.working_name();
+        builder.batch(&format!("DROP INDEX CONCURRENTLY IF EXISTS {name}"))?;
+        if let Some(reason) = reason {
             tracing::info!(index = index.name, reason, "built in its turn");
-            builder.take_failure();
-            builder.batch(&format!("DROP INDEX CONCURRENTLY IF EXISTS {name}"))?;
-            continue;
+            return Ok(());
         }
-        done?;
     }
     Ok(())
 }
@@ -130,13 +178,9 @@ fn tx(session: &mut Session) -> Tx<'_> {
     Tx::postgres(session)
 }
 
-fn apply(
-    session: &mut Session,
-    plan: &Plan,
-    migrations: &'static [Migration],
-) -> Result<(), StoreError> {
+fn apply(session: &mut Session, migrations: &'static [Migration]) -> Result<(), StoreError> {
     for _ in 1..TRIES {
-        match try_to_apply(session, plan, migrations) {
+        match try_to_apply(session, migrations) {
             Err(StoreError::Unavailable(reason) | StoreError::Collision(reason))
                 if session.is_connected() =>
             {
@@ -146,34 +190,33 @@ fn apply(
             ended => return ended,
         }
     }
-    try_to_apply(session, plan, migrations)
+    try_to_apply(session, migrations)
 }
 
-fn try_to_apply(
-    session: &mut Session,
-    plan: &Plan,
-    migrations: &'static [Migration],
-) -> Result<(), StoreError> {
+fn try_to_apply(session: &mut Session, migrations: &'static [Migration]) -> Result<(), StoreError> {
     session.open(Mode::Read, None)?;
-    session.batch(LOCK)?;
-    let migrated = ahead(session).and_then(|ahead| {
-        session.batch(WAIT_LITTLE)?;
-        let built = ahead.into_iter().filter(|(_, valid)| *valid);
-        let built = built.map(|(name, _)| name).collect();
-        let mut adapted = Adapted {
-            session: &mut *session,
-            plan,
-            built,
-        };
-        migrate::run(&mut adapted, migrations)?;
-        session.batch(churn::CLEAN_OFTEN)?;
-        session.batch("COMMIT")
-    });
+    take(session, APPLIES)?;
+    let migrated = apply_locked(session, migrations);
     if migrated.is_err() {
         session.take_failure();
         let _ = session.batch("ROLLBACK");
     }
     migrated
+}
+
+fn apply_locked(session: &mut Session, migrations: &'static [Migration]) -> Result<(), StoreError> {
+    let plan = plan(session, migrations)?;
+    let built = ahead(session)?.into_iter().filter(|(_, valid)| *valid);
+    let built = built.map(|(name, _)| name).collect();
+    session.batch(WAIT_LITTLE)?;
+    let mut adapted = Adapted {
+        session: &mut *session,
+        plan: &plan,
+        built,
+    };
+    migrate::run(&mut adapted, migrations)?;
+    session.batch(churn::CLEAN_OFTEN)?;
+    session.batch("COMMIT")
 }
 
 /// The schema, where some indexes are built already.

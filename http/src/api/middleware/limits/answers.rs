@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
-use hyper::body::{Frame, SizeHint};
+use hyper::body::{Buf, Frame, SizeHint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::api::error::ApiError;
@@ -21,6 +21,8 @@ const COUNTED_BYTES: usize = 32 << 10;
 const PIECE_BYTES: usize = 16 << 10;
 const MOST_BYTES_TO_ONE: usize = 8 << 20;
 const MOST_BYTES: usize = 64 << 20;
+/// So much everybody gets who holds nothing else, even if others hold all that there is.
+const FIRST_BYTES: usize = 512 << 10;
 
 #[derive(Clone)]
 pub struct AnswerLimits {
@@ -38,7 +40,7 @@ impl Default for AnswerLimits {
 }
 
 impl AnswerLimits {
-    /// Whoever holds more than enough gets no other answer, before any work is spent on it.
+    /// Whoever holds more than enough gets no other answer to a question, before any work is spent on it.
     pub fn admit(&self, who: Who) -> Result<(), ApiError> {
         match self.by_caller.held(caller(who)) < MOST_BYTES_TO_ONE {
             true => Ok(()),
@@ -60,17 +62,17 @@ impl AnswerLimits {
         if size < COUNTED_BYTES {
             return Ok(response);
         }
-        let most = if has_acted {
-            usize::MAX
-        } else {
-            MOST_BYTES_TO_ONE
+        let most = match has_acted {
+            true => usize::MAX,
+            false => MOST_BYTES_TO_ONE,
         };
         let place = self.by_caller.take_some(caller(who), size, most);
         let place = place.ok_or_else(too_much)?;
         let permits = u32::try_from(size).unwrap_or(u32::MAX);
         let permit = match self.all.clone().try_acquire_many_owned(permits) {
-            Err(_) if !has_acted => return Err(ApiError::Busy),
-            permit => permit.ok(),
+            Ok(permit) => Some(permit),
+            Err(_) if has_acted || (place.is_first() && size <= FIRST_BYTES) => None,
+            Err(_) => return Err(ApiError::Busy),
         };
         let held = (place, permit);
         Ok(response.map(|body| Body::new(Pieces::of(body, held))))
@@ -113,7 +115,9 @@ impl HttpBody for Pieces {
             }
         }
         let size = self.rest.len().min(PIECE_BYTES);
-        let piece = self.rest.split_to(size);
+        // A copy: a part of the whole would keep all of it in memory.
+        let piece = Bytes::copy_from_slice(&self.rest[..size]);
+        self.rest.advance(size);
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
@@ -224,6 +228,13 @@ mod tests {
         };
         let held: Vec<_> = (0..8).map(|number| keep(number).unwrap()).collect();
         assert_eq!(keep(9).unwrap_err().code(), ErrorCode::Unavailable);
+        let first = |number| {
+            let who = key(account(number), 1);
+            limits.keep(answer(FIRST_BYTES), who, false)
+        };
+        let one = first(9).unwrap();
+        assert_eq!(first(9).unwrap_err().code(), ErrorCode::Unavailable);
+        drop(one);
         drop(held);
         assert!(keep(9).is_ok());
     }

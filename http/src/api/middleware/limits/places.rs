@@ -13,16 +13,20 @@ impl<K: Copy + Eq + Hash> Places<K> {
         self.take_some(caller, 1, most)
     }
 
-    /// `None` if the caller would hold more than anybody may.
+    /// `None` if the caller would hold more than anybody may. What somebody takes who holds nothing always fits.
     pub fn take_some(&self, caller: K, count: usize, most: usize) -> Option<Place<K>> {
         let mut taken = self.lock();
         let held = taken.get(&caller).copied().unwrap_or(0);
-        let wanted = held.checked_add(count).filter(|wanted| *wanted <= most)?;
+        let wanted = held.checked_add(count)?;
+        if held > 0 && wanted > most {
+            return None;
+        }
         taken.insert(caller, wanted);
         Some(Place {
             places: self.clone(),
             caller,
             count,
+            is_first: held == 0,
         })
     }
 
@@ -64,6 +68,14 @@ pub struct Place<K: Copy + Eq + Hash> {
     places: Places<K>,
     caller: K,
     count: usize,
+    is_first: bool,
+}
+
+impl<K: Copy + Eq + Hash> Place<K> {
+    /// Whether the caller held nothing else when this was taken.
+    pub const fn is_first(&self) -> bool {
+        self.is_first
+    }
 }
 
 impl<K: Copy + Eq + Hash> Drop for Place<K> {
@@ -91,9 +103,10 @@ mod tests {
     fn some_fit_or_none() {
         let places = Places::default();
         let held = places.take_some("ada", 3, 4).unwrap();
+        assert!(held.is_first() && places.take_some("grace", 5, 4).is_some());
         assert!(places.take_some("ada", 2, 4).is_none());
         assert_eq!(places.held("ada"), 3);
-        assert!(places.take_some("ada", 1, 4).is_some());
+        assert!(!places.take_some("ada", 1, 4).unwrap().is_first());
         drop(held);
         assert_eq!((places.held("ada"), places.held("grace")), (0, 0));
     }
