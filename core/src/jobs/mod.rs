@@ -70,6 +70,7 @@ pub struct Jobs {
     silent_push: Resting<Origin>,
     /// There is one processor, and one file store.
     silent_processor: Resting<()>,
+    silent_after: Duration,
     hanging_files: Resting<()>,
     /// How long a payout is held after it was earned.
     payout_hold: Duration,
@@ -182,6 +183,7 @@ impl Jobs {
             channels,
             silent_push: Resting::default(),
             silent_processor: Resting::default(),
+            silent_after: SILENT,
             hanging_files: Resting::default(),
             payout_hold: Duration::ZERO,
             export_limits: PartLimits::default(),
@@ -197,6 +199,12 @@ impl Jobs {
 
     pub fn with_payout_hold(mut self, hold: Duration) -> Self {
         self.payout_hold = hold;
+        self
+    }
+
+    /// After what time a processor that fails counts as silent.
+    pub fn with_silence(mut self, after: Duration) -> Self {
+        self.silent_after = after;
         self
     }
 
@@ -322,7 +330,7 @@ impl Jobs {
             Err(_) if asks => Err(Failure::NoProcessor(late())),
             Err(_) => Err(Failure::Unavailable(late())),
         };
-        if matches!(outcome, Err(Failure::NoProcessor(_))) && begun.elapsed() >= SILENT {
+        if matches!(outcome, Err(Failure::NoProcessor(_))) && begun.elapsed() >= self.silent_after {
             self.silent_processor.add((), Instant::now());
         }
         outcome

@@ -4,7 +4,7 @@ use legwork::domain::AdminRole;
 use serde_json::{Value, json};
 
 use super::super::{PASSWORD, between};
-use super::{applicant, failed_payout, first_item, page_of, signed_in};
+use super::{applicant, first_item, page_of, refused_payout, signed_in};
 use crate::admin::disputed_task;
 use crate::support::{Client, InjectedFault, TestApp, on_both_engines, photo};
 
@@ -29,11 +29,7 @@ async fn noted(admin: &Client, action: &str) -> Value {
 }
 
 async fn a_note_with_a_retry_is_kept(app: TestApp) {
-    let (app, processor) = TestApp::start_flaky(&app.database).await;
-    let dev = app.developer().await;
-    failed_payout(&app, &dev).await;
-    processor.set(InjectedFault::Refuses);
-    app.jobs.drain().await.unwrap();
+    let (app, _, _, _) = refused_payout(app).await;
     let owner = app.admin().await;
     let mut browser = signed_in(&app, &owner).await;
     let item = page_of(&first_item(&app, "failed_payout").await);
@@ -53,11 +49,7 @@ async fn a_note_with_a_retry_is_kept(app: TestApp) {
 }
 
 async fn a_note_about_a_payout_goes_with_the_worker(app: TestApp) {
-    let (app, processor) = TestApp::start_flaky(&app.database).await;
-    let dev = app.developer().await;
-    let (task, worker) = failed_payout(&app, &dev).await;
-    processor.set(InjectedFault::Refuses);
-    app.jobs.drain().await.unwrap();
+    let (app, processor, task, worker) = refused_payout(app).await;
     let owner = app.admin().await;
     let retry = format!("/v1/admin/payouts/{}/retry", task["id"].as_str().unwrap());
     owner.post(&retry, &json!({"note": NOTE})).await.expect(200);
@@ -73,11 +65,7 @@ async fn a_note_about_a_payout_goes_with_the_worker(app: TestApp) {
 }
 
 async fn a_note_with_a_write_off_is_shown_to_whoever_confirms_it(app: TestApp) {
-    let (app, processor) = TestApp::start_flaky(&app.database).await;
-    let dev = app.developer().await;
-    failed_payout(&app, &dev).await;
-    processor.set(InjectedFault::Refuses);
-    app.jobs.drain().await.unwrap();
+    let (app, processor, _, _) = refused_payout(app).await;
     processor.set(InjectedFault::None);
     let app = app.with_four_eyes(LIMIT).await;
     let (ada, eve) = (app.admin().await, app.admin().await);

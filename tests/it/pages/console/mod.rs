@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Browser;
 use crate::support::{
-    Client, Developer, InjectedFault, Reply, TestApp, Worker, on_both_engines, photo,
+    Client, Flaky, InjectedFault, Reply, TestApp, Worker, on_both_engines, photo,
 };
 
 on_both_engines!(
@@ -253,21 +253,21 @@ async fn a_dispute_is_split_to_the_cent_and_the_next_item_comes(app: TestApp) {
     );
 }
 
-async fn failed_payout(app: &TestApp, dev: &Developer) -> (Value, Worker) {
-    let worker = app.ready_worker().await;
+/// A server whose processor has refused the payout of a task.
+async fn refused_payout(app: TestApp) -> (TestApp, Flaky, Value, Worker) {
+    let (app, processor) = TestApp::start_flaky(&app.database).await;
+    let (dev, worker) = (app.developer().await, app.ready_worker().await);
     let task = dev.create_paid_task().await;
     worker.begin(&task).await;
     let proof = worker.prove(&task, task["id"].as_str().unwrap()).await;
     dev.review(&task, &proof, "approve").await.expect(200);
-    (task, worker)
+    processor.set(InjectedFault::Refuses);
+    app.jobs.drain().await.unwrap();
+    (app, processor, task, worker)
 }
 
 async fn a_write_off_needs_the_key_again_after_ten_minutes(app: TestApp) {
-    let (app, processor) = TestApp::start_flaky(&app.database).await;
-    let dev = app.developer().await;
-    failed_payout(&app, &dev).await;
-    processor.set(InjectedFault::Refuses);
-    app.jobs.drain().await.unwrap();
+    let (app, processor, _, _) = refused_payout(app).await;
     // The processor is asked whether the transfer was made after all.
     processor.set(InjectedFault::None);
     let (owner, other) = (app.admin().await, app.admin().await);
@@ -414,11 +414,7 @@ async fn an_address_that_is_only_claimed_is_marked(app: TestApp) {
 }
 
 async fn the_pages_of_how_it_runs_show_what_the_api_tells(app: TestApp) {
-    let (app, processor) = TestApp::start_flaky(&app.database).await;
-    let dev = app.developer().await;
-    let (task, _) = failed_payout(&app, &dev).await;
-    processor.set(InjectedFault::Refuses);
-    app.jobs.drain().await.unwrap();
+    let (app, processor, task, _) = refused_payout(app).await;
     let admin = app.admin_with(AdminRole::Operator).await;
     let mut browser = signed_in(&app, &admin).await;
     let jobs = browser.get("/admin/jobs").await;

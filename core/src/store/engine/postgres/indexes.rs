@@ -39,8 +39,8 @@ impl Index {
 enum Change {
     Create(Index),
     Drop(String),
-    /// Makes, removes or renames a table.
-    Table(String),
+    /// Makes, removes or renames a table, or removes or renames a column of it.
+    Tables(Vec<String>),
     Other,
 }
 
@@ -57,10 +57,13 @@ impl Change {
                 Self::Create(index(text, name, table, true))
             }
             ["DROP", "INDEX", name] => Self::Drop(name.to_owned()),
-            ["CREATE" | "DROP", "TABLE", table, ..] => Self::Table(table.to_owned()),
+            ["CREATE" | "DROP", "TABLE", table, ..] => Self::Tables(vec![table.to_owned()]),
             ["ALTER", "TABLE", table, "RENAME", "TO", renamed] => {
                 // Whichever of the two has the index.
-                Self::Table(format!("{table} {renamed}"))
+                Self::Tables(vec![table.to_owned(), renamed.to_owned()])
+            }
+            ["ALTER", "TABLE", table, "DROP" | "RENAME", ..] => {
+                Self::Tables(vec![table.to_owned()])
             }
             _ => Self::Other,
         }
@@ -135,8 +138,8 @@ impl Plan {
                         }
                         None => Some(Step::Run(statement)),
                     },
-                    Change::Table(names) => {
-                        tables.extend(names.split(' ').map(str::to_owned));
+                    Change::Tables(names) => {
+                        tables.extend(names);
                         Some(Step::Run(statement))
                     }
                     Change::Other => Some(Step::Run(statement)),
@@ -258,6 +261,21 @@ DROP INDEX before;
         let plan = Plan::of(&[SECOND]);
         assert_eq!(plan.text(SECOND, &HashSet::new()), SECOND);
         assert_eq!(plan.text("SELECT 1", &HashSet::new()), "SELECT 1");
+    }
+
+    #[test]
+    fn an_index_of_a_table_that_loses_a_column_is_built_in_its_turn() {
+        for change in [
+            "ALTER TABLE old DROP COLUMN a;",
+            "ALTER TABLE old RENAME COLUMN a TO b;",
+            "ALTER TABLE old RENAME TO older;",
+        ] {
+            let plan = Plan::of(&["CREATE INDEX of_old ON old (a);", change]);
+            assert_eq!(plan.indexes(), Vec::<&Index>::new(), "{change}");
+        }
+        let added = "ALTER TABLE old ADD COLUMN c BIGINT;";
+        let plan = Plan::of(&["CREATE INDEX of_old ON old (a);", added]);
+        assert_eq!(plan.indexes().len(), 1);
     }
 
     #[test]

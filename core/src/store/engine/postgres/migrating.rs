@@ -50,7 +50,7 @@ pub fn migrate(
     session.open(Mode::Read, None)?;
     session.be_patient(true);
     // Two servers that start at the same time may both try to create the table. The one that fails
-    // finds it at the second try. The row in it is the lock.
+    // finds it at the second try. The rows in it are the locks.
     let migrated = session
         .batch(SETUP)
         .or_else(|_| session.batch(SETUP))
@@ -74,6 +74,7 @@ fn take(session: &mut Session, lock: i64) -> Result<(), StoreError> {
          SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
          SELECT id FROM migration_lock WHERE id = {lock} FOR UPDATE NOWAIT"
     );
+    let mut is_told = false;
     loop {
         let taken = session.batch(&text);
         if taken.is_ok() {
@@ -81,9 +82,15 @@ fn take(session: &mut Session, lock: i64) -> Result<(), StoreError> {
         }
         session.take_failure();
         let is_held = matches!(taken, Err(StoreError::Unavailable(_))) && session.is_connected();
-        session.batch("ROLLBACK")?;
+        // Without a connection there is nothing to undo, and why it broke is in `taken`.
+        let undone = session.batch("ROLLBACK");
         if !is_held {
             return taken;
+        }
+        undone?;
+        if !is_told {
+            tracing::info!("another server migrates the database: waiting for it");
+            is_told = true;
         }
         std::thread::sleep(POLL);
     }
