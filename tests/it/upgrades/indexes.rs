@@ -51,6 +51,62 @@ fn two_servers_that_start_at_once_upgrade_once() {
     });
 }
 
+/// Otherwise a second server would build again what the first renames.
+#[test]
+fn nobody_builds_until_what_is_built_is_applied() {
+    runtime().block_on(async {
+        let database = of_the_first_version().await;
+        let url = database.url().unwrap();
+        let (other, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        // A server that applies, as seen from one that has built.
+        let applies = "BEGIN; SELECT id FROM migration_lock WHERE id = 1 FOR UPDATE";
+        other.batch_execute(applies).await.unwrap();
+        let migrating = tokio::task::spawn_blocking({
+            let database = database.clone();
+            move || Command::new(&["migrate"]).on(&database).succeed()
+        });
+        // They are built in the order of their names. This is `tasks_without_deadline`.
+        let last = "SELECT 'x' FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+            WHERE starts_with(c.relname, 'ahead_') AND i.indisvalid
+            AND pg_get_indexdef(c.oid) LIKE '%(environment, funded_at)%'";
+        let built = async || !database.column(last).await.is_empty();
+        eventually("the last index is built", built).await;
+        let builds = "SELECT id FROM migration_lock WHERE id = 2 FOR UPDATE SKIP LOCKED";
+        assert!(other.query(builds, &[]).await.unwrap().is_empty());
+        other.batch_execute("COMMIT").await.unwrap();
+        migrating.await.unwrap();
+        let new = Database::migrated(Engine::Postgres);
+        assert_eq!(database.column(INDEXES).await, new.column(INDEXES).await);
+    });
+}
+
+/// A server that was killed while it built has left something, and nobody needs it.
+#[test]
+fn what_nobody_needs_is_dropped_unless_somebody_builds() {
+    runtime().block_on(async {
+        let database = std::sync::Arc::new(Database::create(Engine::Postgres));
+        Command::new(&["migrate"]).on(&database).succeed();
+        let before = database.column(INDEXES).await;
+        let left = "CREATE INDEX ahead_0123456789abcdef01234567 ON tasks (title)";
+        database.execute(left).await;
+        let url = database.url().unwrap();
+        let (other, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let builds = "BEGIN; SELECT id FROM migration_lock WHERE id = 2 FOR UPDATE";
+        other.batch_execute(builds).await.unwrap();
+        let start = || {
+            let database = database.clone();
+            tokio::task::spawn_blocking(move || Command::new(&["migrate"]).on(&database).succeed())
+        };
+        start().await.unwrap();
+        assert_eq!(database.column(INDEXES).await.len(), before.len() + 1);
+        other.batch_execute("COMMIT").await.unwrap();
+        start().await.unwrap();
+        assert_eq!(database.column(INDEXES).await, before);
+    });
+}
+
 /// As a backup does. Behind a statement that waits for such a reader, all others would wait.
 #[test]
 fn a_long_reader_stops_a_migration_and_nobody_else() {

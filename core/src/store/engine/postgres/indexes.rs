@@ -151,6 +151,11 @@ impl Plan {
         plan
     }
 
+    /// Whether there is nothing to run.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn steps(&mut self, sql: &'static str) -> &mut Vec<Option<Step>> {
         self.0.entry(sql).or_default()
     }

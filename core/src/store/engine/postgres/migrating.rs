@@ -4,9 +4,10 @@
 //! long for a lock: all who come after it would wait with it, for as long as, say, a backup reads the table. It
 //! is tried again instead.
 //!
-//! Rows of `migration_lock` let one server at a time build, and one apply. Nobody waits in a statement for them: an
-//! index is complete only when all older statements have ended, so whoever builds and whoever waits for that would
-//! wait for each other.
+//! Rows of `migration_lock` let one server at a time build, and one apply. Whoever has something to apply holds both:
+//! otherwise a second server would build again what the first has just renamed. Nobody waits in a statement for them:
+//! an index is complete only when all older statements have ended, so whoever builds and whoever waits for that
+//! would wait for each other.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -26,8 +27,9 @@ const PAUSE: Duration = Duration::from_secs(3);
 const SETUP: &str = "CREATE TABLE IF NOT EXISTS migration_lock (id BIGINT NOT NULL PRIMARY KEY);
     INSERT INTO migration_lock (id) VALUES (1), (2) ON CONFLICT (id) DO NOTHING";
 /// Held by whoever applies migrations. Programs from before there was the other one wait for it in a statement.
-const APPLIES: i64 = 1;
-const BUILDS: i64 = 2;
+const APPLIES: &str = "1";
+const BUILDS: &str = "2";
+const BOTH: &str = "1, 2";
 /// How often it is looked whether a lock is free.
 const POLL: Duration = Duration::from_millis(200);
 const WAIT_LITTLE: &str = "SET LOCAL lock_timeout = '2s'";
@@ -55,7 +57,7 @@ pub fn migrate(
         .batch(SETUP)
         .or_else(|_| session.batch(SETUP))
         .and_then(|()| build_ahead(session, connector, migrations))
-        .and_then(|()| apply(session, migrations));
+        .and_then(|keeper| apply(session, keeper.is_some(), migrations));
     session.be_patient(false);
     migrated
 }
@@ -66,50 +68,63 @@ fn plan(session: &mut Session, migrations: &'static [Migration]) -> Result<Plan,
     Ok(Plan::of(&texts))
 }
 
-/// Takes a lock, with the transaction that holds it.
-fn take(session: &mut Session, lock: i64) -> Result<(), StoreError> {
+/// Takes locks, with the transaction that holds them. Returns whether they were free.
+fn try_to_take(session: &mut Session, locks: &str) -> Result<bool, StoreError> {
     // An idle transaction of this level has no snapshot that others would wait for.
-    let text = format!(
+    let taken = session.batch(&format!(
         "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0;
          SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
-         SELECT id FROM migration_lock WHERE id = {lock} FOR UPDATE NOWAIT"
-    );
+         SELECT id FROM migration_lock WHERE id IN ({locks}) FOR UPDATE NOWAIT"
+    ));
+    if taken.is_ok() {
+        return Ok(true);
+    }
+    session.take_failure();
+    let are_held = matches!(taken, Err(StoreError::Unavailable(_))) && session.is_connected();
+    // Without a connection there is nothing to undo, and why it broke is in `taken`.
+    let undone = session.batch("ROLLBACK");
+    if !are_held {
+        return taken.map(|()| true);
+    }
+    undone.map(|()| false)
+}
+
+fn take(session: &mut Session, locks: &str) -> Result<(), StoreError> {
     let mut is_told = false;
-    loop {
-        let taken = session.batch(&text);
-        if taken.is_ok() {
-            return Ok(());
-        }
-        session.take_failure();
-        let is_held = matches!(taken, Err(StoreError::Unavailable(_))) && session.is_connected();
-        // Without a connection there is nothing to undo, and why it broke is in `taken`.
-        let undone = session.batch("ROLLBACK");
-        if !is_held {
-            return taken;
-        }
-        undone?;
+    while !try_to_take(session, locks)? {
         if !is_told {
             tracing::info!("another server migrates the database: waiting for it");
             is_told = true;
         }
         std::thread::sleep(POLL);
     }
+    Ok(())
 }
 
-/// Builds what can be built before the migration, one server at a time.
+/// Builds what can be built before the migration, one server at a time. Returns who holds the lock: until the
+/// migration is applied, nobody else may build.
 fn build_ahead(
     session: &mut Session,
     connector: &Connector,
     migrations: &'static [Migration],
-) -> Result<(), StoreError> {
-    let first = plan(session, migrations)?;
+) -> Result<Option<Session>, StoreError> {
     // A pooler may have one connection only, and settings do not stay with ours.
-    if connector.is_pooled() || wanted(session, &first)?.is_empty() {
-        return Ok(());
+    if connector.is_pooled() {
+        return Ok(None);
+    }
+    let first = plan(session, migrations)?;
+    let needed = !wanted(session, &first)?.is_empty();
+    if !needed && ahead(session)?.is_empty() {
+        return Ok(None);
     }
     let mut keeper = Session::new(connector.clone())?;
     keeper.open(Mode::Read, None)?;
-    take(&mut keeper, BUILDS)?;
+    if needed {
+        take(&mut keeper, BUILDS)?;
+    } else if !try_to_take(&mut keeper, BUILDS)? {
+        // What is there belongs to a server of a later version, which builds it now.
+        return Ok(None);
+    }
     let mut builder = Session::new(connector.clone())?;
     builder.open(Mode::Read, None)?;
     builder.be_patient(true);
@@ -117,7 +132,8 @@ fn build_ahead(
     // Another server may have migrated meanwhile.
     let plan = plan(&mut builder, migrations)?;
     let wanted = wanted(&mut builder, &plan)?;
-    build_all(&mut builder, &wanted)
+    build_all(&mut builder, &wanted)?;
+    Ok(Some(keeper))
 }
 
 /// The indexes that can be built ahead: those of tables that are there.
@@ -185,9 +201,13 @@ fn tx(session: &mut Session) -> Tx<'_> {
     Tx::postgres(session)
 }
 
-fn apply(session: &mut Session, migrations: &'static [Migration]) -> Result<(), StoreError> {
+fn apply(
+    session: &mut Session,
+    builds: bool,
+    migrations: &'static [Migration],
+) -> Result<(), StoreError> {
     for _ in 1..TRIES {
-        match try_to_apply(session, migrations) {
+        match try_to_apply(session, builds, migrations) {
             Err(StoreError::Unavailable(reason) | StoreError::Collision(reason))
                 if session.is_connected() =>
             {
@@ -197,12 +217,18 @@ fn apply(session: &mut Session, migrations: &'static [Migration]) -> Result<(), 
             ended => return ended,
         }
     }
-    try_to_apply(session, migrations)
+    try_to_apply(session, builds, migrations)
 }
 
-fn try_to_apply(session: &mut Session, migrations: &'static [Migration]) -> Result<(), StoreError> {
+fn try_to_apply(
+    session: &mut Session,
+    builds: bool,
+    migrations: &'static [Migration],
+) -> Result<(), StoreError> {
     session.open(Mode::Read, None)?;
-    take(session, APPLIES)?;
+    let is_current = plan(session, migrations)?.is_empty();
+    let locks = if builds || is_current { APPLIES } else { BOTH };
+    take(session, locks)?;
     let migrated = apply_locked(session, migrations);
     if migrated.is_err() {
         session.take_failure();
