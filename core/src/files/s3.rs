@@ -116,15 +116,16 @@ impl S3 {
 
     pub async fn delete(&self, key: FileKey) -> Result<(), FilesError> {
         match self.bucket.delete(&self.path(key)).await {
-            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
-            Err(e) => Err(e.into()),
+            Err(e) if !is_no_such_key(&e) => Err(e.into()),
+            _ => Ok(()),
         }
     }
 
     pub async fn size(&self, key: FileKey) -> Result<Option<u64>, FilesError> {
-        match self.bucket.head(&self.path(key)).await {
+        let path = self.path(key);
+        match self.bucket.head(&path).await {
             Ok(file) => Ok(Some(file.size)),
-            Err(Error::NotFound { .. }) => Ok(None),
+            Err(Error::NotFound { .. }) if !self.exists(&path).await? => Ok(None),
             Err(e) => Err(e.into()),
         }
     }
@@ -132,8 +133,14 @@ impl S3 {
     /// Whether the bucket answers: there is no file of this name, and it must say so.
     pub async fn check(&self) -> Result<(), FilesError> {
         let nothing = Path::from(self.below_prefix("check"));
-        match self.bucket.head(&nothing).await {
-            Ok(_) | Err(Error::NotFound { .. }) => Ok(()),
+        self.exists(&nothing).await.map(drop)
+    }
+
+    /// Asks with GET, because an answer to HEAD does not say whether the file is missing or the bucket.
+    async fn exists(&self, path: &Path) -> Result<bool, FilesError> {
+        match self.bucket.get(path).await {
+            Ok(_) => Ok(true),
+            Err(e) if is_no_such_key(&e) => Ok(false),
             Err(e) => Err(e.into()),
         }
     }
@@ -154,7 +161,7 @@ impl S3 {
         let wanted = GetOptions::new().with_range(Some(GetRange::Bounded(range.clone())));
         let file = match self.bucket.get_opts(&self.path(key), wanted).await {
             Ok(file) => file,
-            Err(Error::NotFound { .. }) => return Err(FilesError::NotFound),
+            Err(e) if is_no_such_key(&e) => return Err(FilesError::NotFound),
             Err(e) => return Err(e.into()),
         };
         if file.range != range {
@@ -275,6 +282,15 @@ fn origin(builder: AmazonS3Builder) -> Option<String> {
     let signing = bucket.signed_url(method, &path, signature::GOOD_FOR);
     let origin = signing.now_or_never()?.ok()?.origin();
     origin.is_tuple().then(|| origin.ascii_serialization())
+}
+
+/// Whether the bucket says that it has no such file. Any other 404 comes from a wrong address or a bucket that
+/// is not there: then nobody knows, and a file must not count as deleted.
+fn is_no_such_key(error: &Error) -> bool {
+    match error {
+        Error::NotFound { source, .. } => source.to_string().contains("NoSuchKey"),
+        _ => false,
+    }
 }
 
 fn attributes(content_type: &str) -> Attributes {

@@ -90,9 +90,27 @@ fn a_bucket_that_is_not_there() {
             let kept = place.files.keep(received, new_key(), "image/png").await;
             assert_unavailable(kept);
         }
-        let listed = place.files.kept_before(Prefix::Proofs, NOW, None, 1).await;
-        assert_unavailable(listed);
-        place.nothing_is_incoming().await;
+        assert_nothing_works(&place).await;
+        assert_unavailable(place.files.check_place().await);
+    });
+}
+
+/// Somebody else's server, which has nothing at all.
+#[test]
+fn a_server_that_is_not_s3() {
+    tell(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let missing = async || (axum::http::StatusCode::NOT_FOUND, "<h1>Not Found</h1>");
+        let app = axum::Router::new().fallback(missing);
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        let location = FilesLocation::S3 {
+            bucket: peer::BUCKET.to_owned(),
+            prefix: String::new(),
+        };
+        let place = Place::s3_at(&location, address);
+        assert_nothing_works(&place).await;
+        assert_unavailable(place.files.check_place().await);
     });
 }
 
