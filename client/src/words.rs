@@ -139,7 +139,8 @@ words! {
         RefundRetryFailed = "refund_retry_failed", Transfer = "transfer",
         TransferReversed = "transfer_reversed", TransferRetry = "transfer_retry",
         TransferRetryReversed = "transfer_retry_reversed", WriteOff = "write_off",
-        DisputeLost = "dispute_lost", DisputeLostAgain = "dispute_lost_again",
+        RefundSettled = "refund_settled", DisputeLost = "dispute_lost",
+        DisputeLostAgain = "dispute_lost_again",
         RefundOffset = "refund_offset",
     }
     QuoteVerdict {
@@ -195,7 +196,8 @@ words! {
         ItemClosed = "ITEM_CLOSED", ItemNeedsDecision = "ITEM_NEEDS_DECISION",
         LastKey = "LAST_KEY", LastOwnerKey = "LAST_OWNER_KEY",
         PayoutNotFailed = "PAYOUT_NOT_FAILED", ProposalPending = "PROPOSAL_PENDING",
-        RefundDiffers = "REFUND_DIFFERS", RotatedRecently = "ROTATED_RECENTLY",
+        RefundDiffers = "REFUND_DIFFERS", RefundNotFailed = "REFUND_NOT_FAILED",
+        RotatedRecently = "ROTATED_RECENTLY",
         SecondFactorOff = "SECOND_FACTOR_OFF", SecondFactorOn = "SECOND_FACTOR_ON",
         StorageFull = "STORAGE_FULL", TasksOpen = "TASKS_OPEN", TooManyKeys = "TOO_MANY_KEYS",
         WebhookDisabled = "WEBHOOK_DISABLED", WebhookNotConfigured = "WEBHOOK_NOT_CONFIGURED",

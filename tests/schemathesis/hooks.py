@@ -129,6 +129,8 @@ def some_id(path):
         return WORLD["disputed"]
     if path.startswith("/v1/admin/payouts"):
         return WORLD["failed_payout"]
+    if path.startswith("/v1/admin/refunds"):
+        return WORLD["failed_refund"]
     if path.startswith("/v1/admin/tasks"):
         return RANDOM.choice(WORLD["test_tasks"] + WORLD["live_tasks"])
     if path.startswith("/v1/admin/workers"):

@@ -145,12 +145,24 @@ def fail_a_payout():
     proof = prove(worker, task, PLACE)
     execute("DELETE FROM sandbox_payout_accounts")
     send("POST", f"/v1/tasks/{task}/proofs/{proof}/approve", live, {})
+    return once_queued(task, "failed_payout")
+
+
+def fail_a_refund():
+    """The processor forgets the payment: the refund fails permanently."""
+    task = posted()
+    execute(f"DELETE FROM sandbox_payments WHERE task_id = '{task}'")
+    send("POST", f"/v1/tasks/{task}/cancel", live, {})
+    return once_queued(task, "refund_failed")
+
+
+def once_queued(task, kind):
     for _ in range(400):
-        items = send("GET", "/v1/admin/queue?kind=failed_payout", admin)["data"]
+        items = send("GET", f"/v1/admin/queue?kind={kind}", admin)["data"]
         if any(item["task_id"] == task for item in items):
             return task
         time.sleep(0.05)
-    sys.exit("the payout did not fail")
+    sys.exit(f"nothing is queued as {kind}")
 
 
 def main():
@@ -165,7 +177,7 @@ def main():
         elif status != "funded":
             path = f"/v1/test_helpers/tasks/{test_tasks[status]}/advance"
             send("POST", path, test, {"to": status})
-    failed = fail_a_payout()
+    failed, failed_refund = fail_a_payout(), fail_a_refund()
     worker = ready_worker()
     in_progress, flagged, disputed = begin(worker), begin(worker), begin(worker)
     flagged_proof = prove(worker, flagged, FAR_AWAY)
@@ -190,6 +202,7 @@ def main():
         "posted_tasks": [posted() for _ in range(5)],
         "flagged": [flagged, flagged_proof],
         "failed_payout": failed,
+        "failed_refund": failed_refund,
         "disputed": disputed,
     }
     with open(output, "w", encoding="utf-8") as file:

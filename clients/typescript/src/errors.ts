@@ -127,6 +127,7 @@ export class LastOwnerKeyError extends APIError {}
 export class PayoutNotFailedError extends APIError {}
 export class ProposalPendingError extends APIError {}
 export class RefundDiffersError extends APIError {}
+export class RefundNotFailedError extends APIError {}
 export class RotatedRecentlyError extends APIError {}
 export class SecondFactorOffError extends APIError {}
 export class SecondFactorOnError extends APIError {}
@@ -219,6 +220,7 @@ export const ERRORS: Record<string, typeof APIError> = {
   PAYOUT_NOT_FAILED: PayoutNotFailedError,
   PROPOSAL_PENDING: ProposalPendingError,
   REFUND_DIFFERS: RefundDiffersError,
+  REFUND_NOT_FAILED: RefundNotFailedError,
   ROTATED_RECENTLY: RotatedRecentlyError,
   SECOND_FACTOR_OFF: SecondFactorOffError,
   SECOND_FACTOR_ON: SecondFactorOnError,

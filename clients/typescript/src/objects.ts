@@ -111,7 +111,7 @@ export type LedgerAccount = Known<typeof LEDGER_ACCOUNT>;
 export const STEP = [
   "payment", "settlement", "refund", "refund_failed", "refund_retry", "refund_retry_failed",
   "transfer", "transfer_reversed", "transfer_retry", "transfer_retry_reversed", "write_off",
-  "dispute_lost", "dispute_lost_again", "refund_offset",
+  "refund_settled", "dispute_lost", "dispute_lost_again", "refund_offset",
 ] as const;
 export type Step = Known<typeof STEP>;
 
@@ -151,7 +151,7 @@ export const ERROR_CODE = [
   "REQUEST_TIMEOUT", "EMAIL_TAKEN", "EXPORT_UNDER_WAY", "IDEMPOTENCY_IN_FLIGHT",
   "INVALID_ACCOUNT_STATE", "INVALID_TASK_STATE", "INVALID_WORKER_STATE", "ITEM_CLAIMED",
   "ITEM_CLOSED", "ITEM_NEEDS_DECISION", "LAST_KEY", "LAST_OWNER_KEY", "PAYOUT_NOT_FAILED",
-  "PROPOSAL_PENDING", "REFUND_DIFFERS", "ROTATED_RECENTLY", "SECOND_FACTOR_OFF",
+  "PROPOSAL_PENDING", "REFUND_DIFFERS", "REFUND_NOT_FAILED", "ROTATED_RECENTLY", "SECOND_FACTOR_OFF",
   "SECOND_FACTOR_ON", "STORAGE_FULL", "TASKS_OPEN", "TOO_MANY_KEYS", "WEBHOOK_DISABLED",
   "WEBHOOK_NOT_CONFIGURED", "LINK_EXPIRED", "QUOTE_EXPIRED", "FILE_TOO_LARGE", "PAYLOAD_TOO_LARGE",
   "IDEMPOTENCY_MISMATCH", "RATE_LIMITED", "TOO_MANY_EXPORTS", "TOO_MANY_QUOTES",

@@ -104,6 +104,8 @@ pub enum UseCaseError {
     JobNotFound,
     #[error("no payout for this task has failed permanently")]
     PayoutNotFailed,
+    #[error("no refund for this task has failed permanently")]
+    RefundNotFailed,
     #[error("an export is already being made: {id}")]
     ExportUnderWay { id: String },
     #[error("you can ask for {limit} exports a day; ask again at {next_at}")]

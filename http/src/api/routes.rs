@@ -299,7 +299,7 @@ fn for_operators() -> OpenApiRouter<App> {
         .routes(routes!(admin::accounts::restore))
 }
 
-/// Changes of terms, and write-offs.
+/// Changes of terms, and what closes money that was not sent.
 fn for_owners() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(admin::accounts::keys::create))
@@ -314,6 +314,8 @@ fn for_owners() -> OpenApiRouter<App> {
         .routes(routes!(admin::access::keys::revoke))
         .routes(routes!(admin::decisions::payouts::write_off))
         .routes(routes!(admin::decisions::proposals::of_write_off))
+        .routes(routes!(admin::decisions::refunds::settle))
+        .routes(routes!(admin::decisions::proposals::of_settlement))
 }
 
 /// A route of admins, and the role that it needs.

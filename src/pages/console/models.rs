@@ -78,6 +78,15 @@ impl Item {
         self.status == "open"
     }
 
+    /// How an owner closes it without sending the money: the action and its name.
+    pub fn closing(&self) -> Option<(&'static str, &'static str)> {
+        match self.kind.as_str() {
+            "failed_payout" | "transfer_reversed" => Some(("write-off", "Write off")),
+            "refund_failed" => Some(("settle", "Paid in another way")),
+            _ => None,
+        }
+    }
+
     /// What of a payout has not been sent, and would be written off.
     pub fn unsent(&self) -> Option<String> {
         let kinds = ["failed_payout", "transfer_reversed"];
@@ -468,10 +477,20 @@ impl Proposal {
         self.proposal["paid_cents"].as_i64()
     }
 
+    /// What confirms it.
+    pub fn action(&self) -> &'static str {
+        match self.kind.as_str() {
+            "write_off" => "write-off",
+            "settle_refund" => "settle",
+            _ => "decide",
+        }
+    }
+
     /// What is proposed, in a few words.
     pub fn what(&self) -> String {
         match (self.kind.as_str(), self.paid_cents()) {
             ("write_off", _) => "Write the payout off".to_owned(),
+            ("settle_refund", _) => "Settle the refund, which was paid in another way".to_owned(),
             (_, Some(cents)) => format!("Split: pay {}", dollars(cents)),
             _ => spaced(self.decision()),
         }

@@ -257,6 +257,7 @@ pub fn done(word: &str) -> Option<&'static str> {
         "decide" => "The dispute is decided. Both sides were told.",
         "retry" => "It is tried again.",
         "write-off" => "The payout is written off.",
+        "settle" => "The refund is settled.",
         "skills" => "The skills are confirmed.",
         "proposed" => "Proposed. Another admin has to confirm it.",
         "withdraw" => "The proposal is withdrawn.",

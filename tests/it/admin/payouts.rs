@@ -1,4 +1,6 @@
-//! Transfers that were given up: tried again, or written off, never both.
+//! Money that could not be sent: tried again, or closed without the processor, never both.
+
+use std::time::Duration;
 
 use legwork::domain::{AdminRole, LedgerAccount};
 use serde_json::{Value, json};
@@ -13,6 +15,9 @@ on_both_engines!(
     of_a_retry_and_a_write_off_one_happens,
     a_transfer_after_a_write_off_is_found,
     a_payout_account_of_the_sandbox_fails_when_asked_to,
+    a_refund_is_settled,
+    a_refund_is_settled_only_if_it_was_not_made,
+    a_large_settlement_waits_for_a_second_owner,
 );
 
 /// A task whose worker is about to be paid.
@@ -248,4 +253,125 @@ async fn a_payout_account_of_the_sandbox_fails_when_asked_to(app: TestApp) {
     TestApp::expect_settled(&app.verify().await);
     let earnings = worker.client.get("/v1/worker/earnings").await.expect(200);
     assert_eq!(earnings["paid_cents"], 2100);
+}
+
+const BY_CHEQUE: &str = "Sent a cheque to 12 Main Street.";
+
+/// A refund that the processor is about to be asked for.
+async fn owed_refund(dev: &Developer) -> Value {
+    let task = dev.create_paid_task().await;
+    let cancel = format!("{}/cancel", path(&task));
+    dev.live.send("POST", &cancel, &[], "").await.expect(200);
+    task
+}
+
+fn refund(task: &Value, decision: &str) -> String {
+    let id = task["id"].as_str().unwrap();
+    format!("/v1/admin/refunds/{id}/{decision}")
+}
+
+async fn a_refund_is_settled(app: TestApp) {
+    let (app, processor) = TestApp::start_flaky(&app.database).await;
+    let (dev, owner) = (app.developer().await, app.admin().await);
+    let task = owed_refund(&dev).await;
+    let (settle, note) = (refund(&task, "settle"), json!({"note": BY_CHEQUE}));
+    let early = owner.post(&settle, &note).await;
+    early.expect_error(409, "REFUND_NOT_FAILED");
+    processor.set(InjectedFault::Refuses);
+    app.jobs.drain().await.unwrap();
+    processor.set(InjectedFault::None);
+    let how = owner.post(&settle, &json!({})).await;
+    how.expect_error(400, "VALIDATION_ERROR");
+    let settled = owner.post(&settle, &note).await.expect(200);
+    assert_eq!(settled["id"], task["id"]);
+    assert_eq!(owner.post(&settle, &note).await.expect(200), settled);
+
+    let payment = dev.live.get(&format!("{}/payment", path(&task))).await;
+    let payment = payment.expect(200);
+    assert_eq!(payment["refunded_cents"], 0);
+    assert_eq!(payment["refund_pending_cents"], 0);
+    let ledger = dev.live.get(&format!("{}/ledger", path(&task))).await;
+    let ledger = ledger.expect(200);
+    let last = ledger["data"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["type"], "refund_settled");
+    let report = app.verify().await;
+    assert_eq!(balance(&report, LedgerAccount::PlatformFees), 2500);
+    TestApp::expect_settled(&report);
+    let queue = owner.get("/v1/admin/queue?status=closed").await.expect(200);
+    assert_eq!(queue["data"][0]["kind"], "refund_failed");
+    assert_eq!(queue["data"][0]["note"], BY_CHEQUE);
+    let lines = owner.get("/v1/admin/audit?action=refund.settled").await;
+    let lines = lines.expect(200);
+    assert_eq!(lines["data"].as_array().unwrap().len(), 1, "{lines}");
+    assert_eq!(lines["data"][0]["note"], BY_CHEQUE);
+    let history = dev.live.get(&format!("{}/history", path(&task))).await;
+    let history = history.expect(200).to_string();
+    assert!(history.contains("A refund of $25.00 was made without the payment processor."));
+    assert!(!history.contains(BY_CHEQUE), "notes are for admins");
+    // Nothing is owed, so the account can go.
+    let account = dev.live.get("/v1/account").await.expect(200);
+    let confirm = json!({"confirm": account["email"]});
+    let deleted = dev
+        .live
+        .send("DELETE", "/v1/account", &[], confirm.to_string());
+    deleted.await.expect(200);
+}
+
+/// The refund is made without our knowledge, and its job is given up.
+async fn a_refund_is_settled_only_if_it_was_not_made(app: TestApp) {
+    let (app, processor) = TestApp::start_flaky(&app.database).await;
+    let (dev, owner) = (app.developer().await, app.admin().await);
+    let task = owed_refund(&dev).await;
+    for fault in [InjectedFault::AnswerLost, InjectedFault::Refuses] {
+        processor.set(fault);
+        app.jobs.drain().await.unwrap();
+        app.advance(Duration::from_secs(60 * 60));
+    }
+    let (settle, note) = (refund(&task, "settle"), json!({"note": BY_CHEQUE}));
+    processor.set(InjectedFault::Down);
+    let unknown = owner.post(&settle, &note).await;
+    unknown.expect_error(503, "PAYMENT_UNAVAILABLE");
+    processor.set(InjectedFault::None);
+    let made = owner.post(&settle, &note).await;
+    made.expect_error(409, "REFUND_NOT_FAILED");
+    let retry = json!({"kind": "refund", "subject": task["id"]});
+    owner.post("/v1/admin/jobs/retry", &retry).await.expect(200);
+    app.jobs.drain().await.unwrap();
+    let payment = dev.live.get(&format!("{}/payment", path(&task))).await;
+    assert_eq!(payment.expect(200)["refunded_cents"], 2500);
+    TestApp::expect_settled(&app.verify().await);
+}
+
+async fn a_large_settlement_waits_for_a_second_owner(app: TestApp) {
+    let (app, processor) = TestApp::start_flaky(&app.database).await;
+    let dev = app.developer().await;
+    let (by_cheque, by_card) = (owed_refund(&dev).await, owed_refund(&dev).await);
+    processor.set(InjectedFault::Refuses);
+    app.jobs.drain().await.unwrap();
+    let app = app.with_four_eyes(2000).await;
+    let (ada, eve) = (app.admin().await, app.admin().await);
+    let note = json!({"note": BY_CHEQUE});
+    let settle = refund(&by_cheque, "settle");
+    let proposed = ada.post(&settle, &note).await.expect(202);
+    assert_eq!(proposed["kind"], "settle_refund");
+    assert_eq!(proposed["proposal"], json!({"amount_cents": 2500}));
+    let withdrawn = ada
+        .delete(&refund(&by_cheque, "proposal"))
+        .await
+        .expect(200);
+    assert_eq!(withdrawn["kind"], "settle_refund");
+    eve.post(&settle, &note).await.expect(202);
+    let items = ada.get("/v1/admin/queue?kind=refund_failed").await;
+    let items = items.expect(200);
+    assert_eq!(items["data"][0]["proposal"]["kind"], "settle_refund");
+    ada.post(&settle, &note).await.expect(200);
+    // Trying again takes the proposal with it.
+    let settle = refund(&by_card, "settle");
+    ada.post(&settle, &note).await.expect(202);
+    let retry = json!({"kind": "refund", "subject": by_card["id"]});
+    eve.post("/v1/admin/jobs/retry", &retry).await.expect(200);
+    let gone = ada.delete(&refund(&by_card, "proposal")).await;
+    gone.expect_error(404, "PROPOSAL_NOT_FOUND");
+    app.jobs.drain().await.unwrap();
+    TestApp::expect_settled(&app.verify().await);
 }

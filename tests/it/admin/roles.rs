@@ -76,6 +76,8 @@ fn viewers_only_read_and_owners_alone_change_terms() {
         "/v1/admin/keys/{id}",
         "/v1/admin/payouts/{id}/proposal",
         "/v1/admin/payouts/{id}/write_off",
+        "/v1/admin/refunds/{id}/proposal",
+        "/v1/admin/refunds/{id}/settle",
         "/v1/admin/workers/{id}/reset_link",
     ];
     assert_eq!(owners, expected);

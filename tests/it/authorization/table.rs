@@ -398,6 +398,16 @@ pub const ADMINS: &[AdminRouteRow] = &[
         Owner,
         No("PROPOSAL_NOT_FOUND"),
     ),
+    admin(
+        "POST /v1/admin/refunds/{id}/settle",
+        Owner,
+        No("REFUND_NOT_FAILED"),
+    ),
+    admin(
+        "DELETE /v1/admin/refunds/{id}/proposal",
+        Owner,
+        No("PROPOSAL_NOT_FOUND"),
+    ),
 ];
 
 /// Routes that need no key. A key changes nothing.

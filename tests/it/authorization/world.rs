@@ -250,6 +250,7 @@ fn body(route: &str) -> Value {
         "POST /v1/admin/disputes/{id}/decide" => json!({"decision": "pay", "note": "It is."}),
         "POST /v1/admin/jobs/retry" => json!({"kind": "refund", "subject": "none"}),
         "POST /v1/admin/workers/{id}/skills" => json!({"confirmed": ["notary"]}),
+        "POST /v1/admin/refunds/{id}/settle" => json!({"note": "By cheque."}),
         "POST /v1/admin/queue/{id}/note" => json!({"note": "Known place."}),
         "PUT /v1/worker/password" => json!({
             "current_password": crate::support::PASSWORD, "password": crate::support::PASSWORD}),

@@ -158,6 +158,7 @@ fn audit_actions() {
         "payout",
         "proof",
         "queue_item",
+        "refund",
         "second_factor",
         "secrets",
         "webhook",

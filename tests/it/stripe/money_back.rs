@@ -291,6 +291,10 @@ async fn a_refund_that_fails_is_owed_again(app: TestApp) {
         (&cleared["status"], &cleared["note"]),
         (&json!("closed"), &json!("Sent a cheque."))
     );
+    let settle = format!("/v1/admin/refunds/{}/settle", id(&task));
+    admin.post(&settle, &note).await.expect(200);
+    assert_eq!(payment(&dev, &task).await["refund_pending_cents"], 0);
+    expect_all_well(&app, &stripe).await;
     assert!(stripe.expect_as_documented() > 3);
 }
 

@@ -154,6 +154,7 @@ string_enum!(
     ProposalKind {
         Dispute = "dispute",
         WriteOff = "write_off",
+        SettleRefund = "settle_refund",
     }
 );
 

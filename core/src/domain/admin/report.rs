@@ -147,7 +147,7 @@ impl Figures {
                 self.paid_in_cents -= sum.processor_cents;
                 self.fees_cents += sum.fees_cents;
             }
-            Step::RefundOffset => {
+            Step::RefundOffset | Step::RefundSettled => {
                 self.refunds_booked_cents += sum.refunds_cents;
                 self.fees_cents += sum.fees_cents;
             }

@@ -49,6 +49,8 @@ string_enum!(
         TransferRetryReversed = "transfer_retry_reversed",
         /// The worker can never be paid, so the platform keeps the money.
         WriteOff = "write_off",
+        /// The refund could not be made, and the developer got the money in another way.
+        RefundSettled = "refund_settled",
         /// The payer's bank took the payment back, at the expense of the platform.
         DisputeLost = "dispute_lost",
         /// The payer's bank took another part of the payment back, by a second dispute.
@@ -213,22 +215,19 @@ impl Entry {
         Self::new(task, step, postings, now)
     }
 
-    pub fn refund_offset(task: &Task, cents: i64, now: Timestamp) -> Self {
+    /// Closes what is owed without the processor: the platform keeps what the processor has.
+    pub fn closing(task: &Task, step: Step, cents: i64, now: Timestamp) -> Self {
+        let (worker_cents, refunds_cents) = match step {
+            Step::WriteOff => (-cents, 0),
+            _ => (0, -cents),
+        };
         let postings = Postings {
-            refunds_cents: -cents,
+            worker_cents,
+            refunds_cents,
             fees_cents: cents,
             ..Postings::default()
         };
-        Self::new(task, Step::RefundOffset, postings, now)
-    }
-
-    pub fn write_off(task: &Task, cents: i64, now: Timestamp) -> Self {
-        let postings = Postings {
-            worker_cents: -cents,
-            fees_cents: cents,
-            ..Postings::default()
-        };
-        Self::new(task, Step::WriteOff, postings, now)
+        Self::new(task, step, postings, now)
     }
 
     fn new(task: &Task, step: Step, postings: Postings, now: Timestamp) -> Self {
@@ -331,19 +330,26 @@ impl TaskLedger {
         }
     }
 
+    /// What was closed without the processor by this step.
+    fn closed_cents(&self, step: Step) -> i64 {
+        self.entry(step)
+            .map_or(0, |entry| entry.postings.fees_cents)
+    }
+
     /// What the developer has got back by a lost dispute instead of a refund.
     pub fn offset_cents(&self) -> i64 {
-        self.entry(Step::RefundOffset)
-            .map_or(0, |entry| entry.postings.fees_cents)
+        self.closed_cents(Step::RefundOffset)
     }
 
     pub fn owed_refund_cents(&self) -> i64 {
-        self.promised_refund_cents() - self.refunded_cents() - self.offset_cents()
+        self.promised_refund_cents()
+            - self.refunded_cents()
+            - self.offset_cents()
+            - self.closed_cents(Step::RefundSettled)
     }
 
     pub fn written_off_cents(&self) -> i64 {
-        self.entry(Step::WriteOff)
-            .map_or(0, |entry| entry.postings.fees_cents)
+        self.closed_cents(Step::WriteOff)
     }
 
     pub fn owed_payout_cents(&self) -> i64 {
@@ -377,7 +383,8 @@ mod tests {
                 .filter(|kind| OutgoingKind::of(*step) == Some(**kind));
             let name = step.as_str();
             let moves = name.starts_with("refund") || name.starts_with("transfer");
-            let expected = usize::from(moves && *step != Step::RefundOffset);
+            let closes = [Step::RefundOffset, Step::RefundSettled].contains(step);
+            let expected = usize::from(moves && !closes);
             assert_eq!(kinds.count(), expected, "{step}");
         }
     }

@@ -11,6 +11,7 @@ use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::admin::admin_key::first_key;
 use crate::usecases::admin::audit::{Done, audit_with_note};
+use crate::usecases::admin::unsent::Unsent;
 use crate::usecases::admin::view_documents::Looker;
 
 /// The amount above which a decision needs a second admin. None: no decision does.
@@ -141,6 +142,7 @@ fn propose(
     let action = match proposal.kind {
         ProposalKind::Dispute => "dispute.proposed",
         ProposalKind::WriteOff => "payout.proposed",
+        ProposalKind::SettleRefund => "refund.proposed",
     };
     record(tx, &proposal, by, action, now)?;
     Ok(proposal)
@@ -150,7 +152,8 @@ fn propose(
 const fn items_of(kind: ProposalKind) -> &'static [QueueKind] {
     match kind {
         ProposalKind::Dispute => &[QueueKind::Dispute],
-        ProposalKind::WriteOff => &[QueueKind::FailedPayout, QueueKind::TransferReversed],
+        ProposalKind::WriteOff => Unsent::PAYOUT.items,
+        ProposalKind::SettleRefund => Unsent::REFUND.items,
     }
 }
 
@@ -183,6 +186,7 @@ pub fn withdraw_proposal(
     let action = match kind {
         ProposalKind::Dispute => "dispute.proposal_withdrawn",
         ProposalKind::WriteOff => "payout.proposal_withdrawn",
+        ProposalKind::SettleRefund => "refund.proposal_withdrawn",
     };
     record(tx, &proposal, &Actor::admin(by.admin), action, now)?;
     Ok(proposal)

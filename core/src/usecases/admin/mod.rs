@@ -7,9 +7,9 @@ pub(super) mod decide_dispute;
 pub(super) mod four_eyes;
 pub(super) mod item_details;
 pub(super) mod report;
-pub(super) mod retry_job;
 pub(super) mod review_queue;
 pub(super) mod same_person;
+pub(super) mod unsent;
 pub(super) mod view_documents;
 
 pub use admin_key::{
@@ -24,7 +24,7 @@ pub use decide_dispute::{decide_dispute, dispute_of, find_dispute, state_side};
 pub use four_eyes::{FourEyes, Outcome, proposal_about, withdraw_proposal};
 pub use item_details::{ItemDetails, ItemMoney, item_details};
 pub use report::month_report;
-pub use retry_job::{payout_to_write_off, retry_job, retry_payout, write_off_payout};
 pub use review_queue::{claim_item, clear_item, note_item, release_item};
 pub use same_person::flag_same_person;
+pub use unsent::{Unsent, close_unsent, retry_job, retry_payout, unsent_to_close};
 pub use view_documents::{Looker, view_documents, view_original};

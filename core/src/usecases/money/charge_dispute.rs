@@ -117,7 +117,7 @@ pub fn refund_offset(
     };
     let ledger = tx.ledger_of_task(id)?;
     if ledger.owed_refund_cents() >= cents && ledger.entry(Step::RefundOffset).is_none() {
-        tx.post(&Entry::refund_offset(&task, cents, now))?;
+        tx.post(&Entry::closing(&task, Step::RefundOffset, cents, now))?;
     }
     Ok(())
 }

@@ -123,7 +123,7 @@ async fn change(
 
 /// A required note.
 pub struct AddNote {
-    note: String,
+    pub(super) note: String,
 }
 
 impl RequestBody for AddNote {

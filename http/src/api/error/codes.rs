@@ -120,6 +120,7 @@ error_codes! {
     PayoutNotFailed "PAYOUT_NOT_FAILED" 409 "No payout for this task has failed permanently.";
     ProposalPending "PROPOSAL_PENDING" 409 "Another decision waits for a second admin. Confirm it in the same words, or have it withdrawn.";
     RefundDiffers "REFUND_DIFFERS" 409 "Cancelling would refund another amount than you expect. The message and `details` say how much.";
+    RefundNotFailed "REFUND_NOT_FAILED" 409 "No refund for this task has failed permanently.";
     RotatedRecently "ROTATED_RECENTLY" 409 "Three webhook secrets were replaced within the last 24 hours, and all of them still sign.";
     SecondFactorOff "SECOND_FACTOR_OFF" 409 "The second factor is off, or its setup has not begun.";
     SecondFactorOn "SECOND_FACTOR_ON" 409 "The second factor is on. Turn it off before you set up another.";

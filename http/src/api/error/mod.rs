@@ -296,6 +296,7 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::NoSplit { .. } => ErrorCode::ValidationError,
         UseCaseError::JobNotFound => ErrorCode::JobNotFound,
         UseCaseError::PayoutNotFailed => ErrorCode::PayoutNotFailed,
+        UseCaseError::RefundNotFailed => ErrorCode::RefundNotFailed,
         UseCaseError::WrongPassword => ErrorCode::InvalidCredentials,
         UseCaseError::EmailNotConfirmed => ErrorCode::EmailNotConfirmed,
         UseCaseError::WrongCode => ErrorCode::InvalidCode,

@@ -139,13 +139,14 @@ fn step(item: &QueueItem, action: &str, form: &Form) -> Option<Step> {
         ),
         "retry" => (retry(item, form)?, true, "retry"),
         "write-off" => (of_task("payouts", "write_off", note())?, true, "write-off"),
+        "settle" => (of_task("refunds", "settle", note())?, true, "settle"),
         "withdraw" => (withdraw(item)?, false, "withdraw"),
         _ => return None,
     };
     Some(Step {
         ask,
         closes,
-        dangerous: action == "write-off",
+        dangerous: matches!(action, "write-off" | "settle"),
         done,
     })
 }
@@ -186,6 +187,7 @@ fn retry(item: &QueueItem, form: &Form) -> Option<Ask> {
 fn withdraw(item: &QueueItem) -> Option<Ask> {
     let place = match item.kind {
         QueueKind::Dispute => "disputes",
+        QueueKind::RefundFailed => "refunds",
         _ => "payouts",
     };
     let task = item.task?;

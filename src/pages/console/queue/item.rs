@@ -44,7 +44,7 @@ struct May {
     claim: bool,
     note: bool,
     clear: bool,
-    write_off: bool,
+    close: bool,
     /// What is dangerous needs the key again,
     again: bool,
     /// and a code. A passkey stands for both.
@@ -152,7 +152,7 @@ async fn may(office: &Office, item: &Item, names: &Names) -> Result<May, Refused
         claim: decide && !own,
         note: operates,
         clear: decide && kind.is_some_and(QueueKind::can_be_cleared),
-        write_off: decide && owns,
+        close: decide && owns,
         again,
         code: office.has_app().await?,
         passkey: passkey.is_some(),

@@ -6,13 +6,14 @@ use serde_json::{Value, json};
 use super::super::{PASSWORD, between};
 use super::{applicant, first_item, page_of, refused_payout, signed_in};
 use crate::admin::disputed_task;
-use crate::support::{Client, InjectedFault, TestApp, on_both_engines, photo};
+use crate::support::{Client, InjectedFault, TestApp, on_both_engines, path, photo};
 
 on_both_engines!(
     a_note_with_a_retry_is_kept,
     a_note_about_a_payout_goes_with_the_worker,
     a_note_with_a_write_off_is_shown_to_whoever_confirms_it,
     a_note_with_confirmed_skills_is_kept,
+    a_refund_that_was_paid_in_another_way_is_settled,
     an_admin_is_given_no_proposal_of_her_own,
     a_proposal_that_was_withdrawn_cannot_be_confirmed,
     what_was_written_is_kept_when_the_claim_is_lost,
@@ -187,4 +188,33 @@ async fn what_was_written_is_kept_when_the_claim_is_lost(app: TestApp) {
         closed.contains("This item is closed") && !closed.contains("Claimed:"),
         "{closed}"
     );
+}
+
+async fn a_refund_that_was_paid_in_another_way_is_settled(app: TestApp) {
+    let (app, processor) = TestApp::start_flaky(&app.database).await;
+    let dev = app.developer().await;
+    let task = dev.create_paid_task().await;
+    let cancel = format!("{}/cancel", path(&task));
+    dev.live.send("POST", &cancel, &[], "").await.expect(200);
+    processor.set(InjectedFault::Refuses);
+    app.jobs.drain().await.unwrap();
+    processor.set(InjectedFault::None);
+    let owner = app.admin().await;
+    let mut browser = signed_in(&app, &owner).await;
+    let item = page_of(&first_item(&app, "refund_failed").await);
+    let settle = format!("{item}/settle");
+    assert!(
+        browser
+            .get(&item)
+            .await
+            .text
+            .contains("Paid in another way")
+    );
+    let silent = browser.post(&settle, &[("note", "")]).await;
+    assert_eq!(silent.status, 400);
+    assert!(silent.text.contains("aria-invalid"), "{}", silent.text);
+    let settled = browser.post(&settle, &[("note", NOTE)]).await;
+    assert_eq!(settled.header("location"), "/admin/queue?done=settle");
+    assert_eq!(noted(&owner, "refund.settled").await, NOTE);
+    TestApp::expect_settled(&app.verify().await);
 }

@@ -169,9 +169,9 @@ fn the_statuses_are_written_as_a_map_in_their_order() {
 /// Entries of tasks that were paid for, settled, refunded and paid out, and of what came back, each on
 /// some day.
 fn history() -> impl Strategy<Value = Vec<DayEntries>> {
-    let days = prop::array::uniform9(0usize..28);
+    let days = prop::array::uniform10(0usize..28);
     let task = (days, 0i64..90_000_000, 0i64..=100);
-    let entries = |(days, budget, percent): ([usize; 9], i64, i64)| {
+    let entries = |(days, budget, percent): ([usize; 10], i64, i64)| {
         let (fee, refund) = (budget * percent / 300, budget * percent / 200);
         let payout = budget - fee - refund;
         let steps = [
@@ -184,6 +184,7 @@ fn history() -> impl Strategy<Value = Vec<DayEntries>> {
             (Step::WriteOff, [0, 0, -payout, payout, 0]),
             (Step::DisputeLost, [budget, 0, 0, -budget, 0]),
             (Step::RefundOffset, [0, 0, 0, refund, -refund]),
+            (Step::RefundSettled, [0, 0, 0, refund, -refund]),
         ];
         let entry = |((step, sum), day)| DayEntries {
             day,

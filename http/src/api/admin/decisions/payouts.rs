@@ -3,17 +3,14 @@
 use axum::extract::State;
 
 use crate::api::App;
-use crate::api::admin::decisions::proposals::{self, ProposalBody};
-use crate::api::admin::{AdminPost, ItemNote};
+use crate::api::admin::decisions::proposals::ProposalBody;
+use crate::api::admin::{AdminPost, ItemNote, decisions};
 use crate::api::error::ApiError;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
-use crate::api::processor::with_timeout;
 use crate::api::request::path::TaskPath;
 use crate::api::response::json::JsonResponse;
-use crate::domain::{OutgoingKind, TaskId};
-use crate::payments::Look;
 use crate::store::Tx;
-use crate::usecases::{self, UseCaseError};
+use crate::usecases::{self, Unsent};
 use crate::views::task::TaskBody;
 
 /// Retry a failed payout
@@ -54,29 +51,5 @@ pub async fn write_off(
     post: AdminPost,
 ) -> Result<JsonResponse, ApiError> {
     let ItemNote { note } = post.read()?;
-    let (id, by, four_eyes) = (path.id()?, post.by(), app.four_eyes);
-    let work = move |tx: &mut Tx<'_>, now, (): &()| {
-        usecases::write_off_payout(tx, id, note.as_deref(), (&by, four_eyes), now)
-    };
-    let asked = was_not_made(&app, id);
-    let request = post.once(&app).prepare(asked);
-    request.run_with_status(work, proposals::answer).await
-}
-
-/// Asks the processor whether the transfer was made after all.
-async fn was_not_made(app: &App, id: TaskId) -> Result<(), ApiError> {
-    let processor = app.payments.processor.clone();
-    let name = processor.name();
-    let read = app
-        .store
-        .read(move |tx| usecases::payout_to_write_off(tx, id, name));
-    let Some(transfer) = read.await? else {
-        return Ok(());
-    };
-    let look = processor.look(OutgoingKind::Transfer, &transfer);
-    match with_timeout(app, look).await? {
-        // A retry finds it and records it.
-        Look::Made(_) => Err(UseCaseError::PayoutNotFailed.into()),
-        Look::NotMade { .. } => Ok(()),
-    }
+    decisions::close(&app, (&Unsent::PAYOUT, path.id()?), note, post).await
 }

@@ -134,3 +134,20 @@ pub async fn of_write_off(
 ) -> Result<JsonResponse, ApiError> {
     withdraw(&app, by, &path, ProposalKind::WriteOff, request).await
 }
+
+/// Withdraw a proposed settlement of a refund
+#[utoipa::path(
+    delete, path = "/v1/admin/refunds/{id}/proposal", tag = "Admin",
+    operation_id = "withdrawSettlement",
+    params(("id" = inline(parameters::TaskId), Path, description = "Task ID")),
+    responses((status = 200, description = "What was proposed", body = ProposalBody),
+        groups::Admin, groups::Body, errors::TaskNotFound, errors::ProposalNotFound)
+)]
+pub async fn of_settlement(
+    State(app): State<App>,
+    by: Looker,
+    path: TaskPath,
+    request: Request,
+) -> Result<JsonResponse, ApiError> {
+    withdraw(&app, by, &path, ProposalKind::SettleRefund, request).await
+}
