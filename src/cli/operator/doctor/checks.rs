@@ -12,6 +12,7 @@ use crate::ambient::{self, Clock};
 use crate::cli::{block_on, environment};
 use crate::files::{FileKey, Files, FilesError, Prefix};
 use crate::mail::Mailer;
+use crate::maintenance::files_are_ours;
 use crate::payments::{Stripe, StripeSettings};
 use crate::settings::{PaymentSettings, Settings};
 use crate::store::{DatabaseServer, Store};
@@ -36,8 +37,25 @@ pub fn files(settings: &Settings) -> Found {
         let files = Files::open(&settings.files, &incoming, "", [0; 32], environment())?;
         let stored = store_probe(&files).await;
         stored.map_err(|error| error.to_string())?;
+        if !are_ours(settings, &files).await? {
+            return Err(
+                "they belong to another database, or this one was restored: files that it does not know \
+                 are not deleted. If no other server uses them, delete the file `owner` there"
+                    .to_owned(),
+            );
+        }
         Ok("a file was stored, read and deleted".to_owned())
     })
+}
+
+/// Without a database nothing is known about them.
+async fn are_ours(settings: &Settings, files: &Files) -> Result<bool, String> {
+    if !matches!(Store::lacking_migrations(&settings.database), Ok(0)) {
+        return Ok(true);
+    }
+    let store = Store::open(&settings.database).map_err(|error| error.to_string())?;
+    let ours = files_are_ours(&store, files).await;
+    ours.map_err(|error| error.to_string())
 }
 
 async fn store_probe(files: &Files) -> Result<(), FilesError> {
