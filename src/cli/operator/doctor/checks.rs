@@ -32,12 +32,16 @@ fn in_time<T>(asking: impl Future<Output = Result<T, String>>) -> Result<T, Stri
 
 /// Stores a small file, reads it and deletes it.
 pub fn files(settings: &Settings) -> Found {
+    // Opened outside of the runtime: it has its own. Without a database nothing is known about the files.
+    let is_current = matches!(Store::lacking_migrations(&settings.database), Ok(0));
+    let store = is_current.then(|| Store::open(&settings.database).ok());
+    let store = store.flatten();
     in_time(async {
         let incoming = settings.data.join("incoming");
         let files = Files::open(&settings.files, &incoming, "", [0; 32], environment())?;
         let stored = store_probe(&files).await;
         stored.map_err(|error| error.to_string())?;
-        if !are_ours(settings, &files).await? {
+        if !are_ours(store.as_ref(), &files).await? {
             return Err(
                 "they belong to another database, or this one was restored: files that it does not know \
                  are not deleted. If no other server uses them, delete the file `owner` there"
@@ -48,13 +52,11 @@ pub fn files(settings: &Settings) -> Found {
     })
 }
 
-/// Without a database nothing is known about them.
-async fn are_ours(settings: &Settings, files: &Files) -> Result<bool, String> {
-    if !matches!(Store::lacking_migrations(&settings.database), Ok(0)) {
+async fn are_ours(store: Option<&Store>, files: &Files) -> Result<bool, String> {
+    let Some(store) = store else {
         return Ok(true);
-    }
-    let store = Store::open(&settings.database).map_err(|error| error.to_string())?;
-    let ours = files_are_ours(&store, files).await;
+    };
+    let ours = files_are_ours(store, files).await;
     ours.map_err(|error| error.to_string())
 }
 

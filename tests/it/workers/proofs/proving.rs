@@ -476,7 +476,10 @@ async fn a_copy_of_the_database_sweeps_nothing(app: TestApp) {
     leave_orphan(&app).await;
     app.set_time("2025-11-15T13:00:01.000Z");
     // A copy has what was there when it was made.
-    let old = format!("UPDATE files_owner SET token = '{0}', previous_token = '{0}'", tokens[0]);
+    let old = format!(
+        "UPDATE files_owner SET token = '{0}', previous_token = '{0}'",
+        tokens[0]
+    );
     app.database.execute(&old).await;
     assert_eq!(sweep(&app).await, 0);
     assert!(!files_are_ours(&app.store, files).await.unwrap());
