@@ -131,8 +131,11 @@ pub fn check(settings: &Settings) -> Result<String, String> {
     }
 }
 
-/// The host by which clients ask for us, in the form in which certificates name it.
+/// The host by which clients ask for us, in the form in which certificates name it. A proxy may ask for another.
 fn public_host(settings: &Settings) -> Option<String> {
+    if !settings.edge.trusted_proxies.is_empty() {
+        return None;
+    }
     let url = url::Url::parse(settings.public_url.as_deref()?).ok()?;
     let host = url.host_str()?.trim_matches(['[', ']']);
     Some(host.to_ascii_lowercase())
