@@ -34,6 +34,9 @@ const NOT_SETTINGS: [&str; 3] = ["LEGWORK_CONFIG", "LEGWORK_SERVER", "LEGWORK_KE
 /// Those of the test suite are not, either.
 const FOREIGN_PREFIX: &str = "LEGWORK_TEST_";
 
+/// A variable that failed to arrive must not turn these off.
+const NEVER_EMPTY: [&str; 4] = ["public_url", "smtp_url", "four_eyes_cents", "master_key"];
+
 pub fn variable(name: &str) -> String {
     format!("LEGWORK_{}", name.to_uppercase())
 }
@@ -114,6 +117,13 @@ impl Given {
             return Err(SettingsError::Unknown {
                 setting: shown_as(name, &origin),
                 origin,
+            });
+        }
+        if value.trim().is_empty() && NEVER_EMPTY.contains(&name) {
+            return Err(SettingsError::Malformed {
+                setting: shown_as(name, &origin),
+                origin,
+                reason: "is empty: give it a value, or leave it out".to_owned(),
             });
         }
         self.values.insert(name.to_owned(), (value, origin));

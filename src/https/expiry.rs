@@ -51,6 +51,21 @@ impl Pair {
         }
     }
 
+    /// Why no client takes it, or none that asks for this host.
+    pub fn fault(&self, host: Option<&str>, now: Timestamp) -> Option<String> {
+        if self.names.is_empty() {
+            return Some("the certificate has no names (subjectAltName)".to_owned());
+        }
+        if now >= self.not_after {
+            return self.warning(now);
+        }
+        let host = host.filter(|host| !self.is_for(host))?;
+        let names = self.names.join(", ");
+        Some(format!(
+            "the certificate for {names} is not for {host} (LEGWORK_PUBLIC_URL)"
+        ))
+    }
+
     /// Whole days until it ends.
     pub fn days_left(&self, now: Timestamp) -> u64 {
         self.not_after.since(now).as_secs() / DAY.as_secs()

@@ -10,6 +10,7 @@ use super::expiry::ExpiryWarning;
 use super::pair::{Pair, PairError};
 use super::{Certificates, Origin};
 use crate::ambient::Clock;
+use crate::domain::Timestamp;
 use crate::settings::CertificateFiles;
 use crate::shutdown::Shutdown;
 
@@ -20,6 +21,8 @@ const MAX_BYTES: u64 = 1 << 20;
 pub struct CertificateWatch {
     files: CertificateFiles,
     certificates: Certificates,
+    /// The host of the public URL.
+    host: Option<String>,
     /// What the files held when they were last accepted or refused.
     judged: Contents,
     /// What they held when we last looked.
@@ -57,9 +60,17 @@ impl CertificateWatch {
         Ok(Self {
             files: files.clone(),
             certificates,
+            host: None,
             judged: Ok(texts.hash()),
             seen: Ok(texts.hash()),
         })
+    }
+
+    /// A certificate for this host is not replaced by one for others alone.
+    #[must_use]
+    pub fn for_host(mut self, host: Option<String>) -> Self {
+        self.host = host;
+        self
     }
 
     pub fn certificates(&self) -> Certificates {
@@ -79,13 +90,13 @@ impl CertificateWatch {
             // The files may be on a network that does not answer.
             let read = tokio::task::spawn_blocking(move || texts(&files)).await;
             let Ok(texts) = read else { continue };
-            match self.take(texts) {
+            match self.take(texts, clock.now()) {
                 Some(Change::Accepted) => {
                     expiry = ExpiryWarning::default();
                     self.tell();
                 }
                 Some(Change::Refused(reason)) => {
-                    tracing::warn!("the old certificate stays in use: {reason}");
+                    tracing::error!("the old certificate stays in use: {reason}");
                 }
                 None => {}
             }
@@ -101,7 +112,7 @@ impl CertificateWatch {
 
     /// Judges what was read, if it is new. A pair that does not fit is refused only if it is still
     /// there at the next look: whoever replaces two files replaces one first.
-    fn take(&mut self, texts: Result<Texts, String>) -> Option<Change> {
+    fn take(&mut self, texts: Result<Texts, String>, now: Timestamp) -> Option<Change> {
         let contents = match &texts {
             Ok(texts) => Ok(texts.hash()),
             Err(reason) => Err(reason.clone()),
@@ -112,7 +123,8 @@ impl CertificateWatch {
         }
         let settled = contents == self.seen;
         self.seen = contents.clone();
-        match texts.and_then(|texts| pair(&self.files, &texts)) {
+        let fit = texts.and_then(|texts| pair(&self.files, &texts));
+        match fit.and_then(|pair| self.no_worse(pair, now)) {
             Ok(pair) => {
                 self.certificates.put(pair);
                 self.judged = contents;
@@ -123,6 +135,19 @@ impl CertificateWatch {
                 Some(Change::Refused(reason))
             }
             Err(_) => None,
+        }
+    }
+
+    /// Refuses a pair that clients would not take where they take the current one.
+    fn no_worse(&self, pair: Pair, now: Timestamp) -> Result<Pair, String> {
+        let host = self.host.as_deref();
+        let Some(fault) = pair.fault(host, now) else {
+            return Ok(pair);
+        };
+        let current = self.certificates.current();
+        match current.is_some_and(|current| current.fault(host, now).is_none()) {
+            true => Err(of_certificate(&self.files, fault)),
+            false => Ok(pair),
         }
     }
 }
@@ -205,7 +230,7 @@ mod tests {
 
     fn look(watch: &mut CertificateWatch) -> Option<Change> {
         let read = texts(&watch.files);
-        watch.take(read)
+        watch.take(read, Clock::system().now())
     }
 
     fn served(watch: &CertificateWatch) -> Vec<String> {
@@ -269,5 +294,37 @@ mod tests {
         folder.put(Some(&new.0), Some(&new.1));
         assert_eq!(look(&mut watch), Some(Change::Accepted));
         assert_eq!(served(&watch), ["new.example"]);
+    }
+
+    fn made_of(names: &[&str], until: i32) -> (String, String) {
+        let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
+        let mut wanted = rcgen::CertificateParams::new(names).unwrap();
+        wanted.not_after = rcgen::date_time_ymd(until, 1, 1);
+        let key = rcgen::KeyPair::generate().unwrap();
+        let made = wanted.self_signed(&key).unwrap();
+        (made.pem(), key.serialize_pem())
+    }
+
+    #[test]
+    fn a_pair_that_clients_would_not_take_does_not_replace_a_good_one() {
+        let host = Some("a.example".to_owned());
+        for (names, until, reason) in [
+            (&[][..], 4000, "has no names"),
+            (&["a.example"], 2001, "has expired"),
+            (&["b.example"], 4000, "is not for a.example"),
+        ] {
+            let (folder, good) = (Folder::new(), made_of(&["a.example"], 4000));
+            folder.put(Some(&good.0), Some(&good.1));
+            let watch = CertificateWatch::start(&folder.1).unwrap();
+            let mut watch = watch.for_host(host.clone());
+            let bad = made_of(names, until);
+            folder.put(Some(&bad.0), Some(&bad.1));
+            assert_eq!(look(&mut watch), None, "{reason}");
+            match look(&mut watch) {
+                Some(Change::Refused(said)) => assert!(said.contains(reason), "{said}"),
+                other => panic!("{reason}: {other:?}"),
+            }
+            assert_eq!(served(&watch), ["a.example"]);
+        }
     }
 }

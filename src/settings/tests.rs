@@ -398,17 +398,33 @@ fn a_variable_that_is_not_utf8_is_refused() {
 }
 
 #[test]
-fn a_public_url_can_be_followed_by_a_path() {
+fn a_public_url_is_a_scheme_and_a_host() {
     for wrong in [
         "https://",
         "https:// foo bar",
         "https://legwork.example:99999",
+        "",
+        "https://legwork.example/api",
         "https://legwork.example?a=1",
         "https://legwork.example#there",
         "https://user:password@legwork.example",
     ] {
         let read = given(&[("public_url", wrong)], &[], None);
         assert!(read.is_err(), "{wrong}");
+    }
+    let read = given(&[("public_url", "https://legwork.example/")], &[], None).unwrap();
+    assert_eq!(read.public_url.as_deref(), Some("https://legwork.example"));
+}
+
+#[test]
+fn an_empty_value_turns_nothing_off() {
+    for name in ["public_url", "smtp_url", "four_eyes_cents", "master_key"] {
+        let variable = variable(name);
+        let error = given(&[], &[(variable.as_str(), "")], None).unwrap_err();
+        assert!(
+            error.contains(&variable) && error.contains("is empty"),
+            "{error}"
+        );
     }
 }
 

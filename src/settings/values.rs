@@ -80,18 +80,19 @@ pub fn public_url(text: &str) -> Result<Option<String>, String> {
     if !text.starts_with("http://") && !text.starts_with("https://") {
         return Err(format!("{text:?} must begin with http:// or https://"));
     }
-    // Paths are added to it as text, so nothing may follow its own path.
+    // Paths are added to it as text, and pages, cookies and clients expect them at the root.
     let plain = |url: &Url| {
         url.username().is_empty()
             && url.password().is_none()
             && url.query().is_none()
             && url.fragment().is_none()
+            && url.path().trim_matches('/').is_empty()
             && !text.contains(char::is_whitespace)
     };
     match Url::parse(text).ok().filter(plain) {
         Some(_) => Ok(Some(text.trim_end_matches('/').to_owned())),
         None => Err(format!(
-            "{text:?} must be a URL such as https://legwork.example.com, without a user, a query or a fragment"
+            "{text:?} must be a URL such as https://legwork.example.com, without a user, a path, a query or a fragment"
         )),
     }
 }

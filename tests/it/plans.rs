@@ -22,6 +22,7 @@ const SMALL: &[&str] = &[
     "admin_keys",
     "audit_head",
     "bundle_keys",
+    "files_owner",
     "master_keys",
     "metadata_backfill",
     "processes",

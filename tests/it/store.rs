@@ -306,3 +306,19 @@ fn tls_is_used_and_verified_where_the_url_asks_for_it() {
     let another_name = url.replace("@localhost", "@127.0.0.1");
     assert!(open(format!("{another_name}&sslmode=require")).is_err());
 }
+
+#[tokio::test]
+async fn postgresql_says_what_keeps_us_from_writing() {
+    let only_reads = Database::create(Engine::Postgres);
+    let read_only = "DO $$ BEGIN
+        EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database());
+        END $$";
+    only_reads.execute(read_only).await;
+    let latin = Database::of_encoding("LATIN1");
+    for (database, reason) in [(only_reads, "read-only transaction"), (latin, "LATIN1")] {
+        let location = database.location();
+        let opening = tokio::task::spawn_blocking(move || Store::open(&location).map(drop));
+        let error = opening.await.unwrap().unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+}

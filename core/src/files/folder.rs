@@ -4,7 +4,7 @@
 //! are its time, so a subfolder holds the files of about five hours.
 
 use std::fs::{DirBuilder, File};
-use std::io;
+use std::io::{self, Write};
 use std::ops::Range;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::stream::{self, BoxStream, StreamExt};
 
 use super::incoming::Received;
-use super::{FileKey, blocking};
+use super::{FileKey, OWNER, blocking};
 use crate::ownership;
 
 const SUBFOLDER_DIGITS: usize = 6;
@@ -131,6 +131,24 @@ impl Folder {
         }
         names.sort_unstable();
         Ok(names)
+    }
+
+    pub fn owner_mark(&self) -> io::Result<Option<String>> {
+        match std::fs::read_to_string(self.root.join(OWNER)) {
+            Ok(token) => Ok(Some(token)),
+            Err(e) => self.absent(e).map(|()| None),
+        }
+    }
+
+    /// Replaces the mark in one step.
+    pub fn mark_owner(&self, token: &str) -> io::Result<()> {
+        let new = self.root.join(format!("{OWNER}.{token}"));
+        let mut file = File::create(&new)?;
+        file.write_all(token.as_bytes())?;
+        file.sync_all()?;
+        ownership::give_to_owner_of_folder(&new);
+        std::fs::rename(&new, self.root.join(OWNER))?;
+        sync_folder(&self.root)
     }
 
     fn subfolder(&self, key: FileKey) -> PathBuf {

@@ -63,6 +63,9 @@ pub struct StoredFile {
     pub content_type: String,
 }
 
+/// The name of the mark that says whom the files belong to.
+const OWNER: &str = "owner";
+
 /// The bytes of a file, in chunks of bounded size.
 pub type FileStream = BoxStream<'static, io::Result<Bytes>>;
 
@@ -238,6 +241,27 @@ impl Files {
                 blocking(move || folder.check(&incoming)).await
             }
             Place::S3(s3) => s3.check().await,
+        }
+    }
+
+    /// What the mark beside the files says about whom they belong to.
+    pub async fn owner_mark(&self) -> Result<Option<String>, FilesError> {
+        match &self.place {
+            Place::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.owner_mark()).await
+            }
+            Place::S3(s3) => s3.owner_mark().await,
+        }
+    }
+
+    pub async fn mark_owner(&self, token: &str) -> Result<(), FilesError> {
+        match &self.place {
+            Place::Folder(folder) => {
+                let (folder, token) = (folder.clone(), token.to_owned());
+                blocking(move || folder.mark_owner(&token)).await
+            }
+            Place::S3(s3) => s3.mark_owner(token).await,
         }
     }
 

@@ -23,7 +23,7 @@ use tokio::time::timeout;
 
 use super::incoming::Received;
 use super::s3_http::Connector;
-use super::{FileKey, FilesError, on_a_thread, signature};
+use super::{FileKey, FilesError, OWNER, on_a_thread, signature};
 
 /// The size of one request. Larger files are uploaded in parts.
 const PART_BYTES: u64 = 8 << 20;
@@ -202,6 +202,22 @@ impl S3 {
             .try_collect()
             .await?;
         Ok(found)
+    }
+
+    pub async fn owner_mark(&self) -> Result<Option<String>, FilesError> {
+        let path = Path::from(self.below_prefix(OWNER));
+        let token = match self.bucket.get(&path).await {
+            Ok(mark) => mark.bytes().await?,
+            Err(e) if is_no_such_key(&e) => return Ok(None),
+            Err(e) => return Err(e.into()),
+        };
+        Ok(Some(String::from_utf8_lossy(&token).into_owned()))
+    }
+
+    pub async fn mark_owner(&self, token: &str) -> Result<(), FilesError> {
+        let path = Path::from(self.below_prefix(OWNER));
+        let bytes = Bytes::copy_from_slice(token.as_bytes());
+        self.put_whole(&path, bytes, attributes("text/plain")).await
     }
 
     async fn upload(

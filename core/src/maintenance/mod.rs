@@ -2,6 +2,7 @@
 //! old test files, sweeps orphaned files, indexes the metadata of older tasks, counts workers.
 
 mod coverage;
+mod files_owner;
 mod key_use;
 mod metadata;
 mod request_log;
@@ -21,6 +22,7 @@ use crate::shutdown::Shutdown;
 use crate::store::{CountedTasks, PRUNED_AT_ONCE, Store, StoreError, Tx};
 
 pub use coverage::count_workers;
+pub use files_owner::{files_are_ours, hold_files};
 pub use key_use::KeyUse;
 pub use metadata::{Indexed, index_metadata};
 pub use request_log::RequestLog;
@@ -91,6 +93,7 @@ impl Maintenance {
 
     async fn delete_files(&self, shutdown: &Shutdown) {
         let mut expiries: u32 = 0;
+        let mut is_told = false;
         while ticks(EXPIRE_EVERY, shutdown).await {
             if let Err(error) = expire_files(&self.store, &self.files, self.clock.now()).await {
                 tracing::warn!(%error, "cannot delete the files of old test proofs");
@@ -106,11 +109,32 @@ impl Maintenance {
                 tracing::warn!(%error, "cannot delete uploads that have expired");
             }
             expiries = expiries.wrapping_add(1);
+            // Not the first time: before a copy of the database takes a token for its own, the servers of the
+            // original have replaced it.
+            if expiries > 1 {
+                self.hold_files(&mut is_told).await;
+            }
             if expiries.is_multiple_of(EXPIRIES_TO_SWEEP)
                 && let Err(error) = sweep_files(&self.store, &self.files, self.clock.now()).await
             {
                 tracing::warn!(%error, "cannot sweep files");
             }
+        }
+    }
+
+    async fn hold_files(&self, is_told: &mut bool) {
+        match hold_files(&self.store, &self.files).await {
+            Ok(true) => *is_told = false,
+            Ok(false) if *is_told => {}
+            Ok(false) => {
+                *is_told = true;
+                tracing::warn!(
+                    "the files at LEGWORK_FILES_URL belong to another database, or this one was restored: \
+                     files that it does not know are not deleted. If no other server uses them, delete \
+                     the file `owner` there"
+                );
+            }
+            Err(error) => tracing::warn!(%error, "cannot tell whose files these are"),
         }
     }
 
@@ -248,7 +272,8 @@ pub async fn advance_ranges(
 
 /// Deletes orphaned files, which a process leaves when it dies between storing and recording a
 /// file, and incomplete uploads. It checks files between one hour and about a day old; it runs
-/// every hour, so each file is checked. Returns how many were deleted.
+/// every hour, so each file is checked. Files of another database are left alone. Returns how many were
+/// deleted.
 pub async fn sweep_files(
     store: &Store,
     files: &Files,
@@ -259,6 +284,9 @@ pub async fn sweep_files(
     const OLD: Duration = Duration::from_secs(26 * 60 * 60);
     let young = now.minus(YOUNG);
     let mut removed = files.remove_abandoned(young).await?;
+    if !hold_files(store, files).await? {
+        return Ok(removed);
+    }
     let mut prefixes = Prefix::ALL.into_iter();
     let first_of = |prefix| FileKey::first_of(prefix, now.minus(OLD));
     let mut after = prefixes.next().map(first_of);

@@ -57,6 +57,7 @@ pub use money::ledger::{
 pub use money::outgoing_movements::OutgoingMovement;
 pub use money::payments::PaymentAndTask;
 pub use money::sandbox::{SandboxEvent, SandboxMovement, SandboxPayment, SandboxPayoutAccount};
+pub use proofs::files_owner::FilesOwner;
 pub use proofs::storage::{ExpiredFiles, FileCursor, StoredFiles};
 pub use quotes::coverage::CountWalk;
 pub use requests::idempotency::{IdempotencyRecord, IdempotencyScope};
@@ -294,6 +295,7 @@ pub fn all_statements() -> impl Iterator<Item = Statement> {
         tasks::search::ALL,
         money::processor_events::ALL,
         proofs::ALL,
+        proofs::files_owner::ALL,
         proofs::storage::ALL,
         proofs::uploads::ALL,
         accounts::request_log::ALL,

@@ -1,5 +1,6 @@
 //! Proofs, and the index that finds similar pictures.
 
+pub(super) mod files_owner;
 pub(super) mod storage;
 pub(super) mod uploads;
 

@@ -61,7 +61,7 @@ pub struct HeldDatabase(Held);
 
 enum Held {
     Sqlite(Source),
-    Postgres(Store),
+    Postgres(Store, Location),
 }
 
 impl HeldDatabase {
@@ -74,16 +74,20 @@ impl HeldDatabase {
                 Held::Sqlite(source)
             }
             Location::Postgres { .. } => {
-                let server = Store::database_server(location, now)?;
-                if server.is_some_and(|server| server.servers > 0) {
-                    return Err(refused(
-                        "a server uses the database: stop all of them, and wait half a minute if one was killed",
-                    ));
-                }
-                Held::Postgres(Store::open(location)?)
+                refuse_if_served(location, now)?;
+                Held::Postgres(Store::open(location)?, location.clone())
             }
         };
         Ok(Self(held))
+    }
+
+    /// Refuses if a server uses the database after all. SQLite is locked; on PostgreSQL a server may have been
+    /// started since. Blocks.
+    pub fn refuse_if_used(&self, now: Timestamp) -> Result<(), TransferError> {
+        match &self.0 {
+            Held::Sqlite(_) => Ok(()),
+            Held::Postgres(_, location) => refuse_if_served(location, now),
+        }
     }
 
     /// Lets servers use a database again that was moved. Returns whether it was.
@@ -105,7 +109,7 @@ impl HeldDatabase {
         let cursor = after.clone();
         let (files, after) = match &self.0 {
             Held::Sqlite(source) => source.tx().stored_files(&cursor, limit)?,
-            Held::Postgres(store) => {
+            Held::Postgres(store, _) => {
                 store
                     .snapshot(move |tx| tx.stored_files(&cursor, limit))
                     .await?
@@ -331,6 +335,17 @@ fn refuse_if_finished(source: &Source) -> Result<(), TransferError> {
         ))),
         _ => Ok(()),
     }
+}
+
+fn refuse_if_served(location: &Location, now: Timestamp) -> Result<(), TransferError> {
+    let server = Store::database_server(location, now)?;
+    if server.is_some_and(|server| server.servers > 0) {
+        return Err(refused(
+            "a server uses the database: stop all of them, wait half a minute if one was killed, and run the \
+             same command again",
+        ));
+    }
+    Ok(())
 }
 
 fn refused(reason: &str) -> TransferError {

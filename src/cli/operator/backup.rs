@@ -86,6 +86,10 @@ pub fn restore(settings: &Settings, arguments: &ArgMatches) -> Result<(), Failur
     if let Err(error) = block_on(store.check_keys(&source))? {
         print_line(format_args!("The server will not start yet: {error}."));
     }
+    print_line(
+        "Never start it beside the original with the same files, Stripe key or mail server. If it takes the \
+         place of the original, delete the file `owner` among the files.",
+    );
     print_line("Restore the files too. Before you start the server, run: legwork ledger verify");
     Ok(())
 }

@@ -59,6 +59,7 @@ impl Https {
             (certificates, Source::SelfSigned { fingerprint })
         } else if let Some(files) = &given.files {
             let watch = CertificateWatch::start(files).map_err(Failure)?;
+            let watch = watch.for_host(public_host(settings));
             (watch.certificates(), Source::Files(watch))
         } else if let Some(acme) = &given.acme {
             let acme = open_acme(acme, store, clock).await?;
@@ -122,7 +123,7 @@ pub fn check(settings: &Settings) -> Result<String, String> {
     let now = Clock::system().now();
     if let Some(files) = &settings.https.files {
         let pair = https::read_files(files)?;
-        return told(&pair, now);
+        return told(&pair, public_host(settings).as_deref(), now);
     }
     match &settings.https.acme {
         Some(acme) => check_acme(settings, acme, now),
@@ -130,7 +131,20 @@ pub fn check(settings: &Settings) -> Result<String, String> {
     }
 }
 
-fn told(pair: &Pair, now: Timestamp) -> Result<String, String> {
+/// The host by which clients ask for us, in the form in which certificates name it. A proxy may ask for another.
+fn public_host(settings: &Settings) -> Option<String> {
+    if !settings.edge.trusted_proxies.is_empty() {
+        return None;
+    }
+    let url = url::Url::parse(settings.public_url.as_deref()?).ok()?;
+    let host = url.host_str()?.trim_matches(['[', ']']);
+    Some(host.to_ascii_lowercase())
+}
+
+fn told(pair: &Pair, host: Option<&str>, now: Timestamp) -> Result<String, String> {
+    if let Some(fault) = pair.fault(host, now) {
+        return Err(fault);
+    }
     match pair.warning(now) {
         Some(warning) if pair.days_left(now) == 0 => Err(warning),
         Some(warning) => Ok(warning),

@@ -1,7 +1,9 @@
 //! Signals that stop the server.
 
+use std::io::IsTerminal;
 use std::time::Duration;
 
+use rustix::process::Signal as Signals;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::shutdown::Shutdown;
@@ -14,7 +16,23 @@ pub fn stop_on_signals(shutdown: Shutdown, drain: Duration) {
         tracing::warn!("cannot receive signals; stop the process with SIGKILL");
         return;
     };
+    // Beyond a limit of the size of files, a write fails instead. The handler stays without its stream.
+    drop(signal(SignalKind::from_raw(Signals::XFSZ.as_raw())));
+    // Whoever closes the terminal wants the server to end.
+    if !std::io::stdin().is_terminal()
+        && let Ok(hangup) = signal(SignalKind::hangup())
+    {
+        tokio::spawn(say_that_nothing_is_reloaded(hangup));
+    }
     tokio::spawn(stop(terminate, interrupt, shutdown, drain));
+}
+
+async fn say_that_nothing_is_reloaded(mut hangup: Signal) {
+    while hangup.recv().await.is_some() {
+        tracing::info!(
+            "SIGHUP does nothing: new certificates are found without it, and settings are read at the start"
+        );
+    }
 }
 
 /// The first signal lets requests finish, after a time in which others learn that this server is

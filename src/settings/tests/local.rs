@@ -45,8 +45,10 @@ fn names_of_an_authority_are_public() {
 
 #[test]
 fn what_local_mode_allows_ends_with_it() {
-    let allowed = |listen, url| {
-        let settings = given(&[("listen", listen), ("public_url", url)], &[], None);
+    let allowed = |listen, url: &str| {
+        let mut flags = vec![("listen", listen), ("public_url", url)];
+        flags.retain(|(_, value)| !value.is_empty());
+        let settings = given(&flags, &[], None);
         let settings = settings.unwrap();
         let local = settings.local();
         [
@@ -66,8 +68,9 @@ fn what_local_mode_allows_ends_with_it() {
 
 #[test]
 fn the_sandbox_on_a_public_url_must_be_wanted() {
-    let starts = |url, more: &[(&str, &str)]| {
+    let starts = |url: &str, more: &[(&str, &str)]| {
         let mut flags = vec![("public_url", url)];
+        flags.retain(|(_, value)| !value.is_empty());
         flags.extend(more);
         given(&flags, &[], None).unwrap().check_processor()
     };

@@ -58,6 +58,7 @@ pub async fn take_back(database: &Database) {
         "task_range_heads",
         "mail_links",
         "sessions",
+        "files_owner",
         "database_moves",
         "database_move_tables",
         "request_log",

@@ -100,6 +100,44 @@ fn files_are_copied_compared_and_served_from_there() {
 }
 
 #[test]
+fn what_has_gone_from_the_new_place_since_is_copied_again() {
+    let (database, _) = lived_in();
+    let to = bucket();
+    to_bucket(&database, &to, &endpoint()).succeed();
+    Command::new(&["move", "--undo"]).on(&database).succeed();
+    let before = runtime().block_on(async {
+        let there = open(&to, &database);
+        let files = all(&there).await;
+        there.delete(files[0].0).await.unwrap();
+        files
+    });
+    // As if a try had been interrupted at its end.
+    let progress = database.folder.path().join("move-files.json");
+    let last = "ffffffffffffffffffffffffffffffff";
+    let done = format!(
+        r#"{{"to":"{to}","proof":"{last}","document":"{last}","export":"z","upload":"z"}}"#
+    );
+    std::fs::write(&progress, &done).unwrap();
+    to_bucket(&database, &to, &endpoint()).succeed();
+    let there = runtime().block_on(async { all(&open(&to, &database)).await });
+    assert_eq!(there, before);
+    std::fs::write(&progress, &done).unwrap();
+    Command::new(&["move", "--undo"]).on(&database).succeed();
+    assert!(!progress.exists());
+}
+
+#[test]
+fn undoing_beside_a_server_changes_nothing() {
+    let (database, _) = lived_in();
+    let server = Server::start(&database);
+    let mark = database.folder.path().join("files/MOVED");
+    std::fs::write(&mark, "s3://elsewhere/files").unwrap();
+    Command::new(&["move", "--undo"]).on(&database).fail();
+    assert!(mark.exists());
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
 fn a_missing_file_is_named_and_the_rest_goes_on() {
     let (database, _) = lived_in();
     let missing = runtime().block_on(async {

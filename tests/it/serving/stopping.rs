@@ -53,6 +53,20 @@ async fn while_it_drains_the_server_is_not_ready_but_serves() {
     assert_eq!(in_time(stopping).await.unwrap(), Some(0));
 }
 
+#[tokio::test]
+async fn signals_that_end_other_programs_do_not_end_the_server() {
+    let database = Database::create(Engine::Sqlite);
+    let server = serve(&database, &[]);
+    assert!(get(&server, "/readyz").await.starts_with("HTTP/1.1 200 "));
+    for name in ["-HUP", "-XFSZ"] {
+        signal(&server, name);
+        let served = get(&server, "/healthz").await;
+        assert!(served.starts_with("HTTP/1.1 200 "), "{name}: {served}");
+    }
+    let stopping = tokio::task::spawn_blocking(move || server.terminate());
+    assert_eq!(in_time(stopping).await.unwrap(), Some(0));
+}
+
 #[test]
 fn after_the_drain_phase_the_server_stops() {
     let database = Database::create(Engine::Sqlite);

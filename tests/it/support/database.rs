@@ -37,6 +37,16 @@ impl Database {
         database
     }
 
+    /// An empty one on PostgreSQL with texts of another encoding than UTF-8.
+    pub fn of_encoding(encoding: &str) -> Self {
+        let database = Self::new(Engine::Postgres);
+        let name = &database.name;
+        let create =
+            format!("CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0");
+        on_server(&server_url(), create);
+        database
+    }
+
     /// A copy of one that the program has migrated: what a test wants that is not about migration.
     pub fn migrated(engine: Engine) -> Self {
         let database = Self::new(engine);

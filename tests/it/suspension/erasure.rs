@@ -95,7 +95,10 @@ pub fn files_in(folder: &Path) -> usize {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return 1;
     };
-    entries.map(|entry| files_in(&entry.unwrap().path())).sum()
+    let entries = entries.map(|entry| entry.unwrap().path());
+    // The mark that says whose files they are does not count.
+    let files = entries.filter(|path| !path.ends_with("owner"));
+    files.map(|path| files_in(&path)).sum()
 }
 
 async fn nothing_personal_is_left_anywhere(app: TestApp) {

@@ -228,4 +228,9 @@ pub const MIGRATIONS: &[Migration] = &[
         name: "quotes_by_key",
         sql: include_str!("0054_quotes_by_key.sql"),
     },
+    Migration {
+        version: 55,
+        name: "files_owner",
+        sql: include_str!("0055_files_owner.sql"),
+    },
 ];

@@ -12,6 +12,7 @@ use crate::ambient::{self, Clock};
 use crate::cli::{block_on, environment};
 use crate::files::{FileKey, Files, FilesError, Prefix};
 use crate::mail::Mailer;
+use crate::maintenance::files_are_ours;
 use crate::payments::{Stripe, StripeSettings};
 use crate::settings::{PaymentSettings, Settings};
 use crate::store::{DatabaseServer, Store};
@@ -31,13 +32,32 @@ fn in_time<T>(asking: impl Future<Output = Result<T, String>>) -> Result<T, Stri
 
 /// Stores a small file, reads it and deletes it.
 pub fn files(settings: &Settings) -> Found {
+    // Opened outside of the runtime: it has its own. Without a database nothing is known about the files.
+    let is_current = matches!(Store::lacking_migrations(&settings.database), Ok(0));
+    let store = is_current.then(|| Store::open(&settings.database).ok());
+    let store = store.flatten();
     in_time(async {
         let incoming = settings.data.join("incoming");
         let files = Files::open(&settings.files, &incoming, "", [0; 32], environment())?;
         let stored = store_probe(&files).await;
         stored.map_err(|error| error.to_string())?;
+        if !are_ours(store.as_ref(), &files).await? {
+            return Err(
+                "they belong to another database, or this one was restored: files that it does not know \
+                 are not deleted. If no other server uses them, delete the file `owner` there"
+                    .to_owned(),
+            );
+        }
         Ok("a file was stored, read and deleted".to_owned())
     })
+}
+
+async fn are_ours(store: Option<&Store>, files: &Files) -> Result<bool, String> {
+    let Some(store) = store else {
+        return Ok(true);
+    };
+    let ours = files_are_ours(store, files).await;
+    ours.map_err(|error| error.to_string())
 }
 
 async fn store_probe(files: &Files) -> Result<(), FilesError> {

@@ -3,13 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use futures_util::stream::{self, StreamExt};
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
 
 use super::{clear_line, on_terminal};
 use crate::ambient::Clock;
 use crate::cli::{Failure, block_on, environment, print_line};
-use crate::files::{FileKey, Files, FilesLocation, copy_file};
+use crate::files::{FileKey, Files, FilesError, FilesLocation, copy_file};
 use crate::settings::Settings;
 use crate::store::{FileCursor, HeldDatabase, StoredFiles};
 
@@ -44,7 +44,7 @@ pub fn copy(held: &HeldDatabase, settings: &Settings, to: &FilesLocation) -> Res
         )));
     }
     let progress = Progress {
-        file: settings.data.join("move-files.json"),
+        file: progress_file(settings),
         to: to.to_string(),
     };
     print_line(format_args!("Copying the files of {from} to {to}"));
@@ -52,7 +52,10 @@ pub fn copy(held: &HeldDatabase, settings: &Settings, to: &FilesLocation) -> Res
         let incoming = settings.data.join("incoming");
         Files::open(location, &incoming, "", [0; 32], environment()).map_err(Failure)
     };
-    let counts = block_on(copy_all(held, &open(from)?, &open(to)?, &progress))??;
+    let (here, there) = (open(from)?, open(to)?);
+    let mut counts = block_on(copy_all(held, &here, &there, &progress))??;
+    block_on(copy_lacking(held, &here, &there, &mut counts))??;
+    held.refuse_if_used(Clock::system().now())?;
     from.mark_moved(to)?;
     progress.remove();
     clear_line();
@@ -86,6 +89,44 @@ async fn copy_all(
         ));
     }
     Ok(counts)
+}
+
+/// Asks for every file at the new place, and copies what is not there: it may have been deleted since, or a server
+/// may have run after an earlier try.
+async fn copy_lacking(
+    held: &HeldDatabase,
+    from: &Files,
+    to: &Files,
+    counts: &mut Counts,
+) -> Result<(), Failure> {
+    let mut cursor = FileCursor::default();
+    while let Some((page, next)) = held.files_after(&cursor, PAGE).await? {
+        let lacking = stream::iter(page.into_iter().map(|record| lacking(from, to, record)));
+        let lacking: Vec<StoredFiles> = lacking.buffered(AT_ONCE).try_collect().await?;
+        copy_page(from, to, lacking, counts).await?;
+        cursor = next;
+    }
+    Ok(())
+}
+
+/// The record with those of its files that are here and, with this size, not there.
+async fn lacking(
+    from: &Files,
+    to: &Files,
+    mut record: StoredFiles,
+) -> Result<StoredFiles, FilesError> {
+    let mut keys = Vec::new();
+    for name in std::mem::take(&mut record.keys) {
+        let Some(key) = FileKey::parse(&name) else {
+            continue;
+        };
+        let here = from.size(key).await?;
+        if here.is_some() && to.size(key).await? != here {
+            keys.push(name);
+        }
+    }
+    record.keys = keys;
+    Ok(record)
 }
 
 async fn copy_page(
@@ -131,6 +172,19 @@ async fn copy_page(
         }
     }
     Ok(())
+}
+
+fn progress_file(settings: &Settings) -> PathBuf {
+    settings.data.join("move-files.json")
+}
+
+/// The next move begins anew: servers may write and delete files until then.
+pub fn forget_progress(settings: &Settings) -> Result<(), Failure> {
+    let file = progress_file(settings);
+    match std::fs::remove_file(&file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(named(&file, &error)),
+        _ => Ok(()),
+    }
 }
 
 /// How far the files are copied to one place. To another place, everything is copied.

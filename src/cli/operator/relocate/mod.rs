@@ -138,11 +138,13 @@ fn take_along(settings: &Settings, target: &Settings) {
 }
 
 fn undo(settings: &Settings) -> Result<(), Failure> {
-    let files = settings.files.forget_move()?;
+    // The database first: it refuses while a server runs, and then nothing has changed.
     let database = match &settings.database {
         Location::Sqlite { .. } => HeldDatabase::undo(&settings.database)?,
         Location::Postgres { .. } => false,
     };
+    files::forget_progress(settings)?;
+    let files = settings.files.forget_move()?;
     if !database && !files {
         print_line("Nothing was moved from here.");
         return Ok(());

@@ -2,7 +2,7 @@
 
 use legwork::domain::ProofId;
 use legwork::files::{FileKey, Prefix};
-use legwork::maintenance::sweep_files;
+use legwork::maintenance::{files_are_ours, hold_files, sweep_files};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
@@ -21,6 +21,7 @@ on_both_engines!(
     a_file_url_opens_for_an_hour_and_no_other,
     reviews_of_what_is_not_there_are_refused,
     orphans_are_swept_and_nothing_else,
+    a_copy_of_the_database_sweeps_nothing,
 );
 
 pub async fn begun(app: &TestApp, proof_types: Value) -> (Developer, Worker, Value) {
@@ -55,6 +56,8 @@ fn count(folder: &std::path::Path) -> usize {
     };
     let entries = entries.map(|entry| entry.unwrap().path());
     entries
+        // The mark that says whose files they are.
+        .filter(|path| !path.ends_with("owner"))
         .map(|path| if path.is_dir() { count(&path) } else { 1 })
         .sum()
 }
@@ -447,16 +450,45 @@ async fn orphans_are_swept_and_nothing_else(app: TestApp) {
     let (dev, worker, task) = begun(&app, json!(["photo"])).await;
     worker.prove(&task, "kept").await;
     let kept = files_in(&app);
-    let id = ProofId::new(app.clock.now(), &legwork::ambient::random());
-    let key = FileKey::new(Prefix::Proofs, id.as_u128());
-    let put = app
-        .app
-        .files
-        .put(key, "x".into(), "image/png", app.clock.now());
-    put.await.unwrap();
+    leave_orphan(&app).await;
     assert_eq!(sweep(&app).await, 0, "too young");
     app.set_time("2025-11-15T13:00:01.000Z");
     assert_eq!(sweep(&app).await, 1);
     assert_eq!(files_in(&app), kept);
     assert_eq!(proofs(&dev, &task).await["meta"]["total"], 1);
+}
+
+async fn leave_orphan(app: &TestApp) {
+    let id = ProofId::new(app.clock.now(), &legwork::ambient::random());
+    let key = FileKey::new(Prefix::Proofs, id.as_u128());
+    let (files, now) = (&app.app.files, app.clock.now());
+    let put = files.put(key, "x".into(), "image/png", now);
+    put.await.unwrap();
+}
+
+async fn a_copy_of_the_database_sweeps_nothing(app: TestApp) {
+    let files = &app.app.files;
+    let mut tokens = Vec::new();
+    for _ in 0..3 {
+        assert!(hold_files(&app.store, files).await.unwrap());
+        tokens.push(files.owner_mark().await.unwrap().unwrap());
+    }
+    leave_orphan(&app).await;
+    app.set_time("2025-11-15T13:00:01.000Z");
+    // A copy has what was there when it was made.
+    let old = format!(
+        "UPDATE files_owner SET token = '{0}', previous_token = '{0}'",
+        tokens[0]
+    );
+    app.database.execute(&old).await;
+    assert_eq!(sweep(&app).await, 0);
+    assert!(!files_are_ours(&app.store, files).await.unwrap());
+    // Another installation has nothing.
+    app.database.execute("DELETE FROM files_owner").await;
+    assert_eq!(sweep(&app).await, 0);
+    assert_eq!(files.owner_mark().await.unwrap().as_ref(), tokens.last());
+    // The operator says that the files are its own.
+    let mark = app.database.folder.path().join("files/owner");
+    std::fs::remove_file(mark).unwrap();
+    assert_eq!(sweep(&app).await, 1);
 }

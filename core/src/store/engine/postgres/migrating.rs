@@ -34,6 +34,7 @@ const BOTH: &str = "1, 2";
 const POLL: Duration = Duration::from_millis(200);
 const WAIT_LITTLE: &str = "SET LOCAL lock_timeout = '2s'";
 
+const ENCODING: Statement = Statement::new("SELECT current_setting('server_encoding')");
 const IS_TABLE: Statement = Statement::new(
     "SELECT CAST(1 AS BIGINT) FROM pg_class WHERE oid = to_regclass(?1) AND relkind IN ('r', 'p')",
 );
@@ -50,16 +51,32 @@ pub fn migrate(
     migrations: &'static [Migration],
 ) -> Result<(), StoreError> {
     session.open(Mode::Read, None)?;
+    expect_utf8(&mut tx(session))?;
     session.be_patient(true);
     // Two servers that start at the same time may both try to create the table. The one that fails
     // finds it at the second try. The rows in it are the locks.
     let migrated = session
         .batch(SETUP)
-        .or_else(|_| session.batch(SETUP))
+        .or_else(|first| match session.batch(SETUP) {
+            // The first error says why, such as that the server only reads.
+            Err(_) if !session.is_connected() => Err(first),
+            second => second,
+        })
         .and_then(|()| build_ahead(session, connector, migrations))
         .and_then(|keeper| apply(session, keeper.is_some(), migrations));
     session.be_patient(false);
     migrated
+}
+
+/// In another encoding, most texts of users could not be stored. `SQL_ASCII` stores bytes as they are.
+pub fn expect_utf8(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let encoding: Option<String> = tx.optional(ENCODING, &[])?;
+    match encoding.as_deref() {
+        Some("UTF8" | "SQL_ASCII") | None => Ok(()),
+        Some(other) => Err(StoreError::Incompatible(format!(
+            "the database has the encoding {other}, not UTF8: create it with ENCODING 'UTF8' TEMPLATE template0"
+        ))),
+    }
 }
 
 fn plan(session: &mut Session, migrations: &'static [Migration]) -> Result<Plan, StoreError> {

@@ -118,5 +118,7 @@ fn try_once(
 pub fn pending_migrations(url: &str, migrations: &[Migration]) -> Result<usize, StoreError> {
     let mut session = Session::new(Connector::new(url)?)?;
     session.open(Mode::Read, None)?;
-    migrate::pending(&mut Tx::postgres(&mut session), migrations)
+    let mut tx = Tx::postgres(&mut session);
+    migrating::expect_utf8(&mut tx)?;
+    migrate::pending(&mut tx, migrations)
 }
