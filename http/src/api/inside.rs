@@ -22,7 +22,7 @@ use crate::api::request::body;
 use crate::api::request::query::TaskListQuery;
 use crate::api::request::search::SearchQuery;
 use crate::api::router::described_routes;
-use crate::domain::{AccountId, AdminKeyId, ApiKeyId, Environment, Owner, Secret, WorkerId};
+use crate::domain::{AccountId, AdminKeyId, ApiKeyId, Environment, Owner, Secret, Tier, WorkerId};
 use crate::store::{KeyHolder, TaskPage, Visitor};
 use crate::usecases::{AdminVisitor, SearchedPage, UseCaseError, authenticate};
 
@@ -351,6 +351,14 @@ pub async fn read_form(body: Body, limit: usize, within: Duration) -> Result<Byt
 pub fn count_stranger(app: &App, incoming: &Incoming) -> Result<(), Refused> {
     let counted = crate::api::middleware::limits::anonymous::count(app, incoming.client);
     Ok(counted?)
+}
+
+/// Counts a page that a developer asks for. What the page then asks of the API does not count again.
+pub async fn count_page(app: &App, account: AccountId, tier: Tier) -> Result<(), Refused> {
+    match &app.rate_limits {
+        Some(limits) => Ok(limits.count_page(account, tier).await.1?),
+        None => Ok(()),
+    }
 }
 
 /// Whether a form that changes something was sent from one of our own pages.
