@@ -265,7 +265,8 @@ mod tests {
             event_type: None,
             task: None,
         };
-        let events = |bytes| (1..=100).map(|number| event(number, bytes)).collect();
+        let events =
+            |bytes: usize| -> Vec<Event> { (1..=100).map(|number| event(number, bytes)).collect() };
         let small = take(events(10), &filter).unwrap();
         assert_eq!((small.pieces.len(), small.after), (100, Some(100)));
         let large = take(events(31 * 1024), &filter).unwrap();
