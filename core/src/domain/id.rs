@@ -81,6 +81,21 @@ impl AccountId {
     pub fn of_stranger(hash: [u8; 16]) -> Self {
         Self(Uuid::from_bytes(hash))
     }
+
+    /// The id under which the requests of an account's limited keys are counted.
+    pub fn of_limited_keys(self) -> Self {
+        self.apart(1)
+    }
+
+    /// The same for pages that people of the account ask for.
+    pub fn of_pages(self) -> Self {
+        self.apart(2)
+    }
+
+    /// An id that nothing else has: it is of a time after the year 4000, when no id is made.
+    fn apart(self, part: u128) -> Self {
+        Self(Uuid::from_u128(self.0.as_u128() ^ (part << 126)))
+    }
 }
 
 impl ApiKeyId {

@@ -29,7 +29,8 @@ use crate::store::{
 
 pub use cards::Card;
 use payments::{
-    charge_payment, intent_of, payment_id, payment_of, payment_to_change, refused, with_secret,
+    charge_payment, id_in, intent_of, payment_id, payment_of, payment_to_change, refused,
+    with_secret,
 };
 
 const DOWN: &str = "down";
@@ -121,10 +122,9 @@ impl Sandbox {
         &self,
         client_secret: &str,
     ) -> Result<Option<SandboxPayment>, ProcessorError> {
-        let Some((id, _)) = client_secret.split_once("_secret_") else {
+        let Some(id) = id_in(client_secret) else {
             return Ok(None);
         };
-        let id = id.to_owned();
         let payment = self.operate(move |tx, _| Ok(tx.sandbox_payment(&id)?));
         let opens =
             |payment: &SandboxPayment| constant_time_eq(&payment.client_secret, client_secret);
@@ -161,10 +161,9 @@ impl Sandbox {
         &self,
         link_secret: &str,
     ) -> Result<Option<SandboxPayoutAccount>, ProcessorError> {
-        let Some((id, _)) = link_secret.split_once("_secret_") else {
+        let Some(id) = id_in(link_secret) else {
             return Ok(None);
         };
-        let id = id.to_owned();
         let account = self.operate(move |tx, _| Ok(tx.sandbox_payout_account(&id)?));
         let opens =
             |account: &SandboxPayoutAccount| constant_time_eq(&account.link_secret, link_secret);

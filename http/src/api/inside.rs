@@ -8,6 +8,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::Response;
+use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tower_service::Service;
@@ -17,10 +18,11 @@ use crate::api::developer::tasks::{read, search};
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::{AdminHolder, Caller, worker_of};
 use crate::api::middleware::notes::{Who, note_asker};
+use crate::api::request::body;
 use crate::api::request::query::TaskListQuery;
 use crate::api::request::search::SearchQuery;
 use crate::api::router::described_routes;
-use crate::domain::{AccountId, AdminKeyId, ApiKeyId, Environment, Owner, Secret, WorkerId};
+use crate::domain::{AccountId, AdminKeyId, ApiKeyId, Environment, Owner, Secret, Tier, WorkerId};
 use crate::store::{KeyHolder, TaskPage, Visitor};
 use crate::usecases::{AdminVisitor, SearchedPage, UseCaseError, authenticate};
 
@@ -171,7 +173,7 @@ impl Inside {
         asker: &Asker,
         incoming: &Incoming,
         ask: Ask,
-    ) -> Result<bytes::Bytes, Refused> {
+    ) -> Result<Bytes, Refused> {
         let response = self.response(asker, incoming, ask).await?;
         let read = axum::body::to_bytes(response.into_body(), MAX_ANSWER_BYTES).await;
         read.map_err(|error| unreadable(&error))
@@ -340,10 +342,23 @@ pub fn note_worker(request: &Request, worker: WorkerId, token: &Secret) {
     note_asker(request, Who::Worker(worker), token);
 }
 
+/// The bytes of a form. Forms share the room in which the API reads bodies.
+pub async fn read_form(body: Body, limit: usize, within: Duration) -> Result<Bytes, Refused> {
+    Ok(body::read_at_most(body, limit, within).await?)
+}
+
 /// Counts a request of a stranger.
 pub fn count_stranger(app: &App, incoming: &Incoming) -> Result<(), Refused> {
     let counted = crate::api::middleware::limits::anonymous::count(app, incoming.client);
     Ok(counted?)
+}
+
+/// Counts a page that a developer asks for. What the page then asks of the API does not count again.
+pub async fn count_page(app: &App, account: AccountId, tier: Tier) -> Result<(), Refused> {
+    match &app.rate_limits {
+        Some(limits) => Ok(limits.count_page(account, tier).await.1?),
+        None => Ok(()),
+    }
 }
 
 /// Whether a form that changes something was sent from one of our own pages.

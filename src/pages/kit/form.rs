@@ -8,7 +8,7 @@ use axum::extract::{FromRequest, Request};
 use serde_json::{Map, Value};
 
 use crate::ambient;
-use crate::api::inside::Refused;
+use crate::api::inside::{self, Refused};
 use crate::domain::accounts::api_key::hex;
 
 const MAX_BYTES: usize = 64 * 1024;
@@ -228,23 +228,19 @@ impl<S: Send + Sync> FromRequest<S> for Form {
     type Rejection = Refused;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
-        match read(request.into_body()).await {
-            Some(bytes) => Ok(Self::parse(&bytes)),
-            None => Err(Refused::unreadable_form()),
-        }
+        Ok(Self::parse(&read(request.into_body()).await?))
     }
 }
 
 /// The bytes of a form, if it comes in time and is not too long.
-pub async fn read(body: Body) -> Option<bytes::Bytes> {
-    let reading = axum::body::to_bytes(body, MAX_BYTES);
-    tokio::time::timeout(WITHIN, reading).await.ok()?.ok()
+pub async fn read(body: Body) -> Result<bytes::Bytes, Refused> {
+    inside::read_form(body, MAX_BYTES, WITHIN).await
 }
 
 /// The field of this name; empty when it is missing.
 pub async fn field(body: Body, name: &str) -> Result<String, &'static str> {
     let bytes = read(body).await;
-    let bytes = bytes.ok_or("The form could not be read. Please try again.")?;
+    let bytes = bytes.map_err(|_| "The form could not be read. Please try again.")?;
     Ok(Form::parse(&bytes).get(name).to_owned())
 }
 

@@ -6,12 +6,12 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 
 use crate::api::inside::{self, Incoming, Refused, WorkerCaller};
-use crate::domain::{AccountStatus, Person, RequiredFactor, Secret, Session};
+use crate::domain::{AccountId, AccountStatus, Person, RequiredFactor, Secret, Session, Tier};
 use crate::pages::kit::html::message;
 use crate::pages::kit::session::{Admin, Developer, Needs, SignedInWorker, drop_cookie, token};
 use crate::pages::kit::whose::Whose;
 use crate::pages::state::Pages;
-use crate::store::{Lookup, Tx, Visitor};
+use crate::store::{Lookup, StoreError, Tx, Visitor};
 use crate::usecases::{self, AdminVisitor, UseCaseError};
 
 /// What somebody who lacks a second factor that is required may open. The first is where to set one up.
@@ -61,8 +61,9 @@ pub async fn guard(
         Ok(known) => known,
         Err(refused) => return refused.into_response(),
     };
-    // Whoever is signed in is not kept out by strangers who share the address.
-    if !known && let Err(refused) = inside::count_stranger(&pages.app, &incoming) {
+    let developer = request.extensions().get::<Developer>();
+    let account = developer.map(|it| (it.visitor.account.id, it.visitor.account.tier));
+    if let Err(refused) = count(&pages, account, known, &incoming).await {
         return refused.into_response();
     }
     if !is_from_us(&pages, needs, &request) {
@@ -81,6 +82,21 @@ pub async fn guard(
     next.run(request).await
 }
 
+/// Whoever is signed in is not kept out by strangers who share the address. What workers ask for is counted where
+/// their pages ask the API for it.
+async fn count(
+    pages: &Pages,
+    account: Option<(AccountId, Tier)>,
+    known: bool,
+    incoming: &Incoming,
+) -> Result<(), Refused> {
+    match account {
+        Some((account, tier)) => inside::count_page(&pages.app, account, tier).await,
+        None if known => Ok(()),
+        None => inside::count_stranger(&pages.app, incoming),
+    }
+}
+
 /// Puts whoever the cookie belongs to on the request. False if the page needs nobody, or there is nobody.
 async fn identify(
     pages: &Pages,
@@ -92,9 +108,10 @@ async fn identify(
         return Ok(false);
     };
     let incoming = incoming.clone();
+    let only_looks = request.method().is_safe();
     match needs {
         Needs::Developer => {
-            let Some((visitor, factor)) = visitor(pages, &token).await? else {
+            let Some((visitor, factor)) = visitor(pages, &token, only_looks).await? else {
                 return Ok(false);
             };
             request.extensions_mut().insert(factor);
@@ -108,7 +125,7 @@ async fn identify(
             });
         }
         Needs::Admin => {
-            let Some((visitor, factor)) = admin_visitor(pages, &token).await? else {
+            let Some((visitor, factor)) = admin_visitor(pages, &token, only_looks).await? else {
                 return Ok(false);
             };
             request.extensions_mut().insert(factor);
@@ -148,7 +165,11 @@ fn note_whose(pages: &Pages, request: &mut Request, (person, name): (Person, &st
 }
 
 /// Whose session this is, if it has not ended.
-async fn visitor(pages: &Pages, token: &Secret) -> Result<Option<(Visitor, Factor)>, Refused> {
+async fn visitor(
+    pages: &Pages,
+    token: &Secret,
+    only_looks: bool,
+) -> Result<Option<(Visitor, Factor)>, Refused> {
     let lookup = Lookup::visitor(token.hash(), pages.app.clock.now());
     let found = pages.app.store.find(lookup).await;
     let found = found.map_err(UseCaseError::from)?;
@@ -157,7 +178,7 @@ async fn visitor(pages: &Pages, token: &Secret) -> Result<Option<(Visitor, Facto
         return Ok(None);
     };
     let factor = developers_factor(pages, &visitor.session).await?;
-    let is_open = note_use(pages, &visitor.session, token).await?;
+    let is_open = note_use(pages, &visitor.session, token, only_looks).await?;
     Ok(is_open.then_some((visitor, factor)))
 }
 
@@ -165,6 +186,7 @@ async fn visitor(pages: &Pages, token: &Secret) -> Result<Option<(Visitor, Facto
 async fn admin_visitor(
     pages: &Pages,
     token: &Secret,
+    only_looks: bool,
 ) -> Result<Option<(AdminVisitor, Factor)>, Refused> {
     let (now, kept) = (pages.app.clock.now(), token.clone());
     let required = pages.app.required_factor;
@@ -178,7 +200,7 @@ async fn admin_visitor(
         Err(UseCaseError::Unauthorized) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let is_open = note_use(pages, &visitor.session, token).await?;
+    let is_open = note_use(pages, &visitor.session, token, only_looks).await?;
     Ok(is_open.then_some((visitor, factor)))
 }
 
@@ -225,8 +247,14 @@ async fn workers_factor(pages: &Pages, caller: &WorkerCaller) -> Result<Factor, 
     })
 }
 
-/// Writes now and then that a session is used. False if it has ended in this moment.
-async fn note_use(pages: &Pages, session: &Session, token: &Secret) -> Result<bool, Refused> {
+/// Writes now and then that a session is used. False if it has ended in this moment. Whoever only looks is not kept
+/// out by a database that can be read and not written, such as one on a full disk.
+async fn note_use(
+    pages: &Pages,
+    session: &Session,
+    token: &Secret,
+    only_looks: bool,
+) -> Result<bool, Refused> {
     let (now, kept) = (pages.app.clock.now(), token.clone());
     if session.seen(now).is_none() {
         return Ok(true);
@@ -238,6 +266,11 @@ async fn note_use(pages: &Pages, session: &Session, token: &Secret) -> Result<bo
     match used.await {
         Ok(_) => Ok(true),
         Err(UseCaseError::Unauthorized) => Ok(false),
+        Err(UseCaseError::Store(StoreError::Unavailable(_) | StoreError::Overloaded))
+            if only_looks =>
+        {
+            Ok(true)
+        }
         Err(error) => Err(error.into()),
     }
 }

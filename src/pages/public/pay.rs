@@ -222,7 +222,7 @@ async fn card(body: Body) -> Result<Card, &'static str> {
 
 /// The fields of a form, if it comes in time and is not too long.
 pub(super) async fn form_fields(body: Body) -> Option<Vec<(String, String)>> {
-    let bytes = form::read(body).await?;
+    let bytes = form::read(body).await.ok()?;
     Some(form_urlencoded::parse(&bytes).into_owned().collect())
 }
 

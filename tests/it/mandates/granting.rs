@@ -14,6 +14,7 @@ on_both_engines!(
     a_key_that_is_confined_to_test_is_not_the_last_unlimited_one,
     the_last_unlimited_key_stays,
     pausing_and_expiring_stop_a_key,
+    a_paused_key_uses_up_nothing_of_the_account,
     another_account_finds_no_mandate,
     the_last_refusal_is_shown,
 );
@@ -239,6 +240,20 @@ async fn pausing_and_expiring_stop_a_key(app: TestApp) {
         .await
         .expect(200);
     agent.client.get("/v1/tasks").await.expect(200);
+}
+
+/// Without this, the owner would pause a key and still have no requests left.
+async fn a_paused_key_uses_up_nothing_of_the_account(app: TestApp) {
+    let dev = app.developer().await;
+    let agent = Limited::in_test(&app, &dev, everything()).await;
+    let listed = agent.client.get("/v1/tasks").await;
+    // Limited keys leave a quarter.
+    assert_eq!(listed.header("ratelimit-policy"), "\"default\";q=2250;w=60");
+    let paused = with("paused", json!(true));
+    put(&dev.live, &agent.path(), &paused).await.expect(200);
+    let stopped = agent.client.get("/v1/tasks").await;
+    let stopped = stopped.expect_error(403, "MANDATE_PAUSED");
+    assert!(!stopped.headers.contains_key("ratelimit"));
 }
 
 async fn another_account_finds_no_mandate(app: TestApp) {

@@ -8,7 +8,33 @@ on_both_engines!(
     what_was_entered_is_kept_beside_what_is_wrong,
     a_suspended_or_ended_session_opens_nothing,
     a_suspended_developer_can_sign_out,
+    what_no_database_takes_is_nobodys,
+    pages_are_counted_for_whoever_is_signed_in,
 );
+
+async fn pages_are_counted_for_whoever_is_signed_in(app: TestApp) {
+    let mut browser = Browser::signed_up(&app, "ada@example.com").await;
+    // The quota refills while we ask, so we ask until it is used up.
+    let refused = loop {
+        let page = browser.get("/dashboard/test/webhook").await;
+        if page.status != 200 {
+            break page;
+        }
+    };
+    assert_eq!(refused.status, 429, "{}", refused.text);
+    assert!(refused.header("retry-after").parse::<u64>().unwrap() >= 1);
+    assert!(refused.text.contains("<html"), "{}", refused.text);
+}
+
+async fn what_no_database_takes_is_nobodys(app: TestApp) {
+    let mut browser = Browser::of(&app);
+    let fields = [("email", "a\0b"), ("password", PASSWORD)];
+    let refused = browser.post("/sign-in", &fields).await;
+    assert_eq!(refused.status, 401, "{}", refused.text);
+    for path in ["/pay/a%00_secret_b", "/onboarding/a%00_secret_b"] {
+        assert!(!browser.get(path).await.status.is_server_error(), "{path}");
+    }
+}
 
 async fn somebody_signs_up_out_and_in_again(app: TestApp) {
     let mut browser = Browser::of(&app);

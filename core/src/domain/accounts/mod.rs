@@ -49,6 +49,11 @@ impl Tier {
             Self::Enterprise => 60_000,
         }
     }
+
+    /// What all limited keys together may use of them.
+    pub const fn requests_of_limited_keys(self) -> u32 {
+        self.requests_per_minute() / 4 * 3
+    }
 }
 
 /// Bytes of stored proofs for an account and environment, in the order of the tiers.

@@ -18,6 +18,13 @@ pub(super) fn refused(code: &str, message: &str) -> ProcessorError {
     }
 }
 
+/// Which id a secret is of, if it can be one of ours. It comes from the path of a page, so it may be any text.
+pub(super) fn id_in(secret: &str) -> Option<String> {
+    let (id, _) = secret.split_once("_secret_")?;
+    let is_ours = id.bytes().all(|byte| byte.is_ascii_graphic());
+    is_ours.then(|| id.to_owned())
+}
+
 pub(super) fn payment_id(task: TaskId) -> String {
     format!("pay_{task}")
 }

@@ -73,11 +73,6 @@ impl Refused {
         let error = response.extensions_mut().remove::<ApiError>();
         error.map(Self::from)
     }
-
-    /// A form that came too slowly or was too long.
-    pub fn unreadable_form() -> Self {
-        ApiError::BodyTimeout.into()
-    }
 }
 
 impl IntoResponse for Refused {

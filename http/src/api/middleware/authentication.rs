@@ -17,6 +17,7 @@ use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::client_address::noted_on;
 use crate::api::middleware::limits::anonymous::{refuse, turn_away};
+use crate::api::middleware::limits::keys;
 use crate::api::middleware::limits::rate::RateLimitStatus;
 use crate::api::middleware::notes::{Who, note_asker};
 use crate::api::request::body::late;
@@ -329,17 +330,13 @@ async fn admit(
     };
     let holder = caller.holder;
     note_asker(&request, Who::Key(holder.owner, holder.key), &caller.key);
-    let address = noted_on(&request).subscriber();
-    app.key_use.note(holder.key, app.clock.now(), address);
-    let status = match &app.rate_limits {
-        None => None,
-        Some(limits) => match limits.count(holder.owner.account, holder.tier).await {
-            (status, Ok(())) => Some(status),
-            (status, Err(error)) => {
-                return with_status(refuse(error, request).await, Some(status));
-            }
-        },
-    };
+    let client = noted_on(&request);
+    app.key_use
+        .note(holder.key, app.clock.now(), client.subscriber());
+    let (status, counted) = keys::count(app, &holder, client).await;
+    if let Err(error) = counted {
+        return with_status(refuse(error, request).await, status);
+    }
     let admitted = app.answers.admit(Who::Key(holder.owner, holder.key));
     if let (true, Err(error)) = (request.method().is_safe(), admitted) {
         return with_status(refuse(error, request).await, status);

@@ -39,7 +39,12 @@ static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new
 static WAITERS: Semaphore = Semaphore::const_new(WAITING);
 
 pub async fn read(body: Body, timeouts: Timeouts) -> Result<Bytes, ApiError> {
-    tokio::time::timeout(timeouts.body, read_bounded(body, &ROOM))
+    read_at_most(body, MAX_JSON_BYTES, timeouts.body).await
+}
+
+/// The same with bounds of its own, for what is not JSON.
+pub async fn read_at_most(body: Body, limit: usize, within: Duration) -> Result<Bytes, ApiError> {
+    tokio::time::timeout(within, read_bounded(body, limit, &ROOM))
         .await
         .unwrap_or(Err(ApiError::BodyTimeout))
 }
@@ -73,7 +78,13 @@ pub fn parse<B: RequestBody>(bytes: &[u8]) -> Result<B, ApiError> {
     fields::read(&object)
 }
 
-async fn read_bounded(mut body: Body, room: &Arc<Semaphore>) -> Result<Bytes, ApiError> {
+/// Copies what comes into one piece. A frame that was kept would keep alive the whole buffer that it was read into,
+/// however small the frame is.
+async fn read_bounded(
+    mut body: Body,
+    limit: usize,
+    room: &Arc<Semaphore>,
+) -> Result<Bytes, ApiError> {
     let announced = body
         .size_hint()
         .exact()
@@ -85,17 +96,15 @@ async fn read_bounded(mut body: Body, room: &Arc<Semaphore>) -> Result<Bytes, Ap
         let Ok(data) = frame.into_data() else {
             continue;
         };
-        if collected.len() + data.len() > MAX_JSON_BYTES {
+        if collected.len() + data.len() > limit {
             drain(body).await;
-            return Err(ApiError::BodyTooLarge {
-                limit: MAX_JSON_BYTES,
-            });
+            return Err(ApiError::BodyTooLarge { limit });
         }
         let needed = collected.len() + data.len();
         if needed > collected.capacity().max(FREE_BYTES) {
             // Only what has come counts: whoever announces much and sends little holds little.
-            let size = announced.unwrap_or(MAX_JSON_BYTES).min(2 * needed);
-            let size = size.clamp(needed, MAX_JSON_BYTES);
+            let size = announced.unwrap_or(limit).min(2 * needed);
+            let size = size.clamp(needed, limit);
             let held_bytes = collected.capacity().max(FREE_BYTES);
             if let Err(error) = hold(room, &mut held, size - held_bytes).await {
                 drain(body).await;
@@ -177,6 +186,7 @@ fn is_being_sent(headers: &HeaderMap) -> bool {
 #[cfg(test)]
 mod tests {
     use std::pin::Pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Context, Poll};
 
     use hyper::body::SizeHint;
@@ -188,16 +198,16 @@ mod tests {
         let room = Arc::new(Semaphore::new(2 * FREE_BYTES));
         let body = |kilobytes: usize| Body::from(vec![b'x'; kilobytes * 1024]);
         // Exactly as much as there is.
-        let large = read_bounded(body(48), &room).await;
+        let large = read_bounded(body(48), MAX_JSON_BYTES, &room).await;
         assert_eq!(large.map(|bytes| bytes.len()).ok(), Some(48 * 1024));
         assert_eq!(room.available_permits(), 2 * FREE_BYTES, "given back");
-        let too_large = read_bounded(body(49), &room).await;
+        let too_large = read_bounded(body(49), MAX_JSON_BYTES, &room).await;
         assert!(matches!(too_large, Err(ApiError::Busy)));
         let all = room.clone().acquire_many_owned(2 * FREE_BYTES as u32);
         let _all = all.await.unwrap();
-        assert!(read_bounded(body(16), &room).await.is_ok());
+        assert!(read_bounded(body(16), MAX_JSON_BYTES, &room).await.is_ok());
         assert!(matches!(
-            read_bounded(body(17), &room).await,
+            read_bounded(body(17), MAX_JSON_BYTES, &room).await,
             Err(ApiError::Busy)
         ));
     }
@@ -235,9 +245,48 @@ mod tests {
             sent: Some(vec![b'x'; sent].into()),
             announced: MAX_JSON_BYTES as u64,
         });
-        let mut reading = Box::pin(read_bounded(body, &room));
+        let mut reading = Box::pin(read_bounded(body, MAX_JSON_BYTES, &room));
         assert!((&mut reading).now_or_never().is_none());
         let held = MAX_JSON_BYTES - room.available_permits();
         assert_eq!(held, 2 * sent - FREE_BYTES);
+    }
+
+    /// What a connection has read, which lives for as long as a piece of it.
+    struct ReadBuffer {
+        bytes: [u8; 8],
+        alive: Arc<AtomicUsize>,
+    }
+
+    impl AsRef<[u8]> for ReadBuffer {
+        fn as_ref(&self) -> &[u8] {
+            &self.bytes
+        }
+    }
+
+    impl Drop for ReadBuffer {
+        fn drop(&mut self) {
+            self.alive.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    #[tokio::test]
+    async fn small_frames_do_not_keep_the_buffers_they_were_read_into() {
+        let (alive, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let frames = {
+            let (alive, most) = (alive.clone(), most.clone());
+            (0..100).map(move |_| {
+                most.fetch_max(alive.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+                let (bytes, alive) = ([b'x'; 8], alive.clone());
+                let buffer = Bytes::from_owner(ReadBuffer { bytes, alive });
+                Ok::<_, std::convert::Infallible>(buffer.slice(..1))
+            })
+        };
+        let body = Body::from_stream(futures_util::stream::iter(frames));
+        let read = read_at_most(body, 100, DRAIN_TIMEOUT).await;
+        assert_eq!(read.map(|bytes| bytes.len()).ok(), Some(100));
+        assert_eq!(alive.load(Ordering::Relaxed), 0);
+        assert!(most.load(Ordering::Relaxed) <= 2);
+        let too_long = read_at_most(Body::from("ab"), 1, DRAIN_TIMEOUT).await;
+        assert!(matches!(too_long, Err(ApiError::BodyTooLarge { limit: 1 })));
     }
 }

@@ -51,7 +51,7 @@ async fn sent(request: Request) -> Result<(Option<String>, Request), Refused> {
         return Ok((in_query, request));
     }
     let (parts, body) = request.into_parts();
-    let body = read(body).await.ok_or_else(Refused::unreadable_form)?;
+    let body = read(body).await?;
     let sent = found(&body);
     Ok((sent, Request::from_parts(parts, Body::from(body))))
 }

@@ -28,6 +28,9 @@ use crate::views::to_json;
 /// How often events of other processes are polled for.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const READ_AT_ONCE: i64 = 100;
+/// What is ready to be sent holds about this much. The rest is read again when it was taken: whoever reads nothing
+/// must not have a hundred large events kept in memory.
+const READY_BYTES: usize = 256 * 1024;
 /// Tells a client when to reconnect.
 const GREETING: &str = "retry: 1000\n\n";
 
@@ -64,6 +67,7 @@ pub async fn stream(
     });
     let listener = Listener {
         after: read.await?.ok_or_else(unknown)?,
+        at_once: READ_AT_ONCE,
         ready: VecDeque::from([Bytes::from_static(GREETING.as_bytes())]),
         heard_at: Instant::now(),
         checked_at: Instant::now(),
@@ -108,6 +112,8 @@ struct Listener {
     wakeup: EventWakeup,
     /// The number of the last event that was sent.
     after: i64,
+    /// How many are read next: after large ones fewer, so that what does not fit is not read in vain.
+    at_once: i64,
     ready: VecDeque<Bytes>,
     heard_at: Instant,
     checked_at: Instant,
@@ -140,15 +146,19 @@ impl Listener {
             self.checked_at = Instant::now();
         }
         let woken = self.wakeup.next();
-        let (owner, after) = (self.owner, self.after);
+        let (owner, after, at_once) = (self.owner, self.after, self.at_once);
         let read = self
             .app
             .store
-            .snapshot(move |tx| tx.events_after(owner, after, READ_AT_ONCE));
+            .snapshot(move |tx| tx.events_after(owner, after, at_once));
         let events = read.await?;
         if !events.is_empty() {
             drop(woken);
-            return self.take(events).map(|()| true);
+            let taken = take(events, &self.filter)?;
+            self.after = taken.after.unwrap_or(self.after);
+            self.at_once = (2 * taken.events).clamp(1, READ_AT_ONCE);
+            self.ready.extend(taken.pieces);
+            return Ok(true);
         }
         tokio::select! {
             () = woken => {}
@@ -159,21 +169,6 @@ impl Listener {
             () = self.app.shutdown.started() => return Ok(false),
         }
         Ok(true)
-    }
-
-    fn take(&mut self, events: Vec<Event>) -> Result<(), StoreError> {
-        for event in events {
-            self.after = event.number;
-            let wanted = self.filter.event_type;
-            if wanted.is_none_or(|wanted| wanted == event.event_type) && self.is_of_task(&event) {
-                self.ready.push_back(piece(event)?);
-            }
-        }
-        Ok(())
-    }
-
-    fn is_of_task(&self, event: &Event) -> bool {
-        self.filter.task.is_none_or(|task| event.task == Some(task))
     }
 
     /// What a limited key may do can change while it listens.
@@ -205,10 +200,80 @@ impl Listener {
     }
 }
 
+/// What of the events that were read is sent next.
+#[derive(Default)]
+struct Taken {
+    pieces: Vec<Bytes>,
+    /// The number of the last event that was looked at, and how many they were.
+    after: Option<i64>,
+    events: i64,
+}
+
+fn take(events: Vec<Event>, filter: &EventFilter) -> Result<Taken, StoreError> {
+    let mut taken = Taken::default();
+    let mut held = 0;
+    for event in events {
+        if held >= READY_BYTES {
+            break;
+        }
+        taken.after = Some(event.number);
+        taken.events += 1;
+        if is_wanted(&event, filter) {
+            let piece = piece(event)?;
+            held += piece.len();
+            taken.pieces.push(piece);
+        }
+    }
+    Ok(taken)
+}
+
+fn is_wanted(event: &Event, filter: &EventFilter) -> bool {
+    let of_type = filter
+        .event_type
+        .is_none_or(|wanted| wanted == event.event_type);
+    of_type && filter.task.is_none_or(|task| event.task == Some(task))
+}
+
 fn piece(event: Event) -> Result<Bytes, StoreError> {
     let (id, event_type) = (event.id, event.event_type);
     let data = to_json(&EventBody::of(event)?)?;
     let mut text = String::with_capacity(data.len() + 100);
     let _ = write!(text, "id: {id}\nevent: {event_type}\ndata: {data}\n\n");
     Ok(Bytes::from(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Timestamp;
+
+    fn event(number: i64, bytes: usize) -> Event {
+        let now = Timestamp::from_millis(0);
+        Event {
+            id: EventId::new(now, &[0; 10]),
+            number,
+            event_type: EventType::TaskFunded,
+            task: None,
+            data: format!("{{\"text\":\"{}\"}}", "x".repeat(bytes)),
+            created_at: now,
+        }
+    }
+
+    #[test]
+    fn large_events_wait_until_others_were_taken() {
+        let filter = EventFilter {
+            event_type: None,
+            task: None,
+        };
+        let events =
+            |bytes: usize| -> Vec<Event> { (1..=100).map(|number| event(number, bytes)).collect() };
+        let small = take(events(10), &filter).unwrap();
+        assert_eq!((small.pieces.len(), small.after), (100, Some(100)));
+        let large = take(events(31 * 1024), &filter).unwrap();
+        let held: usize = large.pieces.iter().map(Bytes::len).sum();
+        assert!(held < READY_BYTES + 32 * 1024, "{held}");
+        // The next read goes on after the last one that was taken.
+        assert_eq!(large.after, Some(large.events));
+        assert_eq!(large.pieces.len() as i64, large.events);
+    }
 }

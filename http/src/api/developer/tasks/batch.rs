@@ -109,9 +109,8 @@ pub async fn create(
 async fn count_others(app: &App, caller: &Caller, tasks: usize) -> Option<Counted> {
     let others = u32::try_from(tasks.saturating_sub(1)).ok();
     let others = others.and_then(NonZeroU32::new)?;
-    let (account, tier) = (caller.owner().account, caller.holder.tier);
     let limits = app.rate_limits.as_ref()?;
-    Some(limits.count_many(account, tier, others).await)
+    Some(limits.count_key(&caller.holder, others).await)
 }
 
 async fn create_all(

@@ -1,5 +1,6 @@
 //! Requests a minute for each account, by tier, and for each worker: GCRA with the whole minute as
-//! burst. On PostgreSQL, all servers share them.
+//! burst. On PostgreSQL, all servers share them. What people ask for on the pages counts apart from what keys ask for, so
+//! that a program which uses up its quota does not lock its owner out.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::api::middleware::limits::shared::SharedLimits;
 use crate::domain::accounts::rate_limit::RATE_WINDOW;
 use crate::domain::workers::WORKER_REQUESTS_PER_MINUTE;
 use crate::domain::{AccountId, Tier, WorkerId};
-use crate::store::Store;
+use crate::store::{KeyHolder, Store};
 
 const WINDOW_SECONDS: u64 = RATE_WINDOW.as_secs();
 
@@ -26,6 +27,9 @@ type Limiter =
 /// Limits are kept by id, and workers have ids of the same kind.
 pub struct RateLimits {
     by_tier: Vec<(Tier, Limiter)>,
+    /// What limited keys may use of it.
+    limited: Vec<(Tier, Limiter)>,
+    pages: Vec<(Tier, Limiter)>,
     workers: Limiter,
     clock: DefaultClock,
     /// Where other servers may be on the same database. This server's own limits hold as well, and
@@ -58,34 +62,73 @@ impl RateLimits {
             let limiter = RateLimiter::dashmap(Quota::per_minute(quota));
             limiter.with_middleware::<StateInformationMiddleware>()
         };
-        let of_tier = |tier: &Tier| (*tier, limiter(tier.requests_per_minute()));
+        let by_tier = |quota: fn(Tier) -> u32| -> Vec<(Tier, Limiter)> {
+            let tiers = Tier::ALL.iter();
+            tiers.map(|tier| (*tier, limiter(quota(*tier)))).collect()
+        };
         Self {
-            by_tier: Tier::ALL.iter().map(of_tier).collect(),
+            by_tier: by_tier(Tier::requests_per_minute),
+            limited: by_tier(Tier::requests_of_limited_keys),
+            pages: by_tier(Tier::requests_per_minute),
             workers: limiter(WORKER_REQUESTS_PER_MINUTE),
             clock: DefaultClock::default(),
             shared: None,
         }
     }
 
-    /// Counts a request. The error says how long to wait.
-    pub async fn count(&self, account: AccountId, tier: Tier) -> Counted {
-        self.count_many(account, tier, NonZeroU32::MIN).await
+    /// Counts a request with a key, which may be worth several: all of it passes, or none. The error says how long
+    /// to wait.
+    pub async fn count_key(&self, holder: &KeyHolder, requests: NonZeroU32) -> Counted {
+        let (account, tier) = (holder.owner.account, holder.tier);
+        match holder.limits {
+            None => self.count_all(account, tier, requests).await,
+            Some(_) => self.count_limited(account, tier, requests).await,
+        }
     }
 
-    /// Counts a request that is worth several. All of it passes, or none.
-    pub async fn count_many(
+    async fn count_all(&self, account: AccountId, tier: Tier, requests: NonZeroU32) -> Counted {
+        let quota = tier.requests_per_minute();
+        let limiters = &self.by_tier;
+        self.count_of(limiters, tier, (account, quota), requests)
+            .await
+    }
+
+    /// Limited keys leave some of the account's quota, so that whoever may pause them is heard.
+    async fn count_limited(&self, account: AccountId, tier: Tier, requests: NonZeroU32) -> Counted {
+        let (id, quota) = (account.of_limited_keys(), tier.requests_of_limited_keys());
+        let limiters = &self.limited;
+        let (limited, counted) = self.count_of(limiters, tier, (id, quota), requests).await;
+        if counted.is_err() {
+            return (limited, counted);
+        }
+        let (all, counted) = self.count_all(account, tier, requests).await;
+        let remaining = limited.remaining.min(all.remaining);
+        let status = RateLimitStatus {
+            remaining,
+            ..limited
+        };
+        (status, counted)
+    }
+
+    /// Counts a page that somebody of the account asks for.
+    pub async fn count_page(&self, account: AccountId, tier: Tier) -> Counted {
+        let (id, quota) = (account.of_pages(), tier.requests_per_minute());
+        self.count_of(&self.pages, tier, (id, quota), NonZeroU32::MIN)
+            .await
+    }
+
+    async fn count_of(
         &self,
-        account: AccountId,
+        limiters: &[(Tier, Limiter)],
         tier: Tier,
+        (id, quota): (AccountId, u32),
         requests: NonZeroU32,
     ) -> Counted {
-        let quota = tier.requests_per_minute();
-        let limiter = self.by_tier.iter().find(|(of, _)| *of == tier);
-        let counted = match limiter {
-            Some((_, limiter)) => self.count_in(limiter, account, quota, requests),
+        let counted = match limiters.iter().find(|(of, _)| *of == tier) {
+            Some((_, limiter)) => self.count_in(limiter, id, quota, requests),
             None => (RateLimitStatus::full(quota), Ok(())),
         };
-        self.count_shared(account, counted, requests).await
+        self.count_shared(id, counted, requests).await
     }
 
     /// Counts a request of a worker.
@@ -142,7 +185,8 @@ impl RateLimits {
 
     /// Drops callers that have their whole quota back.
     pub fn forget_idle(&self) {
-        for (_, limiter) in &self.by_tier {
+        let of_accounts = [&self.by_tier, &self.limited, &self.pages];
+        for (_, limiter) in of_accounts.into_iter().flatten() {
             limiter.retain_recent();
         }
         self.workers.retain_recent();
@@ -189,10 +233,22 @@ mod tests {
         let account = |n: u8| AccountId::new(Timestamp::from_millis(0), &[n; 10]);
         let mut refused = 0;
         for _ in 0..700 {
-            refused += usize::from(limits.count(account(1), Tier::Free).await.1.is_err());
+            refused += usize::from(
+                limits
+                    .count_all(account(1), Tier::Free, NonZeroU32::MIN)
+                    .await
+                    .1
+                    .is_err(),
+            );
         }
         assert!((90..=100).contains(&refused), "{refused}");
-        assert!(limits.count(account(2), Tier::Free).await.1.is_ok());
+        assert!(
+            limits
+                .count_all(account(2), Tier::Free, NonZeroU32::MIN)
+                .await
+                .1
+                .is_ok()
+        );
     }
 
     #[tokio::test]
@@ -201,7 +257,7 @@ mod tests {
         let account = AccountId::new(Timestamp::from_millis(0), &[1; 10]);
         let count = async |requests: u32| {
             let requests = NonZeroU32::new(requests).unwrap();
-            limits.count_many(account, Tier::Free, requests).await
+            limits.count_all(account, Tier::Free, requests).await
         };
         let (status, counted) = count(500).await;
         assert!(counted.is_ok() && status.remaining <= 101);
@@ -217,6 +273,26 @@ mod tests {
         assert!(retry_after_seconds >= 45, "{retry_after_seconds}");
         // The one that was refused took nothing.
         assert!(count(100).await.1.is_ok());
+    }
+
+    #[tokio::test]
+    async fn limited_keys_leave_some_of_the_quota_and_pages_have_their_own() {
+        let limits = RateLimits::of_one_process();
+        let account = AccountId::new(Timestamp::from_millis(0), &[1; 10]);
+        let (tier, many) = (Tier::Free, NonZeroU32::new(100).unwrap());
+        let mut passed = 0;
+        while limits.count_limited(account, tier, many).await.1.is_ok() {
+            passed += 1;
+        }
+        assert_eq!(passed, 4);
+        let (status, counted) = limits.count_all(account, tier, many).await;
+        assert!(counted.is_ok() && status.remaining >= 100);
+        // Whoever has no limits uses up the rest, also of what limited keys would have had.
+        while limits.count_all(account, tier, many).await.1.is_ok() {}
+        let (status, _) = limits.count_limited(account, tier, NonZeroU32::MIN).await;
+        assert_eq!(status.quota, 450);
+        assert!(status.remaining < 100);
+        assert_eq!(limits.count_page(account, tier).await.0.remaining, 599);
     }
 
     #[test]
