@@ -295,11 +295,13 @@ where
             owner: requester.owner,
             key,
         };
-        let _claim = app.in_flight.claim(&scope)?;
+        let claim = app.in_flight.claim(&scope);
         let replay = |record| replay(record, &post.fingerprint, &requester.key);
         if let Some(earlier) = earlier(app, &scope).await? {
             return replay(earlier);
         }
+        // Whoever else holds the key may only be reading what is stored: that refuses nobody.
+        let _claim = claim?;
         let prepared = self.prepare.await?;
         let fingerprint = post.fingerprint.clone();
         let sealer = sealed.then(|| requester.key.clone());
