@@ -3,6 +3,7 @@
 //! The response is stored in the transaction of the effect, so there is never one without the other.
 //! A refused request has no effect and stores nothing: sent again, it is processed as new.
 
+pub mod aim;
 pub mod batch;
 pub mod stranger;
 
