@@ -97,6 +97,7 @@ probes! {
     Developers "GET /v1/logs?status=failed (rare)": "first_id < ?4 AND failed = 1" [LARGE, "'live'", LAST_ID, LAST_ID, "20"];
     Developers "GET /v1/logs?key": "FROM request_log WHERE key_id = ?6" [LARGE, "'live'", LAST_ID, LAST_ID, "20", KEY];
     Developers "POST /v1/quotes: how many are open": "AND key_id IS NULL AND task_id IS NULL AND expires_at" [LARGE, "'live'", NOW];
+    Developers "POST /v1/test_helpers/clock: a page of open tasks": "FROM tasks WHERE account_id = ?1 AND environment = ?2 AND status = ?3 AND number > ?4" [LARGE, "'live'", "'completed'", "0", "100"];
     Developers "POST with Idempotency-Key": "FROM idempotency_keys WHERE account_id = ?1 AND environment = ?2 AND idempotency_key = ?3" [LARGE, "'live'", "'none'"];
 
     Workers "any request: the token": "FROM worker_tokens WHERE token_hash = ?1 AND expires_at > ?2" ["'none'", NOW];

@@ -1,6 +1,9 @@
 //! Moves live tasks whose deadline has passed, and test tasks when their clock is advanced.
 
 mod test_clock;
+mod turns;
+
+pub use test_clock::HeldClock;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,6 +12,7 @@ use futures_util::{StreamExt, stream};
 
 use crate::ambient::Clock;
 use crate::domain::{TaskId, Windows};
+use crate::scheduler::turns::Turns;
 use crate::store::{Store, StoreError};
 use crate::usecases::{self, UseCaseError};
 use crate::webhooks::Webhooks;
@@ -28,6 +32,7 @@ pub struct Scheduler {
     webhooks: Webhooks,
     /// When it last had made every move that was due; at first, when it was made.
     caught_up_at: Arc<Mutex<Instant>>,
+    turns: Turns,
 }
 
 impl Scheduler {
@@ -38,6 +43,7 @@ impl Scheduler {
             windows,
             webhooks,
             caught_up_at: Arc::new(Mutex::new(Instant::now())),
+            turns: Turns::default(),
         }
     }
 

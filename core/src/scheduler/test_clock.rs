@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
+use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 
 use crate::domain::{AccountId, TaskId, Timestamp};
@@ -14,24 +15,70 @@ use crate::usecases::{self, UseCaseError};
 
 /// How long to wait for slow endpoints.
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(20);
+/// How many moves are held in memory, however many tasks are open.
+const FOUND_AT_ONCE: usize = 10_000;
 
-impl Scheduler {
+/// The test clock of an account. Nobody else in this process advances it at the same time.
+pub struct HeldClock<'a> {
+    scheduler: &'a Scheduler,
+    account: AccountId,
+    _turn: OwnedMutexGuard<()>,
+}
+
+impl HeldClock<'_> {
     /// Advances the clock until it is `ahead` of real time. When it returns, everything due by then
     /// has happened, and due deliveries have been tried, except at endpoints that did not respond
     /// in time.
-    pub async fn advance(&self, account: AccountId, ahead: Duration) -> Result<(), UseCaseError> {
+    pub async fn advance(&self, ahead: Duration) -> Result<(), UseCaseError> {
+        self.scheduler.advance(self.account, ahead).await
+    }
+}
+
+impl Scheduler {
+    /// Waits until nobody else advances the clock of this account: what is read of it before would be old.
+    pub async fn hold_clock(&self, account: AccountId) -> HeldClock<'_> {
+        HeldClock {
+            scheduler: self,
+            account,
+            _turn: self.turns.take(account).await,
+        }
+    }
+
+    async fn advance(&self, account: AccountId, ahead: Duration) -> Result<(), UseCaseError> {
         let deadline = Instant::now() + DELIVERY_TIMEOUT;
+        while self.advance_some(account, ahead, deadline).await? {}
+        // By exactly as much as was asked for, however long it took to get there.
+        self.move_clock(account, ahead).await?;
+        Ok(self.webhooks.settle(account, deadline).await?)
+    }
+
+    /// Makes the first moves and deliveries on the way. Returns whether there may be more.
+    async fn advance_some(
+        &self,
+        account: AccountId,
+        ahead: Duration,
+        deadline: Instant,
+    ) -> Result<bool, UseCaseError> {
         let windows = self.windows;
         let due = self
             .store
-            .snapshot(move |tx| usecases::due_in_test(tx, account, &windows));
-        let mut due: BinaryHeap<_> = due.await?.into_iter().map(Reverse).collect();
+            .snapshot(move |tx| usecases::due_in_test(tx, account, &windows, FOUND_AT_ONCE));
+        let due = due.await?;
+        // What was not found comes after the last that was.
+        let end = due.last().filter(|_| due.len() == FOUND_AT_ONCE);
+        let end = end.map(|(at, _)| *at);
+        let mut due: BinaryHeap<_> = due.into_iter().map(Reverse).collect();
         loop {
             self.webhooks.settle(account, deadline).await?;
-            let to = self.clock.now().plus(ahead);
+            let target = self.clock.now().plus(ahead);
+            let to = end.map_or(target, |end| end.min(target));
             let task = due.peek().map(|Reverse(next)| *next);
             let task = task.filter(|(at, _)| *at <= to);
-            let delivery = self.next_delivery(account).await?.filter(|at| *at <= to);
+            let delivery = match Instant::now() < deadline {
+                true => self.next_delivery(account).await?.filter(|at| *at <= to),
+                // Tasks do not wait for slow endpoints.
+                false => None,
+            };
             match (task, delivery) {
                 (Some((at, id)), delivery) if delivery.is_none_or(|delivery| at <= delivery) => {
                     due.pop();
@@ -39,16 +86,13 @@ impl Scheduler {
                         due.push(Reverse((next, id)));
                     }
                 }
-                (_, Some(at)) if Instant::now() < deadline => {
+                (_, Some(at)) => {
                     let ahead = at.since(self.clock.now());
                     self.move_clock(account, ahead).await?;
                 }
-                _ => break,
+                _ => return Ok(end.is_some_and(|end| end <= target)),
             }
         }
-        // By exactly as much as was asked for, however long it took to get there.
-        self.move_clock(account, ahead).await?;
-        Ok(self.webhooks.settle(account, deadline).await?)
     }
 
     /// When the next delivery is due, by the clock of the test environment.

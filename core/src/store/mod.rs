@@ -63,7 +63,7 @@ pub use quotes::coverage::CountWalk;
 pub use requests::idempotency::{IdempotencyRecord, IdempotencyScope};
 pub use secrets::unlock::UnlockError;
 pub use secrets::{MasterKeyRow, SEALED_COLUMNS, SealedColumn, SecretPlace};
-pub use tasks::lists::{ListedTask, TaskFilter, TaskPage};
+pub use tasks::lists::{ListedTask, TaskFilter, TaskPage, WaitingTask};
 pub use tasks::posted_tasks::{PostedIn, PostedOrder, PostedTask};
 pub use tasks::ranges::CountedTasks;
 pub use tasks::search::{Candidate, MetadataBackfill, OlderTask, SEARCHED_AT_ONCE, SearchedTask};

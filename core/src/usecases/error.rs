@@ -175,6 +175,8 @@ pub enum UseCaseError {
     PermissionMissing(Permission),
     #[error("this needs a key without a mandate")]
     MandateForbids,
+    #[error("a key with a mandate changes only tasks that it created with one")]
+    TaskOfAnotherKey,
     #[error("a test key of this account manages test keys alone; use a live key")]
     TestKeyConfined,
     #[error("the mandate of this key is paused")]

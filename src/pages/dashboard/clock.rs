@@ -83,10 +83,9 @@ async fn due(desk: &Desk, clock: &TestClock) -> Result<Option<Vec<Due>>, Refused
         if tx.task_counts(owner)?.open() > MOST_OPEN {
             return Ok::<_, UseCaseError>(None);
         }
-        let mut moments = usecases::due_in_test(tx, owner.account, &windows)?;
-        moments.sort_unstable();
+        let moments = usecases::due_in_test(tx, owner.account, &windows, SHOWN)?;
         let mut due = Vec::new();
-        for (_, id) in moments.into_iter().take(SHOWN) {
+        for (_, id) in moments {
             let task = tx.task_of(owner, id)?;
             let next = task.and_then(|task| Some((task.next_by_clock(&windows)?, task)));
             due.extend(next.map(|((at, action), task)| Due {

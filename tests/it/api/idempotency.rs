@@ -11,6 +11,7 @@ on_both_engines!(
     a_key_means_something_in_one_account_and_environment_only,
     a_key_is_free_again_after_a_day,
     of_many_equal_requests_one_is_done,
+    many_repeats_at_once_all_get_the_answer,
     a_refused_request_leaves_the_key_free,
     a_malformed_key_is_refused,
     a_secret_is_replayed_but_never_stored,
@@ -125,6 +126,22 @@ async fn of_many_equal_requests_one_is_done(app: TestApp) {
         dev.test.get("/v1/tasks").await.expect(200)["meta"]["total"],
         1
     );
+}
+
+async fn many_repeats_at_once_all_get_the_answer(app: TestApp) {
+    let dev = app.developer().await;
+    let body = storefront();
+    let first = create(&dev.test, "a", &body).await.expect(201);
+    let batch = json!({ "tasks": [body, body] });
+    let key = [("idempotency-key", "b")];
+    let many = || dev.test.post_with("/v1/tasks/batch", &key, &batch);
+    let created = many().await.expect(200);
+    for reply in join_all((0..30).map(|_| create(&dev.test, "a", &body))).await {
+        assert_eq!(reply.expect(201), first);
+    }
+    for reply in join_all((0..30).map(|_| many())).await {
+        assert_eq!(reply.expect(200), created);
+    }
 }
 
 async fn a_refused_request_leaves_the_key_free(app: TestApp) {

@@ -13,6 +13,7 @@ on_both_engines!(
     a_task_above_the_limit_waits,
     a_limited_key_never_decides_nor_changes_what_waits,
     a_limited_key_does_not_change_what_a_person_has_agreed_to,
+    another_deadline_is_another_end_of_an_approval,
     a_refused_task_is_cancelled_and_gives_back,
     nobody_deciding_is_a_refusal,
     cancelling_ends_the_wait,
@@ -122,16 +123,41 @@ async fn a_limited_key_does_not_change_what_a_person_has_agreed_to(app: TestApp)
     agreed.expect(200);
     // Nobody is charged yet, so the task could still be edited.
     let title = json!({"title": "Something else"});
-    for key in [&agent, &other] {
-        let changed = key.client.patch(&path(&task), &title).await;
-        changed.expect_error(409, "INVALID_TASK_STATE");
-    }
+    let changed = agent.client.patch(&path(&task), &title).await;
+    changed.expect_error(409, "INVALID_TASK_STATE");
+    let changed = other.client.patch(&path(&task), &title).await;
+    changed.expect_error(403, "PERMISSION_DENIED");
     assert_eq!(dev.live.get(&path(&task)).await.expect(200), task);
     // The person who agrees may: no mandate limits the key.
     dev.live.patch(&path(&task), &title).await.expect(200);
     // What nobody had to agree to is as editable as ever.
     let small = agent.create(2_000).await.expect(201);
     agent.client.patch(&path(&small), &title).await.expect(200);
+    // By the key that created it: what others have pending is not its own to change.
+    let owners = dev.create_live_task().await;
+    for task in [&small, &owners] {
+        let before = dev.live.get(&path(task)).await.expect(200);
+        let past = json!({"title": "Mine", "deadline": "2020-01-01T00:00:00Z"});
+        let changed = other.client.patch(&path(task), &past).await;
+        changed.expect_error(403, "PERMISSION_DENIED");
+        assert_eq!(dev.live.get(&path(task)).await.expect(200), before);
+    }
+}
+
+async fn another_deadline_is_another_end_of_an_approval(app: TestApp) {
+    let dev = app.developer().await;
+    let agent = Limited::in_test(&app, &dev, approving()).await;
+    let task = agent.create(2_500).await.expect(201);
+    for (deadline, ends) in [
+        (json!("2025-11-15T18:00:00Z"), "2025-11-15T18:00:00.000Z"),
+        (json!(null), "2025-11-16T12:00:00.000Z"),
+        (json!("2025-11-30T18:00:00Z"), "2025-11-16T12:00:00.000Z"),
+    ] {
+        let deadline = json!({ "deadline": deadline });
+        dev.test.patch(&path(&task), &deadline).await.expect(200);
+        let waits = dev.test.get(&approval(&task)).await.expect(200);
+        assert_eq!(waits["expires_at"], ends);
+    }
 }
 
 async fn a_refused_task_is_cancelled_and_gives_back(app: TestApp) {

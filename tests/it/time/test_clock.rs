@@ -1,6 +1,8 @@
 //! POST /v1/test_helpers/clock
 
-use legwork::domain::Timestamp;
+use futures_util::future::join_all;
+use legwork::domain::{AccountId, Timestamp, Windows};
+use legwork::usecases;
 use serde_json::{Value, json};
 
 use super::{history, status};
@@ -15,6 +17,10 @@ on_both_engines!(
     a_clock_is_set_back_when_nothing_is_open,
     live_and_others_keep_their_time,
     nothing_happens_before_what_happened_last,
+    the_first_moves_are_found,
+    advances_at_once_add_up,
+    a_repeat_goes_on_to_where_the_first_attempt_aimed,
+    a_repeat_of_a_moment_that_has_passed_gets_its_answer,
 );
 
 const CLOCK: &str = "/v1/test_helpers/clock";
@@ -256,4 +262,63 @@ async fn nothing_happens_before_what_happened_last(app: TestApp) {
     let expired = dev.test.get(&path(&rejected)).await.expect(200);
     assert_eq!(expired["status"], "expired");
     assert_eq!(expired["updated_at"], "2025-11-15T15:00:00.000Z");
+}
+
+async fn the_first_moves_are_found(app: TestApp) {
+    let dev = app.developer().await;
+    let mut ids = Vec::new();
+    for day in [20, 18, 19] {
+        let mut body = storefront();
+        body["deadline"] = format!("2025-11-{day}T12:00:00Z").into();
+        let task = dev.test.post("/v1/tasks", &body).await.expect(201);
+        ids.push(task["id"].as_str().unwrap().to_owned());
+    }
+    let (account, windows) = (
+        AccountId::parse(&dev.account_id).unwrap(),
+        Windows::default(),
+    );
+    let found = app.store.snapshot(move |tx| {
+        let two = usecases::due_in_test(tx, account, &windows, 2)?;
+        let all = usecases::due_in_test(tx, account, &windows, 9)?;
+        Ok::<_, usecases::UseCaseError>((two, all))
+    });
+    let (two, all) = found.await.unwrap();
+    let found: Vec<_> = all.iter().map(|(_, id)| id.to_string()).collect();
+    assert_eq!(found, [&ids[1], &ids[2], &ids[0]].map(String::clone));
+    assert_eq!(two, all[..2]);
+}
+
+async fn advances_at_once_add_up(app: TestApp) {
+    let dev = app.developer().await;
+    join_all((0..4).map(|_| wind(&dev, HOUR))).await;
+    let clock = dev.test.get(CLOCK).await.expect(200);
+    assert_eq!(clock["ahead_seconds"], 4 * HOUR);
+}
+
+async fn a_repeat_goes_on_to_where_the_first_attempt_aimed(app: TestApp) {
+    let dev = app.developer().await;
+    let key = [("idempotency-key", "once")];
+    let hour = json!({ "advance_seconds": HOUR });
+    let first = dev.test.post_with(CLOCK, &key, &hour).await.expect(200);
+    // As if the server had been killed before it could store the answer.
+    app.database
+        .execute("DELETE FROM idempotency_keys WHERE idempotency_key = 'once'")
+        .await;
+    let other = json!({ "advance_seconds": 2 * HOUR });
+    let other = dev.test.post_with(CLOCK, &key, &other).await;
+    other.expect_error(422, "IDEMPOTENCY_MISMATCH");
+    let again = dev.test.post_with(CLOCK, &key, &hour).await;
+    assert!(again.headers.get("idempotent-replayed").is_none());
+    assert_eq!(again.expect(200), first);
+    assert_eq!(dev.test.get(CLOCK).await.expect(200), first);
+}
+
+async fn a_repeat_of_a_moment_that_has_passed_gets_its_answer(app: TestApp) {
+    let dev = app.developer().await;
+    let key = [("idempotency-key", "once")];
+    let at = json!({"at": "2025-12-24T18:00:00Z"});
+    let first = dev.test.post_with(CLOCK, &key, &at).await.expect(200);
+    app.set_time("2025-11-15T12:00:01.000Z");
+    let again = dev.test.post_with(CLOCK, &key, &at).await.expect(200);
+    assert_eq!(again, first);
 }

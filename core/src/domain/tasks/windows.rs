@@ -86,6 +86,34 @@ pub struct Due {
     pub action: DueAction,
 }
 
+/// What decides when time does something to a task.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    pub status: Status,
+    pub since: Timestamp,
+    pub deadline: Option<Timestamp>,
+    pub funded_at: Option<Timestamp>,
+}
+
+impl Waiting {
+    /// What time does next, and when. If both happen at the same moment, the deadline wins: a task that
+    /// is over need not be released.
+    pub fn next_by_clock(&self, windows: &Windows) -> Option<(Timestamp, Action)> {
+        let overdue = CAN_BE_OVERDUE
+            .contains(&self.status)
+            .then(|| {
+                self.deadline
+                    .or(self.funded_at.map(|at| at.plus(windows.open)))
+            })
+            .flatten()
+            .map(|at| (at, Action::Overdue));
+        let waited = windows
+            .in_status(self.status)
+            .map(|(window, action)| (self.since.plus(window), action));
+        overdue.into_iter().chain(waited).min_by_key(|(at, _)| *at)
+    }
+}
+
 impl Task {
     /// What its worker has to expect, and when. None for a task that is over.
     pub fn due(&self, windows: &Windows) -> Option<Due> {
@@ -100,21 +128,15 @@ impl Task {
         Some(Due { at, action })
     }
 
-    /// What time does to this task next, and when. If both happen at the same moment, the deadline
-    /// wins: a task that is over need not be released.
+    /// What time does to this task next, and when.
     pub fn next_by_clock(&self, windows: &Windows) -> Option<(Timestamp, Action)> {
-        let overdue = CAN_BE_OVERDUE
-            .contains(&self.status)
-            .then(|| {
-                self.deadline
-                    .or(self.funded_at.map(|at| at.plus(windows.open)))
-            })
-            .flatten()
-            .map(|at| (at, Action::Overdue));
-        let waited = windows
-            .in_status(self.status)
-            .map(|(window, action)| (self.status_since.plus(window), action));
-        overdue.into_iter().chain(waited).min_by_key(|(at, _)| *at)
+        let waiting = Waiting {
+            status: self.status,
+            since: self.status_since,
+            deadline: self.deadline,
+            funded_at: self.funded_at,
+        };
+        waiting.next_by_clock(windows)
     }
 
     /// Whether the deadline of a live task has passed. Nobody is charged for it any more.

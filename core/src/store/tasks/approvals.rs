@@ -50,6 +50,7 @@ crate::store::statements! {
     WAITS = "SELECT CAST(1 AS BIGINT) FROM approvals WHERE task_id = ?1 AND status = 'waiting'";
     DECIDE = "UPDATE approvals SET status = ?2, decided_kind = ?3, decided_by = ?4, decided_at = ?5
         WHERE task_id = ?1 AND status = 'waiting'";
+    SET_END = "UPDATE approvals SET expires_at = ?2 WHERE task_id = ?1 AND status = 'waiting'";
     END = "UPDATE approvals SET status = ?2 WHERE task_id = ?1 AND status = 'waiting'";
     PAGE = concat!("SELECT ", approval!(columns), " FROM approvals
         WHERE account_id = ?1 AND environment = ?2 AND task_id < ?3 ORDER BY task_id DESC LIMIT ?4");
@@ -94,6 +95,11 @@ impl Tx<'_> {
             now.into(),
         ];
         self.execute_one(DECIDE, &values)
+    }
+
+    /// The deadline of a task has changed. If it waits for a yes, it does so until then.
+    pub fn set_approval_end(&mut self, task: TaskId, at: Timestamp) -> Result<(), StoreError> {
+        self.defer(SET_END, &[task.into(), at.into()])
     }
 
     /// A task is over. If it waited for a yes, it does so no longer.

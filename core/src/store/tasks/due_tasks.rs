@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::domain::proofs::uploads::upload::ALIVE;
-use crate::domain::{Owner, Status, Task, TaskId, Timestamp, Windows};
+use crate::domain::{Status, TaskId, Timestamp, Windows};
 use crate::store::{StoreError, Tx};
 
 crate::store::statements! {
@@ -77,15 +77,6 @@ impl Tx<'_> {
         found.extend(self.all::<TaskId>(OPEN_TOO_LONG, &values)?);
         let mut seen = HashSet::new();
         found.retain(|id| seen.insert(*id));
-        Ok(found)
-    }
-
-    /// All tasks of an owner that are not over.
-    pub fn open_tasks(&mut self, owner: Owner) -> Result<Vec<Task>, StoreError> {
-        let mut found = Vec::new();
-        for status in Status::ALL.iter().filter(|status| !status.is_final()) {
-            found.extend(self.tasks_in_status(owner, *status)?);
-        }
         Ok(found)
     }
 }

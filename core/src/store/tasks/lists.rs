@@ -1,5 +1,6 @@
 //! Lists of tasks: of an owner, of a worker, of all accounts, and of what is posted.
 
+use crate::domain::tasks::windows::Waiting;
 use crate::domain::tasks::{Category, Priority, Skill};
 use crate::domain::{AccountId, Environment, Owner, Status, Task, TaskId, Timestamp, WorkerId};
 use crate::store::tasks::task;
@@ -27,6 +28,16 @@ columns! {
 }
 
 pub(in crate::store) use listed;
+
+columns! {
+    macro waiting;
+    columns { number, id, status, status_since, deadline, funded_at }
+    row WaitingTask = WaitingTask {
+        number,
+        id,
+        waiting: Waiting { status, since: status_since, deadline, funded_at },
+    };
+}
 
 crate::store::statements! {
     BEFORE = concat!("SELECT ", task!(columns), " FROM tasks WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
@@ -63,8 +74,9 @@ crate::store::statements! {
                     AND t.required_skills > found.skills)
             FROM found WHERE found.skills IS NOT NULL)
         SELECT skills FROM found WHERE skills IS NOT NULL";
-    IN_STATUS = concat!("SELECT ", task!(columns), " FROM tasks
-        WHERE account_id = ?1 AND environment = ?2 AND status = ?3 ORDER BY number");
+    WAITING = concat!("SELECT ", waiting!(columns), " FROM tasks
+        WHERE account_id = ?1 AND environment = ?2 AND status = ?3 AND number > ?4
+        ORDER BY number LIMIT ?5");
     PAGE = concat!("SELECT ", listed!(columns), " FROM tasks
         WHERE account_id = ?1 AND environment = ?2 AND number <= ?3
         ORDER BY number DESC LIMIT ?4");
@@ -121,6 +133,14 @@ pub struct ListedTask {
     pub updated_at: Timestamp,
 }
 
+/// A task as the clock sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct WaitingTask {
+    pub number: i64,
+    pub id: TaskId,
+    pub waiting: Waiting,
+}
+
 #[derive(Clone, Debug)]
 pub struct TaskPage {
     pub tasks: Vec<ListedTask>,
@@ -173,14 +193,18 @@ impl Tx<'_> {
         Ok((tasks, count.unwrap_or(0)))
     }
 
-    pub(in crate::store) fn tasks_in_status(
+    /// Up to `limit` tasks of an owner in a status, after the one with that number. A task can be large, and
+    /// an owner can have many: only what decides when something is due is read.
+    pub fn waiting_tasks(
         &mut self,
         owner: Owner,
         status: Status,
-    ) -> Result<Vec<Task>, StoreError> {
+        after: i64,
+        limit: i64,
+    ) -> Result<Vec<WaitingTask>, StoreError> {
         let mut values = owned_by(owner);
-        values.push(status.into());
-        self.all(IN_STATUS, &values)
+        values.extend([status.into(), after.into(), limit.into()]);
+        self.all(WAITING, &values)
     }
 
     /// Up to `limit` posted tasks of an owner after the one with that number, each with its number.

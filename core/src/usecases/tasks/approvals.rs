@@ -39,14 +39,13 @@ pub(super) fn ask(
     real: Timestamp,
 ) -> Result<(), UseCaseError> {
     let now = task.created_at;
-    let ends = task.next_by_clock(&asked.windows);
     let approval = Approval {
         task: task.id,
         owner: task.owner,
         key: by.key,
         budget_cents: task.budget_cents,
         status: ApprovalStatus::Waiting,
-        expires_at: ends.map_or(now.plus(asked.windows.unpaid), |(at, _)| at),
+        expires_at: ends_at(task, &asked.windows),
         decided: None,
         created_at: now,
     };
@@ -58,6 +57,12 @@ pub(super) fn ask(
     let kind = NotificationKind::ApprovalRequired;
     let words = notification::approval_required(task, approval.expires_at);
     notify::developer(tx, account, kind, occasion, words, real)
+}
+
+/// Until when a person can decide about a task that waits.
+pub(super) fn ends_at(task: &Task, windows: &Windows) -> Timestamp {
+    let next = task.next_by_clock(windows);
+    next.map_or(task.created_at.plus(windows.unpaid), |(at, _)| at)
 }
 
 /// A person agrees: the task is charged as it would have been when it was created.

@@ -1,10 +1,13 @@
 //! The clock of a test environment, which can be advanced.
 
+use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use crate::domain::{AccountId, Environment, Owner, TaskId, Timestamp, Windows};
+use crate::domain::{AccountId, Environment, Owner, Status, TaskId, Timestamp, Windows};
 use crate::store::Tx;
 use crate::usecases::{UseCaseError, transition_by_clock};
+
+const READ_AT_ONCE: i64 = 1_000;
 
 fn test(account: AccountId) -> Owner {
     Owner {
@@ -48,17 +51,32 @@ pub fn transition_in_test(
     Ok(task.and_then(|task| Some(task.next_by_clock(windows)?.0)))
 }
 
-/// When the next move of each open task of a test environment is due.
+/// The first `most` moves that are due in a test environment, in order: at most one for each open task.
 pub fn due_in_test(
     tx: &mut Tx<'_>,
     account: AccountId,
     windows: &Windows,
+    most: usize,
 ) -> Result<Vec<(Timestamp, TaskId)>, UseCaseError> {
-    let tasks = tx.open_tasks(test(account))?;
-    let next = tasks
-        .iter()
-        .filter_map(|task| Some((task.next_by_clock(windows)?.0, task.id)));
-    Ok(next.collect())
+    let mut first = BinaryHeap::new();
+    for status in Status::ALL.iter().filter(|status| !status.is_final()) {
+        let mut after = 0;
+        loop {
+            let page = tx.waiting_tasks(test(account), *status, after, READ_AT_ONCE)?;
+            let Some(last) = page.last() else { break };
+            after = last.number;
+            for task in page {
+                if let Some((at, _)) = task.waiting.next_by_clock(windows) {
+                    first.push((at, task.id));
+                }
+                if first.len() > most {
+                    // The last of them.
+                    first.pop();
+                }
+            }
+        }
+    }
+    Ok(first.into_sorted_vec())
 }
 
 /// Resets the clock to real time. This is allowed only if nothing happened in the future.

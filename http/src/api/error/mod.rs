@@ -326,6 +326,7 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::TaskLimitExceeded { .. } => ErrorCode::TaskLimitExceeded,
         UseCaseError::PermissionMissing(_)
         | UseCaseError::MandateForbids
+        | UseCaseError::TaskOfAnotherKey
         | UseCaseError::TestKeyConfined => ErrorCode::PermissionDenied,
         UseCaseError::MandatePaused => ErrorCode::MandatePaused,
         UseCaseError::MandateExpired => ErrorCode::MandateExpired,

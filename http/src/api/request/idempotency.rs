@@ -3,6 +3,7 @@
 //! The response is stored in the transaction of the effect, so there is never one without the other.
 //! A refused request has no effect and stores nothing: sent again, it is processed as new.
 
+pub mod aim;
 pub mod batch;
 pub mod stranger;
 
@@ -295,11 +296,13 @@ where
             owner: requester.owner,
             key,
         };
-        let _claim = app.in_flight.claim(&scope)?;
+        let claim = app.in_flight.claim(&scope);
         let replay = |record| replay(record, &post.fingerprint, &requester.key);
         if let Some(earlier) = earlier(app, &scope).await? {
             return replay(earlier);
         }
+        // Whoever else holds the key may only be reading what is stored: that refuses nobody.
+        let _claim = claim?;
         let prepared = self.prepare.await?;
         let fingerprint = post.fingerprint.clone();
         let sealer = sealed.then(|| requester.key.clone());

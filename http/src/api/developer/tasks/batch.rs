@@ -121,7 +121,7 @@ async fn create_all(
     post: Post,
 ) -> Result<JsonResponse, ApiError> {
     let sealed = has_secrets(caller.owner());
-    let batch = Batch::begin(app, caller.requester(), post, sealed)?;
+    let batch = Batch::begin(app, caller.requester(), post, sealed);
     let done = batch.done_before(bodies.len()).await?;
     let steps = bodies.into_iter().zip(done).map(|(body, done)| match done {
         Some(part) => Step::Done(part),

@@ -18,7 +18,7 @@ use crate::views::task::TaskBody;
 
 /// Update a task
 ///
-/// Only while it is `pending`.
+/// Only while it is `pending`. A key with a mandate changes only tasks that it created.
 #[utoipa::path(
     patch, path = "/v1/tasks/{id}", tag = "Tasks", operation_id = "updateTask",
     params(("id" = inline(parameters::TaskId), Path, description = "Task ID")), request_body = UpdateTask,
@@ -33,9 +33,10 @@ pub async fn update(
 ) -> Result<JsonResponse, ApiError> {
     let UpdateTask(edit) = body::required_json(request, &app).await?;
     let (holder, id, clock) = (caller.holder, path.id()?, app.clock.clone());
+    let windows = *app.scheduler.windows();
     let task = app
         .store
-        .write(move |tx| usecases::update_task(tx, &holder, id, &edit, clock.now()))
+        .write(move |tx| usecases::update_task(tx, &holder, id, &edit, &windows, clock.now()))
         .await?;
     JsonResponse::ok(&TaskBody::of(&task)?)
 }

@@ -13,6 +13,7 @@ use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups};
 use crate::api::request::fields::{Alternative, Fields, RequestBody, request_bodies};
+use crate::api::request::idempotency::aim::Aim;
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::response::json::JsonResponse;
 use crate::domain::rules::IntegerRule;
@@ -83,13 +84,13 @@ pub async fn advance(
     post: Post,
 ) -> Result<JsonResponse, ApiError> {
     let account = only_in_test(&caller)?.account;
-    let now = app.clock.now();
-    let ahead = post
-        .read::<AdvanceClock>()?
-        .moment(caller.holder.time(now))?
-        .since(now);
+    let wanted = post.read::<AdvanceClock>()?;
+    let aim = Aim::of(&post, caller.owner());
     let advance = async {
-        app.scheduler.advance(account, ahead).await?;
+        let clock = app.scheduler.hold_clock(account).await;
+        clock
+            .advance(wanted.ahead(&app, account, aim).await?)
+            .await?;
         Ok(TestClock::read(&app, account).await?)
     };
     let tell = |_: &mut Tx<'_>, _, clock: &TestClock| Ok(clock.clone());
@@ -145,6 +146,30 @@ request_bodies! {
 }
 
 impl AdvanceClock {
+    /// How far ahead of real time the clock is to be. A repeat of a request that broke off aims at what the
+    /// first attempt did.
+    async fn ahead(
+        self,
+        app: &App,
+        account: AccountId,
+        aim: Option<Aim>,
+    ) -> Result<Duration, ApiError> {
+        let kept = match &aim {
+            Some(aim) => aim.kept(app).await?,
+            None => None,
+        };
+        if let Some(kept) = kept {
+            return from_millis(&kept);
+        }
+        let ahead = app.store.read(move |tx| tx.test_clock(account)).await?;
+        let now = app.clock.now();
+        let ahead = self.moment(now.plus(ahead))?.since(now);
+        match aim {
+            Some(aim) => from_millis(&aim.keep(app, ahead.as_millis().to_string()).await?),
+            None => Ok(ahead),
+        }
+    }
+
     fn moment(self, now: Timestamp) -> Result<Timestamp, ApiError> {
         let last = now.plus(Duration::from_secs(MAX_ADVANCE_SECONDS.unsigned_abs()));
         let error = match self {
@@ -155,6 +180,11 @@ impl AdvanceClock {
         };
         Err(ApiError::invalid("at", error))
     }
+}
+
+fn from_millis(kept: &str) -> Result<Duration, ApiError> {
+    let malformed = |_| StoreError::Failed("what a request aims at is malformed".into());
+    Ok(Duration::from_millis(kept.parse().map_err(malformed)?))
 }
 
 /// Reset the test clock to real time

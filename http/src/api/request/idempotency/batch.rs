@@ -30,7 +30,8 @@ pub struct Batch<'a> {
 struct Keyed<'a> {
     scope: IdempotencyScope,
     fingerprint: String,
-    _claim: Claim<'a>,
+    /// None while another request with this key is running.
+    claim: Option<Claim<'a>>,
 }
 
 impl Keyed<'_> {
@@ -59,35 +60,37 @@ enum Outcome {
 
 impl<'a> Batch<'a> {
     /// The responses are stored sealed, if they hand out secrets.
-    pub fn begin(
-        app: &'a App,
-        requester: Requester,
-        post: Post,
-        sealed: bool,
-    ) -> Result<Self, ApiError> {
-        let keyed = match post.key {
-            None => None,
-            Some(key) => {
-                let owner = requester.owner;
-                let scope = IdempotencyScope { owner, key };
-                Some(Keyed {
-                    _claim: app.in_flight.claim(&scope)?,
-                    scope,
-                    fingerprint: post.fingerprint,
-                })
+    pub fn begin(app: &'a App, requester: Requester, post: Post, sealed: bool) -> Self {
+        let keyed = post.key.map(|key| {
+            let owner = requester.owner;
+            let scope = IdempotencyScope { owner, key };
+            Keyed {
+                claim: app.in_flight.claim(&scope).ok(),
+                scope,
+                fingerprint: post.fingerprint,
             }
-        };
-        Ok(Self {
+        });
+        Self {
             app,
             account: requester.owner.account,
             requester,
             sealed,
             keyed,
-        })
+        }
     }
 
-    /// What an earlier request with the same key has done, by place.
+    /// What an earlier request with the same key has done, by place. Refused if that is not all of it, and
+    /// another request with this key is running.
     pub async fn done_before(&self, parts: usize) -> Result<Vec<Option<Part>>, ApiError> {
+        let done = self.stored(parts).await?;
+        let is_held = |keyed: &Keyed<'_>| keyed.claim.is_none();
+        if self.keyed.as_ref().is_some_and(is_held) && done.iter().any(Option::is_none) {
+            return Err(ApiError::IdempotencyInFlight);
+        }
+        Ok(done)
+    }
+
+    async fn stored(&self, parts: usize) -> Result<Vec<Option<Part>>, ApiError> {
         let nothing = || (0..parts).map(|_| None).collect();
         let Some(keyed) = &self.keyed else {
             return Ok(nothing());
