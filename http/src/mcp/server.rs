@@ -23,8 +23,8 @@ use super::tools::{Access, TOOLS};
 use super::waits::{self, Stopped, Wait};
 use super::{approvals, messages, proofs, resources};
 
-/// As for the bodies of the API.
-pub const MOST_BYTES: usize = 256 * 1024;
+/// A body of the API has half of that at most, and a message that is written anew may be somewhat longer.
+const MOST_BYTES: usize = 512 * 1024;
 
 /// Finds the API for a request: by its key, or always the same.
 pub trait Connect: Clone + Send + Sync + 'static {
