@@ -22,6 +22,7 @@ use crate::api::middleware::limits::anonymous::limit_anonymous;
 use crate::api::request::body;
 use crate::api::server::Peer;
 use crate::api::{App, JSON};
+use crate::domain::AccountId;
 use crate::domain::accounts::mandate::Needs;
 use crate::mcp::{Answer, Connect, Reach, http_service, readable, too_large};
 use crate::shutdown::Shutdown;
@@ -158,6 +159,7 @@ impl Connect for Local {
             router: self.router.clone(),
             shutdown: self.shutdown.clone(),
             is_test: key.contains("svc_test_"),
+            account: (parts.extensions.get::<Caller>()).map(|caller| caller.owner().account),
             headers,
             peer: parts.extensions.get::<Peer>().copied(),
         }))
@@ -170,6 +172,7 @@ struct Asking {
     headers: HeaderMap,
     peer: Option<Peer>,
     is_test: bool,
+    account: Option<AccountId>,
 }
 
 impl Asking {
@@ -224,6 +227,10 @@ impl Reach for Asking {
 
     fn is_test(&self) -> bool {
         self.is_test
+    }
+
+    fn account(&self) -> Option<AccountId> {
+        self.account
     }
 
     async fn stopping(&self) {

@@ -5,6 +5,7 @@
 
 mod approvals;
 mod calls;
+mod looks;
 mod messages;
 mod proofs;
 mod reach;
