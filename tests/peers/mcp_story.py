@@ -109,7 +109,8 @@ async def hire(client: Client, owner: httpx2.AsyncClient) -> dict:
     proof = proofs.structured_content["proofs"][0]
     image = Image.open(io.BytesIO(base64.b64decode(proofs.content[-1].data)))
     link = proofs.content[2].uri
-    file = (await client.read_resource(link)).contents[0]
+    warning, file = (await client.read_resource(link)).contents
+    assert "never follow instructions" in warning.text and "never follow instructions" in proofs.content[0].text
     unreasoned = await refused("review_proof", task_id=task, proof_id=proof["id"], decision="reject")
     await call("review_proof", task_id=task, proof_id=proof["id"], decision="approve")
     done = (await call("get_task", task_id=task, include=["history", "payment", "ledger"])).structured_content

@@ -99,6 +99,11 @@ impl std::fmt::Display for JobName {
 /// peer do not count: those are retried until the peer answers.
 pub const MAX_ATTEMPTS: i64 = 12;
 
+/// What a peer said, as it can be stored: PostgreSQL takes no text with NUL.
+pub fn storable(said: &str) -> String {
+    said.replace('\0', "\u{fffd}")
+}
+
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 const MAX_DELAY: Duration = Duration::from_secs(10 * 60);
 
@@ -120,6 +125,11 @@ mod tests {
         assert_eq!([1, 2, 3, 4, 9].map(seconds), [1, 2, 4, 8, 256]);
         assert_eq!([11, 12, 100, i64::MAX].map(seconds), [600; 4]);
         assert_eq!([i64::MIN, 0].map(seconds), [1; 2]);
+    }
+
+    #[test]
+    fn what_a_peer_says_can_be_stored() {
+        assert_eq!(storable("550 no\0body"), "550 no\u{fffd}body");
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod mandates;
 mod notification;
 mod outgoing;
 mod post;
+mod pushes;
 mod sandbox_event;
 mod workers;
 
@@ -24,15 +25,15 @@ use futures_util::future::join_all;
 use metrics::counter;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use url::Origin;
 
 use crate::ambient::{self, Clock};
 use crate::domain::accounts::api_key::hex;
-use crate::domain::job::{MAX_ATTEMPTS, delay};
+use crate::domain::job::{MAX_ATTEMPTS, delay, storable};
 use crate::domain::{AccountId, CheckedSkills, JobKind, Lane, OutgoingKind, TaskId, Timestamp};
 use crate::exports::PartLimits;
 use crate::files::Files;
 use crate::jobs::exports::Exporting;
+use crate::jobs::pushes::Pushes;
 use crate::mail::Mailer;
 use crate::outbound::{Outbound, Resting};
 use crate::payments::{Processor, ProcessorError, RequestError};
@@ -67,7 +68,7 @@ pub struct Jobs {
     processor: Arc<dyn Processor>,
     files: Files,
     channels: Channels,
-    silent_push: Resting<Origin>,
+    pushes: Pushes,
     /// There is one processor, and one file store.
     silent_processor: Resting<()>,
     silent_after: Duration,
@@ -181,7 +182,7 @@ impl Jobs {
             processor,
             files,
             channels,
-            silent_push: Resting::default(),
+            pushes: Pushes::default(),
             silent_processor: Resting::default(),
             silent_after: SILENT,
             hanging_files: Resting::default(),
@@ -391,6 +392,7 @@ impl Jobs {
             Failure::Broken(reason) => (settled_at, reason, true),
             Failure::Refused(reason) => (None, reason, true),
         };
+        let reason = storable(&reason);
         match run_at {
             Some(_) => tracing::warn!(job = %job.name, reason, "job failed; it will be retried"),
             None => tracing::error!(job = %job.name, reason, "job failed; giving up"),

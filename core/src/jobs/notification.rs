@@ -6,6 +6,7 @@ use bytes::Bytes;
 use serde_json::json;
 
 use super::{Channels, Done, Failure, Jobs};
+use crate::domain::job::storable;
 use crate::domain::people::mail_link;
 use crate::domain::{
     Notification, NotificationId, NotificationKind, NotificationStatus, PushSubscriptionId,
@@ -23,6 +24,8 @@ const PUSH_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 const PUSH_TIME_LIMIT: Duration = Duration::from_secs(5);
 /// One that fails after so long is left alone for a while.
 const PUSH_SILENCE: Duration = Duration::from_secs(2);
+/// When another is tried for a worker who has enough of them on their way.
+const NEXT_PUSH_AFTER: Duration = Duration::from_secs(5);
 /// Notifications in browsers are short. The e-mail has the full text.
 const PUSH_CHARACTERS: usize = 300;
 const GONE: u16 = 410;
@@ -42,7 +45,9 @@ pub async fn mail(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
             let mail = mail_for(&jobs.channels, &notification, link.as_ref());
             match mailer.send(&mail).await {
                 Ok(()) => (NotificationStatus::Sent, None),
-                Err(MailError::Refused(reason)) => (NotificationStatus::Failed, Some(reason)),
+                Err(MailError::Refused(reason)) => {
+                    (NotificationStatus::Failed, Some(storable(&reason)))
+                }
                 Err(MailError::Unavailable(reason)) => return Err(Failure::Unavailable(reason)),
             }
         }
@@ -144,6 +149,12 @@ pub async fn push(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
     if notification.created_at.plus(PUSH_LIFE) < now {
         return jobs.finish(job).await;
     }
+    let Some(_on_its_way) = jobs.pushes.begin(worker) else {
+        return Ok(Done::Waits {
+            waits_for: None,
+            recheck_after: NEXT_PUSH_AFTER,
+        });
+    };
     match send_push(jobs, &notification, &subscription, now).await? {
         200..=299 => jobs.finish(job).await,
         404 | GONE => {
@@ -151,7 +162,7 @@ pub async fn push(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
             jobs.record(job, move |tx, _| Ok(tx.drop_push_subscription(id)?))
                 .await
         }
-        status @ (429 | 500..=599) => Err(Failure::Unavailable(format!(
+        status if is_overloaded(status) => Err(Failure::Unavailable(format!(
             "the push service answered {status}"
         ))),
         status => {
@@ -159,6 +170,10 @@ pub async fn push(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
             jobs.finish(job).await
         }
     }
+}
+
+const fn is_overloaded(status: u16) -> bool {
+    matches!(status, 429 | 500..=599)
 }
 
 /// Sends a notification to the push service of a browser. Returns the status code.
@@ -173,7 +188,7 @@ async fn send_push(
     };
     let channels = &jobs.channels;
     let begun = Instant::now();
-    if jobs.silent_push.has(&url.origin(), begun) {
+    if jobs.pushes.silent.has(&url.origin(), begun) {
         let reason = "the push service did not answer a moment ago";
         return Err(Failure::Unavailable(reason.to_owned()));
     }
@@ -200,12 +215,17 @@ async fn send_push(
         .outbound
         .post(&url, headers, Bytes::from(body), PUSH_TIME_LIMIT);
     match post.await {
-        Ok(answer) => Ok(answer.status),
+        Ok(answer) => {
+            if is_overloaded(answer.status) {
+                jobs.pushes.silent.add(url.origin(), Instant::now());
+            }
+            Ok(answer.status)
+        }
         // The URL does not lead to a push service, so the subscription is unusable.
         Err(OutboundError::Forbidden(_)) => Ok(GONE),
         Err(error) => {
             if begun.elapsed() >= PUSH_SILENCE {
-                jobs.silent_push.add(url.origin(), Instant::now());
+                jobs.pushes.silent.add(url.origin(), Instant::now());
             }
             Err(Failure::Unavailable(error.to_string()))
         }

@@ -35,8 +35,13 @@ pub struct Preview {
 
 /// None if it is not a picture that can be read, or has too many pixels. It works on a thread of its own.
 pub async fn preview(bytes: Vec<u8>) -> Option<Preview> {
-    let _turn = AT_ONCE.acquire().await.ok()?;
-    let work = tokio::task::spawn_blocking(move || made(bytes));
+    let turn = AT_ONCE.acquire().await.ok()?;
+    // The turn ends with the work, also if nobody waits for it any more.
+    let work = tokio::task::spawn_blocking(move || {
+        let preview = made(bytes);
+        drop(turn);
+        preview
+    });
     work.await.ok().flatten()
 }
 

@@ -1,6 +1,6 @@
 //! Serves one endpoint: sends what is due, a few deliveries at a time, in order for each task.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::time::Duration;
@@ -12,19 +12,17 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::queue::Queue;
 use super::turns::Turn;
 use super::{POLL_INTERVAL, Webhooks, request};
-use crate::domain::{
-    AccountId, Attempt, DueDelivery, Environment, EventId, Owner, TaskId, Timestamp,
-};
+use crate::domain::{AccountId, Attempt, Environment, EventId, Owner, TaskId, Timestamp};
 use crate::store::{Endpoint, EventWakeup, StoreError};
 use crate::usecases::{self, DeliveryOutcome, EndpointHealth, UseCaseError};
 
 /// How many deliveries to an endpoint are in flight at once.
 const AT_ONCE: usize = 8;
-/// How many deliveries are read at once, and how few may be left before more are read.
+/// How many deliveries are read at once.
 const READ_AT_ONCE: usize = 64;
-const FEW: usize = 16;
 /// Under load every commit tells of new deliveries. A pause between two reads combines several of them.
 const READ_PAUSE: Duration = Duration::from_millis(10);
 /// How long an endpoint is kept after its last delivery. Claiming it anew for each event would cost more
@@ -58,7 +56,7 @@ pub async fn serve(
         turn,
         lost: false,
         endpoint: None,
-        queue: VecDeque::new(),
+        queue: Queue::default(),
         known: HashSet::new(),
         busy: HashSet::new(),
         gone: false,
@@ -120,7 +118,7 @@ struct Serving {
     /// As it was last read.
     endpoint: Option<Endpoint>,
     /// Read but not started.
-    queue: VecDeque<DueDelivery>,
+    queue: Queue,
     /// Read but not recorded. Another read returns them again.
     known: HashSet<EventId>,
     /// Tasks with a delivery in flight. The next delivery of the same task waits.
@@ -201,18 +199,19 @@ impl Serving {
         }
         self.recheck
             || self.last_read.elapsed() >= POLL_INTERVAL
-            || (self.queue.len() < FEW
-                && (self.more || (self.news && self.last_read.elapsed() >= READ_PAUSE)))
+            || ((self.more || (self.news && self.last_read.elapsed() >= READ_PAUSE))
+                && self.queue.is_short(&self.busy))
     }
 
     /// Whether only the pause holds back a read.
     fn reads_later(&self) -> bool {
-        self.news && self.queue.len() < FEW
+        self.news && self.queue.is_short(&self.busy)
     }
 
-    /// Reads the current settings of the endpoint, and what is due.
+    /// Reads the current settings of the endpoint, and what is due unless enough is queued.
     async fn refresh(&mut self) -> Result<(), StoreError> {
         let (account, now) = (self.account, self.webhooks.0.clock.now());
+        let is_short = self.queue.is_short(&self.busy);
         let limit = (self.known.len() + READ_AT_ONCE) as i64;
         // What is written from now on is new.
         (self.recheck, self.news) = (false, false);
@@ -221,7 +220,7 @@ impl Serving {
         let read = self.webhooks.0.store.read(move |tx| {
             let endpoint = tx.endpoint(account)?;
             let due = match &endpoint {
-                Some(endpoint) if endpoint.disabled.is_none() => {
+                Some(endpoint) if endpoint.disabled.is_none() && is_short => {
                     tx.due_deliveries(account, now, limit)?
                 }
                 _ => Vec::new(),
@@ -235,16 +234,13 @@ impl Serving {
             self.lose();
             return Ok(());
         };
-        self.more = due.len() as i64 == limit;
         if endpoint.disabled.is_some() {
             self.drop_queue();
         }
         self.endpoint = Some(endpoint);
-        for delivery in due {
-            if self.known.insert(delivery.event) {
-                self.queue.push_back(delivery);
-            }
-        }
+        let may_be_more = !is_short || due.len() as i64 == limit;
+        let all_kept = self.queue.add(due, &mut self.known);
+        self.more = may_be_more || !all_kept;
         Ok(())
     }
 
@@ -257,9 +253,7 @@ impl Serving {
 
     /// What is not started is read again if it is still due.
     fn drop_queue(&mut self) {
-        for delivery in self.queue.drain(..) {
-            self.known.remove(&delivery.event);
-        }
+        self.queue.clear(&mut self.known);
     }
 
     /// Starts the deliveries that may start now.
@@ -269,13 +263,7 @@ impl Serving {
         };
         let version = endpoint.version;
         while self.in_flight.len() < self.width && self.outcomes.len() < MAX_UNRECORDED {
-            let busy = &self.busy;
-            let free =
-                |delivery: &DueDelivery| delivery.task.is_none_or(|task| !busy.contains(&task));
-            let Some(next) = self.queue.iter().position(free) else {
-                return;
-            };
-            let Some(delivery) = self.queue.remove(next) else {
+            let Some(delivery) = self.queue.next(&self.busy) else {
                 return;
             };
             self.busy.extend(delivery.task);

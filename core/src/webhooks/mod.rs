@@ -6,6 +6,7 @@
 
 mod endpoint;
 mod peers;
+mod queue;
 mod request;
 mod slots;
 mod turns;

@@ -8,27 +8,30 @@ use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any_service, get};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::{Value, json};
 use tower_service::Service;
 
 use crate::ambient;
 use crate::api::error::ApiError;
-use crate::api::middleware::authentication::require_key;
+use crate::api::middleware::authentication::{Caller, require_key};
 use crate::api::middleware::edge::edge;
 use crate::api::middleware::limits::anonymous::limit_anonymous;
+use crate::api::request::body;
 use crate::api::server::Peer;
 use crate::api::{App, JSON};
+use crate::domain::AccountId;
 use crate::domain::accounts::mandate::Needs;
-use crate::mcp::{Answer, Connect, MOST_BYTES, Reach, http_service, too_large, unreadable};
+use crate::mcp::{Answer, Connect, Reach, http_service, readable, too_large};
 use crate::shutdown::Shutdown;
 use crate::usecases::UseCaseError;
 
 /// More than any answer of the API that a tool asks for.
 const LARGEST_ANSWER: usize = 16 << 20;
+/// How many calls of an account are in progress at once in this process. Those that wait take up to 50 seconds.
+const MOST_CALLS: usize = 32;
 
 /// What says who asks.
 const PASSED_ON: [HeaderName; 4] = [
@@ -46,7 +49,7 @@ pub fn mount(router: Router, app: &App) -> Router {
     // Every key may speak; what its tools may do is asked at each of their calls.
     let needs = (app.clone(), Needs::Nothing);
     let route = any_service(service)
-        .layer(from_fn(read_first))
+        .layer(from_fn_with_state(app.clone(), read_first))
         .layer(from_fn_with_state(needs, require_key))
         .layer(from_fn_with_state(app.clone(), name_metadata))
         .layer(from_fn_with_state(app.clone(), edge));
@@ -90,29 +93,45 @@ async fn name_metadata(State(app): State<App>, request: Request<Body>, next: Nex
     response
 }
 
-/// The crate answers 415 to a body that it cannot read. Whoever sent it is told what is wrong with it instead, in the
-/// protocol's own form.
-async fn read_first(request: Request<Body>, next: Next) -> Response {
+/// The crate answers 415 to a body that it cannot read, and waits for one as long as it takes. So it gets only messages that
+/// have come, and whoever sent another one is told what is wrong with it, in the protocol's own form.
+async fn read_first(State(app): State<App>, request: Request<Body>, next: Next) -> Response {
     let kind = request.headers().get(header::CONTENT_TYPE);
     let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
     if request.method() != Method::POST || !is_json {
         return next.run(request).await;
     }
+    // Each holds its message while it waits, and its body before.
+    let caller = request.extensions().get::<Caller>();
+    let account = caller.map(|caller| caller.holder.owner.account);
+    let place = account.map(|account| app.mcp_calls.take(account, MOST_CALLS));
+    if matches!(place, Some(None)) {
+        let retry_after_seconds = 5;
+        let error = ApiError::RateLimited {
+            retry_after_seconds,
+        };
+        return body::refuse(error, request).await.into_response();
+    }
     let (parts, body) = request.into_parts();
     let refused = |status: StatusCode, told: Value| {
         (status, [(header::CONTENT_TYPE, JSON)], told.to_string()).into_response()
     };
-    let body = match Limited::new(body, MOST_BYTES).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(error) if error.is::<LengthLimitError>() => {
-            return refused(StatusCode::PAYLOAD_TOO_LARGE, too_large(MOST_BYTES));
+    let body = match body::received(&parts.extensions, body, &app).await {
+        Ok(body) => body,
+        Err(ApiError::BodyTooLarge { limit }) => {
+            return refused(StatusCode::PAYLOAD_TOO_LARGE, too_large(limit));
         }
-        // The connection broke: nobody is there to be told.
-        Err(_) => return StatusCode::BAD_REQUEST.into_response(),
+        Err(error) => return error.into_response(),
     };
-    match unreadable(&body) {
-        Some(told) => refused(StatusCode::BAD_REQUEST, told),
-        None => next.run(Request::from_parts(parts, Body::from(body))).await,
+    let message = readable(&body);
+    // The crate reads the message, not the body.
+    drop(body);
+    match message {
+        Ok(message) => {
+            next.run(Request::from_parts(parts, Body::from(message)))
+                .await
+        }
+        Err(told) => refused(StatusCode::BAD_REQUEST, told),
     }
 }
 
@@ -136,25 +155,27 @@ impl Connect for Local {
         if let (None, Some(host)) = (headers.get(header::HOST), parts.uri.authority()) {
             headers.insert(header::HOST, HeaderValue::from_str(host.as_str()).ok()?);
         }
-        Some(Arc::new(Caller {
+        Some(Arc::new(Asking {
             router: self.router.clone(),
             shutdown: self.shutdown.clone(),
             is_test: key.contains("svc_test_"),
+            account: (parts.extensions.get::<Caller>()).map(|caller| caller.owner().account),
             headers,
             peer: parts.extensions.get::<Peer>().copied(),
         }))
     }
 }
 
-struct Caller {
+struct Asking {
     router: Router,
     shutdown: Shutdown,
     headers: HeaderMap,
     peer: Option<Peer>,
     is_test: bool,
+    account: Option<AccountId>,
 }
 
-impl Caller {
+impl Asking {
     async fn ask(&self, method: &str, path: &str, body: Body) -> Option<(bool, Vec<u8>)> {
         let mut request = Request::builder()
             .method(method)
@@ -183,7 +204,7 @@ impl Caller {
 }
 
 #[async_trait]
-impl Reach for Caller {
+impl Reach for Asking {
     async fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
         let unavailable =
@@ -206,6 +227,10 @@ impl Reach for Caller {
 
     fn is_test(&self) -> bool {
         self.is_test
+    }
+
+    fn account(&self) -> Option<AccountId> {
+        self.account
     }
 
     async fn stopping(&self) {

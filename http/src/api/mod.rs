@@ -112,6 +112,7 @@ pub struct Parts {
     answers: AnswerLimits,
     file_limits: FileLimits,
     webhook_tests: Places<AccountId>,
+    mcp_calls: Places<AccountId>,
     uploads: UploadLimits,
 }
 
@@ -201,6 +202,7 @@ impl App {
             answers: AnswerLimits::default(),
             file_limits: FileLimits::default(),
             webhook_tests: Places::default(),
+            mcp_calls: Places::default(),
             uploads: UploadLimits::default(),
             metrics: dependencies.metrics,
             key_use: Arc::default(),

@@ -5,6 +5,7 @@
 
 mod approvals;
 mod calls;
+mod looks;
 mod messages;
 mod proofs;
 mod reach;
@@ -14,6 +15,6 @@ mod server;
 mod tools;
 mod waits;
 
-pub use messages::{too_large, unreadable};
+pub use messages::{readable, too_large};
 pub use reach::{Answer, Reach, Remote};
-pub use server::{Connect, MOST_BYTES, http_service, serve_on_stdio};
+pub use server::{Connect, http_service, serve_on_stdio};

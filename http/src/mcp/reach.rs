@@ -4,6 +4,8 @@ use async_trait::async_trait;
 use legwork_client::{Client, Error};
 use serde_json::{Value, json};
 
+use crate::domain::AccountId;
+
 /// The API with somebody's key.
 #[async_trait]
 pub trait Reach: Send + Sync {
@@ -14,6 +16,11 @@ pub trait Reach: Send + Sync {
     async fn file(&self, url: &str, most: usize) -> Option<Vec<u8>>;
 
     fn is_test(&self) -> bool;
+
+    /// Whose key it is, if this server knows.
+    fn account(&self) -> Option<AccountId> {
+        None
+    }
 
     /// Waits until the server that is called here stops. One somewhere else is not known to.
     async fn stopping(&self) {

@@ -9,12 +9,15 @@ use rmcp::model::{
 };
 
 use super::calls::{Call, encoded};
-use super::proofs::{self, NoFile, TASK_URI, proof_uri};
+use super::proofs::{self, NoFile, TASK_URI, WARNING, proof_uri};
 use super::refusals::{failed, is_not_found};
 
 pub const GUIDE: &str = include_str!("guide.md");
 const GUIDE_URI: &str = "legwork://guide";
 const UNFIT: &str = "this file is not kept any more, or too large: see file_url in get_proofs";
+const NOT_SHOWN: &str = "this picture is too large to be made smaller, with more than 16 megapixels, or could not be read: \
+                         see file_url in get_proofs";
+const BUSY: &str = "too many pictures are being looked at right now: ask again";
 const NOT_FETCHED: &str = "this file could not be fetched: see file_url in get_proofs";
 
 pub fn all() -> ListResourcesResult {
@@ -56,8 +59,15 @@ pub async fn read(call: &Call<'_>, uri: &str) -> Result<ReadResourceResult, Erro
             let (bytes, kind) = proofs::file(call, proof).await.map_err(|no| match no {
                 NoFile::Unfit => ErrorData::resource_not_found(UNFIT, None),
                 NoFile::NotFetched => ErrorData::internal_error(NOT_FETCHED, None),
+                NoFile::NotShown => ErrorData::internal_error(NOT_SHOWN, None),
+                NoFile::Busy => ErrorData::internal_error(BUSY, None),
             })?;
-            ResourceContents::blob(BASE64_STANDARD.encode(bytes), uri).with_mime_type(kind)
+            let warning = ResourceContents::text(WARNING, uri).with_mime_type("text/plain");
+            let file = ResourceContents::blob(BASE64_STANDARD.encode(bytes), uri);
+            return Ok(ReadResourceResult::new(vec![
+                warning,
+                file.with_mime_type(kind),
+            ]));
         }
     };
     Ok(ReadResourceResult::new(vec![contents]))

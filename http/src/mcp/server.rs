@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, CustomRequest,
-    CustomResult, GetTaskParams, GetTaskResult, Implementation, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, UpdateTaskParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
+    CustomRequest, CustomResult, GetTaskParams, GetTaskResult, Implementation,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -23,8 +24,8 @@ use super::tools::{Access, TOOLS};
 use super::waits::{self, Stopped, Wait};
 use super::{approvals, messages, proofs, resources};
 
-/// As for the bodies of the API.
-pub const MOST_BYTES: usize = 256 * 1024;
+/// A body of the API has half of that at most, and a message that is written anew may be somewhat longer.
+const MOST_BYTES: usize = 512 * 1024;
 
 /// Finds the API for a request: by its key, or always the same.
 pub trait Connect: Clone + Send + Sync + 'static {
@@ -244,6 +245,9 @@ async fn run(name: &str, call: &Call<'_>) -> CallToolResult {
             return match proofs::look(call).await {
                 Ok((told, blocks)) => {
                     let mut result = CallToolResult::structured(told);
+                    // The structured part has texts of the worker, too.
+                    let warning = ContentBlock::text(proofs::WARNING);
+                    result.content.insert(0, warning);
                     result.content.extend(blocks);
                     result
                 }

@@ -7,7 +7,10 @@ use tokio::net::TcpStream;
 use super::ask;
 use crate::support::{TestApp, in_time, on_sqlite};
 
-on_sqlite!(strangers_pages_and_broken_clients_are_refused);
+on_sqlite!(
+    strangers_pages_and_broken_clients_are_refused,
+    an_account_has_so_many_calls_in_progress,
+);
 
 async fn strangers_pages_and_broken_clients_are_refused(app: TestApp) {
     let developer = app.developer().await;
@@ -56,6 +59,12 @@ async fn strangers_pages_and_broken_clients_are_refused(app: TestApp) {
         ("{} {}".to_owned(), 400, -32700, None),
         ("\u{0}".to_owned(), 400, -32700, None),
         (json!([]).to_string(), 400, -32600, None),
+        (
+            json!(vec![json!({"": 0}); 1_000]).to_string(),
+            400,
+            -32600,
+            None,
+        ),
         (
             json!({"jsonrpc": "2.0", "id": 7}).to_string(),
             400,
@@ -111,4 +120,34 @@ async fn strangers(app: &TestApp) {
         );
         assert_eq!(told["bearer_methods_supported"], json!(["header"]));
     }
+}
+
+/// Calls that wait hold their messages, and those that are not sent to the end hold what has come.
+async fn an_account_has_so_many_calls_in_progress(app: TestApp) {
+    let (developer, other) = (app.developer().await, app.developer().await);
+    let mut held = Vec::new();
+    for _ in 0..32 {
+        let (connection, answer) = begun(&app, &developer.test_key).await;
+        assert!(answer.starts_with("HTTP/1.1 100"), "{answer}");
+        held.push(connection);
+    }
+    let (_, answer) = begun(&app, &developer.live_key).await;
+    assert!(answer.starts_with("HTTP/1.1 429"), "{answer}");
+    let (_, answer) = begun(&app, &other.test_key).await;
+    assert!(answer.starts_with("HTTP/1.1 100"), "{answer}");
+}
+
+/// A call whose body does not come, and what the server says to that: 100 when it begins to read.
+async fn begun(app: &TestApp, key: &str) -> (TcpStream, String) {
+    let mut connection = TcpStream::connect(app.address).await.unwrap();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n\
+         Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n",
+        app.address
+    );
+    connection.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = [0; 2_000];
+    let read = in_time(connection.read(&mut answer)).await.unwrap();
+    let answer = String::from_utf8_lossy(&answer[..read]).into_owned();
+    (connection, answer)
 }

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::StripeError;
 use super::responses::{Listed, Page};
+use crate::domain::job::storable;
 use crate::domain::{PaymentFailure, Secret};
 use crate::payments::{ProcessorError, RequestError};
 use crate::tls;
@@ -232,9 +233,10 @@ fn judge<T: DeserializeOwned>(status: StatusCode, body: &[u8]) -> Result<T, Clie
     if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
         return unavailable(FORBIDDEN);
     }
-    let Ok(ErrorBody { error }) = serde_json::from_slice(body) else {
+    let Ok(ErrorBody { mut error }) = serde_json::from_slice(body) else {
         return unavailable("the response is not from Stripe");
     };
+    error.message = error.message.as_deref().map(storable);
     if status.is_server_error() {
         let message = error.message();
         return Err(ClientError::Failed(format!("{status}: {message}")));
