@@ -12,7 +12,11 @@ async fn main() -> Result<(), Error> {
         .budget_cents(2500);
     let task = client.tasks().create(&task).await?;
     println!("{} is {}", task.id, task.status);
+    // With a test key nobody works: play the worker. Leave this out with a live key.
+    let to = Some(Status::ProofSubmitted);
+    client.test_helpers().advance_task(&task.id, to).await?;
     let wanted = [Status::ProofSubmitted];
-    client.tasks().wait_until(&task.id, &wanted, None).await?;
+    let task = client.tasks().wait_until(&task.id, &wanted, None).await?;
+    println!("{} is {}", task.id, task.status);
     Ok(())
 }

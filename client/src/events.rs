@@ -42,6 +42,8 @@ pub struct EventStream {
     buffer: Vec<u8>,
     ready: VecDeque<Event>,
     failures: u32,
+    /// It waits for a free stream when the account has no more.
+    pub(crate) is_patient: bool,
     /// It was connected before.
     is_known: bool,
     reconnects: u64,
@@ -59,6 +61,7 @@ impl Events {
             buffer: Vec::new(),
             ready: VecDeque::new(),
             failures: 0,
+            is_patient: true,
             is_known: false,
             reconnects: 0,
             filled: 0,
@@ -116,7 +119,8 @@ impl EventStream {
         self.connection = None;
         let is_passing = match &error {
             Error::Network { .. } | Error::Timeout { .. } | Error::Answer { .. } => true,
-            Error::Api(refused) => matches!(refused.status, 408 | 429 | 500..),
+            Error::Api(refused) if refused.status == 429 => self.is_patient,
+            Error::Api(refused) => matches!(refused.status, 408 | 500..),
             _ => false,
         };
         let is_hopeless = !self.is_known && self.failures >= self.client.max_retries();

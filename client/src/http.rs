@@ -17,7 +17,7 @@ use crate::{ApiError, Error, ErrorCode, Result, ambient};
 /// Where a server listens on your own machine.
 pub const DEFAULT_BASE_URL: &str = "http://127.0.0.1:8080";
 /// Whoever is told to come back later than this decides for themselves.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(60);
 const MOST_BYTES: usize = 1 << 29;
 
 /// A client with an API key. Cheap to clone; clones share their connections.
@@ -267,17 +267,23 @@ impl Client {
             (&Method::POST, None) => Some(ambient::random_name()?),
             _ => None,
         };
-        for tried in 0.. {
-            let error = match self.attempt(call, key.as_deref()).await {
+        let mut tried = 0;
+        loop {
+            match self.attempt(call, key.as_deref()).await {
                 Ok(bytes) => return Ok(bytes),
-                Err(error) => error,
-            };
-            match pause(&error, tried).filter(|_| tried < self.shared.max_retries) {
-                Some(pause) => tokio::time::sleep(pause).await,
-                None => return Err(error),
+                Err(error) => self.before_next(&mut tried, error).await?,
             }
         }
-        unreachable!("tried less often than there are numbers")
+    }
+
+    /// Pauses before the next try. If there is none, it is the error.
+    async fn before_next(&self, tried: &mut u32, error: Error) -> Result<()> {
+        match pause(&error, *tried).filter(|_| *tried < self.shared.max_retries) {
+            Some(pause) => tokio::time::sleep(pause).await,
+            None => return Err(error),
+        }
+        *tried += 1;
+        Ok(())
     }
 
     async fn attempt(&self, call: &Call, key: Option<&str>) -> Result<Vec<u8>> {
@@ -307,8 +313,20 @@ impl Client {
 
     /// Reads a file by its signed URL. The key is not sent: the URL may lead to another host.
     pub async fn fetch(&self, url: &str) -> Result<Vec<u8>> {
+        // The query is the signature, which belongs in no message.
+        let (place, _) = url.split_once('?').unwrap_or((url, ""));
+        let mut tried = 0;
+        loop {
+            match self.fetch_once(url, place).await {
+                Ok(bytes) => return Ok(bytes),
+                Err(error) => self.before_next(&mut tried, error).await?,
+            }
+        }
+    }
+
+    async fn fetch_once(&self, url: &str, place: &str) -> Result<Vec<u8>> {
         let request = self.shared.http.get(url).timeout(self.shared.timeout * 4);
-        read(self.accepted(request, url).await?, url).await
+        read(self.accepted(request, place).await?, place).await
     }
 
     fn prepared(&self, call: &Call) -> RequestBuilder {

@@ -176,8 +176,9 @@ export class Tasks extends Resource {
 
   /**
    * Waits until a task has one of these statuses, and returns it. It listens to the task's events, so it takes no requests
-   * while nothing happens. When the task has ended with another status, it throws a TaskEndedError. After the time-out it
-   * throws a StillWaitingError, or what kept it from reading the task even once: a TimedOutError if the server did not answer.
+   * while nothing happens. When the account has no more streams, it looks every few seconds instead. When the task has ended
+   * with another status, it throws a TaskEndedError. After the time-out it throws a StillWaitingError, or what kept it from
+   * reading the task even once: a TimedOutError if the server did not answer.
    */
   async waitUntil(id: string, statuses: o.Status[], options: { timeoutMs?: number } = {}): Promise<o.Task> {
     const { timeoutMs } = options;

@@ -2,13 +2,15 @@
 
 import type { Client } from "./client.js";
 import { AnswerError, APIError, EventsLostError, NetworkError, TimedOutError } from "./errors.js";
-import { backoff, isObject, isPassing, sleep } from "./http.js";
+import { backoff, isObject, isPassing, LONGEST_WAIT_MS, sleep } from "./http.js";
 import type { Event, EventFilter, EventType } from "./objects.js";
 
 /** The server sends a comment every 15 seconds. Who hears nothing for this long has lost it. */
 const SILENCE_MS = 45_000;
 /** A connection that was good for this long, or for an event, was a good one. */
 const STEADY_MS = 10_000;
+/** How often a task is looked at by somebody who waits for it without a stream. */
+const LOOK_EVERY_MS = 3_000;
 
 export interface StreamOptions {
   /** Begin after the event with this id. Without it, the stream begins now. */
@@ -43,6 +45,8 @@ export class EventStream implements AsyncIterableIterator<Event> {
   private failures = 0;
   private isKnown = false;
   private opened = 0;
+  /** Between two looks of somebody who waits, once there is no stream for them. */
+  private pauseMs: number | undefined;
 
   constructor(
     private readonly client: Client,
@@ -90,12 +94,20 @@ export class EventStream implements AsyncIterableIterator<Event> {
   }
 
   /**
-   * Until there may be something new: another connection, or an event. A comment is nothing new.
+   * Until there may be something new: another connection, or an event. A comment is nothing new. When the account has no more
+   * streams, it is a pause.
    * @internal
    */
   async news(): Promise<void> {
     const before = this.reader;
-    while (this.ready.length === 0 && (!this.reader || this.reader === before)) await this.wait();
+    const isNothingNew = () => this.ready.length === 0 && (!this.reader || this.reader === before);
+    try {
+      while (this.pauseMs === undefined && isNothingNew()) await this.wait(false);
+    } catch (error) {
+      if (!isCrowded(error)) throw error;
+      this.pauseMs = Math.min(Math.max(LOOK_EVERY_MS, (error.retryAfter ?? 0) * 1000), LONGEST_WAIT_MS);
+    }
+    if (this.pauseMs !== undefined) await sleep(Math.min(this.pauseMs, this.client.http.left()));
     while (this.take());
   }
 
@@ -108,8 +120,11 @@ export class EventStream implements AsyncIterableIterator<Event> {
     return event;
   }
 
-  /** Until something happens: an event, a comment, a connection, a failure that passes. */
-  private async wait(): Promise<void> {
+  /**
+   * Until something happens: an event, a comment, a connection, a failure that passes. Only who is patient waits for a free
+   * stream.
+   */
+  private async wait(isPatient = true): Promise<void> {
     const { http } = this.client;
     try {
       if (http.left() === 0) throw new TimedOutError("there is no time left");
@@ -117,6 +132,7 @@ export class EventStream implements AsyncIterableIterator<Event> {
     } catch (error) {
       this.close();
       if (this.isOver()) return;
+      if (!isPatient && isCrowded(error)) throw error;
       const isHopeless = !this.isKnown && this.failures >= http.maxRetries;
       if (!isPassing(error) || isHopeless || http.left() === 0) throw error;
       this.reconnects++;
@@ -210,6 +226,11 @@ export class EventStream implements AsyncIterableIterator<Event> {
     const first = missing[0]?.number ?? before;
     if (first !== undefined && first > after + 1 && !this.options.taskId) throw new EventsLostError(after, first);
   }
+}
+
+/** An account has only so many streams. */
+function isCrowded(error: unknown): error is APIError {
+  return error instanceof APIError && error.status === 429;
 }
 
 function parsed(data: string): Event {

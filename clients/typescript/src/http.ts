@@ -6,7 +6,7 @@ export const VERSION = "0.1.0";
 /** Where a server listens on your own machine. */
 export const DEFAULT_BASE_URL = "http://127.0.0.1:8080";
 /** Whoever is told to come back later than this decides for themselves. */
-const LONGEST_WAIT_MS = 60_000;
+export const LONGEST_WAIT_MS = 60_000;
 
 export interface ClientOptions {
   /** Where the service is [default: `http://127.0.0.1:8080`]. */
@@ -63,15 +63,19 @@ export class Http {
     return left < 5 ? 0 : left;
   }
 
-  /** Sends a request until it is answered, refused for good, or tried often enough. */
   async send<T>(call: Call, read: (answer: Response) => Promise<T>, idempotencyKey?: string): Promise<T> {
     const isPost = call.method === "POST";
     const key = isPost ? { "Idempotency-Key": idempotencyKey ?? crypto.randomUUID() } : undefined;
+    // The body is read within the try: it may break, too.
+    return this.tried(this.timeoutMs, this.baseUrl, async (signal) => read(await this.open(call, key ?? {}, signal)));
+  }
+
+  /** Asks until it is answered, refused for good, or tried often enough. */
+  private async tried<T>(timeoutMs: number, url: string, attempt: (signal: AbortSignal) => Promise<T>): Promise<T> {
     for (let tried = 0; ; tried++) {
       try {
-        const signal = AbortSignal.timeout(Math.ceil(Math.min(this.timeoutMs, this.left())));
-        // The body is read within the try: it may break, too.
-        return await this.guard(async () => read(await this.open(call, key ?? {}, signal)));
+        const signal = AbortSignal.timeout(Math.ceil(Math.min(timeoutMs, this.left())));
+        return await this.guard(() => attempt(signal), url);
       } catch (error) {
         const wait = pause(error, tried);
         if (wait === undefined || tried >= this.maxRetries) throw error;
@@ -101,8 +105,9 @@ export class Http {
 
   /** Reads a file by its signed URL. The key is not sent: the URL may lead to another host. */
   async fetchFile(url: string): Promise<Uint8Array> {
-    return this.guard(async () => {
-      const answer = await fetch(url, { signal: AbortSignal.timeout(this.timeoutMs * 4) });
+    // Files are larger than answers. The query is the signature, which belongs in no message.
+    return this.tried(this.timeoutMs * 4, url.split("?")[0] ?? "", async (signal) => {
+      const answer = await fetch(url, { redirect: "manual", signal });
       if (!answer.ok) throw await refused(answer);
       return new Uint8Array(await answer.arrayBuffer());
     });
@@ -125,17 +130,17 @@ export class Http {
   }
 
   /** Turns what `fetch` throws into errors of this library. */
-  async guard<T>(work: () => Promise<T>): Promise<T> {
+  async guard<T>(work: () => Promise<T>, url = this.baseUrl): Promise<T> {
     try {
       return await work();
     } catch (error) {
       if (error instanceof LegworkError) throw error;
       if (error instanceof DOMException && error.name === "TimeoutError")
-        throw new TimedOutError(`${this.baseUrl} did not answer in time`, { cause: error });
+        throw new TimedOutError(`${url} did not answer in time`, { cause: error });
       if (error instanceof SyntaxError)
-        throw new AnswerError(`${this.baseUrl} did not answer as Legwork does: ${error.message}`, { cause: error });
+        throw new AnswerError(`${url} did not answer as Legwork does: ${error.message}`, { cause: error });
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-      throw new NetworkError(`${this.baseUrl} cannot be reached: ${cause}`, { cause: error });
+      throw new NetworkError(`${url} cannot be reached: ${cause}`, { cause: error });
     }
   }
 }

@@ -297,3 +297,19 @@ fn for_admins(app: &App) -> Router<App> {
     }
     routes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_says_that_it_refuses_parameters() {
+        for (path, item) in &DESCRIBED.openapi.paths.paths {
+            let operations = [&item.get, &item.put, &item.post, &item.patch, &item.delete];
+            for operation in operations.into_iter().flatten() {
+                let responses = &operation.responses.responses;
+                assert!(responses.contains_key("400"), "{path}");
+            }
+        }
+    }
+}

@@ -313,6 +313,29 @@ fn failures_are_overcome_or_told() {
     }));
 }
 
+/// As the others do with `serve_strange.py`.
+#[test]
+fn files_are_asked_for_again_and_waits_go_on_without_a_stream() {
+    runtime().block_on(in_time(async {
+        let (_server, url) = stories::strange_server();
+        let at = |url: &str| Client::builder("svc_test_x\n").base_url(url);
+        let client = at(&url).build().unwrap();
+        let file = |mode: &str| format!("{url}/{mode}/v1/tasks/1?signature=s");
+        assert_eq!(client.fetch(&file("shaky")).await.unwrap(), b"file");
+        let moved = client.fetch(&file("moved")).await.unwrap_err();
+        assert_eq!(code(&moved), "HTTP_302");
+        let hasty = at(&url).max_retries(0).build().unwrap();
+        let nowhere = hasty.fetch("http://127.0.0.1:1/file?signature=s").await;
+        let said = nowhere.unwrap_err().to_string();
+        assert!(!said.contains("signature"), "{said}");
+        let crowded = at(&format!("{url}/crowded")).build().unwrap();
+        let wanted = [Status::Assigned];
+        let waited = crowded.tasks().wait_until("1", &wanted, None).await;
+        let ended = matches!(&waited, Err(Error::TaskEnded { status }) if status == "cancelled");
+        assert!(ended, "{waited:?}");
+    }));
+}
+
 #[test]
 fn webhooks_are_verified_by_both_schemes() {
     for vector in vectors::all() {

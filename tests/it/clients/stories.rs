@@ -55,10 +55,13 @@ pub fn expected_of_strange_servers() -> Value {
             "closing": "still posted",
             "ended": "ended completed: the task is completed and can no longer become assigned",
             "ending": "ended cancelled: the task is cancelled and can no longer become assigned",
+            "crowded": "ended cancelled: the task is cancelled and can no longer become assigned",
         },
         // A look, where the events are, the stream, another look: then nothing while nothing happens.
         "requests": {"quiet": 4, "busy": 1, "ended": 1},
         "closing_is_not_hurried": true,
+        // A file is asked for again, nobody is sent elsewhere for it, and its signature is in no message.
+        "files": ["no error", "HTTP_302", "hidden"],
         "page": "not an answer",
         "others": others,
         "secrets": [false, false, false, false, false, false, true, true],

@@ -192,6 +192,18 @@ async fn programs_of_agents_are_told(app: TestApp) {
     let (code, _, said) = set_up(&["cursor", "--yes", "--key", &developer.live_key]).await;
     assert!(code == 2 && said.contains("--live"), "{said}");
     assert_eq!(written(), after);
+    // The program has another environment, so what was used of this one is written.
+    let command = user
+        .command(&["agent", "setup", "cursor", "--yes"])
+        .env("HOME", &home)
+        .env("LEGWORK_KEY", &developer.test_key)
+        .current_dir(user.home.path());
+    let output = tokio::task::spawn_blocking(|| command.output())
+        .await
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let key = written()["mcpServers"]["legwork"]["env"]["LEGWORK_KEY"].clone();
+    assert_eq!(key, json!(developer.test_key));
     // Comments would be lost: such a file is left alone.
     std::fs::write(&file, "{} // mine").unwrap();
     let (code, _, said) = set_up(&["cursor", "--yes"]).await;
@@ -200,8 +212,8 @@ async fn programs_of_agents_are_told(app: TestApp) {
         "{said}"
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{} // mine");
-    let (code, _, _) = set_up(&["vscode", "--yes", "--key", &developer.test_key]).await;
-    assert_eq!(code, 0);
+    let (code, _, said) = set_up(&["vscode", "--yes", "--key", &developer.test_key]).await;
+    assert!(code == 0 && said.contains("git would take it"), "{said}");
     let project = std::fs::read_to_string(user.home.path().join(".vscode/mcp.json")).unwrap();
     let project: Value = serde_json::from_str(&project).unwrap();
     let server = &project["servers"]["legwork"];

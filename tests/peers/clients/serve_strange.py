@@ -92,9 +92,24 @@ class Handler(BaseHTTPRequestHandler):
         status = "posted" if self.looks["ending"] < 3 else "cancelled"
         self.answer(200, json.dumps({**TASK, "status": status}))
 
+    def task_crowded(self):
+        """It is cancelled before somebody looks for the second time, who has no stream to hear of it."""
+        status = "posted" if self.looks["crowded"] == 1 else "cancelled"
+        self.answer(200, json.dumps({**TASK, "status": status}))
+
+    def task_shaky(self):
+        """A file that comes when it is asked for once more."""
+        self.answer(200, "file") if self.looks["shaky"] > 1 else self.answer(503, "", {"Retry-After": "0"})
+
+    def task_moved(self):
+        self.answer(302, "", {"Location": "/quiet/v1/tasks/1"})
+
     def stream(self, mode):
         if mode == "page":
             return self.answer(200, "<h1>It works!</h1>")
+        if mode == "crowded":
+            error = {"code": "RATE_LIMITED", "message": "Too many streams.", "request_id": "req-2"}
+            return self.answer(429, json.dumps({"error": error}), {"Retry-After": "1"})
         if mode == "silent":
             time.sleep(60)
         self.send_response(200)

@@ -207,7 +207,7 @@ async def fails(url: str, timeout: float, how: type[Exception]) -> bool:
 
 async def strange(url: str) -> dict[str, Any]:
     """What becomes of waits, and of answers that are not Legwork's: see serve_strange.py."""
-    modes = ["quiet", "hanging", "dripping", "busy", "stuck", "silent", "closing", "ended", "ending"]
+    modes = ["quiet", "hanging", "dripping", "busy", "stuck", "silent", "closing", "ended", "ending", "crowded"]
     waits = {mode: await waited(f"{url}/{mode}") for mode in modes}
     await tries_end(url)
     async with AsyncClient("svc_test_x", base_url=f"{url}/page", max_retries=0) as client:
@@ -216,11 +216,26 @@ async def strange(url: str) -> dict[str, Any]:
         "waits": waits,
         "requests": {mode: int(httpx.get(f"{url}/asked/{mode}").text) for mode in ["quiet", "busy", "ended"]},
         "closing_is_not_hurried": int(httpx.get(f"{url}/asked/closing").text) < 15,
+        "files": await files(url),
         "page": page,
         "others": [await other(f"{url}/other{number}") for number in range(8)],
         "secrets": [accepted(secret) for secret in SECRETS],
         "long_timestamp": long_timestamp(),
     }
+
+
+async def files(url: str) -> list[str]:
+    """What becomes of downloads. The key is read from a file, with the end of its line."""
+    async with AsyncClient("svc_test_x\n", base_url=url) as client:
+        made: list[Any] = [SimpleNamespace(file_url=f"{url}/{mode}/v1/tasks/1?signature=s") for mode in ["shaky", "moved"]]
+        answers = [await told(lambda: client.proofs.download(file)) for file in made]
+    nowhere: Any = SimpleNamespace(file_url="http://127.0.0.1:1/file?signature=s")
+    async with AsyncClient("svc_test_x", max_retries=0) as client:
+        try:
+            await client.proofs.download(nowhere)
+        except legwork.NetworkError as error:
+            answers.append("told" if "signature" in str(error) else "hidden")
+    return answers
 
 
 async def tries_end(url: str) -> None:

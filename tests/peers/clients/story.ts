@@ -9,6 +9,7 @@ import {
   type CreateTask,
   ERRORS,
   NetworkError,
+  type Proof,
   StillWaitingError,
   TaskEndedError,
   TimedOutError,
@@ -212,7 +213,7 @@ async function failures(client: Client): Promise<object> {
 
 /** What becomes of waits, and of answers that are not Legwork's: see serve_strange.py. */
 async function strange(url: string): Promise<object> {
-  const modes = ["quiet", "hanging", "dripping", "busy", "stuck", "silent", "closing", "ended", "ending"];
+  const modes = ["quiet", "hanging", "dripping", "busy", "stuck", "silent", "closing", "ended", "ending", "crowded"];
   const each = modes.map(async (mode) => [mode, await waited(`${url}/${mode}`)]);
   const waits: object = Object.fromEntries(await Promise.all(each));
   const asked = async (mode: string) => Number(await (await fetch(`${url}/asked/${mode}`)).text());
@@ -222,11 +223,28 @@ async function strange(url: string): Promise<object> {
     waits,
     requests: { quiet: await asked("quiet"), busy: await asked("busy"), ended: await asked("ended") },
     closing_is_not_hurried: (await asked("closing")) < 15,
+    files: await files(url),
     page: await told(() => page.events.stream().next()),
     others: await Promise.all([...Array(8).keys()].map((number) => other(`${url}/other${number}`))),
     secrets: await Promise.all(SECRETS.map(accepted)),
     long_timestamp: await longTimestamp(),
   };
+}
+
+/** What becomes of downloads. */
+async function files(url: string): Promise<string[]> {
+  const client = new Client("svc_test_x\n", { baseUrl: url });
+  const file = (place: string) => ({ file_url: `${place}?signature=s` }) as Proof;
+  const answers = [];
+  for (const mode of ["shaky", "moved"])
+    answers.push(await told(() => client.proofs.download(file(`${url}/${mode}/v1/tasks/1`))));
+  const hasty = new Client("svc_test_x", { maxRetries: 0 });
+  try {
+    await hasty.proofs.download(file("http://127.0.0.1:1/file"));
+  } catch (error) {
+    answers.push(error instanceof NetworkError && !error.message.includes("signature") ? "hidden" : "told");
+  }
+  return answers;
 }
 
 /** However much keeps coming, a try ends with its time-out. */

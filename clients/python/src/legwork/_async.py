@@ -90,11 +90,16 @@ class AsyncClient:
         await self.aclose()
 
     async def _send(self, call: Call) -> httpx.Response:
+        return await self._tried(self._http, self._timeout, call.method, call.path, **call.arguments())
+
+    async def _tried(
+        self, http: httpx.AsyncClient, seconds: float, method: str, url: str, **arguments: Any
+    ) -> httpx.Response:
         """Sends a request until it is answered, refused for good, or tried often enough."""
         tried = 0
         while True:
             try:
-                return await self._attempt(self._http, self._timeout, call.method, call.path, **call.arguments())
+                return await self._attempt(http, seconds, method, url, **arguments)
             except LegworkError as error:
                 wait = _http.pause(error, tried)
                 if wait is None or tried >= self._max_retries:
@@ -116,7 +121,8 @@ class AsyncClient:
                     until.watch(response)
                     await response.aread()
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
-            raise _http.failed(error, str(http.base_url).rstrip("/") + url) from error
+            # Without the query: that of a file is its signature.
+            raise _http.failed(error, str(http.base_url).rstrip("/") + url.partition("?")[0]) from error
         if not response.is_success:
             raise _http.refused(response)
         return response
@@ -126,7 +132,7 @@ class AsyncClient:
         # Files are larger than answers.
         seconds = self._timeout * 4
         async with httpx.AsyncClient(timeout=seconds) as http:
-            return (await self._attempt(http, seconds, "GET", url)).content
+            return (await self._tried(http, seconds, "GET", url)).content
 
 
 class AsyncPages(Generic[T]):
@@ -234,9 +240,10 @@ class AsyncTasks(AsyncResource):
 
     async def wait_until(self, id: str, statuses: Sequence[Status], timeout: float | None = None) -> Task:
         """Waits until a task has one of these statuses, and returns it. It listens to the task's events, so it
-        takes no requests while nothing happens. When the task has ended with another status, it raises
-        TaskEndedError. After `timeout` seconds it raises StillWaitingError, or what kept it from reading the task
-        even once: TimedOutError if the server did not answer."""
+        takes no requests while nothing happens. When the account has no more streams, it looks every few seconds
+        instead. When the task has ended with another status, it raises TaskEndedError. After `timeout` seconds it
+        raises StillWaitingError, or what kept it from reading the task even once: TimedOutError if the server did
+        not answer."""
         client = self._client._until(None if timeout is None else time.monotonic() + timeout)
         stream = AsyncEventStream(client, None, [], id)
         task: Task | None = None
@@ -517,6 +524,8 @@ class AsyncEventStream:
         self._failures = 0
         self._is_known = False
         self._opened = 0.0
+        # Between two looks of somebody who waits, once there is no stream for them.
+        self._pause: float | None = None
         #: How often the connection was lost.
         self.reconnects = 0
         #: How many events were missing on the stream and read from the list.
@@ -552,10 +561,18 @@ class AsyncEventStream:
         await self.aclose()
 
     async def _news(self) -> None:
-        """Until there may be something new: another connection, or an event. A comment is nothing new."""
+        """Until there may be something new: another connection, or an event. A comment is nothing new. When the account
+        has no more streams, it is a pause."""
         before = self._response
-        while not self._ready and self._response in (None, before):
-            await self._wait()
+        try:
+            while self._pause is None and not self._ready and self._response in (None, before):
+                await self._wait(is_patient=False)
+        except APIError as error:
+            if error.status != 429:
+                raise
+            self._pause = min(max(_http.LOOK_EVERY, error.retry_after or 0), _http.LONGEST_WAIT)
+        if self._pause is not None:
+            await asyncio.sleep(min(self._pause, left(self._client._ends)))
         while self._ready:
             self._take()
 
@@ -564,13 +581,17 @@ class AsyncEventStream:
         self.position, self._number = event.id, event.number
         return event
 
-    async def _wait(self) -> None:
-        """Until something happens: an event, a comment, a connection, a failure that passes."""
+    async def _wait(self, is_patient: bool = True) -> None:
+        """Until something happens: an event, a comment, a connection, a failure that passes. Only who is patient waits
+        for a free stream."""
         try:
             await (self._reconnect() if self._response is None else self._receive())
         except LegworkError as error:
             await self.aclose()
             is_hopeless = not self._is_known and self._failures >= self._client._max_retries
+            is_crowded = isinstance(error, APIError) and error.status == 429
+            if is_crowded and not is_patient:
+                raise
             if not _http.is_passing(error) or is_hopeless or left(self._client._ends) == 0:
                 raise
             self.reconnects += 1

@@ -26,6 +26,8 @@ LONGEST_WAIT = 60.0
 SILENCE = 45.0
 # A connection that was good for this long, or for an event, was a good one.
 STEADY = 10.0
+# How often a task is looked at by somebody who waits for it without a stream.
+LOOK_EVERY = 3.0
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ def options(key: str, base_url: str, timeout: float, user_agent: str | None) -> 
     """How httpx is set up. Redirects are not followed: the key is for this server."""
     if not base_url.startswith(("http://", "https://")):
         raise ValueError(f"{base_url} is not a URL of a server")
+    # Read from a file, it ends with its line.
+    key = key.strip()
     if not key or not all("!" <= each <= "~" for each in key):
         raise ValueError("the API key is empty, or not one")
     agent = f"legwork-python/{VERSION}"

@@ -56,13 +56,13 @@ pub fn say_needs(openapi: &mut OpenApi, needs: Needs) {
 /// Describes the webhooks, and puts the errors of each status together: each combination of them is in
 /// the components once.
 pub fn finish(openapi: &mut OpenApi) {
+    say_strict(openapi);
     let mut shared = BTreeMap::new();
     for operation in all_operations(openapi) {
         let mut by_status: BTreeMap<String, BTreeSet<ErrorCode>> = BTreeMap::new();
         let responses = &mut operation.responses.responses;
         for code in ErrorCode::ALL {
-            let key = format!("{} {}", code.status().as_u16(), code.as_str());
-            if responses.remove(&key).is_some() {
+            if responses.remove(&unfinished(*code)).is_some() {
                 let status = code.status().as_str().to_owned();
                 by_status.entry(status).or_default().insert(*code);
             }
@@ -94,6 +94,30 @@ pub fn finish(openapi: &mut OpenApi) {
     }
     share_parameters(openapi);
     webhooks::describe(openapi);
+}
+
+/// An error, as the operations name it before those of a status are put together.
+fn unfinished(code: ErrorCode) -> String {
+    format!("{} {}", code.status().as_u16(), code.as_str())
+}
+
+/// No operation takes parameters that it does not know: its handler refuses them, or a layer before it.
+fn say_strict(openapi: &mut OpenApi) {
+    for item in openapi.paths.paths.values_mut() {
+        let PathItem {
+            get,
+            put,
+            post,
+            patch,
+            delete,
+            ..
+        } = item;
+        for operation in [get, put, post, patch, delete].into_iter().flatten() {
+            let responses = &mut operation.responses.responses;
+            let refused = RefOr::T(ResponseBuilder::new().build());
+            responses.insert(unfinished(ErrorCode::ValidationError), refused);
+        }
+    }
 }
 
 /// Puts each parameter that several operations take into the components once.

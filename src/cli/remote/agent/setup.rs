@@ -7,10 +7,10 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 
 use super::clients::{AgentClient, CLIENTS};
-use crate::cli::print_line;
 use crate::cli::remote::asking::confirm;
-use crate::cli::remote::connection::{self, Connection, wait};
+use crate::cli::remote::connection::{self, Connection, given, wait};
 use crate::cli::remote::failure::Failed;
+use crate::cli::{print_line, tell};
 
 /// No list of servers is larger.
 const LARGEST_FILE: u64 = 1 << 20;
@@ -29,7 +29,7 @@ pub fn command() -> Command {
                     "Examples:\n  legwork agent setup cursor       shows what would change, and asks\n  \
                      legwork agent setup              every program that is found\n  \
                      legwork agent setup vscode --key svc_test_... --yes\n\n\
-                     It uses your profile, so no key is written unless you give one. Agents spend money only with --live.",
+                     It uses your profile, so no key is written unless you give one, with --key or LEGWORK_KEY. Agents spend money only with --live.",
                 )
                 .arg(
                     Arg::new("client")
@@ -74,7 +74,8 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
     Ok(())
 }
 
-/// How the program starts `legwork mcp`. A key is in it only if it was given here.
+/// How the program starts `legwork mcp`. A key is in it only if it was given here, by a flag or by the environment: the
+/// program has another environment, and would act for another account.
 fn entry(arguments: &ArgMatches) -> Result<Value, Failed> {
     let Connection { server, key } = Connection::of(arguments)?;
     let program = std::env::current_exe()?;
@@ -86,9 +87,9 @@ fn entry(arguments: &ArgMatches) -> Result<Value, Failed> {
         words.push("--live".to_owned());
     }
     let mut entry = json!({"command": program, "args": words});
-    if arguments.get_one::<String>("key").is_some() {
+    if given(arguments, "key", "LEGWORK_KEY").is_some() {
         entry["env"] = json!({"LEGWORK_SERVER": server, "LEGWORK_KEY": key});
-    } else if arguments.get_one::<String>("server").is_some() {
+    } else if given(arguments, "server", "LEGWORK_SERVER").is_some() {
         entry["env"] = json!({"LEGWORK_SERVER": server});
     }
     Ok(entry)
@@ -133,11 +134,15 @@ fn set_up(
         ));
         return Ok(());
     }
+    let holds_key = entry["env"].get("LEGWORK_KEY").is_some();
     servers.insert(NAME.to_owned(), entry);
     let after = format!("{:#}\n", Value::Object(settings));
     print_line(format!("{}: {}", client.title, path.display()));
     for line in difference(&before, &after) {
         print_line(line);
+    }
+    if holds_key && client.of_project {
+        warn_of_key(path);
     }
     let question = format!("Change {}?", path.display());
     wait(confirm(arguments, &question))?;
@@ -147,6 +152,14 @@ fn set_up(
         client.title
     ));
     Ok(())
+}
+
+fn warn_of_key(path: &Path) {
+    tell(format_args!(
+        "{} is a file of the project, and git would take it with the key. Keep it out with .gitignore, or run \
+         `legwork login` and leave out the key.",
+        path.display()
+    ));
 }
 
 fn read(

@@ -74,7 +74,7 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
     })
 }
 
-/// Prints what is newer than a request, oldest first. Returns the newest.
+/// Prints what is newer than a request, oldest first. Returns the newest that was read.
 async fn show(
     client: &Client,
     arguments: &ArgMatches,
@@ -88,25 +88,46 @@ async fn show(
         cursor: None,
     };
     let mut pages = client.logs().list(&filter);
-    let mut found = Vec::new();
-    while found.len() < most
-        && let Some(logged) = pages.next().await?
-    {
-        if after.is_some_and(|after| logged.id.as_str() <= after) {
+    let mut look = Look::default();
+    for _ in 0..most {
+        let Some(logged) = pages.next().await? else {
+            break;
+        };
+        if !look.takes(logged, after) {
             break;
         }
-        // Its own looks are no news.
-        if after.is_none() || logged.path != "/v1/logs" {
-            found.push(logged);
-        }
     }
-    for logged in found.iter().rev() {
+    for logged in look.shown.iter().rev() {
         match wants_json(arguments) {
             true => print_item(serde_json::to_string(logged).unwrap_or_default()),
             false => print_item(line(logged, terminal_width())),
         }
     }
-    Ok(found.first().map(|logged| logged.id.clone()))
+    Ok(look.newest)
+}
+
+/// What one look at the log has found, newest first.
+#[derive(Default)]
+struct Look {
+    /// Shown or not. The next look goes on from here: a look is logged, too, and would otherwise read all looks
+    /// before it again, with more looks.
+    newest: Option<String>,
+    shown: Vec<LoggedRequest>,
+}
+
+impl Look {
+    /// False if the look has come to what was read before.
+    fn takes(&mut self, logged: LoggedRequest, after: Option<&str>) -> bool {
+        if after.is_some_and(|after| logged.id.as_str() <= after) {
+            return false;
+        }
+        self.newest.get_or_insert_with(|| logged.id.clone());
+        // Its own looks are no news.
+        if after.is_none() || logged.path != "/v1/logs" {
+            self.shown.push(logged);
+        }
+        true
+    }
 }
 
 /// The end of a path says more than its middle, and a code says why: the path gives way to both.
@@ -127,20 +148,44 @@ fn line(logged: &LoggedRequest, width: usize) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_line_fits_the_terminal() {
-        let id = "019a8574c1f07c2e9d1b3a5f60718293";
-        let mut logged = LoggedRequest {
+    const ID: &str = "019a8574c1f07c2e9d1b3a5f60718293";
+
+    fn logged(id: &str, method: &str, path: &str) -> LoggedRequest {
+        LoggedRequest {
             id: id.to_owned(),
             created_at: "2026-11-15T09:30:00.123Z".to_owned(),
-            method: "POST".to_owned(),
-            path: format!("/v1/tasks/{id}/proofs/{id}/approve"),
+            method: method.to_owned(),
+            path: path.to_owned(),
             status: 409,
             code: Some("INVALID_TASK_STATE".to_owned()),
             duration_us: 1_234,
-            key_id: id.to_owned(),
-            request_id: id.to_owned(),
-        };
+            key_id: ID.to_owned(),
+            request_id: ID.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_look_goes_on_from_the_newest_line_even_if_it_is_its_own() {
+        let lines = [
+            ("5", "/v1/logs"),
+            ("4", "/v1/tasks"),
+            ("3", "/v1/logs"),
+            ("2", "/v1/logs"),
+        ];
+        let mut look = Look::default();
+        for (id, path) in lines {
+            let is_new = look.takes(logged(id, "GET", path), Some("2"));
+            assert_eq!(is_new, id != "2", "{id}");
+        }
+        assert_eq!(look.newest.as_deref(), Some("5"));
+        let shown: Vec<_> = look.shown.iter().map(|line| line.id.as_str()).collect();
+        assert_eq!(shown, ["4"]);
+    }
+
+    #[test]
+    fn a_line_fits_the_terminal() {
+        let path = format!("/v1/tasks/{ID}/proofs/{ID}/approve");
+        let mut logged = logged(ID, "POST", &path);
         let shown = line(&logged, 80);
         assert_eq!(
             shown,

@@ -2,8 +2,8 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use legwork_client::{
-    Area, Category, Client, ErrorCode, Interval, Mandate, Permission, PutMandate, SpendingLimit,
-    TaskType,
+    Area, Category, Client, Error, ErrorCode, Interval, Mandate, Permission, PutMandate,
+    SpendingLimit, TaskType,
 };
 
 use crate::cli::remote::asking::confirm;
@@ -244,5 +244,46 @@ async fn paused(client: &Client, key: &str, paused: bool) -> Result<Mandate, Fai
         expires_at: now.expires_at,
         paused: Some(paused),
     };
-    Ok(client.keys().set_mandate(key, &same).await?)
+    client
+        .keys()
+        .set_mandate(key, &same)
+        .await
+        .map_err(|error| over(error, key))
+}
+
+/// A mandate that has expired cannot be written as it is.
+fn over(error: Error, key: &str) -> Failed {
+    let is_over = matches!(&error, Error::Api(refused)
+        if refused.fields().iter().any(|fault| fault.field == "expires_at"));
+    match is_over {
+        true => Failed::Refused(format!(
+            "this mandate has expired, so the key can do nothing: `legwork mandate set {key}` gives it another one"
+        )),
+        false => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use legwork_client::ApiError;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn whoever_pauses_an_expired_mandate_is_told_what_to_do() {
+        let refused = |field: &str| {
+            let refused = ApiError {
+                status: 400,
+                code: ErrorCode::ValidationError,
+                message: "m".to_owned(),
+                request_id: "r".to_owned(),
+                details: json!([{"field": field, "message": "must be in the future"}]),
+                retry_after: None,
+            };
+            over(Error::Api(Box::new(refused)), "0a").to_string()
+        };
+        assert!(refused("expires_at").contains("`legwork mandate set 0a`"));
+        assert!(refused("states").starts_with("states must be in the future"));
+    }
 }
