@@ -12,6 +12,7 @@ fn every_page_works_in_a_browser() {
         "signingUp",
         "firstTask",
         "reviewing",
+        "keys",
         "settings",
         "live",
         "limitedKey",
