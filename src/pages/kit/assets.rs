@@ -27,6 +27,11 @@ const SOURCES: &[(&str, &str, &str)] = &[
         ),
     ),
     (
+        "keep_form",
+        "js",
+        include_str!("../../../assets/modules/keep_form.js"),
+    ),
+    (
         "keys",
         "js",
         include_str!("../../../assets/modules/keys.js"),

@@ -11,6 +11,7 @@ fn every_page_works_in_a_browser() {
         "frontDoor",
         "signingUp",
         "firstTask",
+        "keptForm",
         "reviewing",
         "keys",
         "settings",
