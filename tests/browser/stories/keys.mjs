@@ -16,7 +16,7 @@ export async function keys(visitor) {
   await ofTheConsole(visitor);
 }
 
-const help = (page) => page.getByRole("dialog", { name: "Keys" });
+const help = (page) => page.getByRole("dialog", { name: "Keyboard" });
 const isFocused = (page, field) => page.locator(field).evaluate((one) => one === document.activeElement);
 
 async function listed(visitor, page) {
@@ -27,8 +27,8 @@ async function listed(visitor, page) {
   for (const text of expected) assert.ok(shown.includes(text), `${text} in ${shown}`);
   for (const width of [320, 1280]) {
     await page.setViewportSize({ width, height: 800 });
-    await visitor.check(page, `keys at ${width}`);
-    await visitor.picture(page, `keys-${width}`);
+    await visitor.check(page, `list of keys at ${width}`);
+    await visitor.picture(page, `key-help-${width}`);
   }
   // What is behind the list hears none of them.
   await page.keyboard.press("a");
@@ -81,7 +81,7 @@ async function ofTheConsole(visitor) {
   await page.click("button:text('Sign in')");
   await page.waitForURL("**/admin/queue");
   await page.goto("/admin/accounts");
-  await page.click("button:text('Keys')");
+  await page.click("button:text('Keyboard')");
   await help(page).getByText("E-mail address or ID").waitFor();
   await help(page).getByLabel("Use keys of one letter").uncheck();
   await help(page).getByText("Close").click();
