@@ -40,26 +40,19 @@ for (const source of document.querySelectorAll("[data-copy]")) {
 
 // A picture grows until it is closed. Without scripts it opens on its own.
 document.addEventListener("click", (event) => {
-  const link = event.target.closest("a[data-zoom]");
-  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const asked = event.target.closest("a[data-zoom]");
+  if (!asked || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
+  // A key names one picture, and closes whichever is open.
+  const link = document.querySelector("a.zoomed") ?? asked;
   const box = link.getBoundingClientRect();
   // Who presses a key points at nothing.
   const [x, y] = event.detail > 0 ? [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height] : [0, 0];
   if (link.classList.toggle("zoomed")) link.scrollTo(x * link.scrollWidth - link.clientWidth / 2, y * link.scrollHeight - link.clientHeight / 2);
 });
 
-// Keys: links and fields say which one they answer to.
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") document.querySelector("a.zoomed")?.classList.remove("zoomed");
-  const typing = event.target.closest("input, textarea, select, [contenteditable]");
-  // A key that is held is one key.
-  if (typing || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
-  const target = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
-  if (!target) return;
-  event.preventDefault();
-  if (target.matches("input, select, textarea")) target.focus();
-  else target.click();
 });
 
 // Times stay right while a page is open.

@@ -1,5 +1,7 @@
 // Reviews without a mouse: the next proof is loaded beforehand, and a decision can be taken back for five
 // seconds before it is sent. Without this, the forms of the page do the same, one page at a time.
+import { isKey } from "./keys.js";
+
 const UNDO_MS = 5000;
 // The second half of a double click is not meant for the proof that has come meanwhile.
 const DOUBLE_CLICK_MS = 600;
@@ -246,22 +248,22 @@ window.addEventListener("pagehide", sendAll);
 window.addEventListener("popstate", () => { location.reload(); });
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || !root()) return;
-  const typing = event.target.closest("input, textarea, select");
-  const reason = document.querySelector("#reason");
+  const reason = event.target.closest("#reason");
+  if (event.key === "Escape") reason?.blur();
   // After r, a digit in the empty field chooses a template.
-  if (typing === reason && reason && !reason.value && /^[1-9]$/.test(event.key)) {
-    const chosen = document.querySelectorAll("[data-template]")[Number(event.key) - 1];
-    if (!chosen) return;
-    event.preventDefault();
-    chosen.form.requestSubmit(chosen);
-    return;
-  }
-  if (event.key === "Escape" && typing) typing.blur();
-  if (typing) return;
-  if (event.key === "j" && root().dataset.next) show(root().dataset.next);
-  if (event.key === "k" && root().dataset.previous) show(root().dataset.previous);
-  if (event.key === "z") (document.querySelector("a.zoomed") ?? document.querySelector("a[data-zoom]"))?.click();
+  if (!reason || reason.value || !isKey(event) || !/^[1-9]$/.test(event.key)) return;
+  const chosen = document.querySelectorAll("[data-template]")[Number(event.key) - 1];
+  if (!chosen) return;
+  event.preventDefault();
+  chosen.form.requestSubmit(chosen);
+});
+
+// The next one is here already, and what was decided can still be taken back there.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-step]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  show(link.getAttribute("href"));
 });
 
 const left = Object.entries(kept(DECISIONS));

@@ -6,6 +6,8 @@ import { console as adminConsole } from "./stories/console.mjs";
 import { frontDoor } from "./stories/front_door.mjs";
 import { signingUp } from "./stories/signing_up.mjs";
 import { firstTask } from "./stories/first_task.mjs";
+import { keptForm } from "./stories/kept_form.mjs";
+import { keys } from "./stories/keys.mjs";
 import { live } from "./stories/live.mjs";
 import { limitedKey } from "./stories/limited_key.mjs";
 import { webhook } from "./stories/webhook.mjs";
@@ -23,7 +25,7 @@ import { workerShell } from "./stories/worker-shell.mjs";
 import { workerStory } from "./stories/worker-story.mjs";
 
 const STORIES = {
-  frontDoor, signingUp, firstTask, reviewing, settings, live, limitedKey, webhook, dispute, secondFactor, passkeys, adminConsole,
+  frontDoor, signingUp, firstTask, keptForm, reviewing, keys, settings, live, limitedKey, webhook, dispute, secondFactor, passkeys, adminConsole,
   worker, workerShell, workerCapture, workerOutbox, workerCuts, workerStory,
 };
 

@@ -2,6 +2,7 @@
 import { createRequire } from "node:module";
 import { mkdir } from "node:fs/promises";
 import { strict as assert } from "node:assert";
+import { faint, outside, small } from "./fits.mjs";
 
 const require = createRequire(`${process.env.LEGWORK_TEST_NODE_MODULES}/`);
 const { chromium } = require("playwright-core");
@@ -9,6 +10,9 @@ const { source: AXE } = require("axe-core");
 
 export const PATIENCE = 120_000;
 const WIDTHS = [360, 1280];
+const PHONE = 360;
+// 1280 pixels at a zoom of 400 %.
+const NARROW = 320;
 const SCHEMES = ["light", "dark"];
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 const PICTURES = process.env.LEGWORK_TEST_SCREENSHOTS;
@@ -50,7 +54,7 @@ class Visitor {
     page.on("console", (message) => {
       // The browser itself says that a page has a status of its own, such as 404, or that a stream was refused.
       const own = /the server responded with a status of 4|EventSource's response has a MIME type/.test(message.text())
-        || (losesNetwork && message.text().includes("net::ERR_"));
+        || (losesNetwork && /net::ERR_|a status of 503/.test(message.text()));
       if (message.type() === "error" && !own) this.problems.push(`${page.url()}: ${message.text()}`);
     });
     return page;
@@ -67,9 +71,28 @@ class Visitor {
         await this.picture(page, `${name}-${width}-${colorScheme}`);
       }
     }
-    await page.setViewportSize({ width: 1280, height: 800 });
     await page.emulateMedia({ colorScheme: "light" });
+    await this.lookClosely(page, name);
+    await page.setViewportSize({ width: 1280, height: 800 });
     this.visited.add(name);
+  }
+
+  // What little room there is, and letters twice as large.
+  async lookClosely(page, name) {
+    await page.setViewportSize({ width: NARROW, height: 800 });
+    await this.fits(page, `${name} at ${NARROW}`, [outside, faint]);
+    await this.picture(page, `${name}-${NARROW}`);
+    await page.setViewportSize({ width: PHONE, height: 800 });
+    await page.evaluate(() => { document.documentElement.style.fontSize = "200%"; });
+    await this.fits(page, `${name} with large text`, [outside]);
+    await this.picture(page, `${name}-large`);
+    await page.evaluate(() => { document.documentElement.style.fontSize = ""; });
+  }
+
+  async fits(page, what, looks) {
+    for (const look of looks) {
+      for (const found of await page.evaluate(look)) this.problems.push(`${what}: ${found}`);
+    }
   }
 
   async picture(page, name) {
@@ -77,8 +100,8 @@ class Visitor {
   }
 
   async check(page, what) {
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-    if (wide > 0) this.problems.push(`${what}: scrolls sideways by ${wide} px`);
+    const isPhone = page.viewportSize().width <= PHONE;
+    await this.fits(page, what, isPhone ? [outside, small, faint] : [outside]);
     const violations = await this.violations(page);
     for (const { id, nodes } of violations) {
       const first = nodes.map((node) => node.html.slice(0, 120)).slice(0, 3).join(" | ");

@@ -61,7 +61,7 @@ fn every_operation_is_described_with_its_errors_and_an_example() {
             }
         }
     }
-    assert_eq!(operations, 158);
+    assert_eq!(operations, 160);
 }
 
 #[test]

@@ -8,11 +8,12 @@ use crate::ambient;
 use crate::api::inside::Refused;
 use crate::domain::{Actor, GivenCode, Person, RecoveryCodes, TotpSecret};
 use crate::pages::dashboard::Desk;
+use crate::pages::kit::factor::{Begun, CODES_ARE_GONE, begun};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::page;
 use crate::pages::kit::layout::Shell;
 use crate::pages::kit::words::When;
-use crate::usecases::{self, CodeCheck, FactorSetup, FactorStatus, UseCaseError};
+use crate::usecases::{self, CodeCheck, FactorStatus, UseCaseError};
 
 #[derive(Template)]
 #[template(path = "account/factor.html")]
@@ -21,8 +22,8 @@ struct Factor {
     status: FactorStatus,
     required: bool,
     form: Form,
+    begun: Option<Begun>,
     /// Shown once, right after they were made.
-    setup: Option<FactorSetup>,
     codes: Vec<String>,
 }
 
@@ -30,7 +31,6 @@ struct Factor {
 #[derive(Default)]
 struct More {
     form: Form,
-    setup: Option<FactorSetup>,
     codes: Vec<String>,
 }
 
@@ -46,6 +46,7 @@ async fn shown(desk: &Desk, status: StatusCode, more: More) -> Result<Response, 
         .store
         .read(move |tx| usecases::second_factor_status(tx, holder));
     let factor = read.await.map_err(UseCaseError::from)?;
+    let label = &desk.visitor.account.email;
     Ok(page(
         status,
         &Factor {
@@ -53,7 +54,7 @@ async fn shown(desk: &Desk, status: StatusCode, more: More) -> Result<Response, 
             status: factor,
             required: desk.pages.app.required_factor.of(holder),
             form: more.form,
-            setup: more.setup,
+            begun: begun(&desk.pages, holder, label, desk.is_recent()).await?,
             codes: more.codes,
         },
     ))
@@ -63,14 +64,12 @@ fn holder(desk: &Desk) -> Person {
     Person::Account(desk.visitor.account.id)
 }
 
-/// Makes a secret, and shows it as a picture and as text.
+/// Makes a secret, which the page then shows. To load that page anew makes no other one.
 pub async fn begin(desk: Desk) -> Result<Response, Refused> {
     if let Some(again) = desk.password_again(Form::default()).await? {
         return Ok(again);
     }
     let secret = TotpSecret::new(&ambient::random());
-    let setup = FactorSetup::new(&secret, &desk.visitor.account.email);
-    let setup = setup.map_err(UseCaseError::from)?;
     let (holder, clock) = (holder(&desk), desk.pages.app.clock.clone());
     let given = desk.visitor.session.second_factor;
     let begun = desk.pages.app.store.write(move |tx| {
@@ -79,11 +78,7 @@ pub async fn begin(desk: Desk) -> Result<Response, Refused> {
         usecases::expect_given(tx, holder, given)
     });
     begun.await?;
-    let more = More {
-        setup: Some(setup),
-        ..More::default()
-    };
-    shown(&desk, StatusCode::OK, more).await
+    Ok(Redirect::to("/account/factor").into_response())
 }
 
 /// Turns it on with a first code. A wrong code keeps the secret, which the app has by now.
@@ -122,6 +117,16 @@ pub async fn confirm(desk: Desk, form: Form) -> Result<Response, Refused> {
             )
             .await
         }
+        // The page with the recovery codes was loaded anew.
+        Err(UseCaseError::SecondFactorOn) => {
+            let mut form = Form::new();
+            form.problem = Some(CODES_ARE_GONE.to_owned());
+            let more = More {
+                form,
+                ..More::default()
+            };
+            shown(&desk, StatusCode::CONFLICT, more).await
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -131,25 +136,9 @@ async fn wrong(desk: &Desk, why: &str) -> Result<Response, Refused> {
     form.add_fault("code", why);
     let more = More {
         form,
-        setup: begun(desk).await?,
         ..More::default()
     };
     shown(desk, StatusCode::BAD_REQUEST, more).await
-}
-
-/// The secret that waits for its first code. It is shown again to whoever has just given the password.
-async fn begun(desk: &Desk) -> Result<Option<FactorSetup>, Refused> {
-    let holder = holder(desk);
-    let read = desk
-        .pages
-        .app
-        .store
-        .read(move |tx| tx.second_factor(holder));
-    let factor = read.await.map_err(UseCaseError::from)?;
-    let waits = factor.filter(|factor| factor.enabled_at.is_none() && desk.is_recent());
-    let label = &desk.visitor.account.email;
-    let setup = waits.map(|factor| FactorSetup::new(&factor.secret, label));
-    Ok(setup.transpose().map_err(UseCaseError::from)?)
 }
 
 pub async fn turn_off(desk: Desk, form: Form) -> Result<Response, Refused> {

@@ -7,7 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::api::inside::{Ask, Refused};
+use crate::domain::Person;
 use crate::pages::console::office::{Office, Place};
+use crate::pages::kit::factor::{Begun, CODES_ARE_GONE, begun};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::page;
 use crate::pages::kit::layout::Shell;
@@ -20,8 +22,8 @@ struct Factor {
     shell: Shell,
     status: Status,
     form: Form,
+    begun: Option<Begun>,
     /// Shown once, right after they were made.
-    setup: Option<Setup>,
     codes: Vec<String>,
 }
 
@@ -33,12 +35,6 @@ struct Status {
 }
 
 #[derive(Deserialize)]
-struct Setup {
-    secret: String,
-    qr_svg: String,
-}
-
-#[derive(Deserialize)]
 struct Codes {
     recovery_codes: Vec<String>,
 }
@@ -47,7 +43,8 @@ struct Codes {
 #[derive(Default)]
 struct More {
     form: Option<Form>,
-    setup: Option<Setup>,
+    /// Whoever has just begun sees the secret, whenever they signed in.
+    is_new: bool,
     codes: Vec<String>,
 }
 
@@ -56,22 +53,27 @@ pub async fn show(office: Office) -> Result<Response, Refused> {
 }
 
 async fn shown(office: &Office, status: StatusCode, more: More) -> Result<Response, Refused> {
+    let key = &office.visitor.key;
+    // The name of the entry as the API gives it.
+    let label = format!("admin {}", key.name);
+    let is_shown = more.is_new || office.is_recent();
+    let begun = begun(&office.pages, Person::Admin(key.id), &label, is_shown).await?;
     let factor = Factor {
         shell: office.shell("Second factor", Place::Factor),
         status: office.ask(Ask::get(PATH)).await?,
         form: more.form.unwrap_or_else(|| Form::with([])),
-        setup: more.setup,
+        begun,
         codes: more.codes,
     };
     Ok(page(status, &factor))
 }
 
-/// Makes a secret, and shows it as a picture and as text.
+/// Makes a secret, and shows it as a picture and as text. Sent again with its key, it is the same one.
 pub async fn begin(office: Office, form: Form) -> Result<Response, Refused> {
     let ask = Ask::post(PATH, json!({})).once(form.key());
-    let setup = Some(office.ask(ask).await?);
+    office.ask::<Value>(ask).await?;
     let more = More {
-        setup,
+        is_new: true,
         ..More::default()
     };
     shown(&office, StatusCode::OK, more).await
@@ -97,8 +99,20 @@ async fn codes(office: &Office, what: &str, form: Form) -> Result<Response, Refu
             };
             shown(office, StatusCode::OK, more).await
         }
+        // The page with the recovery codes was loaded anew.
+        Err(_) if what == "confirm" && office.has_app().await? => codes_are_gone(office).await,
         Err(refused) => wrong(office, form, refused).await,
     }
+}
+
+async fn codes_are_gone(office: &Office) -> Result<Response, Refused> {
+    let mut form = Form::new();
+    form.problem = Some(CODES_ARE_GONE.to_owned());
+    let more = More {
+        form: Some(form),
+        ..More::default()
+    };
+    shown(office, StatusCode::CONFLICT, more).await
 }
 
 /// All sessions of the key end with it.

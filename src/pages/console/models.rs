@@ -44,11 +44,14 @@ pub struct Item {
     pub id: String,
     pub kind: String,
     pub status: String,
+    pub environment: String,
     pub task_id: Option<String>,
     pub worker_id: Option<String>,
     pub note: Option<String>,
     pub proof: Option<Proof>,
     pub worker: Option<Worker>,
+    #[serde(default)]
+    pub asked_skills: Vec<String>,
     #[serde(default)]
     pub files: Vec<Document>,
     pub dispute: Option<Dispute>,
@@ -74,6 +77,10 @@ pub struct Item {
 }
 
 impl Item {
+    pub fn is_test(&self) -> bool {
+        self.environment == "test"
+    }
+
     pub fn is_open(&self) -> bool {
         self.status == "open"
     }
@@ -94,16 +101,6 @@ impl Item {
         let owed = postings.filter(|posting| posting.account == "worker_balance");
         let cents: i64 = owed.map(|posting| posting.amount_cents).sum();
         kinds.contains(&self.kind.as_str()).then(|| dollars(cents))
-    }
-
-    /// What it is about, in a few words.
-    pub fn about(&self) -> String {
-        match (&self.worker, &self.proof, &self.note) {
-            (Some(worker), _, _) => worker.name.clone(),
-            (_, Some(proof), _) => format!("{}, attempt {}", proof.kind, proof.attempt_number),
-            (_, _, Some(note)) => note.lines().next().unwrap_or_default().to_owned(),
-            _ => String::new(),
-        }
     }
 }
 

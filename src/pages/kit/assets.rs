@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::api::inside::Refused;
 use crate::domain::accounts::api_key::hex;
 
-/// Name, ending and text of each.
+/// Name, ending and text of each. A module comes after those that it imports.
 const SOURCES: &[(&str, &str, &str)] = &[
     (
         "console",
@@ -25,6 +25,16 @@ const SOURCES: &[(&str, &str, &str)] = &[
             include_str!("../../../assets/legwork.css"),
             include_str!("../../../assets/worker.css")
         ),
+    ),
+    (
+        "keep_form",
+        "js",
+        include_str!("../../../assets/modules/keep_form.js"),
+    ),
+    (
+        "keys",
+        "js",
+        include_str!("../../../assets/modules/keys.js"),
     ),
     (
         "live",
@@ -58,6 +68,8 @@ const SOURCES: &[(&str, &str, &str)] = &[
     ),
 ];
 
+const OF_A_WORKER: &str = "worker_";
+
 macro_rules! modules_of_workers {
     ($($name:literal),+ $(,)?) => {
         &[$((
@@ -68,7 +80,7 @@ macro_rules! modules_of_workers {
     };
 }
 
-/// The modules of the workers' app. Each comes after those that it imports.
+/// The modules of the workers' app, in the same order.
 const OF_WORKERS: &[(&str, &str, &str)] = modules_of_workers![
     "words",
     "store",
@@ -95,16 +107,24 @@ struct Asset {
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     let mut made: Vec<Asset> = Vec::new();
     for &(name, ending, text) in SOURCES.iter().chain(OF_WORKERS) {
-        let text = with_paths(text, &made);
+        let text = with_paths(text, folder_of(name), &made);
         made.push(asset(name, ending, text));
     }
     made
 });
 
-/// A module names another one by its file. Browsers find it under its hash.
-fn with_paths(text: &str, made: &[Asset]) -> String {
+/// What the names of all modules of a folder begin with.
+fn folder_of(name: &str) -> &'static str {
+    match name.starts_with(OF_A_WORKER) {
+        true => OF_A_WORKER,
+        false => "",
+    }
+}
+
+/// A module names another one of its folder by its file. Browsers find it under its hash.
+fn with_paths(text: &str, folder: &str, made: &[Asset]) -> String {
     let imports = made.iter().filter_map(|asset| {
-        let file = asset.name.strip_prefix("worker_")?;
+        let file = asset.name.strip_prefix(folder)?;
         Some((format!("\"./{file}.js\""), format!("\"{}\"", asset.path)))
     });
     imports.fold(text.to_owned(), |text, (file, path)| {
@@ -115,7 +135,7 @@ fn with_paths(text: &str, made: &[Asset]) -> String {
 /// What the workers' app keeps on a phone.
 fn kept() -> impl Iterator<Item = &'static str> {
     let is_kept = |asset: &&Asset| {
-        ["legwork", "page"].contains(&asset.name) || asset.name.starts_with("worker_")
+        ["legwork", "page"].contains(&asset.name) || asset.name.starts_with(OF_A_WORKER)
     };
     let kept = ASSETS.iter().filter(is_kept);
     kept.map(|asset| asset.path.as_str())
@@ -136,7 +156,7 @@ pub fn release() -> &'static str {
 pub fn service_worker() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let files: Vec<_> = kept().collect();
-        with_paths(SERVICE_WORKER, &ASSETS)
+        with_paths(SERVICE_WORKER, OF_A_WORKER, &ASSETS)
             .replace("{release}", release())
             .replace("{files}", &files.join(" "))
     });
@@ -197,6 +217,8 @@ mod tests {
         for asset in ASSETS.iter() {
             assert!(!asset.text.contains("from \"./"), "{}", asset.name);
         }
+        let review = ASSETS.iter().find(|asset| asset.name == "review").unwrap();
+        assert!(review.text.contains(&format!("from \"{}\"", path("keys"))));
         let worker = service_worker();
         assert!(worker.contains(&format!("from \"{}\"", path("worker_send"))));
         assert!(worker.contains(path("worker_app")) && worker.contains(release()));

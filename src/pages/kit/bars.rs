@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-const WIDTH: i64 = 640;
-const HEIGHT: i64 = 200;
+/// Of 200 pixels, which the stylesheet says.
 const BASE: i64 = 168;
 const TOP: i64 = 16;
 
@@ -15,25 +14,31 @@ pub struct Bar {
     pub shown: String,
 }
 
-/// The chart as SVG. What is below zero has no bar.
+/// The chart as SVG. What is below zero has no bar. Across, lengths are per cent of whatever room there is: on a phone the
+/// bars become narrower, and the labels stay as large as other text.
 pub fn bars(title: &str, all: &[Bar]) -> String {
     let most = all.iter().map(|bar| bar.value).max().unwrap_or(0).max(1);
-    let step = WIDTH / (all.len() as i64).max(1);
+    let step = 100.0 / all.len().max(1) as f64;
     let mut svg = format!(
-        "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}. The table has the figures.\">\
-        <line class=\"axis\" x1=\"0\" y1=\"{BASE}\" x2=\"{WIDTH}\" y2=\"{BASE}\"/>"
+        "<svg class=\"chart bars\" role=\"img\" aria-label=\"{title}. The table has the figures.\">\
+        <line class=\"axis\" x1=\"0\" y1=\"{BASE}\" x2=\"100%\" y2=\"{BASE}\"/>"
     );
     for (place, bar) in all.iter().enumerate() {
         let height = bar.value.max(0) * (BASE - TOP) / most;
-        let (x, y, width) = (place as i64 * step + 2, BASE - height, (step - 4).max(1));
+        let middle = (place as f64 + 0.5) * step;
+        let (x, y, width) = (middle - 0.4 * step, BASE - height, 0.8 * step);
         let Bar { label, shown, .. } = bar;
         let _ = write!(
             svg,
-            "<rect class=\"bar\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"><title>{label}: {shown}</title></rect>"
+            "<rect class=\"bar\" x=\"{x:.2}%\" y=\"{y}\" width=\"{width:.2}%\" height=\"{height}\"><title>{label}: {shown}</title></rect>"
         );
         // Every label would not fit.
         if place % 5 == 0 {
-            let _ = write!(svg, "<text x=\"{x}\" y=\"{}\">{label}</text>", BASE + 20);
+            let _ = write!(
+                svg,
+                "<text x=\"{middle:.2}%\" y=\"{}\" text-anchor=\"middle\">{label}</text>",
+                BASE + 24
+            );
         }
     }
     svg.push_str("</svg>");

@@ -3,6 +3,7 @@
 pub mod assets;
 pub mod bars;
 pub mod device;
+pub mod factor;
 pub mod form;
 pub mod guard;
 pub mod html;

@@ -284,12 +284,6 @@ pub struct Factor {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Setup {
-    pub secret: String,
-    pub qr_svg: String,
-}
-
-#[derive(Debug, Deserialize)]
 pub struct RecoveryCodes {
     pub recovery_codes: Vec<String>,
 }

@@ -14,6 +14,7 @@ use crate::pages::state::Pages;
 use crate::pages::worker::frame::{Frame, Place};
 use crate::pages::worker::texts::{self, Texts, scripts};
 use crate::pages::worker::words;
+use crate::usecases;
 
 /// Anybody.
 pub struct Stranger {
@@ -32,6 +33,7 @@ pub struct Visit {
     pub t: &'static Texts,
     pub worker: Worker,
     session_id: String,
+    signed_in_at: Timestamp,
     asker: Asker,
     path: String,
 }
@@ -63,6 +65,7 @@ impl FromRequestParts<Pages> for Visit {
             t: texts::chosen(&parts.headers),
             worker: caller.worker.clone(),
             session_id: caller.session.id.clone(),
+            signed_in_at: caller.session.signed_in_at,
             asker: Asker::Worker(caller),
             path: parts.uri.path().to_owned(),
         })
@@ -144,6 +147,11 @@ impl Visit {
     /// Puts what is wrong beside what was entered.
     pub fn refused(&self, form: Form, refused: &Refused, fields: &[&str]) -> Form {
         words::refused(self.t, form, refused, fields)
+    }
+
+    /// Whether the password was given in the last minutes.
+    pub fn is_recent(&self) -> bool {
+        usecases::check_recent_sign_in(self.signed_in_at, self.now()).is_ok()
     }
 
     /// Some things need a sign-in of the last minutes: asks for it, and comes back.

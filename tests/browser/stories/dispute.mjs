@@ -35,6 +35,7 @@ async function paidTask(page) {
   await page.locator("[data-map] svg").waitFor();
   await page.fill("#budget", "40");
   await page.click("button:text('Create the task and pay')");
+  await page.waitForURL("**/tasks/*?done=created");
   const id = page.url().split("/").pop().split("?")[0];
   await page.click("a:has-text('Pay $40.00')");
   await page.fill("#card", "4242 4242 4242 4242");

@@ -4,7 +4,7 @@ import { Line } from "../line.mjs";
 import { PASSWORD, until } from "../world.mjs";
 import { signUp } from "./signing_up.mjs";
 
-async function createWithProof(page) {
+export async function createWithProof(page) {
   await page.goto("/dashboard/test/tasks/new");
   await page.fill("#title", "<script>alert(1)</script> & \"quotes\"");
   await page.fill("#description", "<img src=x onerror=alert(1)>");

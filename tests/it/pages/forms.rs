@@ -1,6 +1,7 @@
 //! Forms that come too late, are wrong or are opened by hand lose nothing without a word; moments are told by
 //! the clock that made them.
 
+use legwork::domain::TotpSecret;
 use serde_json::json;
 
 use super::{Browser, PASSWORD, between};
@@ -12,6 +13,7 @@ on_both_engines!(
     the_place_where_a_form_is_sent_leads_to_its_page,
     a_wrong_filter_is_told_beside_its_field,
     a_wrong_code_leaves_the_secret_on_the_page,
+    a_second_factor_that_was_begun_is_found_again,
     moments_are_told_by_the_clock_that_made_them,
     money_is_taken_as_pages_show_it,
     open_tasks_stand_beside_the_end_of_the_account,
@@ -122,8 +124,7 @@ async fn a_wrong_filter_is_told_beside_its_field(app: TestApp) {
 
 async fn a_wrong_code_leaves_the_secret_on_the_page(app: TestApp) {
     let mut browser = Browser::signed_up(&app, "ada@example.com").await;
-    let begun = browser.post("/account/factor", &[]).await.text;
-    let secret = between(&begun, "class=\"secret\" data-copy>", "<");
+    let secret = begun(&mut browser, "/account/factor").await;
     let code = [("code", "000000")];
     let wrong = browser.post("/account/factor/confirm", &code).await;
     assert_eq!(wrong.status, 400);
@@ -132,6 +133,53 @@ async fn a_wrong_code_leaves_the_secret_on_the_page(app: TestApp) {
     app.set_time("2025-11-15T12:11:00Z");
     let later = browser.post("/account/factor/confirm", &code).await.text;
     assert!(!later.contains(&secret), "{later}");
+}
+
+/// Begins to set up a second factor, and tells its secret.
+async fn begun(browser: &mut Browser, page: &str) -> String {
+    let reply = browser.post(page, &[]).await;
+    let text = match reply.status.is_redirection() {
+        true => browser.follow(&reply).await.text,
+        false => reply.text,
+    };
+    secret_in(&text)
+}
+
+fn secret_in(page: &str) -> String {
+    between(page, "class=\"secret\" data-copy>", "<")
+}
+
+/// Whoever loads a page anew goes on with the secret that the app has by now, and never loses the way in.
+async fn a_second_factor_that_was_begun_is_found_again(app: TestApp) {
+    let developer = Browser::signed_up(&app, "ada@example.com").await;
+    let mut admin = Browser::of(&app);
+    let key = app.admin().await;
+    let signed_in = admin.post("/admin/sign-in", &[("key", key.key())]).await;
+    signed_in.expect(303);
+    for (mut browser, page) in [(developer, "/account/factor"), (admin, "/admin/factor")] {
+        app.set_time("2025-11-15T12:00:00Z");
+        let secret = begun(&mut browser, page).await;
+        let again = browser.get(page).await.text;
+        assert_eq!(secret_in(&again), secret);
+        assert!(again.contains("id=\"code\"") && again.contains("Begin anew"));
+        app.set_time("2025-11-15T12:11:00Z");
+        let later = browser.get(page).await.text;
+        assert!(!later.contains(&secret), "{later}");
+        assert!(later.contains("You have begun to set it up."), "{later}");
+        assert!(later.contains("id=\"code\""), "{later}");
+        let secret = TotpSecret::from_base32(&secret).unwrap();
+        let code = secret.code_at(app.clock.now());
+        let fields = [("code", code.as_str()), ("idempotency_key", "0a1b")];
+        let confirm = format!("{page}/confirm");
+        let on = browser.post(&confirm, &fields).await;
+        assert_eq!(on.status, 200, "{}", on.text);
+        assert!(on.text.contains("they are shown this once"), "{}", on.text);
+        let reloaded = browser.post(&confirm, &fields).await;
+        assert_eq!(reloaded.status, 409, "{}", reloaded.text);
+        let told = "make new ones with the next code of your app";
+        assert!(reloaded.text.contains(told), "{}", reloaded.text);
+        assert!(reloaded.text.contains("10 are left."), "{}", reloaded.text);
+    }
 }
 
 async fn moments_are_told_by_the_clock_that_made_them(app: TestApp) {

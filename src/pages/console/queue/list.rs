@@ -9,6 +9,7 @@ use crate::api::inside::{Ask, Refused};
 use crate::domain::{AdminRole, QueueKind};
 use crate::pages::console::models::{Item, Page};
 use crate::pages::console::office::{Names, Office, Place, done, query};
+use crate::pages::console::queue::about::{Row, rows};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::ok;
 use crate::pages::kit::layout::Shell;
@@ -19,7 +20,7 @@ struct Queue {
     shell: Shell,
     form: Form,
     kinds: Vec<&'static str>,
-    page: Page<Item>,
+    rows: Vec<Row>,
     /// The link to the next page.
     next: Option<String>,
     is_first: bool,
@@ -60,7 +61,7 @@ pub async fn show(office: Office, Query(filter): Query<Filter>) -> Result<Respon
         kinds: QueueKind::ALL.iter().map(|kind| kind.as_str()).collect(),
         next,
         is_first: filter.cursor.is_empty(),
-        page,
+        rows: rows(&office, page.data).await?,
         names: office.names().await?,
         may_claim: office.may(AdminRole::Operator),
     }))

@@ -1,5 +1,6 @@
 //! /admin/queue: what waits for a person's decision.
 
+mod about;
 pub mod act;
 pub mod item;
 pub mod list;

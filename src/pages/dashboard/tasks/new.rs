@@ -42,6 +42,8 @@ struct NewTask {
     shell: Shell,
     base: String,
     form: Form,
+    /// Whether nothing was refused yet.
+    is_new: bool,
     categories: Vec<&'static str>,
     skills: Vec<&'static str>,
     proof_types: Vec<&'static str>,
@@ -74,8 +76,10 @@ fn shown(desk: &Desk, form: Form, status: StatusCode) -> Response {
     let percent = fee_percent(tier, TaskType::Standard);
     let example = cents(form.get("budget")).unwrap_or(2_500);
     let parts = split(example, percent);
+    let shell = desk.shell("New task", Place::Tasks);
     let form = NewTask {
-        shell: desk.shell("New task", Place::Tasks).script("new_task"),
+        shell: shell.script("keep_form").script("new_task"),
+        is_new: status == StatusCode::OK,
         base: desk.path("/tasks"),
         map: maps::of_form(desk, &form),
         map_url: desk.path("/tasks/map"),

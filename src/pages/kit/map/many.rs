@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{HEIGHT, MARGIN, Scale, WIDTH, background, east_north, scale_bar, thanks};
+use super::{HEIGHT, MARGIN, Scale, WIDTH, background, boxed, east_north, scale_bar, thanks};
 use crate::domain::MapTiles;
 use crate::domain::geo::Point;
 use crate::pages::kit::words::escaped;
@@ -38,7 +38,7 @@ pub fn many(pins: &[Pin], tiles: Option<&MapTiles>) -> Option<String> {
     scale_bar(&mut svg, &scale);
     svg.push_str("</svg>");
     thanks(&mut svg, tiles.filter(|_| has_tiles));
-    Some(svg)
+    Some(boxed(&svg))
 }
 
 /// A scale at which all of them are on the map.

@@ -103,6 +103,11 @@ fn thanks(html: &mut String, tiles: Option<&MapTiles>) {
     }
 }
 
+/// The stylesheet makes labels larger where a map is small, so it has to know how wide the map is.
+fn boxed(map: &str) -> String {
+    format!("<div class=\"map-box\">{map}</div>")
+}
+
 /// The map as HTML. Nothing in it comes from people, so it needs no escaping.
 pub fn draw(places: &Places, tiles: Option<&MapTiles>) -> String {
     let scale = Scale::of(places);
@@ -136,7 +141,7 @@ pub fn draw(places: &Places, tiles: Option<&MapTiles>) -> String {
     scale_bar(&mut svg, &scale);
     svg.push_str("</svg>");
     thanks(&mut svg, tiles.filter(|_| has_tiles));
-    svg
+    boxed(&svg)
 }
 
 fn sent_place(svg: &mut String, scale: &Scale, task: Point, sent: Point, off: Option<f64>) {
@@ -193,7 +198,7 @@ fn scale_bar(svg: &mut String, scale: &Scale) {
     let _ = write!(
         svg,
         "<path class=\"scale\" d=\"M16 378v6H{end:.1}v-6\" fill=\"none\"/><text x=\"16\" y=\"372\">{label}</text>\
-         <text x=\"616\" y=\"26\" text-anchor=\"middle\">N ↑</text>"
+         <text x=\"628\" y=\"10\" text-anchor=\"end\" dominant-baseline=\"hanging\">N ↑</text>"
     );
 }
 

@@ -13,7 +13,6 @@ use crate::pages::kit::passkeys::{Manage, Owner};
 use crate::pages::kit::session::SignedInWorker;
 use crate::pages::worker::frame::{Frame, Place};
 use crate::pages::worker::visit::Visit;
-use crate::usecases;
 
 const BASE: &str = "/worker/me/passkeys";
 
@@ -37,11 +36,6 @@ fn owner<'a>(visit: &'a Visit, worker: &'a SignedInWorker) -> Owner<'a> {
     }
 }
 
-fn is_recent(visit: &Visit, worker: &SignedInWorker) -> bool {
-    let signed_in_at = worker.caller.session.signed_in_at;
-    usecases::check_recent_sign_in(signed_in_at, visit.now()).is_ok()
-}
-
 pub async fn show(visit: Visit, worker: SignedInWorker) -> Result<Response, Refused> {
     let nothing = (Form::new(), Vec::new());
     shown(&visit, &worker, StatusCode::OK, nothing).await
@@ -63,12 +57,12 @@ async fn shown(
 /// For the script. What it cannot show, such as the page for the password, it opens.
 pub async fn options(visit: Visit, worker: SignedInWorker) -> Result<Response, Refused> {
     let again = "/worker/sign-in?again=1&next=%2Fworker%2Fme%2Fpasskeys";
-    let again = (!is_recent(&visit, &worker)).then_some(again);
+    let again = (!visit.is_recent()).then_some(again);
     owner(&visit, &worker).options(again).await
 }
 
 pub async fn add(visit: Visit, worker: SignedInWorker, form: Form) -> Result<Response, Refused> {
-    if !is_recent(&visit, &worker) {
+    if !visit.is_recent() {
         return Ok(visit.sign_in_again(BASE));
     }
     match owner(&visit, &worker).add(form).await? {
@@ -93,7 +87,7 @@ pub async fn remove(
     worker: SignedInWorker,
     Path(id): Path<String>,
 ) -> Result<Response, Refused> {
-    if !is_recent(&visit, &worker) {
+    if !visit.is_recent() {
         return Ok(visit.sign_in_again(BASE));
     }
     // One that was removed elsewhere is gone, as it should be.
@@ -102,7 +96,7 @@ pub async fn remove(
 }
 
 pub async fn new_codes(visit: Visit, worker: SignedInWorker) -> Result<Response, Refused> {
-    if !is_recent(&visit, &worker) {
+    if !visit.is_recent() {
         return Ok(visit.sign_in_again(BASE));
     }
     let codes = owner(&visit, &worker).new_codes().await?;

@@ -17,6 +17,7 @@ on_both_engines!(
     an_admin_is_given_no_proposal_of_her_own,
     a_proposal_that_was_withdrawn_cannot_be_confirmed,
     what_was_written_is_kept_when_the_claim_is_lost,
+    rows_of_the_queue_are_told_apart,
 );
 
 /// Below the payout of the tasks here.
@@ -217,4 +218,30 @@ async fn a_refund_that_was_paid_in_another_way_is_settled(app: TestApp) {
     assert_eq!(settled.header("location"), "/admin/queue?done=settle");
     assert_eq!(noted(&owner, "refund.settled").await, NOTE);
     TestApp::expect_settled(&app.verify().await);
+}
+
+async fn rows_of_the_queue_are_told_apart(app: TestApp) {
+    let (dev, worker) = (app.developer().await, app.ready_worker().await);
+    disputed_task(&app, &dev, &worker).await;
+    let second = disputed_task(&app, &dev, &worker).await;
+    let id = second["id"].as_str().unwrap();
+    app.database
+        .execute(&format!(
+            "UPDATE tasks SET title = 'Count the <b>shelves</b>' WHERE id = '{id}'"
+        ))
+        .await;
+    let applied = applicant(&app).await;
+    let mut browser = signed_in(&app, &app.admin().await).await;
+    let page = browser.get("/admin/queue").await.text;
+    for title in [
+        "Photograph a storefront",
+        "Count the &#60;b&#62;shelves&#60;/b&#62;",
+    ] {
+        let row = between(&page, &format!("\">{title}</a>"), "</tr>");
+        for text in ["Brooklyn, NY", "$25.00", "Grace", "Dispute", "<time"] {
+            assert!(row.contains(text), "{text}: {row}");
+        }
+    }
+    let row = between(&page, &format!("<bdi>{}</bdi>", applied.email), "</tr>");
+    assert!(row.contains("Worker verification"), "{row}");
 }

@@ -449,7 +449,7 @@ async fn the_pages_of_how_it_runs_show_what_the_api_tells(app: TestApp) {
     );
     let month: String = app.clock.now().to_string().chars().take(7).collect();
     let report = browser.get(&format!("/admin/reports?month={month}")).await;
-    assert!(report.text.contains("<svg class=\"chart\"") && report.text.contains("$25.00"));
+    assert!(report.text.contains("<svg class=\"chart bars\"") && report.text.contains("$25.00"));
     let csv = browser
         .get(&format!("/admin/reports.csv?month={month}"))
         .await;

@@ -1,7 +1,8 @@
 //! Password, sessions, second factor, data and deletion.
 
-use super::super::{Browser, PASSWORD};
+use super::super::{Browser, PASSWORD, between};
 use super::{browser_of, has, key_of};
+use legwork::domain::TotpSecret;
 use serde_json::json;
 
 use crate::support::{Engine, TestApp, Worker, on_both_engines, tell};
@@ -45,11 +46,21 @@ async fn a_worker_looks_after_the_account(app: TestApp) {
     let setup = browser
         .post("/worker/me/factor", &[("idempotency_key", &key)])
         .await;
-    has(&setup.text, &["<svg", "1. Add it to your app"]);
+    let setup = browser.follow(&setup).await.text;
+    has(&setup, &["<svg", "1. Add it to your app"]);
     let wrong = browser
         .post("/worker/me/factor/confirm", &[("code", "000000")])
         .await;
-    has(&wrong.text, &["code-fault"]);
+    let shown = between(&setup, "|Copied\">", "<");
+    has(&wrong.text, &["code-fault", &shown, "Begin anew"]);
+    let secret = TotpSecret::from_base32(&shown).unwrap();
+    let code = secret.code_at(app.clock.now());
+    let fields = [("code", code.as_str()), ("idempotency_key", "0a1b")];
+    let on = browser.post("/worker/me/factor/confirm", &fields).await;
+    has(&on.text, &["Write them down"]);
+    let reloaded = browser.post("/worker/me/factor/confirm", &fields).await;
+    assert_eq!(reloaded.status, 409);
+    has(&reloaded.text, &["make new ones with the next code"]);
 
     let text = browser.get("/worker/me/data").await.text;
     let key = key_of(&text, "/worker/me/data/export");

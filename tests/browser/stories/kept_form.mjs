@@ -1,0 +1,69 @@
+// A new task that cannot be sent: nothing that was typed is lost.
+import { assert } from "../visit.mjs";
+import { Line } from "../line.mjs";
+import { signUp } from "./signing_up.mjs";
+
+const TYPED = {
+  title: "Count the shelves", description: "All of them, with the labels in view.", city: "Brooklyn", state: "NY",
+  latitude: "40.7163", longitude: "-73.9595", budget: "30",
+};
+const FORM = "/dashboard/test/tasks/new";
+
+export async function keptForm(visitor) {
+  const line = new Line();
+  const page = await visitor.window({ baseURL: await line.open(visitor.url), losesNetwork: true });
+  await signUp(page, "kept@example.com");
+  await page.goto(FORM);
+  for (const [name, value] of Object.entries(TYPED)) await page.fill(`#${name}`, value);
+  await page.check("[name=task_type][value=bounty]");
+  await page.check("[name=proof_types][value=video]");
+  await withoutNetwork(visitor, page, line);
+  await withoutAnswer(page);
+  await page.click("button:text('Create the task')");
+  await page.getByText("The task is created.").waitFor();
+  await page.getByText("$30.00").first().waitFor();
+  await page.goto(FORM);
+  assert.equal(await page.inputValue("#title"), "");
+  await refused(page);
+  await page.context().close();
+  line.close();
+}
+
+async function isHere(page) {
+  for (const [name, value] of Object.entries(TYPED)) assert.equal(await page.inputValue(`#${name}`), value, name);
+  assert.ok(await page.isChecked("[name=task_type][value=bounty]"));
+  assert.ok(await page.isChecked("[name=proof_types][value=video]"));
+}
+
+// The page stays, and is found again when the browser has lost it.
+async function withoutNetwork(visitor, page, line) {
+  line.cut();
+  await page.click("button:text('Create the task')");
+  await page.getByRole("alert").getByText("there is no network").waitFor();
+  await visitor.check(page, "a task that was not sent");
+  await visitor.picture(page, "new-task-not-sent");
+  await isHere(page);
+  await page.reload().catch(() => {});
+  line.mend();
+  await page.goto(FORM);
+  await page.getByText("This was not sent, and is here again.").waitFor();
+  await isHere(page);
+  assert.equal(await page.textContent("[data-total]"), "$30.00");
+}
+
+async function withoutAnswer(page) {
+  await page.route(`**${FORM}`, (route) => route.fulfill({ status: 503, body: "" }), { times: 1 });
+  await page.click("button:text('Create the task')");
+  await page.getByRole("alert").getByText("status 503").waitFor();
+  await isHere(page);
+}
+
+// What the server refuses is told beside its field, as without scripts.
+async function refused(page) {
+  for (const [name, value] of Object.entries({ ...TYPED, latitude: "north" })) await page.fill(`#${name}`, value);
+  await page.click("button:text('Create the task')");
+  await page.locator("#latitude-fault").waitFor();
+  assert.equal(await page.inputValue("#title"), TYPED.title);
+  await page.goto(FORM);
+  assert.equal(await page.inputValue("#title"), "");
+}
