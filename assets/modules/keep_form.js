@@ -17,19 +17,26 @@ function fill(text) {
   const values = new URLSearchParams(text);
   for (const field of form.elements) {
     if (!field.name || field.matches("button")) continue;
-    if (field.matches("[type=checkbox], [type=radio]")) field.checked = values.has(field.name, field.value);
+    if (field.matches("[type=checkbox], [type=radio]")) field.checked = values.getAll(field.name).includes(field.value);
     else field.value = values.get(field.name) ?? "";
   }
   form.dispatchEvent(new Event("input"));
 }
 
-function forget() {
-  sessionStorage.removeItem(NAME);
+// A browser may refuse to keep anything.
+function stored(use) {
+  try {
+    return use(sessionStorage);
+  } catch {
+    return null;
+  }
 }
+
+const forget = () => stored((store) => store.removeItem(NAME));
 
 // What the server has refused is on the page already, with what is wrong about it.
 function restore() {
-  const kept = sessionStorage.getItem(NAME);
+  const kept = stored((store) => store.getItem(NAME));
   if (form.dataset.keep !== "new") return forget();
   if (kept === null) return;
   fill(kept);
@@ -52,17 +59,25 @@ let isSending = false;
 async function send() {
   if (isSending) return;
   isSending = true;
-  sessionStorage.setItem(NAME, entered());
+  stored((store) => store.setItem(NAME, entered()));
   say("Sending …");
-  const request = { method: "POST", body: new URLSearchParams(entered()), signal: AbortSignal.timeout(WAIT_MS) };
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), WAIT_MS);
+  const request = { method: "POST", body: new URLSearchParams(entered()), signal: abort.signal };
   const answer = await fetch(form.action, request).catch(() => null);
+  clearTimeout(timer);
+  const isBusy = answer?.status === 429 || (answer?.status === 409 && (await isThisForm(answer)));
   isSending = false;
+  if (isBusy) return say("The server is still busy with it. What you typed is still here: send it again in a moment.");
   tell(answer);
 }
 
+// The same form with a problem, not the page that says that another person has signed in since.
+const isThisForm = (answer) => answer.text().then((page) => page.includes("data-keep"), () => false);
+
 function tell(answer) {
   const kept = "What you typed is still here: send it again later.";
-  if (!answer) return say(`Not sent: there is no network, or the server does not answer. ${kept}`);
+  if (!answer) return say("No answer: there is no network, or the server is slow. What you typed is still here. Send it again: it happens once.");
   if (answer.status >= 500) return say(`Not sent: the server answered with status ${answer.status}. ${kept}`);
   if (new URL(answer.url).pathname === "/sign-in") return say("Not sent: your session has ended. What you typed is still here: ", signIn(), ", and send it again.");
   if (!answer.redirected) {
@@ -74,6 +89,8 @@ function tell(answer) {
 }
 
 form.addEventListener("submit", (event) => {
+  // Another button than the one that sends.
+  if (event.submitter?.name) return;
   event.preventDefault();
   // The script of every page would count it as sent.
   event.stopPropagation();

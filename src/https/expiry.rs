@@ -56,7 +56,7 @@ impl Pair {
         if self.names.is_empty() {
             return Some("the certificate has no names (subjectAltName)".to_owned());
         }
-        if now >= self.not_after {
+        if now >= self.not_after || now < self.not_before {
             return self.warning(now);
         }
         let host = host.filter(|host| !self.is_for(host))?;

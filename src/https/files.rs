@@ -25,6 +25,8 @@ pub struct CertificateWatch {
     host: Option<String>,
     /// What the files held when they were last accepted or refused.
     judged: Contents,
+    /// What was judged is not in use.
+    is_refused: bool,
     /// What they held when we last looked.
     seen: Contents,
 }
@@ -62,6 +64,7 @@ impl CertificateWatch {
             certificates,
             host: None,
             judged: Ok(texts.hash()),
+            is_refused: false,
             seen: Ok(texts.hash()),
         })
     }
@@ -117,7 +120,7 @@ impl CertificateWatch {
             Ok(texts) => Ok(texts.hash()),
             Err(reason) => Err(reason.clone()),
         };
-        if contents == self.judged {
+        if contents == self.judged && !(self.is_refused && self.current_fails(now)) {
             self.seen = contents;
             return None;
         }
@@ -127,11 +130,13 @@ impl CertificateWatch {
         match fit.and_then(|pair| self.no_worse(pair, now)) {
             Ok(pair) => {
                 self.certificates.put(pair);
-                self.judged = contents;
+                (self.judged, self.is_refused) = (contents, false);
                 Some(Change::Accepted)
             }
+            // It was told before.
+            Err(_) if contents == self.judged => None,
             Err(reason) if settled => {
-                self.judged = contents;
+                (self.judged, self.is_refused) = (contents, true);
                 Some(Change::Refused(reason))
             }
             Err(_) => None,
@@ -144,11 +149,15 @@ impl CertificateWatch {
         let Some(fault) = pair.fault(host, now) else {
             return Ok(pair);
         };
-        let current = self.certificates.current();
-        match current.is_some_and(|current| current.fault(host, now).is_none()) {
-            true => Err(of_certificate(&self.files, fault)),
-            false => Ok(pair),
+        match self.current_fails(now) {
+            true => Ok(pair),
+            false => Err(of_certificate(&self.files, fault)),
         }
+    }
+
+    fn current_fails(&self, now: Timestamp) -> bool {
+        let (current, host) = (self.certificates.current(), self.host.as_deref());
+        current.is_none_or(|current| current.fault(host, now).is_some())
     }
 }
 

@@ -47,7 +47,11 @@ impl FilesLocation {
     /// From now on no server uses this folder.
     pub fn mark_moved(&self, to: &Self) -> io::Result<()> {
         match self {
-            Self::Folder(root) => std::fs::write(root.join(MOVED), format!("{to}\n")),
+            Self::Folder(root) => {
+                // Should the files come back one day, it would be an old one.
+                forget_owner(root)?;
+                std::fs::write(root.join(MOVED), format!("{to}\n"))
+            }
             Self::S3 { .. } => Ok(()),
         }
     }
@@ -55,9 +59,21 @@ impl FilesLocation {
     /// Lets servers use this folder again. Returns whether its files had been moved.
     pub fn forget_move(&self) -> io::Result<bool> {
         match self.moved_to()? {
-            Some((_, mark)) => std::fs::remove_file(mark).map(|()| true),
+            Some((_, mark)) => {
+                if let Self::Folder(root) = self {
+                    forget_owner(root)?;
+                }
+                std::fs::remove_file(mark).map(|()| true)
+            }
             None => Ok(false),
         }
+    }
+}
+
+fn forget_owner(root: &Path) -> io::Result<()> {
+    match std::fs::remove_file(root.join(super::OWNER)) {
+        Err(error) if error.kind() != NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 

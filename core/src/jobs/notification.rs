@@ -215,12 +215,7 @@ async fn send_push(
         .outbound
         .post(&url, headers, Bytes::from(body), PUSH_TIME_LIMIT);
     match post.await {
-        Ok(answer) => {
-            if is_overloaded(answer.status) {
-                jobs.pushes.silent.add(url.origin(), Instant::now());
-            }
-            Ok(answer.status)
-        }
+        Ok(answer) => Ok(answer.status),
         // The URL does not lead to a push service, so the subscription is unusable.
         Err(OutboundError::Forbidden(_)) => Ok(GONE),
         Err(error) => {

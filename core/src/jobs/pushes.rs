@@ -6,10 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use url::Origin;
 
 use crate::domain::WorkerId;
+use crate::jobs::NOTIFICATIONS_AT_ONCE;
 use crate::outbound::Resting;
 
 /// How many are sent at once to the browsers of a worker.
-const MOST_TO_ONE: usize = 2;
+const MOST_TO_ONE: usize = 4;
+/// How many are sent at once in all. The other places are for mail, so that workers who agree delay none.
+const MOST: usize = NOTIFICATIONS_AT_ONCE - 4;
 
 /// Cheap to clone.
 #[derive(Clone, Default)]
@@ -20,9 +23,12 @@ pub struct Pushes {
 }
 
 impl Pushes {
-    /// None if as many as one worker may have are on their way.
+    /// None if as many as may be are on their way.
     pub fn begin(&self, worker: WorkerId) -> Option<Push> {
         let mut by_worker = self.lock();
+        if by_worker.values().sum::<usize>() >= MOST {
+            return None;
+        }
         let sent = by_worker.entry(worker).or_insert(0);
         if *sent >= MOST_TO_ONE {
             return None;
@@ -71,5 +77,13 @@ mod tests {
         assert!(pushes.begin(worker(1)).is_none() && pushes.begin(worker(2)).is_some());
         drop(held);
         assert!(pushes.lock().is_empty() && pushes.begin(worker(1)).is_some());
+    }
+
+    #[test]
+    fn some_places_are_for_mail() {
+        let pushes = Pushes::default();
+        let worker = |byte| WorkerId::new(Timestamp::from_millis(0), &[byte; 10]);
+        let held: Vec<_> = (0..99).filter_map(|n| pushes.begin(worker(n))).collect();
+        assert_eq!(held.len(), MOST);
     }
 }

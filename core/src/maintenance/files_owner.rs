@@ -24,25 +24,33 @@ pub async fn hold_files(store: &Store, files: &Files) -> Result<bool, FilesError
     if !files_are_ours(store, files).await? {
         return Ok(false);
     }
+    let mut token = next_token(store, files).await?;
+    // Another server may have gone on while this one marked the files, and its mark would be lost.
+    while let Some(marked) = token {
+        files.mark_owner(&marked).await?;
+        let own = store.read(|tx| tx.files_owner()).await.map_err(failed)?;
+        token = own.map(|own| own.token).filter(|newer| *newer != marked);
+    }
+    Ok(true)
+}
+
+/// The token that the files are to be marked with, if they are.
+async fn next_token(store: &Store, files: &Files) -> Result<Option<String>, FilesError> {
     let (mark, own) = look(store, files).await?;
     let new = hex(&ambient::random::<16>());
-    let token = match own {
+    match own {
         None => {
             let added = store.write(move |tx| tx.add_files_owner(&new)).await;
-            added.map_err(failed)?
+            added.map(Some).map_err(failed)
         }
         Some(own) if mark.as_ref() == Some(&own.token) => {
             let (old, next) = (own.token, new.clone());
             let renewed = store.write(move |tx| tx.renew_files_owner(&old, &next));
-            if !renewed.await.map_err(failed)? {
-                return Ok(true);
-            }
-            new
+            Ok(renewed.await.map_err(failed)?.then_some(new))
         }
         // A server ended, or is, between the database and the mark.
-        Some(own) => own.token,
-    };
-    files.mark_owner(&token).await.map(|()| true)
+        Some(own) => Ok(Some(own.token)),
+    }
 }
 
 fn is_ours(mark: Option<&str>, own: Option<&FilesOwner>) -> bool {

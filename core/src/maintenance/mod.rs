@@ -114,6 +114,7 @@ impl Maintenance {
             if expiries > 1 {
                 self.hold_files(&mut is_told).await;
             }
+            // Looks again whose they are.
             if expiries.is_multiple_of(EXPIRIES_TO_SWEEP)
                 && let Err(error) = sweep_files(&self.store, &self.files, self.clock.now()).await
             {
@@ -284,7 +285,7 @@ pub async fn sweep_files(
     const OLD: Duration = Duration::from_secs(26 * 60 * 60);
     let young = now.minus(YOUNG);
     let mut removed = files.remove_abandoned(young).await?;
-    if !hold_files(store, files).await? {
+    if !files_are_ours(store, files).await? {
         return Ok(removed);
     }
     let mut prefixes = Prefix::ALL.into_iter();

@@ -15,6 +15,8 @@ use crate::usecases::{self, UseCaseError};
 
 /// How long to wait for slow endpoints.
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long an advance waits for those before it.
+const TURN_WITHIN: Duration = Duration::from_secs(25);
 /// How many moves are held in memory, however many tasks are open.
 const FOUND_AT_ONCE: usize = 10_000;
 
@@ -35,13 +37,15 @@ impl HeldClock<'_> {
 }
 
 impl Scheduler {
-    /// Waits until nobody else advances the clock of this account: what is read of it before would be old.
-    pub async fn hold_clock(&self, account: AccountId) -> HeldClock<'_> {
-        HeldClock {
+    /// Waits until nobody else advances the clock of this account: what is read of it before would be old. Fails if
+    /// others take too long.
+    pub async fn hold_clock(&self, account: AccountId) -> Result<HeldClock<'_>, StoreError> {
+        let turn = tokio::time::timeout(TURN_WITHIN, self.turns.take(account)).await;
+        Ok(HeldClock {
             scheduler: self,
             account,
-            _turn: self.turns.take(account).await,
-        }
+            _turn: turn.map_err(|_| StoreError::Overloaded)?,
+        })
     }
 
     async fn advance(&self, account: AccountId, ahead: Duration) -> Result<(), UseCaseError> {

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any_service, get};
+use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower_service::Service;
 
@@ -31,7 +32,7 @@ use crate::usecases::UseCaseError;
 /// More than any answer of the API that a tool asks for.
 const LARGEST_ANSWER: usize = 16 << 20;
 /// How many calls of an account are in progress at once in this process. Those that wait take up to 50 seconds.
-const MOST_CALLS: usize = 32;
+const MOST_CALLS: usize = 64;
 
 /// What says who asks.
 const PASSED_ON: [HeaderName; 4] = [
@@ -128,8 +129,15 @@ async fn read_first(State(app): State<App>, request: Request<Body>, next: Next) 
     drop(body);
     match message {
         Ok(message) => {
-            next.run(Request::from_parts(parts, Body::from(message)))
-                .await
+            let request = Request::from_parts(parts, Body::from(message));
+            let answer = next.run(request).await;
+            // A call that tells of its progress goes on while its answer is read.
+            answer.map(|body| {
+                Body::new(body.map_frame(move |frame| {
+                    let _held = &place;
+                    frame
+                }))
+            })
         }
         Err(told) => refused(StatusCode::BAD_REQUEST, told),
     }

@@ -8,8 +8,8 @@ use rmcp::model::{
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-/// Each takes hundreds of bytes once it is read, and a call that waits keeps them. No tool takes so many.
-const MOST_VALUES: usize = 2_000;
+/// Each takes hundreds of bytes once it is read, and a call that waits keeps them. No arguments of a tool have so many.
+const MOST_VALUES: usize = 6_000;
 /// What the protocol itself says in `_meta`. Nothing else in it is read here.
 const META_OF_PROTOCOL: &str = "io.modelcontextprotocol/";
 const PROGRESS_TOKEN: &str = "progressToken";

@@ -174,7 +174,9 @@ pub async fn file(call: &Call<'_>, proof: &Value) -> Result<(Vec<u8>, String), N
         let picture = picture(call, proof).await?;
         return Ok((picture.bytes, picture.content_type.to_owned()));
     }
-    let bytes = call.api.file(url, LARGEST_FILE).await;
+    let until = Instant::now() + PICTURES_WITHIN;
+    let bytes = timeout_at(until, call.api.file(url, LARGEST_FILE)).await;
+    let bytes = bytes.map_err(|_| NoFile::Busy)?;
     let kind = proof["content_type"].as_str().unwrap_or_default();
     Ok((bytes.ok_or(NoFile::NotFetched)?, kind.to_owned()))
 }

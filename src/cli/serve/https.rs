@@ -142,8 +142,12 @@ fn public_host(settings: &Settings) -> Option<String> {
 }
 
 fn told(pair: &Pair, host: Option<&str>, now: Timestamp) -> Result<String, String> {
-    if let Some(fault) = pair.fault(host, now) {
+    if let Some(fault) = pair.fault(None, now) {
         return Err(fault);
+    }
+    // Something in front of us may ask for another name.
+    if let Some(other_host) = pair.fault(host, now) {
+        return Ok(other_host);
     }
     match pair.warning(now) {
         Some(warning) if pair.days_left(now) == 0 => Err(warning),

@@ -144,8 +144,9 @@ impl Form {
             (false, _) => Some(rest.join("; ")),
             (true, false) => None,
         };
-        // What was refused had no effect, so it may keep its key, unless the key itself is the trouble.
-        if refused.code.starts_with("IDEMPOTENCY") {
+        // What was refused had no effect, so it may keep its key, unless that stands for something else. One that is
+        // still in flight must keep it: under another key it would happen twice.
+        if refused.code == "IDEMPOTENCY_MISMATCH" {
             self.key = Some(hex(&ambient::random::<16>()));
         }
         self

@@ -1,7 +1,7 @@
 //! Renders templates. The outermost layer of the API adds the headers that every page has.
 
 use askama::Template;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
 use crate::api::inside::{Incoming, Refused};
@@ -105,7 +105,13 @@ pub fn error_page(refused: &Refused, incoming: &Incoming) -> Response {
         links: &[HOME],
         sign_out: suspended,
     };
-    page(refused.status, &told)
+    let mut response = page(refused.status, &told);
+    if let Some(seconds) = refused.retry_after {
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
 }
 
 pub fn not_found(pages: &Pages) -> Response {

@@ -253,7 +253,8 @@ async fn a_paused_key_uses_up_nothing_of_the_account(app: TestApp) {
     put(&dev.live, &agent.path(), &paused).await.expect(200);
     let stopped = agent.client.get("/v1/tasks").await;
     let stopped = stopped.expect_error(403, "MANDATE_PAUSED");
-    assert!(!stopped.headers.contains_key("ratelimit"));
+    let policy = stopped.header("ratelimit-policy");
+    assert_eq!(policy, "\"default\";q=2250;w=60");
 }
 
 async fn another_account_finds_no_mandate(app: TestApp) {

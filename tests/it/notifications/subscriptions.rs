@@ -77,7 +77,10 @@ impl World {
     }
 
     async fn sent_since(&self, before: usize) -> Vec<String> {
-        self.app.jobs.drain().await.unwrap();
+        // A worker has a few on their way at a time. The others come seconds later.
+        while self.app.jobs.drain().await.unwrap() > 0 {
+            self.app.advance(Duration::from_secs(5));
+        }
         let sent = self.receiver.received();
         let mut paths: Vec<_> = sent[before..]
             .iter()

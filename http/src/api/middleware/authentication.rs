@@ -333,7 +333,7 @@ async fn admit(
     let client = noted_on(&request);
     app.key_use
         .note(holder.key, app.clock.now(), client.subscriber());
-    let (status, counted) = keys::count(app, &holder, client).await;
+    let (status, counted) = keys::count(app, &holder).await;
     if let Err(error) = counted {
         return with_status(refuse(error, request).await, status);
     }

@@ -5,8 +5,8 @@ use serde_json::json;
 use crate::domain::events::notification::dollars;
 use crate::domain::events::to_workers;
 use crate::domain::{
-    Actor, Entry, HeldBecause, NotificationKind, OutgoingKind, ProcessorName, Task, TaskId,
-    TaskLedger, Timestamp,
+    Actor, ChargeStanding, Entry, HeldBecause, NotificationKind, OutgoingKind, ProcessorName, Task,
+    TaskId, TaskLedger, Timestamp,
 };
 use crate::payments::{Attempt, Outgoing};
 use crate::store::{ListedJob, Tx};
@@ -82,6 +82,11 @@ pub fn close_unsent(
     let items = items(tx, &unsent.job(id), by, now)?;
     let cents = ledger.owed_cents(unsent.kind);
     if cents <= 0 || idle_job(tx, unsent, &task)?.is_none() {
+        return Err(unsent.not_failed());
+    }
+    // If the bank gives the payer the money, the developer would have it twice.
+    let standing = usecases::charge_standing(tx, id)?;
+    if unsent.kind == OutgoingKind::Refund && matches!(standing, ChargeStanding::Disputed) {
         return Err(unsent.not_failed());
     }
     let wanted = Wanted {

@@ -87,7 +87,7 @@ pub async fn advance(
     let wanted = post.read::<AdvanceClock>()?;
     let aim = Aim::of(&post, caller.owner());
     let advance = async {
-        let clock = app.scheduler.hold_clock(account).await;
+        let clock = app.scheduler.hold_clock(account).await?;
         clock
             .advance(wanted.ahead(&app, account, aim).await?)
             .await?;
@@ -199,6 +199,8 @@ fn from_millis(kept: &str) -> Result<Duration, ApiError> {
 pub async fn reset(State(app): State<App>, caller: Caller) -> Result<JsonResponse, ApiError> {
     let account = only_in_test(&caller)?.account;
     let clock = app.clock.clone();
+    // An advance that ends would set it again.
+    let _held = app.scheduler.hold_clock(account).await?;
     app.store
         .write(move |tx| usecases::reset_test_clock(tx, account, clock.now()))
         .await?;

@@ -95,19 +95,37 @@ impl RateLimits {
 
     /// Limited keys leave some of the account's quota, so that whoever may pause them is heard.
     async fn count_limited(&self, account: AccountId, tier: Tier, requests: NonZeroU32) -> Counted {
-        let (id, quota) = (account.of_limited_keys(), tier.requests_of_limited_keys());
-        let limiters = &self.limited;
-        let (limited, counted) = self.count_of(limiters, tier, (id, quota), requests).await;
+        let (limited, counted) = self.count_of_limited(account, tier, requests).await;
         if counted.is_err() {
             return (limited, counted);
         }
         let (all, counted) = self.count_all(account, tier, requests).await;
+        if counted.is_err() {
+            return (all, counted);
+        }
         let remaining = limited.remaining.min(all.remaining);
         let status = RateLimitStatus {
             remaining,
             ..limited
         };
         (status, counted)
+    }
+
+    /// Counts a request with a limited key that may do nothing at present.
+    pub async fn count_stopped(&self, holder: &KeyHolder) -> Counted {
+        let (account, tier) = (holder.owner.account, holder.tier);
+        self.count_of_limited(account, tier, NonZeroU32::MIN).await
+    }
+
+    async fn count_of_limited(
+        &self,
+        account: AccountId,
+        tier: Tier,
+        requests: NonZeroU32,
+    ) -> Counted {
+        let (id, quota) = (account.of_limited_keys(), tier.requests_of_limited_keys());
+        self.count_of(&self.limited, tier, (id, quota), requests)
+            .await
     }
 
     /// Counts a page that somebody of the account asks for.
