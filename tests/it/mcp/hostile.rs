@@ -126,7 +126,7 @@ async fn strangers(app: &TestApp) {
 async fn an_account_has_so_many_calls_in_progress(app: TestApp) {
     let (developer, other) = (app.developer().await, app.developer().await);
     let mut held = Vec::new();
-    for _ in 0..32 {
+    for _ in 0..64 {
         let (connection, answer) = begun(&app, &developer.test_key).await;
         assert!(answer.starts_with("HTTP/1.1 100"), "{answer}");
         held.push(connection);
