@@ -162,7 +162,7 @@ pub async fn push(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
             jobs.record(job, move |tx, _| Ok(tx.drop_push_subscription(id)?))
                 .await
         }
-        status if is_overloaded(status) => Err(Failure::Unavailable(format!(
+        status @ (429 | 500..=599) => Err(Failure::Unavailable(format!(
             "the push service answered {status}"
         ))),
         status => {
@@ -170,10 +170,6 @@ pub async fn push(jobs: &Jobs, job: &ClaimedJob) -> Result<Done, Failure> {
             jobs.finish(job).await
         }
     }
-}
-
-const fn is_overloaded(status: u16) -> bool {
-    matches!(status, 429 | 500..=599)
 }
 
 /// Sends a notification to the push service of a browser. Returns the status code.

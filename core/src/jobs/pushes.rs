@@ -1,4 +1,5 @@
-//! Whom pushes are not sent to right now. Workers name the push services themselves, and pushes share their places with mail.
+//! Whom pushes are not sent to right now. Workers name the push services themselves, and pushes share their places with
+//! mail: none of them may take all places.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,13 +12,13 @@ use crate::outbound::Resting;
 
 /// How many are sent at once to the browsers of a worker.
 const MOST_TO_ONE: usize = 4;
-/// How many are sent at once in all. The other places are for mail, so that workers who agree delay none.
+/// How many are sent at once in all. The other places are for mail, so that not even several workers together delay any.
 const MOST: usize = NOTIFICATIONS_AT_ONCE - 4;
 
 /// Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Pushes {
-    /// Services that do not answer, or answer that they cannot serve.
+    /// Services that do not answer.
     pub silent: Resting<Origin>,
     by_worker: Arc<Mutex<HashMap<WorkerId, usize>>>,
 }
