@@ -75,13 +75,19 @@ impl Admission {
         Ok(place)
     }
 
+    /// Refuses a request that would come to this queue next, before it waits in another one in vain.
+    pub fn expects_to_admit(&self) -> Result<(), StoreError> {
+        if deadline::is_first_of_a_request() && self.is_overloaded(Instant::now()) {
+            return Err(refused());
+        }
+        Ok(())
+    }
+
     /// A place for a lookup, which comes before the transactions of a request. It does not admit the
     /// request: they may wait in another queue.
     pub fn admit_lookup(&self) -> Result<Place, StoreError> {
+        self.expects_to_admit()?;
         let now = Instant::now();
-        if deadline::is_first_of_a_request() && self.is_overloaded(now) {
-            return Err(refused());
-        }
         admit_to_processors(now)?;
         Ok(self.enter(now))
     }

@@ -9,6 +9,8 @@ use crate::store::engine::{FromRow, Statement, Value};
 pub struct Lookup<T> {
     pub(super) statement: Statement,
     pub(super) values: Vec<Value<'static>>,
+    /// Whether it is all that a request asks. Otherwise it tells who asks, and a transaction follows.
+    pub(super) is_all: bool,
     row: PhantomData<fn() -> T>,
 }
 
@@ -17,7 +19,15 @@ impl<T: FromRow> Lookup<T> {
         Self {
             statement,
             values,
+            is_all: false,
             row: PhantomData,
+        }
+    }
+
+    pub(in crate::store) fn and_nothing_else(self) -> Self {
+        Self {
+            is_all: true,
+            ..self
         }
     }
 }

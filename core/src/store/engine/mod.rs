@@ -187,7 +187,10 @@ impl Engine {
                     return found;
                 }
             }
-            Self::Postgres(_, readers) => {
+            Self::Postgres(engine, readers) => {
+                if !lookup.is_all {
+                    engine.expects_to_admit()?;
+                }
                 if let Some(found) = readers.find(&lookup).await {
                     return found;
                 }

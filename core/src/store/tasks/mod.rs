@@ -251,7 +251,7 @@ impl FromRow for KeyAndTask {
 impl Lookup<KeyAndTask> {
     /// The holder of a key that is not revoked, and the task with this id if it is the holder's.
     pub fn key_and_task(key_hash: String, id: TaskId) -> Self {
-        Self::new(WITH_KEY, vec![key_hash.into(), id.into()])
+        Self::new(WITH_KEY, vec![key_hash.into(), id.into()]).and_nothing_else()
     }
 }
 

@@ -96,6 +96,11 @@ impl Engine {
         Ok(())
     }
 
+    /// Asked before a lookup whose caller will have a transaction next.
+    pub fn expects_to_admit(&self) -> Result<(), StoreError> {
+        self.admission.expects_to_admit()
+    }
+
     pub fn connector(&self) -> &Connector {
         &self.pool.connector
     }
