@@ -11,6 +11,7 @@ use axum::http::{Extensions, HeaderMap, header};
 use futures_util::FutureExt;
 use http_body_util::BodyExt;
 use hyper::body::Frame;
+use serde_json::{Map, Value};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::api::App;
@@ -64,12 +65,16 @@ pub async fn json<B: RequestBody>(request: Request, app: &App) -> Result<B, ApiE
 
 /// The same for a PATCH, which needs a body: without one it would change nothing.
 pub async fn required_json<B: RequestBody>(request: Request, app: &App) -> Result<B, ApiError> {
+    fields::read(&required_object(request, app).await?)
+}
+
+pub async fn required_object(request: Request, app: &App) -> Result<Map<String, Value>, ApiError> {
     let (parts, body) = request.into_parts();
     let bytes = received(&parts.extensions, body, app).await?;
     if bytes.is_empty() {
         return Err(ApiError::invalid(json::BODY, "is required"));
     }
-    parse(&bytes)
+    json::object(&bytes).map_err(ApiError::Validation)
 }
 
 /// Reads a JSON body that has arrived.

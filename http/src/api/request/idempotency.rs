@@ -6,12 +6,13 @@
 pub mod aim;
 pub mod batch;
 pub mod stranger;
+pub mod submission;
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use axum::extract::{FromRequest, Request};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use ring::hmac;
 use serde_json::{Map, Value};
 
@@ -49,7 +50,7 @@ impl FromRequest<App> for Post {
         let key = idempotency_key(&parts.headers)?;
         let (target, fingerprint) = match key {
             Some(_) => {
-                let target = format!("{} {}", parts.method, parts.uri.path());
+                let target = target(&parts.method, &parts.uri);
                 let fingerprint = fingerprint(&target, &body);
                 (target, fingerprint)
             }
@@ -135,6 +136,10 @@ pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> 
         return Err(faulty());
     }
     Ok(Some(key.to_owned()))
+}
+
+fn target(method: &Method, uri: &Uri) -> String {
+    format!("{method} {}", uri.path())
 }
 
 /// What makes two requests the same: method, path and the meaning of the body.

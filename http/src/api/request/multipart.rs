@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::body::HttpBody;
 use axum::extract::Request;
 use axum::http::header;
+use ring::digest;
 use serde_json::{Map, Value};
 
 use crate::api::App;
@@ -16,6 +17,7 @@ use crate::api::error::ApiError;
 use crate::api::request::fields::{self, Description, RequestBody};
 use crate::api::request::{body, json, schema};
 use crate::domain::FieldErrors;
+use crate::domain::accounts::api_key;
 use crate::files::Received;
 use pace::Arriving;
 use reader::{Fault, MAX_HEAD_BYTES, MAX_OUTSIDE_BYTES, MAX_PARTS, Reader};
@@ -94,6 +96,8 @@ pub(in crate::api) use form_bodies;
 #[derive(Default)]
 pub struct Form {
     pub files: Vec<(&'static str, Received)>,
+    /// The SHA-256 of each file, of those too that were not stored.
+    hashes: Vec<(&'static str, String)>,
     texts: Map<String, Value>,
 }
 
@@ -103,8 +107,15 @@ impl Form {
         fields::read_form(&self.texts)
     }
 
+    /// The texts, and in place of each file its hash.
+    pub fn meaning(&self) -> Map<String, Value> {
+        let hashes = self.hashes.iter();
+        let hashes = hashes.map(|(name, hash)| ((*name).to_owned(), hash.as_str().into()));
+        self.texts.clone().into_iter().chain(hashes).collect()
+    }
+
     fn has(&self, name: &str) -> bool {
-        self.texts.contains_key(name) || self.files.iter().any(|(known, _)| *known == name)
+        self.texts.contains_key(name) || self.hashes.iter().any(|(known, _)| *known == name)
     }
 }
 
@@ -222,7 +233,11 @@ async fn read_parts<F: FormBody>(
                 errors.push(|| name, "is not a proof type of this task");
             } else if wanted.stored {
                 let received = receive(app, &mut parts, file.max_bytes, wanted).await?;
+                form.hashes.push((file.name, received.sha256().to_owned()));
                 form.files.push((file.name, received));
+            } else {
+                let hash = hash(&mut parts).await.map_err(refused)?;
+                form.hashes.push((file.name, hash));
             }
         } else if texts.contains(&name) {
             match text(&mut parts).await.map_err(refused)? {
@@ -270,6 +285,14 @@ async fn receive(
         incoming.write(&chunk).await?;
     }
     Ok(incoming.finish().await?)
+}
+
+async fn hash(parts: &mut Reader<'_, Arriving<'_>>) -> Result<String, Fault> {
+    let mut hash = digest::Context::new(&digest::SHA256);
+    while let Some(chunk) = parts.chunk().await? {
+        hash.update(&chunk);
+    }
+    Ok(api_key::hex(hash.finish().as_ref()))
 }
 
 async fn text(parts: &mut Reader<'_, Arriving<'_>>) -> Result<Option<String>, Fault> {

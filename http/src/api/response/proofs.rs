@@ -4,7 +4,7 @@ use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::Page;
-use crate::domain::{Proof, Task};
+use crate::domain::{Proof, ProofFile, ProofId, Task};
 use crate::files::FileKey;
 use crate::store::{StoreError, Tx};
 use crate::usecases::UseCaseError;
@@ -15,13 +15,16 @@ pub async fn with_file(app: &App, proof: Proof) -> Result<ProofBody, ApiError> {
     if proof.files_deleted_at.is_some() {
         return Ok(ProofBody::of(proof, None)?);
     }
-    let unreadable = || StoreError::Failed(format!("the file of {} has no key", proof.id));
-    let key = FileKey::parse(&proof.file.key).ok_or_else(unreadable)?;
-    let file_url = app
-        .files
-        .signed_url(key, &proof.file.content_type, app.clock.now())
-        .await?;
+    let file_url = file_url(app, proof.id, &proof.file).await?;
     Ok(ProofBody::of(proof, Some(file_url))?)
+}
+
+/// A fresh URL of the file of a proof.
+pub async fn file_url(app: &App, id: ProofId, file: &ProofFile) -> Result<String, ApiError> {
+    let unreadable = || StoreError::Failed(format!("the file of {id} has no key"));
+    let key = FileKey::parse(&file.key).ok_or_else(unreadable)?;
+    let now = app.clock.now();
+    Ok(app.files.signed_url(key, &file.content_type, now).await?)
 }
 
 /// A page of the proofs of the task that `find` finds for whoever asks.

@@ -27,13 +27,18 @@ on_both_engines!(
 pub async fn begun(app: &TestApp, proof_types: Value) -> (Developer, Worker, Value) {
     let dev = app.developer().await;
     let worker = app.ready_worker().await;
+    let task = posted(app, &dev, proof_types).await;
+    worker.begin(&task).await;
+    (dev, worker, task)
+}
+
+pub async fn posted(app: &TestApp, dev: &Developer, proof_types: Value) -> Value {
     let mut body = crate::support::storefront();
     body["proof_types"] = proof_types;
     let created = dev.live.post("/v1/tasks", &body).await.expect(201);
     let secret = created["payment_client_secret"].as_str().unwrap();
     app.client().pay(secret, crate::support::GOOD_CARD).await;
-    worker.begin(&created).await;
-    (dev, worker, created)
+    created
 }
 
 pub async fn proofs(dev: &Developer, task: &Value) -> Value {

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::proving::{begun, proofs};
+use super::proving::{begun, posted, proofs};
 use super::uploads::proofs_of;
-use crate::support::{Reply, TestApp, Worker, on_both_engines, photo};
+use crate::support::{Reply, TestApp, Worker, on_both_engines, photo, storefront};
 
 on_both_engines!(
     a_second_worker_with_the_same_id_has_an_attempt_of_their_own,
@@ -12,6 +12,8 @@ on_both_engines!(
     either_name_of_a_submission_finds_it_again,
     another_submission_under_a_used_key_is_refused,
     a_key_of_the_simulated_worker_means_one_submission,
+    a_key_means_the_same_files_and_the_same_task,
+    a_repeat_gets_the_answer_as_it_was,
     uploads_are_named_in_json_of_any_content_type,
     a_text_with_a_repeated_key_is_refused,
 );
@@ -97,7 +99,6 @@ async fn either_name_of_a_submission_finds_it_again(app: TestApp) {
     let first = first.expect(201);
     for again in [
         submit(&worker, &task, &[], &named).await,
-        submit(&worker, &task, &key, &named[..3]).await,
         submit(&worker, &task, &key, &named).await,
     ] {
         assert_eq!(again.header("idempotent-replayed"), "true");
@@ -141,6 +142,46 @@ async fn a_key_of_the_simulated_worker_means_one_submission(app: TestApp) {
     assert_eq!(again.expect(201)["data"][0]["id"], first["data"][0]["id"]);
     let other = dev.test.post_with(&proofs, &key, &elsewhere).await;
     other.expect_error(422, "IDEMPOTENCY_MISMATCH");
+    let other = dev.test.post_with("/v1/tasks", &key, &storefront()).await;
+    other.expect_error(422, "IDEMPOTENCY_MISMATCH");
+}
+
+async fn a_key_means_the_same_files_and_the_same_task(app: TestApp) {
+    let (dev, worker, task) = begun(&app, json!(["photo"])).await;
+    let (photo, another) = (photo("one"), photo("another"));
+    let key = [("idempotency-key", "k")];
+    let [latitude, longitude] = place("40.7163");
+    let sent = |file: &'static str, photo| [(file, photo), latitude, longitude];
+    let first = submit(&worker, &task, &key, &sent("photo", &photo)).await;
+    let proof = first.expect(201)["data"][0].clone();
+    let refused = |reply: Reply| reply.expect_error(422, "IDEMPOTENCY_MISMATCH");
+    // Whether the task takes proof or not.
+    refused(submit(&worker, &task, &key, &sent("photo", &another)).await);
+    dev.review(&task, &proof, "reject").await.expect(200);
+    refused(submit(&worker, &task, &key, &sent("photo", &another)).await);
+    let other_task = posted(&app, &dev, json!(["photo"])).await;
+    let path = format!("/v1/worker/tasks/{}", other_task["id"].as_str().unwrap());
+    let accept = format!("{path}/accept");
+    refused(worker.client.post_with(&accept, &key, &json!({})).await);
+    worker.begin(&other_task).await;
+    refused(submit(&worker, &other_task, &key, &sent("photo", &photo)).await);
+    assert_eq!(proofs(&dev, &task).await["meta"]["total"], 1);
+}
+
+async fn a_repeat_gets_the_answer_as_it_was(app: TestApp) {
+    let (dev, worker, task) = begun(&app, json!(["photo"])).await;
+    let photo = photo("kept");
+    let [latitude, longitude] = place("40.7163");
+    let sent = [("photo", &photo[..]), latitude, longitude];
+    let key = [("idempotency-key", "k")];
+    let first = submit(&worker, &task, &key, &sent).await;
+    let first = first.expect(201);
+    dev.review(&task, &first["data"][0], "reject")
+        .await
+        .expect(200);
+    let again = submit(&worker, &task, &key, &sent).await;
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    assert_eq!(again.expect(201), first);
 }
 
 async fn uploads_are_named_in_json_of_any_content_type(app: TestApp) {

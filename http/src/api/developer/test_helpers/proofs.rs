@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 
 use axum::extract::{Request, State};
 use bytes::Bytes;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::api::App;
 use crate::api::developer::test_helpers::only_in_test;
@@ -12,12 +12,12 @@ use crate::api::error::ApiError;
 use crate::api::middleware::authentication::Caller;
 use crate::api::middleware::limits::uploads::{Sender, UploadPermit};
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
-use crate::api::request::body;
-use crate::api::request::fields::{Fields, RequestBody, request_bodies};
-use crate::api::request::idempotency::idempotency_key;
+use crate::api::request::fields::{self, Fields, RequestBody, request_bodies};
+use crate::api::request::idempotency::submission::{AnnouncedKey, Answer};
 use crate::api::request::multipart::{self, Wanted};
 use crate::api::request::path::TaskPath;
 use crate::api::request::submission::{self, SubmitProof};
+use crate::api::request::{self, body};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::submitted::Submitted;
 use crate::domain::geo::Point;
@@ -66,7 +66,9 @@ pub async fn submit(
     path: TaskPath,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let key = idempotency_key(request.headers());
+    let (parts, body) = request.into_parts();
+    let key = AnnouncedKey::of(&parts);
+    let request = Request::from_parts(parts, body);
     let form = multipart::is_multipart(&request).then(|| multipart::announced(&request));
     let begun = begin(&app, &caller, &path, form);
     let (key, begun) = match begun.await.and_then(|begun| Ok((key?, begun))) {
@@ -78,8 +80,14 @@ pub async fn submit(
         begun.expected.task.id,
         begun.expected.refused,
     );
-    let (mut details, files) = read(&app, request, &begun.wanted).await?;
-    details.names.idempotency_key = key;
+    let (mut details, files, sent) = read(&app, request, &begun.wanted).await?;
+    details.names.idempotency_key = key.name();
+    let key = key.with(caller.requester(), &sent);
+    if let Some(key) = &key
+        && let Some(answered) = key.answered(&app).await?
+    {
+        return Ok(answered);
+    }
     let (holder, names, gps) = (caller.holder, details.names.clone(), details.gps);
     let now = holder.time(app.clock.now());
     let check = app.store.read(move |tx| {
@@ -92,12 +100,18 @@ pub async fn submit(
     let files = files.generated(&app, &task).await?;
     let files = submission::new_files(files, &task, &details, made, refused)?;
     let stored = app.submissions.store_all(files).await?;
+    let answer = Answer::prepare(&app, id, &stored, key).await?;
+    let kept = answer.clone();
     let record = move |tx: &mut Tx<'_>, submission: &Submission, now| {
-        submit_simulated(tx, owner, id, submission, holder.time(now))
+        let (proofs, is_new) = submit_simulated(tx, owner, id, submission, holder.time(now))?;
+        if is_new {
+            kept.keep(tx, &proofs, now)?;
+        }
+        Ok((proofs, is_new))
     };
     let account = owner.account;
     let recorded = app.submissions.record(account, details, stored, record);
-    Submitted::answer(&app, id, recorded.await?).await
+    answer.send(&app, recorded.await).await
 }
 
 /// What is decided before the body is read.
@@ -142,16 +156,20 @@ async fn read(
     app: &App,
     request: Request,
     wanted: &Wanted,
-) -> Result<(SubmissionDetails, Sent), ApiError> {
+) -> Result<(SubmissionDetails, Sent, Map<String, Value>), ApiError> {
     if !multipart::is_multipart(&request) {
         let (parts, sent) = request.into_parts();
-        return simulated(&body::received(&parts.extensions, sent, app).await?);
+        let bytes = body::received(&parts.extensions, sent, app).await?;
+        let sent = request::json::object(&bytes).map_err(ApiError::Validation)?;
+        let (details, files) = simulated(fields::read(&sent)?);
+        return Ok((details, files, sent));
     }
     let user_agent = submission::user_agent(request.headers());
     let received = AtomicU64::new(0);
     let form = multipart::read::<SubmitProof>(app, request, wanted, &received).await?;
-    let details = submission::details(&form, &user_agent)?;
-    Ok((details, Sent::Files(submission::files_by_type(form))))
+    let (details, sent) = (submission::details(&form, &user_agent)?, form.meaning());
+    let files = Sent::Files(submission::files_by_type(form));
+    Ok((details, files, sent))
 }
 
 /// The worker of the task: the simulated one, unless there is another.
@@ -229,8 +247,7 @@ request_bodies! {
     SimulateProof = json!({"gps_latitude": 40.7163, "gps_longitude": -73.9595});
 }
 
-fn simulated(bytes: &Bytes) -> Result<(SubmissionDetails, Sent), ApiError> {
-    let SimulateProof { gps, types } = body::parse(bytes)?;
+fn simulated(SimulateProof { gps, types }: SimulateProof) -> (SubmissionDetails, Sent) {
     let details = SubmissionDetails {
         gps,
         accuracy_meters: None,
@@ -238,5 +255,5 @@ fn simulated(bytes: &Bytes) -> Result<(SubmissionDetails, Sent), ApiError> {
         captures: Vec::new(),
         names: SubmissionNames::default(),
     };
-    Ok((details, Sent::Types(types)))
+    (details, Sent::Types(types))
 }

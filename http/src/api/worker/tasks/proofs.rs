@@ -1,20 +1,21 @@
 //! GET and POST /v1/worker/tasks/{id}/proofs
 
 use axum::extract::{Request, State};
+use serde_json::{Map, Value};
 
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
 use crate::api::middleware::limits::uploads::{Reserved, Sender, UploadPermit};
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
-use crate::api::request::body;
-use crate::api::request::idempotency::idempotency_key;
+use crate::api::request::idempotency::submission::{AnnouncedKey, Answer};
 use crate::api::request::multipart::{self, Wanted};
 use crate::api::request::path::TaskPath;
 use crate::api::request::query::PageQuery;
 use crate::api::request::submission::{
     self, NamedUploads, SubmitProof, SubmitUploads, files_by_type,
 };
+use crate::api::request::{body, fields};
 use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
 use crate::api::response::proofs::with_files;
@@ -54,7 +55,9 @@ pub async fn submit(
 ) -> Result<JsonResponse, ApiError> {
     let address = address.subscriber();
     let worker = caller.worker.id;
-    let key = idempotency_key(request.headers());
+    let (parts, body) = request.into_parts();
+    let key = AnnouncedKey::of(&parts);
+    let request = Request::from_parts(parts, body);
     let form = (!names_uploads(&request)).then(|| multipart::announced(&request));
     let begun = begin(&app, worker, &path, form);
     let (key, begun) = match begun.await.and_then(|begun| Ok((key?, begun))) {
@@ -62,7 +65,13 @@ pub async fn submit(
         Err(error) => return Err(body::refuse(error, request).await),
     };
     let (id, refused) = (begun.expected.task.id, begun.expected.refused);
-    let (details, sent) = read(&app, request, &begun, key).await?;
+    let (details, sent, meaning) = read(&app, request, &begun, key.name()).await?;
+    let key = key.with(caller.requester(), &meaning);
+    if let Some(key) = &key
+        && let Some(answered) = key.answered(&app).await?
+    {
+        return Ok(answered);
+    }
     let sent_as = (details.names.clone(), details.gps);
     let (task, made) = was_made(&app, worker, id, sent_as.clone()).await?;
     let (files, uploads) = match sent {
@@ -83,18 +92,21 @@ pub async fn submit(
         }
     };
     let stored = app.submissions.store_all(files).await?;
+    let answer = Answer::prepare(&app, id, &stored, key).await?;
+    let kept = answer.clone();
     let record = move |tx: &mut Tx<'_>, submission: &Submission, now| {
         let task = usecases::own_task_to_prove(tx, worker, id)?;
         let (proofs, is_new) = usecases::submit_proof(tx, &task, worker, submission, now)?;
         if is_new {
             usecases::use_uploads(tx, &uploads, now)?;
+            kept.keep(tx, &proofs, now)?;
         }
         usecases::flag_same_person(tx, &task, worker, address, now)?;
         Ok((proofs, is_new))
     };
     let account = task.owner.account;
     let recorded = app.submissions.record(account, details, stored, record);
-    Submitted::answer(&app, id, recorded.await?).await
+    answer.send(&app, recorded.await).await
 }
 
 /// The task, and whether this submission to it was already recorded.
@@ -125,18 +137,20 @@ async fn read(
     request: Request,
     begun: &Begun,
     key: Option<String>,
-) -> Result<(SubmissionDetails, Sent), ApiError> {
+) -> Result<(SubmissionDetails, Sent, Map<String, Value>), ApiError> {
     let user_agent = submission::user_agent(request.headers());
     if names_uploads(&request) {
-        let body: SubmitUploads = body::required_json(request, app).await?;
+        let sent = body::required_object(request, app).await?;
+        let body: SubmitUploads = fields::read(&sent)?;
         let (details, uploads) = body.details(&user_agent, key)?;
-        return Ok((details, Sent::Uploads(uploads)));
+        return Ok((details, Sent::Uploads(uploads), sent));
     }
     let received = &begun.reserved.received;
     let form = multipart::read::<SubmitProof>(app, request, &begun.wanted, received).await?;
     let mut details = submission::details(&form, &user_agent)?;
     details.names.idempotency_key = key;
-    Ok((details, Sent::Files(files_by_type(form))))
+    let meaning = form.meaning();
+    Ok((details, Sent::Files(files_by_type(form)), meaning))
 }
 
 /// JSON is read whatever the Content-Type says.

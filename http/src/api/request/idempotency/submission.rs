@@ -1,0 +1,134 @@
+//! A submission of proof, which arrives as a form with files or as JSON.
+//!
+//! Its key is one of its names, for as long as the task lives, so it counts once whenever it is repeated. For
+//! as long as other responses are kept, this one is, too: then a repeat gets it as it was, and the key cannot
+//! be used for another request.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use axum::http::request;
+use serde_json::{Map, Value};
+
+use crate::api::App;
+use crate::api::error::ApiError;
+use crate::api::request::idempotency::{
+    Requester, answer, earlier, fingerprint, idempotency_key, record, replay, target,
+};
+use crate::api::response::json::JsonResponse;
+use crate::api::response::submitted::{FileUrls, Submitted};
+use crate::domain::{IDEMPOTENCY_KEPT, Proof, Secret, TaskId, Timestamp};
+use crate::store::{IdempotencyScope, StoreError, Tx};
+use crate::submission::{StoredFiles, SubmissionError};
+
+/// The Idempotency-Key of a request whose body is still to be read.
+#[derive(Clone, Debug)]
+pub struct AnnouncedKey {
+    key: Option<String>,
+    target: String,
+}
+
+impl AnnouncedKey {
+    pub fn of(parts: &request::Parts) -> Result<Self, ApiError> {
+        Ok(Self {
+            key: idempotency_key(&parts.headers)?,
+            target: target(&parts.method, &parts.uri),
+        })
+    }
+
+    pub fn name(&self) -> Option<String> {
+        self.key.clone()
+    }
+
+    /// With what was sent: fields, and in place of a file what identifies it. None without a key.
+    pub fn with(self, requester: Requester, sent: &Map<String, Value>) -> Option<SubmissionKey> {
+        Some(SubmissionKey {
+            scope: IdempotencyScope {
+                owner: requester.owner,
+                key: self.key?,
+            },
+            fingerprint: fingerprint(&self.target, sent),
+            secret: requester.key,
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct SubmissionKey {
+    scope: IdempotencyScope,
+    fingerprint: String,
+    secret: Secret,
+}
+
+impl SubmissionKey {
+    /// The response to the same request, if it is kept. Refuses another request under this key.
+    pub async fn answered(&self, app: &App) -> Result<Option<JsonResponse>, ApiError> {
+        let kept = earlier(app, &self.scope).await?;
+        kept.map(|kept| replay(kept, &self.fingerprint, &self.secret))
+            .transpose()
+    }
+
+    /// Keeps the response, in the transaction of the submission.
+    pub fn keep(&self, tx: &mut Tx<'_>, body: &str, now: Timestamp) -> Result<(), StoreError> {
+        let new = record(&self.fingerprint, StatusCode::CREATED, body, None, now)?;
+        tx.put_idempotency_record(&self.scope, &new, now.minus(IDEMPOTENCY_KEPT))
+    }
+}
+
+/// The response to a submission that is about to be recorded. Cheap to clone.
+#[derive(Clone)]
+pub struct Answer(Arc<Parts>);
+
+struct Parts {
+    task: TaskId,
+    urls: FileUrls,
+    key: Option<SubmissionKey>,
+}
+
+impl Answer {
+    pub async fn prepare(
+        app: &App,
+        task: TaskId,
+        stored: &StoredFiles,
+        key: Option<SubmissionKey>,
+    ) -> Result<Self, ApiError> {
+        let urls = FileUrls::new(app, &stored.files).await?;
+        Ok(Self(Arc::new(Parts { task, urls, key })))
+    }
+
+    /// Keeps it with the new proofs, in their transaction.
+    pub fn keep(
+        &self,
+        tx: &mut Tx<'_>,
+        proofs: &[Proof],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        match &self.0.key {
+            Some(key) => key.keep(tx, &self.body(proofs)?, now),
+            None => Ok(()),
+        }
+    }
+
+    fn body(&self, proofs: &[Proof]) -> Result<String, StoreError> {
+        Submitted::body(self.0.task, proofs, &self.0.urls)
+    }
+
+    /// Sends it, or what was sent before.
+    pub async fn send(
+        self,
+        app: &App,
+        recorded: Result<(Vec<Proof>, bool), SubmissionError>,
+    ) -> Result<JsonResponse, ApiError> {
+        if let Ok((proofs, true)) = &recorded {
+            return Ok(answer(StatusCode::CREATED, self.body(proofs)?, false));
+        }
+        // Another request with this key may have come first.
+        if let Some(key) = &self.0.key
+            && let Some(answered) = key.answered(app).await?
+        {
+            return Ok(answered);
+        }
+        let (proofs, _) = recorded?;
+        Submitted::again(app, self.0.task, proofs).await
+    }
+}
