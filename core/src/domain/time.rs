@@ -11,6 +11,10 @@ use crate::domain::rules::TextRule;
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
+/// The first and the last that four digits of a year can write.
+const FIRST: Timestamp = Timestamp(-62_167_219_200_000);
+const LAST: Timestamp = Timestamp(253_402_300_799_999);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -51,23 +55,19 @@ impl Timestamp {
 
     fn parse(text: &str) -> Option<Self> {
         // jiff reads a bare date as midnight, and accepts annotations such as "[Europe/Paris]". The
-        // API allows neither.
-        if !text.contains(['T', 't', ' ']) || text.contains('[') {
+        // API allows neither. Nor do its moments reach as far as its calendar: 9999-12-31 is what many write
+        // for "never".
+        let time = text.find(['T', 't', ' '])? + 1;
+        let offset = text[time..].find(['+', '-', 'Z', 'z']);
+        let offset = offset.map_or(text.len(), |place| time + place);
+        let (civil, offset) = (&text[..offset], offset_millis(&text[offset..])?);
+        if civil.contains('[') {
             return None;
         }
-        let millis = match text.parse::<jiff::Timestamp>() {
-            Ok(moment) => moment.as_millisecond(),
-            // jiff's moments end a day before its calendar does, and 9999-12-31 is what many write for
-            // "never".
-            Err(_) => {
-                let civil = text.strip_suffix(['Z', 'z']).unwrap_or(text);
-                let civil = civil.parse::<DateTime>().ok()?;
-                let since = civil.duration_since(EPOCH);
-                i64::try_from(since.as_millis()).ok()?
-            }
-        };
-        let moment = Self(millis);
-        (moment.civil().year() >= 0).then_some(moment)
+        let civil = to_nanoseconds(civil).parse::<DateTime>().ok()?;
+        let since = civil.duration_since(EPOCH).as_millis();
+        let moment = Self(i64::try_from(since).ok()? - offset);
+        (FIRST..=LAST).contains(&moment).then_some(moment)
     }
 
     /// The calendar month in UTC as a number that increases: 202611 for November 2026.
@@ -110,6 +110,40 @@ impl Timestamp {
             // Every value comes from the clock or from `parse`, both within jiff's calendar.
             Err(_) => EPOCH.saturating_add(SignedDuration::from_millis(self.0)),
         }
+    }
+}
+
+/// `Z`, or hours and minutes before or after UTC. Without an offset it is UTC.
+fn offset_millis(text: &str) -> Option<i64> {
+    if matches!(text, "" | "Z" | "z") {
+        return Some(0);
+    }
+    let (sign, digits) = match text.split_at(1) {
+        ("+", digits) => (1, digits),
+        (_, digits) => (-1, digits),
+    };
+    let (hours, minutes) = match digits.as_bytes() {
+        _ if !digits.is_ascii() => return None,
+        [_, _] => (digits, "00"),
+        [_, _, b':', _, _] => (&digits[..2], &digits[3..]),
+        [_, _, _, _] => digits.split_at(2),
+        _ => return None,
+    };
+    let number = |text: &str, limit: i64| {
+        let number = text.bytes().all(|digit| digit.is_ascii_digit());
+        let number = number.then(|| text.parse::<i64>().ok()).flatten();
+        number.filter(|number| *number < limit)
+    };
+    Some(sign * (number(hours, 24)? * 60 + number(minutes, 60)?) * 60_000)
+}
+
+/// Cuts a fraction of a second where jiff ends.
+fn to_nanoseconds(civil: &str) -> &str {
+    let fraction = civil.find(['.', ',']).map(|place| place + 1);
+    let digits = fraction.map_or("", |place| &civil[place..]);
+    match digits.len() > 9 && digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        true => &civil[..civil.len() - (digits.len() - 9)],
+        false => civil,
     }
 }
 
@@ -161,6 +195,14 @@ mod tests {
             ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"),
             ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000Z"),
             ("9999-12-31T23:59:59.999", "9999-12-31T23:59:59.999Z"),
+            ("9999-12-31T23:59:59+01:00", "9999-12-31T22:59:59.000Z"),
+            ("2026-11-15T09:30:00+0530", "2026-11-15T04:00:00.000Z"),
+            ("2026-11-15T09:30:00-23", "2026-11-16T08:30:00.000Z"),
+            ("2026-11-15T09:30:00,5Z", "2026-11-15T09:30:00.500Z"),
+            (
+                "2026-11-15T09:30:00.1234567890123Z",
+                "2026-11-15T09:30:00.123Z",
+            ),
         ] {
             let read = Timestamp::RULE
                 .check(given)
@@ -176,6 +218,17 @@ mod tests {
             "",
             "tomorrow",
             "2026-11-15",
+            "9999-12-31T23:59:59-01:00",
+            "0000-01-01T00:00:00+01:00",
+            "2026-11-15T09:30:00+24:00",
+            "2026-11-15T09:30:00+02:60",
+            "2026-11-15T09:30:00+02:00:30",
+            "2026-11-15T09:30:00+2",
+            "2026-11-15T09:30:00+é0",
+            "2026-11-15T09:30:00+1é2",
+            "2026-11-15T09:30:00+02:0é",
+            "2026-11-15T09:30:00.12345678901x",
+            "2026-11-15T09:30:00Zulu",
             "2026-13-01T00:00:00Z",
             "2026-02-30T00:00:00Z",
             "2026-11-15T25:00:00Z",
