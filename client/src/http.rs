@@ -400,20 +400,24 @@ fn refusal(status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
     }
 }
 
-/// The last cause says most: "Connection refused".
 fn failed(error: &reqwest::Error, url: &str) -> Error {
     let url = url.to_owned();
     if error.is_timeout() {
         return Error::Timeout { url };
     }
+    Error::Network {
+        url,
+        reason: cause(error),
+    }
+}
+
+/// The last cause says most: "Connection refused".
+pub(crate) fn cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;
     }
-    Error::Network {
-        url,
-        reason: cause.to_string(),
-    }
+    cause.to_string()
 }
 
 /// How long to wait before the next try; none if another would end the same way.
