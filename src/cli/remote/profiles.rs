@@ -51,10 +51,7 @@ pub fn login(arguments: &ArgMatches) -> Result<(), Failed> {
     };
     let is_live = arguments.get_flag("live");
     connection::refuse_unmeant(&key, is_live)?;
-    let client = Client::builder(&key)
-        .base_url(&server)
-        .max_retries(1)
-        .build()?;
+    let client = connection::builder(&server, &key).max_retries(1).build()?;
     let holder = wait(Holder::of(&client))?.name();
     let profile = profiles.profiles.entry(name.clone()).or_default();
     if profile.server != client.base_url() || profile.account != holder {

@@ -153,7 +153,7 @@ impl Listener {
             let filled = stream.filled() - std::mem::replace(&mut told, stream.filled());
             if filled > 0 {
                 tell(format_args!(
-                    "legwork: {filled} events did not come by the stream and were read from the list"
+                    "legwork: the stream left out events; read from the list: {filled}"
                 ));
             }
             match news {
