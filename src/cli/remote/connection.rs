@@ -35,12 +35,15 @@ pub fn flags() -> [Arg; 5] {
             .action(ArgAction::SetTrue)
             .help("Use the live key: real workers, real money")
             .help_heading(HEADING),
-        Arg::new("json")
-            .long("json")
-            .action(ArgAction::SetTrue)
-            .help("Print JSON, as it is when the output is not a terminal")
-            .help_heading(HEADING),
+        json_flag().help_heading(HEADING),
     ]
+}
+
+pub fn json_flag() -> Arg {
+    Arg::new("json")
+        .long("json")
+        .action(ArgAction::SetTrue)
+        .help("Print JSON, as it is when the output is not a terminal")
 }
 
 /// A flag, or the variable that stands for it, unless that is empty. Spaces around it come from copying.

@@ -79,6 +79,7 @@ async fn ten_commands_fit_a_terminal(app: TestApp) {
     ];
     for (arguments, says) in [
         (&["whoami"][..], "environment  test"),
+        (&["switch", "default"], "You are "),
         (
             &["trigger", "task.completed"],
             "task.completed has happened.",
