@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response};
 
-use crate::http::{Call, backoff};
+use crate::http::{Call, backoff, cause};
 use crate::operations::Events;
 use crate::{Client, Error, ErrorCode, Event, EventFilter, EventType, Result};
 
@@ -27,6 +27,17 @@ pub struct StreamOptions {
     pub task_id: Option<String>,
 }
 
+/// What a stream has to tell.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum News {
+    Event(Event),
+    /// The connection was lost, for this reason. The stream connects again as soon as it can, and says so.
+    Lost(String),
+    /// The stream is connected again.
+    Back,
+}
+
 /// Events, in order, none twice and none missing.
 ///
 /// When the connection breaks, the stream connects again and goes on where it was. It numbers what it
@@ -42,6 +53,10 @@ pub struct EventStream {
     buffer: Vec<u8>,
     ready: VecDeque<Event>,
     failures: u32,
+    /// Before the next connection.
+    pause: Duration,
+    /// It was told that the connection is lost.
+    is_lost: bool,
     /// It waits for a free stream when the account has no more.
     pub(crate) is_patient: bool,
     /// It was connected before.
@@ -61,6 +76,8 @@ impl Events {
             buffer: Vec::new(),
             ready: VecDeque::new(),
             failures: 0,
+            pause: Duration::ZERO,
+            is_lost: false,
             is_patient: true,
             is_known: false,
             reconnects: 0,
@@ -74,18 +91,37 @@ impl EventStream {
     /// that was never reached is one, a key that is refused, and events that are no longer kept.
     pub async fn next(&mut self) -> Result<Event> {
         loop {
+            if let News::Event(event) = self.news().await? {
+                return Ok(event);
+            }
+        }
+    }
+
+    /// As [`next`](Self::next), and it also tells when the connection was lost and when it is back: once each, however often
+    /// it is tried.
+    pub async fn news(&mut self) -> Result<News> {
+        loop {
             while let Some(event) = self.ready.pop_front() {
                 self.last_id = Some(event.id.clone());
                 self.last_number = Some(event.number);
                 if self.options.types.is_empty() || self.options.types.contains(&event.event) {
-                    return Ok(event);
+                    return Ok(News::Event(event));
                 }
             }
             match self.receive().await {
                 // A greeting alone is no success: what comes after it may fail once more.
                 Ok(()) if self.ready.is_empty() => {}
                 Ok(()) => self.failures = 0,
-                Err(error) => self.after_failure(error).await?,
+                Err(error) => {
+                    let reason = reason(&error);
+                    self.after_failure(error)?;
+                    if self.is_known && !std::mem::replace(&mut self.is_lost, true) {
+                        return Ok(News::Lost(reason));
+                    }
+                }
+            }
+            if self.connection.is_some() && std::mem::take(&mut self.is_lost) {
+                return Ok(News::Back);
             }
         }
     }
@@ -94,7 +130,7 @@ impl EventStream {
     pub async fn connect(&mut self) -> Result<()> {
         while self.connection.is_none() {
             if let Err(error) = self.reconnect().await {
-                self.after_failure(error).await?;
+                self.after_failure(error)?;
             }
         }
         Ok(())
@@ -115,7 +151,7 @@ impl EventStream {
         self.filled
     }
 
-    async fn after_failure(&mut self, error: Error) -> Result<()> {
+    fn after_failure(&mut self, error: Error) -> Result<()> {
         self.connection = None;
         let is_passing = match &error {
             Error::Network { .. } | Error::Timeout { .. } | Error::Answer { .. } => true,
@@ -129,9 +165,10 @@ impl EventStream {
         }
         self.reconnects += 1;
         // The first time at once: servers restart.
-        if self.failures > 0 {
-            tokio::time::sleep(backoff(self.failures - 1)).await;
-        }
+        self.pause = match self.failures {
+            0 => Duration::ZERO,
+            failures => backoff(failures - 1),
+        };
         self.failures += 1;
         Ok(())
     }
@@ -151,7 +188,7 @@ impl EventStream {
         let chunk = match tokio::time::timeout(SILENCE, connection.chunk()).await {
             Ok(Ok(Some(chunk))) => chunk,
             Ok(Ok(None)) => return Err(broken("the server ended it".to_owned())),
-            Ok(Err(error)) => return Err(broken(error.to_string())),
+            Ok(Err(error)) => return Err(broken(cause(&error))),
             Err(_) => return Err(broken("nothing was heard".to_owned())),
         };
         self.buffer.extend_from_slice(&chunk);
@@ -162,6 +199,7 @@ impl EventStream {
     }
 
     async fn reconnect(&mut self) -> Result<()> {
+        tokio::time::sleep(std::mem::take(&mut self.pause)).await;
         self.buffer.clear();
         if self.last_id.is_none() && self.last_number.is_none() {
             self.begin_now().await?;
@@ -287,6 +325,14 @@ impl EventStream {
             }),
             false => Ok(None),
         }
+    }
+}
+
+/// The address is known to whoever listens.
+fn reason(error: &Error) -> String {
+    match error {
+        Error::Network { reason, .. } => reason.clone(),
+        other => other.to_string(),
     }
 }
 

@@ -33,7 +33,11 @@ struct Shared {
     key: String,
     timeout: Duration,
     max_retries: u32,
+    slow: Option<Slow>,
 }
+
+/// After how long somebody is told that there is no answer yet, and how.
+type Slow = (Duration, fn(&str));
 
 /// How a client is made.
 #[derive(Clone)]
@@ -42,6 +46,7 @@ pub struct Builder {
     base_url: String,
     timeout: Duration,
     max_retries: u32,
+    slow: Option<Slow>,
     user_agent: String,
 }
 
@@ -65,6 +70,12 @@ impl Builder {
             max_retries,
             ..self
         }
+    }
+
+    /// Calls this, once for each request, when there is no answer after so long: with the address of the server.
+    pub fn when_slow(self, after: Duration, tell: fn(&str)) -> Self {
+        let slow = Some((after, tell));
+        Self { slow, ..self }
     }
 
     /// Names your program, before the name of this library.
@@ -102,6 +113,7 @@ impl Builder {
             key: self.key,
             timeout: self.timeout,
             max_retries: self.max_retries,
+            slow: self.slow,
         };
         Ok(Client {
             shared: Arc::new(shared),
@@ -215,6 +227,7 @@ impl Client {
             base_url: DEFAULT_BASE_URL.to_owned(),
             timeout: Duration::from_secs(30),
             max_retries: 3,
+            slow: None,
             user_agent: concat!("legwork-rust/", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }
@@ -260,8 +273,20 @@ impl Client {
         })
     }
 
-    /// Sends a request until it is answered, refused for good, or tried often enough.
+    /// Tells if it takes long.
     pub(crate) async fn bytes(&self, call: &Call) -> Result<Vec<u8>> {
+        let mut answered = std::pin::pin!(self.tried(call));
+        if let Some((after, tell)) = self.shared.slow {
+            match tokio::time::timeout(after, answered.as_mut()).await {
+                Ok(answer) => return answer,
+                Err(_) => tell(&self.shared.base),
+            }
+        }
+        answered.await
+    }
+
+    /// Sends a request until it is answered, refused for good, or tried often enough.
+    async fn tried(&self, call: &Call) -> Result<Vec<u8>> {
         let key = match (&call.method, &self.idempotency_key) {
             (&Method::POST, Some(key)) => Some(key.to_string()),
             (&Method::POST, None) => Some(ambient::random_name()?),
@@ -400,20 +425,24 @@ fn refusal(status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
     }
 }
 
-/// The last cause says most: "Connection refused".
 fn failed(error: &reqwest::Error, url: &str) -> Error {
     let url = url.to_owned();
     if error.is_timeout() {
         return Error::Timeout { url };
     }
+    Error::Network {
+        url,
+        reason: cause(error),
+    }
+}
+
+/// The last cause says most: "Connection refused".
+pub(crate) fn cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;
     }
-    Error::Network {
-        url,
-        reason: cause.to_string(),
-    }
+    cause.to_string()
 }
 
 /// How long to wait before the next try; none if another would end the same way.

@@ -21,7 +21,7 @@ mod webhooks;
 mod words;
 
 pub use error::{ApiError, Error};
-pub use events::{EventStream, StreamOptions};
+pub use events::{EventStream, News, StreamOptions};
 pub use files::{File, Upload};
 pub use http::{Builder, Client, DEFAULT_BASE_URL};
 pub use objects::*;

@@ -16,8 +16,19 @@ export class NetworkError extends LegworkError {}
 /** The server did not answer in time. */
 export class TimedOutError extends NetworkError {}
 
-/** What came back is not an answer of this API. */
-export class AnswerError extends NetworkError {}
+/** What came back is not an answer of this API: another program gave it, or a proxy before the server. */
+export class AnswerError extends NetworkError {
+  /** Of an answer that refuses. Undefined if it claims to be what was asked for. */
+  readonly status: number | undefined;
+  /** Seconds, from `Retry-After`. */
+  readonly retryAfter: number | undefined;
+
+  constructor(message: string, options?: ErrorOptions & { status?: number; retryAfter?: number | undefined }) {
+    super(message, options);
+    this.status = options?.status;
+    this.retryAfter = options?.retryAfter;
+  }
+}
 
 /** `waitUntil` gave up. The task has this status. */
 export class StillWaitingError extends LegworkError {

@@ -229,8 +229,8 @@ export class EventStream implements AsyncIterableIterator<Event> {
 }
 
 /** An account has only so many streams. */
-function isCrowded(error: unknown): error is APIError {
-  return error instanceof APIError && error.status === 429;
+function isCrowded(error: unknown): error is APIError | AnswerError {
+  return (error instanceof APIError || error instanceof AnswerError) && error.status === 429;
 }
 
 function parsed(data: string): Event {

@@ -1,6 +1,6 @@
 /** Requests: the key, time-outs, retries. */
 
-import { AnswerError, APIError, ERRORS, LegworkError, NetworkError, TimedOutError } from "./errors.js";
+import { AnswerError, APIError, ERRORS, IdempotencyInFlightError, LegworkError, NetworkError, TimedOutError } from "./errors.js";
 
 export const VERSION = "0.1.0";
 /** Where a server listens on your own machine. */
@@ -165,49 +165,53 @@ export function isObject(given: unknown): given is Record<string, unknown> {
   return typeof given === "object" && given !== null && !Array.isArray(given);
 }
 
-async function refused(answer: Response): Promise<APIError> {
+async function refused(answer: Response): Promise<APIError | AnswerError> {
   const after = answer.headers.get("retry-after")?.trim() ?? "";
-  const text = await answer.text();
-  const found = {
-    status: answer.status,
-    // A proxy before the server, or another program.
-    code: `HTTP_${answer.status}`,
-    message: `the server answered ${answer.status}`,
-    requestId: answer.headers.get("x-request-id") ?? "",
-    details: undefined as unknown,
-    retryAfter: /^\d+$/.test(after) ? Number(after) : undefined,
-  };
-  try {
-    const { error } = JSON.parse(text) as { error: { code: string; message: string; request_id?: string; details?: unknown } };
-    if (typeof error.code === "string" && typeof error.message === "string") {
-      found.code = error.code;
-      found.message = error.message;
-      found.requestId = error.request_id ?? found.requestId;
-      found.details = error.details;
-    }
-  } catch {
-    // Not JSON, or not ours.
+  const [status, retryAfter] = [answer.status, /^\d+$/.test(after) ? Number(after) : undefined];
+  const error = refusal(await answer.text());
+  if (!error) {
+    // Without the query: that of a file is its signature.
+    const message = `${answer.url.split("?")[0]} did not answer as Legwork does, but ${status}`;
+    return new AnswerError(message, { status, retryAfter });
   }
-  const known = Object.hasOwn(ERRORS, found.code) ? ERRORS[found.code] : undefined;
-  return new (known ?? APIError)(found);
+  const { code, message, details } = error;
+  const requestId = error.request_id ?? answer.headers.get("x-request-id") ?? "";
+  const known = Object.hasOwn(ERRORS, code) ? ERRORS[code] : undefined;
+  return new (known ?? APIError)({ status, code, message, requestId, details, retryAfter });
+}
+
+/** The `error` of an answer; undefined if it is not JSON, or not ours. */
+function refusal(text: string): { code: string; message: string; request_id?: string; details?: unknown } | undefined {
+  try {
+    const { error } = JSON.parse(text) as { error: { code: string; message: string } };
+    return typeof error.code === "string" && typeof error.message === "string" ? error : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** How long to wait before the next try; undefined if another would end the same way. */
 function pause(error: unknown, tried: number): number | undefined {
   let asked: number | undefined;
-  if (error instanceof APIError) {
-    // IDEMPOTENCY_IN_FLIGHT: the first try is still at work.
-    if (![408, 429, 503].includes(error.status) && error.code !== "IDEMPOTENCY_IN_FLIGHT") return undefined;
+  if (error instanceof APIError || error instanceof AnswerError) {
+    // Then the first try is still at work.
+    const isEarly = error instanceof IdempotencyInFlightError;
+    if (![408, 429, 503].includes(error.status ?? 0) && !isEarly) return undefined;
     asked = error.retryAfter;
-  } else if (!(error instanceof NetworkError) || error instanceof AnswerError) return undefined;
+  } else if (!(error instanceof NetworkError)) return undefined;
   const wait = asked === undefined ? backoff(tried) * (0.5 + Math.random() / 2) : asked * 1000 + Math.random() * 250;
   return wait < LONGEST_WAIT_MS ? wait : undefined;
 }
 
 /** Whether a stream goes on after this. */
 export function isPassing(error: unknown): boolean {
-  if (error instanceof APIError) return [408, 429].includes(error.status) || error.status >= 500;
-  return error instanceof NetworkError;
+  const status = refusedWith(error);
+  return status === undefined ? error instanceof NetworkError : [408, 429].includes(status) || status >= 500;
+}
+
+/** The status of an answer that refuses, whoever gave it. */
+function refusedWith(error: unknown): number | undefined {
+  return error instanceof APIError || error instanceof AnswerError ? error.status : undefined;
 }
 
 export function backoff(tried: number): number {

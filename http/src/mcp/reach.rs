@@ -1,10 +1,16 @@
 //! How tools reach the API.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use legwork_client::{Client, Error};
 use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
 
 use crate::domain::AccountId;
+
+/// Clients give up after a minute. By then they should have heard that the server does not answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(55);
 
 /// The API with somebody's key.
 #[async_trait]
@@ -31,34 +37,72 @@ pub trait Reach: Send + Sync {
 /// What the API said, or its `error` object.
 pub type Answer = Result<Value, Value>;
 
-/// A server somewhere, through the library.
-#[derive(Clone)]
+/// What is told of a server that does not answer.
+pub fn unanswered(server: &str) -> Value {
+    json!({"code": "UNREACHABLE", "message": format!("{server} does not answer")})
+}
+
+/// A server somewhere, through the library, for one request of an agent: all calls of it end in time, tries and pauses
+/// included.
 pub struct Remote {
-    pub client: Client,
-    pub is_test: bool,
+    client: Client,
+    is_test: bool,
+    ends: Instant,
+}
+
+impl Remote {
+    pub fn new(client: Client, is_test: bool) -> Self {
+        let ends = Instant::now() + ANSWER_WITHIN;
+        Self {
+            client,
+            is_test,
+            ends,
+        }
+    }
 }
 
 #[async_trait]
 impl Reach for Remote {
     async fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
-        self.client
-            .request(method, path, body)
-            .await
-            .map_err(|error| match error {
-                Error::Api(refused) => json!({
-                    "code": refused.code, "message": refused.message,
-                    "details": refused.details, "request_id": refused.request_id,
-                }),
-                error => json!({"code": "UNREACHABLE", "message": error.to_string()}),
-            })
+        let request = self.client.request(method, path, body);
+        let Ok(answer) = timeout_at(self.ends, request).await else {
+            return Err(unanswered(self.client.base_url()));
+        };
+        answer.map_err(|error| match error {
+            Error::Api(refused) => json!({
+                "code": refused.code, "message": refused.message,
+                "details": refused.details, "request_id": refused.request_id,
+            }),
+            error => json!({"code": "UNREACHABLE", "message": error.to_string()}),
+        })
     }
 
     async fn file(&self, url: &str, most: usize) -> Option<Vec<u8>> {
-        let bytes = self.client.fetch(url).await.ok()?;
+        let fetched = timeout_at(self.ends, self.client.fetch(url)).await;
+        let bytes = fetched.ok()?.ok()?;
         (bytes.len() <= most).then_some(bytes)
     }
 
     fn is_test(&self) -> bool {
         self.is_test
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_that_takes_connections_and_says_nothing_is_told_in_time() {
+        let mute = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", mute.local_addr().unwrap());
+        let client = Client::builder("svc_test_x").base_url(&url).build();
+        let mut remote = Remote::new(client.unwrap(), true);
+        // The time is over.
+        remote.ends = Instant::now();
+        let told = remote.call("GET", "/v1/mandate", None).await.unwrap_err();
+        assert_eq!(told["code"], "UNREACHABLE");
+        assert_eq!(told["message"], format!("{url} does not answer"));
+        assert_eq!(remote.file(&format!("{url}/file"), 1).await, None);
     }
 }

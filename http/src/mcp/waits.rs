@@ -12,10 +12,10 @@ use rmcp::model::{
     Task, TaskPayload, TaskStatus,
 };
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::calls::{ATTENTION, Call, encoded};
-use super::reach::Answer;
+use super::reach::{Answer, unanswered};
 use super::refusals::{failed, is_not_found, is_passing, refused};
 use crate::ambient::Clock;
 use crate::domain::{Status, Timestamp};
@@ -23,6 +23,8 @@ use crate::domain::{Status, Timestamp};
 /// Clients give up after a minute.
 pub const LONGEST_WAIT_S: u64 = 50;
 const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// How long after the end of a wait its last look may be answered.
+const LAST_LOOK: Duration = Duration::from_secs(5);
 /// People take a while.
 const ASK_AGAIN_S: u64 = 300;
 const ASK_AGAIN_AFTER_STOP_S: u64 = 5;
@@ -42,7 +44,7 @@ pub async fn wait(call: &Call<'_>) -> Answer {
     let (began, longest) = (Instant::now(), Duration::from_secs(seconds));
     let ends = began + longest;
     loop {
-        let task = call.get(&call.of_task("")).await?;
+        let task = look(call, ends + LAST_LOOK).await?;
         if let Some(outcome) = outcome(&until, &task) {
             return Ok(outcome);
         }
@@ -60,6 +62,13 @@ pub async fn wait(call: &Call<'_>) -> Answer {
             () = call.api.stopping() => return Ok(not_yet(&task, ASK_AGAIN_AFTER_STOP_S)),
         }
     }
+}
+
+/// The task, if the server tells of it until then.
+async fn look(call: &Call<'_>, until: Instant) -> Answer {
+    let path = call.of_task("");
+    let looked = timeout_at(until, call.get(&path)).await;
+    looked.unwrap_or_else(|_| Err(unanswered("the server")))
 }
 
 fn not_yet(task: &Value, ask_again_in_s: u64) -> Value {
@@ -289,6 +298,32 @@ mod tests {
         }
         assert!(!stopped.has(&"0".to_owned()));
         assert!(stopped.has(&"1".to_owned()) && stopped.has(&MOST_STOPPED.to_string()));
+    }
+
+    /// A server that takes calls and answers none.
+    struct Mute;
+
+    #[async_trait::async_trait]
+    impl super::super::Reach for Mute {
+        async fn call(&self, _: &str, _: &str, _: Option<&Value>) -> Answer {
+            std::future::pending().await
+        }
+
+        async fn file(&self, _: &str, _: usize) -> Option<Vec<u8>> {
+            None
+        }
+
+        fn is_test(&self) -> bool {
+            true
+        }
+    }
+
+    #[tokio::test]
+    async fn a_look_ends_although_the_server_does_not_answer() {
+        let looked = look(&Call::of_no_tool(&Mute), Instant::now()).await;
+        let told = looked.unwrap_err();
+        assert_eq!(told["code"], "UNREACHABLE", "{told}");
+        assert_eq!(told["message"], "the server does not answer");
     }
 
     /// A server that is about to stop, with one task.

@@ -14,7 +14,7 @@ pub fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Asks for a line. Nobody there is no answer.
+/// Asks for a line. Nobody there is no answer, and Ctrl-D is none either.
 pub async fn ask(question: &str) -> Result<String, Failed> {
     if !is_interactive() {
         return Err(Failed::usage(format!(
@@ -25,9 +25,15 @@ pub async fn ask(question: &str) -> Result<String, Failed> {
     // On a thread of its own, so that Ctrl-C is heard meanwhile.
     let read = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
-        std::io::stdin().read_line(&mut line).map(|_| line)
+        let length = std::io::stdin().read_line(&mut line)?;
+        Ok::<_, std::io::Error>((length > 0).then_some(line))
     });
-    let line = read.await.map_err(std::io::Error::other)??;
+    let Some(line) = read.await.map_err(std::io::Error::other)?? else {
+        tell("");
+        return Err(Failed::Refused(
+            "the input has ended without an answer".to_owned(),
+        ));
+    };
     Ok(line.trim().to_owned())
 }
 

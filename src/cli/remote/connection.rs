@@ -1,13 +1,18 @@
 //! Which server, and with which key: flags, then the environment, then the profile.
 
+use std::time::Duration;
+
 use clap::{Arg, ArgAction, ArgMatches};
-use legwork_client::{Client, DEFAULT_BASE_URL};
+use legwork_client::{Builder, Client, DEFAULT_BASE_URL};
 
 use super::failure::Failed;
+use super::output::progress;
 use super::stored::{Profile, Profiles};
 use crate::cli::{block_on, tell};
 
 const HEADING: &str = "Connection";
+/// After this, people wonder whether anything happens.
+const SLOW: Duration = Duration::from_secs(5);
 
 pub fn flags() -> [Arg; 5] {
     let text = |name: &'static str, value: &'static str, help: &'static str| {
@@ -30,12 +35,15 @@ pub fn flags() -> [Arg; 5] {
             .action(ArgAction::SetTrue)
             .help("Use the live key: real workers, real money")
             .help_heading(HEADING),
-        Arg::new("json")
-            .long("json")
-            .action(ArgAction::SetTrue)
-            .help("Print JSON, as it is when the output is not a terminal")
-            .help_heading(HEADING),
+        json_flag().help_heading(HEADING),
     ]
+}
+
+pub fn json_flag() -> Arg {
+    Arg::new("json")
+        .long("json")
+        .action(ArgAction::SetTrue)
+        .help("Print JSON, as it is when the output is not a terminal")
 }
 
 /// A flag, or the variable that stands for it, unless that is empty. Spaces around it come from copying.
@@ -103,13 +111,17 @@ impl Connection {
     }
 
     pub fn client(&self) -> Result<Client, Failed> {
-        let builder = Client::builder(&self.key)
-            .base_url(&self.server)
-            .max_retries(2);
+        let builder = builder(&self.server, &self.key).max_retries(2);
         Ok(builder
             .user_agent(concat!("legwork-cli/", env!("CARGO_PKG_VERSION")))
             .build()?)
     }
+}
+
+/// A client that says when the server takes its time.
+pub fn builder(server: &str, key: &str) -> Builder {
+    let tell = |server: &str| progress(&format!("{server} has not answered yet. Ctrl-C stops."));
+    Client::builder(key).base_url(server).when_slow(SLOW, tell)
 }
 
 pub fn client(arguments: &ArgMatches) -> Result<Client, Failed> {

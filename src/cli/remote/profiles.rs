@@ -2,12 +2,12 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use legwork_client::{Account, Client, DEFAULT_BASE_URL, ErrorCode, Mandate};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::asking::{ask_secret, is_interactive};
 use super::connection::{self, Connection, wait};
 use super::failure::Failed;
-use super::output::print_object;
+use super::output::{print_json, print_object, wants_json};
 use super::stored::{Profile, Profiles};
 use crate::cli::print_line;
 
@@ -51,10 +51,7 @@ pub fn login(arguments: &ArgMatches) -> Result<(), Failed> {
     };
     let is_live = arguments.get_flag("live");
     connection::refuse_unmeant(&key, is_live)?;
-    let client = Client::builder(&key)
-        .base_url(&server)
-        .max_retries(1)
-        .build()?;
+    let client = connection::builder(&server, &key).max_retries(1).build()?;
     let holder = wait(Holder::of(&client))?.name();
     let profile = profiles.profiles.entry(name.clone()).or_default();
     if profile.server != client.base_url() || profile.account != holder {
@@ -74,10 +71,20 @@ pub fn login(arguments: &ArgMatches) -> Result<(), Failed> {
     profiles.current = Some(name.clone());
     profiles.write()?;
     let environment = if is_live { "live" } else { "test" };
-    print_line(format!(
-        "You are {holder} at {} ({environment}, profile {name}).",
-        client.base_url()
-    ));
+    let server = client.base_url();
+    tell_of(
+        arguments,
+        &json!({"account": holder, "server": server, "environment": environment, "profile": name}),
+        &format!("You are {holder} at {server} ({environment}, profile {name})."),
+    )
+}
+
+/// JSON for programs, a sentence for people.
+fn tell_of(arguments: &ArgMatches, told: &Value, sentence: &str) -> Result<(), Failed> {
+    if wants_json(arguments) {
+        return print_json(told);
+    }
+    print_line(sentence);
     Ok(())
 }
 
@@ -149,6 +156,7 @@ pub fn switch_command() -> Command {
         .about("Use another profile from now on")
         .after_help("Examples:\n  legwork login --profile staging --server https://staging.example.com\n  legwork switch staging")
         .arg(Arg::new("name").required(true).value_name("NAME").help("The profile"))
+        .arg(connection::json_flag())
 }
 
 pub fn switch(arguments: &ArgMatches) -> Result<(), Failed> {
@@ -161,11 +169,14 @@ pub fn switch(arguments: &ArgMatches) -> Result<(), Failed> {
     };
     profiles.current = name.cloned();
     profiles.write()?;
-    print_line(format!(
-        "You are {} at {}.",
-        profile.account, profile.server
-    ));
-    Ok(())
+    let Profile {
+        account, server, ..
+    } = profile;
+    tell_of(
+        arguments,
+        &json!({"account": account, "server": server, "profile": name}),
+        &format!("You are {account} at {server}."),
+    )
 }
 
 pub fn logout_command() -> Command {
@@ -174,15 +185,16 @@ pub fn logout_command() -> Command {
         .after_help("Examples:\n  legwork logout\n  legwork logout --all\n\nThe keys keep working: `legwork keys revoke` ends that.")
         .arg(Arg::new("profile").long("profile").value_name("NAME").help("Another profile than the current one"))
         .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("All profiles"))
+        .arg(connection::json_flag())
 }
 
 pub fn logout(arguments: &ArgMatches) -> Result<(), Failed> {
     let mut profiles = Profiles::read()?;
     if arguments.get_flag("all") {
-        profiles = Profiles::default();
-        profiles.write()?;
-        print_line("All profiles are forgotten.");
-        return Ok(());
+        let all: Vec<_> = profiles.profiles.into_keys().collect();
+        Profiles::default().write()?;
+        let told = json!({"forgotten": all, "profiles": [], "current": null});
+        return tell_of(arguments, &told, "All profiles are forgotten.");
     }
     let name = arguments
         .get_one::<String>("profile")
@@ -193,13 +205,16 @@ pub fn logout(arguments: &ArgMatches) -> Result<(), Failed> {
     }
     // A profile that is gone stays the current one: nobody works with another account without having said so.
     profiles.write()?;
-    print_line(format!("The profile {name} is forgotten."));
     let others: Vec<_> = profiles.profiles.keys().map(String::as_str).collect();
-    if profiles.chosen(None)?.is_none() && !others.is_empty() {
-        print_line(format!(
-            "None is used until you log in, or switch to one: `legwork switch {}`.",
+    let is_used = profiles.chosen(None)?.is_some();
+    let mut sentence = format!("The profile {name} is forgotten.");
+    if !is_used && !others.is_empty() {
+        sentence.push_str(&format!(
+            "\nNone is used until you log in, or switch to one: `legwork switch {}`.",
             others.join("|")
         ));
     }
-    Ok(())
+    let current = is_used.then(|| profiles.current_name());
+    let told = json!({"forgotten": [name], "profiles": others, "current": current});
+    tell_of(arguments, &told, &sentence)
 }

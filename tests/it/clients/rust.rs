@@ -1,5 +1,6 @@
 //! The Rust library tells the stories.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use legwork_client::{
@@ -310,6 +311,23 @@ fn failures_are_overcome_or_told() {
         assert_eq!(told, stories::expected_of_failures());
         let agent = concat!("shop/1.0 legwork-rust/", env!("CARGO_PKG_VERSION"));
         stories::check_requests(&fake, agent);
+    }));
+}
+
+#[test]
+fn a_server_that_takes_its_time_is_told_once() {
+    static TOLD: AtomicUsize = AtomicUsize::new(0);
+    runtime().block_on(in_time(async {
+        let (_, address) = Fake::start().await;
+        let builder = Client::builder("svc_test_x").base_url(&format!("http://{address}"));
+        let hasty = builder.timeout(Duration::from_millis(50)).max_retries(1);
+        let told = |_: &str| {
+            TOLD.fetch_add(1, Ordering::SeqCst);
+        };
+        let client = hasty.when_slow(Duration::ZERO, told).build().unwrap();
+        let late = client.tasks().get("1").await.unwrap_err();
+        assert!(matches!(late, Error::Timeout { .. }), "{late}");
+        assert_eq!(TOLD.load(Ordering::SeqCst), 1);
     }));
 }
 

@@ -44,6 +44,11 @@ pub fn check_requests(fake: &Fake, agent: &str) {
 /// What a library says of `serve_strange.py`: of waits for some seconds, and of answers that are not Legwork's.
 pub fn expected_of_strange_servers() -> Value {
     let others = [["not an answer"; 4]; 8];
+    let refusing = [302, 401, 403, 404, 502, 503].map(|status| {
+        let told = format!("not an answer, but {status}");
+        // Only what passes is asked for again.
+        json!([told, if status == 503 { 2 } else { 1 }, told])
+    });
     json!({
         "waits": {
             "quiet": "still posted",
@@ -61,8 +66,9 @@ pub fn expected_of_strange_servers() -> Value {
         "requests": {"quiet": 4, "busy": 1, "ended": 1},
         "closing_is_not_hurried": true,
         // A file is asked for again, nobody is sent elsewhere for it, and its signature is in no message.
-        "files": ["no error", "HTTP_302", "hidden"],
+        "files": ["no error", "not an answer, but 302", "hidden"],
         "page": "not an answer",
+        "refusing": refusing,
         "others": others,
         "secrets": [false, false, false, false, false, false, true, true],
         "long_timestamp": "refused",

@@ -1,6 +1,7 @@
 //! `legwork listen`: nothing is missed, whatever happens to the connection.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
@@ -20,6 +21,7 @@ use crate::support::{Developer, TestApp, eventually, on_both_engines};
 
 on_both_engines!(
     every_event_arrives_although_the_connection_is_cut,
+    it_says_when_the_connection_is_lost_and_when_it_is_back,
     it_goes_on_where_it_stopped,
     it_goes_on_although_nothing_had_happened,
     a_program_that_hangs_up_does_not_hold_up_the_rest
@@ -227,6 +229,47 @@ async fn every_event_arrives_although_the_connection_is_cut(app: TestApp) {
         let before = moments.insert(id(data), now.clone());
         assert!(before.is_none_or(|before| before <= now));
     }
+}
+
+/// Everything that a program says on standard error, as it comes.
+fn said_by(program: &mut Child) -> Arc<Mutex<String>> {
+    let said = Arc::new(Mutex::new(String::new()));
+    let (heard, stderr) = (said.clone(), program.stderr.take().unwrap());
+    std::thread::spawn(move || {
+        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+            heard.lock().unwrap().push_str(&format!("{line}\n"));
+        }
+    });
+    said
+}
+
+async fn it_says_when_the_connection_is_lost_and_when_it_is_back(app: TestApp) {
+    let developer = app.developer().await;
+    let wire = Wire::to(app.address).await;
+    let user = User::at(format!("http://{}", wire.address));
+    user.log_in(&developer.test_key).await;
+    let mut command = user.command(&["listen", "--format", "json"]);
+    let piped = command.0.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut listening = Listening(piped.spawn().unwrap());
+    let said = said_by(&mut listening.0);
+    let is_said = |what: &'static str| {
+        let is_said = said.lock().unwrap().contains(what);
+        async move { is_said }
+    };
+    eventually("it listens", || {
+        let kept = !user.positions().is_empty();
+        async move { kept }
+    })
+    .await;
+    wire.cut();
+    eventually("it is connected again", || is_said("again")).await;
+    let said = said.lock().unwrap().clone();
+    let lines: Vec<_> = said.lines().collect();
+    let lost = format!("legwork: the connection to {} was lost: ", user.server);
+    assert!(lines[0].starts_with(&lost), "{said}");
+    let back = format!("legwork: connected to {} again", user.server);
+    assert!(lines[1].starts_with(&back), "{said}");
+    assert_eq!(lines.len(), 2, "{said}");
 }
 
 async fn it_goes_on_where_it_stopped(app: TestApp) {

@@ -8,6 +8,7 @@ use crate::support::{TestApp, on_sqlite};
 
 on_sqlite!(
     keys_are_limited_and_tasks_approved,
+    a_file_that_cannot_be_changed_stops_no_other,
     programs_of_agents_are_told,
 );
 
@@ -221,6 +222,32 @@ async fn programs_of_agents_are_told(app: TestApp) {
         (&server["type"], &server["env"]["LEGWORK_KEY"]),
         (&json!("stdio"), &json!(developer.test_key))
     );
+}
+
+async fn a_file_that_cannot_be_changed_stops_no_other(app: TestApp) {
+    let developer = app.developer().await;
+    let user = User::of(&app);
+    user.log_in(&developer.test_key).await;
+    let home = user.home.path();
+    for folder in [".cursor", ".codeium/windsurf", ".gemini"] {
+        std::fs::create_dir_all(home.join(folder)).unwrap();
+    }
+    std::fs::write(home.join(".cursor/mcp.json"), "// c").unwrap();
+    let command = user
+        .command(&["agent", "setup", "--yes", "--key", &developer.test_key])
+        .env("HOME", home.to_str().unwrap())
+        .current_dir(home);
+    let run = tokio::task::spawn_blocking(|| command.output());
+    let output = run.await.unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("legwork: Cursor: "), "{said}");
+    assert!(said.ends_with("legwork: not set up: Cursor\n"), "{said}");
+    assert!(!said.contains(&developer.test_key), "{said}");
+    for file in [".codeium/windsurf/mcp_config.json", ".gemini/settings.json"] {
+        let written = std::fs::read_to_string(home.join(file)).unwrap();
+        assert!(written.contains("\"legwork\""), "{file}: {written}");
+    }
 }
 
 #[test]

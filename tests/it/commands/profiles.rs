@@ -80,8 +80,15 @@ async fn a_profile_is_kept_for_its_owner_alone(app: TestApp) {
         "--server",
         &user.server,
     ];
-    assert!(user.run(&other).await.status.success());
-    assert!(user.run(&["switch", "default"]).await.status.success());
+    let logged_in = user.json(&other).await;
+    assert_eq!(
+        (&logged_in["profile"], &logged_in["environment"]),
+        (&json!("other"), &json!("test"))
+    );
+    let switched = user.json(&["switch", "default", "--json"]).await;
+    let expected =
+        json!({"account": logged_in["account"], "server": user.server, "profile": "default"});
+    assert_eq!(switched, expected);
     let (code, said) = user.refused(&["switch", "nobody"]).await;
     assert_eq!(
         (code, said.as_str()),
@@ -125,13 +132,14 @@ async fn a_profile_is_kept_for_its_owner_alone(app: TestApp) {
     assert!(code == 2 && said.contains("chmod 600"), "{said}");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     // Nobody works with another account without having said so.
-    let output = user.run(&["logout"]).await;
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("`legwork switch other`"), "{said}");
+    let told = user.json(&["logout"]).await;
+    let expected = json!({"forgotten": ["default"], "profiles": ["other"], "current": null});
+    assert_eq!(told, expected);
     let (code, said) = user.refused(&["whoami"]).await;
     assert!(code == 2 && said.contains("not logged in"), "{said}");
     user.json(&["whoami", "--profile", "other"]).await;
-    assert!(user.run(&["logout", "--all"]).await.status.success());
+    let told = user.json(&["logout", "--all"]).await;
+    assert_eq!(told["forgotten"], json!(["other"]));
     assert!(!std::fs::read_to_string(&file).unwrap().contains("svc_"));
 }
 

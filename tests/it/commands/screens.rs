@@ -12,6 +12,7 @@ use crate::support::{TestApp, in_time, on_sqlite, storefront};
 on_sqlite!(
     ten_commands_fit_a_terminal,
     ctrl_c_answers_a_question,
+    a_wrong_answer_is_asked_for_again,
     a_key_is_not_shown_while_it_is_typed,
     what_a_task_waits_for_is_told
 );
@@ -79,6 +80,7 @@ async fn ten_commands_fit_a_terminal(app: TestApp) {
     ];
     for (arguments, says) in [
         (&["whoami"][..], "environment  test"),
+        (&["switch", "default"], "You are "),
         (
             &["trigger", "task.completed"],
             "task.completed has happened.",
@@ -137,13 +139,39 @@ async fn ctrl_c_answers_a_question(app: TestApp) {
     let ctrl_c = || "\u{3}".to_owned();
     let (shown, code) = answered(&user, &lift, "[y/N]", ctrl_c()).await;
     assert_eq!(code, 130, "{shown}");
-    let (shown, code) = answered(&user, &["tasks", "create", "-i"], "title:", ctrl_c()).await;
+    let (shown, code) = answered(&user, &["tasks", "create", "-i"], "title (", ctrl_c()).await;
     assert_eq!(code, 130, "{shown}");
     let (shown, code) = answered(&user, &["login"], "API key", ctrl_c()).await;
     assert_eq!(code, 130, "{shown}");
     user.json(&["mandate", "show", &limited.id]).await;
     let (shown, code) = answered(&user, &lift, "[y/N]", "y\n".to_owned()).await;
     assert_eq!(code, 0, "{shown}");
+}
+
+async fn a_wrong_answer_is_asked_for_again(app: TestApp) {
+    let developer = app.developer().await;
+    let user = User::of(&app);
+    user.log_in(&developer.test_key).await;
+    let given = ["--description=x", "--instructions=y", "--address=z"];
+    let create = [&["tasks", "create", "-i"][..], &given].concat();
+    let (shown, code) = answered(&user, &create, "title (", "\u{4}".to_owned()).await;
+    assert_eq!(code, 1, "{shown}");
+    assert!(shown.contains("the input has ended"), "{shown}");
+    let (place, money) = ("Brooklyn\nNY\nnorth\n95\n40.7\n-73.9\n", "1\n2500\n");
+    let left_out = "\n".repeat(5);
+    let typed = format!("\nPhoto\nmagic\nphotography\n{place}{money}{left_out}");
+    let (shown, code) = answered(&user, &create, "title (", typed).await;
+    assert_eq!(code, 0, "{shown}");
+    for said in [
+        "title must not be empty",
+        "category must be one of: photography",
+        "latitude must be a number",
+        "latitude must be between -90 and 90",
+        "budget cents must be between",
+        "$25.00",
+    ] {
+        assert!(shown.contains(said), "{said}: {shown}");
+    }
 }
 
 async fn a_key_is_not_shown_while_it_is_typed(app: TestApp) {

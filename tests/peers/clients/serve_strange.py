@@ -46,6 +46,9 @@ class Handler(BaseHTTPRequestHandler):
         self.asked[mode] += 1
         if mode.startswith("other"):
             return self.answer(200, OTHERS[int(mode.removeprefix("other"))])
+        if mode.startswith("refusing"):
+            # As a proxy does, or a server of somebody else.
+            return self.answer(int(mode.removeprefix("refusing")), "<html>nope", {"Retry-After": "0"})
         if rest == "v1/events":
             return self.answer(200, json.dumps({"data": [event(7, "posted")], "meta": {"next_cursor": None}}))
         if rest == "v1/events/stream":

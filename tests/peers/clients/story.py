@@ -218,6 +218,7 @@ async def strange(url: str) -> dict[str, Any]:
         "closing_is_not_hurried": int(httpx.get(f"{url}/asked/closing").text) < 15,
         "files": await files(url),
         "page": page,
+        "refusing": [await refusing(url, status) for status in [302, 401, 403, 404, 502, 503]],
         "others": [await other(f"{url}/other{number}") for number in range(8)],
         "secrets": [accepted(secret) for secret in SECRETS],
         "long_timestamp": long_timestamp(),
@@ -267,8 +268,8 @@ async def told(call: Callable[[], Any]) -> str:
         return error.code
     except legwork.TimedOutError:
         return "timed out"
-    except legwork.AnswerError:
-        return "not an answer"
+    except legwork.AnswerError as error:
+        return "not an answer" if error.status is None else f"not an answer, but {error.status}"
     return "no error"
 
 
@@ -281,6 +282,15 @@ async def other(url: str) -> list[str]:
             lambda: client.payment_method.get(),
         ]
         return [await told(call) for call in calls]
+
+
+async def refusing(url: str, status: int) -> list[Any]:
+    """What is told of a refusal by another program, and after how many requests. Streams do not wait for its end either."""
+    mode = f"refusing{status}"
+    async with AsyncClient("svc_test_x", base_url=f"{url}/{mode}", max_retries=1) as client:
+        answer = await told(lambda: client.tasks.get("1"))
+        tries = int(httpx.get(f"{url}/asked/{mode}").text)
+        return [answer, tries, await told(lambda: client.events.stream().__anext__())]
 
 
 SECRETS = ["", " ", "whsec_", "whsec_%%%", "whsec_c2VjcmV0=", "nonsense!", "whsec_c2VjcmV0", "whsec_c2VjcmV0\n"]

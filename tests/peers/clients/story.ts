@@ -225,6 +225,7 @@ async function strange(url: string): Promise<object> {
     closing_is_not_hurried: (await asked("closing")) < 15,
     files: await files(url),
     page: await told(() => page.events.stream().next()),
+    refusing: await Promise.all([302, 401, 403, 404, 502, 503].map((status) => refusing(url, status))),
     others: await Promise.all([...Array(8).keys()].map((number) => other(`${url}/other${number}`))),
     secrets: await Promise.all(SECRETS.map(accepted)),
     long_timestamp: await longTimestamp(),
@@ -270,7 +271,7 @@ async function told(call: () => Promise<unknown>): Promise<string> {
     if (error instanceof StillWaitingError) return `still ${error.status}`;
     if (error instanceof APIError) return error.code;
     if (error instanceof TimedOutError) return "timed out";
-    if (error instanceof AnswerError) return "not an answer";
+    if (error instanceof AnswerError) return error.status ? `not an answer, but ${error.status}` : "not an answer";
     throw error;
   }
   return "no error";
@@ -284,6 +285,15 @@ function other(baseUrl: string): Promise<string[]> {
     told(() => client.tasks.bundle("1")),
     told(() => client.paymentMethod.get()),
   ]);
+}
+
+/** What is told of a refusal by another program, and after how many requests. Streams do not wait for its end either. */
+async function refusing(url: string, status: number): Promise<[string, number, string]> {
+  const mode = `refusing${status}`;
+  const client = new Client("svc_test_x", { baseUrl: `${url}/${mode}`, maxRetries: 1 });
+  const answer = await told(() => client.tasks.get("1"));
+  const tries = Number(await (await fetch(`${url}/asked/${mode}`)).text());
+  return [answer, tries, await told(() => client.events.stream().next())];
 }
 
 const SECRETS = ["", " ", "whsec_", "whsec_%%%", "whsec_c2VjcmV0=", "nonsense!", "whsec_c2VjcmV0", "whsec_c2VjcmV0\n"];

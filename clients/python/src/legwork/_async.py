@@ -567,7 +567,7 @@ class AsyncEventStream:
         try:
             while self._pause is None and not self._ready and self._response in (None, before):
                 await self._wait(is_patient=False)
-        except APIError as error:
+        except (APIError, AnswerError) as error:
             if error.status != 429:
                 raise
             self._pause = min(max(_http.LOOK_EVERY, error.retry_after or 0), _http.LONGEST_WAIT)
@@ -589,7 +589,7 @@ class AsyncEventStream:
         except LegworkError as error:
             await self.aclose()
             is_hopeless = not self._is_known and self._failures >= self._client._max_retries
-            is_crowded = isinstance(error, APIError) and error.status == 429
+            is_crowded = _http.refused_with(error) == 429
             if is_crowded and not is_patient:
                 raise
             if not _http.is_passing(error) or is_hopeless or left(self._client._ends) == 0:

@@ -21,7 +21,14 @@ class TimedOutError(NetworkError):
 
 
 class AnswerError(NetworkError):
-    """What came back is not an answer of this API."""
+    """What came back is not an answer of this API: another program gave it, or a proxy before the server."""
+
+    def __init__(self, message: str, status: int | None = None, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        #: Of an answer that refuses. None if it claims to be what was asked for.
+        self.status = status
+        #: Seconds, from `Retry-After`.
+        self.retry_after = retry_after
 
 
 class StillWaitingError(LegworkError):

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import httpx
 
-from ._errors import AnswerError, APIError, LegworkError, NetworkError, TimedOutError
+from ._errors import AnswerError, APIError, IdempotencyInFlightError, LegworkError, NetworkError, TimedOutError
 from ._objects import Object, ProofType
 from ._until import left
 
@@ -126,7 +126,7 @@ def failed(error: httpx.HTTPError | httpx.InvalidURL | TimeoutError, url: str) -
     return NetworkError(f"{url} cannot be reached: {error}")
 
 
-def refused(response: httpx.Response) -> APIError:
+def refused(response: httpx.Response) -> APIError | AnswerError:
     """The error of an answer whose body was read."""
     after = response.headers.get("retry-after", "").strip()
     retry_after = int(after) if is_number(after) else None
@@ -134,9 +134,9 @@ def refused(response: httpx.Response) -> APIError:
         error = response.json()["error"]
         code, message = str(error["code"]), str(error["message"])
     except (ValueError, KeyError, TypeError):
-        # A proxy before the server, or another program.
-        error, code = {}, f"HTTP_{response.status_code}"
-        message = f"the server answered {response.status_code}"
+        # Without the query: that of a file is its signature.
+        url, status = str(response.url).partition("?")[0], response.status_code
+        return AnswerError(f"{url} did not answer as Legwork does, but {status}", status, retry_after)
     request_id = error.get("request_id") or response.headers.get("x-request-id", "")
     kind = APIError.classes.get(code, APIError)
     return kind(response.status_code, code, message, request_id, error.get("details"), retry_after)
@@ -190,12 +190,13 @@ def _read_json(response: httpx.Response) -> Any:
 def pause(error: LegworkError, tried: int) -> float | None:
     """How long to wait before the next try; none if another would end the same way."""
     asked = None
-    if isinstance(error, APIError):
-        # IDEMPOTENCY_IN_FLIGHT: the first try is still at work.
-        if error.status not in (408, 429, 503) and error.code != "IDEMPOTENCY_IN_FLIGHT":
+    if isinstance(error, (APIError, AnswerError)):
+        # Then the first try is still at work.
+        is_early = isinstance(error, IdempotencyInFlightError)
+        if error.status not in (408, 429, 503) and not is_early:
             return None
         asked = error.retry_after
-    elif isinstance(error, AnswerError) or not isinstance(error, NetworkError):
+    elif not isinstance(error, NetworkError):
         return None
     wait = backoff(tried) * (0.5 + random.random() / 2) if asked is None else asked + random.random() / 4
     return wait if wait < LONGEST_WAIT else None
@@ -207,9 +208,15 @@ def backoff(tried: int) -> float:
 
 def is_passing(error: LegworkError) -> bool:
     """Whether a stream goes on after this."""
-    if isinstance(error, APIError):
-        return error.status in (408, 429) or error.status >= 500
+    status = refused_with(error)
+    if status is not None:
+        return status in (408, 429) or status >= 500
     return isinstance(error, NetworkError)
+
+
+def refused_with(error: LegworkError) -> int | None:
+    """The status of an answer that refuses, whoever gave it."""
+    return error.status if isinstance(error, (APIError, AnswerError)) else None
 
 
 class Messages:

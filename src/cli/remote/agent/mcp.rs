@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, Command};
 use http::request::Parts;
+use legwork_client::Client;
 
 use crate::cli::remote::connection::{self, Connection, wait};
 use crate::cli::remote::failure::Failed;
@@ -25,10 +26,10 @@ pub fn command() -> Command {
 pub fn run(arguments: &ArgMatches) -> Result<(), Failed> {
     let connection = Connection::of(arguments)?;
     let is_test = connection.key.starts_with("svc_test_");
-    let remote = One(Remote {
+    let remote = One {
         client: connection.client()?,
         is_test,
-    });
+    };
     if std::io::stdin().is_terminal() {
         progress(
             "A client starts this command and speaks to it here: see `legwork agent setup`. Ctrl-C ends it.",
@@ -39,10 +40,13 @@ pub fn run(arguments: &ArgMatches) -> Result<(), Failed> {
 
 /// Always the same server and key.
 #[derive(Clone)]
-struct One(Remote);
+struct One {
+    client: Client,
+    is_test: bool,
+}
 
 impl Connect for One {
     fn api(&self, _: Option<&Parts>) -> Option<Arc<dyn Reach>> {
-        Some(Arc::new(self.0.clone()))
+        Some(Arc::new(Remote::new(self.client.clone(), self.is_test)))
     }
 }

@@ -53,25 +53,46 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
     };
     let entry = entry(arguments)?;
     let home = home()?;
+    let chosen = chosen(arguments, &home)?;
+    let mut failed = Vec::new();
+    for client in &chosen {
+        match set_up(arguments, client, &client.path(&home), &entry) {
+            Ok(()) => {}
+            // What was typed is as wrong for the others.
+            Err(error) if chosen.len() == 1 || matches!(error, Failed::Usage(_)) => {
+                return Err(error);
+            }
+            Err(error) => {
+                tell(format_args!("legwork: {}: {error}", client.title));
+                failed.push(client.title);
+            }
+        }
+    }
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(Failed::Refused(format!(
+            "not set up: {}",
+            failed.join(", ")
+        ))),
+    }
+}
+
+/// The program that is named, or all that are found.
+fn chosen(arguments: &ArgMatches, home: &Path) -> Result<Vec<&'static AgentClient>, Failed> {
     let named = arguments.get_one::<String>("client");
-    let chosen: Vec<&AgentClient> = match named.and_then(|name| AgentClient::named(name)) {
-        Some(client) => vec![client],
-        None => CLIENTS
-            .iter()
-            .filter(|client| client.is_here(&home))
-            .collect(),
-    };
-    if chosen.is_empty() {
+    if let Some(client) = named.and_then(|name| AgentClient::named(name)) {
+        return Ok(vec![client]);
+    }
+    let found = CLIENTS.iter().filter(|client| client.is_here(home));
+    let found: Vec<_> = found.collect();
+    if found.is_empty() {
         let names: Vec<_> = CLIENTS.iter().map(|client| client.name).collect();
         return Err(Failed::usage(format!(
             "no program for agents is found here: name one of {}",
             names.join(", ")
         )));
     }
-    for client in chosen {
-        set_up(arguments, client, &client.path(&home), &entry)?;
-    }
-    Ok(())
+    Ok(found)
 }
 
 /// How the program starts `legwork mcp`. A key is in it only if it was given here, by a flag or by the environment: the
@@ -110,11 +131,11 @@ fn set_up(
     path: &Path,
     entry: &Value,
 ) -> Result<(), Failed> {
-    let (before, mut settings) = read(path, client, entry)?;
     let mut entry = entry.clone();
     if client.field == "servers" {
         entry["type"] = json!("stdio");
     }
+    let (before, mut settings) = read(path, client, &entry)?;
     let servers = settings
         .entry(client.field)
         .or_insert_with(|| Value::Object(Map::new()));
@@ -188,7 +209,12 @@ fn read(
     }
 }
 
+/// What to add by hand. A key does not belong in a message, which may be logged: whoever gave it has it.
 fn not_ours(path: &Path, client: &AgentClient, entry: &Value, why: &str) -> Failed {
+    let mut entry = entry.clone();
+    if let Some(key) = entry.pointer_mut("/env/LEGWORK_KEY") {
+        *key = json!("YOUR KEY");
+    }
     Failed::Refused(format!(
         "{} {why}, so it was left as it is. Add this to \"{}\" yourself: \"{NAME}\": {entry}",
         path.display(),

@@ -7,7 +7,9 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use hmac::{Hmac, KeyInit, Mac};
-use legwork_client::{Client, Error, ErrorCode, Event, EventStream, EventType, StreamOptions};
+use legwork_client::{
+    Client, Error, ErrorCode, Event, EventStream, EventType, News, StreamOptions,
+};
 use sha2::Sha256;
 
 use self::forward::{Delivered, Forward};
@@ -145,26 +147,30 @@ impl Listener {
     }
 
     async fn receive(&self, stream: &mut EventStream) -> Result<(), Failed> {
-        let mut told = (0, 0);
+        let (server, mut told) = (self.client.base_url(), 0);
         loop {
-            let event = match stream.next().await {
-                Ok(event) => event,
-                Err(lost @ Error::EventsLost { .. }) => {
-                    tell(format_args!("legwork: {lost}"));
-                    continue;
-                }
-                Err(error) => return Err(error.into()),
-            };
-            let now = (stream.reconnects(), stream.filled());
-            if now != told {
-                progress(&format!(
-                    "(connected again {} times, {} events read from the list)",
-                    now.0, now.1
+            let news = stream.news().await;
+            let filled = stream.filled() - std::mem::replace(&mut told, stream.filled());
+            if filled > 0 {
+                tell(format_args!(
+                    "legwork: the stream left out events; read from the list: {filled}"
                 ));
-                told = now;
             }
-            self.pass_on(&event).await;
-            self.memory.keep(Some(&event.id));
+            match news {
+                Ok(News::Event(event)) => {
+                    self.pass_on(&event).await;
+                    self.memory.keep(Some(&event.id));
+                }
+                Ok(News::Lost(reason)) => tell(format_args!(
+                    "legwork: the connection to {server} was lost: {reason}. It is tried until it works"
+                )),
+                Ok(News::Back) => tell(format_args!(
+                    "legwork: connected to {server} again, after the last event"
+                )),
+                Ok(_) => {}
+                Err(lost @ Error::EventsLost { .. }) => tell(format_args!("legwork: {lost}")),
+                Err(error) => return Err(error.into()),
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! `legwork tasks ...`
 
+mod answers;
 pub mod create;
 pub mod wanted;
 mod watch;
@@ -13,6 +14,7 @@ use self::watch::watch;
 use super::connection::{self, client, wait};
 use super::failure::Failed;
 use super::output::{print_list, print_object, progress};
+use crate::cli::tell;
 
 const COLUMNS: &[&str] = &["id", "status", "budget_cents", "title"];
 
@@ -139,10 +141,12 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
         "create" | "quote" if redeemed.is_none() => Some(wanted(arguments)?),
         _ => None,
     };
+    // What a server refuses is not answered a second time.
+    let answers = wanted.clone().filter(|_| arguments.get_flag("interactive"));
     let client = client(arguments)?;
     let task = arguments.try_get_one::<String>("task").ok().flatten();
     let task = task.map_or("", String::as_str);
-    wait(async {
+    let done = wait(async {
         match (name, wanted) {
             ("quote", Some(wanted)) => quote(&client, arguments, &wanted).await,
             ("create", wanted) => create(&client, arguments, wanted, redeemed).await,
@@ -168,7 +172,11 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
                 print_object(arguments, &client.tasks().cancel(task, expected).await?)
             }
         }
-    })
+    });
+    if let (Err(_), Some(answers)) = (&done, answers) {
+        tell(format_args!("Your answers, for --from FILE:\n{answers:#}"));
+    }
+    done
 }
 
 async fn list(client: &Client, arguments: &ArgMatches) -> Result<(), Failed> {

@@ -5,7 +5,7 @@ use std::io::Read;
 use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::{Map, Value, json};
 
-use crate::cli::remote::asking::ask;
+use super::answers::answer;
 use crate::cli::remote::connection::wait;
 use crate::cli::remote::failure::Failed;
 
@@ -100,15 +100,8 @@ const NEEDED: [&str; 8] = [
 pub fn wanted(arguments: &ArgMatches) -> Result<Value, Failed> {
     let mut fields = from_file(arguments)?;
     for (flag, ..) in FIELDS {
-        let given = arguments.get_one::<String>(flag).cloned();
-        let is_missing = given.is_none() && place(&fields, flag).is_none_or(Value::is_null);
-        let given = match is_missing && arguments.get_flag("interactive") {
-            // No answer leaves it out.
-            true => Some(wait(ask(&flag.replace('-', " ")))?).filter(|text| !text.is_empty()),
-            false => given,
-        };
-        if let Some(text) = given {
-            set(&mut fields, flag, typed(flag, &text)?)?;
+        if let Some(text) = arguments.get_one::<String>(flag) {
+            set(&mut fields, flag, typed(flag, text)?)?;
         }
     }
     let pairs = arguments.get_many::<String>("metadata");
@@ -120,12 +113,28 @@ pub fn wanted(arguments: &ArgMatches) -> Result<Value, Failed> {
         };
         object_in(&mut fields, "metadata")?.insert(key.to_owned(), json!(value));
     }
+    if arguments.get_flag("interactive") {
+        ask_for_missing(&mut fields)?;
+    }
     match NEEDED.iter().find(|flag| place(&fields, flag).is_none()) {
         None => Ok(Value::Object(fields)),
         Some(flag) => Err(Failed::usage(format!(
             "--{flag} is missing (or use --from FILE, or -i to be asked)"
         ))),
     }
+}
+
+/// Asks for what neither the flags nor the file say. Both were looked at before: nobody answers in vain.
+fn ask_for_missing(fields: &mut Map<String, Value>) -> Result<(), Failed> {
+    for (flag, _, help) in FIELDS {
+        if !place(fields, flag).is_none_or(Value::is_null) {
+            continue;
+        }
+        if let Some(text) = wait(answer(flag, help, NEEDED.contains(flag)))? {
+            set(fields, flag, typed(flag, &text)?)?;
+        }
+    }
+    Ok(())
 }
 
 fn from_file(arguments: &ArgMatches) -> Result<Map<String, Value>, Failed> {
