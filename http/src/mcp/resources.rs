@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn the_guide_tells_the_time_for_a_review_that_was_set() {
         for (days, told) in [
-            (Some(1), "paid after a day."),
+            (Some(1_u64), "paid after a day."),
             (Some(3), "paid after 3 days."),
             (None, "paid after some days: 7, unless"),
         ] {
