@@ -128,11 +128,17 @@ pub enum UseCaseError {
     LastOwnerKey,
     #[error("an account can have {limit} active API keys; revoke one first")]
     TooManyKeys { limit: i64 },
+    #[error("{}", last_key(*locks_out_of, *manages_alone))]
+    LastKey {
+        /// The environment in which no key would be left.
+        locks_out_of: Option<Environment>,
+        /// No key that can manage the account would be left.
+        manages_alone: bool,
+    },
     #[error(
-        "revoking the last {environment} key locks you out of that environment; send \
-         {{\"confirm\": true}} to revoke it"
+        "the mandate of this key, or what test keys may manage, changed while the body was arriving; send the request again"
     )]
-    LastKey { environment: Environment },
+    MandateChanged,
     #[error("no such session")]
     SessionNotFound,
     #[error("the link is unknown, has expired or was used already")]
@@ -219,6 +225,16 @@ fn incomplete(errors: &FieldErrors) -> String {
         format!("{field} {message}")
     });
     told.collect::<Vec<_>>().join("; ")
+}
+
+fn last_key(locks_out_of: Option<Environment>, manages_alone: bool) -> String {
+    let locks_out = locks_out_of.map(|environment| {
+        format!("revoking the last {environment} key locks you out of that environment")
+    });
+    let manages = manages_alone.then(|| "no key that can manage the account would be left".into());
+    let told: Vec<_> = locks_out.into_iter().chain(manages).collect();
+    let told = told.join(", and ");
+    format!("{told}; send {{\"confirm\": true}} to revoke it")
 }
 
 fn exceeded(refusals: &[Refusal]) -> String {

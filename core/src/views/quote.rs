@@ -49,7 +49,9 @@ impl MandateOfQuote {
     fn of(mandate: &MandateInUse, verdict: &Verdict, now: Timestamp) -> Self {
         let (word, refusals) = match verdict {
             Verdict::Allowed => (QuoteVerdict::Allowed, &[][..]),
-            Verdict::ApprovalRequired => (QuoteVerdict::ApprovalRequired, &[][..]),
+            Verdict::ApprovalRequired(limit) => {
+                (QuoteVerdict::ApprovalRequired, std::slice::from_ref(limit))
+            }
             Verdict::Denied(refusals) => (QuoteVerdict::Denied, refusals.as_slice()),
         };
         let reason = |refusal: &Refusal| format!("{}: {}", refusal.limit, refusal.message);

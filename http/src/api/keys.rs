@@ -102,7 +102,7 @@ pub struct RevokeKey {
 impl RequestBody for RevokeKey {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let confirm = fields
-            .doc("`true` revokes the key even if it is the last live or the last test key.")
+            .doc("`true` revokes the key even if it is the last live key, the last test key or the last key without a mandate.")
             .optional_boolean("confirm");
         Some(Self {
             confirm: confirm.unwrap_or(false),

@@ -1,6 +1,7 @@
 //! `/mcp`: the Model Context Protocol over HTTP. Its tools call the routes beside it, in this process and with the caller's key.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::Router;
@@ -46,6 +47,7 @@ pub fn mount(router: Router, app: &App) -> Router {
     let service = http_service(Local {
         router: router.clone(),
         shutdown: app.shutdown.clone(),
+        review: app.scheduler.windows().review,
     });
     // Every key may speak; what its tools may do is asked at each of their calls.
     let needs = (app.clone(), Needs::Nothing);
@@ -147,6 +149,7 @@ async fn read_first(State(app): State<App>, request: Request<Body>, next: Next) 
 struct Local {
     router: Router,
     shutdown: Shutdown,
+    review: Duration,
 }
 
 impl Connect for Local {
@@ -171,6 +174,10 @@ impl Connect for Local {
             headers,
             peer: parts.extensions.get::<Peer>().copied(),
         }))
+    }
+
+    fn time_to_review(&self) -> Option<Duration> {
+        Some(self.review)
     }
 }
 

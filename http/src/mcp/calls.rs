@@ -104,16 +104,21 @@ impl Call<'_> {
     /// once somebody has decided, the task is read anew by a key that may.
     pub async fn create_task(&self) -> Answer {
         let quote = json!({"quote_id": self.text("quote_id")});
-        let mut task = self.api.call("POST", "/v1/tasks", Some(&quote)).await?;
-        if task["status"] == "pending" {
-            let id = task["id"].as_str().unwrap_or_default();
-            let path = format!("/v1/tasks/{}", encoded(id));
-            if let Some(approval) = self.if_allowed(&format!("{path}/approval")).await? {
-                if approval["status"] != "waiting"
-                    && let Some(read) = self.if_allowed(&path).await?
-                {
-                    task = read;
-                }
+        let task = self.api.call("POST", "/v1/tasks", Some(&quote)).await?;
+        let mut task = self.with_approval(task).await?;
+        let is_decided = !matches!(task["approval"]["status"].as_str(), None | Some("waiting"));
+        if is_decided && let Some(mut read) = self.if_allowed(&path_of(&task)).await? {
+            read["approval"] = task["approval"].take();
+            task = read;
+        }
+        Ok(task)
+    }
+
+    /// The task, with the approval that it waits for or has waited for, if it is still pending and there is one.
+    pub async fn with_approval(&self, mut task: Value) -> Answer {
+        if task["status"] == Status::Pending.as_str() {
+            let path = format!("{}/approval", path_of(&task));
+            if let Some(approval) = self.if_allowed(&path).await? {
                 task["approval"] = approval;
             }
         }
@@ -130,7 +135,8 @@ impl Call<'_> {
     }
 
     pub async fn get_task(&self) -> Answer {
-        let mut told = json!({"task": self.get(&self.of_task("")).await?});
+        let task = self.get(&self.of_task("")).await?;
+        let mut told = json!({"task": self.with_approval(task).await?});
         for part in self.words("include") {
             told[part] = match part {
                 "payment" => self.get(&self.of_task("/payment")).await?,
@@ -234,6 +240,11 @@ impl Call<'_> {
         );
         self.api.call("POST", &path, Some(&body)).await
     }
+}
+
+fn path_of(task: &Value) -> String {
+    let id = task["id"].as_str().unwrap_or_default();
+    format!("/v1/tasks/{}", encoded(id))
 }
 
 /// As the API writes a list of tasks.

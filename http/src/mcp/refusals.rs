@@ -47,7 +47,9 @@ pub fn refused(error: &Value) -> CallToolResult {
             "Your key does not work any more. Tell the person you work for."
         }
         "PAYLOAD_TOO_LARGE" => "Shorten the texts, and call again.",
-        "INVALID_TASK_STATE" => "Look at the task with get_task: it is in another status.",
+        "INVALID_TASK_STATE" => {
+            "Look at the task with get_task: it is in another status, or waits for a person: then it has `approval`."
+        }
         "REFUND_DIFFERS" => {
             "Look at the task again, then decide whether to cancel for what would come back."
         }

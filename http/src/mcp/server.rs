@@ -1,6 +1,7 @@
 //! The server of the protocol: which tools there are for whom, and how answers are packed.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::request::Parts;
 use rmcp::model::{
@@ -19,7 +20,7 @@ use serde_json::json;
 use super::calls::{Call, Progress};
 use super::reach::{Answer, Reach};
 use super::refusals::{failed, refused};
-use super::resources::GUIDE;
+use super::resources::guide;
 use super::tools::{Access, TOOLS};
 use super::waits::{self, Stopped, Wait};
 use super::{approvals, messages, proofs, resources};
@@ -30,6 +31,11 @@ const MOST_BYTES: usize = 512 * 1024;
 /// Finds the API for a request: by its key, or always the same.
 pub trait Connect: Clone + Send + Sync + 'static {
     fn api(&self, request: Option<&Parts>) -> Option<Arc<dyn Reach>>;
+
+    /// How long developers have to review proof, if that is known here.
+    fn time_to_review(&self) -> Option<Duration> {
+        None
+    }
 }
 
 #[derive(Clone)]
@@ -94,7 +100,8 @@ impl<C: Connect> ServerHandler for Server<C> {
             .enable_resources()
             .enable_tasks()
             .build();
-        let mut info = ServerConfig::new(capabilities).with_instructions(GUIDE);
+        let guide = guide(self.to.time_to_review());
+        let mut info = ServerConfig::new(capabilities).with_instructions(guide);
         info.server_info = Implementation::new("legwork", env!("CARGO_PKG_VERSION"));
         info
     }
@@ -221,7 +228,8 @@ impl<C: Connect> ServerHandler for Server<C> {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let api = self.api(&context)?;
         let call = Call::of_no_tool(api.as_ref());
-        Ok(resources::read(&call, &request.uri).await?.into())
+        let review = self.to.time_to_review();
+        Ok(resources::read(&call, &request.uri, review).await?.into())
     }
 }
 

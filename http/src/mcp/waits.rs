@@ -28,8 +28,10 @@ const LAST_LOOK: Duration = Duration::from_secs(5);
 /// People take a while.
 const ASK_AGAIN_S: u64 = 300;
 const ASK_AGAIN_AFTER_STOP_S: u64 = 5;
-const PENDING: &str = "The task is pending, and no worker sees it: it is not paid for, or nobody has agreed to it yet. get_task with \
-                       include [\"payment\"] says more. A person pays or agrees on the task's page in the dashboard.";
+const UNDECIDED: &str = "The task is pending, and no worker sees it: a person must agree first. Show them the url in `approval` of the \
+                         task. get_task shows it, too.";
+const UNPAID: &str = "The task is pending, and no worker sees it: it is not paid for. get_task with include [\"payment\"] says more. A \
+                      person pays on the task's page in the dashboard.";
 /// The simulated worker is quick, people are not.
 const ASK_AGAIN_MS_IN_TEST: u64 = 1_000;
 const ASK_AGAIN_MS: u64 = 30_000;
@@ -50,7 +52,7 @@ pub async fn wait(call: &Call<'_>) -> Answer {
         }
         let now = Instant::now();
         if now >= ends {
-            return Ok(not_yet(&task, ASK_AGAIN_S));
+            return not_yet(call, task, ASK_AGAIN_S).await;
         }
         if let Some(progress) = &call.progress {
             let message = format!("The task is {}.", task["status"].as_str().unwrap_or("?"));
@@ -59,7 +61,7 @@ pub async fn wait(call: &Call<'_>) -> Answer {
         tokio::select! {
             () = tokio::time::sleep_until(ends.min(now + LOOK_EVERY)) => {}
             // The client asks another server, or this one when it is back.
-            () = call.api.stopping() => return Ok(not_yet(&task, ASK_AGAIN_AFTER_STOP_S)),
+            () = call.api.stopping() => return not_yet(call, task, ASK_AGAIN_AFTER_STOP_S).await,
         }
     }
 }
@@ -71,12 +73,16 @@ async fn look(call: &Call<'_>, until: Instant) -> Answer {
     looked.unwrap_or_else(|_| Err(unanswered("the server")))
 }
 
-fn not_yet(task: &Value, ask_again_in_s: u64) -> Value {
+async fn not_yet(call: &Call<'_>, task: Value, ask_again_in_s: u64) -> Answer {
+    let task = call.with_approval(task).await?;
     let mut told = json!({"reached": false, "task": task, "ask_again_in_s": ask_again_in_s});
     if task["status"] == Status::Pending.as_str() {
-        told["message"] = json!(PENDING);
+        told["message"] = match task["approval"]["status"] == "waiting" {
+            true => json!(UNDECIDED),
+            false => json!(UNPAID),
+        };
     }
-    told
+    Ok(told)
 }
 
 fn named(call: &Call<'_>) -> Vec<Status> {
@@ -224,6 +230,9 @@ impl Wait {
             .with_poll_interval_ms(again);
         match status {
             "" => told,
+            "pending" => {
+                told.with_status_message("The task is pending: get_task says what it waits for.")
+            }
             status => told.with_status_message(format!("The task is {status}.")),
         }
     }
@@ -326,13 +335,17 @@ mod tests {
         assert_eq!(told["message"], "the server does not answer");
     }
 
-    /// A server that is about to stop, with one task.
-    struct Stopping(&'static str);
+    /// A server that is about to stop, with one task, and the status of its approval.
+    struct Stopping(&'static str, &'static str);
 
     #[async_trait::async_trait]
     impl super::super::Reach for Stopping {
-        async fn call(&self, _: &str, _: &str, _: Option<&Value>) -> Answer {
-            Ok(json!({"status": self.0}))
+        async fn call(&self, _: &str, path: &str, _: Option<&Value>) -> Answer {
+            match (path.ends_with("/approval"), self.1) {
+                (false, _) => Ok(json!({"status": self.0})),
+                (true, "") => Err(json!({"code": "APPROVAL_NOT_FOUND"})),
+                (true, status) => Ok(json!({"status": status})),
+            }
         }
 
         async fn file(&self, _: &str, _: usize) -> Option<Vec<u8>> {
@@ -348,11 +361,19 @@ mod tests {
 
     #[tokio::test]
     async fn a_wait_ends_when_the_server_stops() {
-        for (status, is_explained) in [("posted", false), ("pending", true)] {
-            let told = wait(&Call::of_no_tool(&Stopping(status))).await.unwrap();
+        for (status, approval, message) in [
+            ("posted", "", None),
+            ("pending", "", Some(UNPAID)),
+            ("pending", "approved", Some(UNPAID)),
+            ("pending", "waiting", Some(UNDECIDED)),
+        ] {
+            let server = Stopping(status, approval);
+            let told = wait(&Call::of_no_tool(&server)).await.unwrap();
             assert_eq!(told["reached"], false);
             assert_eq!(told["ask_again_in_s"], ASK_AGAIN_AFTER_STOP_S);
-            assert_eq!(told["message"].is_string(), is_explained, "{told}");
+            assert_eq!(told["message"].as_str(), message, "{told}");
+            let shown = told["task"]["approval"]["status"].as_str();
+            assert_eq!(shown.unwrap_or_default(), approval);
         }
     }
 }

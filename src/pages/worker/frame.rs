@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, Windows};
 use crate::pages::kit::words::When;
 use crate::pages::worker::texts::Texts;
 
@@ -49,6 +49,7 @@ pub struct Frame {
     /// Which sign-in this is. What the phone has told the server, such as where it gets notices, ends with it.
     pub session_id: String,
     pub now: Timestamp,
+    pub windows: Windows,
 }
 
 const ICONS: [(Place, &str, &str); 5] = [
@@ -101,6 +102,11 @@ impl Frame {
     /// A moment as the API writes it.
     pub fn when(&self, text: &str) -> When {
         self.t.when(text, self.now)
+    }
+
+    /// A sentence with the times that the operator has set.
+    pub fn timed(&self, text: &str) -> String {
+        self.t.timed(text, &self.windows)
     }
 
     /// A value of the API, such as a status, in the worker's language.

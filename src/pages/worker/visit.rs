@@ -88,6 +88,7 @@ impl Stranger {
             worker_id: String::new(),
             session_id: String::new(),
             now: self.pages.app.clock.now(),
+            windows: *self.pages.app.scheduler.windows(),
         }
     }
 
@@ -141,6 +142,7 @@ impl Visit {
             worker_id: self.worker.id.to_string(),
             session_id: self.session_id.clone(),
             now: self.now(),
+            windows: *self.pages.app.scheduler.windows(),
         }
     }
 

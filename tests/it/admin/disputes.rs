@@ -196,6 +196,9 @@ async fn a_dispute_is_nobody_elses_business(app: TestApp) {
 
 async fn a_dispute_of_the_test_world_is_decided_there(app: TestApp) {
     let (dev, admin) = (app.developer().await, app.admin().await);
+    let day = json!({"advance_seconds": 24 * 60 * 60});
+    let wound = dev.test.post("/v1/test_helpers/clock", &day).await;
+    let there = wound.expect(200)["now"].clone();
     let task = dev.create_task().await;
     let id = task["id"].as_str().unwrap();
     let advance = format!("/v1/test_helpers/tasks/{id}/advance");
@@ -215,6 +218,11 @@ async fn a_dispute_of_the_test_world_is_decided_there(app: TestApp) {
         (&told["decision"], &told["note"]),
         (&json!("split"), &json!("Some of it."))
     );
+    assert_eq!(told["decided_at"], there, "by the clock of the task");
+    let ledger = dev.test.get(&format!("{}/ledger", path(&task))).await;
+    for entry in ledger.expect(200)["data"].as_array().unwrap() {
+        assert_eq!(entry["created_at"], there, "{entry}");
+    }
     TestApp::expect_settled(&app.verify().await);
 }
 

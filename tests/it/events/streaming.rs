@@ -17,6 +17,7 @@ on_both_engines!(
     a_stream_can_be_narrowed,
     what_no_stream_may_be_is_refused,
     a_stream_ends_when_its_key_may_no_longer_read,
+    nothing_is_sent_that_happened_after_the_key_was_stopped,
 );
 
 /// A stream that is read line by line, as it comes.
@@ -63,9 +64,17 @@ impl Stream {
         line.unwrap().unwrap().unwrap()
     }
 
-    /// Reads on to the end: an empty chunk.
+    /// Reads on to the end, an empty chunk, with no event before it.
     async fn end(&mut self) {
-        let read = async { while self.line().await != "0" {} };
+        let read = async {
+            loop {
+                let line = self.line().await;
+                if line == "0" {
+                    break;
+                }
+                assert!(!line.starts_with("id:"), "{line}");
+            }
+        };
         let ended = tokio::time::timeout(Duration::from_secs(20), read).await;
         assert!(ended.is_ok(), "the stream goes on");
     }
@@ -149,6 +158,36 @@ async fn a_stream_ends_when_its_key_may_no_longer_read(app: TestApp) {
         let body = change.to_string();
         let changed = dev.live.send("PUT", &agent.path(), &[], body).await;
         changed.expect(200);
+        stream.end().await;
+    }
+}
+
+async fn nothing_is_sent_that_happened_after_the_key_was_stopped(app: TestApp) {
+    let dev = app.developer().await;
+    let reads = json!({"permissions": ["read"]});
+    let changes = [
+        Some(json!({"permissions": ["read"], "paused": true})),
+        Some(json!({"permissions": ["create"]})),
+        None,
+    ];
+    for change in changes {
+        let agent = Limited::in_test(&app, &dev, reads.clone()).await;
+        let mut stream = Stream::open(&agent.client, app.address, "").await;
+        dev.create_task().await;
+        assert_eq!(stream.next().await.event, "task.created");
+        assert_eq!(stream.next().await.event, "task.funded");
+        let stopped = match change {
+            Some(limits) => {
+                let limits = limits.to_string();
+                dev.live.send("PUT", &agent.path(), &[], limits).await
+            }
+            None => {
+                let key = format!("/v1/account/keys/{}", agent.id);
+                dev.live.delete(&key).await
+            }
+        };
+        stopped.expect(200);
+        dev.create_task().await;
         stream.end().await;
     }
 }

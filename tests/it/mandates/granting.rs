@@ -201,7 +201,9 @@ async fn the_last_unlimited_key_stays(app: TestApp) {
     // Another live key remains, but it could not make the next one.
     let revoke = format!("/v1/account/keys/{}", id("live"));
     let revoked = dev.live.delete(&revoke).await;
-    revoked.expect_error(409, "LAST_KEY");
+    let refused = revoked.expect_error(409, "LAST_KEY");
+    let told = "no key that can manage the account would be left; send";
+    assert!(refused.text.contains(told), "{}", refused.text);
 }
 
 /// Such a test key could not give the live one back what it may do.

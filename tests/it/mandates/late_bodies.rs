@@ -122,7 +122,13 @@ async fn a_key_that_may_no_longer_review_pays_nobody(app: TestApp) {
     let held = Held::begin(&app, &agent.key, &approve, &json!({})).await;
     let less = with("review_up_to_cents", json!(500));
     put(&dev.live, &agent.path(), &less).await.expect(200);
-    expect_error(held.finish().await, 408, "REQUEST_TIMEOUT");
+    let refused = held.finish().await;
+    let message = refused.1["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("changed while the body was arriving"),
+        "{message}"
+    );
+    expect_error(refused, 408, "REQUEST_TIMEOUT");
     let after = agent.client.get(&path(&task)).await.expect(200);
     assert_eq!(after["status"], "proof_submitted");
 }

@@ -1,16 +1,17 @@
-//! Lists of tasks that an agent reads page by page, and a link that a key gets which may not read.
+//! Lists of tasks that an agent reads page by page, and where a person agrees, also for a key that may not read.
 
 use serde_json::{Value, json};
 
-use super::call;
 use super::inspector::{advance, test_task};
 use super::stdio::Line;
-use crate::mandates::Limited;
+use super::{ask, call, refusal};
+use crate::mandates::{Limited, with};
 use crate::support::{TestApp, on_sqlite, storefront};
 
 on_sqlite!(
     what_needs_attention_is_read_page_by_page,
-    a_key_that_may_only_create_gets_the_link
+    a_key_that_may_only_create_gets_the_link,
+    a_task_that_waits_for_a_person_says_so_wherever_it_is_shown
 );
 
 async fn what_needs_attention_is_read_page_by_page(app: TestApp) {
@@ -87,5 +88,50 @@ async fn a_key_that_may_only_create_gets_the_link(app: TestApp) {
     assert_eq!(
         (&task["id"], &task["approval"]["status"]),
         (&json!(id), &json!("approved"))
+    );
+}
+
+async fn a_task_that_waits_for_a_person_says_so_wherever_it_is_shown(app: TestApp) {
+    let developer = app.developer().await;
+    let asks = with("approval_above_cents", json!(0));
+    let limited = Limited::in_test(&app, &developer, asks).await;
+    let task = limited.create(2_500).await.expect(201);
+    let id = task["id"].as_str().unwrap();
+    let approval = limited
+        .client
+        .get(&format!("/v1/tasks/{id}/approval"))
+        .await;
+    let approval = approval.expect(200);
+    assert_eq!(approval["status"], "waiting");
+    let looks = json!({"task_id": id, "timeout_s": 0});
+    let waited = call(&app, &limited.key, "wait_for_task", &looks).await;
+    let waited = &waited["result"]["structuredContent"];
+    assert_eq!(waited["task"]["approval"], approval, "{waited}");
+    let message = waited["message"].as_str().unwrap();
+    assert!(message.contains("a person must agree first"), "{message}");
+    let of_task = json!({"task_id": id});
+    let read = call(&app, &limited.key, "get_task", &of_task).await;
+    let read = &read["result"]["structuredContent"];
+    assert_eq!(read["task"]["approval"], approval, "{read}");
+    let bearer = format!("Bearer {}", limited.key);
+    let uri = json!({"uri": format!("legwork://tasks/{id}")});
+    let (_, resource) = ask(&app, &[("authorization", &bearer)], "resources/read", uri).await;
+    let text = resource["result"]["contents"][0]["text"].as_str().unwrap();
+    let resource: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(resource["approval"], approval, "{resource}");
+    let refused = refusal(&call(&app, &limited.key, "advance_test_task", &of_task).await);
+    let hint = refused["what_to_do"].as_str().unwrap();
+    assert!(
+        hint.contains("get_task") && hint.contains("approval"),
+        "{hint}"
+    );
+    // Once somebody has agreed, nothing is left to be said about it.
+    let agree = format!("/v1/tasks/{id}/approval/approve");
+    developer.test.post(&agree, &json!({})).await.expect(200);
+    let read = call(&app, &limited.key, "get_task", &of_task).await;
+    let read = &read["result"]["structuredContent"]["task"];
+    assert_eq!(
+        (&read["status"], read.get("approval")),
+        (&json!("funded"), None)
     );
 }

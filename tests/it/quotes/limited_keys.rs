@@ -56,7 +56,8 @@ async fn a_quote_tells_what_the_mandate_says(app: TestApp) {
         "allowed"
     );
     let required = quote_of(&asking, 2_001).await;
-    let expected = json!({"verdict": "approval_required", "reasons": [], "left": left});
+    let reasons = ["approval_above_cents: a person agrees to tasks above 2000 cents"];
+    let expected = json!({"verdict": "approval_required", "reasons": reasons, "left": left});
     assert_eq!(required["mandate"], expected);
     let waits = redeem(&asking.client, &required).await.expect(201);
     assert_eq!(waits["status"], "pending");

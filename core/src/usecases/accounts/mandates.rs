@@ -100,16 +100,8 @@ pub(super) fn granted(
     mandate: Mandate,
     now: Timestamp,
 ) -> Result<Mandate, UseCaseError> {
-    let now = time_of(tx, key, now)?;
+    let now = tx.time_of(key.owner(), now)?;
     mandate.granted(now).map_err(UseCaseError::Invalid)
-}
-
-/// The time that a key sees.
-fn time_of(tx: &mut Tx<'_>, key: &ApiKey, now: Timestamp) -> Result<Timestamp, StoreError> {
-    Ok(match key.environment {
-        Environment::Live => now,
-        Environment::Test => now.plus(tx.test_clock(key.account)?),
-    })
 }
 
 /// Tells the owner of each limit that is nearly used up, once in each interval.
@@ -120,7 +112,7 @@ pub fn warn_of_limits(tx: &mut Tx<'_>, id: ApiKeyId, now: Timestamp) -> Result<(
     let Some(key) = tx.api_key(known.account, id)? else {
         return Ok(());
     };
-    let seen = time_of(tx, &key, now)?;
+    let seen = tx.time_of(key.owner(), now)?;
     let (limits, warned) = known.mandate.to_tell(known.spent, known.warned, seen);
     if limits.is_empty() {
         return Ok(());

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::domain::{AccountId, Actor, ApiKey, ApiKeyId, Owner, Timestamp};
+use crate::domain::{AccountId, Actor, ApiKey, ApiKeyId, Timestamp};
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
 use crate::usecases::accounts::mandates::expect_manageable;
@@ -28,18 +28,16 @@ pub fn revoke_api_key(
     let (account, id) = (revocation.account, revocation.key);
     tx.account_to_change(account)?;
     let key = tx.api_key(account, id)?.ok_or(UseCaseError::KeyNotFound)?;
-    let environment = key.environment;
-    expect_manageable(environment, revocation.only_test)?;
+    expect_manageable(key.environment, revocation.only_test)?;
     if key.revoked_at.is_none() && !revocation.may_be_last {
-        let owner = Owner {
-            account,
-            environment,
-        };
         // A key with a mandate could not make another one.
-        let last_unlimited =
-            tx.mandate(id)?.is_none() && tx.other_unlimited_keys(account, id)? == 0;
-        if last_unlimited || tx.count_active_keys_in(owner)? <= 1 {
-            return Err(UseCaseError::LastKey { environment });
+        let manages_alone = tx.mandate(id)?.is_none() && tx.other_unlimited_keys(account, id)? == 0;
+        let is_alone = tx.count_active_keys_in(key.owner())? <= 1;
+        if manages_alone || is_alone {
+            return Err(UseCaseError::LastKey {
+                locks_out_of: is_alone.then_some(key.environment),
+                manages_alone,
+            });
         }
     }
     let revoked = tx.revoke_api_key(account, id, now)?;

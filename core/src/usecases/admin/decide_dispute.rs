@@ -40,7 +40,9 @@ pub fn decide_dispute(
     }
     let subject = id.to_string();
     let item = review_queue::decidable_item(tx, QueueKind::Dispute, &subject, by, now)?;
-    let moved = task.act(action, now)?;
+    // What admins do happens in real time, what becomes of the task in its own.
+    let at = tx.time_of(task.owner, now)?;
+    let moved = task.act(action, at)?;
     let wanted = Wanted {
         kind: ProposalKind::Dispute,
         task: id,
@@ -56,7 +58,7 @@ pub fn decide_dispute(
         reason: note,
         ..by.clone().into()
     };
-    transition::write(tx, &moved, &cause, now)?;
+    transition::write(tx, &moved, &cause, at)?;
     if let Some(item) = item {
         review_queue::close(tx, &item, None, by, now)?;
     }

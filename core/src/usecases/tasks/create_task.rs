@@ -175,7 +175,7 @@ fn allows(
 ) -> Result<(), UseCaseError> {
     let verdict = expect_allowed(mandate, order.new, now)?;
     let waits = matches!(order.funding, Funding::AfterApproval(_));
-    if verdict == Verdict::ApprovalRequired && !waits {
+    if matches!(verdict, Verdict::ApprovalRequired(_)) && !waits {
         let message = "the mandate has just changed, and a person has to agree now: send it again";
         let refusal = Refusal::new("approval_above_cents", message);
         return Err(UseCaseError::MandateExceeded(vec![refusal]));

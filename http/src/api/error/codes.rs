@@ -113,7 +113,7 @@ error_codes! {
     ItemClaimed "ITEM_CLAIMED" 409 "Another admin has claimed the item.";
     ItemClosed "ITEM_CLOSED" 409 "The item was decided already.";
     ItemNeedsDecision "ITEM_NEEDS_DECISION" 409 "An item of this kind is closed by a decision. It cannot be cleared.";
-    LastKey "LAST_KEY" 409 "This is the last live or the last test key. Send `{\"confirm\": true}` to revoke it.";
+    LastKey "LAST_KEY" 409 "This is the last live key, the last test key, or the last key that can manage the account. Send `{\"confirm\": true}` to revoke it.";
     LastOwnerKey "LAST_OWNER_KEY" 409 "No other owner would be left. Create another key with the role `owner` first.";
     LastUnlimitedKey "LAST_UNLIMITED_KEY" 409 "No key without a mandate would be left to manage the account with.";
     OffsetMismatch "OFFSET_MISMATCH" 409 "The upload has another number of bytes, or another request goes on with it. `Upload-Offset` says how many there are.";

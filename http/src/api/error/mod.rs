@@ -235,6 +235,7 @@ fn says_more_than_its_code(error: &UseCaseError) -> bool {
             | UseCaseError::TaskLimitExceeded { .. }
             | UseCaseError::PermissionMissing(_)
             | UseCaseError::MandateForbids
+            | UseCaseError::MandateChanged
             | UseCaseError::TestKeyConfined
             | UseCaseError::ApprovalDecided { .. }
             | UseCaseError::MandateExceeded(_)
@@ -328,6 +329,7 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         | UseCaseError::MandateForbids
         | UseCaseError::TaskOfAnotherKey
         | UseCaseError::TestKeyConfined => ErrorCode::PermissionDenied,
+        UseCaseError::MandateChanged => ErrorCode::RequestTimeout,
         UseCaseError::MandatePaused => ErrorCode::MandatePaused,
         UseCaseError::MandateExpired => ErrorCode::MandateExpired,
         UseCaseError::MandateExceeded(_) => ErrorCode::MandateExceeded,

@@ -7,9 +7,11 @@ mod patterns;
 pub mod scripts;
 mod sections;
 
+use std::time::Duration;
+
 use axum::http::{HeaderMap, header};
 
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, Windows};
 use crate::pages::kit::passkeys::Words;
 use crate::pages::kit::words::When;
 
@@ -90,6 +92,17 @@ impl Texts {
             relative,
             ..When::new(at, now)
         }
+    }
+
+    /// A sentence with the times that the operator has set, each in the unit in which it is set.
+    pub fn timed(&self, text: &str, windows: &Windows) -> String {
+        let whole = |time: Duration, seconds| i64::try_from(time.as_secs() / seconds);
+        let hours = |time| self.time.hours.of(&whole(time, 3_600).unwrap_or(i64::MAX));
+        let days = |time| self.time.days.of(&whole(time, 86_400).unwrap_or(i64::MAX));
+        text.replace("{start}", &hours(windows.start))
+            .replace("{work}", &hours(windows.work))
+            .replace("{dispute}", &hours(windows.dispute))
+            .replace("{review}", &days(windows.review))
     }
 
     /// The largest unit that fits.
@@ -188,5 +201,29 @@ mod tests {
         assert_eq!(told(&SPANISH, three_days), "dentro de 3 días");
         assert_eq!(told(&SPANISH, "2026-11-16T11:00:00Z"), "hace 1 hora");
         assert_eq!(ENGLISH.duration(59), "59 seconds");
+    }
+
+    #[test]
+    fn sentences_tell_the_times_that_were_set() {
+        let hours = |hours: u64| Duration::from_secs(hours * 3_600);
+        let windows = Windows {
+            start: hours(1),
+            work: hours(36),
+            review: hours(3 * 24),
+            dispute: hours(48),
+            ..Windows::default()
+        };
+        for (texts, told) in [
+            (&ENGLISH, ["for 3 days", "48 hours", "1 hour,", "36 hours"]),
+            (&SPANISH, ["3 días", "48 horas", "1 hora y", "36 horas"]),
+        ] {
+            let lists = [texts.enter.pay, texts.find.rules].concat();
+            let all = [lists.join(" "), texts.tasks.dispute_hint.to_owned()].join(" ");
+            let all = texts.timed(&all, &windows);
+            assert!(!all.contains('{'), "{all}");
+            for part in told {
+                assert!(all.contains(part), "{part}: {all}");
+            }
+        }
     }
 }

@@ -194,8 +194,8 @@ impl Refusal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Allowed,
-    /// A person has to agree first.
-    ApprovalRequired,
+    /// A person has to agree first: the limit that says so.
+    ApprovalRequired(Refusal),
     /// Every limit that stands in the way.
     Denied(Vec<Refusal>),
 }
@@ -310,18 +310,19 @@ impl Mandate {
         let mut refusals = self.refusals(task);
         refusals.extend(self.exceeded(spent, task.budget_cents, now));
         if !refusals.is_empty() {
-            Verdict::Denied(refusals)
-        } else if self.needs_approval(task.budget_cents) {
-            Verdict::ApprovalRequired
-        } else {
-            Verdict::Allowed
+            return Verdict::Denied(refusals);
         }
+        let approval = self.needs_approval(task.budget_cents);
+        approval.map_or(Verdict::Allowed, Verdict::ApprovalRequired)
     }
 
-    /// Whether a person has to agree to a task with this budget.
-    pub fn needs_approval(&self, budget_cents: i64) -> bool {
-        self.approval_above_cents
-            .is_some_and(|above| budget_cents > above)
+    /// Why a person has to agree to a task with this budget.
+    pub fn needs_approval(&self, budget_cents: i64) -> Option<Refusal> {
+        let above = self.approval_above_cents?;
+        (budget_cents > above).then(|| {
+            let message = format!("a person agrees to tasks above {above} cents");
+            Refusal::new("approval_above_cents", message)
+        })
     }
 }
 

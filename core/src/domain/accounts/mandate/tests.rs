@@ -157,10 +157,14 @@ fn every_limit_that_a_task_breaks_is_named() {
 #[test]
 fn a_person_agrees_to_what_is_above_the_limit() {
     let mut asks = mandate();
-    assert!(!asks.needs_approval(i64::MAX));
+    assert_eq!(asks.needs_approval(i64::MAX), None);
     asks.approval_above_cents = Some(2_000);
-    assert!(!asks.needs_approval(2_000));
-    assert!(asks.needs_approval(2_001));
+    assert_eq!(asks.needs_approval(2_000), None);
+    let why = Refusal::new(
+        "approval_above_cents",
+        "a person agrees to tasks above 2000 cents",
+    );
+    assert_eq!(asks.needs_approval(2_001), Some(why));
 }
 
 #[test]
@@ -171,7 +175,10 @@ fn a_verdict_names_what_stands_in_the_way_before_it_asks_a_person() {
     let nothing = Spending::default();
     let verdict = |cents| limited.verdict(nothing, &task(cents), now());
     assert_eq!(verdict(1_000), Verdict::Allowed);
-    assert_eq!(verdict(1_001), Verdict::ApprovalRequired);
+    let Verdict::ApprovalRequired(limit) = verdict(1_001) else {
+        panic!("a task that a person agrees to");
+    };
+    assert_eq!(limit.limit, "approval_above_cents");
     let Verdict::Denied(refusals) = verdict(2_001) else {
         panic!("a task above the limit of the day");
     };

@@ -96,8 +96,8 @@ pub async fn list(
 
 /// Revoke a key of an account
 ///
-/// Takes effect at once and cannot be undone. The last live and the last test key need
-/// `{"confirm": true}`.
+/// Takes effect at once and cannot be undone. The last live key, the last test key and the last key without a mandate
+/// need `{"confirm": true}`.
 #[utoipa::path(
     delete, path = "/v1/admin/accounts/{id}/keys/{key_id}", tag = "Admin",
     operation_id = "revokeAccountKey",

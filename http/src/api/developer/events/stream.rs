@@ -138,12 +138,11 @@ impl Listener {
 
     /// Waits for something to send; false when the stream must end.
     async fn listen(&mut self) -> Result<bool, StoreError> {
-        // Also while there is always something to send.
-        if self.checked_at.elapsed() >= self.app.timeouts.heartbeat {
-            if !self.still_welcome().await {
-                return Ok(false);
-            }
-            self.checked_at = Instant::now();
+        // A database that is unavailable for a moment has not revoked anything.
+        if self.checked_at.elapsed() >= self.app.timeouts.heartbeat
+            && !self.still_welcome().await.unwrap_or(true)
+        {
+            return Ok(false);
         }
         let woken = self.wakeup.next();
         let (owner, after, at_once) = (self.owner, self.after, self.at_once);
@@ -155,6 +154,10 @@ impl Listener {
         if !events.is_empty() {
             drop(woken);
             let taken = take(events, &self.filter)?;
+            // After the events were read: what was written once the key had been stopped finds it stopped.
+            if !taken.pieces.is_empty() && !self.still_welcome().await? {
+                return Ok(false);
+            }
             self.after = taken.after.unwrap_or(self.after);
             self.at_once = (2 * taken.events).clamp(1, READ_AT_ONCE);
             self.ready.extend(taken.pieces);
@@ -179,7 +182,8 @@ impl Listener {
             .is_none_or(|limits| limits.allow(reading, holder.time(now)).is_ok())
     }
 
-    async fn still_welcome(&self) -> bool {
+    async fn still_welcome(&mut self) -> Result<bool, StoreError> {
+        self.checked_at = Instant::now();
         if self.key.is_session() {
             let (hash, account) = (self.key.hash(), self.owner.account);
             let now = self.app.clock.now();
@@ -189,14 +193,11 @@ impl Listener {
                 let active = account.is_some_and(|it| it.status == AccountStatus::Active);
                 Ok::<_, StoreError>(session.is_some() && active)
             });
-            return read.await.unwrap_or(true);
+            return read.await;
         }
         let lookup = Lookup::key_holder(self.key.hash());
-        match self.app.store.find(lookup).await {
-            Ok(found) => usecases::authenticate(found).is_ok_and(|holder| self.may_read(&holder)),
-            // A database that is unavailable for a moment has not revoked anything.
-            Err(_) => true,
-        }
+        let found = self.app.store.find(lookup).await?;
+        Ok(usecases::authenticate(found).is_ok_and(|holder| self.may_read(&holder)))
     }
 }
 

@@ -93,8 +93,8 @@ pub async fn list(State(app): State<App>, caller: Caller) -> Result<JsonResponse
 
 /// Revoke an API key
 ///
-/// Takes effect at once and cannot be undone. The last live and the last test key need
-/// `{"confirm": true}`.
+/// Takes effect at once and cannot be undone. The last live key, the last test key and the last key without a mandate
+/// need `{"confirm": true}`.
 #[utoipa::path(
     delete, path = "/v1/account/keys/{id}", tag = "Account", operation_id = "revokeKey",
     params(("id" = inline(parameters::KeyId), Path, description = "ID of the key record, not the key")),

@@ -90,7 +90,7 @@ pub async fn fund(
         None => Verdict::Allowed,
     };
     let funding = match &terms.paid {
-        _ if verdict == Verdict::ApprovalRequired => {
+        _ if matches!(verdict, Verdict::ApprovalRequired(_)) => {
             Funding::AfterApproval(Box::new(asked(app, creation)))
         }
         None => Funding::Simulated,
