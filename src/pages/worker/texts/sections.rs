@@ -18,6 +18,9 @@ pub struct Common {
     pub sandbox: &'static str,
     pub request: &'static str,
     pub try_again_in: Pattern,
+    pub suspended_title: &'static str,
+    /// What it means, and whom to ask.
+    pub suspended: &'static str,
     /// A page from the phone's memory: from when it is.
     pub stale: Pattern,
     pub copy: &'static str,
@@ -218,7 +221,6 @@ pub struct Start {
     pub identity_open: &'static str,
     pub identity_review: Pattern,
     pub identity_done: &'static str,
-    pub identity_suspended: &'static str,
     pub refused: &'static str,
     pub payout: &'static str,
     pub payout_open: &'static str,
