@@ -91,7 +91,7 @@ pub async fn render(
     let holder = item.claimed_by.as_deref().filter(|_| item.is_open());
     let is_holder = holder.is_some_and(|by| names.is_own(by));
     shell.notice = done(word).filter(|_| word != "claimed" || is_holder);
-    shell.scripts = vec!["console"];
+    shell.scripts.push("console");
     let shown = ItemPage {
         may: may(office, &item, &names).await?,
         outcomes: outcomes(office, &item).await?,

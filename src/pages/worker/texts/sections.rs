@@ -125,6 +125,8 @@ pub struct Tasks {
     pub release_yes: &'static str,
     pub dispute: &'static str,
     pub dispute_hint: &'static str,
+    /// The session had ended when it was sent.
+    pub dispute_again: &'static str,
     pub statement: &'static str,
     pub send_dispute: &'static str,
     pub dispute_title: &'static str,
@@ -276,6 +278,8 @@ pub struct Find {
     pub around_position: &'static str,
     pub no_place_title: &'static str,
     pub no_place: &'static str,
+    /// The same before one task.
+    pub no_place_task: &'static str,
     pub set_home: &'static str,
     pub empty_title: &'static str,
     pub empty: &'static str,
