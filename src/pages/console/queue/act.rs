@@ -76,7 +76,7 @@ pub async fn act(
     }
 }
 
-/// The API takes none, too. Whoever reads a page is told what to do better.
+/// The API allows a refusal without one. The page of the worker has nothing else to say.
 const NO_REASON: &str = "Write why you refuse: the worker reads it, and sends other documents.";
 const WITHDRAWN: &str = "The proposal was withdrawn in the meantime, so nothing was confirmed.";
 const REPLACED: &str =
