@@ -221,7 +221,8 @@ function decide(form, body) {
   // Whoever goes back and decides otherwise means the later one.
   if (waiting.has(about)) take(about);
   const from = about.replace(/\/review\/([^/]+)\/.*$/, "/review?task=$1");
-  const [what, title] = [form.dataset.decision, root().querySelector("h1").textContent];
+  // It may have marks that turn text around: not the quotes beside it.
+  const [what, title] = [form.dataset.decision, `\u2068${root().querySelector("h1").textContent}\u2069`];
   const decision = { action: form.action, body: body.toString(), from, title, what };
   if (body.get("reason")) keep(REASONS, about, body.get("reason"));
   keep(DECISIONS, about, decision);

@@ -85,7 +85,9 @@ pub fn router(app: &App) -> Router<App> {
         let handlers = handlers.fallback(move |method, uri| lead(parts, method, uri));
         router = router.route(route.path, handlers);
     }
-    router.with_state(pages)
+    router
+        .route("/worker/{*nothing}", worker::nothing_here())
+        .with_state(pages)
 }
 
 /// How many parts of a path are those of the page above it: `/account/sessions/{id}` is below `/account`.

@@ -65,21 +65,27 @@ export class Camera {
     const recorder = new MediaRecorder(this.#stream, { mimeType, videoBitsPerSecond: 2_500_000 });
     const parts = [];
     let bytes = 0;
-    const begun = performance.now();
+    const end = () => { if (recorder.state === "recording") recorder.stop(); };
+    recorder.ondataavailable = ({ data }) => {
+      parts.push(data);
+      bytes += data.size;
+      if (bytes > VIDEO_BYTES * 0.9) end();
+    };
     const done = new Promise((resolve, reject) => {
       recorder.onstop = () => resolve(new Blob(parts, { type: "video/mp4" }));
       recorder.onerror = ({ error }) => reject(error);
     });
-    recorder.ondataavailable = ({ data }) => {
-      parts.push(data);
-      bytes += data.size;
-      const seconds = (performance.now() - begun) / 1000;
-      progress(seconds);
-      const full = seconds >= VIDEO_SECONDS || bytes > VIDEO_BYTES * 0.9;
-      if (full && recorder.state === "recording") recorder.stop();
-    };
     recorder.start(500);
-    return { done, stop: () => { if (recorder.state === "recording") recorder.stop(); } };
+    // Its own clock: an encoder may hand over nothing for seconds.
+    const begun = performance.now();
+    const tick = () => {
+      const seconds = (performance.now() - begun) / 1000;
+      progress(Math.min(seconds, VIDEO_SECONDS));
+      if (seconds >= VIDEO_SECONDS) end();
+    };
+    tick();
+    const clock = setInterval(tick, 250);
+    return { done: done.finally(() => clearInterval(clock)), stop: end };
   }
 }
 

@@ -16,8 +16,18 @@ async function show() {
   arrange(list, submissions, item);
   for (const submission of submissions) fill(itemOf(list, submission.id), submission);
   document.querySelector("[data-empty]").hidden = submissions.length > 0;
-  document.querySelector("[data-send]").hidden = !submissions.some(({ state }) => state === "ready" || state === "refused");
+  showButton(new Set(submissions.map(({ state }) => state)));
+  // What has arrived cannot get lost here.
+  document.querySelector("[data-storage]").hidden = !submissions.some(isUnsent);
   if (focused && (!focused.isConnected || focused.closest("[hidden]"))) goOn(focused);
+}
+
+// What was refused is not on its way: to send it once more is another attempt.
+function showButton(states) {
+  const button = document.querySelector("[data-send]");
+  button.hidden = !states.has("ready") && !states.has("refused");
+  button.textContent = states.has("ready") ? word("send_now") : word("send_again");
+  button.classList.toggle("second", !states.has("ready"));
 }
 
 // The button that somebody was on is gone, with its item or without.
@@ -63,7 +73,7 @@ function fill(li, submission) {
   part("state").className = `badge ${TONES[state]}`;
   part("due").textContent = state === "sent"
     ? word("sent_at", { time: moment(submission.sent_at) })
-    : due ? word("must_arrive", { time: moment(due) }) : "";
+    : due && state !== "refused" ? word("must_arrive", { time: moment(due) }) : "";
   part("error").hidden = !error || state === "sent";
   part("error").textContent = error ? told(error) : "";
   part("signin").hidden = error?.code !== "SIGNED_OUT";
@@ -105,12 +115,15 @@ async function save(file) {
 }
 
 async function drop({ id, title }) {
-  if (!await ask(word("discard_ask", { title }), word("discard"), word("keep"))) return;
+  if (!await ask(word("discard_ask", { title: isolated(title) }), word("discard"), word("keep"))) return;
   const outcome = await takeBack(id);
   const notice = document.querySelector("[data-outcome]");
   notice.hidden = outcome === "discarded";
-  notice.textContent = notice.hidden ? "" : word(`discard_${outcome}`, { title });
+  notice.textContent = notice.hidden ? "" : word(`discard_${outcome}`, { title: isolated(title) });
 }
+
+// It may have marks that turn text around: not the quotes beside it.
+const isolated = (text) => `\u2068${text}\u2069`;
 
 // What was refused is tried again, too: the task may be open again.
 document.querySelector("[data-send]").addEventListener("click", async () => {

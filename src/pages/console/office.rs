@@ -194,7 +194,7 @@ impl Office {
             banner: self.pages.banner(),
             request_id: self.incoming.request_id().to_owned(),
             notice: None,
-            scripts: Vec::new(),
+            scripts: vec!["draft"],
             now: self.now(),
             real_now: self.now(),
         }

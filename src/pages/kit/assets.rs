@@ -18,6 +18,11 @@ const SOURCES: &[(&str, &str, &str)] = &[
         include_str!("../../../assets/modules/console.js"),
     ),
     (
+        "draft",
+        "js",
+        include_str!("../../../assets/modules/draft.js"),
+    ),
+    (
         "legwork",
         "css",
         // One file for the browser, so that the first page of a phone asks once.
@@ -135,7 +140,7 @@ fn with_paths(text: &str, folder: &str, made: &[Asset]) -> String {
 /// What the workers' app keeps on a phone.
 fn kept() -> impl Iterator<Item = &'static str> {
     let is_kept = |asset: &&Asset| {
-        ["legwork", "page"].contains(&asset.name) || asset.name.starts_with(OF_A_WORKER)
+        ["draft", "legwork", "page"].contains(&asset.name) || asset.name.starts_with(OF_A_WORKER)
     };
     let kept = ASSETS.iter().filter(is_kept);
     kept.map(|asset| asset.path.as_str())

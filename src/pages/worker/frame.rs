@@ -38,6 +38,8 @@ pub struct Frame {
     pub path: String,
     pub banner: bool,
     pub request_id: String,
+    /// Told on every page: it decides what the worker can do there.
+    pub is_suspended: bool,
     /// What has just been done.
     pub notice: Option<&'static str>,
     /// Modules that this page loads.

@@ -14,8 +14,11 @@ mod visit;
 mod words;
 
 use axum::middleware::from_fn;
+use axum::routing::{MethodRouter, any};
 
+use crate::api::inside::Refused;
 use crate::pages::kit::route::PageRoute;
+use crate::pages::state::Pages;
 
 /// Each tells of its errors in the worker's language.
 pub fn routes() -> Vec<PageRoute> {
@@ -31,4 +34,9 @@ pub fn routes() -> Vec<PageRoute> {
         ..route
     };
     routes.into_iter().map(told).collect()
+}
+
+/// What lies below the app and is no page of it is told in the worker's language, too.
+pub fn nothing_here() -> MethodRouter<Pages> {
+    any(async || Refused::not_found()).layer(from_fn(words::in_words))
 }

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Map;
 
 use crate::api::inside::{Ask, Asker, Incoming, Refused};
-use crate::domain::{Secret, Timestamp, Worker};
+use crate::domain::{Secret, Timestamp, Worker, WorkerStatus};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::session::{SignedInWorker, WORKER_COOKIE, token_in};
 use crate::pages::state::Pages;
@@ -82,6 +82,7 @@ impl Stranger {
             path: self.path.clone(),
             banner: self.pages.banner(),
             request_id: self.incoming.request_id().to_owned(),
+            is_suspended: false,
             notice: None,
             scripts: Vec::new(),
             script_texts: Map::new(),
@@ -136,6 +137,7 @@ impl Visit {
             path: self.path.clone(),
             banner: self.pages.banner(),
             request_id: self.incoming.request_id().to_owned(),
+            is_suspended: self.worker.status == WorkerStatus::Suspended,
             notice: None,
             scripts: vec!["worker_app"],
             script_texts: scripts::as_json(self.t.lang, scripts::APP),

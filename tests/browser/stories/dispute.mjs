@@ -109,7 +109,8 @@ async function decide(visitor) {
   await first.fill("#paid_cents", "2000");
   await first.fill("#note", "Half of it is there.");
   await withoutASession(first);
-  await first.click("button:text('Decide')");
+  await sentTooLate(first);
+  await first.locator("button:text('Decide')").press("Enter");
   await first.getByText("The dispute is decided.").waitFor();
   await first.context().close();
   await second.context().close();
@@ -125,4 +126,17 @@ async function withoutASession(page) {
   await page.context().addCookies(cookies);
   await page.fill("#paid_cents", "2000");
   await page.locator("[data-result]", { hasText: "goes back to the developer" }).waitFor();
+}
+
+// What was sent after the session had ended is there again after signing in.
+async function sentTooLate(page) {
+  await page.context().clearCookies();
+  await page.click("button:text('Decide')");
+  await page.waitForURL("**/admin/sign-in**");
+  await page.fill("#key", process.env.LEGWORK_TEST_ADMIN_KEY);
+  await page.press("#key", "Enter");
+  await page.getByText("This was not sent, because your session had ended.").waitFor();
+  assert.equal(await page.inputValue("#note"), "Half of it is there.");
+  assert.equal(await page.inputValue("#paid_cents"), "2000");
+  assert.ok(await page.isChecked("input[name=decision][value=split]"));
 }

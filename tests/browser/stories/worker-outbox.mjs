@@ -136,6 +136,8 @@ async function refused(visitor, world, phone, wanda) {
   await phone.send();
   await phone.page.getByText("The task is not yours any more").first().waitFor();
   await visitor.look(phone.page, null, "worker-outbox-refused");
+  assert.equal(await phone.page.textContent("main [data-send]"), "Try again");
+  assert.equal(await phone.page.getByText("Must arrive by").count(), 0);
   await phone.page.setViewportSize({ width: 360, height: 740 });
   const [download] = await Promise.all([phone.page.waitForEvent("download"), phone.page.click("[data-save]:visible")]);
   assert.match(download.suggestedFilename(), /photo\.jpg$/);

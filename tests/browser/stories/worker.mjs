@@ -136,6 +136,21 @@ async function prove(visitor, page, dev, id) {
   return `/v1/tasks/${id}/proofs/${proof.id}`;
 }
 
+// The session has ended while she wrote. What she wrote is there again, in view.
+async function disputedTooLate(page, id) {
+  await page.click("details:has(#statement) summary");
+  await page.fill("#statement", "The door is <b>whole</b>.");
+  await page.context().clearCookies();
+  await page.click("button:text('Send the dispute')");
+  await page.waitForURL("**/worker/sign-in**");
+  await page.fill("#email", "wanda@example.com");
+  await page.fill("#password", PASSWORD);
+  await page.press("#password", "Enter");
+  await page.waitForURL(`**/worker/tasks/${id}`);
+  await page.getByText("This was not sent, because your session had ended.").waitFor();
+  assert.equal(await page.inputValue("#statement"), "The door is <b>whole</b>.");
+}
+
 export async function worker(visitor) {
   const page = await visitor.window(PHONE);
   const { dev, admin } = await others(page);
@@ -146,6 +161,7 @@ export async function worker(visitor) {
   await glance(visitor, page, `/worker/tasks/${id}`, "worker-in-review-task");
   await dev("POST", `${first}/reject`, { reason: "The door is cut off." });
   await visitor.look(page, `/worker/tasks/${id}`, "worker-rejected");
+  await disputedTooLate(page, id);
   const second = await prove(visitor, page, dev, id);
   await glance(visitor, page, "/worker/earnings", "worker-earnings-waiting");
   await dev("POST", `${second}/approve`, {});

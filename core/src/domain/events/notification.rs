@@ -104,7 +104,15 @@ impl NotificationText {
 }
 
 pub fn dollars(cents: i64) -> String {
-    format!("${}.{:02}", cents / 100, cents % 100)
+    let whole = (cents / 100).to_string();
+    let mut grouped = String::with_capacity(whole.len() + whole.len() / 3);
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("${grouped}.{:02}", cents % 100)
 }
 
 fn place(task: &Task) -> String {
@@ -362,8 +370,15 @@ mod tests {
     #[test]
     fn cents_are_told_as_dollars() {
         assert_eq!(
-            [0, 5, 2_100, 99_999_999].map(dollars),
-            ["$0.00", "$0.05", "$21.00", "$999999.99"]
+            [0, 5, 2_100, 99_999, 352_000, 99_999_999].map(dollars),
+            [
+                "$0.00",
+                "$0.05",
+                "$21.00",
+                "$999.99",
+                "$3,520.00",
+                "$999,999.99"
+            ]
         );
     }
 }

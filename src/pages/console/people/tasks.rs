@@ -125,7 +125,7 @@ pub async fn show(office: Office, Path(id): Path<String>) -> Result<Response, Re
         .ask(Ask::get(format!("{target}/proofs?limit=100")))
         .await?;
     let mut shell = office.shell(found.task.title.clone(), Place::Tasks);
-    shell.scripts = vec!["console"];
+    shell.scripts.push("console");
     // Everything on the page of a test task goes by the clock of its tests.
     let clocks = office
         .test_clocks(Task::accounts_in_test(std::slice::from_ref(&found.task)))

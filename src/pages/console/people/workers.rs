@@ -82,7 +82,7 @@ async fn render(
         .await?;
     let mut shell = office.shell(found.worker.name.clone(), Place::Workers);
     shell.notice = done(word);
-    shell.scripts = vec!["console"];
+    shell.scripts.push("console");
     let state = format!("The worker is {}.", found.worker.status);
     let form = with_state(form, status, &state);
     let shown = WorkerPage {

@@ -43,6 +43,10 @@ pub async fn act(
         form.problem = Some(problem.to_owned());
         return render(&office, &id, form, StatusCode::CONFLICT, "").await;
     }
+    if action == "refuse" && form.get("note").trim().is_empty() {
+        form.add_fault("note", NO_REASON);
+        return render(&office, &id, form, StatusCode::BAD_REQUEST, "").await;
+    }
     if step.dangerous && !office.is_recent() {
         let checked = give_key_again(&office, &form).await?;
         if let Err((status, problem)) = checked {
@@ -72,6 +76,8 @@ pub async fn act(
     }
 }
 
+/// The API allows a refusal without one. The page of the worker has nothing else to say.
+const NO_REASON: &str = "Write why you refuse: the worker reads it, and sends other documents.";
 const WITHDRAWN: &str = "The proposal was withdrawn in the meantime, so nothing was confirmed.";
 const REPLACED: &str =
     "Another decision was proposed in the meantime. Read it before you confirm it.";

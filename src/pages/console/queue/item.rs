@@ -87,9 +87,11 @@ pub async fn render(
         form.problem = form.problem.map(|problem| format!("{problem} {state}"));
     }
     let mut shell = office.shell(spaced(&item.kind), Place::Queue);
-    // Whoever comes back to it later may find it closed.
-    shell.notice = done(word).filter(|_| word != "claimed" || item.is_open());
-    shell.scripts = vec!["console"];
+    // Whoever comes back to it later may find it closed or with somebody else, and others may open the same address.
+    let holder = item.claimed_by.as_deref().filter(|_| item.is_open());
+    let is_holder = holder.is_some_and(|by| names.is_own(by));
+    shell.notice = done(word).filter(|_| word != "claimed" || is_holder);
+    shell.scripts.push("console");
     let shown = ItemPage {
         may: may(office, &item, &names).await?,
         outcomes: outcomes(office, &item).await?,

@@ -24,6 +24,15 @@ struct ShowOffer {
     why_not: Option<(&'static str, &'static str, &'static str)>,
 }
 
+/// Neither a home nor a position is known, so nobody knows how far it is.
+#[derive(Template)]
+#[template(path = "worker/no_place.html")]
+struct NoPlace {
+    frame: Frame,
+    id: String,
+    form: Form,
+}
+
 #[derive(Template)]
 #[template(path = "worker/taken.html")]
 struct Taken {
@@ -68,12 +77,25 @@ async fn shown(
             Ok(page(status, &shown))
         }
         Err(refused) if refused.is("TASK_NOT_FOUND") => not_offered(visit, id).await,
-        // Neither a home nor a position.
-        Err(refused) if refused.is("VALIDATION_ERROR") => {
-            Ok(Redirect::to("/worker/find").into_response())
-        }
+        Err(refused) if refused.is("VALIDATION_ERROR") => Ok(no_place(visit, id, form, &refused)),
         Err(refused) => Err(refused),
     }
+}
+
+/// Asks where the worker is, and comes back to this task.
+fn no_place(visit: &Visit, id: &str, mut form: Form, refused: &Refused) -> Response {
+    let mut status = StatusCode::OK;
+    if point(&form).iter().any(|(_, given)| !given.is_empty()) {
+        form = visit.refused(form, refused, &["latitude", "longitude"]);
+        status = refused.status;
+    }
+    let frame = visit.frame(visit.t.find.no_place_title, Place::Find);
+    let shown = NoPlace {
+        frame: frame.script("position"),
+        id: segment(id),
+        form,
+    };
+    page(status, &shown)
 }
 
 /// It may be the worker's own by now. Otherwise somebody was faster.

@@ -12,6 +12,7 @@ use crate::domain::events::push_settings::MessageGroup;
 use crate::domain::tasks::Skill;
 use crate::pages::kit::form::{Form, number};
 use crate::pages::kit::html::page;
+use crate::pages::kit::session::workers_path;
 use crate::pages::worker::frame::{Frame, Place};
 use crate::pages::worker::models::{Factor, Profile, PushSettings, Session, Sessions};
 use crate::pages::worker::texts::Texts;
@@ -37,6 +38,7 @@ struct Me {
     /// What was wrong with a new password.
     password: Form,
     notices: Form,
+    next: String,
     groups: &'static [MessageGroup],
     offsets: Vec<(String, String)>,
     profile: Profile,
@@ -56,7 +58,11 @@ impl Me {
 pub async fn show(visit: Visit, RawQuery(query): RawQuery) -> Result<Response, Refused> {
     let query = Form::parse(query.unwrap_or_default().as_bytes());
     let notice = notice(visit.t, query.get("done"));
-    shown(&visit, StatusCode::OK, Forms::default(), notice).await
+    let forms = Forms {
+        next: query.get("next").to_owned(),
+        ..Forms::default()
+    };
+    shown(&visit, StatusCode::OK, forms, notice).await
 }
 
 /// Forms that were refused.
@@ -68,6 +74,8 @@ pub struct Forms {
     pub password: Form,
     /// Without one, the settings as they are.
     pub notices: Option<Form>,
+    /// Where to go on with a profile that is complete.
+    pub next: String,
 }
 
 pub async fn shown(
@@ -88,6 +96,7 @@ pub async fn shown(
         sends_mail: visit.pages.app.sends_mail,
         password: forms.password,
         notices: forms.notices.unwrap_or_else(|| settings::filled(&wanted)),
+        next: forms.next,
         groups: MessageGroup::ALL,
         offsets: settings::offsets(),
         profile,
@@ -119,7 +128,10 @@ fn filled(profile: &Profile) -> Form {
 pub async fn save(visit: Visit, form: Form) -> Result<Response, Refused> {
     let ask = Ask::patch("/v1/worker", Value::Object(changes(&visit, &form)));
     match visit.ask::<Value>(ask).await {
-        Ok(_) => Ok(Redirect::to("/worker/me?done=saved").into_response()),
+        Ok(_) => {
+            let next = workers_path(form.get("next")).unwrap_or("/worker/me?done=saved");
+            Ok(Redirect::to(next).into_response())
+        }
         Err(refused) if refused.status.is_client_error() => {
             let form = visit.refused(form, &refused, &FIELDS);
             again(&visit, refused.status, form).await
@@ -131,6 +143,7 @@ pub async fn save(visit: Visit, form: Form) -> Result<Response, Refused> {
 /// What was entered is kept.
 async fn again(visit: &Visit, status: StatusCode, form: Form) -> Result<Response, Refused> {
     let forms = Forms {
+        next: form.get("next").to_owned(),
         profile: Some(form),
         ..Forms::default()
     };

@@ -21,7 +21,6 @@ struct Steps {
     profile: Profile,
     email_confirmed: bool,
     is_verified: bool,
-    is_suspended: bool,
     is_in_review: bool,
     is_ready: bool,
     /// Why the last documents were refused.
@@ -33,7 +32,7 @@ impl Steps {
     fn next(&self) -> &'static str {
         if !self.email_confirmed {
             "email"
-        } else if !self.is_verified && !self.is_in_review && !self.is_suspended {
+        } else if !self.is_verified && !self.is_in_review && !self.frame.is_suspended {
             "identity"
         } else if self.profile.payout_account.status != "ready" {
             "payout"
@@ -56,7 +55,6 @@ pub async fn show(visit: Visit, RawQuery(query): RawQuery) -> Result<Response, R
         email_confirmed: visit.worker.email_confirmed || !sends_mail,
         is_ready: is_verified && profile.payout_account.status == "ready",
         is_in_review: status == WorkerStatus::InReview,
-        is_suspended: status == WorkerStatus::Suspended,
         refused: why_refused(&visit).await?,
         is_verified,
         profile,

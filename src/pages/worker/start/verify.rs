@@ -23,7 +23,6 @@ struct Verify {
     may_send: bool,
     email_confirmed: bool,
     is_verified: bool,
-    is_suspended: bool,
     /// When the documents in review were sent.
     since: Option<When>,
     /// Why the last ones were refused.
@@ -44,7 +43,6 @@ async fn shown(visit: &Visit, status: StatusCode, form: Form) -> Result<Response
         frame: visit.frame(t.verify_title, Place::Me),
         may_send: unverified && email_confirmed,
         is_verified: worker.status == WorkerStatus::Verified,
-        is_suspended: worker.status == WorkerStatus::Suspended,
         since: in_review.then(since),
         refused: why_refused(visit).await?,
         email_confirmed,

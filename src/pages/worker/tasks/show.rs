@@ -91,7 +91,10 @@ async fn shown(
         Err(refused) if refused.is("DISPUTE_NOT_FOUND") => None,
         Err(refused) => return Err(refused),
     };
-    let frame = visit.frame(&task.title, Place::Tasks).notice(notice);
+    let frame = visit
+        .frame(&task.title, Place::Tasks)
+        .notice(notice)
+        .script("draft");
     Ok(ShowTask {
         frame,
         attempts: attempts(proofs.data),

@@ -216,6 +216,7 @@ pub const OUTBOX: Sentences = &[
         "Lo que tomaste se guarda en este teléfono hasta que llega. Deja la app abierta mientras se envía.",
     ),
     ("send_now", "Send now", "Enviar ahora"),
+    ("send_again", "Try again", "Volver a intentar"),
     ("outbox_empty_title", "Nothing waits", "Nada en espera"),
     (
         "outbox_empty",

@@ -18,6 +18,9 @@ pub struct Common {
     pub sandbox: &'static str,
     pub request: &'static str,
     pub try_again_in: Pattern,
+    pub suspended_title: &'static str,
+    /// What it means, and whom to ask.
+    pub suspended: &'static str,
     /// A page from the phone's memory: from when it is.
     pub stale: Pattern,
     pub copy: &'static str,
@@ -122,6 +125,8 @@ pub struct Tasks {
     pub release_yes: &'static str,
     pub dispute: &'static str,
     pub dispute_hint: &'static str,
+    /// The session had ended when it was sent.
+    pub dispute_again: &'static str,
     pub statement: &'static str,
     pub send_dispute: &'static str,
     pub dispute_title: &'static str,
@@ -218,7 +223,6 @@ pub struct Start {
     pub identity_open: &'static str,
     pub identity_review: Pattern,
     pub identity_done: &'static str,
-    pub identity_suspended: &'static str,
     pub refused: &'static str,
     pub payout: &'static str,
     pub payout_open: &'static str,
@@ -274,6 +278,8 @@ pub struct Find {
     pub around_position: &'static str,
     pub no_place_title: &'static str,
     pub no_place: &'static str,
+    /// The same before one task.
+    pub no_place_task: &'static str,
     pub set_home: &'static str,
     pub empty_title: &'static str,
     pub empty: &'static str,

@@ -17,6 +17,8 @@ on_both_engines!(
     an_admin_is_given_no_proposal_of_her_own,
     a_proposal_that_was_withdrawn_cannot_be_confirmed,
     what_was_written_is_kept_when_the_claim_is_lost,
+    whoever_holds_a_claim_is_told_of_it_and_nobody_else,
+    a_refusal_of_documents_says_why,
     rows_of_the_queue_are_told_apart,
 );
 
@@ -189,6 +191,37 @@ async fn what_was_written_is_kept_when_the_claim_is_lost(app: TestApp) {
         closed.contains("This item is closed") && !closed.contains("Claimed:"),
         "{closed}"
     );
+}
+
+async fn whoever_holds_a_claim_is_told_of_it_and_nobody_else(app: TestApp) {
+    applicant(&app).await;
+    let (ada, eve) = (app.admin().await, app.admin().await);
+    let viewer = app.admin_with(AdminRole::Viewer).await;
+    let mut holder = signed_in(&app, &ada).await;
+    let claimed = holder.post("/admin/queue/next", &[]).await;
+    let page = holder.follow(&claimed).await.text;
+    assert!(page.contains("Claimed: nobody else"), "{page}");
+    for other in [eve, viewer] {
+        let mut other = signed_in(&app, &other).await;
+        let page = other.get(claimed.header("location")).await.text;
+        assert!(!page.contains("Claimed: nobody else"), "{page}");
+    }
+}
+
+async fn a_refusal_of_documents_says_why(app: TestApp) {
+    let worker = applicant(&app).await;
+    let item = page_of(&first_item(&app, "worker_verification").await);
+    let admin = app.admin().await;
+    let mut browser = signed_in(&app, &admin).await;
+    let refuse = format!("{item}/refuse");
+    let silent = browser.post(&refuse, &[("note", " ")]).await;
+    assert_eq!(silent.status, 400);
+    assert!(silent.text.contains("id=\"note-fault\""), "{}", silent.text);
+    let profile = worker.client.get("/v1/worker").await.expect(200);
+    assert_eq!(profile["status"], "in_review");
+    let refused = browser.post(&refuse, &[("note", NOTE)]).await;
+    assert_eq!(refused.header("location"), "/admin/queue?done=refuse");
+    assert_eq!(noted(&admin, "worker.refused").await, NOTE);
 }
 
 async fn a_refund_that_was_paid_in_another_way_is_settled(app: TestApp) {

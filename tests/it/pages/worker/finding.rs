@@ -2,13 +2,15 @@
 
 use serde_json::json;
 
-use super::super::Browser;
+use super::super::{Browser, PASSWORD};
 use super::{browser_of, has, key_of, page};
 use crate::support::{TestApp, on_both_engines, photo, storefront};
 
 on_both_engines!(
     a_worker_sends_documents_and_sets_up_payouts,
     a_task_is_found_and_accepted_once,
+    a_worker_without_a_home_comes_back_to_the_task,
+    a_suspended_worker_is_told_so,
     earnings_are_shown_to_the_cent,
 );
 
@@ -159,6 +161,66 @@ async fn a_task_is_found_and_accepted_once(app: TestApp) {
     let taken = late.post(&accept, &[]).await;
     assert_eq!(taken.status, 404);
     has(&taken.text, &["Somebody was faster", "/worker/find"]);
+}
+
+async fn a_worker_without_a_home_comes_back_to_the_task(app: TestApp) {
+    let task = app.developer().await.create_paid_task().await;
+    let offer = format!("/worker/find/{}", task["id"].as_str().unwrap());
+    let mut browser = Browser::of(&app);
+    let fields = [
+        ("name", "Wanda"),
+        ("email", "wanda@example.com"),
+        ("password", PASSWORD),
+    ];
+    browser.post("/worker/sign-up", &fields).await;
+    let asked = browser.get(&offer).await;
+    assert_eq!(asked.status, 200);
+    let home = format!("/worker/me?next={offer}");
+    let search = format!("action=\"{offer}\"");
+    has(&asked.text, &[&format!("{home}#home"), &search]);
+    let wrong = format!("{offer}?latitude=91&longitude=0");
+    let wrong = browser.get(&wrong).await;
+    assert_eq!(wrong.status, 400);
+    has(&wrong.text, &["latitude-fault", "value=\"91\""]);
+    let here = format!("{offer}?latitude=40.7&longitude=-73.95");
+    has(&browser.get(&here).await.text, &["$21.00"]);
+    let next = format!("name=\"next\" value=\"{offer}\"");
+    has(&browser.get(&home).await.text, &[&next]);
+    let mut profile = [
+        ("name", "Wanda"),
+        ("home_latitude", "40.7"),
+        ("home_longitude", "-73.95"),
+        ("radius_km", "25"),
+        ("next", "https://example.com"),
+    ];
+    let saved = browser.post("/worker/me", &profile).await;
+    assert_eq!(saved.header("location"), "/worker/me?done=saved");
+    profile[4].1 = &offer;
+    let saved = browser.post("/worker/me", &profile).await;
+    assert_eq!(saved.header("location"), offer);
+    has(&browser.follow(&saved).await.text, &["$21.00"]);
+}
+
+async fn a_suspended_worker_is_told_so(app: TestApp) {
+    let (dev, worker) = (app.developer().await, app.ready_worker().await);
+    let task = dev.create_paid_task().await;
+    let offer = format!("/worker/find/{}", task["id"].as_str().unwrap());
+    let suspend = format!("/v1/admin/workers/{}/suspend", worker.id);
+    let admin = app.admin().await;
+    admin.post(&suspend, &json!({})).await.expect(200);
+    let mut browser = browser_of(&app, &worker).await;
+    for path in ["/worker/tasks", "/worker/find", &offer, "/worker/start"] {
+        let text = browser.get(path).await.text;
+        has(
+            &text,
+            &["Your account is suspended", "operator of this service"],
+        );
+        assert!(!text.contains("not verified yet"), "{path}: {text}");
+        assert!(!text.contains("/accept\""), "{path}: {text}");
+    }
+    browser.language = Some("es");
+    let text = browser.get(&offer).await.text;
+    has(&text, &["Tu cuenta está suspendida"]);
 }
 
 async fn earnings_are_shown_to_the_cent(app: TestApp) {

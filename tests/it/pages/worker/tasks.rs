@@ -95,6 +95,11 @@ async fn a_task_is_given_back(app: TestApp) {
     assert_eq!(browser.get(&path).await.status, 404);
     let mut nobody = Browser::of(&app);
     assert_eq!(nobody.get(&path).await.status, 303);
-    let missing = browser.get("/worker/tasks/none/extra").await;
-    assert_eq!(missing.status, 404);
+    // What is no page of the app is told in the worker's language, and leads back to it.
+    browser.language = Some("es");
+    for path in ["/worker/tasks/none/extra", "/worker/nothing"] {
+        let missing = browser.get(path).await;
+        assert_eq!(missing.status, 404);
+        has(&missing.text, &["No se encontró", "href=\"/worker\""]);
+    }
 }
