@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use legwork::domain::accounts::request_log::LoggedRequest;
-use legwork::domain::{AccountId, ApiKeyId, Environment, Owner};
+use legwork::domain::{AccountId, ApiKeyId, Environment, Owner, Tier};
 use legwork::maintenance::{RequestLog, prune_request_log};
 use legwork::store::{LogFilter, StoreError};
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use crate::support::{Client, TestApp, on_both_engines, storefront};
 on_both_engines!(
     an_account_sees_what_it_asked_and_nothing_else,
     what_is_too_much_is_dropped,
+    of_what_the_rate_limit_refuses_few_are_kept,
     pages_of_several_servers_and_keys_are_one_list,
 );
 
@@ -162,6 +164,29 @@ async fn what_is_too_much_is_dropped(app: TestApp) {
         metrics.text
     );
     assert!(!RequestLog::new(None).is_on());
+}
+
+async fn of_what_the_rate_limit_refuses_few_are_kept(app: TestApp) {
+    let dev = app.developer_on(Tier::Free).await;
+    let mut refused = 0;
+    while refused < 300 {
+        let replies = join_all((0..100).map(|_| dev.test.get("/v1/account"))).await;
+        refused += replies.iter().filter(|reply| reply.status == 429).count();
+    }
+    app.app.request_log.flush(&app.store).await.unwrap();
+    let owner = Owner {
+        account: AccountId::parse(&dev.account_id).unwrap(),
+        environment: Environment::Test,
+    };
+    let listed = app
+        .store
+        .snapshot(move |tx| tx.logged_requests(owner, LogFilter::All, None, 20_000))
+        .await
+        .unwrap();
+    let (kept, answered): (Vec<_>, Vec<_>) = listed.iter().partition(|one| one.status == 429);
+    // One a second, and nobody is as slow as to refuse 300 in 100 seconds.
+    assert!((1..100).contains(&kept.len()), "{}", kept.len());
+    assert!(answered.len() >= 600, "{}", answered.len());
 }
 
 /// Two servers, three keys and half a minute, written in portions: the list is as if each request had a row.

@@ -40,7 +40,7 @@ impl From<IpAddr> for ClientAddress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Applicant {
     pub network: Network,
-    /// Has shown something before: a session, a link, or lately the right password at this address.
+    /// Has shown something before: a session, a link, or lately the right password at this address, or chosen it there.
     pub is_known: bool,
 }
 

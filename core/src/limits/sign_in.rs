@@ -2,7 +2,7 @@
 //!
 //! By account and address together, so that a stranger who knows an e-mail address cannot lock out
 //! its owner. By address, so that one stranger cannot try many accounts. By account, so that many
-//! strangers cannot try one; this limit spares addresses from which the account was signed in to
+//! strangers cannot try one; this limit spares addresses from which the account was made or signed in to
 //! lately, since it could lock out the owner otherwise.
 
 use std::collections::HashMap;
@@ -49,7 +49,7 @@ pub struct SignInLimits {
     by_both: Limiter<Pair>,
     by_address: Limiter<Network>,
     by_account: Limiter<Account>,
-    /// When an account was last signed in to from an address. It is kept in memory only: after a
+    /// When an account was made or last signed in to from an address. It is kept in memory only: after a
     /// restart, everybody is a stranger until the next sign-in.
     known: Mutex<HashMap<Pair, Instant>>,
     hasher: RandomState,
@@ -92,7 +92,7 @@ impl SignInLimits {
         (kind, email): (PersonKind, &str),
         client: ClientAddress,
     ) -> Result<Attempt, TooMany> {
-        let account = Account(self.hasher.hash_one((kind.as_str(), email)));
+        let account = self.account(kind, email);
         let network = client.network();
         let now = Instant::now();
         let attempt = Attempt {
@@ -123,7 +123,21 @@ impl SignInLimits {
     /// The password was right: the attempt does not count, and the address is known.
     pub fn succeeded(&self, attempt: Attempt) {
         self.give_back(attempt);
-        let (pair, now) = ((attempt.account, attempt.network), Instant::now());
+        self.know((attempt.account, attempt.network), Instant::now());
+    }
+
+    /// The account begins to exist, and whoever made it chose its password here. It cost them a hash, as a
+    /// sign-in does. An address that is only claimed may be somebody else's: it is not known before it is confirmed.
+    pub fn signed_up(&self, (kind, email): (PersonKind, &str), client: ClientAddress) {
+        let account = self.account(kind, email);
+        self.know((account, client.network()), Instant::now());
+    }
+
+    fn account(&self, kind: PersonKind, email: &str) -> Account {
+        Account(self.hasher.hash_one((kind.as_str(), email)))
+    }
+
+    fn know(&self, pair: Pair, now: Instant) {
         let mut known = self.known();
         if known.len() >= MAX_KNOWN && !known.contains_key(&pair) {
             let oldest = known.iter().min_by_key(|(_, at)| **at);
@@ -240,6 +254,20 @@ mod tests {
         }
         assert!(limits.begin((WORKER, "ada"), client(1)).is_err());
         assert!(limits.begin((WORKER, "grace"), client(1)).is_ok());
+    }
+
+    #[test]
+    fn who_has_just_signed_up_is_known_there_and_nowhere_else() {
+        let limits = SignInLimits::default();
+        limits.signed_up((WORKER, "grace"), client(1));
+        let is_known = |who, from| {
+            let attempt = limits.begin(who, client(from)).unwrap();
+            attempt.applicant().is_known
+        };
+        assert!(is_known((WORKER, "grace"), 1));
+        assert!(!is_known((WORKER, "grace"), 2));
+        assert!(!is_known((WORKER, "ada"), 1));
+        assert!(!is_known((PersonKind::Account, "grace"), 1));
     }
 
     #[test]

@@ -22,7 +22,7 @@ mod worker;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::http::HeaderValue;
 use ipnet::IpNet;
@@ -30,6 +30,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use middleware::limits::anonymous::AnonymousLimit;
 use middleware::limits::answers::AnswerLimits;
 use middleware::limits::files::FileLimits;
+use middleware::limits::log::LogLimits;
 use middleware::limits::places::Places;
 use middleware::limits::rate::RateLimits;
 use middleware::limits::streams::StreamLimits;
@@ -114,6 +115,7 @@ pub struct Parts {
     webhook_tests: Places<AccountId>,
     mcp_calls: Places<AccountId>,
     uploads: UploadLimits,
+    log_limits: LogLimits,
 }
 
 /// What the operator says about the pages.
@@ -204,6 +206,7 @@ impl App {
             webhook_tests: Places::default(),
             mcp_calls: Places::default(),
             uploads: UploadLimits::default(),
+            log_limits: LogLimits::default(),
             metrics: dependencies.metrics,
             key_use: Arc::default(),
             request_log: Arc::new(RequestLog::new(dependencies.request_log_kept)),
@@ -244,7 +247,7 @@ impl App {
         }
     }
 
-    /// Drops the counters of callers who have their whole quota back.
+    /// Drops the counters of callers who have their whole quota back, and tells what the log has left out of them.
     pub fn forget_idle_callers(&self) {
         if let Some(limits) = &self.rate_limits {
             limits.forget_idle();
@@ -253,6 +256,7 @@ impl App {
             limit.forget_idle();
         }
         self.sign_in_limits.forget_idle();
+        middleware::edge::tell_left_out(self.log_limits.forget_idle(Instant::now()));
     }
 }
 

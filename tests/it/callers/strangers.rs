@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::support::{Client, Command, Server, TestApp, on_both_engines};
+use crate::support::{Client, Command, Server, TestApp, exchange, on_both_engines};
 
 on_both_engines!(
     strangers_are_limited_and_others_are_not,
@@ -58,6 +58,11 @@ async fn strangers_are_limited_and_others_are_not(app: TestApp) {
     ] {
         use_up(&stranger, path).await;
     }
+    // What names no host is counted, too, although no route is found for it.
+    let hostless = b"GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n";
+    let answers = join_all((0..100).map(|_| exchange(app.address, hostless))).await;
+    let refused = answers.iter().any(|it| it.starts_with("HTTP/1.1 429 "));
+    assert!(refused, "{}", answers[0]);
     let replies = join_all((0..100).map(|_| stranger.post("/v1/workers/sessions", &sign_in))).await;
     assert!(replies.iter().any(|reply| reply.status == 429));
     for path in ["/healthz", "/readyz"] {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures_util::future::join_all;
 use legwork::domain::AdminRole;
 use serde_json::{Value, json};
 
@@ -101,6 +102,39 @@ fn a_request_is_logged_with_who_sent_it() {
         let line = logged.of_request("by-admin").await;
         assert_eq!(line["admin"].as_str().unwrap().len(), 32);
         assert_eq!(line["key"], viewer.key()[..20]);
+    });
+}
+
+/// Whoever is past the limit may send as fast as the line allows, and does not fill the disk.
+#[test]
+fn of_what_the_rate_limit_refuses_the_log_has_few_lines() {
+    runtime().block_on(async {
+        let database = Arc::new(Database::migrated(Engine::Sqlite));
+        let app = TestApp::start(&database).await;
+        app.set_time_to_now();
+        let dev = app.developer().await;
+        let logged = Logged::start(&database, &[]);
+        let stranger = Client::new(logged.server.address, None);
+        let mut refused = 0;
+        while refused < 300 {
+            let replies = join_all((0..100).map(|_| stranger.get("/v1/tasks"))).await;
+            refused += replies.iter().filter(|reply| reply.status == 429).count();
+        }
+        for _ in 0..3 {
+            join_all((0..100).map(|_| stranger.get("/healthz"))).await;
+        }
+        let last = [("x-request-id", "last")];
+        let sent = logged.client(&dev.test);
+        sent.send("GET", "/v1/tasks", &last, "").await.expect(200);
+        logged.of_request("last").await;
+        let lines = logged.lines();
+        let count = |is: &dyn Fn(&&Value) -> bool| lines.iter().filter(is).count();
+        let of_refused = count(&|line| line["status"] == 429);
+        assert!((1..100).contains(&of_refused), "{of_refused} of {refused}");
+        let of_checks = count(&|line| line["route"] == "/healthz");
+        assert!((1..100).contains(&of_checks), "{of_checks}");
+        let left_out = lines.iter().filter_map(|line| line["left_out"].as_u64());
+        assert!(left_out.sum::<u64>() <= refused as u64 + 300);
     });
 }
 

@@ -1,5 +1,8 @@
 //! Workers sign up, sign in, and are verified.
 
+use std::net::{IpAddr, Ipv4Addr};
+
+use legwork::domain::PersonKind;
 use serde_json::{Value, json};
 
 use crate::support::{Client, Command, PASSWORD, TestApp, browser_keys, on_both_engines, photo};
@@ -10,6 +13,7 @@ on_both_engines!(
     a_token_dies_after_thirty_days,
     what_is_wrong_with_a_sign_up_is_named,
     passwords_cannot_be_guessed,
+    who_has_just_signed_up_does_not_wait_with_strangers,
     keys_and_tokens_open_only_their_own,
     documents_go_to_the_admins,
     new_documents_replace_the_old_ones,
@@ -115,6 +119,24 @@ async fn passwords_cannot_be_guessed(app: TestApp) {
     let limited = app.client().post(sessions, &right).await;
     assert!(limited.header("retry-after").parse::<u32>().unwrap() > 0);
     limited.expect_error(429, "RATE_LIMITED");
+}
+
+async fn who_has_just_signed_up_does_not_wait_with_strangers(app: TestApp) {
+    let is_known = |app: &TestApp, email: &str| {
+        let here = IpAddr::V4(Ipv4Addr::LOCALHOST).into();
+        let limits = &app.app.sign_in_limits;
+        let attempt = limits.begin((PersonKind::Worker, email), here).unwrap();
+        attempt.applicant().is_known
+    };
+    let worker = app.sign_up(&[]).await;
+    assert!(is_known(&app, &worker.email));
+    let body = json!({"email": "ada@example.com", "password": "short", "name": "Ada"});
+    app.client().post("/v1/workers", &body).await.expect(400);
+    assert!(!is_known(&app, "ada@example.com"));
+    // Where addresses are confirmed, this one is only claimed so far.
+    let mailing = app.sending_mail().await;
+    let claimed = mailing.sign_up(&[]).await;
+    assert!(!is_known(&mailing, &claimed.email));
 }
 
 async fn keys_and_tokens_open_only_their_own(app: TestApp) {

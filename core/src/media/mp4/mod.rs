@@ -12,7 +12,7 @@ use std::io::{Read, Seek};
 
 use super::{Exif, InspectError, Inspected, MP4, Rejection, be32, be64};
 use crate::domain::Timestamp;
-use crate::media::mp4::tree::{Node, Tree};
+use crate::media::mp4::tree::{Kind, Node, Tree};
 
 pub use strip::strip;
 
@@ -62,6 +62,7 @@ pub fn inspect(file: &mut (impl Read + Seek), length: u64) -> Result<Inspected, 
         exif.latitude = Some(latitude);
         exif.longitude = Some(longitude);
     }
+    samples::check(&tree, file)?;
     // What is accepted can be stripped: it is refused here what `strip` would refuse.
     strip::edits(&tree, file)?;
     Ok(Inspected {
@@ -168,8 +169,11 @@ fn is_foreign(
     file: &mut (impl Read + Seek),
     track: &Node,
 ) -> Result<bool, InspectError> {
-    let kind = handler(tree, file, track)?;
-    Ok(kind != Some(*b"vide") && kind != Some(*b"soun"))
+    Ok(is_other(handler(tree, file, track)?))
+}
+
+fn is_other(handler: Option<Kind>) -> bool {
+    handler != Some(*b"vide") && handler != Some(*b"soun")
 }
 
 /// Whole pixels of the track header, which counts in parts of 65,536.

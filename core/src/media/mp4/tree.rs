@@ -62,12 +62,17 @@ pub struct Node {
 /// All boxes that were looked at, in the order of the file.
 pub struct Tree {
     pub nodes: Vec<Node>,
+    /// Of the file.
+    pub length: u64,
 }
 
 impl Tree {
     /// The first is `ftyp`.
     pub fn read(file: &mut (impl Read + Seek), length: u64) -> Result<Self, InspectError> {
-        let mut tree = Self { nodes: Vec::new() };
+        let mut tree = Self {
+            nodes: Vec::new(),
+            length,
+        };
         tree.read_inside(file, None, 0, length)?;
         if tree.nodes.first().map(|node| node.kind) != Some(*b"ftyp") {
             return Err(Rejection::of("must be an MP4 video").into());

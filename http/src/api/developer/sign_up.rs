@@ -13,7 +13,7 @@ use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::stranger::stranger;
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::response::json::JsonResponse;
-use crate::domain::{Environment, NewAccount, Secret, Tier, accounts};
+use crate::domain::{Environment, NewAccount, PersonKind, Secret, Tier, accounts};
 use crate::limits::{Applicant, ClientAddress};
 use crate::store::StoreError;
 use crate::usecases::{self, OpenedAccount};
@@ -104,7 +104,8 @@ pub async fn sign_up(
     let (requester, post) = stranger(&app, "sign up", &account.email, post).await?;
     let hash = app.passwords.hash(password, Applicant::stranger(client));
     let hash = async { Ok::<_, ApiError>(hash.await?) };
-    Idempotent::new(&app, requester, post)
+    let email = account.email.clone();
+    let answer = Idempotent::new(&app, requester, post)
         .created()
         .sealed()
         .prepare(hash)
@@ -116,5 +117,11 @@ pub async fn sign_up(
             },
             SignedUp::json,
         )
-        .await
+        .await?;
+    // With mail the address is only claimed.
+    if !app.sends_mail {
+        let limits = &app.sign_in_limits;
+        limits.signed_up((PersonKind::Account, &email), client);
+    }
+    Ok(answer)
 }

@@ -17,10 +17,13 @@ use tracing::field::display;
 use crate::ambient;
 use crate::api::App;
 use crate::api::error::ApiError;
+use crate::api::error::codes::ErrorCode;
 use crate::api::error::refused::Told;
 use crate::api::middleware::checks::host;
 use crate::api::middleware::client_address::client_of;
 use crate::api::middleware::cors::Visit;
+use crate::api::middleware::limits::anonymous;
+use crate::api::middleware::limits::log::Caller;
 use crate::api::middleware::notes::{Asker, Notes, Who};
 use crate::api::middleware::{headers, span};
 use crate::domain::accounts::request_log::{LONGEST_PATH, LoggedRequest};
@@ -36,6 +39,8 @@ const MAX_REQUEST_ID_BYTES: usize = 200;
 const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
 /// Operators filter the log by it, so it stays when this file moves.
 const LOG_TARGET: &str = "legwork::api::edge";
+/// Routes that nothing limits.
+const UNLIMITED: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 /// Gives the request its ID and its client's address, renders errors and panics, counts and logs.
 pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> Response {
@@ -61,7 +66,11 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
                 .await
                 .unwrap_or_else(|_| ApiError::Panicked.into_response())
         }
-        Err(error) => error.into_response(),
+        // No route has counted it.
+        Err(error) => anonymous::count(&app, client)
+            .err()
+            .unwrap_or(error)
+            .into_response(),
     };
     if let Some(asker) = notes.asker() {
         // Only what has pictures is as long as that, and is of a tool that reads.
@@ -113,8 +122,10 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         exchange.status,
         exchange.elapsed,
     );
-    exchange.note(&app);
-    exchange.log(cause);
+    if let Some(left_out) = exchange.left_out(&app) {
+        exchange.note(&app);
+        exchange.log(cause, left_out);
+    }
     response
 }
 
@@ -160,6 +171,18 @@ struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
+    /// How many requests like this one the log has left out before it. None if this one is left out as well: past its
+    /// limit a caller costs a bounded amount of log and database.
+    fn left_out(&self, app: &App) -> Option<u64> {
+        let is_refused = self.code == Some(ErrorCode::RateLimited.as_str());
+        if !is_refused && !UNLIMITED.contains(&self.route) {
+            return Some(0);
+        }
+        let who = self.notes.asker().map(|asker| asker.who);
+        let caller = Caller::of(who, self.client);
+        app.log_limits.line(caller, self.status, Instant::now())
+    }
+
     /// For the account to look at.
     fn note(&self, app: &App) {
         let Some(Who::Key(owner, key)) = self.notes.asker().map(|asker| asker.who) else {
@@ -185,7 +208,7 @@ impl Exchange<'_> {
         });
     }
 
-    fn log(&self, cause: Option<String>) {
+    fn log(&self, cause: Option<String>, left_out: u64) {
         let Self {
             request_id,
             method,
@@ -200,16 +223,24 @@ impl Exchange<'_> {
         let admin = asker.and_then(admin).map(display);
         let key = asker.map(|asker| asker.key_prefix.as_str());
         let (bytes_in, bytes_out) = (self.notes.received_bytes(), self.sent_bytes);
+        let left_out = (left_out > 0).then_some(left_out);
         match cause {
             Some(cause) => {
                 tracing::error!(target: LOG_TARGET, request_id, %method, route, status, micros, client,
-                    account, worker, admin, key, bytes_in, bytes_out, cause, "request failed");
+                    account, worker, admin, key, bytes_in, bytes_out, left_out, cause, "request failed");
             }
             None => {
                 tracing::info!(target: LOG_TARGET, request_id, %method, route, status, micros, client,
-                    account, worker, admin, key, bytes_in, bytes_out, "request");
+                    account, worker, admin, key, bytes_in, bytes_out, left_out, "request");
             }
         }
+    }
+}
+
+/// Tells of requests that were left out of the log and that no line of their sender has told.
+pub fn tell_left_out(left_out: u64) {
+    if left_out > 0 {
+        tracing::info!(target: LOG_TARGET, left_out, "more requests");
     }
 }
 

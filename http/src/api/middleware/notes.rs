@@ -40,6 +40,16 @@ pub enum Who {
     Admin(AdminKeyId),
 }
 
+impl Who {
+    /// All keys of an account are one caller.
+    pub fn caller(self) -> Self {
+        match self {
+            Self::Key(owner, _) => Self::Account(owner.account),
+            other => other,
+        }
+    }
+}
+
 impl Notes {
     /// Begins to take notes about a request.
     pub fn begin(request: Request, request_id: HeaderValue) -> (Self, Request) {

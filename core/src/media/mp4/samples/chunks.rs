@@ -3,30 +3,40 @@
 
 use std::io::{self, Read, Seek};
 
-use super::super::super::InspectError;
+use super::super::super::{InspectError, Rejection};
 use super::super::tree::{Node, Tree};
 use super::table::Table;
-use super::{Pieces, Track};
+use super::{Piece, Told, Track};
 
-pub fn add(
+/// Returns whether the tables are as long as they say, and every sample is in a chunk.
+pub fn each(
     tree: &Tree,
     file: &mut (impl Read + Seek),
     track: &Track,
-    pieces: &mut Pieces,
-) -> Result<(), InspectError> {
+    mut then: impl FnMut(&Piece) -> Result<(), Rejection>,
+) -> Result<bool, InspectError> {
     let path = [*b"mdia", *b"minf", *b"stbl"];
     let Some(tables) = tree.descendant(track.node, &path) else {
-        return Ok(());
+        return Ok(true);
     };
     let mut places = Places::read(tree, file, tables)?;
     let mut counts = Counts::read(tree, file, tables)?;
     let mut sizes = Sizes::read(tree, file, tables)?;
-    while let Some(place) = places.next(file)? {
+    let told = match sizes.width {
+        Width::Same(1) if track.handler == Some(*b"soun") => Told::InUnits,
+        _ => Told::Exactly,
+    };
+    while let Some(start) = places.next(file)? {
         let count = counts.next(file)?;
         let length = sizes.next(file, count)?;
-        pieces.add(track.is_foreign, place, length)?;
+        then(&Piece {
+            is_foreign: track.is_foreign(),
+            start,
+            length,
+            told,
+        })?;
     }
-    Ok(())
+    Ok(places.left == 0 && sizes.left == 0)
 }
 
 /// Where each chunk begins.
@@ -52,11 +62,12 @@ impl Places {
         if self.left == 0 {
             return Ok(None);
         }
-        self.left -= 1;
-        match self.is_wide {
-            true => self.table.u64(file),
-            false => Ok(self.table.u32(file)?.map(u64::from)),
-        }
+        let place = match self.is_wide {
+            true => self.table.u64(file)?,
+            false => self.table.u32(file)?.map(u64::from),
+        };
+        self.left -= u32::from(place.is_some());
+        Ok(place)
     }
 }
 
@@ -108,6 +119,7 @@ impl Counts {
 /// How long the samples are.
 struct Sizes {
     table: Table,
+    /// How many samples have no chunk yet.
     left: u32,
     width: Width,
     /// Of two sizes in one byte, the second.
@@ -141,16 +153,15 @@ impl Sizes {
     /// The next so many, together.
     fn next(&mut self, file: &mut (impl Read + Seek), count: u32) -> io::Result<u64> {
         let count = count.min(self.left);
-        self.left -= count;
         if let Width::Same(size) = self.width {
+            self.left -= count;
             return Ok(u64::from(count) * u64::from(size));
         }
         let mut sum = 0;
         for _ in 0..count {
-            match self.one(file)? {
-                Some(size) => sum += u64::from(size),
-                None => break,
-            }
+            let Some(size) = self.one(file)? else { break };
+            self.left -= 1;
+            sum += u64::from(size);
         }
         Ok(sum)
     }

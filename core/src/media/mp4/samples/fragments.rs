@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Seek};
 
-use super::super::super::{InspectError, be32};
+use super::super::super::{InspectError, Rejection, be32};
 use super::super::tree::{Node, Tree};
 use super::table::Table;
-use super::{Pieces, Track};
+use super::{Piece, Told, Track};
 
 /// What a part's header has, besides the track.
 const BASE: u32 = 0x1;
@@ -30,11 +30,11 @@ struct Described {
     sizes: BTreeMap<u32, u32>,
 }
 
-pub fn add(
+pub fn each(
     tree: &Tree,
     file: &mut (impl Read + Seek),
     tracks: &[Track],
-    pieces: &mut Pieces,
+    mut then: impl FnMut(&Piece) -> Result<(), Rejection>,
 ) -> Result<(), InspectError> {
     let mut fragments = tree.all(*b"moof").peekable();
     if fragments.peek().is_none() {
@@ -51,7 +51,7 @@ pub fn add(
                     // Where the part before ended.
                     (None, false) => at,
                 };
-                at = add_runs(tree, file, part, (&header, &described), at, pieces)?;
+                at = each_run(tree, file, part, (&header, &described), at, &mut then)?;
             }
         }
     }
@@ -59,23 +59,28 @@ pub fn add(
 }
 
 /// Returns where the last run ends.
-fn add_runs(
+fn each_run(
     tree: &Tree,
     file: &mut (impl Read + Seek),
     part: &Node,
     (header, described): (&Header, &Described),
     base: u64,
-    pieces: &mut Pieces,
+    then: &mut impl FnMut(&Piece) -> Result<(), Rejection>,
 ) -> Result<u64, InspectError> {
     let size = header.size.or(described.sizes.get(&header.track).copied());
     let is_foreign = !described.kept.contains(&header.track);
     let mut at = base;
     for run in tree.children_of(part, *b"trun") {
-        let (offset, length) = read_run(file, run, size.unwrap_or(0))?;
+        let (offset, length, told) = read_run(file, run, size.unwrap_or(0))?;
         if let Some(offset) = offset {
             at = base.saturating_add_signed(offset.into());
         }
-        pieces.add(is_foreign, at, length)?;
+        then(&Piece {
+            is_foreign,
+            start: at,
+            length,
+            told,
+        })?;
         at = at.saturating_add(length);
     }
     Ok(at)
@@ -86,7 +91,7 @@ fn read_run(
     file: &mut (impl Read + Seek),
     run: &Node,
     size: u32,
-) -> io::Result<(Option<i32>, u64)> {
+) -> io::Result<(Option<i32>, u64, Told)> {
     let mut table = Table::of(Some(run));
     let flags = table.u32(file)?.unwrap_or(0);
     let count = table.u32(file)?.unwrap_or(0);
@@ -94,17 +99,20 @@ fn read_run(
     let offset = offset.map(u32::cast_signed);
     optional(&mut table, file, flags & FIRST_FLAGS)?;
     if flags & SIZES == 0 {
-        return Ok((offset, u64::from(count) * u64::from(size)));
+        let length = u64::from(count) * u64::from(size);
+        return Ok((offset, length, Told::Exactly));
     }
     let mut length = 0;
     for _ in 0..count {
         optional(&mut table, file, flags & DURATIONS)?;
-        let Some(size) = table.u32(file)? else { break };
+        let Some(size) = table.u32(file)? else {
+            return Ok((offset, length, Told::InPart));
+        };
         length += u64::from(size);
         optional(&mut table, file, flags & FLAGS)?;
         optional(&mut table, file, flags & TIMES)?;
     }
-    Ok((offset, length))
+    Ok((offset, length, Told::Exactly))
 }
 
 /// A number that is only there if its flag is set.
@@ -150,7 +158,7 @@ impl Header {
 impl Described {
     fn read(tree: &Tree, file: &mut (impl Read + Seek), tracks: &[Track]) -> io::Result<Self> {
         let mut kept = BTreeSet::new();
-        for track in tracks.iter().filter(|track| !track.is_foreign) {
+        for track in tracks.iter().filter(|track| !track.is_foreign()) {
             if let Some(header) = tree.child(track.node, *b"tkhd") {
                 let head = tree.head(file, header, 24)?;
                 let at = if head.first() == Some(&1) { 20 } else { 12 };

@@ -11,8 +11,8 @@ use std::io::{Read, Seek};
 use std::ops::Range;
 
 use super::super::{InspectError, Rejection};
-use super::is_foreign;
-use super::tree::{Node, Tree};
+use super::handler;
+use super::tree::{Kind, Node, Tree};
 
 /// Chunks and runs of all tracks, those that touch counted as one. A film of 100 MB that has more has less
 /// than 400 bytes in each.
@@ -20,7 +20,43 @@ const MAX_PIECES: usize = 250_000;
 
 struct Track<'a> {
     node: &'a Node,
+    handler: Option<Kind>,
+}
+
+impl Track<'_> {
+    fn is_foreign(&self) -> bool {
+        super::is_other(self.handler)
+    }
+}
+
+fn tracks<'a>(
+    tree: &'a Tree,
+    file: &mut (impl Read + Seek),
+) -> Result<Vec<Track<'a>>, InspectError> {
+    let mut tracks = Vec::new();
+    for node in tree.all(*b"trak") {
+        let handler = handler(tree, file, node)?;
+        tracks.push(Track { node, handler });
+    }
+    Ok(tracks)
+}
+
+/// A chunk or a run, as the tables tell it.
+struct Piece {
     is_foreign: bool,
+    start: u64,
+    length: u64,
+    told: Told,
+}
+
+/// What the tables tell of the length of a piece.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Exactly,
+    /// QuickTime counts sound that is not AAC in units, each of which it calls a byte.
+    InUnits,
+    /// There are fewer sizes than samples.
+    InPart,
 }
 
 /// Parts of the file that belong to tracks.
@@ -31,9 +67,9 @@ struct Pieces {
 }
 
 impl Pieces {
-    fn add(&mut self, is_foreign: bool, start: u64, length: u64) -> Result<(), Rejection> {
-        let end = start.saturating_add(length);
-        let pieces = match is_foreign {
+    fn add(&mut self, piece: &Piece) -> Result<(), Rejection> {
+        let (start, end) = (piece.start, piece.start.saturating_add(piece.length));
+        let pieces = match piece.is_foreign {
             true => &mut self.foreign,
             false => &mut self.kept,
         };
@@ -55,20 +91,44 @@ pub fn foreign(
     tree: &Tree,
     file: &mut (impl Read + Seek),
 ) -> Result<Vec<Range<u64>>, InspectError> {
-    let mut tracks = Vec::new();
-    for node in tree.all(*b"trak") {
-        let is_foreign = is_foreign(tree, file, node)?;
-        tracks.push(Track { node, is_foreign });
-    }
+    let tracks = tracks(tree, file)?;
     let mut pieces = Pieces::default();
-    fragments::add(tree, file, &tracks, &mut pieces)?;
-    if !pieces.foreign.is_empty() || tracks.iter().any(|track| track.is_foreign) {
+    fragments::each(tree, file, &tracks, |piece| pieces.add(piece))?;
+    if !pieces.foreign.is_empty() || tracks.iter().any(Track::is_foreign) {
         for track in &tracks {
-            chunks::add(tree, file, track, &mut pieces)?;
+            chunks::each(tree, file, track, |piece| pieces.add(piece))?;
         }
     }
     pieces.kept.extend(outside_of_the_film(tree));
     Ok(without(merged(pieces.foreign), &merged(pieces.kept)))
+}
+
+/// The file has every sample that pictures and sound say they have. How many there are said to be is believed only as
+/// far as the tables reach, so the work is in proportion to the file.
+pub fn check(tree: &Tree, file: &mut (impl Read + Seek)) -> Result<(), InspectError> {
+    let tracks = tracks(tree, file)?;
+    fragments::each(tree, file, &tracks, |piece| has(tree, piece))?;
+    for track in tracks.iter().filter(|track| !track.is_foreign()) {
+        let is_complete = chunks::each(tree, file, track, |piece| has(tree, piece))?;
+        if !is_complete {
+            return Err(Rejection::DAMAGED.into());
+        }
+    }
+    Ok(())
+}
+
+fn has(tree: &Tree, piece: &Piece) -> Result<(), Rejection> {
+    let length = match piece.told {
+        _ if piece.is_foreign => return Ok(()),
+        Told::InPart => return Err(Rejection::DAMAGED),
+        _ if piece.length == 0 => return Ok(()),
+        Told::Exactly => piece.length,
+        Told::InUnits => 1,
+    };
+    match piece.start.checked_add(length) {
+        Some(end) if end <= tree.length => Ok(()),
+        _ => Err(Rejection::TRUNCATED),
+    }
 }
 
 fn outside_of_the_film(tree: &Tree) -> Vec<Range<u64>> {

@@ -42,7 +42,7 @@ impl Default for AnswerLimits {
 impl AnswerLimits {
     /// Whoever holds more than enough gets no other answer to a question, before any work is spent on it.
     pub fn admit(&self, who: Who) -> Result<(), ApiError> {
-        match self.by_caller.held(caller(who)) < MOST_BYTES_TO_ONE {
+        match self.by_caller.held(who.caller()) < MOST_BYTES_TO_ONE {
             true => Ok(()),
             false => Err(too_much()),
         }
@@ -66,7 +66,7 @@ impl AnswerLimits {
             true => usize::MAX,
             false => MOST_BYTES_TO_ONE,
         };
-        let place = self.by_caller.take_some(caller(who), size, most);
+        let place = self.by_caller.take_some(who.caller(), size, most);
         let place = place.ok_or_else(too_much)?;
         let permits = u32::try_from(size).unwrap_or(u32::MAX);
         let permit = match self.all.clone().try_acquire_many_owned(permits) {
@@ -128,14 +128,6 @@ impl HttpBody for Pieces {
     fn size_hint(&self) -> SizeHint {
         let exact = self.body.size_hint().exact().unwrap_or(0);
         SizeHint::with_exact(exact + self.rest.len() as u64)
-    }
-}
-
-/// All keys of an account are one caller.
-fn caller(who: Who) -> Who {
-    match who {
-        Who::Key(owner, _) => Who::Account(owner.account),
-        other => other,
     }
 }
 

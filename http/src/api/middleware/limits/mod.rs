@@ -4,6 +4,7 @@ pub mod anonymous;
 pub mod answers;
 pub mod files;
 pub mod keys;
+pub mod log;
 pub mod places;
 pub mod rate;
 mod share;

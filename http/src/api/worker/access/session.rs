@@ -75,7 +75,7 @@ pub async fn sign_up(
     let (requester, post) = stranger(&app, "sign up worker", &new.email, post).await?;
     // With mail the address is only claimed: nobody learns from the answer whether it is known.
     let (confirmed, id) = (!app.sends_mail, ambient::random_for_id());
-    let session = new_session(user_agent);
+    let (session, email) = (new_session(user_agent), new.email.clone());
     let hash = app.passwords.hash(password, Applicant::stranger(client));
     let hash = async { Ok::<_, ApiError>(hash.await?) };
     let effect = move |tx: &mut Tx<'_>, now, hash: &String| {
@@ -90,7 +90,12 @@ pub async fn sign_up(
         to_json(&SignedIn::of(worker.clone(), PayoutStatus::None, token))
     };
     let request = Idempotent::new(&app, requester, post).created().sealed();
-    request.prepare(hash).run(effect, render).await
+    let answer = request.prepare(hash).run(effect, render).await?;
+    if confirmed {
+        let limits = &app.sign_in_limits;
+        limits.signed_up((PersonKind::Worker, &email), client);
+    }
+    Ok(answer)
 }
 
 fn new_session(user_agent: UserAgent) -> NewSession {
