@@ -137,7 +137,7 @@ async function doubleClick(page) {
   const approve = page.locator("button[data-key=a]");
   const box = await approve.boundingBox();
   const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
-  await page.mouse.click(x, y);
+  await approve.click();
   await page.getByText("2 of 3", { exact: true }).waitFor();
   await page.mouse.click(x, y);
   await page.evaluate(() => document.querySelector("form[data-decision]").requestSubmit());
