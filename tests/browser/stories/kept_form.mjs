@@ -63,7 +63,17 @@ async function refused(page) {
   for (const [name, value] of Object.entries({ ...TYPED, latitude: "north" })) await page.fill(`#${name}`, value);
   await page.click("button:text('Create the task')");
   await page.locator("#latitude-fault").waitFor();
+  await summedUp(page);
   assert.equal(await page.inputValue("#title"), TYPED.title);
   await page.goto(FORM);
   assert.equal(await page.inputValue("#title"), "");
+}
+
+// What is wrong stands at the top, in sight and with the focus, and leads to its field.
+async function summedUp(page) {
+  assert.match(await page.title(), /^Error: /);
+  const link = page.getByRole("alert").getByRole("link", { name: /^Latitude: / });
+  await page.locator("[role=alert]:focus").waitFor();
+  await link.click();
+  await page.locator("#latitude:focus").waitFor();
 }
