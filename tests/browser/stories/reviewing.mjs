@@ -164,7 +164,7 @@ async function elsewhere(page) {
   await page.keyboard.press("a");
   await page.getByText("2 of 2", { exact: true }).waitFor();
   await page.clock.runFor(UNDO);
-  const told = page.getByRole("alert").filter({ hasText: "decided elsewhere" });
+  const told = page.getByRole("alert").filter({ hasText: "decided elsewhere in the meantime: You have rejected the proof." });
   await told.getByText("See the task").waitFor();
   await told.getByText("Close").click();
 }

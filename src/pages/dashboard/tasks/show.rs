@@ -130,6 +130,13 @@ async fn dispute(desk: &Desk, ask: Ask) -> Result<Option<Dispute>, Refused> {
     }
 }
 
+/// What happens next, or how it ended, in words.
+pub async fn how_it_stands(desk: &Desk, task: &Task) -> Result<&'static str, Refused> {
+    let path = format!("/v1/tasks/{}/dispute", segment(&task.id));
+    let dispute = dispute(desk, Ask::get(path)).await?;
+    Ok(told::next(&task.status, decision(dispute.as_ref())))
+}
+
 fn decision(dispute: Option<&Dispute>) -> Option<&str> {
     dispute?.decision.as_deref()
 }
