@@ -128,6 +128,11 @@ fn webhook_routes() -> Vec<PageRoute> {
             post(webhook::recover),
         ),
         view(
+            "/dashboard/{environment}/webhook/deliveries",
+            developer,
+            get(webhook::to_deliveries),
+        ),
+        view(
             "/dashboard/{environment}/webhook/deliveries/{id}",
             developer,
             get(webhook::delivery),

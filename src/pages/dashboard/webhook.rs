@@ -124,7 +124,10 @@ async fn shown(
         desk.path(&format!("/webhook?status={status}&offset={end}"))
     });
     let (form, code) = form.unwrap_or_else(|| (begun(&webhook), StatusCode::OK));
-    let notice = notice(query.get("done"));
+    let notice = match query.get("done") {
+        "removed" if webhook.webhook_url.is_some() => None,
+        done => notice(done),
+    };
     Ok(page(
         code,
         &ShowWebhook {
@@ -243,6 +246,11 @@ pub async fn recover(desk: Desk, form: Form) -> Result<Response, Refused> {
         }
         Err(refused) => Err(refused),
     }
+}
+
+/// They are listed with the webhook.
+pub async fn to_deliveries(desk: Desk) -> Response {
+    Redirect::to(&desk.path("/webhook#deliveries")).into_response()
 }
 
 pub async fn delivery(

@@ -68,6 +68,7 @@ async function decisions(visitor) {
   await page.getByText("Done: the proof counts").waitFor();
   await backToTheForm(page);
   await moneyAsItIsShown(page);
+  await asAProgram(page);
   await visitor.look(page, "/dashboard/test", "home");
   await visitor.look(page, "/dashboard/test/tasks", "tasks");
   await visitor.look(page, "/dashboard/test/tasks/new", "new-task");
@@ -92,6 +93,19 @@ async function moneyAsItIsShown(page) {
     await page.fill("#budget", given);
     assert.equal(await page.textContent("[data-total]"), total, given);
   }
+}
+
+// The same task from a program has all that was entered, and nothing that was not.
+async function asAProgram(page) {
+  await page.goto("/dashboard/test/tasks/new");
+  const curl = async () => JSON.parse((await page.textContent("[data-curl]")).match(/-d '([^]*)'$/)[1]);
+  assert.deepEqual((await curl()).location, { city: "", state: "" });
+  await page.fill("#latitude", "0");
+  await page.click("summary:text('Skills and metadata')");
+  await page.fill("#metadata", '{"order": 4711, "rush": true, "notes": [null]}');
+  assert.equal((await curl()).location.latitude, 0);
+  assert.deepEqual((await curl()).metadata, { order: 4711, rush: true, notes: [null] });
+  assert.match(await page.textContent("[data-python]"), /"rush": True,\s+"notes": \[\s+None\s+\]/);
 }
 
 async function statusOf(page, task) {

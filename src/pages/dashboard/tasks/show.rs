@@ -62,16 +62,16 @@ pub async fn show(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refused> {
     let query = Form::parse(query.unwrap_or_default().as_bytes());
-    let notice = told::notice(query.get("done"));
-    shown(&desk, &id, (Form::new(), StatusCode::OK), notice).await
+    let fresh = (Form::new(), StatusCode::OK);
+    shown(&desk, &id, fresh, query.get("done")).await
 }
 
-/// The page, with what was wrong with a form on it. What was entered is kept.
+/// The page, with what was wrong with a form on it, or what is said to be done. What was entered is kept.
 pub async fn shown(
     desk: &Desk,
     id: &str,
     (form, status): (Form, StatusCode),
-    notice: Option<&'static str>,
+    done: &str,
 ) -> Result<Response, Refused> {
     let latest = events::latest(desk).await?;
     let of_task = |rest: &str| Ask::get(format!("/v1/tasks/{}{rest}", segment(id)));
@@ -88,6 +88,10 @@ pub async fn shown(
     };
     let approval = approval.filter(Approval::waits);
     let stored = stored(desk, &task.id).await?;
+    let has_statement = dispute
+        .as_ref()
+        .is_some_and(|dispute| dispute.developer_statement.is_some());
+    let notice = told::notice(done, &task.status, has_statement);
     let shell = desk.shell(&task.title, Place::Tasks).notice(notice);
     let shell = shell.kept_up_to_date(status);
     let template = ShowTask {
