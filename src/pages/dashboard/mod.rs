@@ -9,6 +9,7 @@ mod keys;
 mod models;
 mod money;
 mod password;
+mod receiving;
 mod review;
 mod tasks;
 mod webhook;

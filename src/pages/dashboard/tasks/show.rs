@@ -54,6 +54,8 @@ struct ShowTask {
     key: Form,
     /// What was entered, and what was wrong with it.
     form: Form,
+    /// Whether nothing was sent yet that this page answers.
+    is_new: bool,
 }
 
 pub async fn show(
@@ -93,7 +95,10 @@ pub async fn shown(
         .is_some_and(|dispute| dispute.developer_statement.is_some());
     let notice = told::notice(done, &task.status, has_statement);
     let shell = desk.shell(&task.title, Place::Tasks).notice(notice);
-    let shell = shell.kept_up_to_date(status);
+    let mut shell = shell.kept_up_to_date(status);
+    if task.status == "disputed" {
+        shell = shell.script("keep_form");
+    }
     let template = ShowTask {
         base: desk.path(""),
         latest,
@@ -120,6 +125,7 @@ pub async fn shown(
         is_over: stored.status.is_final(),
         can_advance: desk.is_test() && !stored.status.is_final(),
         key: Form::new(),
+        is_new: status == StatusCode::OK && done.is_empty(),
         shell,
         task,
     };
