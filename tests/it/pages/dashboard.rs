@@ -2,14 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::Browser;
 use super::outcomes::developer;
+use super::{Browser, between};
 use crate::support::{Developer, TestApp, on_both_engines};
 
 on_both_engines!(
     a_review_of_what_is_decided_says_so_and_decides_nothing_else,
     a_refused_form_is_summed_up_at_its_top,
     nothing_is_said_to_be_done_that_is_not,
+    home_tells_what_the_month_has_cost,
+    the_webhook_has_code_and_its_deliveries_have_an_address,
 );
 
 fn id(task: &Value) -> &str {
@@ -106,4 +108,46 @@ async fn nothing_is_said_to_be_done_that_is_not(app: TestApp) {
     let approved = browser.post(&decide, &[]).await;
     let page = browser.follow(&approved).await.text;
     assert!(page.contains("Approved. The worker is paid."), "{page}");
+}
+
+/// What stands on a card of the home page.
+async fn figure(browser: &mut Browser, heading: &str) -> String {
+    let home = browser.get("/dashboard/live").await.text;
+    between(
+        &home,
+        &format!("<h2>{heading}</h2><p class=\"figure\">"),
+        "<",
+    )
+}
+
+async fn home_tells_what_the_month_has_cost(app: TestApp) {
+    let ((dev, mut browser), worker) = (developer(&app).await, app.ready_worker().await);
+    dev.create_live_task().await;
+    assert_eq!(figure(&mut browser, "Held").await, "$0.00");
+    dev.create_paid_task().await;
+    assert_eq!(figure(&mut browser, "Held").await, "$25.00");
+    assert_eq!(figure(&mut browser, "Spent this month").await, "$0.00");
+    // A worker has accepted it: to cancel it costs half.
+    let task = dev.create_paid_task().await;
+    worker.act(&task, "accept").await.expect(200);
+    let cancel = format!("/v1/tasks/{}/cancel", id(&task));
+    dev.live.post(&cancel, &json!({})).await.expect(200);
+    assert_eq!(figure(&mut browser, "Held").await, "$25.00");
+    assert_eq!(figure(&mut browser, "Spent this month").await, "$12.50");
+}
+
+async fn the_webhook_has_code_and_its_deliveries_have_an_address(app: TestApp) {
+    let mut browser = Browser::signed_up(&app, "ada@example.com").await;
+    let page = browser.get("/dashboard/test/webhook").await.text;
+    for said in [
+        "<summary>Ruby</summary>",
+        "hmac.compare_digest",
+        "data-keep=\"new\"",
+        "id=\"deliveries\"",
+    ] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    let list = browser.get("/dashboard/test/webhook/deliveries").await;
+    let place = list.header("location");
+    assert_eq!(place, "/dashboard/test/webhook#deliveries");
 }
