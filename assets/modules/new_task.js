@@ -17,7 +17,11 @@ function task() {
   const text = (name) => (data.get(name) ?? "").trim();
   const task = { title: text("title"), description: text("description"), category: text("category") };
   if (text("instructions")) task.instructions = text("instructions");
-  task.location = { city: text("city"), state: text("state"), latitude: Number(text("latitude")), longitude: Number(text("longitude")) };
+  task.location = { city: text("city"), state: text("state") };
+  // What is missing is left out, and what is no number stays as it is: the server says what is wrong with it.
+  for (const name of ["latitude", "longitude"]) {
+    if (text(name)) task.location[name] = Number.isNaN(Number(text(name))) ? text(name) : Number(text(name));
+  }
   if (text("address")) task.location.address = text("address");
   task.budget_cents = cents(text("budget"));
   if (text("task_type") === "bounty") task.task_type = "bounty";
@@ -26,7 +30,27 @@ function task() {
   task.proof_types = data.getAll("proof_types");
   const skills = data.getAll("required_skills");
   if (skills.length > 0) task.required_skills = skills;
+  if (text("metadata")) task.metadata = parsed(text("metadata"));
   return task;
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+// As JSON, but for the words that Python writes otherwise.
+function python(value, indent = "  ") {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (typeof value !== "object") return JSON.stringify(value);
+  const [open, close] = Array.isArray(value) ? "[]" : "{}";
+  const known = Object.entries(value).filter(([, one]) => one !== undefined);
+  const parts = known.map(([name, one]) => (Array.isArray(value) ? "" : `${JSON.stringify(name)}: `) + python(one, `${indent}  `));
+  return parts.length === 0 ? open + close : `${open}\n${indent}${parts.join(`,\n${indent}`)}\n${indent.slice(2)}${close}`;
 }
 
 function show() {
@@ -42,7 +66,7 @@ function show() {
   form.querySelector("[data-curl]").textContent =
     `curl ${location.origin}/v1/tasks \\\n  -H "Authorization: Bearer $LEGWORK_KEY" \\\n  -d '${quoted}'`;
   form.querySelector("[data-python]").textContent =
-    `import os, requests\n\nrequests.post(\n  "${location.origin}/v1/tasks",\n  headers={"Authorization": "Bearer " + os.environ["LEGWORK_KEY"]},\n  json=${json})`;
+    `import os, requests\n\nrequests.post(\n  "${location.origin}/v1/tasks",\n  headers={"Authorization": "Bearer " + os.environ["LEGWORK_KEY"]},\n  json=${python(now)})`;
 }
 
 form.addEventListener("input", show);

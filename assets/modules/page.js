@@ -63,8 +63,11 @@ function relative(then) {
   const seconds = Math.round((then - Date.now()) / 1000);
   const size = Math.abs(seconds);
   if (size < 5) return lang === "es" ? "ahora" : "now";
-  const [unit, name] = UNITS.find(([unit]) => size >= unit);
-  const count = Math.floor(size / unit);
+  // To the nearest of its largest unit, as the server does.
+  const [largest] = UNITS.find(([unit]) => size >= unit);
+  const rounded = Math.round(size / largest) * largest;
+  const [unit, name] = UNITS.find(([unit]) => rounded >= unit);
+  const count = Math.floor(rounded / unit);
   return words.format(seconds > 0 ? count : -count, name);
 }
 // The clock of a page may be ahead of this one, as that of tests is: the difference is kept. Some moments are of

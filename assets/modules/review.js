@@ -37,6 +37,10 @@ function keep(name, about, value) {
 async function load(url) {
   const response = await fetch(url, { headers: { accept: "text/html" } });
   if (!response.ok || isSignIn(response)) throw new Error("no proof", { cause: response });
+  return parsed(response);
+}
+
+async function parsed(response) {
   const html = await response.text();
   return new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html");
 }
@@ -67,6 +71,9 @@ async function show(url) {
     // Somebody went elsewhere while it was loaded.
     if (mine !== shows) return;
     const main = document.importNode(page.querySelector("main"), true);
+    // The script that listens goes on with the one that it knows.
+    const listening = document.querySelector("main [data-live]");
+    if (listening) main.querySelector("[data-live]")?.replaceWith(listening);
     document.querySelector("main").replaceWith(main);
     document.title = page.title;
     history.pushState(null, "", url);
@@ -137,7 +144,8 @@ async function post(about, decision) {
   } else if (searchParams.get("done") === "elsewhere") {
     keep(REASONS, about, null);
     const href = action.replace(/\/review\/([^/]+)\/.*$/, "/tasks/$1");
-    tell(`${lost} It was decided elsewhere in the meantime.`, { href, text: "See the task" });
+    const decided = (await parsed(response)).querySelector("[data-decided]")?.textContent;
+    tell(`${lost} It was decided elsewhere in the meantime${decided ? `: ${decided}` : "."}`, { href, text: "See the task" });
   } else if (!response.ok) {
     tell(`${lost} The server answered with status ${response.status}.`, { href: from, text: "Back to it" });
   } else {
@@ -239,7 +247,10 @@ function decide(form, body) {
 function finish() {
   const done = document.createElement("h1");
   done.textContent = "That was the last one.";
-  root().replaceChildren(done);
+  const more = document.createElement("p");
+  const tasks = Object.assign(document.createElement("a"), { href: location.pathname.replace(/review$/, "tasks"), textContent: "look at your tasks" });
+  more.append("Proof shows up here as soon as a worker sends it. Until then, ", tasks, ".");
+  root().replaceChildren(done, more);
   shows += 1;
   begin();
 }

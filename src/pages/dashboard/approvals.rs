@@ -62,7 +62,7 @@ struct Shown {
 
 pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Refused> {
     let filters = Form::parse(query.unwrap_or_default().as_bytes());
-    let notice = notice(filters.get("done"));
+    let notice = notice(&desk, filters.get("done"), filters.get("of")).await?;
     shown(&desk, filters, StatusCode::OK, notice).await
 }
 
@@ -128,12 +128,20 @@ fn older(desk: &Desk, filters: &Form, cursor: &str) -> String {
     format!("{}?{}", desk.path("/approvals"), query.finish())
 }
 
-fn notice(done: &str) -> Option<&'static str> {
-    Some(match done {
+/// What was just decided, if the task `of` which it is said agrees.
+async fn notice(desk: &Desk, done: &str, of: &str) -> Result<Option<&'static str>, Refused> {
+    let told = match done {
         "approved" => "You have approved the task. It is paid for as if you had created it.",
         "refused" => "You have refused the task. It is cancelled, and nothing was charged.",
-        _ => return None,
-    })
+        _ => return Ok(None),
+    };
+    match of_task(desk, of).await {
+        Ok(approval) => Ok(approval
+            .filter(|approval| approval.status == done)
+            .map(|_| told)),
+        Err(refused) if refused.status == StatusCode::NOT_FOUND => Ok(None),
+        Err(refused) => Err(refused),
+    }
 }
 
 pub async fn approve(
@@ -162,7 +170,7 @@ async fn decide(
     let ask = Ask::post(path, Value::Object(Map::new())).once(form.key());
     match desk.ask::<Value>(ask).await {
         Ok(_) => {
-            let back = desk.path(&format!("/approvals?done={done}"));
+            let back = desk.path(&format!("/approvals?done={done}&of={}", segment(id)));
             Ok(Redirect::to(&back).into_response())
         }
         // Somebody else was faster, or the account may not agree yet: the list says how things stand.

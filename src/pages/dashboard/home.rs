@@ -11,6 +11,7 @@ use crate::pages::dashboard::approvals;
 use crate::pages::dashboard::desk::{Desk, Place};
 use crate::pages::dashboard::events::Event;
 use crate::pages::dashboard::models::{List, TaskItem};
+use crate::pages::dashboard::money::{SoFar, so_far};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::{ok, page};
 use crate::pages::kit::layout::Shell;
@@ -28,6 +29,7 @@ struct Home {
     unpaid: i64,
     disputed: i64,
     open: i64,
+    month: SoFar,
     webhook: Webhook,
     events: Vec<Event>,
     confirmed: bool,
@@ -80,6 +82,7 @@ pub async fn show(desk: Desk) -> Result<Response, Refused> {
     Ok(ok(&Home {
         shell: desk.shell("Home", Place::Home).script("live"),
         usage: desk.ask(Ask::get("/v1/account/usage")).await?,
+        month: so_far(&desk).await?,
         to_review: in_status(&desk, "proof_submitted").await?,
         // What waits for a yes is not paid for either, but that is not why.
         unpaid: (in_status(&desk, "pending").await? - to_approve).max(0),

@@ -9,6 +9,7 @@ mod keys;
 mod models;
 mod money;
 mod password;
+mod receiving;
 mod review;
 mod tasks;
 mod webhook;
@@ -126,6 +127,11 @@ fn webhook_routes() -> Vec<PageRoute> {
             "/dashboard/{environment}/webhook/recover",
             developer,
             post(webhook::recover),
+        ),
+        view(
+            "/dashboard/{environment}/webhook/deliveries",
+            developer,
+            get(webhook::to_deliveries),
         ),
         view(
             "/dashboard/{environment}/webhook/deliveries/{id}",

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use axum::extract::{Path, RawQuery};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use serde_json::{Map, Value, json};
 
@@ -9,7 +10,8 @@ use crate::api::inside::{Ask, Refused};
 use crate::domain::geo::Point;
 use crate::pages::dashboard::desk::{Desk, Place};
 use crate::pages::dashboard::events;
-use crate::pages::dashboard::models::{Evidence, List, Proof, Task, TaskItem};
+use crate::pages::dashboard::models::{Evidence, HistoryEntry, List, Proof, Task, TaskItem};
+use crate::pages::dashboard::tasks::how_it_stands;
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::{ok, page};
 use crate::pages::kit::layout::Shell;
@@ -35,7 +37,8 @@ struct Review {
     latest: String,
     own_url: String,
     total: i64,
-    position: usize,
+    /// None where it came later than those at hand.
+    position: Option<usize>,
     previous: Option<String>,
     next: Option<String>,
     task: Task,
@@ -55,15 +58,25 @@ struct NothingWaits {
     latest: String,
 }
 
+/// A task of which nothing waits: it was decided elsewhere, or by its deadline.
+#[derive(Template)]
+#[template(path = "dashboard/review_decided.html")]
+struct Decided {
+    shell: Shell,
+    base: String,
+    task: Task,
+    decided: &'static str,
+    /// Who did that, and when.
+    last: Option<HistoryEntry>,
+    reason: Option<String>,
+    /// How many others wait.
+    waits: i64,
+}
+
 pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Refused> {
     let query = Form::parse(query.unwrap_or_default().as_bytes());
-    shown(
-        &desk,
-        query.get("task"),
-        notice(query.get("done")),
-        Form::new(),
-    )
-    .await
+    let notice = notice(&desk, &query).await?;
+    shown(&desk, query.get("task"), notice, Form::new()).await
 }
 
 async fn shown(
@@ -75,27 +88,28 @@ async fn shown(
     let latest = events::latest(desk).await?;
     let (waiting, total) = waiting(desk).await?;
     let shell = desk.shell("Review", Place::Review).notice(notice);
-    let shell = shell.script("review").script("live");
-    let base = desk.path("");
-    let at = waiting
-        .iter()
-        .position(|task| task.id == wanted)
-        .unwrap_or(0);
-    let Some(current) = waiting.get(at) else {
+    let at = match wanted {
+        "" => (!waiting.is_empty()).then_some(0),
+        _ => waiting.iter().position(|task| task.id == wanted),
+    };
+    if wanted.is_empty() && at.is_none() {
         return Ok(ok(&NothingWaits {
-            shell,
-            base,
+            shell: shell.script("review").script("live"),
+            base: desk.path(""),
             latest,
         }));
-    };
-    let link = |task: &TaskItem| format!("{base}/review?task={}", task.id);
-    let (previous, next) = (
-        at.checked_sub(1)
-            .and_then(|before| waiting.get(before))
-            .map(link),
-        waiting.get(at + 1).map(link),
-    );
-    let (task, proofs) = read(desk, &current.id).await?;
+    }
+    let found = at.and_then(|at| waiting.get(at));
+    let id = found.map_or(wanted, |task| task.id.as_str());
+    let (task, proofs) = read(desk, &segment(id)).await?;
+    // Whoever asked for this task is not to decide about another one.
+    if task.status != "proof_submitted" {
+        return decided(desk, shell, task, total).await;
+    }
+    let link = |task: &TaskItem| desk.path(&format!("/review?task={}", task.id));
+    let before = at.and_then(|at| waiting.get(at.checked_sub(1)?));
+    // One that came later than those at hand has the oldest after it.
+    let after = waiting.get(at.map_or(0, |at| at + 1));
     let (now, earlier): (Vec<_>, Vec<_>) = proofs.into_iter().partition(Proof::is_pending);
     let mut examined = Vec::new();
     for proof in now {
@@ -103,29 +117,43 @@ async fn shown(
         let evidence = desk.ask(Ask::get(path)).await?;
         examined.push((proof, evidence));
     }
-    let status = if form.problem.is_some() || form.fault("reason").is_some() {
-        400
-    } else {
-        200
+    let status = match form.is_refused() {
+        true => StatusCode::BAD_REQUEST,
+        false => StatusCode::OK,
     };
     let review = Review {
         own_url: desk.pages.app.own_url().to_owned(),
-        position: at + 1,
+        position: at.map(|at| at + 1),
         map: map::draw(&places(&task, &examined), desk.pages.tiles()),
         proofs: examined,
         templates: &TEMPLATES,
-        shell,
-        base,
+        shell: shell.script("review").script("live"),
+        base: desk.path(""),
+        previous: before.map(link),
+        next: after.map(link),
         latest,
         total,
-        previous,
-        next,
         task,
         earlier,
         form,
     };
-    let status = axum::http::StatusCode::from_u16(status).unwrap_or_default();
     Ok(page(status, &review))
+}
+
+/// What became of a task that somebody wants to review, and the way to what waits.
+async fn decided(desk: &Desk, shell: Shell, task: Task, waits: i64) -> Result<Response, Refused> {
+    let history = Ask::get(format!("/v1/tasks/{}/history?limit=100", task.id));
+    let history: List<HistoryEntry> = desk.ask(history).await?;
+    let mut last = history.data.into_iter().next_back();
+    Ok(ok(&Decided {
+        base: desk.path(""),
+        decided: how_it_stands(desk, &task).await?,
+        reason: last.as_mut().and_then(|last| last.reason.take()),
+        last,
+        waits,
+        shell,
+        task,
+    }))
 }
 
 /// The tasks that have waited longest, and how many wait in all.
@@ -180,14 +208,14 @@ fn places(task: &Task, proofs: &[(Proof, Evidence)]) -> Places {
     }
 }
 
-type Decided = Path<(String, String, String)>;
+type Chosen = Path<(String, String, String)>;
 
-pub async fn approve(desk: Desk, Path(path): Decided, form: Form) -> Result<Response, Refused> {
+pub async fn approve(desk: Desk, Path(path): Chosen, form: Form) -> Result<Response, Refused> {
     decide(&desk, path, "approve", Value::Object(Map::new()), form).await
 }
 
 /// The reason comes from a button with a template, or from the field.
-pub async fn reject(desk: Desk, Path(path): Decided, form: Form) -> Result<Response, Refused> {
+pub async fn reject(desk: Desk, Path(path): Chosen, form: Form) -> Result<Response, Refused> {
     let template = form
         .get("template")
         .parse()
@@ -213,28 +241,37 @@ async fn decide(
         segment(&task),
         segment(&proof)
     );
-    let done = match desk
+    let of = segment(&task);
+    let next = segment(form.get("next"));
+    let to = match desk
         .ask::<Value>(Ask::post(path, body).once(form.key()))
         .await
     {
-        Ok(_) => what,
-        Err(refused) if refused.status == 409 => "elsewhere",
+        Ok(_) => format!("/review?done={what}&of={of}&task={next}"),
+        // The page of this task says what was decided, and goes on from there.
+        Err(refused) if refused.status == 409 => format!("/review?done=elsewhere&task={of}"),
         Err(refused) if refused.status == 400 => {
             let form = form.refused(&refused, &["reason"]);
             return shown(desk, &task, None, form).await;
         }
         Err(refused) => return Err(refused),
     };
-    let next = segment(form.get("next"));
-    let to = desk.path(&format!("/review?done={done}&task={next}"));
-    Ok(Redirect::to(&to).into_response())
+    Ok(Redirect::to(&desk.path(&to)).into_response())
 }
 
-fn notice(done: &str) -> Option<&'static str> {
-    Some(match done {
-        "approve" => "Approved. The worker is paid.",
-        "reject" => "Rejected. The worker has been told why.",
-        "elsewhere" => "That proof was decided elsewhere in the meantime. Here is what waits now.",
-        _ => return None,
-    })
+/// What was just done, if the task that it was done to agrees.
+async fn notice(desk: &Desk, query: &Form) -> Result<Option<&'static str>, Refused> {
+    let (is_approved, told) = match query.get("done") {
+        "approve" => (true, "Approved. The worker is paid."),
+        "reject" => (false, "Rejected. The worker has been told why."),
+        "elsewhere" => return Ok(Some("That proof was decided elsewhere in the meantime.")),
+        _ => return Ok(None),
+    };
+    let task = Ask::get(format!("/v1/tasks/{}", segment(query.get("of"))));
+    match desk.ask::<Task>(task).await {
+        // After a rejection the worker goes on, or contests it, perhaps at once.
+        Ok(task) => Ok(((task.status == "completed") == is_approved).then_some(told)),
+        Err(refused) if refused.status == StatusCode::NOT_FOUND => Ok(None),
+        Err(refused) => Err(refused),
+    }
 }

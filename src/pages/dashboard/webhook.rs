@@ -12,6 +12,7 @@ use crate::domain::EventType;
 use crate::pages::dashboard::desk::{Desk, Place};
 use crate::pages::dashboard::events::Event;
 use crate::pages::dashboard::models::List;
+use crate::pages::dashboard::receiving::{Receiver, receivers};
 use crate::pages::kit::form::Form;
 use crate::pages::kit::html::{ok, page};
 use crate::pages::kit::layout::Shell;
@@ -32,6 +33,9 @@ struct ShowWebhook {
     /// Shown once, right after it was made.
     secret: Option<String>,
     recent: bool,
+    receivers: Vec<Receiver>,
+    /// Whether nothing was sent yet that this page answers.
+    is_new: bool,
 }
 
 #[derive(Deserialize)]
@@ -124,11 +128,17 @@ async fn shown(
         desk.path(&format!("/webhook?status={status}&offset={end}"))
     });
     let (form, code) = form.unwrap_or_else(|| (begun(&webhook), StatusCode::OK));
-    let notice = notice(query.get("done"));
+    let notice = match query.get("done") {
+        "removed" if webhook.webhook_url.is_some() => None,
+        done => notice(done),
+    };
+    let shell = desk.shell("Webhook", Place::Webhook);
     Ok(page(
         code,
         &ShowWebhook {
-            shell: desk.shell("Webhook", Place::Webhook).notice(notice),
+            shell: shell.notice(notice).script("keep_form"),
+            receivers: receivers(),
+            is_new: secret.is_none() && code == StatusCode::OK,
             base: desk.path(""),
             types: EventType::ALL.iter().map(|one| one.as_str()).collect(),
             status: status.to_owned(),
@@ -243,6 +253,11 @@ pub async fn recover(desk: Desk, form: Form) -> Result<Response, Refused> {
         }
         Err(refused) => Err(refused),
     }
+}
+
+/// They are listed with the webhook.
+pub async fn to_deliveries(desk: Desk) -> Response {
+    Redirect::to(&desk.path("/webhook#deliveries")).into_response()
 }
 
 pub async fn delivery(

@@ -112,6 +112,31 @@ impl Form {
         found.next().map(|(_, message)| message.as_str())
     }
 
+    /// Whether anything is wrong with it.
+    pub fn is_refused(&self) -> bool {
+        self.problem.is_some() || !self.faults.is_empty()
+    }
+
+    /// Every field with which something is wrong, once, and what.
+    pub fn wrong(&self) -> Vec<(&str, &str)> {
+        let mut wrong: Vec<(&str, &str)> = Vec::new();
+        for (name, message) in &self.faults {
+            if !wrong.iter().any(|(known, _)| known == name) {
+                wrong.push((name, message));
+            }
+        }
+        wrong
+    }
+
+    /// What is wrong with a field of the API, as a fault of the field that people see for it.
+    pub fn say_of(&mut self, api: &str, shown: &str, message: &str) {
+        for (name, told) in &mut self.faults {
+            if name == api {
+                (*name, *told) = (shown.to_owned(), message.to_owned());
+            }
+        }
+    }
+
     pub fn add_fault(&mut self, name: &str, message: impl Into<String>) {
         self.faults.push((name.to_owned(), message.into()));
     }
@@ -287,6 +312,20 @@ mod tests {
         ] {
             assert_eq!(cents(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn what_is_wrong_is_summed_up_by_field() {
+        let mut form = Form::parse(b"budget=1");
+        assert!(!form.is_refused());
+        form.add_fault("budget_cents", "must be at least 500");
+        form.add_fault("max_task_cents", "must not be more than the day's");
+        form.add_fault("max_task_cents", "must be a number");
+        form.say_of("budget_cents", "budget", "must be $5.00 or more");
+        assert!(form.is_refused() && form.fault("budget_cents").is_none());
+        let wrong = form.wrong();
+        assert_eq!(wrong.len(), 2, "{wrong:?}");
+        assert_eq!(wrong[0], ("budget", "must be $5.00 or more"));
     }
 
     #[test]

@@ -12,12 +12,46 @@ use crate::payments::ProcessorError;
 
 pub fn page(status: StatusCode, template: &impl Template) -> Response {
     match template.render() {
-        Ok(text) => (status, Html(marked(text))).into_response(),
+        Ok(text) => (status, Html(marked(told_first(text)))).into_response(),
         Err(error) => {
             tracing::error!(%error, "a page could not be rendered");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
+}
+
+/// How what is wrong with a form begins in the template. Texts of people are escaped, so nothing else begins like it.
+const PROBLEM: &str = "<div class=\"bad\" role=\"alert\" tabindex=\"-1\" autofocus>";
+
+const WRONG: &str = "<a class=\"wrong tap\" href=\"#";
+
+/// What is wrong with a form stands in the title, which a voice reads first; both languages have the word. Each link to a
+/// field begins with its label, which only the finished page has.
+fn told_first(page: String) -> String {
+    if !page.contains(PROBLEM) {
+        return page;
+    }
+    let mut told = String::with_capacity(page.len() + 256);
+    let mut parts = page.split(WRONG);
+    let before = parts.next().unwrap_or_default();
+    told.push_str(&before.replacen("<title>", "<title>Error: ", 1));
+    for part in parts {
+        let (name, after) = part.split_once("\">").unwrap_or((part, ""));
+        told.extend([WRONG, name, "\">"]);
+        if let Some(label) = label(&page, name) {
+            told.extend([label.trim_end(), ": "]);
+        }
+        told.push_str(after);
+    }
+    told
+}
+
+/// What a field, or a group of boxes, is called on a page.
+fn label<'a>(page: &'a str, name: &str) -> Option<&'a str> {
+    let field = page.split_once(&format!("<label for=\"{name}\">"));
+    let group = page.split_once(&format!("<fieldset id=\"{name}\""));
+    let group = group.and_then(|(_, group)| group.split_once("<legend>"));
+    field.or(group)?.1.split('<').next()
 }
 
 /// The same with 200.
@@ -130,4 +164,29 @@ pub fn unavailable(pages: &Pages, error: &ProcessorError) -> Response {
     let text = "Nothing was changed. Please try again in a moment.";
     let status = StatusCode::SERVICE_UNAVAILABLE;
     message(pages, status, "Temporarily unavailable", text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_with_a_problem_says_so_first_and_names_the_fields() {
+        let page = format!(
+            "<title>New task</title>{PROBLEM}<ul><li>{WRONG}city\">must not be empty</a></li>\
+             <li>{WRONG}kinds\">must be chosen</a></li><li>{WRONG}none\">is wrong</a></li></ul></div>\
+             <label for=\"city\">City <b>x</b></label><fieldset id=\"kinds\" class=\"a\"><legend>Proof</legend>"
+        );
+        let told = told_first(page);
+        for text in [
+            "<title>Error: New task</title>",
+            "#city\">City: must not be empty</a>",
+            "#kinds\">Proof: must be chosen</a>",
+            "#none\">is wrong</a>",
+        ] {
+            assert!(told.contains(text), "{text}: {told}");
+        }
+        let calm = "<title>Tasks</title><p>All is well.</p>".to_owned();
+        assert_eq!(told_first(calm.clone()), calm);
+    }
 }

@@ -80,12 +80,18 @@ impl When {
 fn relative(at: Timestamp, now: Timestamp) -> String {
     let millis = at.as_millis() - now.as_millis();
     let seconds = millis.unsigned_abs() / 1_000;
-    let (count, unit, plural) = largest_unit(seconds);
+    let (count, unit, plural) = largest_unit(rounded(seconds));
     match (seconds, millis > 0) {
         (0..=4, _) => "now".to_owned(),
         (_, true) => format!("in {count} {unit}{plural}"),
         (_, false) => format!("{count} {unit}{plural} ago"),
     }
+}
+
+/// To the nearest of its largest unit: a second after seven days began, they are seven days and not six.
+pub fn rounded(seconds: u64) -> u64 {
+    let (size, _) = unit_of(seconds);
+    (seconds + size / 2) / size * size
 }
 
 /// The largest unit that fits: `5 minutes`, `3 days`.
@@ -94,7 +100,7 @@ pub fn duration(seconds: u64) -> String {
     format!("{count} {unit}{plural}")
 }
 
-fn largest_unit(seconds: u64) -> (u64, &'static str, &'static str) {
+fn unit_of(seconds: u64) -> (u64, &'static str) {
     const UNITS: [(u64, &str); 4] = [
         (86_400, "day"),
         (3_600, "hour"),
@@ -102,7 +108,11 @@ fn largest_unit(seconds: u64) -> (u64, &'static str, &'static str) {
         (1, "second"),
     ];
     let unit = UNITS.iter().find(|(size, _)| seconds >= *size);
-    let (size, name) = unit.copied().unwrap_or((1, "second"));
+    unit.copied().unwrap_or((1, "second"))
+}
+
+fn largest_unit(seconds: u64) -> (u64, &'static str, &'static str) {
+    let (size, name) = unit_of(seconds);
     let count = seconds / size;
     (count, name, if count == 1 { "" } else { "s" })
 }
@@ -188,6 +198,8 @@ mod tests {
         assert_eq!(told("2026-11-16T12:00:02Z"), "now");
         assert_eq!(told("2026-11-16T11:59:00Z"), "1 minute ago");
         assert_eq!(told("2026-11-19T12:00:00Z"), "in 3 days");
+        assert_eq!(told("2026-11-23T11:59:58Z"), "in 7 days");
+        assert_eq!(told("2026-11-16T12:59:45Z"), "in 1 hour");
         let when = When::parse("2026-11-16T09:30:15.250Z", now);
         assert_eq!(
             (when.exact.as_str(), when.relative.as_str()),

@@ -1,7 +1,7 @@
 // A new task that cannot be sent: nothing that was typed is lost.
 import { assert } from "../visit.mjs";
 import { Line } from "../line.mjs";
-import { signUp } from "./signing_up.mjs";
+import { PASSWORD, signUp } from "./signing_up.mjs";
 
 const TYPED = {
   title: "Count the shelves", description: "All of them, with the labels in view.", city: "Brooklyn", state: "NY",
@@ -25,6 +25,7 @@ export async function keptForm(visitor) {
   await page.goto(FORM);
   assert.equal(await page.inputValue("#title"), "");
   await refused(page);
+  await sessionEnds(page);
   await page.context().close();
   line.close();
 }
@@ -63,7 +64,36 @@ async function refused(page) {
   for (const [name, value] of Object.entries({ ...TYPED, latitude: "north" })) await page.fill(`#${name}`, value);
   await page.click("button:text('Create the task')");
   await page.locator("#latitude-fault").waitFor();
+  await summedUp(page);
   assert.equal(await page.inputValue("#title"), TYPED.title);
   await page.goto(FORM);
   assert.equal(await page.inputValue("#title"), "");
+}
+
+// What is wrong stands at the top, in sight and with the focus, and leads to its field.
+async function summedUp(page) {
+  assert.match(await page.title(), /^Error: /);
+  const link = page.getByRole("alert").getByRole("link", { name: /^Latitude: / });
+  await page.locator("[role=alert]:focus").waitFor();
+  await link.click();
+  await page.locator("#latitude:focus").waitFor();
+}
+
+// Whoever has to sign in first finds what was typed, until it is sent.
+async function sessionEnds(page) {
+  const [place, url] = ["/dashboard/test/webhook", "https://hooks.example.com/legwork"];
+  await page.goto(place);
+  await page.fill("#url", url);
+  await page.context().clearCookies();
+  await page.click("button:text('Save')");
+  await page.fill("#email", "kept@example.com");
+  await page.fill("#password", PASSWORD);
+  await page.click("button:text('Sign in')");
+  await page.getByText("This was not sent, and is here again.").waitFor();
+  assert.equal(await page.inputValue("#url"), url);
+  await page.click("button:text('Save')");
+  await page.getByText("The secret that signs every delivery").waitFor();
+  await page.goto(place);
+  assert.equal(await page.inputValue("#url"), url);
+  assert.equal(await page.getByText("This was not sent").count(), 0);
 }

@@ -13,16 +13,17 @@ export async function limitedKey(visitor) {
   await page.goto("/dashboard/test/keys");
   await page.click("a.button:text('Make a limited key')");
   await page.fill("#name", "Store audit bot");
-  await page.fill("#max_task_cents", "50");
-  await page.fill("#day", "30");
+  await page.fill("#max_task_cents", "50,000");
+  await page.fill("#day", "30,000");
   await page.fill("#approval_above_cents", "20");
   await page.click("button:text('Make a limited test key')");
   await page.locator("#max_task_cents-fault").waitFor();
   await visitor.look(page, null, "key-new");
-  await page.fill("#day", "200");
+  await page.fill("#day", "200,000");
   await page.click("button:text('Make a limited test key')");
   const key = await page.textContent(".secret");
   for (const budget_cents of [4500, 3000, 1500]) await created(page, key, { budget_cents });
+  await visitor.look(page, "/dashboard/test/keys", "keys-limited");
   await page.goto("/dashboard/test");
   await page.getByText("tasks of limited keys wait for your yes").waitFor();
   await page.click("a:text('Decide')");
@@ -30,6 +31,7 @@ export async function limitedKey(visitor) {
   await nothingMoves(page, key);
   await page.click("button:has-text('Approve $30.00')");
   await page.getByText("You have approved the task.").waitFor();
+  await doubleClick(page);
   for (let left = 2; left > 0; left -= 1) {
     await page.locator("button:has-text('Refuse')").nth(left - 1).waitFor();
     await page.locator("button:has-text('Refuse')").first().click();
@@ -69,4 +71,26 @@ async function nothingMoves(page, key) {
   assert.equal(await page.getByText("Dear, and new").count(), 0);
   await page.click("[data-live] a");
   await page.getByRole("link", { name: "Dear, and new" }).waitFor();
+}
+
+// The second click comes to where the next task has its button by now. The half second in which it does nothing is held
+// until it has come.
+async function doubleClick(page) {
+  const button = page.locator("button:has-text('Approve')").first();
+  await button.scrollIntoViewIfNeeded();
+  const box = await button.boundingBox();
+  await button.evaluate((one) => {
+    one.style.animation = "none";
+    one.getBoundingClientRect();
+    one.style.animation = "";
+    for (const settling of one.getAnimations()) settling.pause();
+  });
+  const sent = [];
+  const note = (request) => { if (request.method() === "POST") sent.push(request.url()); };
+  page.on("request", note);
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+  await button.evaluate((one) => { for (const settling of one.getAnimations()) settling.finish(); });
+  await page.locator("button:has-text('Refuse')").nth(1).waitFor();
+  assert.deepEqual(sent, []);
+  page.off("request", note);
 }

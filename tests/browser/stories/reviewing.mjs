@@ -68,6 +68,7 @@ async function decisions(visitor) {
   await page.getByText("Done: the proof counts").waitFor();
   await backToTheForm(page);
   await moneyAsItIsShown(page);
+  await asAProgram(page);
   await visitor.look(page, "/dashboard/test", "home");
   await visitor.look(page, "/dashboard/test/tasks", "tasks");
   await visitor.look(page, "/dashboard/test/tasks/new", "new-task");
@@ -92,6 +93,19 @@ async function moneyAsItIsShown(page) {
     await page.fill("#budget", given);
     assert.equal(await page.textContent("[data-total]"), total, given);
   }
+}
+
+// The same task from a program has all that was entered, and nothing that was not.
+async function asAProgram(page) {
+  await page.goto("/dashboard/test/tasks/new");
+  const curl = async () => JSON.parse((await page.textContent("[data-curl]")).match(/-d '([^]*)'$/)[1]);
+  assert.deepEqual((await curl()).location, { city: "", state: "" });
+  await page.fill("#latitude", "0");
+  await page.click("summary:text('Skills and metadata')");
+  await page.fill("#metadata", '{"order": 4711, "rush": true, "notes": [null]}');
+  assert.equal((await curl()).location.latitude, 0);
+  assert.deepEqual((await curl()).metadata, { order: 4711, rush: true, notes: [null] });
+  assert.match(await page.textContent("[data-python]"), /"rush": True,\s+"notes": \[\s+None\s+\]/);
 }
 
 async function statusOf(page, task) {
@@ -137,7 +151,7 @@ async function doubleClick(page) {
   const approve = page.locator("button[data-key=a]");
   const box = await approve.boundingBox();
   const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
-  await page.mouse.click(x, y);
+  await approve.click();
   await page.getByText("2 of 3", { exact: true }).waitFor();
   await page.mouse.click(x, y);
   await page.evaluate(() => document.querySelector("form[data-decision]").requestSubmit());
@@ -164,7 +178,7 @@ async function elsewhere(page) {
   await page.keyboard.press("a");
   await page.getByText("2 of 2", { exact: true }).waitFor();
   await page.clock.runFor(UNDO);
-  const told = page.getByRole("alert").filter({ hasText: "decided elsewhere" });
+  const told = page.getByRole("alert").filter({ hasText: "decided elsewhere in the meantime: You have rejected the proof." });
   await told.getByText("See the task").waitFor();
   await told.getByText("Close").click();
 }

@@ -2,6 +2,7 @@
 
 mod browser;
 mod console;
+mod dashboard;
 mod forms;
 mod front;
 mod limited_keys;

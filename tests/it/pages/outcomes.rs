@@ -21,7 +21,7 @@ on_both_engines!(
 );
 
 /// A developer who has programs and a browser.
-async fn developer(app: &TestApp) -> (Developer, Browser) {
+pub(super) async fn developer(app: &TestApp) -> (Developer, Browser) {
     let mut browser = Browser::signed_up(app, "ada@example.com").await;
     let mut keys = Vec::new();
     for environment in [Environment::Test, Environment::Live] {

@@ -39,7 +39,7 @@ pub async fn show(
 ) -> Result<Response, Refused> {
     let query = Form::parse(query.unwrap_or_default().as_bytes());
     let told = Told {
-        notice: notice(query.get("done")),
+        done: query.get("done").to_owned(),
         ..Told::default()
     };
     shown(&desk, &id, told).await
@@ -51,7 +51,8 @@ struct Told {
     status: StatusCode,
     /// What was entered, if it was refused.
     form: Option<Form>,
-    notice: Option<&'static str>,
+    /// What is said to be done.
+    done: String,
     is_last: bool,
 }
 
@@ -68,8 +69,9 @@ async fn shown(desk: &Desk, id: &str, told: Told) -> Result<Response, Refused> {
         mandate,
         status,
     } = Shown::new(key, mandate, desk.now());
+    let notice = notice(&told.done, status, mandate.is_some());
     let template = OneKey {
-        shell: desk.shell(&key.name, Place::Keys).notice(told.notice),
+        shell: desk.shell(&key.name, Place::Keys).notice(notice),
         base: desk.path("/keys"),
         key,
         status,
@@ -92,12 +94,17 @@ pub async fn of_key(desk: &Desk, id: &str) -> Result<Option<Mandate>, Refused> {
     }
 }
 
-fn notice(done: &str) -> Option<&'static str> {
-    Some(match done {
-        "changed" => "The mandate is changed. It holds from the next request on.",
-        "paused" => "The key is paused. Programs that use it are refused until you go on.",
-        "resumed" => "The key works again, within its mandate.",
-        "lifted" => "The mandate is lifted: this key may do everything.",
+/// What was just done, if the key agrees.
+fn notice(done: &str, status: &str, is_limited: bool) -> Option<&'static str> {
+    Some(match (done, status) {
+        ("changed", _) if is_limited => {
+            "The mandate is changed. It holds from the next request on."
+        }
+        ("paused", "paused") => {
+            "The key is paused. Programs that use it are refused until you go on."
+        }
+        ("resumed", "active") if is_limited => "The key works again, within its mandate.",
+        ("lifted", "active") if !is_limited => "The mandate is lifted: this key may do everything.",
         _ => return None,
     })
 }

@@ -5,6 +5,8 @@ mod payment;
 mod statement;
 mod usage;
 
+pub use statement::{SoFar, so_far};
+
 use axum::routing::{get, post};
 
 use crate::pages::kit::route::{PageRoute, form, view};

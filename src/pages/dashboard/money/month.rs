@@ -67,8 +67,12 @@ impl Month {
         self.moved(-1).to_string()
     }
 
-    pub fn after(&self) -> String {
-        self.moved(1).to_string()
+    /// None after this one: nothing has happened there.
+    pub fn after(&self, now: &Timestamp) -> Option<String> {
+        let after = self.moved(1);
+        let current = Self::of(*now);
+        let has_begun = (after.year, after.month) <= (current.year, current.month);
+        has_begun.then(|| after.to_string())
     }
 
     pub fn days(&self) -> usize {
@@ -116,9 +120,13 @@ mod tests {
     fn months_follow_each_other() {
         let month = Month::parse("2026-12").unwrap();
         assert_eq!(
-            (month.before(), month.after()),
+            (month.before(), month.moved(1).to_string()),
             ("2026-11".to_owned(), "2027-01".to_owned())
         );
+        let now = |text| Timestamp::RULE.check(text).unwrap();
+        assert_eq!(month.after(&now("2026-12-31T12:00:00Z")), None);
+        let after = month.after(&now("2027-01-01T00:00:00Z"));
+        assert_eq!(after.as_deref(), Some("2027-01"));
         let month = Month::parse("2028-01-31T12:00:00Z").unwrap();
         assert_eq!(
             (month.to_string(), month.moved(1).days()),

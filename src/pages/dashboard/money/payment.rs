@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::api::inside::{Ask, Refused};
+use crate::pages::dashboard::approvals;
 use crate::pages::dashboard::desk::{Desk, Place};
 use crate::pages::dashboard::models::{List, Payment, TaskItem};
 use crate::pages::kit::form::Form;
@@ -39,6 +40,8 @@ struct Unpaid {
     task: TaskItem,
     failure: Option<String>,
     pay_page: Option<String>,
+    /// A limited key has created it, and nobody has agreed yet.
+    waits_for_yes: bool,
 }
 
 /// As many as are shown; the list of tasks has all.
@@ -51,10 +54,12 @@ async fn unpaid(desk: &Desk) -> Result<Vec<Unpaid>, Refused> {
     for task in list.data {
         let payment = Ask::get(format!("/v1/tasks/{}/payment", segment(&task.id)));
         let payment: Payment = desk.ask(payment).await?;
+        let approval = approvals::of_task(desk, &task.id).await?;
         let pay_page = payment.pay_page(desk.pages.app.own_url());
         unpaid.push(Unpaid {
             task,
             pay_page: pay_page.map(str::to_owned),
+            waits_for_yes: approval.is_some_and(|approval| approval.waits()),
             failure: payment.failure.map(|failure| failure.message),
         });
     }

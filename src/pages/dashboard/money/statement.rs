@@ -132,6 +132,26 @@ pub async fn show(desk: Desk, RawQuery(query): RawQuery) -> Result<Response, Ref
     }))
 }
 
+/// What the tasks of this month have cost, and what waits in escrow for those that are not over.
+pub struct SoFar {
+    pub spent_cents: i64,
+    pub held_cents: i64,
+    /// Only the newest tasks are counted: there are more than one page of them.
+    pub is_cut: bool,
+}
+
+pub async fn so_far(desk: &Desk) -> Result<SoFar, Refused> {
+    let (lines, next) = read(desk, &Month::of(desk.now()), None).await?;
+    let total = lines
+        .iter()
+        .fold(Money::default(), |sum, line| sum.plus(line.money));
+    Ok(SoFar {
+        spent_cents: total.worker + total.fee,
+        held_cents: total.escrow,
+        is_cut: next.is_some(),
+    })
+}
+
 /// Another form would have sent it: nobody types this address.
 fn asked(desk: &Desk, query: Option<String>) -> Result<Month, Refused> {
     let form = Form::parse(query.unwrap_or_default().as_bytes());

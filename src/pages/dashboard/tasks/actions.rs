@@ -68,5 +68,5 @@ async fn done(
     if refused.is("INVALID_TASK_STATE") || refused.is("REFUND_DIFFERS") {
         form.problem = Some(CHANGED.to_owned());
     }
-    shown(desk, id, (form, refused.status), None).await
+    shown(desk, id, (form, refused.status), "").await
 }

@@ -7,6 +7,7 @@ mod new;
 mod show;
 mod told;
 
+pub use show::how_it_stands;
 pub use told::consequence;
 
 use axum::routing::{get, post};

@@ -110,12 +110,8 @@ pub async fn create(desk: Desk, form: Form) -> Result<Response, Refused> {
         Err(refused) => {
             let mut form = form.refused(&refused, &FIELDS);
             // People enter dollars.
-            if form.fault("budget_cents").is_some() {
-                form.add_fault(
-                    "budget",
-                    "must be an amount from 5.00 to 999,999.99, such as 25 or 1,234.50",
-                );
-            }
+            let amount = "must be an amount from 5.00 to 999,999.99, such as 25 or 1,234.50";
+            form.say_of("budget_cents", "budget", amount);
             Ok(shown(&desk, form, refused.status))
         }
     }

@@ -54,6 +54,8 @@ struct ShowTask {
     key: Form,
     /// What was entered, and what was wrong with it.
     form: Form,
+    /// Whether nothing was sent yet that this page answers.
+    is_new: bool,
 }
 
 pub async fn show(
@@ -62,16 +64,16 @@ pub async fn show(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refused> {
     let query = Form::parse(query.unwrap_or_default().as_bytes());
-    let notice = told::notice(query.get("done"));
-    shown(&desk, &id, (Form::new(), StatusCode::OK), notice).await
+    let fresh = (Form::new(), StatusCode::OK);
+    shown(&desk, &id, fresh, query.get("done")).await
 }
 
-/// The page, with what was wrong with a form on it. What was entered is kept.
+/// The page, with what was wrong with a form on it, or what is said to be done. What was entered is kept.
 pub async fn shown(
     desk: &Desk,
     id: &str,
     (form, status): (Form, StatusCode),
-    notice: Option<&'static str>,
+    done: &str,
 ) -> Result<Response, Refused> {
     let latest = events::latest(desk).await?;
     let of_task = |rest: &str| Ask::get(format!("/v1/tasks/{}{rest}", segment(id)));
@@ -88,8 +90,15 @@ pub async fn shown(
     };
     let approval = approval.filter(Approval::waits);
     let stored = stored(desk, &task.id).await?;
+    let has_statement = dispute
+        .as_ref()
+        .is_some_and(|dispute| dispute.developer_statement.is_some());
+    let notice = told::notice(done, &task.status, has_statement);
     let shell = desk.shell(&task.title, Place::Tasks).notice(notice);
-    let shell = shell.kept_up_to_date(status);
+    let mut shell = shell.kept_up_to_date(status);
+    if task.status == "disputed" {
+        shell = shell.script("keep_form");
+    }
     let template = ShowTask {
         base: desk.path(""),
         latest,
@@ -97,6 +106,10 @@ pub async fn shown(
         next: match approval {
             Some(_) => {
                 "A limited key has created it. It waits for your yes; nothing is charged before."
+            }
+            // Nobody posts it there but whoever tests.
+            None if desk.is_test() && task.status == "funded" => {
+                "It is paid. In test it goes on when you advance it."
             }
             None => told::next(&task.status, decision(dispute.as_ref())),
         },
@@ -116,6 +129,7 @@ pub async fn shown(
         is_over: stored.status.is_final(),
         can_advance: desk.is_test() && !stored.status.is_final(),
         key: Form::new(),
+        is_new: status == StatusCode::OK && done.is_empty(),
         shell,
         task,
     };
@@ -128,6 +142,13 @@ async fn dispute(desk: &Desk, ask: Ask) -> Result<Option<Dispute>, Refused> {
         Err(refused) if refused.is("DISPUTE_NOT_FOUND") => Ok(None),
         Err(refused) => Err(refused),
     }
+}
+
+/// What happens next, or how it ended, in words.
+pub async fn how_it_stands(desk: &Desk, task: &Task) -> Result<&'static str, Refused> {
+    let path = format!("/v1/tasks/{}/dispute", segment(&task.id));
+    let dispute = dispute(desk, Ask::get(path)).await?;
+    Ok(told::next(&task.status, decision(dispute.as_ref())))
 }
 
 fn decision(dispute: Option<&Dispute>) -> Option<&str> {

@@ -76,14 +76,15 @@ pub fn consequence(action: Action) -> &'static str {
     }
 }
 
-pub fn notice(done: &str) -> Option<&'static str> {
-    Some(match done {
-        "created" => "The task is created.",
-        "advanced" => "The task has moved on.",
-        "cancelled" => "The task is cancelled.",
-        "approved" => "You have approved the proof. The task is completed.",
-        "rejected" => "You have rejected the proof. The worker has been told why.",
-        "stated" => "Your statement is kept. The worker and the admins read it.",
+/// What was just done. A link says so too, perhaps an old one: the task must agree.
+pub fn notice(done: &str, status: &str, has_statement: bool) -> Option<&'static str> {
+    Some(match (done, status) {
+        ("created", _) => "The task is created.",
+        ("advanced", _) => "The task has moved on.",
+        ("cancelled", "cancelled" | "refunded") => "The task is cancelled.",
+        ("stated", _) if has_statement => {
+            "Your statement is kept. The worker and the admins read it."
+        }
         _ => return None,
     })
 }

@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, header};
 
 use crate::domain::{Timestamp, Windows};
 use crate::pages::kit::passkeys::Words;
-use crate::pages::kit::words::When;
+use crate::pages::kit::words::{When, rounded};
 
 pub use en::ENGLISH;
 pub use es::SPANISH;
@@ -85,8 +85,8 @@ impl Texts {
         let seconds = millis.unsigned_abs() / 1_000;
         let relative = match (seconds, millis > 0) {
             (0..=4, _) => self.time.now.to_owned(),
-            (_, true) => self.time.ahead.with(self.duration(seconds)),
-            (_, false) => self.time.ago.with(self.duration(seconds)),
+            (_, true) => self.time.ahead.with(self.duration(rounded(seconds))),
+            (_, false) => self.time.ago.with(self.duration(rounded(seconds))),
         };
         When {
             relative,
