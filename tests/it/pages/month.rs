@@ -51,12 +51,12 @@ async fn a_month_has_a_chart_and_a_statement(app: TestApp) {
     for shown in [
         "2025-11-15",
         "$51.00",
-        "<svg class=\"chart\"",
+        "<svg class=\"chart meter\"",
         "usage?month=2025-10",
-        "usage?month=2025-12",
     ] {
         assert!(usage.contains(shown), "{shown}: {usage}");
     }
+    assert!(!usage.contains("usage?month=2025-12"), "{usage}");
     let printed = browser
         .get("/dashboard/test/usage/statement?month=2025-11")
         .await

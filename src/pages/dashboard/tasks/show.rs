@@ -90,10 +90,7 @@ pub async fn shown(
     };
     let approval = approval.filter(Approval::waits);
     let stored = stored(desk, &task.id).await?;
-    let has_statement = dispute
-        .as_ref()
-        .is_some_and(|dispute| dispute.developer_statement.is_some());
-    let notice = told::notice(done, &task.status, has_statement);
+    let notice = told::notice(done, &task.status, has_statement(dispute.as_ref()));
     let shell = desk.shell(&task.title, Place::Tasks).notice(notice);
     let mut shell = shell.kept_up_to_date(status);
     if task.status == "disputed" {
@@ -104,13 +101,9 @@ pub async fn shown(
         latest,
         own_url: desk.pages.app.own_url().to_owned(),
         next: match approval {
-            Some(_) => {
-                "A limited key has created it. It waits for your yes; nothing is charged before."
-            }
+            Some(_) => told::WAITS_FOR_YES,
             // Nobody posts it there but whoever tests.
-            None if desk.is_test() && task.status == "funded" => {
-                "It is paid. In test it goes on when you advance it."
-            }
+            None if desk.is_test() && task.status == "funded" => told::FUNDED_IN_TEST,
             None => told::next(&task.status, decision(dispute.as_ref())),
         },
         approval,
@@ -149,6 +142,10 @@ pub async fn how_it_stands(desk: &Desk, task: &Task) -> Result<&'static str, Ref
     let path = format!("/v1/tasks/{}/dispute", segment(&task.id));
     let dispute = dispute(desk, Ask::get(path)).await?;
     Ok(told::next(&task.status, decision(dispute.as_ref())))
+}
+
+fn has_statement(dispute: Option<&Dispute>) -> bool {
+    dispute.is_some_and(|dispute| dispute.developer_statement.is_some())
 }
 
 fn decision(dispute: Option<&Dispute>) -> Option<&str> {

@@ -4,6 +4,10 @@ use crate::domain::tasks::pricing::Settlement;
 use crate::domain::{Action, Status, Task, Timestamp};
 use crate::pages::kit::words::dollars;
 
+pub const WAITS_FOR_YES: &str =
+    "A limited key has created it. It waits for your yes; nothing is charged before.";
+pub const FUNDED_IN_TEST: &str = "It is paid. In test it goes on when you advance it.";
+
 /// What happens next, or how it ended. A dispute has its own ends.
 pub fn next(status: &str, decision: Option<&str>) -> &'static str {
     match (status, decision) {
