@@ -6,6 +6,7 @@ use axum::extract::RawQuery;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
+use futures_util::{StreamExt, TryStreamExt};
 
 use super::month::{Month, Page};
 use crate::api::inside::{Ask, Refused};
@@ -18,6 +19,8 @@ use crate::pages::kit::words::segment;
 
 /// More are in the CSV file.
 const PRINTED: usize = 500;
+/// Payments that are asked for together: the database looks several up at once.
+const AT_A_TIME: usize = 8;
 const HEAD: &str = "created_at,task_id,title,status,budget_cents,charged_cents,escrow_cents,refunded_cents,worker_cents,platform_fee_cents\r\n";
 
 #[derive(Template)]
@@ -164,13 +167,13 @@ async fn read(
     cursor: Option<&str>,
 ) -> Result<(Vec<Line>, Option<String>), Refused> {
     let (tasks, next): Page = month.tasks(desk, cursor).await?;
-    let mut lines = Vec::new();
-    for task in tasks {
+    let lines = stream::iter(tasks).map(|task| async move {
         let payment = Ask::get(format!("/v1/tasks/{}/payment", segment(&task.id)));
         let payment: Payment = desk.ask(payment).await?;
         let money = Money::of(&payment);
-        lines.push(Line { task, money });
-    }
+        Ok::<_, Refused>(Line { task, money })
+    });
+    let lines = lines.buffered(AT_A_TIME).try_collect().await?;
     Ok((lines, next))
 }
 
