@@ -30,7 +30,6 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use middleware::limits::anonymous::AnonymousLimit;
 use middleware::limits::answers::AnswerLimits;
 use middleware::limits::files::FileLimits;
-use middleware::limits::places::Places;
 use middleware::limits::rate::RateLimits;
 use middleware::limits::streams::StreamLimits;
 use middleware::limits::uploads::UploadLimits;
@@ -42,7 +41,7 @@ use crate::domain::{
     AccountId, CheckedSkills, MapTiles, RelyingParty, RequiredFactor, StorageQuota,
 };
 use crate::files::Files;
-use crate::limits::SignInLimits;
+use crate::limits::{Places, SignInLimits};
 use crate::maintenance::{KeyUse, RequestLog};
 use crate::monitoring::Monitoring;
 use crate::outbound::Outbound;

@@ -4,7 +4,6 @@ pub mod anonymous;
 pub mod answers;
 pub mod files;
 pub mod keys;
-pub mod places;
 pub mod rate;
 mod share;
 mod shared;
