@@ -34,6 +34,7 @@ use middleware::limits::rate::RateLimits;
 use middleware::limits::streams::StreamLimits;
 use middleware::limits::uploads::UploadLimits;
 use opentelemetry_sdk::trace::SdkTracer;
+use request::body::room::Room;
 use request::idempotency::InFlight;
 
 use crate::ambient::Clock;
@@ -107,6 +108,7 @@ pub struct Parts {
     /// Shared with the pages.
     pub sign_in_limits: Arc<SignInLimits>,
     in_flight: InFlight,
+    bodies: Room,
     streams: StreamLimits,
     answers: AnswerLimits,
     file_limits: FileLimits,
@@ -197,6 +199,7 @@ impl App {
             push_key: dependencies.push_key,
             checked_skills: dependencies.checked_skills,
             shutdown: dependencies.shutdown,
+            bodies: Room::default(),
             streams: StreamLimits::default(),
             answers: AnswerLimits::default(),
             file_limits: FileLimits::default(),
