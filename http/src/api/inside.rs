@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::Response;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -18,7 +18,7 @@ use crate::api::developer::tasks::{read, search};
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::{AdminHolder, Caller, worker_of};
 use crate::api::middleware::notes::{Who, note_asker};
-use crate::api::request::body;
+use crate::api::request::body::{self, room};
 use crate::api::request::query::TaskListQuery;
 use crate::api::request::search::SearchQuery;
 use crate::api::router::described_routes;
@@ -243,8 +243,14 @@ fn request(asker: &Asker, incoming: &Incoming, ask: Ask) -> Result<Request, axum
     if let Some(notes) = &incoming.notes {
         extensions.insert(notes.clone());
     }
+    if let Some(claim) = &incoming.claim {
+        extensions.insert(claim.clone());
+    }
     match asker {
-        Asker::Developer(caller) => drop(extensions.insert(caller.clone())),
+        Asker::Developer(caller) => {
+            room::note_known(extensions, caller.owner().account);
+            extensions.insert(caller.clone());
+        }
         Asker::Admin(holder) => drop(extensions.insert(holder.clone())),
         Asker::Worker(caller) => drop(extensions.insert(caller.clone())),
         Asker::Token(_) | Asker::Nobody => {}
@@ -330,21 +336,26 @@ pub async fn worker(app: &App, token: Secret) -> Result<Option<WorkerCaller>, Re
 }
 
 /// Writes into the log who sent a request.
-pub fn note_account(request: &Request, account: AccountId, token: &Secret) {
+pub fn note_account(request: &mut Request, account: AccountId, token: &Secret) {
     note_asker(request, Who::Account(account), token);
 }
 
-pub fn note_admin(request: &Request, admin: AdminKeyId, token: &Secret) {
+pub fn note_admin(request: &mut Request, admin: AdminKeyId, token: &Secret) {
     note_asker(request, Who::Admin(admin), token);
 }
 
-pub fn note_worker(request: &Request, worker: WorkerId, token: &Secret) {
+pub fn note_worker(request: &mut Request, worker: WorkerId, token: &Secret) {
     note_asker(request, Who::Worker(worker), token);
 }
 
 /// The bytes of a form. Forms share the room in which the API reads bodies.
-pub async fn read_form(body: Body, limit: usize, within: Duration) -> Result<Bytes, Refused> {
-    Ok(body::read_at_most(body, limit, within).await?)
+pub async fn read_form(
+    request: &Extensions,
+    body: Body,
+    limit: usize,
+    within: Duration,
+) -> Result<Bytes, Refused> {
+    Ok(body::read_at_most(request, body, limit, within).await?)
 }
 
 /// Counts a request of a stranger.

@@ -31,11 +31,11 @@ use middleware::limits::anonymous::AnonymousLimit;
 use middleware::limits::answers::AnswerLimits;
 use middleware::limits::files::FileLimits;
 use middleware::limits::log::LogLimits;
-use middleware::limits::places::Places;
 use middleware::limits::rate::RateLimits;
 use middleware::limits::streams::StreamLimits;
 use middleware::limits::uploads::UploadLimits;
 use opentelemetry_sdk::trace::SdkTracer;
+use request::body::room::Room;
 use request::idempotency::InFlight;
 
 use crate::ambient::Clock;
@@ -43,7 +43,7 @@ use crate::domain::{
     AccountId, CheckedSkills, MapTiles, RelyingParty, RequiredFactor, StorageQuota,
 };
 use crate::files::Files;
-use crate::limits::SignInLimits;
+use crate::limits::{Places, SignInLimits};
 use crate::maintenance::{KeyUse, RequestLog};
 use crate::monitoring::Monitoring;
 use crate::outbound::Outbound;
@@ -109,6 +109,7 @@ pub struct Parts {
     /// Shared with the pages.
     pub sign_in_limits: Arc<SignInLimits>,
     in_flight: InFlight,
+    bodies: Room,
     streams: StreamLimits,
     answers: AnswerLimits,
     file_limits: FileLimits,
@@ -200,6 +201,7 @@ impl App {
             push_key: dependencies.push_key,
             checked_skills: dependencies.checked_skills,
             shutdown: dependencies.shutdown,
+            bodies: Room::default(),
             streams: StreamLimits::default(),
             answers: AnswerLimits::default(),
             file_limits: FileLimits::default(),

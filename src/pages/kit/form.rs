@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
+use axum::http::Extensions;
 use serde_json::{Map, Value};
 
 use crate::ambient;
@@ -254,20 +255,21 @@ impl<S: Send + Sync> FromRequest<S> for Form {
     type Rejection = Refused;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
-        Ok(Self::parse(&read(request.into_body()).await?))
+        let (parts, body) = request.into_parts();
+        Ok(Self::parse(&read(&parts.extensions, body).await?))
     }
 }
 
 /// The bytes of a form, if it comes in time and is not too long.
-pub async fn read(body: Body) -> Result<bytes::Bytes, Refused> {
-    inside::read_form(body, MAX_BYTES, WITHIN).await
+pub async fn read(request: &Extensions, body: Body) -> Result<bytes::Bytes, Refused> {
+    inside::read_form(request, body, MAX_BYTES, WITHIN).await
 }
 
 /// The field of this name; empty when it is missing.
-pub async fn field(body: Body, name: &str) -> Result<String, &'static str> {
-    let bytes = read(body).await;
-    let bytes = bytes.map_err(|_| "The form could not be read. Please try again.")?;
-    Ok(Form::parse(&bytes).get(name).to_owned())
+pub async fn field(request: Request, name: &str) -> Result<String, &'static str> {
+    let form = Form::from_request(request, &()).await;
+    let form = form.map_err(|_| "The form could not be read. Please try again.")?;
+    Ok(form.get(name).to_owned())
 }
 
 #[cfg(test)]

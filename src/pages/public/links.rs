@@ -2,8 +2,7 @@
 //! programs that check mails follow links. The token in the path is in no log: those have the pattern.
 
 use askama::Template;
-use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
@@ -66,10 +65,10 @@ pub async fn confirm(
     State(pages): State<Pages>,
     Path(token): Path<String>,
     incoming: Incoming,
-    body: Body,
+    request: Request,
 ) -> Response {
     let token = Secret::presented(&token);
-    let password = match field(body, "password").await {
+    let password = match field(request, "password").await {
         Ok(password) => password,
         Err(problem) => {
             let bad = StatusCode::BAD_REQUEST;
@@ -108,14 +107,14 @@ pub async fn set_password(
     State(pages): State<Pages>,
     Path(token): Path<String>,
     incoming: Incoming,
-    body: Body,
+    request: Request,
 ) -> Response {
     let token = Secret::presented(&token);
     let link = match good_link(&pages, &token).await {
         Ok(link) => link,
         Err(error) => return refused(&pages, &error),
     };
-    let password = match chosen(body, &link.email).await {
+    let password = match chosen(request, &link.email).await {
         Ok(password) => password,
         Err(problem) => {
             return password_form(&pages, StatusCode::BAD_REQUEST, &link.email, Some(problem));
@@ -159,8 +158,8 @@ fn on(whose: PersonKind) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-async fn chosen(body: Body, email: &str) -> Result<String, String> {
-    let password = field(body, "password").await?;
+async fn chosen(request: Request, email: &str) -> Result<String, String> {
+    let password = field(request, "password").await?;
     let password = PASSWORD.check(&password)?;
     if reveals_address(&password, email) {
         return Err(REVEALS_ADDRESS.to_owned());

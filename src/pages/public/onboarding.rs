@@ -2,8 +2,7 @@
 //! the pages to which a real processor sends workers back.
 
 use askama::Template;
-use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
@@ -38,7 +37,7 @@ pub async fn show(State(pages): State<Pages>, Path(secret): Path<String>) -> Res
 pub async fn complete(
     State(pages): State<Pages>,
     Path(secret): Path<String>,
-    body: Body,
+    request: Request,
 ) -> Response {
     let Some(sandbox) = &pages.app.payments.sandbox else {
         return no_sandbox(&pages);
@@ -48,7 +47,7 @@ pub async fn complete(
         Ok(None) => return not_found(&pages),
         Err(error) => return unavailable(&pages, &error),
     };
-    let Some(outcome) = outcome(body).await else {
+    let Some(outcome) = outcome(request).await else {
         let text = "The outcome must be ready, pending or payouts_refused.";
         return message(&pages, StatusCode::BAD_REQUEST, "Unknown outcome", text);
     };
@@ -65,8 +64,8 @@ pub async fn complete(
 }
 
 /// What the form asks for. Without a field, the account becomes ready.
-async fn outcome(body: Body) -> Option<OnboardingOutcome> {
-    let fields = form_fields(body).await?;
+async fn outcome(request: Request) -> Option<OnboardingOutcome> {
+    let fields = form_fields(request).await?;
     let outcome = fields.iter().find(|(name, _)| name == "outcome");
     match outcome {
         Some((_, outcome)) => OnboardingOutcome::parse(outcome),

@@ -1,8 +1,7 @@
 //! /pay/{client_secret}: the payment page of the sandbox processor.
 
 use askama::Template;
-use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 
@@ -102,7 +101,7 @@ pub async fn pay(
     State(pages): State<Pages>,
     Path(secret): Path<String>,
     headers: HeaderMap,
-    body: Body,
+    request: Request,
 ) -> Response {
     let Some(sandbox) = &pages.app.payments.sandbox else {
         return no_sandbox(&pages);
@@ -112,7 +111,7 @@ pub async fn pay(
         Ok(None) => return not_found(&pages),
         Err(error) => return unavailable(&pages, &error),
     };
-    let card = match card(body).await {
+    let card = match card(request).await {
         Ok(card) => card,
         Err(problem) => return show_form(&pages, StatusCode::BAD_REQUEST, &bill, Some(problem)),
     };
@@ -211,8 +210,8 @@ pub(super) async fn receive(pages: &Pages, event: String) {
 }
 
 /// The card named in the form. The card number is not stored.
-async fn card(body: Body) -> Result<Card, &'static str> {
-    let fields = form_fields(body).await;
+async fn card(request: Request) -> Result<Card, &'static str> {
+    let fields = form_fields(request).await;
     let fields = fields.ok_or("The form could not be read. Please try again.")?;
     let number = fields.iter().find(|(name, _)| name == "card");
     let (_, number) = number.ok_or("Please enter a card number.")?;
@@ -221,8 +220,9 @@ async fn card(body: Body) -> Result<Card, &'static str> {
 }
 
 /// The fields of a form, if it comes in time and is not too long.
-pub(super) async fn form_fields(body: Body) -> Option<Vec<(String, String)>> {
-    let bytes = form::read(body).await.ok()?;
+pub(super) async fn form_fields(request: Request) -> Option<Vec<(String, String)>> {
+    let (parts, body) = request.into_parts();
+    let bytes = form::read(&parts.extensions, body).await.ok()?;
     Some(form_urlencoded::parse(&bytes).into_owned().collect())
 }
 

@@ -13,6 +13,7 @@ on_both_engines!(
     a_body_that_is_too_large_is_refused_and_the_sender_hears_it,
     a_half_sent_head_times_out,
     a_half_sent_body_times_out,
+    strangers_who_do_not_finish_their_bodies_keep_out_no_account,
     broken_requests_get_a_clean_answer,
     hostile_text_is_only_text,
 );
@@ -122,6 +123,44 @@ async fn a_half_sent_body_times_out(app: TestApp) {
         dev.test.get("/v1/tasks").await.expect(200)["meta"]["total"],
         0
     );
+}
+
+async fn strangers_who_do_not_finish_their_bodies_keep_out_no_account(app: TestApp) {
+    const LARGEST: usize = 256 * 1024;
+    let dev = app.developer().await;
+    let head = format!(
+        "POST /v1/workers/sessions HTTP/1.1\r\nhost: x\r\ncontent-length: {LARGEST}\r\n\r\n"
+    );
+    let mut unfinished = Vec::new();
+    for _ in 0..8 {
+        let mut stream = TcpStream::connect(app.address).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(&vec![b' '; LARGEST - 1]).await.unwrap();
+        unfinished.push(stream);
+    }
+    let path = "/v1/workers/sessions";
+    let stranger = app.client();
+    // The server may not have read all of them yet. Strangers may ask more often than this.
+    let mut refused = false;
+    for _ in 0..200 {
+        let reply = stranger.send("POST", path, &[], vec![b' '; LARGEST]).await;
+        refused |= reply.status == 429;
+        if refused {
+            reply.expect_error(429, "RATE_LIMITED");
+            break;
+        }
+    }
+    assert!(refused);
+    stranger
+        .send("POST", path, &[], vec![b' '; 1024])
+        .await
+        .expect_error(400, "VALIDATION_ERROR");
+    let mut padded = storefront().to_string().into_bytes();
+    padded.resize(LARGEST, b' ');
+    dev.test
+        .send("POST", "/v1/tasks", &[], padded)
+        .await
+        .expect(201);
 }
 
 async fn broken_requests_get_a_clean_answer(app: TestApp) {

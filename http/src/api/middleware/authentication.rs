@@ -148,7 +148,7 @@ pub async fn require_worker(State(app): State<App>, mut request: Request, next: 
             Err(error) => return turn_away(&app, error, request).await,
         },
     };
-    note_asker(&request, Who::Worker(caller.worker.id), &caller.token);
+    note_asker(&mut request, Who::Worker(caller.worker.id), &caller.token);
     note_use(&app, &caller);
     let (status, counted) = match &app.rate_limits {
         None => (None, Ok(())),
@@ -215,7 +215,7 @@ pub async fn require_admin(
         },
     };
     let admin = &holder.key;
-    note_asker(&request, Who::Admin(admin.id), &holder.token);
+    note_asker(&mut request, Who::Admin(admin.id), &holder.token);
     app.key_use.note_admin(admin.id, app.clock.now());
     if !admin.role.may(needed) {
         return refuse(UseCaseError::Forbidden.into(), request).await;
@@ -329,7 +329,11 @@ async fn admit(
         Err(error) => return turn_away(app, error, request).await,
     };
     let holder = caller.holder;
-    note_asker(&request, Who::Key(holder.owner, holder.key), &caller.key);
+    note_asker(
+        &mut request,
+        Who::Key(holder.owner, holder.key),
+        &caller.key,
+    );
     let client = noted_on(&request);
     app.key_use
         .note(holder.key, app.clock.now(), client.subscriber());

@@ -26,6 +26,7 @@ use crate::api::middleware::limits::anonymous;
 use crate::api::middleware::limits::log::Caller;
 use crate::api::middleware::notes::{Asker, Notes, Who};
 use crate::api::middleware::{headers, span};
+use crate::api::request::body::room::Claim;
 use crate::domain::accounts::request_log::{LONGEST_PATH, LoggedRequest};
 use crate::domain::{AccountId, AdminKeyId, RequestId, WorkerId};
 use crate::limits::ClientAddress;
@@ -47,6 +48,7 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
     let started = Instant::now();
     let client = client_of(&request, &app.trusted_proxies);
     request.extensions_mut().insert(client);
+    Claim::put_on(&mut request, &app.bodies, client);
     let request_id = request_id(request.headers(), &app);
     let (method, version) = (request.method().clone(), request.version());
     let path = request.uri().path().to_owned();

@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 
 use crate::api::middleware::client_address::noted_on;
 use crate::api::middleware::notes::Notes;
+use crate::api::request::body::room::Claim;
 use crate::domain::Origin;
 use crate::limits::ClientAddress;
 
@@ -15,6 +16,8 @@ pub struct Incoming {
     pub client: ClientAddress,
     pub notes: Option<Notes>,
     pub user_agent: Option<HeaderValue>,
+    /// What its body may hold.
+    pub claim: Option<Claim>,
 }
 
 impl Incoming {
@@ -23,6 +26,7 @@ impl Incoming {
             client: noted_on(request),
             notes: request.extensions().get::<Notes>().cloned(),
             user_agent: request.headers().get(header::USER_AGENT).cloned(),
+            claim: request.extensions().get::<Claim>().cloned(),
         }
     }
 

@@ -10,6 +10,7 @@ use axum::extract::Request;
 use axum::http::HeaderValue;
 use hyper::body::{Frame, SizeHint};
 
+use crate::api::request::body::room;
 use crate::domain::{AccountId, AdminKeyId, ApiKeyId, Owner, Secret, WorkerId};
 
 /// Travels with the request, and stays with the outermost layer.
@@ -83,8 +84,21 @@ impl Notes {
     }
 }
 
+impl Who {
+    /// All keys of an account are one caller. Workers and admins are accounts of their own.
+    pub fn account(self) -> AccountId {
+        match self {
+            Self::Account(id) => id,
+            Self::Key(owner, _) => owner.account,
+            Self::Worker(id) => AccountId::of_worker(id),
+            Self::Admin(id) => AccountId::of_admin(id),
+        }
+    }
+}
+
 /// Notes who sent a request, with a key that was found to be theirs.
-pub fn note_asker(request: &Request, who: Who, key: &Secret) {
+pub fn note_asker(request: &mut Request, who: Who, key: &Secret) {
+    room::note_known(request.extensions_mut(), who.account());
     if let Some(notes) = request.extensions().get::<Notes>() {
         let key_prefix = key.shown_prefix().to_owned();
         let _ = notes.0.asker.set(Asker { who, key_prefix });

@@ -23,7 +23,8 @@ pub async fn stripe(
     if processor.name() != ProcessorName::Stripe {
         return Err(ApiError::NotFound);
     }
-    let bytes = body::read(request.into_body(), app.timeouts).await?;
+    let (parts, sent) = request.into_parts();
+    let bytes = body::read(&parts.extensions, sent, app.timeouts).await?;
     let signature = headers.get(SIGNATURE).and_then(|value| value.to_str().ok());
     let event = processor
         .read_event(signature, &bytes, app.clock.now())

@@ -1,8 +1,8 @@
 //! Reads request bodies: bounded in size and time.
 
 pub mod late;
+pub mod room;
 
-use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -11,8 +11,9 @@ use axum::http::{Extensions, HeaderMap, header};
 use futures_util::FutureExt;
 use http_body_util::BodyExt;
 use hyper::body::Frame;
+use room::Holding;
 use serde_json::{Map, Value};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
 use crate::api::App;
 use crate::api::error::ApiError;
@@ -28,31 +29,31 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// So much of a body is collected without asking: nearly all bodies are smaller, so those who send
 /// slow large ones cannot keep out the others.
 const FREE_BYTES: usize = 16 * 1024;
-/// What all bodies together may hold beyond that.
-const COLLECTED_BYTES: usize = 64 * 1024 * 1024;
-/// How long a body waits for room.
-const ROOM_WITHIN: Duration = Duration::from_secs(1);
-/// How many bodies wait for room or are read to be dropped at the same time. Each holds what its
-/// connection has read, so there must not be any number of them.
-const WAITING: usize = 256;
+/// How many bodies are waited for to be dropped at the same time. Each holds what its connection has read, so there must
+/// not be any number of them.
+const DRAINED: usize = 128;
 
-static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(COLLECTED_BYTES)));
-static WAITERS: Semaphore = Semaphore::const_new(WAITING);
+static DRAINS: Semaphore = Semaphore::const_new(DRAINED);
 
-pub async fn read(body: Body, timeouts: Timeouts) -> Result<Bytes, ApiError> {
-    read_at_most(body, MAX_JSON_BYTES, timeouts.body).await
+pub async fn read(request: &Extensions, body: Body, timeouts: Timeouts) -> Result<Bytes, ApiError> {
+    read_at_most(request, body, MAX_JSON_BYTES, timeouts.body).await
 }
 
 /// The same with bounds of its own, for what is not JSON.
-pub async fn read_at_most(body: Body, limit: usize, within: Duration) -> Result<Bytes, ApiError> {
-    tokio::time::timeout(within, read_bounded(body, limit, &ROOM))
+pub async fn read_at_most(
+    request: &Extensions,
+    body: Body,
+    limit: usize,
+    within: Duration,
+) -> Result<Bytes, ApiError> {
+    tokio::time::timeout(within, read_bounded(request, body, limit))
         .await
         .unwrap_or(Err(ApiError::BodyTimeout))
 }
 
 /// The same for a body that somebody sends who was let in before it came.
 pub async fn received(request: &Extensions, body: Body, app: &App) -> Result<Bytes, ApiError> {
-    let bytes = read(body, app.timeouts).await?;
+    let bytes = read(request, body, app.timeouts).await?;
     late::check(app, request).await?;
     Ok(bytes)
 }
@@ -86,18 +87,17 @@ pub fn parse<B: RequestBody>(bytes: &[u8]) -> Result<B, ApiError> {
 /// Copies what comes into one piece. A frame that was kept would keep alive the whole buffer that it was read into,
 /// however small the frame is.
 async fn read_bounded(
+    request: &Extensions,
     mut body: Body,
     limit: usize,
-    room: &Arc<Semaphore>,
 ) -> Result<Bytes, ApiError> {
     let announced = body
         .size_hint()
         .exact()
         .and_then(|size| usize::try_from(size).ok());
-    let mut collected = Vec::with_capacity(announced.unwrap_or(0).min(FREE_BYTES));
-    let mut held = None;
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| ApiError::invalid(json::BODY, "was cut off"))?;
+    let mut collected = Vec::new();
+    let mut holding = Holding::of(request);
+    while let Some(frame) = next(&mut body, &mut holding).await? {
         let Ok(data) = frame.into_data() else {
             continue;
         };
@@ -106,12 +106,17 @@ async fn read_bounded(
             return Err(ApiError::BodyTooLarge { limit });
         }
         let needed = collected.len() + data.len();
+        if collected.capacity() == 0 {
+            collected.reserve_exact(announced.unwrap_or(0).min(FREE_BYTES));
+        }
         if needed > collected.capacity().max(FREE_BYTES) {
             // Only what has come counts: whoever announces much and sends little holds little.
             let size = announced.unwrap_or(limit).min(2 * needed);
             let size = size.clamp(needed, limit);
             let held_bytes = collected.capacity().max(FREE_BYTES);
-            if let Err(error) = hold(room, &mut held, size - held_bytes).await {
+            if let Err(error) = holding.add(size - held_bytes).await {
+                // What is dropped needs no room.
+                drop((collected, holding));
                 drain(body).await;
                 return Err(error);
             }
@@ -122,30 +127,21 @@ async fn read_bounded(
     Ok(collected.into())
 }
 
-/// Adds to what a body holds of the common room.
-async fn hold(
-    room: &Arc<Semaphore>,
-    held: &mut Option<OwnedSemaphorePermit>,
-    bytes: usize,
-) -> Result<(), ApiError> {
-    let Ok(wanted @ 1..) = u32::try_from(bytes) else {
-        return Ok(());
-    };
-    let more = match room.clone().try_acquire_many_owned(wanted) {
-        Ok(more) => more,
-        Err(_) => {
-            let _waiter = WAITERS.try_acquire().map_err(|_| ApiError::Busy)?;
-            let more = room.clone().acquire_many_owned(wanted);
-            let more = tokio::time::timeout(ROOM_WITHIN, more).await;
-            more.map_err(|_| ApiError::Busy)?
-                .map_err(|_| ApiError::Busy)?
+/// The next piece of a body. One that is not here yet has to be waited for. Whoever may not wait hears it also if nothing
+/// more is read: with HTTP/2, an answer may come before the end of a body.
+async fn next(
+    body: &mut Body,
+    holding: &mut Holding<'_>,
+) -> Result<Option<Frame<Bytes>>, ApiError> {
+    let frame = match body.frame().now_or_never() {
+        Some(frame) => frame,
+        None => {
+            holding.wait().await?;
+            body.frame().await
         }
     };
-    match held {
-        Some(held) => held.merge(more),
-        None => *held = Some(more),
-    }
-    Ok(())
+    let frame = frame.transpose();
+    frame.map_err(|_| ApiError::invalid(json::BODY, "was cut off"))
 }
 
 /// Reads and drops what a refused request still sends, within bounds.
@@ -157,7 +153,7 @@ pub async fn drain(mut body: Body) {
             return;
         }
     }
-    let Ok(_waiter) = WAITERS.try_acquire() else {
+    let Ok(_drain) = DRAINS.try_acquire() else {
         return;
     };
     let reading = async { while goes_on(body.frame().await, &mut left) {} };
@@ -191,30 +187,31 @@ fn is_being_sent(headers: &HeaderMap) -> bool {
 #[cfg(test)]
 mod tests {
     use std::pin::Pin;
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Context, Poll};
 
     use hyper::body::SizeHint;
 
+    use super::room::tests::extensions;
     use super::*;
 
     #[tokio::test]
     async fn large_bodies_share_a_room_and_small_ones_need_none() {
-        let room = Arc::new(Semaphore::new(2 * FREE_BYTES));
+        let (request, free) = extensions(2 * FREE_BYTES);
         let body = |kilobytes: usize| Body::from(vec![b'x'; kilobytes * 1024]);
         // Exactly as much as there is.
-        let large = read_bounded(body(48), MAX_JSON_BYTES, &room).await;
+        let large = read_bounded(&request, body(48), MAX_JSON_BYTES).await;
         assert_eq!(large.map(|bytes| bytes.len()).ok(), Some(48 * 1024));
-        assert_eq!(room.available_permits(), 2 * FREE_BYTES, "given back");
-        let too_large = read_bounded(body(49), MAX_JSON_BYTES, &room).await;
+        assert_eq!(free(), 2 * FREE_BYTES, "given back");
+        let too_large = read_bounded(&request, body(49), MAX_JSON_BYTES).await;
         assert!(matches!(too_large, Err(ApiError::Busy)));
-        let all = room.clone().acquire_many_owned(2 * FREE_BYTES as u32);
-        let _all = all.await.unwrap();
-        assert!(read_bounded(body(16), MAX_JSON_BYTES, &room).await.is_ok());
-        assert!(matches!(
-            read_bounded(body(17), MAX_JSON_BYTES, &room).await,
-            Err(ApiError::Busy)
-        ));
+        let mut all = Holding::of(&request);
+        all.add(2 * FREE_BYTES).await.unwrap();
+        let small = read_bounded(&request, body(16), MAX_JSON_BYTES).await;
+        assert!(small.is_ok());
+        let larger = read_bounded(&request, body(17), MAX_JSON_BYTES).await;
+        assert!(matches!(larger, Err(ApiError::RateLimited { .. })));
     }
 
     /// Sends once, and then nothing of what it has announced.
@@ -244,15 +241,15 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_announced_and_does_not_come_holds_little() {
-        let room = Arc::new(Semaphore::new(MAX_JSON_BYTES));
+        let (request, free) = extensions(MAX_JSON_BYTES);
         let sent = FREE_BYTES + 1;
         let body = Body::new(Stalling {
             sent: Some(vec![b'x'; sent].into()),
             announced: MAX_JSON_BYTES as u64,
         });
-        let mut reading = Box::pin(read_bounded(body, MAX_JSON_BYTES, &room));
+        let mut reading = Box::pin(read_bounded(&request, body, MAX_JSON_BYTES));
         assert!((&mut reading).now_or_never().is_none());
-        let held = MAX_JSON_BYTES - room.available_permits();
+        let held = MAX_JSON_BYTES - free();
         assert_eq!(held, 2 * sent - FREE_BYTES);
     }
 
@@ -287,11 +284,12 @@ mod tests {
             })
         };
         let body = Body::from_stream(futures_util::stream::iter(frames));
-        let read = read_at_most(body, 100, DRAIN_TIMEOUT).await;
+        let none = Extensions::new();
+        let read = read_at_most(&none, body, 100, DRAIN_TIMEOUT).await;
         assert_eq!(read.map(|bytes| bytes.len()).ok(), Some(100));
         assert_eq!(alive.load(Ordering::Relaxed), 0);
         assert!(most.load(Ordering::Relaxed) <= 2);
-        let too_long = read_at_most(Body::from("ab"), 1, DRAIN_TIMEOUT).await;
+        let too_long = read_at_most(&none, Body::from("ab"), 1, DRAIN_TIMEOUT).await;
         assert!(matches!(too_long, Err(ApiError::BodyTooLarge { limit: 1 })));
     }
 }

@@ -4,6 +4,7 @@ mod body;
 
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use hyper::server::conn::http2;
 use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::sleep;
 
 use super::handler::Handler;
@@ -53,7 +54,7 @@ where
         .max_local_error_reset_streams(MAX_ERRORS)
         .keep_alive_interval(timeouts.head)
         .keep_alive_timeout(timeouts.write)
-        .serve_connection(TokioIo::new(stream), Paced(handler));
+        .serve_connection(TokioIo::new(stream), Paced::new(handler));
     let mut connection = pin!(connection);
     tokio::select! {
         _ = &mut connection => return,
@@ -69,7 +70,19 @@ where
 }
 
 /// Answers with bodies that are handed over piece by piece.
-struct Paced(Handler);
+struct Paced {
+    handler: Handler,
+    first: FirstToWait,
+}
+
+impl Paced {
+    fn new(handler: Handler) -> Self {
+        Self {
+            handler,
+            first: FirstToWait::default(),
+        }
+    }
+}
 
 impl Service<Request<Incoming>> for Paced {
     type Response = Response<PacedBody>;
@@ -77,9 +90,28 @@ impl Service<Request<Incoming>> for Paced {
     type Future =
         std::pin::Pin<Box<dyn Future<Output = Result<Response<PacedBody>, Self::Error>> + Send>>;
 
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
-        let answer = self.0.call(request);
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        request.extensions_mut().insert(self.first.clone());
+        let answer = self.handler.call(request);
         Box::pin(async move { Ok(answer.await?.map(PacedBody::new)) })
+    }
+}
+
+/// On every request of a connection. A connection is expected to hold one request that waits for its body, as one with
+/// HTTP/1.1 does. Those that wait beside it are held against whoever sent them.
+#[derive(Clone, Debug)]
+pub struct FirstToWait(Arc<Semaphore>);
+
+impl FirstToWait {
+    /// None if another request of the connection waits.
+    pub fn take(&self) -> Option<OwnedSemaphorePermit> {
+        self.0.clone().try_acquire_owned().ok()
+    }
+}
+
+impl Default for FirstToWait {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(1)))
     }
 }
 

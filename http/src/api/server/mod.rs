@@ -23,6 +23,7 @@ use tokio::task::JoinSet;
 use crate::shutdown::Shutdown;
 
 pub use handler::Peer;
+pub use http2::FirstToWait;
 pub use limits::ConnectionLimits;
 pub use listen::listen;
 pub use redirect::redirect_router;

@@ -51,7 +51,7 @@ async fn sent(request: Request) -> Result<(Option<String>, Request), Refused> {
         return Ok((in_query, request));
     }
     let (parts, body) = request.into_parts();
-    let body = read(body).await?;
+    let body = read(&parts.extensions, body).await?;
     let sent = found(&body);
     Ok((sent, Request::from_parts(parts, Body::from(body))))
 }

@@ -2,13 +2,16 @@
 
 use axum::Router;
 use axum::body::Bytes;
+use axum::http::Request;
 use axum::routing::get;
+use futures_util::future::select_all;
 
 use super::frames::{
     CONTINUATION, END_HEADERS, END_STREAM, GET, GOAWAY, HEADERS, INITIAL_WINDOW, MAX_HEADER_LIST,
     MAX_STREAMS, RST_STREAM, Raw, SETTINGS, WINDOW_UPDATE, frame, over, request, setting,
 };
-use crate::support::{Edge, SOON, Tls, endless, in_time};
+use super::{BOTH, client, send};
+use crate::support::{Edge, Engine, SOON, Tls, endless, in_time, storefront, tell};
 
 const CANCEL: u32 = 8;
 const REFUSED_STREAM: u32 = 7;
@@ -140,4 +143,33 @@ async fn a_head_that_is_too_large_is_refused() {
         "{:x?}",
         answer.payload
     );
+}
+
+/// Each head takes memory for as long as its body does not come. Nobody else is kept out.
+#[test]
+fn requests_that_wait_for_their_bodies_are_bounded() {
+    tell(Engine::Sqlite, async |app| {
+        let dev = app.developer().await;
+        let tls = Tls::new(BOTH);
+        let edge = Edge::serve(legwork::pages::router(&app.app, false), over(&tls));
+        let (client, _) = client(&tls, &edge).await;
+        let (mut answers, mut bodies) = (Vec::new(), Vec::new());
+        for _ in 0..60 {
+            let head = Request::post("https://localhost/v1/workers/sessions")
+                .header("content-length", "200000")
+                .header("x", "x".repeat(12_000));
+            let mut ready = client.clone().ready().await.unwrap();
+            let (answer, body) = ready.send_request(head.body(()).unwrap(), false).unwrap();
+            answers.push(answer);
+            bodies.push(body);
+        }
+        let (refused, _, _waiting) = in_time(select_all(answers)).await;
+        assert_eq!(refused.unwrap().status(), 429);
+        let key = format!("Bearer {}", dev.test_key);
+        let create = Request::post("https://localhost/v1/tasks").header("authorization", key);
+        let mut task = storefront().to_string();
+        task.push_str(&" ".repeat(60_000));
+        let created = send(&client, create.body(()).unwrap(), &task).await;
+        assert_eq!(created.unwrap().status, 201);
+    });
 }

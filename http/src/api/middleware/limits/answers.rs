@@ -12,8 +12,8 @@ use hyper::body::{Buf, Frame, SizeHint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::api::error::ApiError;
-use crate::api::middleware::limits::places::{Place, Places};
 use crate::api::middleware::notes::Who;
+use crate::limits::{Place, Places};
 
 /// From this size on an answer counts. There are many smaller ones, and they are soon gone.
 const COUNTED_BYTES: usize = 32 << 10;

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::api::error::ApiError;
-use crate::api::middleware::limits::places::{Place, Places};
-use crate::limits::{ClientAddress, Network};
+use crate::limits::{ClientAddress, Network, Place, Places};
 
 /// In all.
 const MAX_FILES: usize = 512;

@@ -5,7 +5,6 @@ pub mod answers;
 pub mod files;
 pub mod keys;
 pub mod log;
-pub mod places;
 pub mod rate;
 mod share;
 mod shared;

@@ -3,8 +3,8 @@
 use metrics::gauge;
 
 use crate::api::error::ApiError;
-use crate::api::middleware::limits::places::{Place, Places};
 use crate::domain::AccountId;
+use crate::limits::{Place, Places};
 
 const MAX_STREAMS: usize = 20;
 
