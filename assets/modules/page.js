@@ -63,9 +63,9 @@ function relative(then) {
   const seconds = Math.round((then - Date.now()) / 1000);
   const size = Math.abs(seconds);
   if (size < 5) return lang === "es" ? "ahora" : "now";
-  // To the nearest of its largest unit, as the server does.
+  // As the server does: down, but for the first moments of a unit.
   const [largest] = UNITS.find(([unit]) => size >= unit);
-  const rounded = Math.round(size / largest) * largest;
+  const rounded = Math.floor((size + Math.floor(largest / 50)) / largest) * largest;
   const [unit, name] = UNITS.find(([unit]) => rounded >= unit);
   const count = Math.floor(rounded / unit);
   return words.format(seconds > 0 ? count : -count, name);

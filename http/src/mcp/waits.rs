@@ -74,9 +74,14 @@ async fn look(call: &Call<'_>, until: Instant) -> Answer {
 }
 
 async fn not_yet(call: &Call<'_>, task: Value, ask_again_in_s: u64) -> Answer {
-    let task = call.with_approval(task).await?;
+    let (task, is_all) = match call.with_approval(task.clone()).await {
+        Ok(task) => (task, true),
+        // What is known is worth more than why the rest is not.
+        Err(error) if is_passing(&error) => (task, false),
+        Err(error) => return Err(error),
+    };
     let mut told = json!({"reached": false, "task": task, "ask_again_in_s": ask_again_in_s});
-    if task["status"] == Status::Pending.as_str() {
+    if is_all && task["status"] == Status::Pending.as_str() {
         told["message"] = match task["approval"]["status"] == "waiting" {
             true => json!(UNDECIDED),
             false => json!(UNPAID),

@@ -88,10 +88,11 @@ fn relative(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// To the nearest of its largest unit: a second after seven days began, they are seven days and not six.
+/// Down to its largest unit, since nobody is to think that there is more time than there is. But shortly after seven days
+/// began, they are seven days and not six.
 pub fn rounded(seconds: u64) -> u64 {
     let (size, _) = unit_of(seconds);
-    (seconds + size / 2) / size * size
+    (seconds + size / 50) / size * size
 }
 
 /// The largest unit that fits: `5 minutes`, `3 days`.

@@ -13,10 +13,13 @@ mod texts;
 mod visit;
 mod words;
 
+use std::convert::Infallible;
+
+use axum::extract::{Request, State};
 use axum::middleware::from_fn;
 use axum::routing::{MethodRouter, any};
 
-use crate::api::inside::Refused;
+use crate::api::inside::{Incoming, Refused, count_stranger};
 use crate::pages::kit::route::PageRoute;
 use crate::pages::state::Pages;
 
@@ -38,5 +41,9 @@ pub fn routes() -> Vec<PageRoute> {
 
 /// What lies below the app and is no page of it is told in the worker's language, too.
 pub fn nothing_here() -> MethodRouter<Pages> {
-    any(async || Refused::not_found()).layer(from_fn(words::in_words))
+    any(async |State(pages): State<Pages>, request: Request| {
+        count_stranger(&pages.app, &Incoming::of(&request))?;
+        Err::<Infallible, _>(Refused::not_found())
+    })
+    .layer(from_fn(words::in_words))
 }

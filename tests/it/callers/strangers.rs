@@ -55,6 +55,7 @@ async fn strangers_are_limited_and_others_are_not(app: TestApp) {
         "/files/x",
         "/v1/tasks",
         "/v1/worker",
+        "/worker/nothing/here",
     ] {
         use_up(&stranger, path).await;
     }

@@ -120,9 +120,6 @@ fn of_what_the_rate_limit_refuses_the_log_has_few_lines() {
             let replies = join_all((0..100).map(|_| stranger.get("/v1/tasks"))).await;
             refused += replies.iter().filter(|reply| reply.status == 429).count();
         }
-        for _ in 0..3 {
-            join_all((0..100).map(|_| stranger.get("/healthz"))).await;
-        }
         let last = [("x-request-id", "last")];
         let sent = logged.client(&dev.test);
         sent.send("GET", "/v1/tasks", &last, "").await.expect(200);
@@ -131,10 +128,8 @@ fn of_what_the_rate_limit_refuses_the_log_has_few_lines() {
         let count = |is: &dyn Fn(&&Value) -> bool| lines.iter().filter(is).count();
         let of_refused = count(&|line| line["status"] == 429);
         assert!((1..100).contains(&of_refused), "{of_refused} of {refused}");
-        let of_checks = count(&|line| line["route"] == "/healthz");
-        assert!((1..100).contains(&of_checks), "{of_checks}");
         let left_out = lines.iter().filter_map(|line| line["left_out"].as_u64());
-        assert!(left_out.sum::<u64>() <= refused as u64 + 300);
+        assert!(left_out.sum::<u64>() <= refused as u64);
     });
 }
 

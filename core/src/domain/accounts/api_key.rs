@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::rules::TextRule;
 use crate::domain::string_enum::string_enum;
-use crate::domain::{AccountId, ApiKeyId, Owner, Timestamp};
+use crate::domain::{AccountId, ApiKeyId, Timestamp};
 
 string_enum!(Environment {
     Live = "live",
@@ -44,15 +44,6 @@ pub struct ApiKey {
     pub last_used_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
     pub created_at: Timestamp,
-}
-
-impl ApiKey {
-    pub fn owner(&self) -> Owner {
-        Owner {
-            account: self.account,
-            environment: self.environment,
-        }
-    }
 }
 
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ pub mod windows;
 
 use crate::domain::geo::Point;
 use crate::domain::string_enum::string_enum;
-use crate::domain::{AccountId, ApiKeyId, Environment, TaskId, Tier, Timestamp, WorkerId};
+use crate::domain::{AccountId, ApiKey, ApiKeyId, Environment, TaskId, Tier, Timestamp, WorkerId};
 
 pub use pricing::TaskType;
 
@@ -110,6 +110,15 @@ string_enum!(ProofType {
 pub struct Owner {
     pub account: AccountId,
     pub environment: Environment,
+}
+
+impl ApiKey {
+    pub fn owner(&self) -> Owner {
+        Owner {
+            account: self.account,
+            environment: self.environment,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -102,6 +102,7 @@ async fn read_bounded(
             continue;
         };
         if collected.len() + data.len() > limit {
+            drop((collected, holding));
             drain(body).await;
             return Err(ApiError::BodyTooLarge { limit });
         }

@@ -137,12 +137,17 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
         "create" => arguments.get_one::<String>("quote").cloned(),
         _ => None,
     };
+    let asks = arguments.try_get_one::<bool>("interactive");
+    let asks = asks.is_ok_and(|asks| asks == Some(&true));
+    if asks {
+        // Whoever has no key would answer in vain.
+        client(arguments)?;
+    }
     let wanted = match name {
         "create" | "quote" if redeemed.is_none() => Some(wanted(arguments)?),
         _ => None,
     };
-    // What a server refuses is not answered a second time.
-    let answers = wanted.clone().filter(|_| arguments.get_flag("interactive"));
+    let answers = wanted.clone().filter(|_| asks);
     let client = client(arguments)?;
     let task = arguments.try_get_one::<String>("task").ok().flatten();
     let task = task.map_or("", String::as_str);
@@ -173,7 +178,8 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failed> {
             }
         }
     });
-    if let (Err(_), Some(answers)) = (&done, answers) {
+    // What a server refuses is not answered a second time. Where it did not answer, there may be a task.
+    if let (Err(Failed::Refused(_)), Some(answers)) = (&done, answers) {
         tell(format_args!("Your answers, for --from FILE:\n{answers:#}"));
     }
     done

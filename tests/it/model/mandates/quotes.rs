@@ -75,7 +75,7 @@ impl World {
         };
         assert_eq!(mandate["verdict"], verdict, "{mandate}");
         let reasons = mandate["reasons"].as_array().unwrap();
-        assert_eq!(reasons.is_empty(), allowed, "{mandate}");
+        assert_eq!(reasons.is_empty(), verdict == "allowed", "{mandate}");
         self.expect_usage(task.developer, task.test, &mandate["left"]);
     }
 

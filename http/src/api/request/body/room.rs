@@ -20,8 +20,11 @@ use crate::limits::{ClientAddress, Network, Place, Places};
 const STRANGERS: Size = Size(16 << 20, 2 << 20);
 /// What all may hold who are known, and one of them.
 const KNOWN: Size = Size(48 << 20, 12 << 20);
-/// So much everybody gets who is known and holds nothing else, even if others hold all that there is: the largest body.
-const FIRST_BYTES: usize = 256 << 10;
+/// So much everybody gets who is known and holds nothing else, even if others hold all that there is: the largest body,
+/// and a request that waits for it.
+const FIRST_BYTES: usize = 320 << 10;
+/// Of that, all together. Whoever has many accounts does not have more.
+const FIRST_OF_ALL: usize = 48 << 20;
 /// How long a body waits for room.
 const ROOM_WITHIN: Duration = Duration::from_secs(1);
 /// How many wait for room at the same time. Each holds what its connection has read, so there must not be any number of
@@ -42,6 +45,8 @@ pub struct Room(Arc<(Pool, Pool)>);
 
 struct Pool {
     free: Arc<Semaphore>,
+    /// For those who hold nothing else.
+    first: Arc<Semaphore>,
     waiters: Semaphore,
     most_to_one: usize,
     by_sender: Places<Sender>,
@@ -78,23 +83,29 @@ impl Pool {
     fn new(Size(all, most_to_one): Size) -> Self {
         Self {
             free: Arc::new(Semaphore::new(all)),
+            first: Arc::new(Semaphore::new(FIRST_OF_ALL)),
             waiters: Semaphore::new(WAITING),
             most_to_one,
             by_sender: Places::default(),
         }
     }
 
-    /// Whoever holds no more than `anyway` with this gets it also when there is no room.
+    /// Whoever holds no more than `anyway` with this gets it from what is kept for those when there is no room.
     async fn take(&self, sender: Sender, bytes: usize, anyway: usize) -> Result<Taken, ApiError> {
         let place = self.by_sender.take_some(sender, bytes, self.most_to_one);
         let place = place.ok_or(ApiError::RateLimited {
             retry_after_seconds: 5,
         })?;
         let permits = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let permit = match self.free.clone().try_acquire_many_owned(permits) {
-            Ok(permit) => Some(permit),
-            Err(_) if self.by_sender.held(sender) <= anyway => None,
-            Err(_) => Some(self.wait(permits).await?),
+        let first = || {
+            let is_first = self.by_sender.held(sender) <= anyway;
+            let first = is_first.then(|| self.first.clone().try_acquire_many_owned(permits));
+            first?.ok()
+        };
+        let free = self.free.clone().try_acquire_many_owned(permits).ok();
+        let permit = match free.or_else(first) {
+            Some(permit) => permit,
+            None => self.wait(permits).await?,
         };
         Ok(Taken {
             _place: place,
@@ -115,7 +126,7 @@ impl Pool {
 /// A part of a room. Dropping it gives it back.
 struct Taken {
     _place: Place<Sender>,
-    _permit: Option<OwnedSemaphorePermit>,
+    _permit: OwnedSemaphorePermit,
 }
 
 /// On every request with a body: for whom it counts, and how much of it.

@@ -92,7 +92,13 @@ impl Answer {
         stored: &StoredFiles,
         key: Option<SubmissionKey>,
     ) -> Result<Self, ApiError> {
-        let urls = FileUrls::new(app, &stored.files).await?;
+        let urls = match FileUrls::new(app, &stored.files).await {
+            Ok(urls) => urls,
+            Err(error) => {
+                app.submissions.discard(stored).await;
+                return Err(error);
+            }
+        };
         Ok(Self(Arc::new(Parts { task, urls, key })))
     }
 
