@@ -73,10 +73,14 @@ async function nothingMoves(page, key) {
   await page.getByRole("link", { name: "Dear, and new" }).waitFor();
 }
 
-// The second click comes to where the next task has its button by now. The half second in which it does nothing is held
-// until it has come.
 async function doubleClick(page) {
-  const button = page.locator("button:has-text('Approve')").first();
+  await secondClickDoesNothing(page, page.locator("button:has-text('Approve')").first());
+  await page.locator("button:has-text('Refuse')").nth(1).waitFor();
+}
+
+// The second half of a double click comes to where the next page has a button by now. The half second in which that does
+// nothing is held until it has come.
+export async function secondClickDoesNothing(page, button) {
   await button.scrollIntoViewIfNeeded();
   const box = await button.boundingBox();
   await button.evaluate((one) => {
@@ -90,7 +94,6 @@ async function doubleClick(page) {
   page.on("request", note);
   await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
   await button.evaluate((one) => { for (const settling of one.getAnimations()) settling.finish(); });
-  await page.locator("button:has-text('Refuse')").nth(1).waitFor();
   assert.deepEqual(sent, []);
   page.off("request", note);
 }

@@ -177,7 +177,8 @@ export async function worker(visitor) {
   await visitor.look(page, null, "worker-factor");
   await inSpanish(visitor, page, id);
   await page.goto("/worker/me");
-  await page.click("button:text('Salir')");
+  // Not the button of another session.
+  await page.click("button:text-is('Salir')");
   await page.waitForURL("**/worker/sign-in*");
   await page.context().close();
 }
