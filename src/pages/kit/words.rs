@@ -200,7 +200,9 @@ mod tests {
         assert_eq!(told("2026-11-16T11:59:00Z"), "1 minute ago");
         assert_eq!(told("2026-11-19T12:00:00Z"), "in 3 days");
         assert_eq!(told("2026-11-23T11:59:58Z"), "in 7 days");
-        assert_eq!(told("2026-11-16T12:59:45Z"), "in 1 hour");
+        assert_eq!(told("2026-11-16T12:59:59Z"), "in 1 hour");
+        // Never more time than there is.
+        assert_eq!(told("2026-11-18T00:00:00Z"), "in 1 day");
         let when = When::parse("2026-11-16T09:30:15.250Z", now);
         assert_eq!(
             (when.exact.as_str(), when.relative.as_str()),
