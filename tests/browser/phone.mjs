@@ -74,6 +74,14 @@ export class Phone {
     }, all), `keeping ${all}`);
   }
 
+  // A page as it is now. When this machine is busy, the network seems slow to the app, and a copy comes.
+  async see(path) {
+    await until(async () => {
+      await this.page.goto(path);
+      return this.page.evaluate(() => !document.documentElement.dataset.saved);
+    }, `${path} as it is now`);
+  }
+
   async offline(isOffline = true) {
     await this.context.setOffline(isOffline);
   }

@@ -2,6 +2,8 @@
 export const PHOTO_BYTES = 10_000_000;
 export const VIDEO_BYTES = 100_000_000;
 const VIDEO_SECONDS = 60;
+// Before that, an encoder may have no picture yet.
+const LEAST_SECONDS = 1;
 const VIDEO_KINDS = ["video/mp4;codecs=avc1.42E01F", "video/mp4;codecs=avc1", "video/mp4"];
 const LONGEST_SIDE = 4096;
 // What a cheap phone can encode while it records, and what is worth to be looked at closely.
@@ -59,7 +61,8 @@ export class Camera {
     return Boolean(VIDEO_KINDS.find((kind) => globalThis.MediaRecorder?.isTypeSupported(kind)));
   }
 
-  // Records until `stop` is called, a minute has passed or the file would become too large.
+  // Records until `stop` is called, a minute has passed or the file would become too large. Throws EncodingError when
+  // nothing came of it.
   record(progress) {
     const mimeType = VIDEO_KINDS.find((kind) => MediaRecorder.isTypeSupported(kind));
     const recorder = new MediaRecorder(this.#stream, { mimeType, videoBitsPerSecond: 2_500_000 });
@@ -72,20 +75,24 @@ export class Camera {
       if (bytes > VIDEO_BYTES * 0.9) end();
     };
     const done = new Promise((resolve, reject) => {
-      recorder.onstop = () => resolve(new Blob(parts, { type: "video/mp4" }));
+      recorder.onstop = () => {
+        if (bytes > 0) resolve(new Blob(parts, { type: "video/mp4" }));
+        else reject(new DOMException("nothing recorded", "EncodingError"));
+      };
       recorder.onerror = ({ error }) => reject(error);
     });
     recorder.start(500);
     // Its own clock: an encoder may hand over nothing for seconds.
     const begun = performance.now();
+    let most = VIDEO_SECONDS;
     const tick = () => {
       const seconds = (performance.now() - begun) / 1000;
-      progress(Math.min(seconds, VIDEO_SECONDS));
-      if (seconds >= VIDEO_SECONDS) end();
+      progress(Math.min(seconds, most));
+      if (seconds >= most) end();
     };
     tick();
     const clock = setInterval(tick, 250);
-    return { done: done.finally(() => clearInterval(clock)), stop: end };
+    return { done: done.finally(() => clearInterval(clock)), stop: () => { most = LEAST_SECONDS; tick(); } };
   }
 }
 

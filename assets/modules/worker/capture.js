@@ -112,12 +112,13 @@ async function shoot() {
   if (recording) return recording.stop();
   if (type === "photo") return look(await camera.photo(), "camera", new Date());
   const at = new Date();
+  tell(null);
   turn("record");
-  recording = camera.record((seconds) => { part("seconds").textContent = `${Math.floor(seconds)} s`; });
   try {
+    recording = camera.record((seconds) => { part("seconds").textContent = `${Math.floor(seconds)} s`; });
     look(await recording.done, "camera", at);
-  } catch {
-    tell("camera_missing");
+  } catch (error) {
+    tell(error.name === "EncodingError" ? "nothing_recorded" : "camera_missing");
     turn("aim");
   } finally {
     recording = null;

@@ -39,9 +39,15 @@ async function everyType(visitor, phone, task) {
   await page.setViewportSize({ width: 360, height: 740 });
   await page.waitForFunction(() => document.querySelector("[data-live]").videoWidth > 0);
   await handsOverAtTheEnd(page);
+  await recordsNothing(page);
   await page.click("[data-shutter]");
   await page.locator("[data-seconds]", { hasText: /[1-9]/ }).waitFor();
   await page.click("[data-stop]");
+  await page.locator("[data-use]").waitFor();
+  await page.click("[data-retake]");
+  await page.waitForFunction(() => document.querySelector("[data-live]").videoWidth > 0);
+  // Whoever stops at once has a video all the same.
+  await page.evaluate(() => { for (const name of ["shutter", "stop"]) document.querySelector(`[data-${name}]`).click(); });
   await page.click("[data-use]");
   const pad = page.locator("[data-pad]");
   await pad.waitFor();
@@ -67,6 +73,20 @@ async function handsOverAtTheEnd(page) {
   });
 }
 
+// An encoder that never has a picture: nobody sends an empty file.
+async function recordsNothing(page) {
+  await page.evaluate(() => {
+    const handler = Object.getOwnPropertyDescriptor(MediaRecorder.prototype, "ondataavailable");
+    Object.defineProperty(MediaRecorder.prototype, "ondataavailable", {
+      configurable: true,
+      set() { Object.defineProperty(MediaRecorder.prototype, "ondataavailable", handler); },
+    });
+  });
+  await page.click("[data-shutter]");
+  await page.click("[data-stop]");
+  await page.getByText("Nothing was recorded").waitFor();
+}
+
 // All of what the camera sees is in sight on a phone that is held sideways, also when the page is opened so.
 async function sideways(page) {
   for (const [width, height] of [[740, 360], [667, 375], [844, 390]]) {
@@ -86,7 +106,7 @@ async function sideways(page) {
 // Each step goes on where the one before has ended, and a signature can be a picture of one.
 async function byKeyboard(world, phone, task) {
   const { page } = phone;
-  const focused = (name) => page.waitForFunction((name) => document.activeElement.matches(`[data-${name}]`), name, { timeout: 20_000 });
+  const focused = (name) => page.waitForFunction((name) => document.activeElement.matches(`[data-${name}]`), name);
   await page.goto(`/worker/tasks/${task}/capture`);
   await page.waitForFunction(() => document.querySelector("[data-live]")?.videoWidth > 0);
   await page.locator("[data-where]", { hasText: /\d/ }).waitFor();
@@ -166,16 +186,16 @@ async function slowCamera(phone, task) {
   }
 }
 
-// A phone without room. Where no disk could be mounted, its browser tells of it as if it were full.
+// A phone without room. Where no disk could be mounted, its browser tells of it as if it were full. The picture is so large
+// that what the browser itself deletes meanwhile makes no room for it.
 async function fullDisk(phone, task) {
   const { page } = phone;
   console.log(`the full disk is ${phone.hasDisk ? "real" : "simulated"}`);
   await page.goto(`/worker/tasks/${task}/capture`);
   if (!phone.hasDisk) await simulateFullDisk(page);
   await page.locator("[data-wanted=photo] button").click();
-  await page.waitForFunction(() => document.querySelector("[data-live]").videoWidth > 0);
   if (phone.hasDisk) await phone.fill();
-  await page.click("[data-shutter]");
+  await page.setInputFiles("[data-pick]", { name: "large.png", mimeType: "image/png", buffer: picture(1800, 1800) });
   await page.click("[data-use]");
   await page.getByText(/the phone (is|may be) full/i).waitFor();
   // There is room again, and the picture is still there.

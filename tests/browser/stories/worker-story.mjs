@@ -17,7 +17,7 @@ export async function workerStory(visitor) {
     await accept(phone, task);
     await captureOffline(phone, task);
     await reject(desk, "The sign is too dark to read.");
-    await phone.page.goto(`/worker/tasks/${task}`);
+    await phone.see(`/worker/tasks/${task}`);
     await phone.page.getByText("The sign is too dark to read.").first().waitFor();
     await phone.photo(task);
     await phone.send();
@@ -40,8 +40,8 @@ async function create(world, desk) {
   };
   for (const [name, value] of Object.entries(fields)) await desk.fill(`#${name}`, value);
   await desk.click("button:text('Create')");
-  const task = new URL(desk.url()).pathname.split("/").pop();
   const pay = await desk.getAttribute("a:has-text('Pay $')", "href");
+  const task = new URL(desk.url()).pathname.split("/").pop();
   await desk.goto(new URL(pay, world.url).pathname);
   await desk.fill("#card", "4242424242424242");
   await desk.click("button");
@@ -50,8 +50,9 @@ async function create(world, desk) {
 
 async function accept(phone, task) {
   const { page } = phone;
-  await page.goto(`/worker/find/${task}`);
-  await page.click("form[action$='/accept'] button");
+  const offered = page.locator("form[action$='/accept'] button");
+  await until(async () => { await page.goto(`/worker/find/${task}`); return await offered.count() > 0; }, "the offer");
+  await offered.click();
   await page.waitForURL(`**/worker/tasks/${task}**`);
   await page.click("form[action$='/start'] button");
   await page.locator(`a[href$="/capture"]`).first().waitFor();
@@ -76,7 +77,7 @@ async function reject(desk, reason) {
 
 async function dispute(phone, task) {
   const { page } = phone;
-  await page.goto(`/worker/tasks/${task}`);
+  await phone.see(`/worker/tasks/${task}`);
   const form = page.locator(`form[action$="/dispute"]`);
   if (!(await form.isVisible())) await page.locator("details:has(form[action$='/dispute']) > summary").click();
   await form.locator("textarea").fill("The sign is lit at night. The photo shows it.");
@@ -91,7 +92,7 @@ async function split(world, task) {
 }
 
 async function paid(world, phone, worker, task) {
-  await phone.page.goto(`/worker/tasks/${task}`);
+  await phone.see(`/worker/tasks/${task}`);
   await phone.page.getByText("the pay is split, and $12.60 of it is yours").first().waitFor();
   const earned = await until(async () => {
     const { payouts } = await world.call(worker.token, "GET", "/v1/worker/earnings");

@@ -177,6 +177,11 @@ pub const CAPTURE: Sentences = &[
         "Esta página no encuentra una cámara que pueda usar. Usa la app de cámara aquí abajo.",
     ),
     (
+        "nothing_recorded",
+        "Nothing was recorded. Try again, and record a little longer.",
+        "No se grabó nada. Prueba otra vez y graba un poco más.",
+    ),
+    (
         "video_unsupported",
         "This browser records no MP4. Record with the camera app below.",
         "Este navegador no graba MP4. Graba con la app de cámara aquí abajo.",
