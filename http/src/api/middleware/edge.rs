@@ -179,7 +179,7 @@ impl Exchange<'_> {
         }
         let who = self.notes.asker().map(|asker| asker.who);
         let caller = Caller::of(who, self.client);
-        app.log_limits.line(caller, self.status, Instant::now())
+        app.log_limits.line(caller, Instant::now())
     }
 
     /// For the account to look at.

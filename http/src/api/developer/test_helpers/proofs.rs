@@ -66,9 +66,7 @@ pub async fn submit(
     path: TaskPath,
     request: Request,
 ) -> Result<JsonResponse, ApiError> {
-    let (parts, body) = request.into_parts();
-    let key = AnnouncedKey::of(&parts);
-    let request = Request::from_parts(parts, body);
+    let key = AnnouncedKey::of(&request);
     let form = multipart::is_multipart(&request).then(|| multipart::announced(&request));
     let begun = begin(&app, &caller, &path, form);
     let (key, begun) = match begun.await.and_then(|begun| Ok((key?, begun))) {
@@ -83,9 +81,7 @@ pub async fn submit(
     let (mut details, files, sent) = read(&app, request, &begun.wanted).await?;
     details.names.idempotency_key = key.name();
     let key = key.with(caller.requester(), &sent);
-    if let Some(key) = &key
-        && let Some(answered) = key.answered(&app).await?
-    {
+    if let Some(answered) = key.answered(&app).await? {
         return Ok(answered);
     }
     let (holder, names, gps) = (caller.holder, details.names.clone(), details.gps);

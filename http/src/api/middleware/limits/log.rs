@@ -5,8 +5,6 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::http::StatusCode;
-
 use crate::api::middleware::notes::Who;
 use crate::limits::{ClientAddress, Network};
 
@@ -39,7 +37,7 @@ pub struct LogLimits {
 
 #[derive(Default)]
 struct Written {
-    lines: HashMap<(Caller, StatusCode), Line>,
+    lines: HashMap<Caller, Line>,
     swept_at: Option<Instant>,
     /// What was left out and no line has told.
     untold: u64,
@@ -66,9 +64,9 @@ impl LogLimits {
     }
 
     /// How many were left out since the line before, if this one is written. None if it is left out as well.
-    pub fn line(&self, caller: Caller, status: StatusCode, now: Instant) -> Option<u64> {
+    pub fn line(&self, caller: Caller, now: Instant) -> Option<u64> {
         let mut written = self.lock();
-        let place = written.place((caller, status), self.max_callers, now);
+        let place = written.place(caller, self.max_callers, now);
         let first = Line {
             at: now,
             left_out_since: 0,
@@ -98,20 +96,15 @@ impl LogLimits {
 }
 
 impl Written {
-    fn place(
-        &mut self,
-        key: (Caller, StatusCode),
-        max_callers: usize,
-        now: Instant,
-    ) -> (Caller, StatusCode) {
-        let is_full = |it: &Self| it.lines.len() >= max_callers && !it.lines.contains_key(&key);
+    fn place(&mut self, caller: Caller, max_callers: usize, now: Instant) -> Caller {
+        let is_full = |it: &Self| it.lines.len() >= max_callers && !it.lines.contains_key(&caller);
         let swept = |at: Instant| now.saturating_duration_since(at) < EVERY;
         if is_full(self) && !self.swept_at.is_some_and(swept) {
             self.sweep(now);
         }
         match is_full(self) {
-            true => (Caller::Others, key.1),
-            false => key,
+            true => Caller::Others,
+            false => caller,
         }
     }
 
@@ -139,8 +132,6 @@ mod tests {
     use super::*;
     use crate::domain::{AccountId, ApiKeyId, Environment, Owner, Timestamp};
 
-    const REFUSED: StatusCode = StatusCode::TOO_MANY_REQUESTS;
-
     fn client(number: u32) -> ClientAddress {
         ClientAddress::from(IpAddr::V4(Ipv4Addr::from_bits(number)))
     }
@@ -152,14 +143,12 @@ mod tests {
     #[test]
     fn one_line_a_second_tells_of_all() {
         let (limits, start) = (LogLimits::default(), Instant::now());
-        let at =
-            |millis: u64| limits.line(stranger(1), REFUSED, start + Duration::from_millis(millis));
+        let at = |millis: u64| limits.line(stranger(1), start + Duration::from_millis(millis));
         assert_eq!(at(0), Some(0));
         for millis in 1..1_000 {
             assert_eq!(at(millis), None);
         }
-        assert_eq!(limits.line(stranger(2), REFUSED, start), Some(0));
-        assert_eq!(limits.line(stranger(1), StatusCode::OK, start), Some(0));
+        assert_eq!(limits.line(stranger(2), start), Some(0));
         assert_eq!(at(1_000), Some(999));
         assert_eq!(at(1_001), None);
         assert_eq!(at(5_000), Some(1));
@@ -180,7 +169,7 @@ mod tests {
             )
         };
         let (limits, now) = (LogLimits::default(), Instant::now());
-        let line = |who, from| limits.line(Caller::of(Some(who), client(from)), REFUSED, now);
+        let line = |who, from| limits.line(Caller::of(Some(who), client(from)), now);
         assert_eq!(line(key(Environment::Live, 1), 1), Some(0));
         assert_eq!(line(key(Environment::Live, 1), 2), None);
         assert_eq!(line(key(Environment::Test, 2), 2), Some(0));
@@ -190,7 +179,7 @@ mod tests {
     fn more_callers_than_there_is_room_for_share_a_line() {
         let (limits, start) = (LogLimits::with_room_for(3), Instant::now());
         let lines = |now| {
-            let lines = (0..1_000).filter_map(|number| limits.line(stranger(number), REFUSED, now));
+            let lines = (0..1_000).filter_map(|number| limits.line(stranger(number), now));
             lines.count()
         };
         assert_eq!(lines(start), 4);

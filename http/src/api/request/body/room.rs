@@ -18,10 +18,11 @@ use crate::limits::{ClientAddress, Network, Place, Places};
 
 /// What all strangers together may hold, and those of one network.
 const STRANGERS: Size = Size(16 << 20, 2 << 20);
-/// What all may hold who are known, and one of them.
-const KNOWN: Size = Size(48 << 20, 12 << 20);
-/// So much everybody gets who is known and holds nothing else, even if others hold all that there is: the largest body,
-/// and a request that waits for it.
+/// What those who are known may hold beside the first body of each, and those of one network.
+const KNOWN: Size = Size(48 << 20, 24 << 20);
+/// What an account may hold in all.
+const OF_ACCOUNT: usize = 12 << 20;
+/// So much an account has whatever others hold: the largest body, and a request that waits for it.
 const FIRST_BYTES: usize = 320 << 10;
 /// Of that, all together. Whoever has many accounts does not have more.
 const FIRST_OF_ALL: usize = 48 << 20;
@@ -35,28 +36,34 @@ const REQUEST_BYTES: usize = 32 << 10;
 /// What a header takes beside its name and its value, in a map that has grown.
 const HEADER_BYTES: usize = 200;
 
-/// In bytes: of a room, and of what one may have of it.
+/// In bytes: of a room, and of what one network may have of it.
 #[derive(Clone, Copy)]
 struct Size(usize, usize);
 
 /// Cheap to clone.
 #[derive(Clone)]
-pub struct Room(Arc<(Pool, Pool)>);
+pub struct Room(Arc<Rooms>);
+
+struct Rooms {
+    strangers: Pool,
+    known: Pool,
+    /// For accounts that hold nothing else.
+    first: Arc<Semaphore>,
+    by_account: Places<AccountId>,
+}
 
 struct Pool {
     free: Arc<Semaphore>,
-    /// For those who hold nothing else.
-    first: Arc<Semaphore>,
     waiters: Semaphore,
-    most_to_one: usize,
-    by_sender: Places<Sender>,
+    most_to_network: usize,
+    by_network: Places<Network>,
 }
 
-/// Who sends a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Sender {
-    Stranger(Network),
-    Known(AccountId),
+/// Who sends a body: from where, and for whom if that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sender {
+    network: Network,
+    account: Option<AccountId>,
 }
 
 impl Default for Room {
@@ -67,49 +74,64 @@ impl Default for Room {
 
 impl Room {
     fn new(strangers: Size, known: Size) -> Self {
-        Self(Arc::new((Pool::new(strangers), Pool::new(known))))
+        Self(Arc::new(Rooms {
+            strangers: Pool::new(strangers),
+            known: Pool::new(known),
+            first: Arc::new(Semaphore::new(FIRST_OF_ALL)),
+            by_account: Places::default(),
+        }))
     }
 
     async fn take(&self, sender: Sender, bytes: usize) -> Result<Taken, ApiError> {
-        let (strangers, known) = &*self.0;
-        match sender {
-            Sender::Stranger(_) => strangers.take(sender, bytes, 0).await,
-            Sender::Known(_) => known.take(sender, bytes, FIRST_BYTES).await,
-        }
+        let Some(account) = sender.account else {
+            return self.0.strangers.take(sender.network, bytes).await;
+        };
+        let place = self.0.by_account.take_some(account, bytes, OF_ACCOUNT);
+        let place = place.ok_or(TOO_MUCH)?;
+        let is_first = self.0.by_account.held(account) <= FIRST_BYTES;
+        let first = is_first.then(|| self.0.first.clone().try_acquire_many_owned(permits(bytes)));
+        let taken = match first {
+            Some(Ok(permit)) => Taken::from(permit),
+            _ => self.0.known.take(sender.network, bytes).await?,
+        };
+        Ok(Taken {
+            _account: Some(place),
+            ..taken
+        })
     }
 }
 
+/// The sender holds as much as anybody may.
+const TOO_MUCH: ApiError = ApiError::RateLimited {
+    retry_after_seconds: 5,
+};
+
+fn permits(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
 impl Pool {
-    fn new(Size(all, most_to_one): Size) -> Self {
+    fn new(Size(all, most_to_network): Size) -> Self {
         Self {
             free: Arc::new(Semaphore::new(all)),
-            first: Arc::new(Semaphore::new(FIRST_OF_ALL)),
             waiters: Semaphore::new(WAITING),
-            most_to_one,
-            by_sender: Places::default(),
+            most_to_network,
+            by_network: Places::default(),
         }
     }
 
-    /// Whoever holds no more than `anyway` with this gets it from what is kept for those when there is no room.
-    async fn take(&self, sender: Sender, bytes: usize, anyway: usize) -> Result<Taken, ApiError> {
-        let place = self.by_sender.take_some(sender, bytes, self.most_to_one);
-        let place = place.ok_or(ApiError::RateLimited {
-            retry_after_seconds: 5,
-        })?;
-        let permits = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let first = || {
-            let is_first = self.by_sender.held(sender) <= anyway;
-            let first = is_first.then(|| self.first.clone().try_acquire_many_owned(permits));
-            first?.ok()
-        };
-        let free = self.free.clone().try_acquire_many_owned(permits).ok();
-        let permit = match free.or_else(first) {
-            Some(permit) => permit,
-            None => self.wait(permits).await?,
+    async fn take(&self, network: Network, bytes: usize) -> Result<Taken, ApiError> {
+        let place = self
+            .by_network
+            .take_some(network, bytes, self.most_to_network);
+        let place = place.ok_or(TOO_MUCH)?;
+        let permit = match self.free.clone().try_acquire_many_owned(permits(bytes)) {
+            Ok(permit) => permit,
+            Err(_) => self.wait(permits(bytes)).await?,
         };
         Ok(Taken {
-            _place: place,
-            _permit: permit,
+            _network: Some(place),
+            ..Taken::from(permit)
         })
     }
 
@@ -125,8 +147,19 @@ impl Pool {
 
 /// A part of a room. Dropping it gives it back.
 struct Taken {
-    _place: Place<Sender>,
+    _account: Option<Place<AccountId>>,
+    _network: Option<Place<Network>>,
     _permit: OwnedSemaphorePermit,
+}
+
+impl From<OwnedSemaphorePermit> for Taken {
+    fn from(permit: OwnedSemaphorePermit) -> Self {
+        Self {
+            _account: None,
+            _network: None,
+            _permit: permit,
+        }
+    }
 }
 
 /// On every request with a body: for whom it counts, and how much of it.
@@ -147,7 +180,10 @@ impl Claim {
         let first = request.extensions().get::<FirstToWait>().cloned();
         let claim = Self {
             room: room.clone(),
-            sender: Sender::Stranger(client.network()),
+            sender: Sender {
+                network: client.network(),
+                account: None,
+            },
             beside: first.map(|first| (first, REQUEST_BYTES + head_bytes(request))),
         };
         request.extensions_mut().insert(claim);
@@ -167,7 +203,7 @@ fn head_bytes(request: &Request) -> usize {
 /// Notes that a request is of somebody with an account. Workers and admins have accounts of their own here.
 pub fn note_known(request: &mut Extensions, account: AccountId) {
     if let Some(claim) = request.get_mut::<Claim>() {
-        claim.sender = Sender::Known(account);
+        claim.sender.account = Some(account);
     }
 }
 
@@ -229,9 +265,22 @@ pub mod tests {
         AccountId::new(Timestamp::from_millis(1), &[number; 10])
     }
 
-    fn stranger(network: u8) -> Sender {
-        let client = ClientAddress::from(IpAddr::from([192, 0, 2, network]));
-        Sender::Stranger(client.network())
+    fn network(number: u8) -> Network {
+        ClientAddress::from(IpAddr::from([192, 0, 2, number])).network()
+    }
+
+    fn stranger(from: u8) -> Sender {
+        Sender {
+            network: network(from),
+            account: None,
+        }
+    }
+
+    fn known(number: u8, from: u8) -> Sender {
+        Sender {
+            network: network(from),
+            account: Some(account(number)),
+        }
     }
 
     /// What a request has on it that comes to a room for so much of strangers.
@@ -244,7 +293,9 @@ pub mod tests {
             sender: stranger(1),
             beside: None,
         });
-        (extensions, move || free.0.0.free.available_permits())
+        (extensions, move || {
+            free.0.strangers.free.available_permits()
+        })
     }
 
     fn code<T>(taken: Result<T, ApiError>) -> Option<ErrorCode> {
@@ -263,7 +314,7 @@ pub mod tests {
         }
         let waits = room.take(stranger(99), 1).now_or_never();
         assert!(waits.is_none());
-        let known = room.take(Sender::Known(account(1)), FIRST_BYTES);
+        let known = room.take(known(1, 1), FIRST_BYTES);
         assert!(known.now_or_never().is_some_and(|taken| taken.is_ok()));
         drop(held);
         assert!(room.take(stranger(99), most).await.is_ok());
@@ -272,11 +323,10 @@ pub mod tests {
     #[tokio::test]
     async fn an_account_has_a_part_and_another_one_body_in_any_case() {
         let room = Room::default();
-        let Size(all, most) = KNOWN;
-        let take = |number, bytes| room.take(Sender::Known(account(number)), bytes);
+        let take = |number, bytes| room.take(known(number, number), bytes);
         let mut held = Vec::new();
-        for number in 0..(all / most) as u8 {
-            held.push(take(number, most).await.unwrap());
+        for number in 0..(KNOWN.0 / OF_ACCOUNT) as u8 {
+            held.push(take(number, OF_ACCOUNT).await.unwrap());
             assert_eq!(code(take(number, 1).await), Some(ErrorCode::RateLimited));
         }
         // Piece by piece, as bodies come.
@@ -285,6 +335,21 @@ pub mod tests {
         assert!(take(99, 1).now_or_never().is_none(), "it waits");
         drop(held);
         assert!(take(99, 1).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn many_accounts_of_one_network_keep_out_nobody() {
+        let room = Room::default();
+        let take = |number, from, bytes| room.take(known(number, from), bytes);
+        let mut held = Vec::new();
+        for number in 0..(KNOWN.1 / OF_ACCOUNT) as u8 {
+            held.push(take(number, 1, OF_ACCOUNT).await.unwrap());
+        }
+        let more = take(98, 1, FIRST_BYTES + 1).await;
+        assert_eq!(code(more), Some(ErrorCode::RateLimited));
+        // But for its first body, which each account has.
+        assert!(take(98, 1, FIRST_BYTES).await.is_ok());
+        assert!(take(99, 2, OF_ACCOUNT).await.is_ok());
     }
 
     /// A request of a connection with a header of a few kilobytes.
@@ -319,7 +384,7 @@ pub mod tests {
         let other = claim(&room, Some(&FirstToWait::default()));
         assert!(Holding::of(&other).wait().await.is_ok());
         drop(held);
-        assert_eq!(room.0.0.free.available_permits(), most);
+        assert_eq!(room.0.strangers.free.available_permits(), most);
     }
 
     #[test]
@@ -328,7 +393,7 @@ pub mod tests {
         let mut request = claim(&room, None);
         note_known(&mut request, account(1));
         let sender = request.get::<Claim>().map(|claim| claim.sender);
-        assert_eq!(sender, Some(Sender::Known(account(1))));
+        assert_eq!(sender, Some(known(1, 1)));
         note_known(&mut Extensions::new(), account(1));
     }
 }

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
+use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::http::request;
 use serde_json::{Map, Value};
 
 use crate::api::App;
@@ -29,10 +29,10 @@ pub struct AnnouncedKey {
 }
 
 impl AnnouncedKey {
-    pub fn of(parts: &request::Parts) -> Result<Self, ApiError> {
+    pub fn of(request: &Request) -> Result<Self, ApiError> {
         Ok(Self {
-            key: idempotency_key(&parts.headers)?,
-            target: target(&parts.method, &parts.uri),
+            key: idempotency_key(request.headers())?,
+            target: target(request.method(), request.uri()),
         })
     }
 
@@ -40,21 +40,25 @@ impl AnnouncedKey {
         self.key.clone()
     }
 
-    /// With what was sent: fields, and in place of a file what identifies it. None without a key.
-    pub fn with(self, requester: Requester, sent: &Map<String, Value>) -> Option<SubmissionKey> {
-        Some(SubmissionKey {
+    /// With what was sent: fields, and in place of a file what identifies it.
+    pub fn with(self, requester: Requester, sent: &Map<String, Value>) -> SubmissionKey {
+        SubmissionKey(self.key.map(|key| Sent {
             scope: IdempotencyScope {
                 owner: requester.owner,
-                key: self.key?,
+                key,
             },
             fingerprint: fingerprint(&self.target, sent),
             secret: requester.key,
-        })
+        }))
     }
 }
 
+/// The key of a submission that was read. Without one, nothing is kept for it.
 #[derive(Clone, Debug)]
-pub struct SubmissionKey {
+pub struct SubmissionKey(Option<Sent>);
+
+#[derive(Clone, Debug)]
+struct Sent {
     scope: IdempotencyScope,
     fingerprint: String,
     secret: Secret,
@@ -63,15 +67,26 @@ pub struct SubmissionKey {
 impl SubmissionKey {
     /// The response to the same request, if it is kept. Refuses another request under this key.
     pub async fn answered(&self, app: &App) -> Result<Option<JsonResponse>, ApiError> {
-        let kept = earlier(app, &self.scope).await?;
-        kept.map(|kept| replay(kept, &self.fingerprint, &self.secret))
+        let Some(sent) = &self.0 else {
+            return Ok(None);
+        };
+        let kept = earlier(app, &sent.scope).await?;
+        kept.map(|kept| replay(kept, &sent.fingerprint, &sent.secret))
             .transpose()
     }
 
     /// Keeps the response, in the transaction of the submission.
-    pub fn keep(&self, tx: &mut Tx<'_>, body: &str, now: Timestamp) -> Result<(), StoreError> {
-        let new = record(&self.fingerprint, StatusCode::CREATED, body, None, now)?;
-        tx.put_idempotency_record(&self.scope, &new, now.minus(IDEMPOTENCY_KEPT))
+    fn keep(
+        &self,
+        tx: &mut Tx<'_>,
+        body: impl FnOnce() -> Result<String, StoreError>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let Some(sent) = &self.0 else {
+            return Ok(());
+        };
+        let new = record(&sent.fingerprint, StatusCode::CREATED, &body()?, None, now)?;
+        tx.put_idempotency_record(&sent.scope, &new, now.minus(IDEMPOTENCY_KEPT))
     }
 }
 
@@ -82,7 +97,7 @@ pub struct Answer(Arc<Parts>);
 struct Parts {
     task: TaskId,
     urls: FileUrls,
-    key: Option<SubmissionKey>,
+    key: SubmissionKey,
 }
 
 impl Answer {
@@ -90,7 +105,7 @@ impl Answer {
         app: &App,
         task: TaskId,
         stored: &StoredFiles,
-        key: Option<SubmissionKey>,
+        key: SubmissionKey,
     ) -> Result<Self, ApiError> {
         let urls = match FileUrls::new(app, &stored.files).await {
             Ok(urls) => urls,
@@ -109,10 +124,7 @@ impl Answer {
         proofs: &[Proof],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        match &self.0.key {
-            Some(key) => key.keep(tx, &self.body(proofs)?, now),
-            None => Ok(()),
-        }
+        self.0.key.keep(tx, || self.body(proofs), now)
     }
 
     fn body(&self, proofs: &[Proof]) -> Result<String, StoreError> {
@@ -129,9 +141,7 @@ impl Answer {
             return Ok(answer(StatusCode::CREATED, self.body(proofs)?, false));
         }
         // Another request with this key may have come first.
-        if let Some(key) = &self.0.key
-            && let Some(answered) = key.answered(app).await?
-        {
+        if let Some(answered) = self.0.key.answered(app).await? {
             return Ok(answered);
         }
         let (proofs, _) = recorded?;

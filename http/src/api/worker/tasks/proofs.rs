@@ -55,9 +55,7 @@ pub async fn submit(
 ) -> Result<JsonResponse, ApiError> {
     let address = address.subscriber();
     let worker = caller.worker.id;
-    let (parts, body) = request.into_parts();
-    let key = AnnouncedKey::of(&parts);
-    let request = Request::from_parts(parts, body);
+    let key = AnnouncedKey::of(&request);
     let form = (!names_uploads(&request)).then(|| multipart::announced(&request));
     let begun = begin(&app, worker, &path, form);
     let (key, begun) = match begun.await.and_then(|begun| Ok((key?, begun))) {
@@ -67,9 +65,7 @@ pub async fn submit(
     let (id, refused) = (begun.expected.task.id, begun.expected.refused);
     let (details, sent, meaning) = read(&app, request, &begun, key.name()).await?;
     let key = key.with(caller.requester(), &meaning);
-    if let Some(key) = &key
-        && let Some(answered) = key.answered(&app).await?
-    {
+    if let Some(answered) = key.answered(&app).await? {
         return Ok(answered);
     }
     let sent_as = (details.names.clone(), details.gps);
