@@ -66,9 +66,9 @@ impl Filled {
             url,
             connections: 1,
         })?);
-        // Those of constraints stay.
+        // Those of constraints stay. Each on one line: the database breaks those with a CASE.
         let indexes = database.run(
-            "SELECT indexrelid::regclass || ';' || pg_get_indexdef(indexrelid) FROM pg_index
+            "SELECT indexrelid::regclass || ';' || translate(pg_get_indexdef(indexrelid), E'\\n', ' ') FROM pg_index
              WHERE indrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)
                  AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = indexrelid)",
         )?;
