@@ -23,7 +23,7 @@ pub mod time;
 pub mod webhooks;
 pub mod workers;
 
-pub use accounts::api_key::{ApiKey, Environment, NewApiKey, Secret};
+pub use accounts::api_key::{ApiKey, Environment, NewApiKey, Owner, Secret};
 pub use accounts::{Account, AccountStatus, NewAccount, StorageQuota, Tier};
 pub use admin::audit::{AuditEntry, AuditHead, AuditKeys, AuditLine, BrokenChain};
 pub use admin::{
@@ -50,9 +50,7 @@ pub use people::mail_link::{LinkPurpose, MailLink};
 pub use people::session::{Origin, Session};
 pub use people::{Person, PersonKind};
 pub use proofs::uploads::upload::{NewUpload, Upload, UploadPart};
-pub use proofs::{
-    FileMetadata, Proof, ProofFile, ProofStatus, Submission, SubmissionNames, SubmittedFile,
-};
+pub use proofs::{FileMetadata, Proof, ProofFile, ProofStatus, Submission, SubmittedFile};
 pub use quotes::Quote;
 pub use rules::{FieldError, FieldErrors};
 pub use second_factor::passkeys::{
@@ -68,8 +66,8 @@ pub use tasks::moves::{Action, Moved};
 pub use tasks::records::{DeveloperRecord, Outcome};
 pub use tasks::windows::{Due, DueAction, Windows};
 pub use tasks::{
-    Category, Location, NewTask, NotAllowed, Owner, Priority, ProofType, SearchOrder, Skill,
-    Status, Task, TaskEdit, TaskType,
+    Category, Location, NewTask, NotAllowed, Priority, ProofType, SearchOrder, Skill, Status, Task,
+    TaskEdit, TaskType,
 };
 pub use time::Timestamp;
 pub use webhooks::WebhookSecret;

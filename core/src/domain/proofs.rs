@@ -93,24 +93,11 @@ pub struct Submission {
     pub accuracy_meters: Option<f64>,
     pub device_info: String,
     pub captures: Vec<(ProofType, Capture)>,
-    pub names: SubmissionNames,
+    /// What the sender calls it. Sent again under this name, it counts once.
+    pub submission_id: Option<String>,
     pub files: Vec<SubmittedFile>,
     /// How much the developer of the task may store.
     pub quota: StorageQuota,
-}
-
-/// What the sender calls a submission. Sent again under one of its names, it counts once.
-#[derive(Clone, Debug, Default)]
-pub struct SubmissionNames {
-    pub submission_id: Option<String>,
-    pub idempotency_key: Option<String>,
-}
-
-impl SubmissionNames {
-    pub fn all(&self) -> impl Iterator<Item = &str> {
-        let [id, key] = [&self.submission_id, &self.idempotency_key].map(Option::as_deref);
-        id.into_iter().chain(key.filter(|key| id != Some(key)))
-    }
 }
 
 #[derive(Clone, Debug)]

@@ -120,7 +120,8 @@ fn offset_millis(text: &str) -> Option<i64> {
     }
     let (sign, digits) = match text.split_at(1) {
         ("+", digits) => (1, digits),
-        (_, digits) => (-1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
     };
     let (hours, minutes) = match digits.as_bytes() {
         _ if !digits.is_ascii() => return None,
@@ -229,6 +230,9 @@ mod tests {
             "2026-11-15T09:30:00+02:0é",
             "2026-11-15T09:30:00.12345678901x",
             "2026-11-15T09:30:00Zulu",
+            "2026-11-15T09:30:00Z05:30",
+            "2026-11-15T09:30:00Z0530",
+            "2026-11-15T09:30:00z05",
             "2026-13-01T00:00:00Z",
             "2026-02-30T00:00:00Z",
             "2026-11-15T25:00:00Z",

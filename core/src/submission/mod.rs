@@ -11,7 +11,7 @@ use crate::domain::geo::Point;
 use crate::domain::proofs::capture::Capture;
 use crate::domain::{
     AccountId, FieldError, FileMetadata, Proof, ProofFile, ProofId, ProofType, StorageQuota,
-    Submission, SubmissionNames, SubmittedFile, Timestamp,
+    Submission, SubmittedFile, Timestamp,
 };
 use crate::files::{FileKey, Files, FilesError, Prefix, Received, StoredFile};
 use crate::media::{self, InspectError, Inspected};
@@ -39,7 +39,7 @@ pub struct SubmissionDetails {
     pub accuracy_meters: Option<f64>,
     pub device_info: String,
     pub captures: Vec<(ProofType, Capture)>,
-    pub names: SubmissionNames,
+    pub submission_id: Option<String>,
 }
 
 impl SubmissionDetails {
@@ -49,7 +49,7 @@ impl SubmissionDetails {
             accuracy_meters: self.accuracy_meters,
             device_info: self.device_info,
             captures: self.captures,
-            names: self.names,
+            submission_id: self.submission_id,
             files,
             quota,
         }

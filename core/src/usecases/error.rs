@@ -71,8 +71,8 @@ pub enum UseCaseError {
     TooManyUploads { limit: i64 },
     #[error("another upload has this name")]
     UploadNameUsed,
-    #[error("another submission has this name")]
-    SubmissionNameUsed,
+    #[error("another request was answered under this Idempotency-Key")]
+    KeyUsed,
     #[error("no such worker")]
     WorkerNotFound,
     #[error("no such notification")]
@@ -135,10 +135,6 @@ pub enum UseCaseError {
         /// No key that can manage the account would be left.
         manages_alone: bool,
     },
-    #[error(
-        "the mandate of this key, or what test keys may manage, changed while the body was arriving; send the request again"
-    )]
-    MandateChanged,
     #[error("no such session")]
     SessionNotFound,
     #[error("the link is unknown, has expired or was used already")]

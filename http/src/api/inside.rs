@@ -18,7 +18,7 @@ use crate::api::developer::tasks::{read, search};
 use crate::api::error::ApiError;
 use crate::api::middleware::authentication::{AdminHolder, Caller, worker_of};
 use crate::api::middleware::notes::{Who, note_asker};
-use crate::api::request::body::{self, room};
+use crate::api::request::body;
 use crate::api::request::query::TaskListQuery;
 use crate::api::request::search::SearchQuery;
 use crate::api::router::described_routes;
@@ -247,10 +247,7 @@ fn request(asker: &Asker, incoming: &Incoming, ask: Ask) -> Result<Request, axum
         extensions.insert(claim.clone());
     }
     match asker {
-        Asker::Developer(caller) => {
-            room::note_known(extensions, caller.owner().account);
-            extensions.insert(caller.clone());
-        }
+        Asker::Developer(caller) => drop(extensions.insert(caller.clone())),
         Asker::Admin(holder) => drop(extensions.insert(holder.clone())),
         Asker::Worker(caller) => drop(extensions.insert(caller.clone())),
         Asker::Token(_) | Asker::Nobody => {}

@@ -56,14 +56,13 @@ pub async fn guard(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let incoming = Incoming::of(&request);
-    let known = match identify(&pages, needs, &mut request, &incoming).await {
+    let known = match identify(&pages, needs, &mut request).await {
         Ok(known) => known,
         Err(refused) => return refused.into_response(),
     };
     let developer = request.extensions().get::<Developer>();
     let account = developer.map(|it| (it.visitor.account.id, it.visitor.account.tier));
-    if let Err(refused) = count(&pages, account, known, &incoming).await {
+    if let Err(refused) = count(&pages, account, known, &Incoming::of(&request)).await {
         return refused.into_response();
     }
     if !is_from_us(&pages, needs, &request) {
@@ -98,16 +97,10 @@ async fn count(
 }
 
 /// Puts whoever the cookie belongs to on the request. False if the page needs nobody, or there is nobody.
-async fn identify(
-    pages: &Pages,
-    needs: Needs,
-    request: &mut Request,
-    incoming: &Incoming,
-) -> Result<bool, Refused> {
+async fn identify(pages: &Pages, needs: Needs, request: &mut Request) -> Result<bool, Refused> {
     let Some(token) = needs.cookie().and_then(|cookie| token(request, cookie)) else {
         return Ok(false);
     };
-    let incoming = incoming.clone();
     let only_looks = request.method().is_safe();
     match needs {
         Needs::Developer => {
@@ -118,6 +111,7 @@ async fn identify(
             let who = (visitor.session.person, visitor.account.email.as_str());
             note_whose(pages, request, who);
             inside::note_account(request, visitor.account.id, &token);
+            let incoming = Incoming::of(request);
             request.extensions_mut().insert(Developer {
                 visitor,
                 token,
@@ -132,6 +126,7 @@ async fn identify(
             let who = (visitor.session.person, visitor.key.name.as_str());
             note_whose(pages, request, who);
             inside::note_admin(request, visitor.key.id, &token);
+            let incoming = Incoming::of(request);
             request.extensions_mut().insert(Admin {
                 visitor,
                 token,
@@ -150,6 +145,7 @@ async fn identify(
             );
             note_whose(pages, request, who);
             inside::note_worker(request, caller.worker.id, &caller.token);
+            let incoming = Incoming::of(request);
             request
                 .extensions_mut()
                 .insert(SignedInWorker { caller, incoming });

@@ -2,45 +2,13 @@
 
 use std::borrow::Borrow;
 
+use crate::domain::money::amount;
+pub use crate::domain::money::amount::grouped;
 use crate::domain::{EventType, Timestamp};
 
 /// `$1,234.56`
 pub fn dollars(cents: impl Borrow<i64>) -> String {
-    let cents = *cents.borrow();
-    let mut text = String::with_capacity(16);
-    if cents < 0 {
-        text.push('−');
-    }
-    text.push('$');
-    let cents = cents.unsigned_abs();
-    push_grouped(&mut text, cents / 100);
-    text.push('.');
-    push_digit(&mut text, cents / 10);
-    push_digit(&mut text, cents);
-    text
-}
-
-/// `12,345`
-pub fn grouped(number: u64) -> String {
-    let mut text = String::with_capacity(8);
-    push_grouped(&mut text, number);
-    text
-}
-
-/// Every row of a list has several of these: digits are written where they will stand.
-fn push_grouped(text: &mut String, number: u64) {
-    let places = number.checked_ilog10().unwrap_or(0);
-    for place in (0..=places).rev() {
-        push_digit(text, number / 10_u64.pow(place));
-        if place > 0 && place.is_multiple_of(3) {
-            text.push(',');
-        }
-    }
-}
-
-/// The last one of the number.
-fn push_digit(text: &mut String, number: u64) {
-    text.push(char::from(b'0' + (number % 10) as u8));
+    amount::dollars(*cents.borrow())
 }
 
 /// A moment for people: how long ago, and exactly.
@@ -183,14 +151,6 @@ pub fn bytes(count: impl Borrow<i64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cents_are_shown_as_dollars() {
-        assert_eq!(dollars(500), "$5.00");
-        assert_eq!(dollars(123_456), "$1,234.56");
-        assert_eq!(dollars(99_999_999), "$999,999.99");
-        assert_eq!(dollars(-250), "−$2.50");
-    }
 
     #[test]
     fn moments_are_told_by_their_largest_unit() {

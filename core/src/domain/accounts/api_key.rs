@@ -20,6 +20,13 @@ impl Environment {
     }
 }
 
+/// The owner of tasks: one account in one environment. No read crosses owners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Owner {
+    pub account: AccountId,
+    pub environment: Environment,
+}
+
 const ADMIN_PREFIX: &str = "svc_admin_";
 
 /// Whether a text looks like the key of a developer or an admin. Both are for servers, not for browsers.
@@ -44,6 +51,15 @@ pub struct ApiKey {
     pub last_used_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
     pub created_at: Timestamp,
+}
+
+impl ApiKey {
+    pub fn owner(&self) -> Owner {
+        Owner {
+            account: self.account,
+            environment: self.environment,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! Notifications to workers and developers, by e-mail and push.
 
 use crate::domain::accounts::mandate::spending::Use;
+use crate::domain::money::amount::dollars;
 use crate::domain::string_enum::string_enum;
 use crate::domain::tasks::{MAX_PROOF_ATTEMPTS, approval};
 use crate::domain::{
@@ -101,18 +102,6 @@ impl NotificationText {
             ..self
         }
     }
-}
-
-pub fn dollars(cents: i64) -> String {
-    let whole = (cents / 100).to_string();
-    let mut grouped = String::with_capacity(whole.len() + whole.len() / 3);
-    for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    format!("${grouped}.{:02}", cents % 100)
 }
 
 fn place(task: &Task) -> String {
@@ -360,25 +349,5 @@ pub fn passkey_added(name: &str, page: &str) -> NotificationText {
     NotificationText {
         link: Some(page.to_owned()),
         ..told
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cents_are_told_as_dollars() {
-        assert_eq!(
-            [0, 5, 2_100, 99_999, 352_000, 99_999_999].map(dollars),
-            [
-                "$0.00",
-                "$0.05",
-                "$21.00",
-                "$999.99",
-                "$3,520.00",
-                "$999,999.99"
-            ]
-        );
     }
 }

@@ -1,7 +1,8 @@
 //! What workers are told when others decide: about their tasks, their money and themselves.
 
 use crate::domain::Task;
-use crate::domain::events::notification::{NotificationText, dollars, text};
+use crate::domain::events::notification::{NotificationText, text};
+use crate::domain::money::amount::dollars;
 
 pub fn cancelled(task: &Task, paid_cents: i64) -> NotificationText {
     let title = &task.title;

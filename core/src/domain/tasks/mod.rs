@@ -12,7 +12,7 @@ pub mod windows;
 
 use crate::domain::geo::Point;
 use crate::domain::string_enum::string_enum;
-use crate::domain::{AccountId, ApiKey, ApiKeyId, Environment, TaskId, Tier, Timestamp, WorkerId};
+use crate::domain::{ApiKeyId, Environment, Owner, TaskId, Tier, Timestamp, WorkerId};
 
 pub use pricing::TaskType;
 
@@ -104,22 +104,6 @@ string_enum!(ProofType {
     Video = "video",
     Signature = "signature",
 });
-
-/// The owner of tasks: one account in one environment. No read crosses owners.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Owner {
-    pub account: AccountId,
-    pub environment: Environment,
-}
-
-impl ApiKey {
-    pub fn owner(&self) -> Owner {
-        Owner {
-            account: self.account,
-            environment: self.environment,
-        }
-    }
-}
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Location {

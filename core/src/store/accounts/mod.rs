@@ -225,6 +225,14 @@ impl Tx<'_> {
         }
     }
 
+    /// The time by the clock of an environment.
+    pub fn time_of(&mut self, owner: Owner, now: Timestamp) -> Result<Timestamp, StoreError> {
+        match owner.environment {
+            Environment::Live => Ok(now),
+            Environment::Test => Ok(now.plus(self.test_clock(owner.account)?)),
+        }
+    }
+
     /// How far the clock of the account's test environment is ahead.
     pub fn test_clock(&mut self, id: AccountId) -> Result<Duration, StoreError> {
         Ok(ahead(self.optional(TEST_CLOCK, &[id.into()])?))

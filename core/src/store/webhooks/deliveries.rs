@@ -243,14 +243,6 @@ impl Tx<'_> {
         self.defer(RECORD, &recorded_values(recorded, at))
     }
 
-    /// The time by the clock of an environment.
-    pub fn time_of(&mut self, owner: Owner, now: Timestamp) -> Result<Timestamp, StoreError> {
-        match owner.environment {
-            Environment::Live => Ok(now),
-            Environment::Test => Ok(now.plus(self.test_clock(owner.account)?)),
-        }
-    }
-
     /// Makes a delivery due again, whatever its status.
     pub fn redeliver(
         &mut self,

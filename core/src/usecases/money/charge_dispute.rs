@@ -1,8 +1,8 @@
 //! Disputes of charges. The money of a disputed charge stays where it is until the bank has decided.
 
 use crate::ambient;
-use crate::domain::events::notification::dollars;
 use crate::domain::events::to_workers;
+use crate::domain::money::amount::dollars;
 use crate::domain::{
     Actor, ChargeDispute, ChargeDisputeStatus, ChargeStanding, Entry, HeldBecause,
     NotificationKind, ProcessorName, QueueItem, QueueItemId, QueueKind, Step, Task, TaskId,

@@ -1,8 +1,9 @@
 //! Records money that went out, and what of it came back: refunds that failed, transfers that were
 //! reversed. The processor may tell of the return before we have recorded that it was made.
 
-use crate::domain::events::notification::{self, dollars};
+use crate::domain::events::notification;
 use crate::domain::events::to_workers;
+use crate::domain::money::amount::dollars;
 use crate::domain::{
     Actor, ChargeStanding, Entry, JobKind, JobName, NotificationKind, OutgoingKind, ProcessorName,
     QueueKind, Step, Task, TaskId, TaskLedger, Timestamp,

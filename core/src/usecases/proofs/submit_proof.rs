@@ -1,10 +1,9 @@
 //! A worker submits proof: one attempt, with one file for each proof type of the task.
 
 use crate::ambient;
-use crate::domain::geo::Point;
 use crate::domain::{
     Action, Actor, Environment, NotAllowed, Owner, Proof, QueueItem, QueueItemId, QueueKind,
-    StorageQuota, Submission, SubmissionNames, Task, TaskId, Timestamp, WorkerId,
+    StorageQuota, Submission, Task, TaskId, Timestamp, WorkerId,
 };
 use crate::store::Tx;
 use crate::usecases::UseCaseError;
@@ -20,10 +19,10 @@ pub fn submit_proof(
     submission: &Submission,
     now: Timestamp,
 ) -> Result<(Vec<Proof>, bool), UseCaseError> {
-    for name in submission.names.all() {
-        if let Some(attempt) = tx.submission(task.id, worker, name)? {
-            return Ok((tx.proofs_of_attempt(task.id, attempt)?, false));
-        }
+    if let Some(name) = &submission.submission_id
+        && let Some(attempt) = tx.submission(task.id, worker, name)?
+    {
+        return Ok((tx.proofs_of_attempt(task.id, attempt)?, false));
     }
     let moved = task.act(Action::SubmitProof, now)?;
     let task = &moved.task;
@@ -45,7 +44,7 @@ pub fn submit_proof(
         }
         tx.insert_proof(proof, environment)?;
     }
-    for name in submission.names.all() {
+    if let Some(name) = &submission.submission_id {
         tx.add_submission(task.id, worker, name, task.proof_attempts)?;
     }
     Ok((proofs, true))
@@ -88,7 +87,7 @@ pub fn has_storage(tx: &mut Tx<'_>, owner: Owner, quota: StorageQuota) -> Result
 pub struct Expected {
     pub task: Task,
     /// Why the task takes no new proof. A submission that was recorded before can be repeated all
-    /// the same, so its id is read, and its files are not needed.
+    /// the same, so its id and the hashes of its files are read, and nothing is stored.
     pub refused: Option<NotAllowed>,
     /// What is left of the developer's storage, and all of it.
     pub storage_left: u64,
@@ -123,29 +122,19 @@ pub fn expect_submission(
     })
 }
 
-/// Whether this worker's submission was already recorded under one of its names. Refuses a new one if the
-/// task accepts no proof now, and another one under a used Idempotency-Key. Call it before inspecting
-/// files, which may take a while.
+/// Whether this worker's submission was already recorded under its name. Refuses a new one if the task
+/// accepts no proof now. Call it before inspecting files, which may take a while.
 pub fn submission_was_made(
     tx: &mut Tx<'_>,
     task: &Task,
     worker: WorkerId,
-    (names, gps): (&SubmissionNames, Option<Point>),
+    name: Option<&str>,
     now: Timestamp,
 ) -> Result<bool, UseCaseError> {
-    if let Some(id) = &names.submission_id
-        && tx.submission(task.id, worker, id)?.is_some()
+    if let Some(name) = name
+        && tx.submission(task.id, worker, name)?.is_some()
     {
         return Ok(true);
-    }
-    if let Some(key) = &names.idempotency_key
-        && let Some(attempt) = tx.submission(task.id, worker, key)?
-    {
-        let recorded = tx.proofs_of_attempt(task.id, attempt)?;
-        return match recorded.iter().all(|proof| proof.gps == gps) {
-            true => Ok(true),
-            false => Err(UseCaseError::SubmissionNameUsed),
-        };
     }
     task.act(Action::SubmitProof, now)?;
     Ok(false)

@@ -28,6 +28,8 @@ pub enum ApiError {
         limit: usize,
     },
     BodyTimeout,
+    /// What the key may do changed before the body had come.
+    MandateChanged,
     NotFound,
     MethodNotAllowed,
     RateLimited {
@@ -76,7 +78,7 @@ impl ApiError {
         match self {
             Self::Validation(_) => ErrorCode::ValidationError,
             Self::BodyTooLarge { .. } => ErrorCode::PayloadTooLarge,
-            Self::BodyTimeout => ErrorCode::RequestTimeout,
+            Self::BodyTimeout | Self::MandateChanged => ErrorCode::RequestTimeout,
             Self::NotFound => ErrorCode::NotFound,
             Self::MethodNotAllowed => ErrorCode::MethodNotAllowed,
             Self::RateLimited { .. } | Self::TooManyUploads | Self::UploadedEnough { .. } => {
@@ -111,6 +113,7 @@ impl ApiError {
             Self::RateLimited {
                 retry_after_seconds,
             } => format!("too many requests: retry in {retry_after_seconds} s"),
+            Self::MandateChanged => "the mandate of this key, or what test keys may manage, changed while the body was arriving; send the request again".to_owned(),
             Self::TooManyUploads => {
                 format!("{UPLOADS_AT_ONCE} uploads are in progress: retry when one has ended")
             }
@@ -235,7 +238,6 @@ fn says_more_than_its_code(error: &UseCaseError) -> bool {
             | UseCaseError::TaskLimitExceeded { .. }
             | UseCaseError::PermissionMissing(_)
             | UseCaseError::MandateForbids
-            | UseCaseError::MandateChanged
             | UseCaseError::TestKeyConfined
             | UseCaseError::ApprovalDecided { .. }
             | UseCaseError::MandateExceeded(_)
@@ -282,9 +284,7 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         UseCaseError::OffsetMismatch { .. } => ErrorCode::OffsetMismatch,
         UseCaseError::UploadIncomplete(_) => ErrorCode::UploadIncomplete,
         UseCaseError::TooManyUploads { .. } => ErrorCode::TooManyUploads,
-        UseCaseError::UploadNameUsed | UseCaseError::SubmissionNameUsed => {
-            ErrorCode::IdempotencyMismatch
-        }
+        UseCaseError::UploadNameUsed | UseCaseError::KeyUsed => ErrorCode::IdempotencyMismatch,
         UseCaseError::WorkerNotFound => ErrorCode::WorkerNotFound,
         UseCaseError::NotificationNotFound => ErrorCode::NotificationNotFound,
         UseCaseError::ItemNotFound => ErrorCode::ItemNotFound,
@@ -329,7 +329,6 @@ fn use_case_code(error: &UseCaseError) -> ErrorCode {
         | UseCaseError::MandateForbids
         | UseCaseError::TaskOfAnotherKey
         | UseCaseError::TestKeyConfined => ErrorCode::PermissionDenied,
-        UseCaseError::MandateChanged => ErrorCode::RequestTimeout,
         UseCaseError::MandatePaused => ErrorCode::MandatePaused,
         UseCaseError::MandateExpired => ErrorCode::MandateExpired,
         UseCaseError::MandateExceeded(_) => ErrorCode::MandateExceeded,

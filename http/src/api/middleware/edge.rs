@@ -92,14 +92,7 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
     let headers = response.headers_mut();
     headers::set(route, &app.page_policy, headers);
     visit.mark(headers);
-    if app.hsts {
-        headers.insert(header::STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
-    }
-    // A proxy that keeps connections lets go of them before the listener closes.
-    if app.shutdown.is_draining() && version < Version::HTTP_2 {
-        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-    }
-    headers.insert(REQUEST_ID, request_id.clone());
+    mark(&app, version, &request_id, headers);
     if let Some(span) = span {
         let request_id = request_id.to_str().unwrap_or_default();
         span::end(span, response.status(), request_id);
@@ -116,17 +109,20 @@ pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> R
         notes: &notes,
         sent_bytes: response.body().size_hint().exact(),
     };
-    count(
-        known_method(&method),
-        route,
-        exchange.status,
-        exchange.elapsed,
-    );
-    if let Some(left_out) = exchange.left_out(&app) {
-        exchange.note(&app);
-        exchange.log(cause, left_out);
-    }
+    exchange.tell(&app, cause);
     response
+}
+
+/// Sets what every answer of this server has.
+fn mark(app: &App, version: Version, request_id: &HeaderValue, headers: &mut HeaderMap) {
+    if app.hsts {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
+    }
+    // A proxy that keeps connections lets go of them before the listener closes.
+    if app.shutdown.is_draining() && version < Version::HTTP_2 {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    headers.insert(REQUEST_ID, request_id.clone());
 }
 
 /// The ID that was sent, if it fits into a header and a log line, or a new one.
@@ -171,6 +167,16 @@ struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
+    /// Tells the metrics, the account and the log.
+    fn tell(&self, app: &App, cause: Option<String>) {
+        let method = known_method(self.method);
+        count(method, self.route, self.status, self.elapsed);
+        if let Some(left_out) = self.left_out(app) {
+            self.note(app);
+            self.log(cause, left_out);
+        }
+    }
+
     /// How many requests like this one the log has left out before it. None if this one is left out as well: past its
     /// limit a caller costs a bounded amount of log and database.
     fn left_out(&self, app: &App) -> Option<u64> {

@@ -42,11 +42,13 @@ pub enum Who {
 }
 
 impl Who {
-    /// All keys of an account are one caller.
-    pub fn caller(self) -> Self {
+    /// All keys of an account are one caller. Workers and admins are accounts of their own.
+    pub fn account(self) -> AccountId {
         match self {
-            Self::Key(owner, _) => Self::Account(owner.account),
-            other => other,
+            Self::Account(id) => id,
+            Self::Key(owner, _) => owner.account,
+            Self::Worker(id) => AccountId::of_worker(id),
+            Self::Admin(id) => AccountId::of_admin(id),
         }
     }
 }
@@ -81,18 +83,6 @@ impl Notes {
     /// How much of the body was read.
     pub fn received_bytes(&self) -> u64 {
         self.0.received_bytes.load(Ordering::Relaxed)
-    }
-}
-
-impl Who {
-    /// All keys of an account are one caller. Workers and admins are accounts of their own.
-    pub fn account(self) -> AccountId {
-        match self {
-            Self::Account(id) => id,
-            Self::Key(owner, _) => owner.account,
-            Self::Worker(id) => AccountId::of_worker(id),
-            Self::Admin(id) => AccountId::of_admin(id),
-        }
     }
 }
 

@@ -301,13 +301,11 @@ where
             owner: requester.owner,
             key,
         };
-        let claim = app.in_flight.claim(&scope);
         let replay = |record| replay(record, &post.fingerprint, &requester.key);
-        if let Some(earlier) = earlier(app, &scope).await? {
-            return replay(earlier);
-        }
-        // Whoever else holds the key may only be reading what is stored: that refuses nobody.
-        let _claim = claim?;
+        let _claim = match begin(app, &scope).await? {
+            Ok(claim) => claim,
+            Err(earlier) => return replay(earlier),
+        };
         let prepared = self.prepare.await?;
         let fingerprint = post.fingerprint.clone();
         let sealer = sealed.then(|| requester.key.clone());
@@ -344,6 +342,19 @@ where
         Some(account) => app.store.write_for(account, work).await,
         None => app.store.write(work).await,
     }
+}
+
+/// Begins the first request under a key. The inner error is what an earlier one was answered.
+async fn begin<'a>(
+    app: &'a App,
+    scope: &IdempotencyScope,
+) -> Result<Result<Claim<'a>, IdempotencyRecord>, ApiError> {
+    let claim = app.in_flight.claim(scope);
+    if let Some(earlier) = earlier(app, scope).await? {
+        return Ok(Err(earlier));
+    }
+    // Whoever else holds the key may only be reading what is stored: that refuses nobody.
+    Ok(Ok(claim?))
 }
 
 /// The response of an earlier request, read outside the transaction of the effect. One that is being
@@ -438,7 +449,7 @@ impl InFlight {
     }
 }
 
-struct Claim<'a> {
+pub struct Claim<'a> {
     in_flight: &'a InFlight,
     scope: IdempotencyScope,
 }

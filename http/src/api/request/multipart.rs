@@ -138,7 +138,7 @@ pub fn announced(request: &Request) -> Option<u64> {
 pub struct Wanted {
     /// The names of the files. Others are refused.
     files: Vec<&'static str>,
-    /// Whether the files are stored. Otherwise they are read and dropped.
+    /// Whether the files are stored. Otherwise they are read for their hashes only.
     stored: bool,
     max_bytes: u64,
     /// The answer to a larger body.
@@ -161,7 +161,7 @@ impl Wanted {
         }
     }
 
-    /// Only the texts matter.
+    /// Only the texts matter, and which files they are.
     pub fn without_storing(self) -> Self {
         let stored = false;
         Self { stored, ..self }

@@ -11,7 +11,7 @@ use crate::api::request::multipart::{
 };
 use crate::domain::geo::Point;
 use crate::domain::rules::TextRule;
-use crate::domain::{FieldError, NotAllowed, ProofType, SubmissionNames, Task, UploadId, proofs};
+use crate::domain::{FieldError, NotAllowed, ProofType, Task, UploadId, proofs};
 use crate::files::Received;
 use crate::submission::SubmissionDetails;
 use crate::usecases::{Expected, UseCaseError};
@@ -192,10 +192,7 @@ impl SubmissionTexts {
             accuracy_meters: self.place.accuracy_meters,
             device_info,
             captures: self.captures.unwrap_or_default(),
-            names: SubmissionNames {
-                submission_id: self.submission_id,
-                idempotency_key: None,
-            },
+            submission_id: self.submission_id,
         })
     }
 }
@@ -205,19 +202,11 @@ pub type NamedUploads = Vec<(ProofType, UploadId)>;
 
 impl SubmitUploads {
     /// A submission without a name has the name of its uploads: they are used once.
-    pub fn details(
-        self,
-        user_agent: &str,
-        key: Option<String>,
-    ) -> Result<(SubmissionDetails, NamedUploads), ApiError> {
+    pub fn details(self, user_agent: &str) -> Result<(SubmissionDetails, NamedUploads), ApiError> {
         let mut details = self.texts.details(user_agent)?;
         let ids: Vec<_> = self.uploads.iter().map(|(_, id)| id.to_string()).collect();
-        let names = &mut details.names;
         let uploads = || format!("uploads:{}", ids.join(","));
-        if key.is_none() {
-            names.submission_id.get_or_insert_with(uploads);
-        }
-        names.idempotency_key = key;
+        details.submission_id.get_or_insert_with(uploads);
         Ok((details, self.uploads))
     }
 }

@@ -1,5 +1,6 @@
 //! Names of submissions: each counts once, and belongs to the worker who chose it.
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::proving::{begun, posted, proofs};
@@ -14,6 +15,9 @@ on_both_engines!(
     a_key_of_the_simulated_worker_means_one_submission,
     a_key_means_the_same_files_and_the_same_task,
     a_repeat_gets_the_answer_as_it_was,
+    a_key_is_free_again_after_a_day,
+    a_key_beside_a_known_id_is_taken,
+    of_many_equal_submissions_one_is_recorded,
     uploads_are_named_in_json_of_any_content_type,
     a_text_with_a_repeated_key_is_refused,
 );
@@ -182,6 +186,62 @@ async fn a_repeat_gets_the_answer_as_it_was(app: TestApp) {
     let again = submit(&worker, &task, &key, &sent).await;
     assert_eq!(again.header("idempotent-replayed"), "true");
     assert_eq!(again.expect(201), first);
+}
+
+/// A new attempt under it is not taken for the one before.
+async fn a_key_is_free_again_after_a_day(app: TestApp) {
+    let (dev, worker, task) = begun(&app, json!(["photo"])).await;
+    let proof = send(&worker, &task, "first", true).await;
+    app.set_time("2025-11-16T11:59:59.999Z");
+    assert_eq!(send(&worker, &task, "first", true).await, proof);
+    dev.review(&task, &proof, "reject").await.expect(200);
+    app.set_time("2025-11-16T12:00:00.000Z");
+    let second = send(&worker, &task, "second", true).await;
+    assert_eq!(second["attempt_number"], 2);
+    assert_eq!(proofs(&dev, &task).await["meta"]["total"], 2);
+}
+
+async fn a_key_beside_a_known_id_is_taken(app: TestApp) {
+    let (dev, worker, task) = begun(&app, json!(["photo"])).await;
+    let photo = photo("named");
+    let [latitude, longitude] = place("40.7163");
+    let named = [
+        ("photo", &photo[..]),
+        latitude,
+        longitude,
+        ("submission_id", b"1"),
+    ];
+    let first = submit(&worker, &task, &[], &named).await.expect(201);
+    let key = [("idempotency-key", "k")];
+    for _ in 0..2 {
+        let again = submit(&worker, &task, &key, &named).await;
+        assert_eq!(again.header("idempotent-replayed"), "true");
+        assert_eq!(again.expect(201)["data"][0]["id"], first["data"][0]["id"]);
+    }
+    let other_task = posted(&app, &dev, json!(["photo"])).await;
+    let id = other_task["id"].as_str().unwrap();
+    let accept = format!("/v1/worker/tasks/{id}/accept");
+    let other = worker.client.post_with(&accept, &key, &json!({})).await;
+    other.expect_error(422, "IDEMPOTENCY_MISMATCH");
+}
+
+async fn of_many_equal_submissions_one_is_recorded(app: TestApp) {
+    let (dev, worker, task) = begun(&app, json!(["photo"])).await;
+    let photo = photo("many");
+    let [latitude, longitude] = place("40.7163");
+    let sent = [("photo", &photo[..]), latitude, longitude];
+    let key = [("idempotency-key", "k")];
+    let replies = join_all((0..3).map(|_| submit(&worker, &task, &key, &sent))).await;
+    let mut ids = Vec::new();
+    for reply in replies {
+        match reply.status.as_u16() {
+            201 => ids.push(reply.body["data"][0]["id"].clone()),
+            _ => drop(reply.expect_error(409, "IDEMPOTENCY_IN_FLIGHT")),
+        }
+    }
+    ids.dedup();
+    assert_eq!(ids.len(), 1);
+    assert_eq!(proofs(&dev, &task).await["meta"]["total"], 1);
 }
 
 async fn uploads_are_named_in_json_of_any_content_type(app: TestApp) {

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::domain::events::notification::dollars;
 use crate::domain::events::to_workers;
+use crate::domain::money::amount::dollars;
 use crate::domain::{
     Actor, ChargeStanding, Entry, HeldBecause, NotificationKind, OutgoingKind, ProcessorName, Task,
     TaskId, TaskLedger, Timestamp,

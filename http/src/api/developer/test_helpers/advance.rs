@@ -13,7 +13,7 @@ use crate::api::request::fields::{Fields, RequestBody, request_bodies};
 use crate::api::request::idempotency::{Idempotent, Post};
 use crate::api::request::path::TaskPath;
 use crate::api::response::json::JsonResponse;
-use crate::domain::{Action, Status, Submission, SubmissionNames, Task};
+use crate::domain::{Action, Status, Submission, Task};
 use crate::store::Tx;
 use crate::submission::StoredFiles;
 use crate::usecases::{self, UseCaseError};
@@ -81,7 +81,7 @@ pub async fn advance(
             accuracy_meters: None,
             device_info: SIMULATED_DEVICE.to_owned(),
             captures: Vec::new(),
-            names: SubmissionNames::default(),
+            submission_id: None,
             files: kept.files.clone(),
             quota,
         };

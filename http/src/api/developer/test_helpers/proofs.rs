@@ -13,7 +13,7 @@ use crate::api::middleware::authentication::Caller;
 use crate::api::middleware::limits::uploads::{Sender, UploadPermit};
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
 use crate::api::request::fields::{self, Fields, RequestBody, request_bodies};
-use crate::api::request::idempotency::submission::{AnnouncedKey, Answer};
+use crate::api::request::idempotency::submission::{AnnouncedKey, Answer, Begin};
 use crate::api::request::multipart::{self, Wanted};
 use crate::api::request::path::TaskPath;
 use crate::api::request::submission::{self, SubmitProof};
@@ -22,9 +22,7 @@ use crate::api::response::json::JsonResponse;
 use crate::api::response::submitted::Submitted;
 use crate::domain::geo::Point;
 use crate::domain::rules::{self, ListRule};
-use crate::domain::{
-    Owner, Proof, ProofType, Submission, SubmissionNames, Task, TaskId, Timestamp, WorkerId,
-};
+use crate::domain::{Owner, Proof, ProofType, Submission, Task, TaskId, Timestamp, WorkerId};
 use crate::files::Received;
 use crate::store::Tx;
 use crate::submission::SubmissionDetails;
@@ -78,18 +76,18 @@ pub async fn submit(
         begun.expected.task.id,
         begun.expected.refused,
     );
-    let (mut details, files, sent) = read(&app, request, &begun.wanted).await?;
-    details.names.idempotency_key = key.name();
+    let (details, files, sent) = read(&app, request, &begun.wanted).await?;
     let key = key.with(caller.requester(), &sent);
-    if let Some(answered) = key.answered(&app).await? {
-        return Ok(answered);
-    }
-    let (holder, names, gps) = (caller.holder, details.names.clone(), details.gps);
+    let _claim = match key.begin(&app).await? {
+        Begin::First(claim) => claim,
+        Begin::Answered(answered) => return Ok(answered),
+    };
+    let (holder, name) = (caller.holder, details.submission_id.clone());
     let now = holder.time(app.clock.now());
     let check = app.store.read(move |tx| {
         let task = tx.task_of(owner, id)?.ok_or(UseCaseError::TaskNotFound)?;
         let worker = submitter(&task);
-        let made = usecases::submission_was_made(tx, &task, worker, (&names, gps), now)?;
+        let made = usecases::submission_was_made(tx, &task, worker, name.as_deref(), now)?;
         Ok::<_, UseCaseError>((task, made))
     });
     let (task, made) = check.await?;
@@ -99,6 +97,7 @@ pub async fn submit(
     let answer = Answer::prepare(&app, id, &stored, key).await?;
     let kept = answer.clone();
     let record = move |tx: &mut Tx<'_>, submission: &Submission, now| {
+        kept.begin(tx, now)?;
         let (proofs, is_new) = submit_simulated(tx, owner, id, submission, holder.time(now))?;
         if is_new {
             kept.keep(tx, &proofs, now)?;
@@ -249,7 +248,7 @@ fn simulated(SimulateProof { gps, types }: SimulateProof) -> (SubmissionDetails,
         accuracy_meters: None,
         device_info: SIMULATED_DEVICE.to_owned(),
         captures: Vec::new(),
-        names: SubmissionNames::default(),
+        submission_id: None,
     };
     (details, Sent::Types(types))
 }

@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::api::error::ApiError;
 use crate::api::middleware::notes::Who;
+use crate::domain::AccountId;
 use crate::limits::{Place, Places};
 
 /// From this size on an answer counts. There are many smaller ones, and they are soon gone.
@@ -27,14 +28,14 @@ const FIRST_BYTES: usize = 512 << 10;
 #[derive(Clone)]
 pub struct AnswerLimits {
     all: Arc<Semaphore>,
-    by_caller: Places<Who>,
+    by_account: Places<AccountId>,
 }
 
 impl Default for AnswerLimits {
     fn default() -> Self {
         Self {
             all: Arc::new(Semaphore::new(MOST_BYTES)),
-            by_caller: Places::default(),
+            by_account: Places::default(),
         }
     }
 }
@@ -42,7 +43,7 @@ impl Default for AnswerLimits {
 impl AnswerLimits {
     /// Whoever holds more than enough gets no other answer to a question, before any work is spent on it.
     pub fn admit(&self, who: Who) -> Result<(), ApiError> {
-        match self.by_caller.held(who.caller()) < MOST_BYTES_TO_ONE {
+        match self.by_account.held(who.account()) < MOST_BYTES_TO_ONE {
             true => Ok(()),
             false => Err(too_much()),
         }
@@ -66,7 +67,7 @@ impl AnswerLimits {
             true => usize::MAX,
             false => MOST_BYTES_TO_ONE,
         };
-        let place = self.by_caller.take_some(who.caller(), size, most);
+        let place = self.by_account.take_some(who.account(), size, most);
         let place = place.ok_or_else(too_much)?;
         let permits = u32::try_from(size).unwrap_or(u32::MAX);
         let permit = match self.all.clone().try_acquire_many_owned(permits) {
@@ -85,11 +86,11 @@ struct Pieces {
     body: Body,
     /// What is left of what the body has given.
     rest: Bytes,
-    _held: (Place<Who>, Option<OwnedSemaphorePermit>),
+    _held: (Place<AccountId>, Option<OwnedSemaphorePermit>),
 }
 
 impl Pieces {
-    const fn of(body: Body, held: (Place<Who>, Option<OwnedSemaphorePermit>)) -> Self {
+    const fn of(body: Body, held: (Place<AccountId>, Option<OwnedSemaphorePermit>)) -> Self {
         Self {
             body,
             rest: Bytes::new(),

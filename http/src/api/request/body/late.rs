@@ -57,6 +57,6 @@ pub async fn check(app: &App, request: &Extensions) -> Result<(), ApiError> {
     }
     match (now.limits, now.is_confined) == (holder.limits, holder.is_confined) {
         true => Ok(()),
-        false => Err(UseCaseError::MandateChanged.into()),
+        false => Err(ApiError::MandateChanged),
     }
 }

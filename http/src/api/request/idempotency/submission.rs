@@ -1,8 +1,6 @@
 //! A submission of proof, which arrives as a form with files or as JSON.
 //!
-//! Its key is one of its names, for as long as the task lives, so it counts once whenever it is repeated. For
-//! as long as other responses are kept, this one is, too: then a repeat gets it as it was, and the key cannot
-//! be used for another request.
+//! Its response is kept as others are. What is under its `submission_id` counts once for as long as the task lives.
 
 use std::sync::Arc;
 
@@ -13,13 +11,15 @@ use serde_json::{Map, Value};
 use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::request::idempotency::{
-    Requester, answer, earlier, fingerprint, idempotency_key, record, replay, target,
+    Claim, Requester, answer, begin, earlier, fingerprint, idempotency_key, record, remembered,
+    replay, target,
 };
 use crate::api::response::json::JsonResponse;
 use crate::api::response::submitted::{FileUrls, Submitted};
 use crate::domain::{IDEMPOTENCY_KEPT, Proof, Secret, TaskId, Timestamp};
-use crate::store::{IdempotencyScope, StoreError, Tx};
+use crate::store::{IdempotencyRecord, IdempotencyScope, StoreError, Tx};
 use crate::submission::{StoredFiles, SubmissionError};
+use crate::usecases::UseCaseError;
 
 /// The Idempotency-Key of a request whose body is still to be read.
 #[derive(Clone, Debug)]
@@ -34,10 +34,6 @@ impl AnnouncedKey {
             key: idempotency_key(request.headers())?,
             target: target(request.method(), request.uri()),
         })
-    }
-
-    pub fn name(&self) -> Option<String> {
-        self.key.clone()
     }
 
     /// With what was sent: fields, and in place of a file what identifies it.
@@ -64,29 +60,60 @@ struct Sent {
     secret: Secret,
 }
 
+/// How a submission goes on.
+pub enum Begin<'a> {
+    /// Nobody else submits under its key until this is dropped.
+    First(Option<Claim<'a>>),
+    /// The same request was answered before.
+    Answered(JsonResponse),
+}
+
 impl SubmissionKey {
-    /// The response to the same request, if it is kept. Refuses another request under this key.
-    pub async fn answered(&self, app: &App) -> Result<Option<JsonResponse>, ApiError> {
+    /// Refuses another request under this key, and one while the same is running.
+    pub async fn begin<'a>(&self, app: &'a App) -> Result<Begin<'a>, ApiError> {
+        let Some(sent) = &self.0 else {
+            return Ok(Begin::First(None));
+        };
+        Ok(match begin(app, &sent.scope).await? {
+            Ok(claim) => Begin::First(Some(claim)),
+            Err(earlier) => Begin::Answered(sent.replay(earlier)?),
+        })
+    }
+
+    async fn answered(&self, app: &App) -> Result<Option<JsonResponse>, ApiError> {
         let Some(sent) = &self.0 else {
             return Ok(None);
         };
         let kept = earlier(app, &sent.scope).await?;
-        kept.map(|kept| replay(kept, &sent.fingerprint, &sent.secret))
-            .transpose()
+        kept.map(|kept| sent.replay(kept)).transpose()
     }
 
-    /// Keeps the response, in the transaction of the submission.
-    fn keep(
-        &self,
-        tx: &mut Tx<'_>,
-        body: impl FnOnce() -> Result<String, StoreError>,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let Some(sent) = &self.0 else {
+    /// Keeps the response to a submission that was recorded before, under another key.
+    async fn keep_again(&self, app: &App, body: &str) -> Result<(), StoreError> {
+        let Some(sent) = self.0.clone() else {
             return Ok(());
         };
-        let new = record(&sent.fingerprint, StatusCode::CREATED, &body()?, None, now)?;
-        tx.put_idempotency_record(&sent.scope, &new, now.minus(IDEMPOTENCY_KEPT))
+        let (body, now) = (body.to_owned(), app.clock.now());
+        let keep = app.store.write(move |tx| match sent.is_used(tx, now)? {
+            true => Ok(()),
+            false => sent.keep(tx, &body, now),
+        });
+        keep.await
+    }
+}
+
+impl Sent {
+    fn replay(&self, kept: IdempotencyRecord) -> Result<JsonResponse, ApiError> {
+        replay(kept, &self.fingerprint, &self.secret)
+    }
+
+    fn is_used(&self, tx: &mut Tx<'_>, now: Timestamp) -> Result<bool, StoreError> {
+        Ok(remembered(tx, &self.scope, now)?.is_some())
+    }
+
+    fn keep(&self, tx: &mut Tx<'_>, body: &str, now: Timestamp) -> Result<(), StoreError> {
+        let new = record(&self.fingerprint, StatusCode::CREATED, body, None, now)?;
+        tx.put_idempotency_record(&self.scope, &new, now.minus(IDEMPOTENCY_KEPT))
     }
 }
 
@@ -117,6 +144,14 @@ impl Answer {
         Ok(Self(Arc::new(Parts { task, urls, key })))
     }
 
+    /// Call it first in the transaction: another server may have answered under this key meanwhile.
+    pub fn begin(&self, tx: &mut Tx<'_>, now: Timestamp) -> Result<(), UseCaseError> {
+        match &self.0.key.0 {
+            Some(sent) if sent.is_used(tx, now)? => Err(UseCaseError::KeyUsed),
+            _ => Ok(()),
+        }
+    }
+
     /// Keeps it with the new proofs, in their transaction.
     pub fn keep(
         &self,
@@ -124,7 +159,10 @@ impl Answer {
         proofs: &[Proof],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.0.key.keep(tx, || self.body(proofs), now)
+        match &self.0.key.0 {
+            Some(sent) => sent.keep(tx, &self.body(proofs)?, now),
+            None => Ok(()),
+        }
     }
 
     fn body(&self, proofs: &[Proof]) -> Result<String, StoreError> {
@@ -140,11 +178,13 @@ impl Answer {
         if let Ok((proofs, true)) = &recorded {
             return Ok(answer(StatusCode::CREATED, self.body(proofs)?, false));
         }
-        // Another request with this key may have come first.
+        // Another server may have answered under this key first.
         if let Some(answered) = self.0.key.answered(app).await? {
             return Ok(answered);
         }
         let (proofs, _) = recorded?;
-        Submitted::again(app, self.0.task, proofs).await
+        let again = Submitted::again(app, self.0.task, proofs).await?;
+        self.0.key.keep_again(app, &again.body).await?;
+        Ok(again)
     }
 }

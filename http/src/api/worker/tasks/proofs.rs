@@ -8,7 +8,7 @@ use crate::api::error::ApiError;
 use crate::api::middleware::authentication::WorkerCaller;
 use crate::api::middleware::limits::uploads::{Reserved, Sender, UploadPermit};
 use crate::api::openapi::{IdempotencyKeyHeader, errors, groups, parameters};
-use crate::api::request::idempotency::submission::{AnnouncedKey, Answer};
+use crate::api::request::idempotency::submission::{AnnouncedKey, Answer, Begin};
 use crate::api::request::multipart::{self, Wanted};
 use crate::api::request::path::TaskPath;
 use crate::api::request::query::PageQuery;
@@ -20,9 +20,8 @@ use crate::api::response::json::JsonResponse;
 use crate::api::response::page::OffsetList;
 use crate::api::response::proofs::with_files;
 use crate::api::response::submitted::Submitted;
-use crate::domain::geo::Point;
 use crate::domain::proofs::uploads::BYTES_A_DAY;
-use crate::domain::{ProofType, Submission, SubmissionNames, Task, TaskId, WorkerId};
+use crate::domain::{ProofType, Submission, Task, TaskId, WorkerId};
 use crate::files::Received;
 use crate::limits::ClientAddress;
 use crate::store::Tx;
@@ -63,13 +62,14 @@ pub async fn submit(
         Err(error) => return Err(body::refuse(error, request).await),
     };
     let (id, refused) = (begun.expected.task.id, begun.expected.refused);
-    let (details, sent, meaning) = read(&app, request, &begun, key.name()).await?;
+    let (details, sent, meaning) = read(&app, request, &begun).await?;
     let key = key.with(caller.requester(), &meaning);
-    if let Some(answered) = key.answered(&app).await? {
-        return Ok(answered);
-    }
-    let sent_as = (details.names.clone(), details.gps);
-    let (task, made) = was_made(&app, worker, id, sent_as.clone()).await?;
+    let _claim = match key.begin(&app).await? {
+        Begin::First(claim) => claim,
+        Begin::Answered(answered) => return Ok(answered),
+    };
+    let name = details.submission_id.clone();
+    let (task, made) = was_made(&app, worker, id, name.clone()).await?;
     let (files, uploads) = match sent {
         Sent::Files(files) => (
             submission::new_files(files, &task, &details, made, refused)?,
@@ -79,7 +79,7 @@ pub async fn submit(
             let ids = submission::new_files(ids, &task, &details, made, refused)?;
             match uploaded(&app, &task, worker, ids.clone()).await {
                 Ok(files) => (files, ids),
-                Err(error) => match was_made(&app, worker, id, sent_as).await {
+                Err(error) => match was_made(&app, worker, id, name).await {
                     // The same submission, sent twice, has used them meanwhile.
                     Ok((_, true)) => (Vec::new(), Vec::new()),
                     _ => return Err(error),
@@ -91,6 +91,7 @@ pub async fn submit(
     let answer = Answer::prepare(&app, id, &stored, key).await?;
     let kept = answer.clone();
     let record = move |tx: &mut Tx<'_>, submission: &Submission, now| {
+        kept.begin(tx, now)?;
         let task = usecases::own_task_to_prove(tx, worker, id)?;
         let (proofs, is_new) = usecases::submit_proof(tx, &task, worker, submission, now)?;
         if is_new {
@@ -110,12 +111,12 @@ async fn was_made(
     app: &App,
     worker: WorkerId,
     id: TaskId,
-    (names, gps): (SubmissionNames, Option<Point>),
+    name: Option<String>,
 ) -> Result<(Task, bool), UseCaseError> {
     let now = app.clock.now();
     let check = app.store.read(move |tx| {
         let task = usecases::own_task(tx, worker, id)?;
-        let made = usecases::submission_was_made(tx, &task, worker, (&names, gps), now)?;
+        let made = usecases::submission_was_made(tx, &task, worker, name.as_deref(), now)?;
         Ok((task, made))
     });
     check.await
@@ -132,19 +133,17 @@ async fn read(
     app: &App,
     request: Request,
     begun: &Begun,
-    key: Option<String>,
 ) -> Result<(SubmissionDetails, Sent, Map<String, Value>), ApiError> {
     let user_agent = submission::user_agent(request.headers());
     if names_uploads(&request) {
         let sent = body::required_object(request, app).await?;
         let body: SubmitUploads = fields::read(&sent)?;
-        let (details, uploads) = body.details(&user_agent, key)?;
+        let (details, uploads) = body.details(&user_agent)?;
         return Ok((details, Sent::Uploads(uploads), sent));
     }
     let received = &begun.reserved.received;
     let form = multipart::read::<SubmitProof>(app, request, &begun.wanted, received).await?;
-    let mut details = submission::details(&form, &user_agent)?;
-    details.names.idempotency_key = key;
+    let details = submission::details(&form, &user_agent)?;
     let meaning = form.meaning();
     Ok((details, Sent::Files(files_by_type(form)), meaning))
 }
