@@ -142,7 +142,7 @@ async fn the_webhook_has_code_and_its_deliveries_have_an_address(app: TestApp) {
     for said in [
         "<summary>Ruby</summary>",
         "hmac.compare_digest",
-        "data-keep=\"new\"",
+        "data-draft",
         "id=\"deliveries\"",
     ] {
         assert!(page.contains(said), "{said}: {page}");

@@ -54,8 +54,6 @@ struct ShowTask {
     key: Form,
     /// What was entered, and what was wrong with it.
     form: Form,
-    /// Whether nothing was sent yet that this page answers.
-    is_new: bool,
 }
 
 pub async fn show(
@@ -94,7 +92,7 @@ pub async fn shown(
     let shell = desk.shell(&task.title, Place::Tasks).notice(notice);
     let mut shell = shell.kept_up_to_date(status);
     if task.status == "disputed" {
-        shell = shell.script("keep_form");
+        shell = shell.script("draft");
     }
     let template = ShowTask {
         base: desk.path(""),
@@ -122,7 +120,6 @@ pub async fn shown(
         is_over: stored.status.is_final(),
         can_advance: desk.is_test() && !stored.status.is_final(),
         key: Form::new(),
-        is_new: status == StatusCode::OK && done.is_empty(),
         shell,
         task,
     };
