@@ -43,7 +43,12 @@ async fn a_review_of_what_is_decided_says_so_and_decides_nothing_else(app: TestA
     dev.test.post(&approve, &json!({})).await.expect(200);
     let asked = format!("/dashboard/test/review?task={}", id(&first));
     let page = browser.get(&asked).await.text;
-    for said in ["Done: the proof counts", "Go on with the next", "by you or"] {
+    for said in [
+        "Done: the proof counts",
+        "data-onward>Go on with the next",
+        "by you or",
+        "data-live=",
+    ] {
         assert!(page.contains(said), "{said}: {page}");
     }
     assert!(!page.contains("Approve and pay"), "{page}");

@@ -77,6 +77,9 @@ async fn a_limited_key_asks_and_its_owner_decides(app: TestApp) {
         .await
         .text;
     assert!(task.contains("waits for your yes") && task.contains("/dashboard/test/approvals"));
+    let review = format!("/dashboard/test/review?task={}", ids[0]);
+    let review = browser.get(&review).await.text;
+    assert!(review.contains("waits for your yes"), "{review}");
     let decide = |id: &str, action: &str| format!("/dashboard/test/approvals/{id}/{action}");
     let approved = browser.post(&decide(&ids[0], "approve"), &[]).await;
     assert!(
