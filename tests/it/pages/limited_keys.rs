@@ -92,6 +92,7 @@ async fn a_limited_key_asks_and_its_owner_decides(app: TestApp) {
     let refused = browser.post(&decide(&ids[1], "refuse"), &[]).await;
     let left = browser.follow(&refused).await.text;
     assert!(left.contains("Third") && !left.contains("Second"), "{left}");
+    assert!(left.contains("You have refused the task."), "{left}");
     // Decided already: the page says how things stand.
     let late = browser.post(&decide(&ids[1], "approve"), &[]).await;
     assert_eq!(late.status, 409);
