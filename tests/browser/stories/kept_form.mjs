@@ -86,6 +86,8 @@ async function sessionEnds(page) {
   await page.fill("#url", url);
   await page.context().clearCookies();
   await page.click("button:text('Save')");
+  // With its scripts.
+  await page.waitForURL("**/sign-in**");
   await page.fill("#email", "kept@example.com");
   await page.fill("#password", PASSWORD);
   await page.click("button:text('Sign in')");
