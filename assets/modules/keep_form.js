@@ -1,7 +1,5 @@
 // A form that is sent without leaving its page: without a network, or when the server does not answer, what was typed
 // stays where it is. Should the page itself get lost, this window remembers it. Without this, the browser sends the form.
-// Where the answer is a page of its own (`data-leaves`), the browser sends it, and what was typed is here again if
-// somebody had to sign in first.
 const WAIT_MS = 30_000;
 const form = document.querySelector("form[data-keep]");
 const said = form.querySelector("[data-said]");
@@ -55,15 +53,13 @@ function signIn() {
   return Object.assign(document.createElement("a"), { href, target: "_blank", textContent: "sign in on another page" });
 }
 
-const remember = () => stored((store) => store.setItem(NAME, entered()));
-
 let isSending = false;
 
 // To send it twice is harmless: the form has a key.
 async function send() {
   if (isSending) return;
   isSending = true;
-  remember();
+  stored((store) => store.setItem(NAME, entered()));
   say("Sending …");
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), WAIT_MS);
@@ -95,7 +91,6 @@ function tell(answer) {
 form.addEventListener("submit", (event) => {
   // Another button than the one that sends.
   if (event.submitter?.name) return;
-  if ("leaves" in form.dataset) return remember();
   event.preventDefault();
   // The script of every page would count it as sent.
   event.stopPropagation();

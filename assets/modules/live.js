@@ -139,7 +139,7 @@ const task = indicator.dataset.task;
 if (task) {
   listeners.add((event) => {
     if ((event.data.task ?? event.data).id !== task) return;
-    const busy = document.querySelector("details[open] textarea, textarea:focus, input:focus");
+    const busy = document.querySelector("details[open] textarea, textarea:focus, input:focus, [data-again]:not([hidden])");
     if (!busy) readAgain();
   });
 }

@@ -60,7 +60,7 @@ function preload(url) {
 // What is told when a page cannot be loaded.
 let unloaded = null;
 
-async function show(url) {
+async function show(url, isOnward = false) {
   const mine = (shows += 1);
   unloaded?.remove();
   preload(url);
@@ -70,6 +70,7 @@ async function show(url) {
     const page = await loading;
     // Somebody went elsewhere while it was loaded.
     if (mine !== shows) return;
+    if (isOnward && isDecided(page)) return goOn(page.querySelector("[data-review]").dataset.next);
     const main = document.importNode(page.querySelector("main"), true);
     // The script that listens goes on with the one that it knows.
     const listening = document.querySelector("main [data-live]");
@@ -82,15 +83,24 @@ async function show(url) {
   } catch (error) {
     if (mine !== shows) return;
     // Leaving would lose what was decided, without a word.
-    if (!error.cause) stay(url);
+    if (!error.cause) stay(url, isOnward);
     else if (isSignIn(error.cause) && waiting.size > 0) sendAll();
     else location.href = url;
   }
 }
 
+// What can still be taken back, or is on its way, still waits on the pages of the server.
+const isDecided = (page) => [...page.querySelectorAll("[data-decision]")].some((form) => aboutOf(form) in kept(DECISIONS));
+
+// To the first from here that is not decided, if there is one.
+function goOn(url) {
+  if (url) show(url, true);
+  else finish();
+}
+
 // Without a network, the browser has only a page of its own to show.
-function stay(url) {
-  unloaded = tell("The proof could not be loaded. You are offline.", null, [["Try again", () => show(url)]]);
+function stay(url, isOnward) {
+  unloaded = tell("The proof could not be loaded. You are offline.", null, [["Try again", () => show(url, isOnward)]]);
   begin();
 }
 
@@ -147,7 +157,8 @@ async function post(about, decision) {
     const decided = (await parsed(response)).querySelector("[data-decided]")?.textContent;
     tell(`${lost} It was decided elsewhere in the meantime${decided ? `: ${decided}` : "."}`, { href, text: "See the task" });
   } else if (!response.ok) {
-    tell(`${lost} The server answered with status ${response.status}.`, { href: from, text: "Back to it" });
+    const why = (await parsed(response)).querySelector("main [role=alert], main h1 + p")?.textContent;
+    tell(`${lost} ${why ?? `The server answered with status ${response.status}.`}`, { href: from, text: "Back to it" });
   } else {
     keep(REASONS, about, null);
   }
@@ -219,9 +230,10 @@ document.addEventListener("submit", (event) => {
   if (decided) return;
   decided = true;
   decide(form, body);
-  const { next } = root().dataset;
+  const { next, all } = root().dataset;
+  // Others may wait before the last one at hand, and more than those at hand after it.
   if (next) show(next);
-  else finish();
+  else goOn(all);
 }, true);
 
 function decide(form, body) {
@@ -243,12 +255,12 @@ function decide(form, body) {
   waiting.set(about, { ...decision, toast, timer: setTimeout(() => send(about), UNDO_MS) });
 }
 
-// The last one: nothing is left to look at until it is sent.
+// Nothing is left to look at until what was decided is sent.
 function finish() {
   const done = document.createElement("h1");
   done.textContent = "That was the last one.";
   const more = document.createElement("p");
-  const tasks = Object.assign(document.createElement("a"), { href: location.pathname.replace(/review$/, "tasks"), textContent: "look at your tasks" });
+  const tasks = Object.assign(document.createElement("a"), { href: root().dataset.all.replace(/review$/, "tasks"), textContent: "look at your tasks" });
   more.append("Proof shows up here as soon as a worker sends it. Until then, ", tasks, ".");
   root().replaceChildren(done, more);
   shows += 1;
@@ -272,10 +284,10 @@ document.addEventListener("keydown", (event) => {
 
 // The next one is here already, and what was decided can still be taken back there.
 document.addEventListener("click", (event) => {
-  const link = event.target.closest("a[data-step]");
+  const link = event.target.closest("a[data-step], a[data-onward]");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  show(link.getAttribute("href"));
+  show(link.getAttribute("href"), "onward" in link.dataset);
 });
 
 const left = Object.entries(kept(DECISIONS));

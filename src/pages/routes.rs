@@ -1,13 +1,14 @@
 //! Every page, on one page, with the cookie that it needs.
 
 use axum::Router;
+use axum::extract::State;
 use axum::http::{Method, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 
 use crate::api::App;
-use crate::api::inside::Refused;
+use crate::api::inside::{Incoming, Refused, count_stranger};
 use crate::pages::kit::assets;
 use crate::pages::kit::guard::guard;
 use crate::pages::kit::route::{PageRoute, form, view};
@@ -82,7 +83,9 @@ pub fn router(app: &App) -> Router<App> {
         let guarded = from_fn_with_state((pages.clone(), route.needs), guard);
         let handlers = route.handlers.route_layer(guarded);
         let parts = parts_of_page(route.path, &paths);
-        let handlers = handlers.fallback(move |method, uri| lead(parts, method, uri));
+        let handlers = handlers.fallback(move |pages, incoming, method, uri| {
+            lead(parts, pages, incoming, method, uri)
+        });
         router = router.route(route.path, handlers);
     }
     router
@@ -103,8 +106,15 @@ fn parts_of_page(path: &str, paths: &[&str]) -> usize {
 }
 
 /// Whoever opens the place where a form is sent, as after choosing another language, is led to the page
-/// of the form.
-async fn lead(parts: usize, method: Method, uri: Uri) -> Result<Response, Refused> {
+/// of the form. No guard has looked at who that is, so it counts as a stranger's request.
+async fn lead(
+    parts: usize,
+    State(pages): State<Pages>,
+    incoming: Incoming,
+    method: Method,
+    uri: Uri,
+) -> Result<Response, Refused> {
+    count_stranger(&pages.app, &incoming)?;
     if method != Method::GET {
         return Err(Refused::wrong_method());
     }

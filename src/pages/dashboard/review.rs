@@ -64,6 +64,7 @@ struct NothingWaits {
 struct Decided {
     shell: Shell,
     base: String,
+    latest: String,
     task: Task,
     decided: &'static str,
     /// Who did that, and when.
@@ -88,13 +89,14 @@ async fn shown(
     let latest = events::latest(desk).await?;
     let (waiting, total) = waiting(desk).await?;
     let shell = desk.shell("Review", Place::Review).notice(notice);
+    let shell = shell.script("review").script("live");
     let at = match wanted {
         "" => (!waiting.is_empty()).then_some(0),
         _ => waiting.iter().position(|task| task.id == wanted),
     };
     if wanted.is_empty() && at.is_none() {
         return Ok(ok(&NothingWaits {
-            shell: shell.script("review").script("live"),
+            shell,
             base: desk.path(""),
             latest,
         }));
@@ -104,7 +106,7 @@ async fn shown(
     let (task, proofs) = read(desk, &segment(id)).await?;
     // Whoever asked for this task is not to decide about another one.
     if task.status != "proof_submitted" {
-        return decided(desk, shell, task, total).await;
+        return decided(desk, (shell, latest), task, total).await;
     }
     let link = |task: &TaskItem| desk.path(&format!("/review?task={}", task.id));
     let before = at.and_then(|at| waiting.get(at.checked_sub(1)?));
@@ -127,7 +129,7 @@ async fn shown(
         map: map::draw(&places(&task, &examined), desk.pages.tiles()),
         proofs: examined,
         templates: &TEMPLATES,
-        shell: shell.script("review").script("live"),
+        shell,
         base: desk.path(""),
         previous: before.map(link),
         next: after.map(link),
@@ -141,7 +143,12 @@ async fn shown(
 }
 
 /// What became of a task that somebody wants to review, and the way to what waits.
-async fn decided(desk: &Desk, shell: Shell, task: Task, waits: i64) -> Result<Response, Refused> {
+async fn decided(
+    desk: &Desk,
+    (shell, latest): (Shell, String),
+    task: Task,
+    waits: i64,
+) -> Result<Response, Refused> {
     let history = Ask::get(format!("/v1/tasks/{}/history?limit=100", task.id));
     let history: List<HistoryEntry> = desk.ask(history).await?;
     let mut last = history.data.into_iter().next_back();
@@ -152,6 +159,7 @@ async fn decided(desk: &Desk, shell: Shell, task: Task, waits: i64) -> Result<Re
         last,
         waits,
         shell,
+        latest,
         task,
     }))
 }
@@ -249,7 +257,7 @@ async fn decide(
     {
         Ok(_) => format!("/review?done={what}&of={of}&task={next}"),
         // The page of this task says what was decided, and goes on from there.
-        Err(refused) if refused.status == 409 => format!("/review?done=elsewhere&task={of}"),
+        Err(refused) if was_decided(&refused) => format!("/review?done=elsewhere&task={of}"),
         Err(refused) if refused.status == 400 => {
             let form = form.refused(&refused, &["reason"]);
             return shown(desk, &task, None, form).await;
@@ -257,6 +265,12 @@ async fn decide(
         Err(refused) => return Err(refused),
     };
     Ok(Redirect::to(&desk.path(&to)).into_response())
+}
+
+/// Whether somebody else, or the deadline, was faster. A request that is still under way is refused with 409 too, and has
+/// decided nothing yet.
+fn was_decided(refused: &Refused) -> bool {
+    refused.is("INVALID_TASK_STATE")
 }
 
 /// What was just done, if the task that it was done to agrees.
@@ -273,5 +287,18 @@ async fn notice(desk: &Desk, query: &Form) -> Result<Option<&'static str>, Refus
         Ok(task) => Ok(((task.status == "completed") == is_approved).then_some(told)),
         Err(refused) if refused.status == StatusCode::NOT_FOUND => Ok(None),
         Err(refused) => Err(refused),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::usecases::UseCaseError;
+
+    #[test]
+    fn not_every_conflict_means_that_a_proof_was_decided() {
+        let told = [UseCaseError::ProofReviewed, UseCaseError::EmailTaken].map(Refused::from);
+        assert!(told.iter().all(|refused| refused.status == 409));
+        assert_eq!(told.each_ref().map(was_decided), [true, false]);
     }
 }

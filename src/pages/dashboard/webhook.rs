@@ -34,8 +34,6 @@ struct ShowWebhook {
     secret: Option<String>,
     recent: bool,
     receivers: Vec<Receiver>,
-    /// Whether nothing was sent yet that this page answers.
-    is_new: bool,
 }
 
 #[derive(Deserialize)]
@@ -136,9 +134,8 @@ async fn shown(
     Ok(page(
         code,
         &ShowWebhook {
-            shell: shell.notice(notice).script("keep_form"),
+            shell: shell.notice(notice).script("draft"),
             receivers: receivers(),
-            is_new: secret.is_none() && code == StatusCode::OK,
             base: desk.path(""),
             types: EventType::ALL.iter().map(|one| one.as_str()).collect(),
             status: status.to_owned(),

@@ -46,12 +46,16 @@ fn told_first(page: String) -> String {
     told
 }
 
-/// What a field, or a group of boxes, is called on a page.
+/// What a field, or a group of boxes, is called on a page. A group may be folded up.
 fn label<'a>(page: &'a str, name: &str) -> Option<&'a str> {
     let field = page.split_once(&format!("<label for=\"{name}\">"));
-    let group = page.split_once(&format!("<fieldset id=\"{name}\""));
-    let group = group.and_then(|(_, group)| group.split_once("<legend>"));
-    field.or(group)?.1.split('<').next()
+    let group = |tag: &str, title: &str| {
+        let (_, group) = page.split_once(&format!("<{tag} id=\"{name}\""))?;
+        group.split_once(title)
+    };
+    let found = field.or_else(|| group("fieldset", "<legend>"));
+    let found = found.or_else(|| group("details", "<summary>"));
+    found?.1.split('<').next()
 }
 
 /// The same with 200.
@@ -174,8 +178,10 @@ mod tests {
     fn a_page_with_a_problem_says_so_first_and_names_the_fields() {
         let page = format!(
             "<title>New task</title>{PROBLEM}<ul><li>{WRONG}city\">must not be empty</a></li>\
-             <li>{WRONG}kinds\">must be chosen</a></li><li>{WRONG}none\">is wrong</a></li></ul></div>\
-             <label for=\"city\">City <b>x</b></label><fieldset id=\"kinds\" class=\"a\"><legend>Proof</legend>"
+             <li>{WRONG}kinds\">must be chosen</a></li><li>{WRONG}none\">is wrong</a></li>\
+             <li>{WRONG}skills\">are too many</a></li></ul></div>\
+             <label for=\"city\">City <b>x</b></label><fieldset id=\"kinds\" class=\"a\"><legend>Proof</legend>\
+             <details id=\"skills\" open><summary>Skills</summary>"
         );
         let told = told_first(page);
         for text in [
@@ -183,6 +189,7 @@ mod tests {
             "#city\">City: must not be empty</a>",
             "#kinds\">Proof: must be chosen</a>",
             "#none\">is wrong</a>",
+            "#skills\">Skills: are too many</a>",
         ] {
             assert!(told.contains(text), "{text}: {told}");
         }

@@ -10,6 +10,7 @@ on_both_engines!(
     a_review_of_what_is_decided_says_so_and_decides_nothing_else,
     a_refused_form_is_summed_up_at_its_top,
     nothing_is_said_to_be_done_that_is_not,
+    what_was_done_is_said,
     home_tells_what_the_month_has_cost,
     the_webhook_has_code_and_its_deliveries_have_an_address,
 );
@@ -43,7 +44,12 @@ async fn a_review_of_what_is_decided_says_so_and_decides_nothing_else(app: TestA
     dev.test.post(&approve, &json!({})).await.expect(200);
     let asked = format!("/dashboard/test/review?task={}", id(&first));
     let page = browser.get(&asked).await.text;
-    for said in ["Done: the proof counts", "Go on with the next", "by you or"] {
+    for said in [
+        "Done: the proof counts",
+        "data-onward>Go on with the next",
+        "by you or",
+        "data-live=",
+    ] {
         assert!(page.contains(said), "{said}: {page}");
     }
     assert!(!page.contains("Approve and pay"), "{page}");
@@ -110,6 +116,33 @@ async fn nothing_is_said_to_be_done_that_is_not(app: TestApp) {
     assert!(page.contains("Approved. The worker is paid."), "{page}");
 }
 
+async fn what_was_done_is_said(app: TestApp) {
+    let (dev, mut browser) = developer(&app).await;
+    let cancelled = dev.create_task().await;
+    let cancel = format!("/v1/tasks/{}/cancel", id(&cancelled));
+    dev.test.post(&cancel, &json!({})).await.expect(200);
+    let target = format!("/dashboard/test/tasks/{}?done=cancelled", id(&cancelled));
+    let page = browser.get(&target).await.text;
+    assert!(page.contains("The task is cancelled."), "{page}");
+
+    let rejected = with_proof(&dev, &mut browser).await;
+    let proof = proof_of(&dev, &rejected).await;
+    let reject = format!("/dashboard/test/review/{}/{proof}/reject", id(&rejected));
+    let told = browser.post(&reject, &[("reason", "Too dark.")]).await;
+    let page = browser.follow(&told).await.text;
+    assert!(page.contains("The worker has been told why."), "{page}");
+
+    let disputed = dev.create_task().await;
+    let path = format!("/dashboard/test/tasks/{}", id(&disputed));
+    let to = [("to", "disputed")];
+    let advance = format!("{path}/advance");
+    browser.post(&advance, &to).await.expect(303);
+    let statement = [("statement", "It shows a window.")];
+    let stated = browser.post(&format!("{path}/dispute"), &statement).await;
+    let page = browser.follow(&stated).await.text;
+    assert!(page.contains("Your statement is kept."), "{page}");
+}
+
 /// What stands on a card of the home page.
 async fn figure(browser: &mut Browser, heading: &str) -> String {
     let home = browser.get("/dashboard/live").await.text;
@@ -142,7 +175,7 @@ async fn the_webhook_has_code_and_its_deliveries_have_an_address(app: TestApp) {
     for said in [
         "<summary>Ruby</summary>",
         "hmac.compare_digest",
-        "data-keep=\"new\"",
+        "data-draft",
         "id=\"deliveries\"",
     ] {
         assert!(page.contains(said), "{said}: {page}");

@@ -81,6 +81,11 @@ async fn a_form_of_an_ended_session_leads_back_to_its_page(app: TestApp) {
     let page = browser.get(&to).await.text;
     assert!(page.contains("nothing was saved"), "{page}");
     assert!(page.contains("/dashboard/test/tasks/new?a=b"), "{page}");
+    // The script that brings back what was typed learns there that it was not sent.
+    for sign_in in ["/sign-in", "/admin/sign-in", "/worker/sign-in"] {
+        let page = browser.get(&format!("{sign_in}?done=ended")).await.text;
+        assert!(page.contains("/assets/draft."), "{sign_in}: {page}");
+    }
     let out = client.send("POST", "/sign-out", &headers, String::new());
     assert_eq!(out.await.header("location"), "/sign-in");
 }

@@ -1,5 +1,7 @@
 //! What a stranger's browser gets.
 
+use futures_util::future::join_all;
+
 use super::Browser;
 use crate::support::{Engine, TestApp, tell};
 
@@ -26,6 +28,26 @@ fn the_front_door_is_for_people_and_programs_keep_their_errors() {
             .get("/no-such-page")
             .await
             .expect_error(404, "NOT_FOUND");
+    });
+}
+
+/// What leads to a page, or refuses a method, counts as the page does.
+#[test]
+fn no_place_can_be_asked_without_end() {
+    tell(Engine::Sqlite, async |app: TestApp| {
+        let stranger = app.client();
+        for (method, path) in [("GET", "/sign-out"), ("PUT", "/")] {
+            let mut is_refused = false;
+            // A few come back every second, so it takes more than those of a minute.
+            for _ in 0..20 {
+                let asks = (0..100).map(|_| stranger.send(method, path, &[], String::new()));
+                is_refused |= join_all(asks).await.iter().any(|it| it.status == 429);
+                if is_refused {
+                    break;
+                }
+            }
+            assert!(is_refused, "{method} {path}");
+        }
     });
 }
 

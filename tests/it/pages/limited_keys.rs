@@ -77,6 +77,9 @@ async fn a_limited_key_asks_and_its_owner_decides(app: TestApp) {
         .await
         .text;
     assert!(task.contains("waits for your yes") && task.contains("/dashboard/test/approvals"));
+    let review = format!("/dashboard/test/review?task={}", ids[0]);
+    let review = browser.get(&review).await.text;
+    assert!(review.contains("waits for your yes"), "{review}");
     let decide = |id: &str, action: &str| format!("/dashboard/test/approvals/{id}/{action}");
     let approved = browser.post(&decide(&ids[0], "approve"), &[]).await;
     assert!(
@@ -89,6 +92,7 @@ async fn a_limited_key_asks_and_its_owner_decides(app: TestApp) {
     let refused = browser.post(&decide(&ids[1], "refuse"), &[]).await;
     let left = browser.follow(&refused).await.text;
     assert!(left.contains("Third") && !left.contains("Second"), "{left}");
+    assert!(left.contains("You have refused the task."), "{left}");
     // Decided already: the page says how things stand.
     let late = browser.post(&decide(&ids[1], "approve"), &[]).await;
     assert_eq!(late.status, 409);

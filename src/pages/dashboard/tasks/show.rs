@@ -54,8 +54,6 @@ struct ShowTask {
     key: Form,
     /// What was entered, and what was wrong with it.
     form: Form,
-    /// Whether nothing was sent yet that this page answers.
-    is_new: bool,
 }
 
 pub async fn show(
@@ -84,28 +82,19 @@ pub async fn shown(
     let ledger: List<LedgerEntry> = desk.ask(of_task("/ledger?limit=100")).await?;
     let proofs: List<Proof> = desk.ask(of_task("/proofs?limit=100")).await?;
     let dispute = dispute(desk, of_task("/dispute")).await?;
-    let approval = match task.status.as_str() {
-        "pending" => approvals::of_task(desk, &task.id).await?,
-        _ => None,
-    };
-    let approval = approval.filter(Approval::waits);
+    let approval = awaited(desk, &task).await?;
     let stored = stored(desk, &task.id).await?;
     let notice = told::notice(done, &task.status, has_statement(dispute.as_ref()));
     let shell = desk.shell(&task.title, Place::Tasks).notice(notice);
     let mut shell = shell.kept_up_to_date(status);
     if task.status == "disputed" {
-        shell = shell.script("keep_form");
+        shell = shell.script("draft");
     }
     let template = ShowTask {
         base: desk.path(""),
         latest,
         own_url: desk.pages.app.own_url().to_owned(),
-        next: match approval {
-            Some(_) => told::WAITS_FOR_YES,
-            // Nobody posts it there but whoever tests.
-            None if desk.is_test() && task.status == "funded" => told::FUNDED_IN_TEST,
-            None => told::next(&task.status, decision(dispute.as_ref())),
-        },
+        next: in_words(desk, &task, approval.is_some(), dispute.as_ref()),
         approval,
         deliveries: webhook::about_task(desk, &task.id).await?,
         by_clock: by_clock(desk, &stored),
@@ -122,7 +111,6 @@ pub async fn shown(
         is_over: stored.status.is_final(),
         can_advance: desk.is_test() && !stored.status.is_final(),
         key: Form::new(),
-        is_new: status == StatusCode::OK && done.is_empty(),
         shell,
         task,
     };
@@ -137,11 +125,35 @@ async fn dispute(desk: &Desk, ask: Ask) -> Result<Option<Dispute>, Refused> {
     }
 }
 
+/// The yes that it waits for.
+async fn awaited(desk: &Desk, task: &Task) -> Result<Option<Approval>, Refused> {
+    if task.status != "pending" {
+        return Ok(None);
+    }
+    let approval = approvals::of_task(desk, &task.id).await?;
+    Ok(approval.filter(Approval::waits))
+}
+
 /// What happens next, or how it ended, in words.
 pub async fn how_it_stands(desk: &Desk, task: &Task) -> Result<&'static str, Refused> {
     let path = format!("/v1/tasks/{}/dispute", segment(&task.id));
     let dispute = dispute(desk, Ask::get(path)).await?;
-    Ok(told::next(&task.status, decision(dispute.as_ref())))
+    let waits = awaited(desk, task).await?.is_some();
+    Ok(in_words(desk, task, waits, dispute.as_ref()))
+}
+
+fn in_words(
+    desk: &Desk,
+    task: &Task,
+    waits_for_yes: bool,
+    dispute: Option<&Dispute>,
+) -> &'static str {
+    match task.status.as_str() {
+        _ if waits_for_yes => told::WAITS_FOR_YES,
+        // Nobody posts it there but whoever tests.
+        "funded" if desk.is_test() => told::FUNDED_IN_TEST,
+        status => told::next(status, decision(dispute)),
+    }
 }
 
 fn has_statement(dispute: Option<&Dispute>) -> bool {

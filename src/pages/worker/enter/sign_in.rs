@@ -46,7 +46,7 @@ pub async fn show(stranger: Stranger, RawQuery(query): RawQuery) -> Response {
     ]);
     let ended = query.get("done") == "ended";
     form.problem = ended.then(|| stranger.t.enter.session_ended.to_owned());
-    let mut frame = stranger.frame(stranger.t.enter.sign_in);
+    let mut frame = stranger.frame(stranger.t.enter.sign_in).script("draft");
     if query.get("done") == "out" {
         frame = frame.notice(Some(stranger.t.enter.signed_out));
     }

@@ -13,6 +13,7 @@ on_both_engines!(
     a_note_about_a_payout_goes_with_the_worker,
     a_note_with_a_write_off_is_shown_to_whoever_confirms_it,
     a_note_with_confirmed_skills_is_kept,
+    what_is_wrong_with_a_decision_leads_to_it,
     a_refund_that_was_paid_in_another_way_is_settled,
     an_admin_is_given_no_proposal_of_her_own,
     a_proposal_that_was_withdrawn_cannot_be_confirmed,
@@ -98,10 +99,30 @@ async fn a_note_with_confirmed_skills_is_kept(app: TestApp) {
     let admin = app.admin().await;
     let mut browser = signed_in(&app, &admin).await;
     let item = page_of(&first_item(&app, "skill_check").await);
+    let wrong = [("confirmed", "juggling")];
+    let refused = browser.post(&format!("{item}/skills"), &wrong).await;
+    for said in ["href=\"#confirmed\">Confirmed skills: ", "id=\"confirmed\""] {
+        assert!(refused.text.contains(said), "{said}: {}", refused.text);
+    }
     let fields = [("confirmed", "notary"), ("note", NOTE)];
     let confirmed = browser.post(&format!("{item}/skills"), &fields).await;
     assert_eq!(confirmed.status, 303, "{}", confirmed.text);
     assert_eq!(noted(&admin, "worker.skills_confirmed").await, NOTE);
+}
+
+async fn what_is_wrong_with_a_decision_leads_to_it(app: TestApp) {
+    let (dev, worker) = (app.developer().await, app.ready_worker().await);
+    disputed_task(&app, &dev, &worker).await;
+    let mut browser = signed_in(&app, &app.admin().await).await;
+    let item = page_of(&first_item(&app, "dispute").await);
+    let refused = browser.post(&format!("{item}/decide"), &[]).await;
+    assert_eq!(refused.status, 400);
+    for said in [
+        "href=\"#decision\">Who gets the money?: ",
+        "id=\"decision\"",
+    ] {
+        assert!(refused.text.contains(said), "{said}: {}", refused.text);
+    }
 }
 
 async fn an_admin_is_given_no_proposal_of_her_own(app: TestApp) {

@@ -10,6 +10,7 @@ use crate::support::{Engine, TestApp, Worker, on_both_engines, tell};
 on_both_engines!(
     a_worker_looks_after_the_account,
     a_worker_takes_another_address,
+    what_is_wrong_is_not_folded_up,
     quiet_hours_follow_the_clock_of_the_phone,
 );
 
@@ -132,6 +133,25 @@ async fn a_worker_takes_another_address(app: TestApp) {
     app.jobs.drain().await.unwrap();
     let linked = "SELECT email FROM mail_links WHERE purpose = 'change_email'";
     assert_eq!(app.database.column(linked).await, ["later@example.com"]);
+}
+
+async fn what_is_wrong_is_not_folded_up(app: TestApp) {
+    let worker = app.sign_up(&[]).await;
+    let mut browser = browser_of(&app, &worker).await;
+    let fields = [("name", "Grace"), ("skills", "juggling")];
+    let refused = browser.post("/worker/me", &fields).await;
+    assert_eq!(refused.status, 400);
+    has(
+        &refused.text,
+        &["<details id=\"skills\" open>", "href=\"#skills\">Skills: "],
+    );
+    let fields = [("utc_offset_minutes", "noon")];
+    let refused = browser.post("/worker/me/notices", &fields).await;
+    assert_eq!(refused.status, 400);
+    has(
+        &refused.text,
+        &["id=\"notices\" open>", "id=\"utc_offset_minutes-fault\""],
+    );
 }
 
 async fn quiet_hours_follow_the_clock_of_the_phone(app: TestApp) {
