@@ -317,8 +317,8 @@ impl Client {
             request = request.header("Idempotency-Key", key);
         }
         let url = self.url(&call.path);
-        let answer = self.accepted(request, &url).await?;
-        read(answer, &url).await
+        let answer = self.accepted(request, place(&url)).await?;
+        read(answer, place(&url)).await
     }
 
     /// Opens an answer that has no end. It is not tried again.
@@ -338,20 +338,18 @@ impl Client {
 
     /// Reads a file by its signed URL. The key is not sent: the URL may lead to another host.
     pub async fn fetch(&self, url: &str) -> Result<Vec<u8>> {
-        // The query is the signature, which belongs in no message.
-        let (place, _) = url.split_once('?').unwrap_or((url, ""));
         let mut tried = 0;
         loop {
-            match self.fetch_once(url, place).await {
+            match self.fetch_once(url).await {
                 Ok(bytes) => return Ok(bytes),
                 Err(error) => self.before_next(&mut tried, error).await?,
             }
         }
     }
 
-    async fn fetch_once(&self, url: &str, place: &str) -> Result<Vec<u8>> {
+    async fn fetch_once(&self, url: &str) -> Result<Vec<u8>> {
         let request = self.shared.http.get(url).timeout(self.shared.timeout * 4);
-        read(self.accepted(request, place).await?, place).await
+        read(self.accepted(request, place(url)).await?, place(url)).await
     }
 
     fn prepared(&self, call: &Call) -> RequestBuilder {
@@ -384,6 +382,11 @@ impl Client {
         let body = read(answer, url).await?;
         Err(Error::Api(Box::new(refusal(status, &headers, &body))))
     }
+}
+
+/// A URL for messages. Without the query: it has what somebody searches for, and the signature of a file.
+fn place(url: &str) -> &str {
+    url.split_once('?').map_or(url, |(place, _)| place)
 }
 
 async fn read(mut answer: Response, url: &str) -> Result<Vec<u8>> {
