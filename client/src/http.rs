@@ -317,8 +317,8 @@ impl Client {
             request = request.header("Idempotency-Key", key);
         }
         let url = self.url(&call.path);
-        let answer = self.accepted(request, &url).await?;
-        read(answer, &url).await
+        let answer = self.accepted(request, place(&url)).await?;
+        read(answer, place(&url), MOST_BYTES).await
     }
 
     /// Opens an answer that has no end. It is not tried again.
@@ -338,20 +338,23 @@ impl Client {
 
     /// Reads a file by its signed URL. The key is not sent: the URL may lead to another host.
     pub async fn fetch(&self, url: &str) -> Result<Vec<u8>> {
-        // The query is the signature, which belongs in no message.
-        let (place, _) = url.split_once('?').unwrap_or((url, ""));
+        self.fetch_up_to(url, MOST_BYTES).await
+    }
+
+    /// The same, and an error if the file has more bytes than this.
+    pub async fn fetch_up_to(&self, url: &str, most: usize) -> Result<Vec<u8>> {
         let mut tried = 0;
         loop {
-            match self.fetch_once(url, place).await {
+            match self.fetch_once(url, most).await {
                 Ok(bytes) => return Ok(bytes),
                 Err(error) => self.before_next(&mut tried, error).await?,
             }
         }
     }
 
-    async fn fetch_once(&self, url: &str, place: &str) -> Result<Vec<u8>> {
+    async fn fetch_once(&self, url: &str, most: usize) -> Result<Vec<u8>> {
         let request = self.shared.http.get(url).timeout(self.shared.timeout * 4);
-        read(self.accepted(request, place).await?, place).await
+        read(self.accepted(request, place(url)).await?, place(url), most).await
     }
 
     fn prepared(&self, call: &Call) -> RequestBuilder {
@@ -381,16 +384,21 @@ impl Client {
             return Ok(answer);
         }
         let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-        let body = read(answer, url).await?;
+        let body = read(answer, url, MOST_BYTES).await?;
         Err(Error::Api(Box::new(refusal(status, &headers, &body))))
     }
 }
 
-async fn read(mut answer: Response, url: &str) -> Result<Vec<u8>> {
+/// A URL for messages. Without the query: it has what somebody searches for, and the signature of a file.
+fn place(url: &str) -> &str {
+    url.split_once('?').map_or(url, |(place, _)| place)
+}
+
+async fn read(mut answer: Response, url: &str, most: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     while let Some(chunk) = answer.chunk().await.map_err(|error| failed(&error, url))? {
         bytes.extend_from_slice(&chunk);
-        if bytes.len() > MOST_BYTES {
+        if bytes.len() > most {
             let reason = "the answer is too large".to_owned();
             return Err(Error::Answer {
                 url: url.to_owned(),

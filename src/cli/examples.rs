@@ -18,6 +18,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "legwork tasks list --status proof_submitted",
         ],
     ),
+    ("proofs", &["legwork proofs list 01a1..."]),
     ("events", &["legwork events list"]),
     (
         "keys",

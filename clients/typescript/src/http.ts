@@ -150,15 +150,20 @@ export async function readObject<T>(answer: Response, has: keyof T & string): Pr
   const found: unknown = await answer.json();
   const given = isObject(found) ? found[has] : undefined;
   const isOurs = has === "data" ? Array.isArray(given) && given.every(isObject) : given !== undefined;
-  if (!isOurs) throw new AnswerError(`${answer.url} did not answer as Legwork does: it has no ${has}`);
+  if (!isOurs) throw new AnswerError(`${nameOf(answer)} did not answer as Legwork does: it has no ${has}`);
   return found as T;
 }
 
 export async function readZip(answer: Response): Promise<Uint8Array> {
   const content = new Uint8Array(await answer.arrayBuffer());
   if (content[0] !== 0x50 || content[1] !== 0x4b)
-    throw new AnswerError(`${answer.url} did not answer as Legwork does: this is no ZIP file`);
+    throw new AnswerError(`${nameOf(answer)} did not answer as Legwork does: this is no ZIP file`);
   return content;
+}
+
+/** What was asked, for messages. Without the query: it has what somebody searches for, and the signature of a file. */
+function nameOf(answer: Response): string {
+  return answer.url.split("?")[0] ?? "";
 }
 
 export function isObject(given: unknown): given is Record<string, unknown> {
@@ -170,8 +175,7 @@ async function refused(answer: Response): Promise<APIError | AnswerError> {
   const [status, retryAfter] = [answer.status, /^\d+$/.test(after) ? Number(after) : undefined];
   const error = refusal(await answer.text());
   if (!error) {
-    // Without the query: that of a file is its signature.
-    const message = `${answer.url.split("?")[0]} did not answer as Legwork does, but ${status}`;
+    const message = `${nameOf(answer)} did not answer as Legwork does, but ${status}`;
     return new AnswerError(message, { status, retryAfter });
   }
   const { code, message, details } = error;

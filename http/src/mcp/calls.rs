@@ -115,21 +115,29 @@ impl Call<'_> {
     }
 
     /// The task, with the approval that it waits for or has waited for, if it is still pending and there is one.
-    pub async fn with_approval(&self, mut task: Value) -> Answer {
-        if task["status"] == Status::Pending.as_str() {
-            let path = format!("{}/approval", path_of(&task));
-            if let Some(approval) = self.if_allowed(&path).await? {
-                task["approval"] = approval;
-            }
+    pub async fn with_approval(&self, task: Value) -> Answer {
+        Ok(self.look_for_approval(task).await?.0)
+    }
+
+    /// The same, and whether it is known that there is no other: a key may not be allowed to read approvals.
+    pub async fn look_for_approval(&self, mut task: Value) -> Result<(Value, bool), Value> {
+        if task["status"] != Status::Pending.as_str() {
+            return Ok((task, true));
         }
-        Ok(task)
+        match self.get(&format!("{}/approval", path_of(&task))).await {
+            Ok(approval) => task["approval"] = approval,
+            Err(error) if is_denied(&error) => return Ok((task, false)),
+            Err(error) if is_not_found(&error) => {}
+            Err(error) => return Err(error),
+        }
+        Ok((task, true))
     }
 
     /// What is there and may be read. Other failures are told: the same call again answers the same.
     async fn if_allowed(&self, path: &str) -> Result<Option<Value>, Value> {
         match self.get(path).await {
             Ok(found) => Ok(Some(found)),
-            Err(error) if error["code"] == "PERMISSION_DENIED" || is_not_found(&error) => Ok(None),
+            Err(error) if is_denied(&error) || is_not_found(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -240,6 +248,10 @@ impl Call<'_> {
         );
         self.api.call("POST", &path, Some(&body)).await
     }
+}
+
+fn is_denied(error: &Value) -> bool {
+    error["code"] == "PERMISSION_DENIED"
 }
 
 fn path_of(task: &Value) -> String {

@@ -78,9 +78,8 @@ impl Reach for Remote {
     }
 
     async fn file(&self, url: &str, most: usize) -> Option<Vec<u8>> {
-        let fetched = timeout_at(self.ends, self.client.fetch(url)).await;
-        let bytes = fetched.ok()?.ok()?;
-        (bytes.len() <= most).then_some(bytes)
+        let fetched = timeout_at(self.ends, self.client.fetch_up_to(url, most)).await;
+        fetched.ok()?.ok()
     }
 
     fn is_test(&self) -> bool {

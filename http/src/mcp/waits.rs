@@ -32,6 +32,8 @@ const UNDECIDED: &str = "The task is pending, and no worker sees it: a person mu
                          task. get_task shows it, too.";
 const UNPAID: &str = "The task is pending, and no worker sees it: it is not paid for. get_task with include [\"payment\"] says more. A \
                       person pays on the task's page in the dashboard.";
+const UNKNOWN: &str = "The task is pending, and no worker sees it: it is not paid for, or a person must agree first. Which of the \
+                       two could not be read, perhaps because your key may not. The person you work for agrees or pays in the dashboard: under Approvals, or on the task's page.";
 /// The simulated worker is quick, people are not.
 const ASK_AGAIN_MS_IN_TEST: u64 = 1_000;
 const ASK_AGAIN_MS: u64 = 30_000;
@@ -74,18 +76,19 @@ async fn look(call: &Call<'_>, until: Instant) -> Answer {
 }
 
 async fn not_yet(call: &Call<'_>, task: Value, ask_again_in_s: u64) -> Answer {
-    let (task, is_all) = match call.with_approval(task.clone()).await {
-        Ok(task) => (task, true),
+    let (task, is_all) = match call.look_for_approval(task.clone()).await {
+        Ok(looked) => looked,
         // What is known is worth more than why the rest is not.
         Err(error) if is_passing(&error) => (task, false),
         Err(error) => return Err(error),
     };
     let mut told = json!({"reached": false, "task": task, "ask_again_in_s": ask_again_in_s});
-    if is_all && task["status"] == Status::Pending.as_str() {
-        told["message"] = match task["approval"]["status"] == "waiting" {
-            true => json!(UNDECIDED),
-            false => json!(UNPAID),
-        };
+    if task["status"] == Status::Pending.as_str() {
+        told["message"] = json!(match task["approval"]["status"] == "waiting" {
+            true => UNDECIDED,
+            false if is_all => UNPAID,
+            false => UNKNOWN,
+        });
     }
     Ok(told)
 }
@@ -340,7 +343,7 @@ mod tests {
         assert_eq!(told["message"], "the server does not answer");
     }
 
-    /// A server that is about to stop, with one task, and the status of its approval.
+    /// A server that is about to stop, with one task, and the status of its approval, or why it is not told.
     struct Stopping(&'static str, &'static str);
 
     #[async_trait::async_trait]
@@ -349,6 +352,7 @@ mod tests {
             match (path.ends_with("/approval"), self.1) {
                 (false, _) => Ok(json!({"status": self.0})),
                 (true, "") => Err(json!({"code": "APPROVAL_NOT_FOUND"})),
+                (true, code) if code == code.to_uppercase() => Err(json!({"code": code})),
                 (true, status) => Ok(json!({"status": status})),
             }
         }
@@ -371,6 +375,9 @@ mod tests {
             ("pending", "", Some(UNPAID)),
             ("pending", "approved", Some(UNPAID)),
             ("pending", "waiting", Some(UNDECIDED)),
+            // There may be one.
+            ("pending", "PERMISSION_DENIED", Some(UNKNOWN)),
+            ("pending", "UNAVAILABLE", Some(UNKNOWN)),
         ] {
             let server = Stopping(status, approval);
             let told = wait(&Call::of_no_tool(&server)).await.unwrap();
@@ -378,7 +385,11 @@ mod tests {
             assert_eq!(told["ask_again_in_s"], ASK_AGAIN_AFTER_STOP_S);
             assert_eq!(told["message"].as_str(), message, "{told}");
             let shown = told["task"]["approval"]["status"].as_str();
-            assert_eq!(shown.unwrap_or_default(), approval);
+            let is_told = approval == approval.to_lowercase();
+            assert_eq!(
+                shown.unwrap_or_default(),
+                if is_told { approval } else { "" }
+            );
         }
     }
 }

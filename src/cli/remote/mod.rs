@@ -11,6 +11,7 @@ mod listen;
 mod output;
 mod owner;
 mod profiles;
+mod proofs;
 mod signature;
 mod stored;
 mod tasks;
@@ -34,6 +35,7 @@ const COMMANDS: &[(&str, Maker, Runner)] = &[
     ("switch", profiles::switch_command, profiles::switch),
     ("logout", profiles::logout_command, profiles::logout),
     ("tasks", tasks::command, tasks::run),
+    ("proofs", proofs::command, proofs::run),
     ("events", events::command, events::run),
     ("listen", listen::command, listen::run),
     ("keys", owner::keys::command, owner::keys::run),

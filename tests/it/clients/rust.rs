@@ -346,6 +346,10 @@ fn files_are_asked_for_again_and_waits_go_on_without_a_stream() {
         let nowhere = hasty.fetch("http://127.0.0.1:1/file?signature=s").await;
         let said = nowhere.unwrap_err().to_string();
         assert!(!said.contains("signature"), "{said}");
+        let nowhere = at("http://127.0.0.1:1").max_retries(0).build().unwrap();
+        let path = "/v1/tasks/search?q=somebody";
+        let said = nowhere.request("GET", path, None).await.unwrap_err();
+        assert!(!said.to_string().contains("somebody"), "{said}");
         let crowded = at(&format!("{url}/crowded")).build().unwrap();
         let wanted = [Status::Assigned];
         let waited = crowded.tasks().wait_until("1", &wanted, None).await;

@@ -4,6 +4,7 @@ mod demo;
 mod listening;
 mod owner;
 mod profiles;
+mod proofs;
 mod screens;
 mod tasks;
 

@@ -271,6 +271,7 @@ async function told(call: () => Promise<unknown>): Promise<string> {
     if (error instanceof StillWaitingError) return `still ${error.status}`;
     if (error instanceof APIError) return error.code;
     if (error instanceof TimedOutError) return "timed out";
+    if (error instanceof AnswerError && error.message.includes("?")) throw error;
     if (error instanceof AnswerError) return error.status ? `not an answer, but ${error.status}` : "not an answer";
     throw error;
   }
@@ -281,7 +282,7 @@ function other(baseUrl: string): Promise<string[]> {
   const client = new Client("svc_test_x", { baseUrl });
   return Promise.all([
     told(() => client.tasks.get("1")),
-    told(() => client.tasks.list().nextPage()),
+    told(() => client.tasks.search({ q: "somebody" }).nextPage()),
     told(() => client.tasks.bundle("1")),
     told(() => client.paymentMethod.get()),
   ]);

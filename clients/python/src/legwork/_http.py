@@ -126,6 +126,11 @@ def failed(error: httpx.HTTPError | httpx.InvalidURL | TimeoutError, url: str) -
     return NetworkError(f"{url} cannot be reached: {error}")
 
 
+def name_of(response: httpx.Response) -> str:
+    """What was asked, for messages. Without the query: it has what somebody searches for, and the signature of a file."""
+    return f"{response.request.method} {str(response.url).partition('?')[0]}"
+
+
 def refused(response: httpx.Response) -> APIError | AnswerError:
     """The error of an answer whose body was read."""
     after = response.headers.get("retry-after", "").strip()
@@ -134,9 +139,8 @@ def refused(response: httpx.Response) -> APIError | AnswerError:
         error = response.json()["error"]
         code, message = str(error["code"]), str(error["message"])
     except (ValueError, KeyError, TypeError):
-        # Without the query: that of a file is its signature.
-        url, status = str(response.url).partition("?")[0], response.status_code
-        return AnswerError(f"{url} did not answer as Legwork does, but {status}", status, retry_after)
+        asked, status = name_of(response), response.status_code
+        return AnswerError(f"{asked} did not answer as Legwork does, but {status}", status, retry_after)
     request_id = error.get("request_id") or response.headers.get("x-request-id", "")
     kind = APIError.classes.get(code, APIError)
     return kind(response.status_code, code, message, request_id, error.get("details"), retry_after)
@@ -148,16 +152,16 @@ def is_number(text: str) -> bool:
 
 
 def read(kind: type[T], response: httpx.Response) -> T:
-    return read_as(kind, _read_json(response), str(response.url))
+    return read_as(kind, _read_json(response), name_of(response))
 
 
 def read_page(kind: type[T], response: httpx.Response) -> tuple[list[T], dict[str, Any]]:
     """The objects of a page, and what it says about the others."""
-    page, url = _read_json(response), str(response.url)
+    page, asked = _read_json(response), name_of(response)
     match {"meta": {}, **page} if isinstance(page, dict) else None:
         case {"data": list(data), "meta": dict(meta)} if _counts(meta):
-            return [read_as(kind, each, url) for each in data], meta
-    raise AnswerError(f"{url} did not answer as Legwork does: this is no list")
+            return [read_as(kind, each, asked) for each in data], meta
+    raise AnswerError(f"{asked} did not answer as Legwork does: this is no list")
 
 
 def _counts(meta: dict[str, Any]) -> bool:
@@ -166,12 +170,12 @@ def _counts(meta: dict[str, Any]) -> bool:
 
 def read_zip(response: httpx.Response) -> bytes:
     if not response.content.startswith(b"PK"):
-        raise AnswerError(f"{response.url} did not answer as Legwork does: this is no ZIP file")
+        raise AnswerError(f"{name_of(response)} did not answer as Legwork does: this is no ZIP file")
     return response.content
 
 
-def read_as(kind: type[T], given: Any, url: str) -> T:
-    wrong = f"{url} did not answer as Legwork does: this is no {kind.__name__}"
+def read_as(kind: type[T], given: Any, asked: str) -> T:
+    wrong = f"{asked} did not answer as Legwork does: this is no {kind.__name__}"
     if not kind.is_in(given):
         raise AnswerError(wrong)
     try:
@@ -184,7 +188,7 @@ def _read_json(response: httpx.Response) -> Any:
     try:
         return response.json()
     except ValueError as error:
-        raise AnswerError(f"{response.url} did not answer as Legwork does: {error}") from error
+        raise AnswerError(f"{name_of(response)} did not answer as Legwork does: {error}") from error
 
 
 def pause(error: LegworkError, tried: int) -> float | None:

@@ -1,6 +1,7 @@
 //! `legwork listen`: events as they happen, forwarded to a local URL as if they came by webhook.
 
 mod forward;
+mod gaps;
 mod memory;
 
 use base64::Engine;
@@ -13,10 +14,11 @@ use legwork_client::{
 use sha2::Sha256;
 
 use self::forward::{Delivered, Forward};
+use self::gaps::Listening;
 use self::memory::{Memory, Position};
 use super::connection::{self, Connection, wait};
 use super::failure::Failed;
-use super::output::{progress, wants_json};
+use super::output::{one_line, progress, wants_json};
 use crate::cli::{print_item, print_line, tell};
 
 pub fn command() -> Command {
@@ -111,13 +113,13 @@ impl Listener {
             Err(Error::Api(refused))
                 if refused.code == ErrorCode::ValidationError && since.is_none() =>
             {
-                tell(
-                    "The last event is no longer kept: some may have been missed. Listening from now on.",
-                );
+                tell(format_args!("legwork: {}", self.words().unknown_place()));
                 stream = self.stream(None);
                 stream.connect().await?;
             }
-            Err(lost @ Error::EventsLost { .. }) => tell(format_args!("legwork: {lost}")),
+            Err(lost @ Error::EventsLost { .. }) => {
+                tell(format_args!("legwork: {}", self.words().lost(&lost, None)));
+            }
             connected => connected?,
         }
         // Also before the first event: what happens after it was interrupted is for the next run.
@@ -148,18 +150,18 @@ impl Listener {
 
     async fn receive(&self, stream: &mut EventStream) -> Result<(), Failed> {
         let (server, mut told) = (self.client.base_url(), 0);
+        let mut since = None;
         loop {
             let news = stream.news().await;
             let filled = stream.filled() - std::mem::replace(&mut told, stream.filled());
             if filled > 0 {
-                tell(format_args!(
-                    "legwork: the stream left out events; read from the list: {filled}"
-                ));
+                tell(format_args!("legwork: {}", gaps::filled(filled)));
             }
             match news {
                 Ok(News::Event(event)) => {
                     self.pass_on(&event).await;
                     self.memory.keep(Some(&event.id));
+                    since = Some(one_line(&event.created_at));
                 }
                 Ok(News::Lost(reason)) => tell(format_args!(
                     "legwork: the connection to {server} was lost: {reason}. It is tried until it works"
@@ -168,9 +170,19 @@ impl Listener {
                     "legwork: connected to {server} again, after the last event"
                 )),
                 Ok(_) => {}
-                Err(lost @ Error::EventsLost { .. }) => tell(format_args!("legwork: {lost}")),
+                Err(lost @ Error::EventsLost { .. }) => {
+                    let said = self.words().lost(&lost, since.as_deref());
+                    tell(format_args!("legwork: {said}"));
+                }
                 Err(error) => return Err(error.into()),
             }
+        }
+    }
+
+    fn words(&self) -> Listening {
+        Listening {
+            forwards: self.forward.is_some(),
+            filters: !self.types.is_empty(),
         }
     }
 

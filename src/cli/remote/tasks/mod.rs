@@ -6,7 +6,7 @@ pub mod wanted;
 mod watch;
 
 use clap::{Arg, ArgMatches, Command};
-use legwork_client::{Client, Page, Proof, ProofStatus, Status, TaskFilter};
+use legwork_client::{Client, Proof, ProofStatus, Status, TaskFilter};
 
 use self::create::{create, quote};
 use self::wanted::{fields, wanted};
@@ -14,6 +14,7 @@ use self::watch::watch;
 use super::connection::{self, client, wait};
 use super::failure::Failed;
 use super::output::{print_list, print_object, progress};
+use super::proofs;
 use crate::cli::tell;
 
 const COLUMNS: &[&str] = &["id", "status", "budget_cents", "title"];
@@ -214,17 +215,7 @@ async fn waiting_proof(
     if let Some(proof) = arguments.get_one::<String>("proof") {
         return Ok(proof.clone());
     }
-    let proofs = client
-        .proofs()
-        .list(
-            task,
-            &Page {
-                limit: Some(100),
-                offset: None,
-            },
-        )
-        .take(1_000)
-        .await?;
+    let proofs = proofs::all(client, task).await?;
     let waiting: Vec<&Proof> = proofs
         .iter()
         .filter(|proof| proof.status == ProofStatus::Pending)

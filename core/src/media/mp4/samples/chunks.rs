@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek};
 
 use super::super::super::{InspectError, Rejection};
 use super::super::tree::{Node, Tree};
+use super::super::{PLAYED_SOUND, codec};
 use super::table::Table;
 use super::{Piece, Told, Track};
 
@@ -23,7 +24,7 @@ pub fn each(
     let mut counts = Counts::read(tree, file, tables)?;
     let mut sizes = Sizes::read(tree, file, tables)?;
     let told = match sizes.width {
-        Width::Same(1) if track.handler == Some(*b"soun") => Told::InUnits,
+        Width::Same(1) if counts_units(tree, file, track)? => Told::InUnits,
         _ => Told::Exactly,
     };
     while let Some(start) = places.next(file)? {
@@ -37,6 +38,16 @@ pub fn each(
         })?;
     }
     Ok(places.left == 0 && sizes.left == 0)
+}
+
+/// AAC says how long its samples are, whoever wrote it.
+fn counts_units(
+    tree: &Tree,
+    file: &mut (impl Read + Seek),
+    track: &Track,
+) -> Result<bool, InspectError> {
+    let is_sound = track.handler == Some(*b"soun");
+    Ok(is_sound && codec(tree, file, track.node)? != Some(*PLAYED_SOUND))
 }
 
 /// Where each chunk begins.

@@ -98,21 +98,28 @@ fn read_run(
     let offset = optional(&mut table, file, flags & OFFSET)?;
     let offset = offset.map(u32::cast_signed);
     optional(&mut table, file, flags & FIRST_FLAGS)?;
+    // Samples that nobody gives a size could be any number, and take no bytes.
+    let have_size = flags & SIZES != 0 || size > 0 || count == 0;
+    let fields = (flags & (DURATIONS | SIZES | FLAGS | TIMES)).count_ones();
+    let entries = u64::from(count) * u64::from(fields) * 4;
+    let told = match have_size && entries <= table.left() {
+        true => Told::Exactly,
+        false => Told::InPart,
+    };
     if flags & SIZES == 0 {
-        let length = u64::from(count) * u64::from(size);
-        return Ok((offset, length, Told::Exactly));
+        return Ok((offset, u64::from(count) * u64::from(size), told));
     }
     let mut length = 0;
     for _ in 0..count {
         optional(&mut table, file, flags & DURATIONS)?;
         let Some(size) = table.u32(file)? else {
-            return Ok((offset, length, Told::InPart));
+            break;
         };
         length += u64::from(size);
         optional(&mut table, file, flags & FLAGS)?;
         optional(&mut table, file, flags & TIMES)?;
     }
-    Ok((offset, length, Told::Exactly))
+    Ok((offset, length, told))
 }
 
 /// A number that is only there if its flag is set.

@@ -55,7 +55,7 @@ enum Told {
     Exactly,
     /// QuickTime counts sound that is not AAC in units, each of which it calls a byte.
     InUnits,
-    /// There are fewer sizes than samples.
+    /// There are fewer sizes than samples, or what else a table says of each.
     InPart,
 }
 

@@ -41,6 +41,11 @@ impl Table {
         Ok(self.raw(file)?.map(u8::from_be_bytes))
     }
 
+    /// How many bytes of the box are not read yet.
+    pub fn left(&self) -> u64 {
+        self.end - self.at + (self.piece.len() - self.used) as u64
+    }
+
     fn raw<const N: usize>(
         &mut self,
         file: &mut (impl Read + Seek),

@@ -46,6 +46,47 @@ fn a_film_has_all_the_samples_that_it_says_it_has() {
 }
 
 #[test]
+fn every_form_of_sizes_is_counted() {
+    let wide = |bits: u8, count: u8, sizes: &[u8]| {
+        write(b"stz2", &[&[0; 7], &[bits], &[0, 0, 0, count], sizes])
+    };
+    let same = numbers(b"stsz", MANY);
+    let aac = write(b"mp4a", &[&[0; 28]]);
+    let aac = write(b"stsd", &[&[0; 4], &[0, 0, 0, 1], &aac]);
+    for (kind, sizes, expected) in [
+        (b"vide", wide(4, 3, b"\x77\x70"), None),
+        (b"vide", wide(8, 2, b"\x14\x14"), None),
+        (b"vide", wide(16, 1, b"\x00\x28"), None),
+        (b"vide", wide(8, 200, &[255; 200]), Some("is truncated")),
+        (b"vide", wide(16, 1, b"\xff\xff"), Some("is truncated")),
+        // Fewer than it says, and of a width that there is not.
+        (b"vide", wide(4, 200, b"\x11"), Some("is damaged")),
+        (b"vide", wide(16, 9, b"\x00\x01"), Some("is damaged")),
+        (b"vide", wide(7, 1, b"\x01"), Some("is damaged")),
+        (
+            b"vide",
+            numbers(b"stsz", &[2, u32::MAX]),
+            Some("is truncated"),
+        ),
+        (
+            b"soun",
+            numbers(b"stsz", &[2, u32::MAX]),
+            Some("is truncated"),
+        ),
+        // Only sound that is not AAC is counted in units.
+        (b"soun", same.clone(), None),
+        (b"soun", [aac, same].concat(), Some("is truncated")),
+    ] {
+        let tables = [numbers(b"stco", &[1, FILM]), numbers(b"stsc", ALL)].concat();
+        let track = track(kind, 2, &[&tables, &sizes]);
+        let bytes = film(&[b'v'; 40], &[&picture(&[]), &track]);
+        let is_fine = look(&bytes, ProofType::Video).is_ok();
+        let told = (!is_fine).then(|| error(&bytes));
+        assert_eq!(told.as_deref(), expected, "{sizes:?}");
+    }
+}
+
+#[test]
 fn tables_of_what_stays_agree_with_each_other() {
     let wrong: [Tables; 3] = [
         // Fewer sizes than samples.
@@ -71,5 +112,14 @@ fn a_film_in_fragments_has_all_the_samples_that_it_says_it_has() {
     assert_eq!(look(&with(&[0, 4]), ProofType::Video).err(), None);
     assert_eq!(error(&with(&[0, u32::MAX])), "is truncated");
     assert_eq!(error(&with(&[0x200, 1, 9_000])), "is truncated");
-    assert_eq!(error(&with(&[0x200, 3, 1])), "is damaged");
+    // Fewer sizes than samples. Each has a duration, or a time, too, and they are not there.
+    for run in [&[0x200, 3, 1][..], &[0x100, 3], &[0xa00, 2, 1, 9, 1]] {
+        assert_eq!(error(&with(run)), "is damaged", "{run:?}");
+    }
+    assert_eq!(look(&with(&[0x100, 1, 9]), ProofType::Video).err(), None);
+    // Nobody says how long they are.
+    let moving = |count| fragment(&[(&[0x1, 1, 0, FILM], &[&[0, count]])]);
+    let with = |count| [film(b"film", &[&picture(&[])]), moving(count)].concat();
+    assert_eq!(error(&with(u32::MAX)), "is damaged");
+    assert_eq!(look(&with(0), ProofType::Video).err(), None);
 }
