@@ -55,7 +55,7 @@ pub async fn sample(app: &App, proof_type: ProofType) -> Result<Received, ApiErr
                     ("proof_id" = "$response.body#/data/0/id")))),
                 ("reject" = (operation_id = "rejectProof", parameters(("id" = "$request.path.id"),
                     ("proof_id" = "$response.body#/data/0/id")))))),
-        groups::Developer, groups::Body, errors::IdempotencyMismatch, errors::TestModeOnly, errors::TaskNotFound,
+        groups::Developer, groups::Body, groups::Idempotency, errors::TestModeOnly, errors::TaskNotFound,
         errors::InvalidTaskState, errors::StorageFull, errors::FileTooLarge)
 )]
 pub async fn submit(

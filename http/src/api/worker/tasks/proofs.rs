@@ -42,7 +42,7 @@ use crate::views::proof::ProofBody;
                     ("proof_id" = "$response.body#/data/0/id")))),
                 ("reject" = (operation_id = "rejectProof", parameters(("id" = "$request.path.id"),
                     ("proof_id" = "$response.body#/data/0/id")))))),
-        groups::Worker, groups::Body, errors::IdempotencyMismatch, errors::AccountSuspended, errors::TaskNotFound, errors::InvalidTaskState,
+        groups::Worker, groups::Body, groups::Idempotency, errors::AccountSuspended, errors::TaskNotFound, errors::InvalidTaskState,
         errors::StorageFull, errors::FileTooLarge, errors::UploadNotFound, errors::UploadIncomplete, errors::UploadGone)
 )]
 pub async fn submit(
