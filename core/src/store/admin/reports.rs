@@ -41,7 +41,7 @@ crate::store::statements! {
             AND COALESCE(environment, '') = 'live' AND created_at >= ?1 AND created_at < ?2
         GROUP BY 1";
     TEST_TASKS_BY_DAY = "SELECT (created_at - ?1) / ?3, COUNT(*) FROM tasks
-        WHERE environment = 'test' AND created_at >= ?1 AND created_at < ?2
+        WHERE environment = 'test' AND environment <> 'live' AND created_at >= ?1 AND created_at < ?2
         GROUP BY 1";
     DEVELOPERS = concat!("SELECT ", sum!("processor_cents + fees_cents + refunds_cents"), ", ",
         counted!(sums), " FROM task_totals WHERE environment = ?1");

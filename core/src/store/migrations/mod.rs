@@ -233,4 +233,9 @@ pub const MIGRATIONS: &[Migration] = &[
         name: "files_owner",
         sql: include_str!("0055_files_owner.sql"),
     },
+    Migration {
+        version: 56,
+        name: "whole_conditions",
+        sql: include_str!("0056_whole_conditions.sql"),
+    },
 ];

@@ -53,24 +53,29 @@ crate::store::statements! {
     POSTED = concat!("SELECT number, ", task!(columns), " FROM tasks
         WHERE account_id = ?1 AND environment = ?2 AND status = 'posted' AND number > ?3
         ORDER BY number LIMIT ?4");
-    /// Goes from account to account: their tasks are not read.
+    /// Goes from account to account: their tasks are not read. The index for it asks in another way whether a task is
+    /// posted, and so do the statements (see migration 56).
     WITH_POSTED = "WITH RECURSIVE found (account_id, place) AS (
             SELECT (SELECT MIN(account_id) FROM tasks
-                WHERE environment = 'live' AND status = 'posted' AND account_id > ?1),
+                WHERE environment = 'live' AND status = 'posted'
+                    AND COALESCE(status, '') = 'posted' AND account_id > ?1),
                 CAST(1 AS BIGINT)
             UNION ALL
             SELECT (SELECT MIN(t.account_id) FROM tasks t
                 WHERE t.environment = 'live' AND t.status = 'posted'
+                    AND COALESCE(t.status, '') = 'posted'
                     AND t.account_id > found.account_id), found.place + 1
             FROM found WHERE found.account_id IS NOT NULL AND found.place < ?2)
         SELECT account_id FROM found WHERE account_id IS NOT NULL";
     /// Goes from one set of skills to the next.
     POSTED_SKILLS = "WITH RECURSIVE found (skills) AS (
             SELECT (SELECT MIN(required_skills) FROM tasks
-                WHERE environment = 'live' AND status = 'posted' AND account_id = ?1)
+                WHERE environment = 'live' AND status = 'posted'
+                    AND COALESCE(status, '') = 'posted' AND account_id = ?1)
             UNION ALL
             SELECT (SELECT MIN(t.required_skills) FROM tasks t
-                WHERE t.environment = 'live' AND t.status = 'posted' AND t.account_id = ?1
+                WHERE t.environment = 'live' AND t.status = 'posted'
+                    AND COALESCE(t.status, '') = 'posted' AND t.account_id = ?1
                     AND t.required_skills > found.skills)
             FROM found WHERE found.skills IS NOT NULL)
         SELECT skills FROM found WHERE skills IS NOT NULL";
