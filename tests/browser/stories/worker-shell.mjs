@@ -297,13 +297,14 @@ async function newRelease(phone, front) {
   // It waits: what is open goes on with what it has.
   await page.goto("/worker/outbox");
   assert.deepEqual((await page.evaluate(shells)).sort(), [before, front.release].sort());
-  await page.goto("about:blank");
   const next = await phone.context.newPage();
   await page.close();
   phone.page = next;
-  await next.waitForTimeout(0);
-  await next.goto("/worker/outbox");
+  // A page beside the app, as it is closed: the browser changes over once nothing of the app is open, and it has come to rest.
+  await next.goto("/");
   await until(async () => (await next.evaluate(shells)).join() === front.release, "the new release");
+  await next.goto("/worker/outbox");
+  assert.equal(await next.evaluate(() => document.body.dataset.release), front.release);
   await phone.offline();
   await next.goto("/worker/tasks");
   await next.locator("[data-stale]").waitFor();
