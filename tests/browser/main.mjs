@@ -31,6 +31,12 @@ const STORIES = {
 
 if (process.env.LEGWORK_TEST_TOUR) STORIES.tour = tour;
 
+// Some waits have no end of their own.
+const STORY = 10 * 60_000;
+const tooLong = () => new Promise((_, reject) => {
+  setTimeout(() => reject(new Error("it does not come to an end")), STORY).unref();
+});
+
 const [url, ...wanted] = process.argv.slice(2);
 const visitor = await open(url);
 let failed = 0;
@@ -38,7 +44,7 @@ for (const [name, story] of Object.entries(STORIES)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   const begun = Date.now();
   try {
-    await story(visitor);
+    await Promise.race([story(visitor), tooLong()]);
   } catch (error) {
     failed += 1;
     console.log(`FAILED ${name}: ${error.stack}`);
@@ -47,5 +53,4 @@ for (const [name, story] of Object.entries(STORIES)) {
 }
 for (const problem of visitor.problems) console.log(`PROBLEM ${problem}`);
 await visitor.close();
-process.exitCode = failed + visitor.problems.length > 0 ? 1 : 0;
-process.stdin.unref?.();
+process.exit(failed + visitor.problems.length > 0 ? 1 : 0);

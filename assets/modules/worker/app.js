@@ -134,7 +134,8 @@ const policy = window.trustedTypes?.createPolicy("legwork", { createScriptURL: (
 async function work() {
   if (!navigator.serviceWorker) return;
   const options = { scope: "/worker", type: "module", updateViaCache: "none" };
-  await navigator.serviceWorker.register(policy?.createScriptURL("") ?? SERVICE_WORKER, options);
+  // A browser that is busy, or has no room, may refuse: the app works all the same, with a network.
+  await navigator.serviceWorker.register(policy?.createScriptURL("") ?? SERVICE_WORKER, options).catch(() => {});
   keepPages(await navigator.serviceWorker.ready);
 }
 

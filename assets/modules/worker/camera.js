@@ -2,8 +2,9 @@
 export const PHOTO_BYTES = 10_000_000;
 export const VIDEO_BYTES = 100_000_000;
 const VIDEO_SECONDS = 60;
-// Before that, an encoder may have no picture yet.
 const LEAST_SECONDS = 1;
+// How long an encoder that has no picture by the end is waited for.
+const PICTURE_SECONDS = 10;
 const VIDEO_KINDS = ["video/mp4;codecs=avc1.42E01F", "video/mp4;codecs=avc1", "video/mp4"];
 const LONGEST_SIDE = 4096;
 // What a cheap phone can encode while it records, and what is worth to be looked at closely.
@@ -68,11 +69,10 @@ export class Camera {
     const recorder = new MediaRecorder(this.#stream, { mimeType, videoBitsPerSecond: 2_500_000 });
     const parts = [];
     let bytes = 0;
-    const end = () => { if (recorder.state === "recording") recorder.stop(); };
     recorder.ondataavailable = ({ data }) => {
       parts.push(data);
       bytes += data.size;
-      if (bytes > VIDEO_BYTES * 0.9) end();
+      if (bytes > VIDEO_BYTES * 0.9 && recorder.state === "recording") recorder.stop();
     };
     const done = new Promise((resolve, reject) => {
       recorder.onstop = () => {
@@ -84,15 +84,19 @@ export class Camera {
     recorder.start(500);
     // Its own clock: an encoder may hand over nothing for seconds.
     const begun = performance.now();
+    const passed = () => (performance.now() - begun) / 1000;
     let most = VIDEO_SECONDS;
     const tick = () => {
-      const seconds = (performance.now() - begun) / 1000;
+      const seconds = passed();
       progress(Math.min(seconds, most));
-      if (seconds >= most) end();
+      if (seconds < most || recorder.state !== "recording") return;
+      if (bytes === 0 && seconds < most + PICTURE_SECONDS) recorder.requestData();
+      else recorder.stop();
     };
     tick();
     const clock = setInterval(tick, 250);
-    return { done: done.finally(() => clearInterval(clock)), stop: () => { most = LEAST_SECONDS; tick(); } };
+    const stop = () => { most = Math.max(LEAST_SECONDS, Math.min(most, passed())); tick(); };
+    return { done: done.finally(() => clearInterval(clock)), stop };
   }
 }
 

@@ -9,6 +9,7 @@ const FILES = "{files}".split(" ");
 const SHELL = `legwork-shell-${RELEASE}`;
 const PAGES = `legwork-pages-${RELEASE}`;
 const OFFLINE = "/worker/offline";
+const RESET = "/worker/reset";
 // When a kept copy is there, the network has this long.
 const PATIENCE = 4000;
 // A copy that is younger is not fetched again only to be kept.
@@ -47,8 +48,12 @@ async function activate() {
 self.addEventListener("fetch", (event) => {
   const { request } = event;
   const url = new URL(request.url);
+  if (url.origin !== self.location.origin) return;
   // Never stands between anybody and the way out.
-  if (url.origin !== self.location.origin || url.pathname === "/worker/reset") return;
+  if (url.pathname === RESET) {
+    withdrawn = true;
+    return;
+  }
   if (request.method === "POST" && url.pathname === "/worker/sign-out") return event.respondWith(signOut(request));
   if (request.method === "POST" && request.mode === "navigate") acted = true;
   if (request.method !== "GET") return;
@@ -58,6 +63,8 @@ self.addEventListener("fetch", (event) => {
 
 // True between a form and the page that it leads to.
 let acted = false;
+// True once the page was asked for that removes what is kept: nothing is added behind it.
+let withdrawn = false;
 
 // Somebody else may use this phone next, once the server knows that this one has left.
 async function signOut(request) {
@@ -71,13 +78,11 @@ async function signOut(request) {
 }
 
 async function withoutNetwork() {
-  const shell = await caches.open(SHELL);
-  return await shell.match(OFFLINE) ?? Response.error();
+  return await caches.match(OFFLINE, { cacheName: SHELL }) ?? Response.error();
 }
 
 async function file(request) {
-  const shell = await caches.open(SHELL);
-  return await shell.match(request) ?? fetch(request);
+  return await caches.match(request, { cacheName: SHELL }) ?? fetch(request);
 }
 
 async function page(event, url) {
@@ -85,7 +90,7 @@ async function page(event, url) {
   // A copy from before would deny what has just been done.
   const after = acted || url.searchParams.has("done");
   acted = false;
-  const copy = url.searchParams.has("offset") ? undefined : await (await caches.open(PAGES)).match(path);
+  const copy = url.searchParams.has("offset") ? undefined : await kept(path);
   const fetching = fetch(event.request).then((response) => {
     event.waitUntil(after ? renew(path) : save(url, response.clone()));
     return response;
@@ -93,11 +98,11 @@ async function page(event, url) {
   try {
     const response = await (copy && !after ? Promise.race([fetching, late()]) : fetching);
     // A proxy whose server is gone says so.
-    if (copy && response.status >= 502) return kept(copy);
+    if (copy && response.status >= 502) return shown(copy);
     return response;
   } catch (error) {
     fetching.catch(() => {});
-    if (copy) return kept(copy, error === LATE);
+    if (copy) return shown(copy, error === LATE);
     return withoutNetwork();
   }
 }
@@ -109,7 +114,7 @@ function late() {
 }
 
 // A copy says when it was saved, and whether the network is only slow; the page tells its reader.
-async function kept(copy, isSlow = false) {
+async function shown(copy, isSlow = false) {
   const html = await copy.text();
   const saved = copy.headers.get("x-saved");
   const said = `<html data-saved="${saved}" ${isSlow ? "data-slow " : ""}`;
@@ -122,6 +127,7 @@ function renew(path) {
 }
 
 async function save({ pathname: path, search }, response) {
+  if (withdrawn) return;
   // What is gone is not shown any more.
   if (response.status === 404 || response.status === 410) await (await caches.open(PAGES)).delete(path);
   // What a page says once, after something was done, is not said again.
@@ -134,17 +140,23 @@ async function save({ pathname: path, search }, response) {
   await belongTo(worker);
   const headers = new Headers(response.headers);
   headers.set("x-saved", new Date().toISOString());
-  const pages = await caches.open(PAGES);
-  await pages.put(path, new Response(html, { headers }));
+  await put(path, new Response(html, { headers }));
+}
+
+function kept(path) {
+  return caches.match(path, { cacheName: PAGES });
+}
+
+async function put(path, response) {
+  if (!withdrawn) await (await caches.open(PAGES)).put(path, response);
 }
 
 // Pages are of one worker. Another one who signs in finds none of them.
 async function belongTo(worker) {
-  const pages = await caches.open(PAGES);
-  const owner = await (await pages.match("/worker/owner"))?.text();
+  const owner = await (await kept("/worker/owner"))?.text();
   if (owner === worker) return;
   if (owner) await forget();
-  await (await caches.open(PAGES)).put("/worker/owner", new Response(worker));
+  await put("/worker/owner", new Response(worker));
 }
 
 async function forget() {
@@ -152,9 +164,8 @@ async function forget() {
 }
 
 async function keep(paths, fresh = FRESH) {
-  const pages = await caches.open(PAGES);
   for (const path of paths.filter((path) => KEPT.test(path)).slice(0, 200)) {
-    const saved = Date.parse((await pages.match(path))?.headers.get("x-saved") ?? "");
+    const saved = Date.parse((await kept(path))?.headers.get("x-saved") ?? "");
     if (Date.now() - saved < fresh) continue;
     try {
       const response = await fetch(path, { headers: { accept: "text/html" }, redirect: "manual", credentials: "same-origin" });

@@ -32,8 +32,18 @@ fn every_page_of_workers_works_in_a_browser() {
 }
 
 #[test]
-fn the_workers_app_works_on_a_phone() {
-    visit(&["workerShell", "workerCapture", "workerStory"]);
+fn the_workers_app_is_installed_and_renewed() {
+    visit(&["workerShell"]);
+}
+
+#[test]
+fn proof_is_captured_on_a_phone() {
+    visit(&["workerCapture"]);
+}
+
+#[test]
+fn a_task_goes_from_a_desk_to_a_phone_and_back() {
+    visit(&["workerStory"]);
 }
 
 #[test]
@@ -71,8 +81,13 @@ fn visit(stories: &[&str]) {
         }
         said = said + &line + "\n";
     }
+    let is_right = browser.wait().unwrap().success();
+    if !is_right {
+        // At once, not after all other tests: whoever looks at a long run sees why.
+        writeln!(std::io::stderr(), "{said}").unwrap();
+    }
     println!("{said}");
-    assert!(browser.wait().unwrap().success(), "{said}");
+    assert!(is_right, "a story failed: see above");
 }
 
 /// Where it was before.
