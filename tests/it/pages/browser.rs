@@ -84,7 +84,7 @@ fn visit(stories: &[&str]) {
     let is_right = browser.wait().unwrap().success();
     if !is_right {
         // At once, not after all other tests: whoever looks at a long run sees why.
-        writeln!(std::io::stderr(), "{said}").unwrap();
+        std::io::stderr().write_all(said.as_bytes()).unwrap();
     }
     println!("{said}");
     assert!(is_right, "a story failed: see above");
