@@ -1,15 +1,16 @@
 //! Tasks a month and requests a minute.
 
 use futures_util::future::join_all;
-use legwork::domain::Tier;
+use legwork::domain::{AdminRole, Tier};
 use serde_json::json;
 
-use crate::support::{TestApp, on_both_engines, path, storefront};
+use crate::support::{Reply, TestApp, on_both_engines, path, storefront};
 
 on_both_engines!(
     the_monthly_limit_is_exact_under_concurrency,
     a_new_month_starts_from_nothing,
     the_rate_limit_is_told_and_kept,
+    the_rate_limit_of_an_admin_key_is_told,
 );
 
 async fn the_monthly_limit_is_exact_under_concurrency(app: TestApp) {
@@ -74,4 +75,24 @@ async fn the_rate_limit_is_told_and_kept(app: TestApp) {
             .header("ratelimit")
             .starts_with("\"default\";r=2999;")
     );
+}
+
+async fn the_rate_limit_of_an_admin_key_is_told(app: TestApp) {
+    let (viewer, other) = (
+        app.admin_with(AdminRole::Viewer).await,
+        app.admin_with(AdminRole::Viewer).await,
+    );
+    let left = |reply: &Reply| {
+        assert_eq!(reply.header("ratelimit-policy"), "\"default\";q=12000;w=60");
+        let status = reply.header("ratelimit").to_owned();
+        let left = status.strip_prefix("\"default\";r=").unwrap();
+        left.split(';').next().unwrap().parse::<u32>().unwrap()
+    };
+    let listed = viewer.get("/v1/admin/accounts").await;
+    assert!(listed.status == 200 && left(&listed) == 11_999);
+    let missing = viewer.get("/v1/admin/accounts/none").await;
+    assert!(missing.status == 404 && left(&missing) < 12_000);
+    let denied = viewer.post("/v1/admin/keys", &json!({})).await;
+    assert!(denied.status == 403 && left(&denied) < 12_000);
+    assert_eq!(left(&other.get("/v1/admin/accounts").await), 11_999);
 }

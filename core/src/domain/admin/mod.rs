@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::domain::rules::TextRule;
 use crate::domain::string_enum::string_enum;
 use crate::domain::{
-    AdminKeyId, Environment, QueueItemId, TaskId, Timestamp, VerificationFileId, WorkerId,
+    AdminKeyId, Environment, QueueItemId, TaskId, Tier, Timestamp, VerificationFileId, WorkerId,
 };
 
 string_enum!(
@@ -29,6 +29,9 @@ impl AdminRole {
         self as usize >= needed as usize
     }
 }
+
+/// Requests with one admin key per minute, as on the pro tier. All of them may come in one burst.
+pub const ADMIN_REQUESTS_PER_MINUTE: u32 = Tier::Pro.requests_per_minute();
 
 /// The record of an admin key. The key itself is not stored.
 #[derive(Clone, Debug)]

@@ -17,7 +17,7 @@ use crate::api::App;
 use crate::api::error::ApiError;
 use crate::api::middleware::client_address::noted_on;
 use crate::api::middleware::limits::anonymous::{refuse, turn_away};
-use crate::api::middleware::limits::keys;
+use crate::api::middleware::limits::known;
 use crate::api::middleware::limits::rate::RateLimitStatus;
 use crate::api::middleware::notes::{Who, note_asker};
 use crate::api::request::body::late;
@@ -150,13 +150,7 @@ pub async fn require_worker(State(app): State<App>, mut request: Request, next: 
     };
     note_asker(&mut request, Who::Worker(caller.worker.id), &caller.token);
     note_use(&app, &caller);
-    let (status, counted) = match &app.rate_limits {
-        None => (None, Ok(())),
-        Some(limits) => {
-            let (status, counted) = limits.count_worker(caller.worker.id).await;
-            (Some(status), counted)
-        }
-    };
+    let (status, counted) = known::count_worker(&app, caller.worker.id).await;
     let response = match counted {
         Ok(()) => {
             request.extensions_mut().insert(caller);
@@ -200,7 +194,7 @@ pub async fn worker_of(app: &App, token: Secret) -> Result<WorkerCaller, ApiErro
     })
 }
 
-/// Runs before every handler that needs an admin key: first the key, then its role.
+/// Runs before every handler that needs an admin key: first the key, then the rate limit, then its role.
 pub async fn require_admin(
     State((app, needed)): State<(App, AdminRole)>,
     mut request: Request,
@@ -217,8 +211,13 @@ pub async fn require_admin(
     let admin = &holder.key;
     note_asker(&mut request, Who::Admin(admin.id), &holder.token);
     app.key_use.note_admin(admin.id, app.clock.now());
-    if !admin.role.may(needed) {
-        return refuse(UseCaseError::Forbidden.into(), request).await;
+    let (status, counted) = known::count_admin(&app, admin.id).await;
+    let may = match admin.role.may(needed) {
+        true => counted,
+        false => counted.and(Err(UseCaseError::Forbidden.into())),
+    };
+    if let Err(error) = may {
+        return with_status(refuse(error, request).await, status);
     }
     let requester = AdminRequester::of(admin.id, holder.token.clone());
     let looker = Looker {
@@ -229,7 +228,7 @@ pub async fn require_admin(
     request.extensions_mut().insert(requester);
     request.extensions_mut().insert(looker);
     request.extensions_mut().insert(holder);
-    next.run(request).await
+    with_status(next.run(request).await, status)
 }
 
 async fn identify_admin(app: &App, headers: &HeaderMap) -> Result<AdminHolder, ApiError> {
@@ -337,7 +336,7 @@ async fn admit(
     let client = noted_on(&request);
     app.key_use
         .note(holder.key, app.clock.now(), client.subscriber());
-    let (status, counted) = keys::count(app, &holder).await;
+    let (status, counted) = known::count_key(app, &holder).await;
     if let Err(error) = counted {
         return with_status(refuse(error, request).await, status);
     }

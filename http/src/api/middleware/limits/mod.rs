@@ -3,7 +3,7 @@
 pub mod anonymous;
 pub mod answers;
 pub mod files;
-pub mod keys;
+pub mod known;
 pub mod log;
 pub mod rate;
 mod share;

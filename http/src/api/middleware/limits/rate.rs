@@ -1,4 +1,4 @@
-//! Requests a minute for each account, by tier, and for each worker: GCRA with the whole minute as
+//! Requests a minute for each account, by tier, and for each worker and admin key: GCRA with the whole minute as
 //! burst. On PostgreSQL, all servers share them. What people ask for on the pages counts apart from what keys ask for, so
 //! that a program which uses up its quota does not lock its owner out.
 
@@ -15,8 +15,9 @@ use governor::{Quota, RateLimiter};
 use crate::api::error::ApiError;
 use crate::api::middleware::limits::shared::SharedLimits;
 use crate::domain::accounts::rate_limit::RATE_WINDOW;
+use crate::domain::admin::ADMIN_REQUESTS_PER_MINUTE;
 use crate::domain::workers::WORKER_REQUESTS_PER_MINUTE;
-use crate::domain::{AccountId, Tier, WorkerId};
+use crate::domain::{AccountId, AdminKeyId, Tier, WorkerId};
 use crate::store::{KeyHolder, Store};
 
 const WINDOW_SECONDS: u64 = RATE_WINDOW.as_secs();
@@ -24,13 +25,14 @@ const WINDOW_SECONDS: u64 = RATE_WINDOW.as_secs();
 type Limiter =
     RateLimiter<AccountId, DashMapStateStore<AccountId>, DefaultClock, StateInformationMiddleware>;
 
-/// Limits are kept by id, and workers have ids of the same kind.
+/// Limits are kept by id, and workers and admin keys have ids of the same kind.
 pub struct RateLimits {
     by_tier: Vec<(Tier, Limiter)>,
     /// What limited keys may use of it.
     limited: Vec<(Tier, Limiter)>,
     pages: Vec<(Tier, Limiter)>,
     workers: Limiter,
+    admins: Limiter,
     clock: DefaultClock,
     /// Where other servers may be on the same database. This server's own limits hold as well, and
     /// are all that is left when the database does not answer.
@@ -71,6 +73,7 @@ impl RateLimits {
             limited: by_tier(Tier::requests_of_limited_keys),
             pages: by_tier(Tier::requests_per_minute),
             workers: limiter(WORKER_REQUESTS_PER_MINUTE),
+            admins: limiter(ADMIN_REQUESTS_PER_MINUTE),
             clock: DefaultClock::default(),
             shared: None,
         }
@@ -151,8 +154,20 @@ impl RateLimits {
 
     /// Counts a request of a worker.
     pub async fn count_worker(&self, worker: WorkerId) -> Counted {
-        let (id, quota) = (AccountId::of_worker(worker), WORKER_REQUESTS_PER_MINUTE);
-        let counted = self.count_in(&self.workers, id, quota, NonZeroU32::MIN);
+        let id = AccountId::of_worker(worker);
+        self.count_one(&self.workers, id, WORKER_REQUESTS_PER_MINUTE)
+            .await
+    }
+
+    /// Counts a request with an admin key, or with a session that was opened with it.
+    pub async fn count_admin(&self, admin: AdminKeyId) -> Counted {
+        let id = AccountId::of_admin(admin);
+        self.count_one(&self.admins, id, ADMIN_REQUESTS_PER_MINUTE)
+            .await
+    }
+
+    async fn count_one(&self, limiter: &Limiter, id: AccountId, quota: u32) -> Counted {
+        let counted = self.count_in(limiter, id, quota, NonZeroU32::MIN);
         self.count_shared(id, counted, NonZeroU32::MIN).await
     }
 
@@ -208,6 +223,7 @@ impl RateLimits {
             limiter.retain_recent();
         }
         self.workers.retain_recent();
+        self.admins.retain_recent();
         if let Some(shared) = &self.shared {
             shared.forget_idle();
         }
@@ -291,6 +307,27 @@ mod tests {
         assert!(retry_after_seconds >= 45, "{retry_after_seconds}");
         // The one that was refused took nothing.
         assert!(count(100).await.1.is_ok());
+    }
+
+    #[tokio::test]
+    async fn each_admin_key_and_each_worker_has_a_quota_of_its_own() {
+        let limits = RateLimits::of_one_process();
+        let now = Timestamp::from_millis(0);
+        let admin = |n: u8| AdminKeyId::new(now, &[n; 10]);
+        let worker = WorkerId::new(now, &[1; 10]);
+        // What is refilled meanwhile is not a second quota.
+        let mut passed = 0;
+        while limits.count_admin(admin(1)).await.1.is_ok() {
+            passed += 1;
+            assert!(passed < 2 * ADMIN_REQUESTS_PER_MINUTE);
+        }
+        assert!(passed >= ADMIN_REQUESTS_PER_MINUTE);
+        let (status, counted) = limits.count_admin(admin(2)).await;
+        assert!(counted.is_ok());
+        assert_eq!(status.remaining, ADMIN_REQUESTS_PER_MINUTE - 1);
+        let (status, counted) = limits.count_worker(worker).await;
+        assert!(counted.is_ok());
+        assert_eq!(status.remaining, WORKER_REQUESTS_PER_MINUTE - 1);
     }
 
     #[tokio::test]
