@@ -16,9 +16,6 @@ const NARROW = 320;
 const SCHEMES = ["light", "dark"];
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 const PICTURES = process.env.LEGWORK_TEST_SCREENSHOTS;
-const EVERY_LOOK = Boolean(process.env.LEGWORK_TEST_EVERY_LOOK);
-
-const looksAt = (page) => (page.viewportSize().width <= PHONE ? [outside, small, faint] : [outside]);
 
 export async function open(url) {
   const browser = await chromium.launch({
@@ -70,10 +67,7 @@ class Visitor {
       await page.setViewportSize({ width, height: 800 });
       for (const colorScheme of SCHEMES) {
         await page.emulateMedia({ colorScheme });
-        const what = `${name} at ${width} ${colorScheme}`;
-        // Each width and each scheme once: axe takes longer than all else here.
-        if (EVERY_LOOK || (width === PHONE) === (colorScheme === "light")) await this.check(page, what);
-        else await this.fits(page, what, looksAt(page));
+        await this.check(page, `${name} at ${width} ${colorScheme}`);
         await this.picture(page, `${name}-${width}-${colorScheme}`);
       }
     }
@@ -106,7 +100,8 @@ class Visitor {
   }
 
   async check(page, what) {
-    await this.fits(page, what, looksAt(page));
+    const isPhone = page.viewportSize().width <= PHONE;
+    await this.fits(page, what, isPhone ? [outside, small, faint] : [outside]);
     const violations = await this.violations(page);
     for (const { id, nodes } of violations) {
       const first = nodes.map((node) => node.html.slice(0, 120)).slice(0, 3).join(" | ");

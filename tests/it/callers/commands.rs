@@ -10,7 +10,7 @@ on_both_engines!(
     a_suspension_by_a_command_counts_at_once,
 );
 
-const TIMES: usize = 12;
+const TIMES: usize = 40;
 
 fn run(app: &TestApp, arguments: &[&str]) -> String {
     Command::new(arguments).on(&app.database).succeed()
