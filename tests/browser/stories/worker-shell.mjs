@@ -53,15 +53,13 @@ async function deleted(visitor, world) {
   }
 }
 
-// On a phone with 3G, as the developer tools of Chromium have it. The quickest visit counts: what the page takes, not
-// what else this machine does meanwhile.
+// On a phone with 3G, as the developer tools of Chromium have it. The quickest of five visits counts: what the
+// page takes, not what else this machine does meanwhile.
 async function firstPage(visitor) {
   let seen;
-  await until(async () => {
-    seen = await firstVisit(visitor);
-    return seen.interactive < 3000;
-  }, "a page within three seconds");
+  for (let visit = 0; visit < 5 && !(seen?.interactive < 3000); visit += 1) seen = await firstVisit(visitor);
   assert.ok(seen.bytes > 1000 && seen.bytes < 60_000, `${seen.bytes} bytes`);
+  assert.ok(seen.interactive < 3000, `${seen.interactive} ms`);
   assert.deepEqual(seen.shifts, []);
 }
 
