@@ -238,4 +238,9 @@ pub const MIGRATIONS: &[Migration] = &[
         name: "whole_conditions",
         sql: include_str!("0056_whole_conditions.sql"),
     },
+    Migration {
+        version: 57,
+        name: "deadlines_alone",
+        sql: include_str!("0057_deadlines_alone.sql"),
+    },
 ];
