@@ -91,7 +91,8 @@ pub struct Users {
 
 impl Service {
     pub fn open(database: &TestDatabase) -> Result<Self, StoreError> {
-        let store = Store::open(&database.location())?;
+        // As a server without a mail server opens it.
+        let store = Store::open(&database.location())?.keeping_mail(true);
         let clock = Clock::system();
         Ok(Self {
             // Links are not used here.
@@ -152,10 +153,11 @@ impl Service {
         Ok(holder)
     }
 
-    /// A worker whose payout account is complete.
+    /// A verified worker whose payout account is complete.
     async fn new_worker(&self) -> Result<WorkerId, String> {
         let (sandbox, now) = (&self.sandbox, self.clock.now());
         let worker = WorkerId::new(now, &ambient::random());
+        self.add_profile(worker, now).await?;
         let id = sandbox.open_payout_account(worker).await.map_err(text)?;
         let (name, opened) = (sandbox.name(), id.clone());
         let write = self
@@ -176,9 +178,7 @@ impl Service {
         Ok(worker)
     }
 
-    /// A verified worker who has signed in. Returns the token.
-    pub async fn sign_in_worker(&self) -> Result<String, String> {
-        let (id, now) = (self.new_worker().await?, self.clock.now());
+    async fn add_profile(&self, id: WorkerId, now: Timestamp) -> Result<(), String> {
         let new = NewWorker {
             email: format!("{id}@example.com"),
             name: "Grace".to_owned(),
@@ -192,13 +192,20 @@ impl Service {
             verified_at: Some(now),
             ..Worker::sign_up(&new, id, now)
         };
+        // No password has this hash.
+        let write = self.store.write(move |tx| tx.insert_worker(&worker, ""));
+        let inserted: Result<bool, StoreError> = write.await;
+        inserted.map(drop).map_err(text)
+    }
+
+    /// A worker who has signed in. Returns the token.
+    pub async fn sign_in_worker(&self) -> Result<String, String> {
+        let (id, now) = (self.new_worker().await?, self.clock.now());
         let token = Secret::worker_token(&ambient::random());
         let issued = token.clone();
-        let write = self.store.write(move |tx| {
-            // No password has this hash.
-            tx.insert_worker(&worker, "")?;
-            usecases::issue_token(tx, id, &issued, now)
-        });
+        let write = self
+            .store
+            .write(move |tx| usecases::issue_token(tx, id, &issued, now));
         write.await.map_err(text)?;
         Ok(token.expose().to_owned())
     }

@@ -44,10 +44,6 @@ const MAY: &[(&str, &str)] = &[
         "sorts what one worker has to work on",
     ),
     (
-        "FROM notices n JOIN (SELECT id FROM push_subscriptions WHERE worker_id = ?4",
-        "sorts the browsers of one worker",
-    ),
-    (
         "SELECT id FROM push_subscriptions WHERE worker_id = ?1\n        ORDER BY id DESC",
         "sorts the browsers of one worker",
     ),

@@ -93,6 +93,7 @@ pub struct Store {
     engine: Arc<Engine>,
     wakeups: Arc<Wakeups>,
     keyring: Option<Arc<Keyring>>,
+    keeps_mail: bool,
 }
 
 impl Store {
@@ -105,7 +106,13 @@ impl Store {
             engine: Arc::new(engine),
             wakeups: Arc::default(),
             keyring: None,
+            keeps_mail: false,
         })
+    }
+
+    /// Whether notifications are only kept, because this service sends no mail. Then none is written as one to send.
+    pub fn keeping_mail(self, keeps_mail: bool) -> Self {
+        Self { keeps_mail, ..self }
     }
 
     /// How many migrations are still to be applied to that database. Changes nothing.
@@ -214,6 +221,7 @@ impl Store {
     {
         let mut function = Function::new(work);
         function.keyring.clone_from(&self.keyring);
+        function.keeps_mail = self.keeps_mail;
         function.wakeups = Some(self.wakeups.clone());
         function
     }

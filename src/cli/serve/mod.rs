@@ -67,7 +67,7 @@ pub fn run(settings: &Settings, self_signed: bool) -> Result<(), Failure> {
     settings.check_processor().map_err(Failure)?;
     let _log = telemetry::start_logging(settings)?;
     let metrics = telemetry::start_metrics();
-    let store = open_or_create_store(settings)?;
+    let store = open_or_create_store(settings)?.keeping_mail(settings.mail.is_none());
     // On SQLite, one thread never waits for the disk. With one more than there are processors, that
     // costs nothing.
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);

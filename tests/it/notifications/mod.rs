@@ -1,5 +1,6 @@
 //! Notices to people: e-mail to a real server, push messages to a real receiver.
 
+mod kept;
 mod mail;
 mod mail_troubles;
 pub mod peers;

@@ -235,6 +235,8 @@ impl TestApp {
         payments: impl FnOnce(&Store, &Clock, &str) -> Payments,
         unlike: Unlike,
     ) -> Self {
+        let sends_mail = unlike.sends_mail || unlike.mailer.is_some();
+        let store = store.keeping_mail(!sends_mail);
         let clock = Clock::set_to(Timestamp::RULE.check(Self::NOON).unwrap());
         let listener = legwork::api::listen(([127, 0, 0, 1], 0).into()).unwrap();
         let address = listener.local_addr().unwrap();
@@ -279,7 +281,7 @@ impl TestApp {
             },
             four_eyes: unlike.four_eyes,
             storage_quota: StorageQuota(STORAGE),
-            sends_mail: unlike.sends_mail || unlike.mailer.is_some(),
+            sends_mail,
             required_factor: unlike.required_factor,
             checked_skills: CheckedSkills::default(),
             timeouts,

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::seal::Keyring;
-use crate::store::engine::postgres::{self, Lock, Order};
+use crate::store::engine::postgres::{self, Lock, OneOf, Order};
 use crate::store::engine::value::{FromRow, Row, Value};
 use crate::store::engine::{Statement, StoreError, not_as_expected, sqlite};
 use crate::store::locked::Locked;
@@ -17,6 +17,8 @@ pub struct Tx<'a> {
     pub(in crate::store) to_wake: ToWake,
     /// What seals secrets. A store that was not unlocked has none.
     pub(in crate::store) keyring: Option<Arc<Keyring>>,
+    /// Nobody sends mail, so none is written for sending.
+    pub(in crate::store) keeps_mail: bool,
     /// What it has locked and read.
     pub(in crate::store) locked: Locked,
     /// SQLite runs it again, and undoes nothing but it if it fails.
@@ -42,6 +44,7 @@ impl<'a> Tx<'a> {
             inner,
             to_wake: ToWake::default(),
             keyring: None,
+            keeps_mail: false,
             locked: Locked::default(),
             careful: false,
         }
@@ -74,6 +77,28 @@ impl<'a> Tx<'a> {
     ) -> Result<Option<T>, StoreError> {
         let rows = self.query(statement, values, Lock::Rows)?;
         Ok(rows.into_iter().next())
+    }
+
+    /// Like `optional_locked`, for a statement that reads one row of that table: the row that has its first value in
+    /// that column. A batch of PostgreSQL need not write the other rows of the table before.
+    pub fn optional_locked_of<T: FromRow>(
+        &mut self,
+        (table, column): (&'static str, &'static str),
+        statement: Statement,
+        values: &[Value<'_>],
+    ) -> Result<Option<T>, StoreError> {
+        let Inner::Postgres(session) = &mut self.inner else {
+            return self.optional_locked(statement, values);
+        };
+        let one = values.first().map(|value| OneOf {
+            table,
+            column,
+            value,
+        });
+        let rows = session.query(statement, values, Lock::Rows, one)?;
+        rows.first()
+            .map(|row| Row::postgres(row).read())
+            .transpose()
     }
 
     /// All rows of a query that no other transaction has locked. They are locked until this one ends.
@@ -109,7 +134,7 @@ impl<'a> Tx<'a> {
         match &mut self.inner {
             Inner::Sqlite(connection) => sqlite::each_row(connection, statement, values, take),
             Inner::Postgres(session) => {
-                let rows = session.query(statement, values, lock)?;
+                let rows = session.query(statement, values, lock, None)?;
                 rows.iter().map(Row::postgres).try_for_each(take)
             }
         }
@@ -203,7 +228,7 @@ impl<'a> Tx<'a> {
     /// matter. PostgreSQL sends it together with the next statement or the commit, which saves a
     /// round trip. An error appears there and still rolls back the transaction.
     pub fn defer(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<(), StoreError> {
-        self.defer_in(Order::InTurn, statement, values)
+        self.defer_in(Order::InTurn, statement, values, None)
     }
 
     /// Like `defer`, for a row that transactions of several accounts write, with its key in the first
@@ -214,7 +239,18 @@ impl<'a> Tx<'a> {
         statement: Statement,
         values: &[Value<'_>],
     ) -> Result<(), StoreError> {
-        self.defer_in(Order::Last, statement, values)
+        self.defer_in(Order::Last, statement, values, None)
+    }
+
+    /// Like `defer_last`, for a statement that adds some of its values to a row. Of those that differ in these values
+    /// alone, a batch of PostgreSQL sends one, with the sums.
+    pub fn defer_sum(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+        added: Range<usize>,
+    ) -> Result<(), StoreError> {
+        self.defer_in(Order::Last, statement, values, Some(added))
     }
 
     /// Like `defer`, for a write that lowers something to its last value, if that is less. Of two that
@@ -224,7 +260,7 @@ impl<'a> Tx<'a> {
         statement: Statement,
         values: &[Value<'_>],
     ) -> Result<(), StoreError> {
-        self.defer_in(Order::Least, statement, values)
+        self.defer_in(Order::Least, statement, values, None)
     }
 
     fn defer_in(
@@ -232,10 +268,11 @@ impl<'a> Tx<'a> {
         order: Order,
         statement: Statement,
         values: &[Value<'_>],
+        added: Option<Range<usize>>,
     ) -> Result<(), StoreError> {
         match &mut self.inner {
             Inner::Sqlite(connection) => sqlite::execute(connection, statement, values).map(drop),
-            Inner::Postgres(session) => session.defer(statement, values, order),
+            Inner::Postgres(session) => session.defer(statement, values, order, added),
         }
     }
 

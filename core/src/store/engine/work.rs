@@ -99,6 +99,8 @@ pub struct Function {
     body: Box<Body>,
     /// What opens sealed texts.
     pub keyring: Option<Arc<Keyring>>,
+    /// Nobody sends mail.
+    pub keeps_mail: bool,
     /// Notified once the transaction is committed.
     pub wakeups: Option<Arc<Wakeups>>,
 }
@@ -116,6 +118,7 @@ impl Function {
                 Err(error) => Err(Box::new(error)),
             }),
             keyring: None,
+            keeps_mail: false,
             wakeups: None,
         }
     }
@@ -154,6 +157,7 @@ impl Work {
     /// Runs the function. The engine may run it again to retry the transaction.
     pub fn run(&mut self, tx: &mut Tx<'_>) -> Outcome {
         tx.keyring.clone_from(&self.function.keyring);
+        tx.keeps_mail = self.function.keeps_mail;
         // A panic must not end the writer thread, on which all other writes depend.
         let result = match catch_unwind(AssertUnwindSafe(|| (self.function.body)(tx))) {
             Ok(result) => result.map_err(Fault::Own),

@@ -4,7 +4,6 @@ use crate::domain::{
     AccountId, JobKind, Notification, NotificationId, NotificationStatus, Recipient, Timestamp,
     WorkerId,
 };
-use crate::store::workers::subscriptions::MAX_SUBSCRIPTIONS;
 use crate::store::{StoreError, Tx, Value, columns};
 
 columns! {
@@ -46,22 +45,33 @@ columns! {
     };
 }
 
+/// Stores a notification in a status, but only if the worker has a row, which tells the address, and is not deleted.
+macro_rules! for_worker {
+    ($status:literal) => {
+        concat!(
+            "INSERT INTO notices (",
+            notification!(columns),
+            ") SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), COALESCE(w.claimed_email, w.email),
+                NULL, w.id, CAST(?5 AS TEXT), CAST(?6 AS TEXT), CAST(?7 AS TEXT), '",
+            $status,
+            "', NULL, NULL, CAST(?8 AS BIGINT), CAST(?9 AS TEXT), CAST(1 AS BIGINT)
+            FROM workers w WHERE w.id = ?4 AND w.status <> 'deleted' ON CONFLICT (occasion) DO NOTHING"
+        )
+    };
+}
+
 crate::store::statements! {
     ADD = concat!(notification!(insert), " ON CONFLICT (occasion) DO NOTHING");
-    /// Only if the worker has a row, which tells the address, and is not deleted.
-    ADD_FOR_WORKER = concat!("INSERT INTO notices (", notification!(columns), ")
-        SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), COALESCE(w.claimed_email, w.email), NULL, w.id,
-            CAST(?5 AS TEXT), CAST(?6 AS TEXT), CAST(?7 AS TEXT), 'pending', NULL, NULL,
-            CAST(?8 AS BIGINT), CAST(?9 AS TEXT), CAST(1 AS BIGINT)
-        FROM workers w WHERE w.id = ?4 AND w.status <> 'deleted' ON CONFLICT (occasion) DO NOTHING");
-    /// An e-mail, and a push to each browser. Nothing if the notification was not stored, because there
-    /// was one of its occasion already.
-    SEND = "INSERT INTO jobs (kind, subject, run_at, attempts, created_at)
+    ADD_FOR_WORKER = for_worker!("pending");
+    KEEP_FOR_WORKER = for_worker!("kept");
+    /// Nothing, and neither of the next, if the notification was not stored because there was one of its occasion already.
+    MAIL = "INSERT INTO jobs (kind, subject, run_at, attempts, created_at)
         SELECT CAST(?2 AS TEXT), n.id, n.created_at, 0, n.created_at FROM notices n WHERE n.id = ?1
-        UNION ALL
-        SELECT CAST(?3 AS TEXT), n.id || '/' || s.id, n.created_at, 0, n.created_at
-        FROM notices n JOIN (SELECT id FROM push_subscriptions WHERE worker_id = ?4
-            ORDER BY id DESC LIMIT ?5) s ON s.id <> '' WHERE n.id = ?1
+        ON CONFLICT (kind, subject) DO NOTHING";
+    /// To each browser of the worker.
+    PUSH = "INSERT INTO jobs (kind, subject, run_at, attempts, created_at)
+        SELECT CAST(?2 AS TEXT), n.id || '/' || s.id, n.created_at, 0, n.created_at
+        FROM notices n JOIN push_subscriptions s ON s.worker_id = n.worker_id WHERE n.id = ?1
         ON CONFLICT (kind, subject) DO NOTHING";
     ONE = concat!("SELECT ", notification!(columns), " FROM notices WHERE id = ?1");
     BEFORE = concat!("SELECT ", notification!(columns), " FROM notices WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
@@ -88,7 +98,8 @@ impl Tx<'_> {
         Ok(self.execute(ADD, &notification_values(notification))? == 1)
     }
 
-    /// Stores a notification to a worker and the jobs that send it: an e-mail, and a push to each browser.
+    /// Stores a notification to a worker and the jobs that send it: an e-mail, if this service sends any, and a push
+    /// to each browser.
     /// Nothing, if the worker has no row or there is a notification of this occasion already. The address
     /// is that of the worker. No part of it needs an answer.
     pub fn notify_worker(
@@ -108,10 +119,14 @@ impl Tx<'_> {
             notification.created_at.into(),
             notification.task.into(),
         ];
-        self.defer(ADD_FOR_WORKER, &values)?;
-        let (mail, push) = (JobKind::Mail.into(), JobKind::Push.into());
-        let most = MAX_SUBSCRIPTIONS.into();
-        self.defer(SEND, &[id, mail, push, worker.into(), most])?;
+        // The jobs come last, so that a batch stores all of its notifications before.
+        if self.keeps_mail {
+            self.defer(KEEP_FOR_WORKER, &values)?;
+        } else {
+            self.defer(ADD_FOR_WORKER, &values)?;
+            self.defer_last(MAIL, &[id.clone(), JobKind::Mail.into()])?;
+        }
+        self.defer_last(PUSH, &[id, JobKind::Push.into()])?;
         self.to_wake.add_job(JobKind::Mail);
         Ok(())
     }

@@ -269,7 +269,7 @@ impl Tx<'_> {
         if let Some(worker) = entry.worker {
             let environment = entry.owner.environment.into();
             let cents = entry.postings.worker_cents.into();
-            self.defer_last(POST_TO_WORKER, &[worker.into(), environment, cents])?;
+            self.defer_sum(POST_TO_WORKER, &[worker.into(), environment, cents], 2..3)?;
         }
         self.defer(WRITE, &entry_values(entry))
     }

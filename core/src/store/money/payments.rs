@@ -165,7 +165,8 @@ impl Tx<'_> {
 
     /// The payment, locked until this transaction ends. The caller has locked its task before.
     pub fn payment_to_change(&mut self, task: TaskId) -> Result<Option<Payment>, StoreError> {
-        self.optional_locked(OF_TASK, &[task.into()])
+        let row = ("payments", "task_id");
+        self.optional_locked_of(row, OF_TASK, &[task.into()])
     }
 
     /// The task of a payment, by the processor's id for the payment.

@@ -226,6 +226,9 @@ crate::store::statements! {
         RETURNING last_number, ", numbered!(columns));
 }
 
+/// What names a task.
+const ROW: (&str, &str) = ("tasks", "id");
+
 /// A move, with what is told of it.
 pub struct StoredMove<'a> {
     pub moved: &'a Moved,
@@ -311,13 +314,13 @@ impl Tx<'_> {
 
     /// The task, locked until this transaction ends.
     pub fn task_to_change(&mut self, owner: Owner, id: TaskId) -> Result<Option<Task>, StoreError> {
-        let task = self.optional_locked(ONE, &one(owner, id))?;
+        let task = self.optional_locked_of(ROW, ONE, &one(owner, id))?;
         Ok(self.locked_task(task))
     }
 
     /// Any task, locked like `task_to_change`: for what the service does by itself.
     pub fn any_task_to_change(&mut self, id: TaskId) -> Result<Option<Task>, StoreError> {
-        let task = self.optional_locked(BY_ID, &[id.into()])?;
+        let task = self.optional_locked_of(ROW, BY_ID, &[id.into()])?;
         Ok(self.locked_task(task))
     }
 
@@ -325,23 +328,23 @@ impl Tx<'_> {
     /// for a transaction that locks a worker afterwards.
     pub fn task_to_move(&mut self, owner: Owner, id: TaskId) -> Result<Option<Task>, StoreError> {
         if self.locked.has_totals(owner) {
-            let found = self.optional_locked(ONE_AFTER_TOTALS, &one(owner, id))?;
+            let found = self.optional_locked_of(ROW, ONE_AFTER_TOTALS, &one(owner, id))?;
             return Ok(self.locked_with_endpoints(found));
         }
-        let found = self.optional_locked(ONE_WITH_TOTALS, &one(owner, id))?;
+        let found = self.optional_locked_of(ROW, ONE_WITH_TOTALS, &one(owner, id))?;
         Ok(self.locked_with_totals(found))
     }
 
     /// Like `any_task_to_change`, and locks the owner's totals like `task_to_move`.
     pub fn any_task_to_move(&mut self, id: TaskId) -> Result<Option<Task>, StoreError> {
         if self.locked.has_any_totals() {
-            let found = self.optional_locked(BY_ID_AFTER_TOTALS, &[id.into()])?;
+            let found = self.optional_locked_of(ROW, BY_ID_AFTER_TOTALS, &[id.into()])?;
             let other = |(task, _): &(Task, i64)| !self.locked.has_totals(task.owner);
             if !found.as_ref().is_some_and(other) {
                 return Ok(self.locked_with_endpoints(found));
             }
         }
-        let found = self.optional_locked(BY_ID_WITH_TOTALS, &[id.into()])?;
+        let found = self.optional_locked_of(ROW, BY_ID_WITH_TOTALS, &[id.into()])?;
         Ok(self.locked_with_totals(found))
     }
 

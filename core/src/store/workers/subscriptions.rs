@@ -5,7 +5,7 @@ use crate::domain::{PushSubscriptionId, Timestamp, WorkerId};
 use crate::store::{StoreError, Tx, columns};
 
 /// How many subscriptions of one worker are kept, and get messages.
-pub(in crate::store) const MAX_SUBSCRIPTIONS: i64 = 20;
+const MAX_SUBSCRIPTIONS: i64 = 20;
 
 /// Where a worker's browser receives notifications.
 #[derive(Clone, Debug)]

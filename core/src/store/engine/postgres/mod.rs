@@ -35,7 +35,7 @@ pub use pool::Engine;
 pub use reads::Readers;
 pub use session::{Lock, Session};
 pub use target::Target;
-pub use writes::deferred::Order;
+pub use writes::deferred::{OneOf, Order};
 
 /// How often a transaction that collides with others is tried.
 const TRIES: u32 = 8;

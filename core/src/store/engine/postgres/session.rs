@@ -21,7 +21,7 @@ use crate::store::engine::postgres::errors::{classify, no_connection};
 use crate::store::engine::postgres::patience::{Patience, RoundTrip};
 use crate::store::engine::postgres::pipeline::{Answer, Step};
 use crate::store::engine::postgres::writes::deferred::{
-    Address, Deferred, Expected, Order, Shapes, Writes,
+    Address, Deferred, Expected, OneOf, Order, Shapes, Writes,
 };
 use crate::store::engine::{Statement, StoreError, Tx, Value};
 
@@ -174,11 +174,12 @@ impl Session {
         statement: Statement,
         values: &[Value<'_>],
         lock: Lock,
+        one: Option<OneOf<'_>>,
     ) -> Result<Vec<tokio_postgres::Row>, StoreError> {
         if self.part.is_some() && lock == Lock::Rows {
-            return self.query_without_waiting(statement, values);
+            return self.query_without_waiting(statement, values, one);
         }
-        Ok(self.run(statement, values, lock)?.rows)
+        Ok(self.run(statement, values, lock, one)?.rows)
     }
 
     pub fn execute(
@@ -186,7 +187,7 @@ impl Session {
         statement: Statement,
         values: &[Value<'_>],
     ) -> Result<u64, StoreError> {
-        Ok(self.run(statement, values, Lock::None)?.changed)
+        Ok(self.run(statement, values, Lock::None, None)?.changed)
     }
 
     fn run(
@@ -194,23 +195,25 @@ impl Session {
         statement: Statement,
         values: &[Value<'_>],
         lock: Lock,
+        one: Option<OneOf<'_>>,
     ) -> Result<Answer, StoreError> {
         let prepared = self.prepare(statement, Variant::Locking(lock))?;
         let step = Step::Statement(&prepared, values);
         match self.part {
-            Some(_) => self.send_part(statement, step),
+            Some(_) => self.send_part(statement, one, step),
             None => self.send(step),
         }
     }
 
-    /// Keeps a write back: see `Tx::defer`, `Tx::defer_last` and `Tx::defer_least`.
+    /// Keeps a write back: see `Tx::defer`, `Tx::defer_last`, `Tx::defer_least` and `Tx::defer_sum`.
     pub fn defer(
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
         order: Order,
+        added: Option<Range<usize>>,
     ) -> Result<(), StoreError> {
-        self.keep_back(statement, values, order, Expected::Anything)
+        self.keep_back(statement, values, order, (Expected::Anything, added))
     }
 
     /// Keeps back a write that must change one row: see `Tx::change_locked` and `Tx::add_to_locked`.
@@ -220,7 +223,8 @@ impl Session {
         values: &[Value<'_>],
         added: Option<Range<usize>>,
     ) -> Result<(), StoreError> {
-        self.keep_back(statement, values, Order::InTurn, Expected::OneRow { added })
+        let expected = (Expected::OneRow, added);
+        self.keep_back(statement, values, Order::InTurn, expected)
     }
 
     fn keep_back(
@@ -228,7 +232,7 @@ impl Session {
         statement: Statement,
         values: &[Value<'_>],
         order: Order,
-        expected: Expected,
+        (expected, added): (Expected, Option<Range<usize>>),
     ) -> Result<(), StoreError> {
         let prepared = self.prepare(statement, Variant::Locking(Lock::None))?;
         self.deferred.push(Deferred {
@@ -237,10 +241,12 @@ impl Session {
             values: values.iter().cloned().map(Value::into_owned).collect(),
             order,
             expected,
+            added,
         });
         if self.part.is_some() {
             self.send_part_if_full()
         } else if self.deferred.len() >= MAX_DEFERRED {
+            self.merge_deferred()?;
             self.send(Step::Nothing).map(drop)
         } else {
             Ok(())

@@ -31,12 +31,15 @@ const KNOWN: Duration = Duration::from_secs(1);
 /// speak PostgreSQL's protocol: then it goes without.
 ///
 /// Every statement has an index. On a table that is not analyzed yet the planner may still choose a
-/// scan, and a prepared statement keeps that plan while the table grows. One plan serves all values of a
+/// scan, and a prepared statement keeps that plan while the table grows. So it is with joins: each looks up rows by
+/// their key, however few the table seems to have. One plan serves all values of a
 /// statement, as the test of plans has it: to plan again for each takes as long as many statements run.
 /// The others make the server end what nobody waits for any more; they are shorter than our own
 /// patience, so that it says so.
-const SETTINGS: [(&str, &str); 6] = [
+const SETTINGS: [(&str, &str); 8] = [
     ("enable_seqscan", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
     ("plan_cache_mode", "force_generic_plan"),
     ("statement_timeout", "9s"),
     ("lock_timeout", "8s"),

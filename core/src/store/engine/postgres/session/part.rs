@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::{Lock, Session, Variant};
 use crate::store::engine::postgres::Mode;
 use crate::store::engine::postgres::pipeline::{Answer, Step};
-use crate::store::engine::postgres::writes::deferred::{Deferred, Expected, Order};
+use crate::store::engine::postgres::writes::deferred::{Deferred, Expected, OneOf, Order};
 use crate::store::engine::postgres::writes::shape::only_reads;
 use crate::store::engine::work::Outcome;
 use crate::store::engine::{Statement, StoreError, Value};
@@ -15,6 +15,9 @@ use crate::store::engine::{Statement, StoreError, Value};
 const BEGIN_BATCH: &str = "BEGIN; SET LOCAL lock_timeout = 200";
 /// How many deferred writes a batch keeps back; then they are sent.
 const MAX_DEFERRED: usize = 2_048;
+/// From so many writes on, a transaction that runs alone writes together, too. For fewer it is not worth it to prepare
+/// other statements.
+const MANY: usize = 8;
 
 /// A transaction that shares one in the database with others.
 #[derive(Default)]
@@ -108,12 +111,13 @@ impl Session {
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
+        one: Option<OneOf<'_>>,
     ) -> Result<Vec<tokio_postgres::Row>, StoreError> {
-        let free = self.run(statement, values, Lock::FreeRows)?.rows;
+        let free = self.run(statement, values, Lock::FreeRows, one)?.rows;
         if !free.is_empty() {
             return Ok(free);
         }
-        let locked = self.run(statement, values, Lock::None)?.rows;
+        let locked = self.run(statement, values, Lock::None, one)?.rows;
         if locked.is_empty() {
             return Ok(locked);
         }
@@ -126,16 +130,17 @@ impl Session {
     pub(super) fn send_part(
         &mut self,
         statement: Statement,
+        one: Option<OneOf<'_>>,
         step: Step<'_>,
     ) -> Result<Answer, StoreError> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
-        let overtakes = self.shapes.may_overtake(statement, &self.deferred);
+        let overtakes = self.shapes.may_overtake(statement, one, &self.deferred);
         let answer = if overtakes {
             self.send_ahead(step)
         } else {
-            self.send_all(Some(statement), step)
+            self.send_all(Some((statement, one)), step)
         };
         let written = |answer: &Answer| answer.changed > 0 && !only_reads(statement);
         if let (Some(part), Ok(answer)) = (&mut self.part, &answer) {
@@ -155,7 +160,7 @@ impl Session {
     /// before it may notice waits on.
     fn send_all(
         &mut self,
-        statement: Option<Statement>,
+        statement: Option<(Statement, Option<OneOf<'_>>)>,
         step: Step<'_>,
     ) -> Result<Answer, StoreError> {
         let (held, held_earlier) = self.hold_back(statement);
@@ -173,12 +178,15 @@ impl Session {
         answer
     }
 
-    fn hold_back(&mut self, statement: Option<Statement>) -> (Vec<Deferred>, usize) {
+    fn hold_back(
+        &mut self,
+        statement: Option<(Statement, Option<OneOf<'_>>)>,
+    ) -> (Vec<Deferred>, usize) {
         match (&self.part, statement) {
             (Some(part), Some(statement)) if !part.careful => {
-                let (earlier, shapes) = (part.earlier, &mut self.shapes);
-                let must_follow = |later, earlier| shapes.must_follow(later, earlier);
-                self.deferred.hold_back(earlier, statement, must_follow)
+                let earlier = part.earlier;
+                self.deferred
+                    .hold_back(earlier, statement, &mut self.shapes)
             }
             _ => (Vec::new(), 0),
         }
@@ -192,18 +200,25 @@ impl Session {
         self.send_all(None, Step::Nothing).map(drop)
     }
 
-    /// Inserts rows for the same table by one statement.
+    /// Writes rows of the same table by one statement.
     pub(super) fn merge_deferred(&mut self) -> Result<(), StoreError> {
-        let careful = self.part.as_ref().is_none_or(|part| part.careful);
-        if careful || self.deferred.len() < 2 {
+        let worth = match &self.part {
+            Some(part) if part.careful => return Ok(()),
+            Some(_) => 2,
+            None => MANY,
+        };
+        if self.deferred.len() < worth {
             return Ok(());
         }
         let deferred = self.deferred.take();
         let mut merged = Vec::new();
         for mut group in self.shapes.group(deferred) {
             for rows in group.portions() {
-                let prepared = match (rows.len(), &group.expected) {
-                    (1, Expected::Anything | Expected::OneRow { .. }) => group.prepared.clone(),
+                let prepared = match (rows.len(), group.expected) {
+                    (each, Expected::EachRow) => {
+                        self.prepare(group.statement, Variant::EachOf(each))?
+                    }
+                    (1, _) => group.prepared.clone(),
                     (many, _) => self.prepare(group.statement, Variant::Rows(many))?,
                 };
                 merged.push(Deferred {
@@ -211,7 +226,8 @@ impl Session {
                     prepared,
                     values: rows.into_iter().flatten().collect(),
                     order: Order::InTurn,
-                    expected: group.expected.clone(),
+                    expected: group.expected,
+                    added: None,
                 });
             }
         }

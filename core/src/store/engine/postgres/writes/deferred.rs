@@ -1,7 +1,7 @@
 //! Writes that are kept back, so that they travel together.
 //!
 //! In a batch they are kept until a statement comes that might notice, or until the commit. Then rows
-//! for the same table are inserted by one statement.
+//! of the same table are inserted, changed or deleted by one statement.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -12,8 +12,9 @@ use tokio_postgres::Statement as Prepared;
 use tokio_postgres::error::SqlState;
 
 use crate::store::engine::postgres::pipeline::Answer;
+use crate::store::engine::postgres::writes::change::RowChange;
 use crate::store::engine::postgres::writes::shape::{
-    RowInsert, RowUpdate, must_follow, order_matters,
+    RowInsert, must_follow, order_matters, size_for,
 };
 use crate::store::engine::{Statement, Value};
 
@@ -25,26 +26,33 @@ pub struct Deferred {
     pub values: Values,
     pub order: Order,
     pub expected: Expected,
+    /// These of its values are added to what is there: two that differ in nothing else are one, with the sums.
+    pub added: Option<Range<usize>>,
 }
 
 /// What a write must do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     Anything,
-    /// Change one row. Otherwise the transaction is a collision. Some of its values may be added to what is
-    /// there: two that differ in nothing else are one, with the sums.
-    OneRow {
-        added: Option<Range<usize>>,
-    },
+    /// Change one row. Otherwise the transaction is a collision.
+    OneRow,
     /// Change a row for each set of values. Otherwise it fails: with the error of a division by zero.
     EachRow,
 }
 
+/// The row of a table with this value in a column, and no other.
+#[derive(Clone, Copy)]
+pub struct OneOf<'v> {
+    pub table: &'static str,
+    pub column: &'static str,
+    pub value: &'v Value<'v>,
+}
+
 impl Expected {
     /// Other errors tell nothing about it.
-    pub fn is_met(&self, answer: &Result<Answer, tokio_postgres::Error>) -> bool {
+    pub fn is_met(self, answer: &Result<Answer, tokio_postgres::Error>) -> bool {
         match (self, answer) {
-            (Self::OneRow { .. }, Ok(answer)) => answer.changed == 1,
+            (Self::OneRow, Ok(answer)) => answer.changed == 1,
             (Self::EachRow, Err(error)) => error.code() != Some(&SqlState::DIVISION_BY_ZERO),
             _ => true,
         }
@@ -124,7 +132,7 @@ impl Writes {
 
     /// Whether a commit has to wait for the answer of one of them.
     pub fn have_expectations(&self) -> bool {
-        let expects = |write: &Deferred| matches!(write.expected, Expected::OneRow { .. });
+        let expects = |write: &Deferred| write.expected == Expected::OneRow;
         self.list.iter().any(expects)
     }
 
@@ -147,13 +155,14 @@ impl Writes {
         self.list = list;
     }
 
-    /// Takes out those that may be sent after a statement, and tells how many of them were among the first
-    /// `earlier`. One that is sent before the statement keeps those with it that it must follow.
+    /// Takes out those that may be sent after a statement, which reads one row if it says so, and tells how many of
+    /// them were among the first `earlier`. One that is sent before the statement keeps those with it that it must
+    /// follow.
     pub fn hold_back(
         &mut self,
         earlier: usize,
-        statement: Statement,
-        mut must_follow: impl FnMut(Statement, Statement) -> bool,
+        (statement, one): (Statement, Option<OneOf<'_>>),
+        shapes: &mut Shapes,
     ) -> (Vec<Deferred>, usize) {
         let mut held = Vec::new();
         let mut held_earlier = 0;
@@ -161,8 +170,8 @@ impl Writes {
         let list = std::mem::take(&mut self.list);
         for (at, write) in list.into_iter().enumerate().rev() {
             let mut after = sent.iter().filter(|_| write.order == Order::InTurn);
-            let needed = must_follow(statement, write.statement)
-                || after.any(|later| must_follow(*later, write.statement));
+            let needed = shapes.notices(statement, one, &write)
+                || after.any(|later| shapes.must_follow(*later, write.statement));
             if needed {
                 if !sent
                     .iter()
@@ -187,13 +196,107 @@ pub struct Group {
     pub statement: Statement,
     pub prepared: Prepared,
     pub rows: Vec<Values>,
-    pub insert: Option<Arc<RowInsert>>,
     pub expected: Expected,
-    /// The most of them that one statement takes.
-    most: usize,
+    shape: Shape,
+}
+
+/// How several of a statement become one.
+#[derive(Clone)]
+enum Shape {
+    Insert(Arc<RowInsert>),
+    Change(Arc<RowChange>),
+    /// They do not.
+    Other,
+}
+
+impl Shape {
+    fn of(statement: Statement) -> Self {
+        let insert = RowInsert::of(statement).map(|insert| Self::Insert(Arc::new(insert)));
+        let change = || RowChange::of(statement).map(|change| Self::Change(Arc::new(change)));
+        insert.or_else(change).unwrap_or(Self::Other)
+    }
+
+    /// The table that it writes, if it names the rows.
+    fn table(&self) -> Option<&'static str> {
+        match self {
+            Self::Insert(insert) => Some(insert.table()),
+            Self::Change(change) => Some(change.table),
+            Self::Other => None,
+        }
+    }
+
+    /// The value by which a column names the rows that these values write.
+    fn name<'v>(&self, column: &str, values: &'v [Value<'_>]) -> Option<&'v Value<'v>> {
+        match self {
+            Self::Insert(insert) => insert.name(column, values),
+            Self::Change(change) => change.name(column, values),
+            Self::Other => None,
+        }
+    }
+
+    fn writes_another(&self, values: &[Value<'_>], one: OneOf<'_>) -> bool {
+        let name = self.name(one.column, values);
+        self.table() == Some(one.table) && name.is_some_and(|name| name != one.value)
+    }
+
+    /// The most of them that become one.
+    fn most_rows(&self) -> usize {
+        match self {
+            Self::Insert(insert) => insert.most_rows(),
+            Self::Change(change) => change.most_rows(),
+            Self::Other => 1,
+        }
+    }
 }
 
 impl Group {
+    fn new(write: Deferred, shape: Shape) -> Self {
+        let expected = match (&shape, write.expected) {
+            (Shape::Change(_), Expected::OneRow) => Expected::EachRow,
+            (_, expected) => expected,
+        };
+        Self {
+            statement: write.statement,
+            prepared: write.prepared,
+            rows: vec![write.values],
+            expected,
+            shape,
+        }
+    }
+
+    /// Whether no row would be written twice by one statement.
+    fn takes(&self, write: &Deferred) -> bool {
+        match &self.shape {
+            _ if write.added.is_some() => true,
+            Shape::Insert(insert) => !insert.adds(),
+            Shape::Change(change) => {
+                let mut rows = self.rows.iter();
+                rows.all(|row| change.differ(row, &write.values))
+            }
+            Shape::Other => false,
+        }
+    }
+
+    /// Whether it writes other rows of the same table than these values of a change.
+    fn leaves_alone(&self, change: &RowChange, values: &[Value<'_>]) -> bool {
+        let mut names = change.names(values).map(|(column, value)| OneOf {
+            table: change.table,
+            column,
+            value,
+        });
+        names.any(|one| {
+            let mut rows = self.rows.iter();
+            rows.all(|row| self.shape.writes_another(row, one))
+        })
+    }
+
+    fn take(&mut self, write: Deferred) {
+        match write.added {
+            Some(added) => self.add(write.values, added),
+            None => self.rows.push(write.values),
+        }
+    }
+
     /// Adds what a write adds: to those before it that differ in nothing else, or as another row.
     fn add(&mut self, values: Values, added: Range<usize>) {
         let rest = |row: &Values| {
@@ -209,13 +312,13 @@ impl Group {
         }
     }
 
-    /// The rows in portions, each as large as a statement takes: powers of two, so that there are few
-    /// different statements to prepare.
+    /// The rows in portions, each as large as a statement takes. There are few sizes, so that there are few different
+    /// statements to prepare.
     pub fn portions(&mut self) -> Vec<Vec<Values>> {
         let mut portions = Vec::new();
         let mut rows = std::mem::take(&mut self.rows).into_iter();
         while rows.len() > 0 {
-            let size = self.most.min(1 << rows.len().ilog2());
+            let size = size_for(rows.len().min(self.shape.most_rows()));
             portions.push(rows.by_ref().take(size).collect());
         }
         portions
@@ -234,9 +337,7 @@ fn sums(some: &[Value<'_>], others: &[Value<'_>]) -> Option<Values> {
 /// What is known about statements. The text of a statement never changes, so it stays true.
 #[derive(Default)]
 pub struct Shapes {
-    inserts: HashMap<Address, Option<Arc<RowInsert>>>,
-    /// For how many rows one statement adds.
-    updates: HashMap<Address, Option<usize>>,
+    shapes: HashMap<Address, Shape>,
     ordered: HashMap<(Address, Address), bool>,
     following: HashMap<(Address, Address), bool>,
 }
@@ -259,10 +360,9 @@ impl Address {
 }
 
 impl Shapes {
-    fn insert(&mut self, statement: Statement) -> Option<Arc<RowInsert>> {
-        let insert = || RowInsert::of(statement).map(Arc::new);
-        let known = self.inserts.entry(Address::of(statement));
-        known.or_insert_with(insert).clone()
+    fn shape(&mut self, statement: Statement) -> Shape {
+        let known = self.shapes.entry(Address::of(statement));
+        known.or_insert_with(|| Shape::of(statement)).clone()
     }
 
     pub fn order_matters(&mut self, one: Statement, other: Statement) -> bool {
@@ -277,14 +377,28 @@ impl Shapes {
         *known.or_insert_with(|| must_follow(later, earlier))
     }
 
-    /// Whether a statement may run before these.
-    pub fn may_overtake(&mut self, statement: Statement, deferred: &Writes) -> bool {
+    /// Whether a statement, which reads one row if it says so, may run before these.
+    pub fn may_overtake(
+        &mut self,
+        statement: Statement,
+        one: Option<OneOf<'_>>,
+        deferred: &Writes,
+    ) -> bool {
         let mut kinds = deferred.kinds.iter();
-        kinds.all(|earlier| !self.must_follow(statement, *earlier))
+        let no_matter = kinds.all(|earlier| !self.must_follow(statement, *earlier));
+        let mut writes = deferred.list.iter();
+        no_matter || (one.is_some() && writes.all(|write| !self.notices(statement, one, write)))
     }
 
-    /// Brings rows for the same table together. An insert goes ahead of other inserts, and of writes
-    /// that have nothing to do with its table.
+    /// Whether a statement must not run before a write that came earlier.
+    fn notices(&mut self, statement: Statement, one: Option<OneOf<'_>>, write: &Deferred) -> bool {
+        let shape = self.shape(write.statement);
+        self.must_follow(statement, write.statement)
+            && !one.is_some_and(|one| shape.writes_another(&write.values, one))
+    }
+
+    /// Brings writes to the same table together. An insert goes ahead of other inserts, and each of them ahead of
+    /// what has nothing to do with its table.
     pub fn group(&mut self, deferred: Vec<Deferred>) -> Vec<Group> {
         let mut groups: Vec<Group> = Vec::new();
         let (in_turn, mut last): (Vec<_>, Vec<_>) = deferred
@@ -292,71 +406,41 @@ impl Shapes {
             .partition(|write| write.order == Order::InTurn);
         last.sort_by(Deferred::compare);
         for write in in_turn.into_iter().chain(last) {
-            let insert = self.insert(write.statement);
-            if let Some(insert) = &insert
-                && let Some(group) = self.group_for(&mut groups, write.statement, insert)
-            {
-                group.rows.push(write.values);
-                continue;
+            let shape = self.shape(write.statement);
+            let group = self.group_for(&mut groups, &write, &shape);
+            match group.filter(|group| group.takes(&write)) {
+                Some(group) => group.take(write),
+                None => groups.push(Group::new(write, shape)),
             }
-            let update = self.update(&write);
-            if let Some((added, _)) = &update
-                && let Some(group) = self.group_of_same(&mut groups, write.statement)
-            {
-                group.add(write.values, added.clone());
-                continue;
-            }
-            let most = insert.as_ref().map(|insert| insert.most_rows());
-            groups.push(Group {
-                statement: write.statement,
-                prepared: write.prepared,
-                rows: vec![write.values],
-                insert,
-                most: most.or(update.as_ref().map(|(_, most)| *most)).unwrap_or(1),
-                expected: update.map_or(write.expected, |_| Expected::EachRow),
-            });
         }
         groups
     }
 
-    /// Which values a write adds to its row, and for how many rows one statement does it.
-    fn update(&mut self, write: &Deferred) -> Option<(Range<usize>, usize)> {
-        let Expected::OneRow { added: Some(added) } = &write.expected else {
-            return None;
-        };
-        let most = || RowUpdate::of(write.statement).map(|update| update.most_rows());
-        let known = self.updates.entry(Address::of(write.statement));
-        known.or_insert_with(most).map(|most| (added.clone(), most))
-    }
-
     /// Those of the same statement, if nothing after them might notice.
-    fn group_of_same<'g>(
-        &mut self,
-        groups: &'g mut [Group],
-        statement: Statement,
-    ) -> Option<&'g mut Group> {
-        let same = |group: &Group| Address::of(group.statement) == Address::of(statement);
-        let notices = |group: &Group| same(group) || self.order_matters(statement, group.statement);
-        let last = groups.iter().rposition(notices)?;
-        groups.get_mut(last).filter(|group| same(group))
-    }
-
     fn group_for<'g>(
         &mut self,
         groups: &'g mut [Group],
-        statement: Statement,
-        insert: &RowInsert,
+        write: &Deferred,
+        shape: &Shape,
     ) -> Option<&'g mut Group> {
-        let plain = |insert: &RowInsert| insert.only_inserts();
+        let statement = write.statement;
         for group in groups.iter_mut().rev() {
             if Address::of(group.statement) == Address::of(statement) {
                 return Some(group);
             }
-            let both_insert = plain(insert) && group.insert.as_deref().is_some_and(plain);
-            if !both_insert && self.order_matters(statement, group.statement) {
+            let no_matter = match shape {
+                Shape::Insert(_) => only_inserts(shape) && only_inserts(&group.shape),
+                Shape::Change(change) => group.leaves_alone(change, &write.values),
+                Shape::Other => false,
+            };
+            if !no_matter && self.order_matters(statement, group.statement) {
                 return None;
             }
         }
         None
     }
+}
+
+fn only_inserts(shape: &Shape) -> bool {
+    matches!(shape, Shape::Insert(insert) if insert.only_inserts())
 }

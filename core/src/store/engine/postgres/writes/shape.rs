@@ -3,10 +3,12 @@
 
 use tokio_postgres::types::Type;
 
-use crate::store::engine::Statement;
+use crate::store::engine::{Statement, Value};
 
 /// The rows of one statement have at most so many values in all.
 const VALUES: usize = 1_000;
+/// For how many rows there are statements: so that two do for most numbers of rows.
+const SIZES: [usize; 10] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
 
 /// Rewrites `?1` to `$1`. Statements contain no other question mark.
 pub fn numbered_with_dollar(sql: &str) -> String {
@@ -51,7 +53,7 @@ fn written(sql: &str) -> Written<'_> {
     table.map_or(Written::Unknown, Written::Table)
 }
 
-fn words(sql: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words(sql: &str) -> impl Iterator<Item = &str> {
     let parts = sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     parts.filter(|word| !word.is_empty())
 }
@@ -74,20 +76,29 @@ const REFERENCED: [&str; 6] = [
 /// Whether a statement must not run before one that came earlier: one may notice the other, or the row of
 /// an INSERT may refer to a row that the earlier one makes.
 pub fn must_follow(later: Statement, earlier: Statement) -> bool {
-    let inserts = words(later.sql()).next() == Some("INSERT");
-    let refers = || match written(earlier.sql()) {
-        Written::Table(table) => REFERENCED.contains(&table),
+    order_matters(later, earlier) || (inserts(later) && makes_referenced(earlier))
+}
+
+fn inserts(statement: Statement) -> bool {
+    words(statement.sql()).next() == Some("INSERT")
+}
+
+fn makes_referenced(statement: Statement) -> bool {
+    match written(statement.sql()) {
+        Written::Table(table) => inserts(statement) && REFERENCED.contains(&table),
         Written::Nothing => false,
         Written::Unknown => true,
-    };
-    order_matters(later, earlier) || (inserts && refers())
+    }
 }
 
 /// An INSERT of one row, or of what a SELECT finds for one set of values.
 pub struct RowInsert {
+    table: &'static str,
     form: Form,
     /// How many values a row has.
     values: usize,
+    /// It adds to a row that is there, so two rows of one statement must not be the same.
+    adds: bool,
 }
 
 enum Form {
@@ -108,13 +119,34 @@ impl RowInsert {
     /// None if several of the statement cannot become one.
     pub fn of(statement: Statement) -> Option<Self> {
         let sql = statement.sql();
-        if words(sql).next() != Some("INSERT") {
+        let (verb, table) = (words(sql).next()?, words(sql).nth(2)?);
+        if verb != "INSERT" {
             return None;
         }
         Some(Self {
+            table,
             form: Form::of_values(sql).or_else(|| Form::of_select(sql))?,
             values: highest(sql),
+            adds: words(sql).any(|word| word == "UPDATE"),
         })
+    }
+
+    pub fn table(&self) -> &'static str {
+        self.table
+    }
+
+    /// Whether it adds to a row that is there.
+    pub fn adds(&self) -> bool {
+        self.adds
+    }
+
+    /// The value of a column, if that is the first.
+    pub fn name<'v>(&self, column: &str, values: &'v [Value<'_>]) -> Option<&'v Value<'v>> {
+        let Form::Values { before, row, .. } = self.form else {
+            return None;
+        };
+        let is_first = words(before).nth(3) == Some(column) && row.starts_with("(?1,");
+        values.first().filter(|_| is_first)
     }
 
     /// Whether it reads no other table.
@@ -122,7 +154,7 @@ impl RowInsert {
         matches!(self.form, Form::Values { .. })
     }
 
-    /// The most rows that one statement inserts: a power of two.
+    /// The most rows that one statement inserts.
     pub fn most_rows(&self) -> usize {
         most_rows(self.values)
     }
@@ -147,49 +179,8 @@ impl RowInsert {
     }
 }
 
-/// An UPDATE that adds to one row. One statement does it for several rows, and fails unless each of them
-/// is changed: nobody has to wait for its answer before the commit.
-pub struct RowUpdate {
-    /// Up to the conditions.
-    before: &'static str,
-    conditions: &'static str,
-    values: usize,
-}
-
-impl RowUpdate {
-    /// None if several of the statement cannot become one.
-    pub fn of(statement: Statement) -> Option<Self> {
-        let sql = statement.sql();
-        let (before, conditions) = sql.split_once("WHERE ")?;
-        let other = ["SELECT", "FROM", "WHERE", "RETURNING"];
-        let mut others = words(before).chain(words(conditions));
-        let simple =
-            words(sql).next() == Some("UPDATE") && !others.any(|word| other.contains(&word));
-        simple.then(|| Self {
-            before,
-            conditions,
-            values: highest(sql),
-        })
-    }
-
-    pub fn most_rows(&self) -> usize {
-        most_rows(self.values)
-    }
-
-    pub fn text(&self, rows: usize, types: &[Type]) -> String {
-        let given = |text| numbered(text, |value| format!("given.v{value}"));
-        format!(
-            "WITH changed AS ({}FROM {} WHERE {} RETURNING 1) \
-             SELECT 1 / (COUNT(*) / {rows}) AS all_changed FROM changed",
-            given(self.before),
-            given_rows(rows, self.values, types),
-            given(self.conditions)
-        )
-    }
-}
-
 /// Rows of values as a table.
-fn given_rows(rows: usize, values: usize, types: &[Type]) -> String {
+pub(super) fn given_rows(rows: usize, values: usize, types: &[Type]) -> String {
     let rows: Vec<_> = (0..rows).map(|n| typed(types, n * values + 1)).collect();
     let names: Vec<_> = (1..=values).map(|n| format!("v{n}")).collect();
     format!(
@@ -199,10 +190,15 @@ fn given_rows(rows: usize, values: usize, types: &[Type]) -> String {
     )
 }
 
-/// The most rows of so many values that one statement takes: a power of two.
-fn most_rows(values: usize) -> usize {
-    let fitting = (VALUES / values.max(1)).clamp(1, 32);
-    1 << fitting.ilog2()
+/// The most rows of so many values that one statement takes.
+pub(super) fn most_rows(values: usize) -> usize {
+    size_for(VALUES / values.max(1))
+}
+
+/// The largest size of a statement for at most so many rows.
+pub fn size_for(rows: usize) -> usize {
+    let mut sizes = SIZES.into_iter().rev();
+    sizes.find(|size| *size <= rows).unwrap_or(1)
 }
 
 impl Form {
@@ -212,8 +208,9 @@ impl Form {
         let end = from + end_of_brackets(&sql[from..])?;
         let (row, after) = (&sql[from..end], &sql[end..]);
         let rest = after.trim();
-        let plain =
-            rest.is_empty() || (rest.starts_with("ON CONFLICT") && rest.ends_with("DO NOTHING"));
+        let plain = rest.is_empty()
+            || (rest.starts_with("ON CONFLICT") && rest.ends_with("DO NOTHING"))
+            || is_addition(rest);
         let all_in_row = !before.contains('?') && !after.contains('?');
         (plain && all_in_row).then_some(Self::Values { before, row, after })
     }
@@ -226,7 +223,7 @@ impl Form {
             "GROUP",
             "ORDER",
             "LIMIT",
-            "CONFLICT",
+            "UPDATE",
             "RETURNING",
         ];
         let table = words(sql).nth(2)?;
@@ -240,6 +237,22 @@ impl Form {
     }
 }
 
+/// `ON CONFLICT (...) DO UPDATE SET n = t.n + excluded.n`, of one column: it adds what a row says to the row that is
+/// there.
+fn is_addition(conflict: &str) -> bool {
+    let words: Vec<_> = words(conflict).collect();
+    let Some(update) = words.iter().position(|word| *word == "UPDATE") else {
+        return false;
+    };
+    let is_sum = conflict.contains(" + excluded.") && conflict.matches('=').count() == 1;
+    match words[update..] {
+        ["UPDATE", "SET", column, _, same, "excluded", added] => {
+            is_sum && column == same && column == added
+        }
+        _ => false,
+    }
+}
+
 /// A row of placeholders, each with its type.
 fn typed(types: &[Type], first: usize) -> String {
     let values = (first..).zip(types);
@@ -248,7 +261,7 @@ fn typed(types: &[Type], first: usize) -> String {
 }
 
 /// Replaces the placeholders.
-fn numbered(text: &str, with: impl Fn(usize) -> String) -> String {
+pub(super) fn numbered(text: &str, with: impl Fn(usize) -> String) -> String {
     let mut parts = text.split('?');
     let mut replaced = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -275,12 +288,12 @@ fn end_of_brackets(text: &str) -> Option<usize> {
     None
 }
 
-fn highest(row: &str) -> usize {
+pub(super) fn highest(row: &str) -> usize {
     let numbers = row.split('?').skip(1).map(|part| number_and_rest(part).0);
     numbers.max().unwrap_or(0)
 }
 
-fn number_and_rest(part: &str) -> (usize, &str) {
+pub(super) fn number_and_rest(part: &str) -> (usize, &str) {
     let digits = part.bytes().take_while(u8::is_ascii_digit).count();
     let (number, rest) = part.split_at(digits);
     (number.parse().unwrap_or(0), rest)
@@ -320,6 +333,8 @@ mod tests {
         let upload = Statement::new("INSERT INTO uploads (id, task_id) VALUES (?1, ?2)");
         let job = Statement::new("INSERT INTO jobs (id) VALUES (?1)");
         assert!(must_follow(upload, TASK) && must_follow(job, TASK));
+        let moved = Statement::new("UPDATE tasks SET n = ?1 WHERE id = ?2");
+        assert!(!must_follow(upload, moved), "it makes no row");
         assert!(!must_follow(upload, job) && !must_follow(TASK, job));
         assert!(must_follow(READ, TASK));
         assert!(!must_follow(TOTALS, TASK) && !must_follow(READ, TOTALS));
@@ -391,23 +406,34 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_to_several_rows_is_added_together_or_not_at_all() {
-        let update = RowUpdate::of(TOTALS).unwrap();
+    fn rows_that_add_to_what_is_there_are_known() {
+        let sql = "INSERT INTO a (b, n) VALUES (?1, ?2) ON CONFLICT (b) DO UPDATE SET n = a.n + excluded.n";
+        let insert = RowInsert::of(Statement::new(sql)).unwrap();
+        assert!(insert.adds() && !RowInsert::of(TASK).unwrap().adds());
+    }
+
+    #[test]
+    fn what_names_a_row_is_its_first_column() {
+        let values = ["one", "title"].map(Value::from);
+        let id = |sql| {
+            let insert = RowInsert::of(Statement::new(sql)).unwrap();
+            insert.name("id", &values).cloned()
+        };
+        let task = RowInsert::of(TASK).unwrap();
+        assert_eq!(task.name("id", &values), Some(&values[0]));
+        assert_eq!(task.name("title", &values), None);
+        assert_eq!(id("INSERT INTO a (b, id) VALUES (?1, ?2)"), None);
+        assert_eq!(id("INSERT INTO a (id, b) VALUES (?2, ?1)"), None);
         assert_eq!(
-            update.text(2, &[Type::INT8, Type::TEXT]),
-            "WITH changed AS (UPDATE task_totals SET n = n + given.v1 \
-             FROM (VALUES (CAST($1 AS int8), CAST($2 AS text)), (CAST($3 AS int8), CAST($4 AS text))) \
-             AS given (v1, v2) WHERE id = given.v2 RETURNING 1) \
-             SELECT 1 / (COUNT(*) / 2) AS all_changed FROM changed"
+            id("INSERT INTO a (id, b) SELECT ?1, c FROM d WHERE e = ?2"),
+            None
         );
-        for sql in [
-            "UPDATE a SET b = ?1",
-            "UPDATE a SET b = ?1 WHERE c IN (SELECT d FROM e WHERE f = ?2)",
-            "UPDATE a SET b = ?1 WHERE c = ?2 RETURNING b",
-            "DELETE FROM a WHERE b = ?1",
-        ] {
-            assert!(RowUpdate::of(Statement::new(sql)).is_none(), "{sql}");
-        }
+    }
+
+    #[test]
+    fn two_statements_do_for_most_numbers_of_rows() {
+        assert_eq!([1, 5, 7, 11, 31, 99].map(size_for), [1, 4, 6, 8, 24, 32]);
+        assert_eq!([1, 50, 2_000].map(most_rows), [32, 16, 1]);
     }
 
     #[test]
@@ -420,6 +446,9 @@ mod tests {
             "INSERT INTO a (b) VALUES (?1) RETURNING b",
             "INSERT INTO a (b) VALUES (?1) ON CONFLICT (b) DO UPDATE SET b = ?1",
             "INSERT INTO a (b) VALUES (?1) ON CONFLICT (b) DO UPDATE SET b = 'NOTHING'",
+            "INSERT INTO a (b, n) VALUES (?1, ?2) ON CONFLICT (b) DO UPDATE SET n = a.n - excluded.n",
+            "INSERT INTO a (b, n) VALUES (?1, ?2) ON CONFLICT (b) DO UPDATE SET n = a.m + excluded.n",
+            "INSERT INTO a (b) SELECT c FROM d WHERE e = ?1 ON CONFLICT (b) DO UPDATE SET b = c",
         ] {
             assert!(RowInsert::of(Statement::new(sql)).is_none(), "{sql}");
         }

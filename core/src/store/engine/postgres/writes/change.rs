@@ -1,0 +1,201 @@
+//! An UPDATE or a DELETE that one statement does for several rows.
+
+use tokio_postgres::types::Type;
+
+use crate::store::engine::postgres::writes::shape::{
+    given_rows, highest, most_rows, number_and_rest, numbered, words,
+};
+use crate::store::engine::{Statement, Value};
+
+/// Conditions that are not a list of which all must hold, or that look at other rows.
+const NO_LIST: [&str; 7] = [
+    "OR",
+    "BETWEEN",
+    "CASE",
+    "SELECT",
+    "FROM",
+    "WHERE",
+    "RETURNING",
+];
+
+pub struct RowChange {
+    verb: Verb,
+    pub table: &'static str,
+    /// Up to the conditions.
+    before: &'static str,
+    conditions: &'static str,
+    /// The columns that are compared with a value and stay as they are, with the place of that value.
+    names: Vec<(&'static str, usize)>,
+    values: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Update,
+    Delete,
+}
+
+impl RowChange {
+    /// None if several of the statement cannot become one.
+    pub fn of(statement: Statement) -> Option<Self> {
+        let sql = statement.sql();
+        let (before, conditions) = sql.split_once("WHERE ")?;
+        let mut first = words(before);
+        let (verb, table, looks_elsewhere) = match (first.next()?, first.next()?) {
+            ("UPDATE", table) => (
+                Verb::Update,
+                table,
+                first.any(|word| NO_LIST[3..].contains(&word)),
+            ),
+            ("DELETE", _) => (Verb::Delete, first.next()?, first.next().is_some()),
+            _ => return None,
+        };
+        let names = named(before, conditions);
+        let is_list = !words(conditions).any(|word| NO_LIST.contains(&word));
+        (is_list && !looks_elsewhere && !names.is_empty()).then(|| Self {
+            verb,
+            table,
+            before,
+            conditions,
+            names,
+            values: highest(sql),
+        })
+    }
+
+    /// Whether two sets of values change different rows, whatever else is changed between them.
+    pub fn differ(&self, one: &[Value<'_>], other: &[Value<'_>]) -> bool {
+        self.names.iter().any(|(_, at)| one[*at] != other[*at])
+    }
+
+    /// What names the rows: columns, and the values that they are compared with.
+    pub fn names<'v>(
+        &self,
+        values: &'v [Value<'_>],
+    ) -> impl Iterator<Item = (&'static str, &'v Value<'v>)> {
+        let named = self.names.iter();
+        named.filter_map(|(column, at)| Some((*column, values.get(*at)?)))
+    }
+
+    /// The value by which a column names the rows.
+    pub fn name<'v>(&self, column: &str, values: &'v [Value<'_>]) -> Option<&'v Value<'v>> {
+        let mut named = self.names(values).filter(|(name, _)| *name == column);
+        named.next().map(|(_, value)| value)
+    }
+
+    pub fn most_rows(&self) -> usize {
+        most_rows(self.values)
+    }
+
+    /// The statement for that many sets of values of these types.
+    pub fn text(&self, rows: usize, types: &[Type]) -> String {
+        let given = |text| numbered(text, |value| format!("given.v{value}"));
+        let joins = match self.verb {
+            Verb::Update => "FROM",
+            Verb::Delete => "USING",
+        };
+        format!(
+            "{}{joins} {} WHERE {}",
+            given(self.before),
+            given_rows(rows, self.values, types),
+            given(self.conditions)
+        )
+    }
+
+    /// The same, and it fails unless each set of values changes a row: nobody has to wait for its answer
+    /// before the commit.
+    pub fn checked_text(&self, rows: usize, types: &[Type]) -> String {
+        format!(
+            "WITH changed AS ({} RETURNING 1) \
+             SELECT 1 / (COUNT(*) / {rows}) AS all_changed FROM changed",
+            self.text(rows, types)
+        )
+    }
+}
+
+/// The columns that the conditions compare with a value, without those that are set.
+fn named(before: &'static str, conditions: &'static str) -> Vec<(&'static str, usize)> {
+    let before: Vec<_> = before.split_whitespace().collect();
+    let is_set = |column: &str| before.windows(2).any(|pair| pair == [column, "="]);
+    let conditions: Vec<_> = conditions.split_whitespace().collect();
+    let conditions = conditions.split(|word| *word == "AND");
+    let named = conditions.filter_map(|condition| match condition {
+        [column, "=", value] => Some((*column, place(value)?)),
+        _ => None,
+    });
+    named.filter(|(column, _)| !is_set(column)).collect()
+}
+
+fn place(value: &str) -> Option<usize> {
+    let (number, rest) = number_and_rest(value.strip_prefix('?')?);
+    number.checked_sub(1).filter(|_| rest.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOTALS: Statement = Statement::new("UPDATE task_totals SET n = n + ?1 WHERE id = ?2");
+    const MOVE: Statement =
+        Statement::new("UPDATE tasks SET status = ?1, n = ?2 WHERE id = ?3 AND status = ?4");
+    const FINISH: Statement = Statement::new("DELETE FROM jobs WHERE kind = ?1 AND subject = ?2");
+
+    fn values(texts: [&'static str; 4]) -> Vec<Value<'static>> {
+        texts.map(Value::from).to_vec()
+    }
+
+    #[test]
+    fn several_rows_are_changed_together_or_not_at_all() {
+        let update = RowChange::of(TOTALS).unwrap();
+        let text = "UPDATE task_totals SET n = n + given.v1 \
+             FROM (VALUES (CAST($1 AS int8), CAST($2 AS text)), (CAST($3 AS int8), CAST($4 AS text))) \
+             AS given (v1, v2) WHERE id = given.v2";
+        let types = [Type::INT8, Type::TEXT];
+        assert_eq!(update.text(2, &types), text);
+        assert_eq!(
+            update.checked_text(2, &types),
+            format!(
+                "WITH changed AS ({text} RETURNING 1) \
+                 SELECT 1 / (COUNT(*) / 2) AS all_changed FROM changed"
+            )
+        );
+        let delete = RowChange::of(FINISH).unwrap();
+        assert_eq!(
+            delete.text(1, &[Type::TEXT, Type::TEXT]),
+            "DELETE FROM jobs USING (VALUES (CAST($1 AS text), CAST($2 AS text))) AS given (v1, v2) \
+             WHERE kind = given.v1 AND subject = given.v2"
+        );
+    }
+
+    #[test]
+    fn what_names_a_row_is_not_what_is_set() {
+        let change = RowChange::of(MOVE).unwrap();
+        let first = values(["posted", "1", "one", "pending"]);
+        let next = values(["assigned", "2", "one", "posted"]);
+        let other = values(["posted", "1", "two", "pending"]);
+        assert!(!change.differ(&first, &next), "the same task, moved on");
+        assert!(change.differ(&first, &other));
+        assert_eq!(change.name("id", &other), Some(&Value::from("two")));
+        assert_eq!(change.name("status", &other), None);
+        assert_eq!(change.table, "tasks");
+    }
+
+    #[test]
+    fn other_writes_stay_alone() {
+        for sql in [
+            "UPDATE a SET b = ?1",
+            "UPDATE a SET b = ?1 WHERE b = ?2",
+            "UPDATE a SET b = ?1 WHERE c > ?2",
+            "UPDATE a SET b = ?1 WHERE c = ?2 OR d = ?3",
+            "UPDATE a SET b = ?1 WHERE c = CASE WHEN d = ?2 AND e = ?3 THEN 1 END",
+            "UPDATE a SET b = ?1 FROM d WHERE c = ?2",
+            "UPDATE a SET b = (SELECT d FROM e) WHERE c = ?2",
+            "UPDATE a SET b = ?1 WHERE c IN (SELECT d FROM e WHERE f = ?2)",
+            "UPDATE a SET b = ?1 WHERE c = ?2 RETURNING b",
+            "DELETE FROM a",
+            "DELETE FROM a USING d WHERE b = ?1",
+            "INSERT INTO a (b) SELECT c FROM d WHERE e = ?1",
+        ] {
+            assert!(RowChange::of(Statement::new(sql)).is_none(), "{sql}");
+        }
+    }
+}
