@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use legwork::domain::{Outcome, ProcessorName, WorkerId};
 use serde_json::{Value, json};
 use tokio_postgres::NoTls;
 
+use super::{Held, account, add_event, now};
 use crate::hanging::cluster::ask;
 use crate::support::{
     Client, Database, Developer, Engine, TestApp, eventually, runtime, storefront, tell,
@@ -144,5 +146,41 @@ fn the_settings_of_a_webhook_are_locked_in_one_order() {
         }
         drop((first, second));
         assert_eq!(deadlocks(&url).await, "0");
+    });
+}
+
+/// Transactions of many accounts write it, so a batch that held it early would have others wait for all of its rest.
+#[test]
+fn the_row_of_a_worker_is_locked_last() {
+    tell(Engine::Postgres, async |app: TestApp| {
+        let (account, worker) = (account(&app).await, app.ready_worker().await);
+        let id = WorkerId::parse(&worker.id).unwrap();
+        let (reach, reached) = tokio::sync::oneshot::channel();
+        let (release, wait) = std::sync::mpsc::channel();
+        let mut reach = Some(reach);
+        let mut held = Held::of(&app.store, account).await;
+        let work = move |tx: &mut legwork::store::Tx<'_>| {
+            tx.count_outcome(id, Outcome::Completed)?;
+            // Answered at once. Foreign keys refer to workers, but this makes none.
+            tx.record_processor_event(ProcessorName::Sandbox, "evt_of_a_test", now())?;
+            if let Some(reach) = reach.take() {
+                reach.send(()).unwrap();
+                wait.recv().unwrap();
+            }
+            Ok(())
+        };
+        held.queue(&app.store, account, work).await;
+        held.queue(&app.store, account, move |tx| add_event(tx, account))
+            .await;
+        let answers = tokio::spawn(held.let_go());
+        reached.await.unwrap();
+        let free = format!("SELECT id FROM workers WHERE id = '{id}' FOR UPDATE SKIP LOCKED");
+        assert_eq!(app.database.column(&free).await, [id.to_string()]);
+        release.send(()).unwrap();
+        for answer in answers.await.unwrap() {
+            answer.unwrap();
+        }
+        let counted = "SELECT CAST(completed_tasks AS TEXT) FROM workers";
+        assert_eq!(app.database.column(counted).await, ["1"]);
     });
 }
