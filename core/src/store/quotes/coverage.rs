@@ -147,7 +147,7 @@ impl Tx<'_> {
                 square.column.into(),
                 workers.into(),
             ];
-            self.defer_last(ADD, &values)?;
+            self.defer_sum(ADD, &values, 4..5)?;
         }
         Ok(())
     }
@@ -194,7 +194,7 @@ impl Tx<'_> {
                 step.cents_up_to.into(),
                 step.tasks.into(),
             ];
-            self.defer_last(ACCEPTED, &values)?;
+            self.defer_sum(ACCEPTED, &values, 5..6)?;
         }
         Ok(())
     }

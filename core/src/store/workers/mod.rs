@@ -162,7 +162,7 @@ impl Tx<'_> {
 
     /// The worker, locked until this transaction ends.
     pub fn worker_to_change(&mut self, id: WorkerId) -> Result<Option<Worker>, StoreError> {
-        self.optional_locked(BY_ID, &[id.into()])
+        self.optional_locked_of(("workers", "id"), BY_ID, &[id.into()])
     }
 
     /// Workers who name this address and have not confirmed it, newest first, before the given one.
@@ -260,7 +260,7 @@ impl Tx<'_> {
     pub fn count_outcome(&mut self, worker: WorkerId, outcome: Outcome) -> Result<(), StoreError> {
         let completed = outcome == Outcome::Completed;
         let values = [worker.into(), completed.into(), (!completed).into()];
-        self.defer_last(COUNT_OUTCOME, &values)
+        self.defer_sum(COUNT_OUTCOME, &values, 1..3)
     }
 
     /// How many tasks wait for this worker to do something.

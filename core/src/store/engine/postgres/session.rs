@@ -246,7 +246,6 @@ impl Session {
         if self.part.is_some() {
             self.send_part_if_full()
         } else if self.deferred.len() >= MAX_DEFERRED {
-            self.merge_deferred()?;
             self.send(Step::Nothing).map(drop)
         } else {
             Ok(())

@@ -15,9 +15,6 @@ use crate::store::engine::{Statement, StoreError, Value};
 const BEGIN_BATCH: &str = "BEGIN; SET LOCAL lock_timeout = 200";
 /// How many deferred writes a batch keeps back; then they are sent.
 const MAX_DEFERRED: usize = 2_048;
-/// From so many writes on, a transaction that runs alone writes together, too. For fewer it is not worth it to prepare
-/// other statements.
-const MANY: usize = 8;
 
 /// A transaction that shares one in the database with others.
 #[derive(Default)]
@@ -202,12 +199,8 @@ impl Session {
 
     /// Writes rows of the same table by one statement.
     pub(super) fn merge_deferred(&mut self) -> Result<(), StoreError> {
-        let worth = match &self.part {
-            Some(part) if part.careful => return Ok(()),
-            Some(_) => 2,
-            None => MANY,
-        };
-        if self.deferred.len() < worth {
+        let careful = self.part.as_ref().is_none_or(|part| part.careful);
+        if careful || self.deferred.len() < 2 {
             return Ok(());
         }
         let deferred = self.deferred.take();

@@ -216,7 +216,7 @@ impl Form {
     }
 
     fn of_select(sql: &'static str) -> Option<Self> {
-        const TELLS_ROWS_APART: [&str; 8] = [
+        const TELLS_ROWS_APART: [&str; 12] = [
             "VALUES",
             "UNION",
             "DISTINCT",
@@ -225,6 +225,10 @@ impl Form {
             "LIMIT",
             "UPDATE",
             "RETURNING",
+            "COUNT",
+            "SUM",
+            "MIN",
+            "MAX",
         ];
         let table = words(sql).nth(2)?;
         let count = |word: &str| words(sql).filter(|other| *other == word).count();
@@ -233,7 +237,9 @@ impl Form {
             && count(table) == 1
             && TELLS_ROWS_APART.iter().all(|word| count(word) == 0);
         let (before, tables) = sql.split_once("FROM ")?;
-        simple.then_some(Self::Select { before, tables })
+        // The condition of a join cannot name what comes before all joins.
+        let joined = tables.split("WHERE ").next().unwrap_or_default();
+        (simple && !joined.contains('?')).then_some(Self::Select { before, tables })
     }
 }
 
@@ -443,6 +449,8 @@ mod tests {
             "INSERT INTO a (b) SELECT c FROM d WHERE e = ?1 LIMIT 1",
             "INSERT INTO a (b) SELECT c FROM d WHERE e = ?1 AND c NOT IN (SELECT b FROM a)",
             "INSERT INTO a (b) SELECT c FROM a WHERE e = ?1",
+            "INSERT INTO a (b, n) SELECT ?1, COUNT(*) FROM d WHERE e = ?2",
+            "INSERT INTO a (b) SELECT d.c FROM d JOIN e ON e.f = ?1 WHERE d.g = ?2",
             "INSERT INTO a (b) VALUES (?1) RETURNING b",
             "INSERT INTO a (b) VALUES (?1) ON CONFLICT (b) DO UPDATE SET b = ?1",
             "INSERT INTO a (b) VALUES (?1) ON CONFLICT (b) DO UPDATE SET b = 'NOTHING'",
