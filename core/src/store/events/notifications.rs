@@ -64,7 +64,7 @@ crate::store::statements! {
     ADD = concat!(notification!(insert), " ON CONFLICT (occasion) DO NOTHING");
     ADD_FOR_WORKER = for_worker!("pending");
     KEEP_FOR_WORKER = for_worker!("kept");
-    /// Nothing, and neither of the next, if the notification was not stored because there was one of its occasion already.
+    /// Adds no job if the notification was not stored, because there was one of its occasion already. The same holds for `PUSH`.
     MAIL = "INSERT INTO jobs (kind, subject, run_at, attempts, created_at)
         SELECT CAST(?2 AS TEXT), n.id, n.created_at, 0, n.created_at FROM notices n WHERE n.id = ?1
         ON CONFLICT (kind, subject) DO NOTHING";

@@ -226,7 +226,7 @@ crate::store::statements! {
         RETURNING last_number, ", numbered!(columns));
 }
 
-/// What names a task.
+/// The table and its key.
 const ROW: (&str, &str) = ("tasks", "id");
 
 /// A move, with what is told of it.

@@ -22,9 +22,9 @@ pub struct RowChange {
     /// Up to the conditions.
     before: &'static str,
     conditions: &'static str,
-    /// The columns that are compared with a value and stay as they are, with the place of that value. None, if the
-    /// conditions do not say it so plainly.
-    names: Vec<(&'static str, usize)>,
+    /// The key: columns that are compared with a value and stay as they are, with the place of that value. Empty, if the
+    /// conditions are no plain list.
+    key: Vec<(&'static str, usize)>,
     values: usize,
 }
 
@@ -56,29 +56,29 @@ impl RowChange {
             table,
             before,
             conditions,
-            names: named(before, conditions),
+            key: key(before, conditions),
             values: highest(sql),
         })
     }
 
     /// Whether two sets of values change different rows, whatever else is changed between them.
     pub fn differ(&self, one: &[Value<'_>], other: &[Value<'_>]) -> bool {
-        self.names.iter().any(|(_, at)| one[*at] != other[*at])
+        self.key.iter().any(|(_, at)| one[*at] != other[*at])
     }
 
-    /// What names the rows: columns, and the values that they are compared with.
-    pub fn names<'v>(
+    /// The columns of the key, with the values that they are compared with.
+    pub fn key<'v>(
         &self,
         values: &'v [Value<'_>],
     ) -> impl Iterator<Item = (&'static str, &'v Value<'v>)> {
-        let named = self.names.iter();
-        named.filter_map(|(column, at)| Some((*column, values.get(*at)?)))
+        let columns = self.key.iter();
+        columns.filter_map(|(column, at)| Some((*column, values.get(*at)?)))
     }
 
-    /// The value by which a column names the rows.
-    pub fn name<'v>(&self, column: &str, values: &'v [Value<'_>]) -> Option<&'v Value<'v>> {
-        let mut named = self.names(values).filter(|(name, _)| *name == column);
-        named.next().map(|(_, value)| value)
+    /// The value of a column of the key.
+    pub fn key_value<'v>(&self, column: &str, values: &'v [Value<'_>]) -> Option<&'v Value<'v>> {
+        let mut found = self.key(values).filter(|(name, _)| *name == column);
+        found.next().map(|(_, value)| value)
     }
 
     /// The most rows that one statement changes.
@@ -115,7 +115,7 @@ impl RowChange {
 }
 
 /// The columns that the conditions compare with a value, without those that are set.
-fn named(before: &'static str, conditions: &'static str) -> Vec<(&'static str, usize)> {
+fn key(before: &'static str, conditions: &'static str) -> Vec<(&'static str, usize)> {
     if words(conditions).any(|word| NO_LIST.contains(&word)) {
         return Vec::new();
     }
@@ -123,11 +123,11 @@ fn named(before: &'static str, conditions: &'static str) -> Vec<(&'static str, u
     let is_set = |column: &str| before.windows(2).any(|pair| pair == [column, "="]);
     let conditions: Vec<_> = conditions.split_whitespace().collect();
     let conditions = conditions.split(|word| *word == "AND");
-    let named = conditions.filter_map(|condition| match condition {
+    let compared = conditions.filter_map(|condition| match condition {
         [column, "=", value] => Some((*column, place(value)?)),
         _ => None,
     });
-    named.filter(|(column, _)| !is_set(column)).collect()
+    compared.filter(|(column, _)| !is_set(column)).collect()
 }
 
 fn place(value: &str) -> Option<usize> {
@@ -172,20 +172,20 @@ mod tests {
     }
 
     #[test]
-    fn what_names_a_row_is_not_what_is_set() {
+    fn what_is_set_is_no_key() {
         let change = RowChange::of(MOVE).unwrap();
         let first = values(["posted", "1", "one", "pending"]);
         let next = values(["assigned", "2", "one", "posted"]);
         let other = values(["posted", "1", "two", "pending"]);
         assert!(!change.differ(&first, &next), "the same task, moved on");
         assert!(change.differ(&first, &other));
-        assert_eq!(change.name("id", &other), Some(&Value::from("two")));
-        assert_eq!(change.name("status", &other), None);
+        assert_eq!(change.key_value("id", &other), Some(&Value::from("two")));
+        assert_eq!(change.key_value("status", &other), None);
         assert_eq!(change.table, "tasks");
     }
 
     #[test]
-    fn other_writes_stay_alone() {
+    fn what_looks_elsewhere_or_has_no_key_stays_alone() {
         for sql in [
             "UPDATE a SET b = ?1",
             "UPDATE a SET b = ?1 FROM d WHERE c = ?2",

@@ -216,7 +216,7 @@ impl Shape {
         insert.or_else(change).unwrap_or(Self::Other)
     }
 
-    /// The table that it writes, if it names the rows.
+    /// The table that it writes.
     fn table(&self) -> Option<&'static str> {
         match self {
             Self::Insert(insert) => Some(insert.table()),
@@ -225,18 +225,19 @@ impl Shape {
         }
     }
 
-    /// The value by which a column names the rows that these values write.
-    fn name<'v>(&self, column: &str, values: &'v [Value<'_>]) -> Option<&'v Value<'v>> {
+    /// The value of a column of the key.
+    fn key_value<'v>(&self, column: &str, values: &'v [Value<'_>]) -> Option<&'v Value<'v>> {
         match self {
-            Self::Insert(insert) => insert.name(column, values),
-            Self::Change(change) => change.name(column, values),
+            Self::Insert(insert) => insert.key_value(column, values),
+            Self::Change(change) => change.key_value(column, values),
             Self::Other => None,
         }
     }
 
+    /// Whether it writes another row of the table.
     fn writes_another(&self, values: &[Value<'_>], one: OneOf<'_>) -> bool {
-        let name = self.name(one.column, values);
-        self.table() == Some(one.table) && name.is_some_and(|name| name != one.value)
+        let value = self.key_value(one.column, values);
+        self.table() == Some(one.table) && value.is_some_and(|value| value != one.value)
     }
 
     /// The most of them that become one.
@@ -279,12 +280,12 @@ impl Group {
 
     /// Whether it writes other rows of the same table than these values of a change.
     fn leaves_alone(&self, change: &RowChange, values: &[Value<'_>]) -> bool {
-        let mut names = change.names(values).map(|(column, value)| OneOf {
+        let mut key = change.key(values).map(|(column, value)| OneOf {
             table: change.table,
             column,
             value,
         });
-        names.any(|one| {
+        key.any(|one| {
             let mut rows = self.rows.iter();
             rows.all(|row| self.shape.writes_another(row, one))
         })

@@ -140,8 +140,8 @@ impl RowInsert {
         self.adds
     }
 
-    /// The value of a column, if that is the first.
-    pub fn name<'v>(&self, column: &str, values: &'v [Value<'_>]) -> Option<&'v Value<'v>> {
+    /// The value of a column, if that is the first. The key comes first.
+    pub fn key_value<'v>(&self, column: &str, values: &'v [Value<'_>]) -> Option<&'v Value<'v>> {
         let Form::Values { before, row, .. } = self.form else {
             return None;
         };
@@ -419,15 +419,15 @@ mod tests {
     }
 
     #[test]
-    fn what_names_a_row_is_its_first_column() {
+    fn the_key_of_a_row_is_its_first_column() {
         let values = ["one", "title"].map(Value::from);
         let id = |sql| {
             let insert = RowInsert::of(Statement::new(sql)).unwrap();
-            insert.name("id", &values).cloned()
+            insert.key_value("id", &values).cloned()
         };
         let task = RowInsert::of(TASK).unwrap();
-        assert_eq!(task.name("id", &values), Some(&values[0]));
-        assert_eq!(task.name("title", &values), None);
+        assert_eq!(task.key_value("id", &values), Some(&values[0]));
+        assert_eq!(task.key_value("title", &values), None);
         assert_eq!(id("INSERT INTO a (b, id) VALUES (?1, ?2)"), None);
         assert_eq!(id("INSERT INTO a (id, b) VALUES (?2, ?1)"), None);
         assert_eq!(
