@@ -117,8 +117,8 @@ probes! {
     Admins "GET /v1/admin/tasks?status=disputed (rare)": "WHERE id < ?1 AND environment = ?3 AND status = ?4 ORDER BY" [LAST_ID, "20", "'live'", "'disputed'"];
     Admins "GET /v1/admin/tasks?account_id&status": "AND status = ?4 AND account_id = ?5 ORDER BY" [LAST_ID, "20", "'live'", "'completed'", SMALL];
     Admins "GET /v1/admin/accounts": "FROM accounts WHERE id < ?1 ORDER BY" [LAST_ID, "20"];
-    Admins "GET /v1/admin/accounts?status=deleted (none)": "FROM accounts WHERE status = ?3" [LAST_ID, "20", "'deleted'"];
-    Admins "GET /v1/admin/workers?status=in_review (rare)": "FROM workers WHERE status = ?3" [LAST_ID, "20", "'in_review'"];
+    Admins "GET /v1/admin/accounts?status=deleted (none)": "FROM accounts WHERE status >= ?3" [LAST_ID, "20", "'deleted'"];
+    Admins "GET /v1/admin/workers?status=in_review (rare)": "FROM workers WHERE status >= ?3" [LAST_ID, "20", "'in_review'"];
     Admins "GET /v1/admin/queue": "FROM queue_items WHERE status = ?1 AND id > ?2" ["'open'", "''", "20", "NULL"];
     Admins "GET /v1/admin/queue?kind=same_person&status=closed": "WHERE status = ?1 AND kind = ?5 AND id > ?2" ["'closed'", "''", "20", "NULL", "'same_person'"];
     Admins "GET /v1/admin/queue?claimed=me": "WHERE claimed_by = ?6" ["'open'", "''", "20", NOW, "NULL", "'none'", "NULL"];

@@ -72,8 +72,10 @@ crate::store::statements! {
         WHERE id = ?1 AND status = ?4";
     BEFORE = concat!("SELECT ", account!(columns), " FROM accounts
         WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
+    /// Nothing but the index by status and id has this order: PostgreSQL went through all accounts by id when it
+    /// expected the status to be common.
     IN_STATUS_BEFORE = concat!("SELECT ", account!(columns), " FROM accounts
-        WHERE status = ?3 AND id < ?1 ORDER BY id DESC LIMIT ?2");
+        WHERE status >= ?3 AND (status, id) < (?3, ?1) ORDER BY status DESC, id DESC LIMIT ?2");
     TEST_KEYS_MANAGE = "SELECT test_keys_manage FROM accounts WHERE id = ?1";
     SET_TEST_KEYS_MANAGE = "UPDATE accounts SET test_keys_manage = ?2 WHERE id = ?1";
     SET_TIER = "UPDATE accounts SET tier = ?2, updated_at = ?3 WHERE id = ?1";

@@ -25,8 +25,9 @@ const LATE: Duration = Duration::from_millis(40);
 const LATE_WITH_POSTGRES: Duration = Duration::from_millis(25);
 /// With fewer behind it, the probe was late for another reason: somebody else used the processors.
 const MANY: usize = 128;
-/// So long probes may be late: many may come at once.
+/// So long probes may be late, and so many may come meanwhile, before anybody is refused: many may come at once.
 const BURST: Duration = Duration::from_secs(1);
+const AT_ONCE: u64 = 2_000;
 /// After so long without a late probe, the next one begins another burst.
 const CALM: Duration = Duration::from_millis(250);
 /// So long requests are refused after a late probe, unless another one is late too.
@@ -42,6 +43,8 @@ struct Backlog {
     /// Since when probes are late, and when the last one was.
     late_since: AtomicU64,
     last_late: AtomicU64,
+    /// Requests since probes are late. Counted only then, so that calm threads share nothing that changes.
+    came: AtomicU64,
     long_until: AtomicU64,
 }
 
@@ -86,6 +89,7 @@ impl Backlog {
             next_probe: AtomicU64::new(0),
             late_since: AtomicU64::new(0),
             last_late: AtomicU64::new(0),
+            came: AtomicU64::new(0),
             long_until: AtomicU64::new(0),
         }
     }
@@ -105,18 +109,29 @@ impl Backlog {
             return;
         }
         let now = self.millis(now);
-        let last = self.last_late.swap(now, Ordering::Relaxed);
-        if now.saturating_sub(last) > millis(CALM) {
+        if !self.was_late(now) {
             self.late_since.store(now, Ordering::Relaxed);
+            self.came.store(0, Ordering::Relaxed);
         }
-        if now.saturating_sub(self.late_since.load(Ordering::Relaxed)) >= millis(BURST) {
+        self.last_late.store(now, Ordering::Relaxed);
+        let late_for = now.saturating_sub(self.late_since.load(Ordering::Relaxed));
+        if late_for >= millis(BURST) || self.came.load(Ordering::Relaxed) >= AT_ONCE {
             let until = now + millis(CATCH_UP);
             self.long_until.store(until, Ordering::Relaxed);
         }
     }
 
+    /// Counts the request that asks.
     fn is_long(&self, now: Instant) -> bool {
-        self.millis(now) < self.long_until.load(Ordering::Relaxed)
+        let now = self.millis(now);
+        if self.was_late(now) {
+            self.came.fetch_add(1, Ordering::Relaxed);
+        }
+        now < self.long_until.load(Ordering::Relaxed)
+    }
+
+    fn was_late(&self, now: u64) -> bool {
+        now.saturating_sub(self.last_late.load(Ordering::Relaxed)) <= millis(CALM)
     }
 
     fn millis(&self, at: Instant) -> u64 {
@@ -162,6 +177,24 @@ mod tests {
         // Nor is another one, after a pause.
         let later = now + CALM + Duration::from_millis(1);
         backlog.came_through(later - LATE, later, 10_000);
+        assert!(!backlog.is_long(later));
+    }
+
+    /// Many of them, over a time in which so many cannot have come at once.
+    #[test]
+    fn a_flood_is_a_backlog_before_the_second_is_over() {
+        let backlog = Backlog::new(LATE);
+        let now = late(&backlog, 1, MANY);
+        for _ in 0..AT_ONCE {
+            assert!(!backlog.is_long(now));
+        }
+        let next = now + PERIOD;
+        backlog.came_through(next - LATE, next, MANY);
+        assert!(backlog.is_long(next));
+        // Those of one flood are not counted in the next.
+        let later = next + CALM + Duration::from_millis(1);
+        assert!(!backlog.is_long(later));
+        backlog.came_through(later - LATE, later, MANY);
         assert!(!backlog.is_long(later));
     }
 

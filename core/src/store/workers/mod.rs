@@ -98,8 +98,9 @@ crate::store::statements! {
     PAGE = concat!("SELECT ", worker!(columns), " FROM workers WHERE id > ?1 ORDER BY id LIMIT ?2");
     BEFORE = concat!("SELECT ", worker!(columns), " FROM workers
         WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
+    /// As with accounts in a status.
     IN_STATUS_BEFORE = concat!("SELECT ", worker!(columns), " FROM workers
-        WHERE status = ?3 AND id < ?1 ORDER BY id DESC LIMIT ?2");
+        WHERE status >= ?3 AND (status, id) < (?3, ?1) ORDER BY status DESC, id DESC LIMIT ?2");
     EDIT = concat!("UPDATE workers SET ", edited!(set), " WHERE id = ", edited!(id));
     SET_STATUS = "UPDATE workers SET status = ?2, verified_at = ?3, updated_at = ?4
         WHERE id = ?1 AND status = ?5";
