@@ -1,5 +1,9 @@
 //! Creations of a limited key that run in one batch.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use legwork::ambient;
 use legwork::domain::{TaskId, Tier};
 use legwork::store::{StoreError, Tx};
@@ -87,5 +91,37 @@ fn what_a_batch_reserves_is_one_update() {
             let created = agent.used("max_open_tasks").await;
             assert_eq!(tasks["meta"]["total"], 2 * created);
         }
+    });
+}
+
+/// The day of a mandate is among what must be the same for two to be one.
+#[test]
+fn a_batch_over_midnight_is_run_once() {
+    const TOGETHER: usize = 3;
+    tell(Engine::Postgres, async |app: TestApp| {
+        let dev = app.developer_on(Tier::Enterprise).await;
+        let agent = Limited::in_test(&app, &dev, with("max_open_tasks", json!(100))).await;
+        let (holder, funded) = terms(&app, &agent, Funding::Simulated).await;
+        let account = holder.owner.account;
+        let midnight = app.clock.now().plus(Duration::from_secs(12 * 3_600));
+        let times = [midnight.minus(Duration::from_millis(1)), midnight];
+        let ran = Arc::new(AtomicUsize::new(0));
+        let mut held = Held::of(&app.store, account).await;
+        for now in times.into_iter().flat_map(|time| [time; TOGETHER]) {
+            let (new, id) = (new_task(CENTS), TaskId::new(now, &ambient::random()));
+            let (holder, funded, ran) = (holder.clone(), funded.clone(), ran.clone());
+            let work = move |tx: &mut Tx<'_>| {
+                ran.fetch_add(1, Ordering::Relaxed);
+                let created = usecases::create_task(tx, &holder, &funded.order(&new, id), now);
+                created
+                    .map(drop)
+                    .map_err(|error| StoreError::Failed(format!("{error:?}")))
+            };
+            held.queue(&app.store, account, work).await;
+        }
+        let results = held.let_go().await;
+        assert!(results.iter().all(Result::is_ok), "{results:?}");
+        assert_eq!(ran.load(Ordering::Relaxed), 2 * TOGETHER);
+        assert_eq!(agent.used("max_open_tasks").await, 2 * TOGETHER as i64);
     });
 }

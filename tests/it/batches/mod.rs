@@ -15,7 +15,7 @@ use legwork::domain::{
     AccountId, AdminKey, AdminKeyId, AdminRole, Environment, EventType, JobKind, JobName, NewEvent,
     Owner, Timestamp,
 };
-use legwork::store::{Location, Store, StoreError, Tx};
+use legwork::store::{Location, Store, StoreError, Tx, all_statements};
 use tokio::task::JoinHandle;
 
 use crate::hanging::cluster::ask;
@@ -184,6 +184,25 @@ async fn one_that_breaks_a_rule_undoes_only_itself(app: TestApp) {
         tx.insert_admin_key(&key, "another hash")
     };
     five_in_a_batch(&app, twice).await;
+}
+
+/// The client finds that it does not fit. What was written before it must not be committed by what was sent after it.
+#[test]
+fn one_with_a_value_that_does_not_fit_undoes_only_itself() {
+    const SET_CLOCK: &str = "UPDATE accounts SET test_ahead_ms = ?2 WHERE id = ?1";
+    let mut statements = all_statements().into_iter();
+    let set_clock = statements.find(|it| it.sql() == SET_CLOCK).unwrap();
+    let unfit = move |tx: &mut Tx<'_>| tx.defer(set_clock, &["nobody".into(), "a text".into()]);
+    tell(Engine::Postgres, async move |app: TestApp| {
+        let account = account(&app).await;
+        let alone = app.store.write_for(account, move |tx: &mut Tx<'_>| {
+            add_event(tx, account)?;
+            unfit(tx)
+        });
+        assert!(matches!(alone.await, Err(StoreError::Failed(_))));
+        assert_eq!(events(&app.store, account).await, 0);
+        five_in_a_batch(&app, unfit).await;
+    });
 }
 
 async fn each_sees_what_those_before_it_wrote(app: TestApp) {

@@ -23,6 +23,8 @@ pub struct Tx<'a> {
     pub(in crate::store) locked: Locked,
     /// SQLite runs it again, and undoes nothing but it if it fails.
     pub(in crate::store::engine) careful: bool,
+    /// SQLite: why the last statement that failed did. The function may have made another error of it.
+    pub(in crate::store::engine) failure: Option<StoreError>,
 }
 
 enum Inner<'a> {
@@ -47,6 +49,7 @@ impl<'a> Tx<'a> {
             keeps_mail: false,
             locked: Locked::default(),
             careful: false,
+            failure: None,
         }
     }
 
@@ -132,7 +135,10 @@ impl<'a> Tx<'a> {
         take: &mut dyn FnMut(Row<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         match &mut self.inner {
-            Inner::Sqlite(connection) => sqlite::each_row(connection, statement, values, take),
+            Inner::Sqlite(connection) => {
+                let read = sqlite::each_row(connection, statement, values, take);
+                noted(read, &mut self.failure)
+            }
             Inner::Postgres(session) => {
                 let rows = session.query(statement, values, lock, None)?;
                 rows.iter().map(Row::postgres).try_for_each(take)
@@ -147,7 +153,10 @@ impl<'a> Tx<'a> {
         values: &[Value<'_>],
     ) -> Result<u64, StoreError> {
         match &mut self.inner {
-            Inner::Sqlite(connection) => sqlite::execute(connection, statement, values),
+            Inner::Sqlite(connection) => {
+                let written = sqlite::execute(connection, statement, values);
+                noted(written, &mut self.failure)
+            }
             Inner::Postgres(session) => session.execute(statement, values),
         }
     }
@@ -271,7 +280,7 @@ impl<'a> Tx<'a> {
         added: Option<Range<usize>>,
     ) -> Result<(), StoreError> {
         match &mut self.inner {
-            Inner::Sqlite(connection) => sqlite::execute(connection, statement, values).map(drop),
+            Inner::Sqlite(_) => self.execute(statement, values).map(drop),
             Inner::Postgres(session) => session.defer(statement, values, order, added),
         }
     }
@@ -291,4 +300,14 @@ impl<'a> Tx<'a> {
             Inner::Postgres(session) => session.schema(),
         }
     }
+}
+
+fn noted<T>(
+    done: Result<T, StoreError>,
+    failure: &mut Option<StoreError>,
+) -> Result<T, StoreError> {
+    if let Err(error) = &done {
+        *failure = Some(error.clone());
+    }
+    done
 }

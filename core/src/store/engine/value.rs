@@ -93,6 +93,18 @@ impl rusqlite::ToSql for Value<'_> {
     }
 }
 
+impl Value<'_> {
+    /// Whether PostgreSQL takes it as a value of this type.
+    pub fn fits(&self, wanted: &Type) -> bool {
+        match self {
+            Self::Null => true,
+            Self::Int(_) => *wanted == Type::INT8,
+            Self::Real(_) => *wanted == Type::FLOAT8,
+            Self::Text(_) => *wanted == Type::TEXT,
+        }
+    }
+}
+
 impl ToSql for Value<'_> {
     fn to_sql(
         &self,
@@ -100,11 +112,11 @@ impl ToSql for Value<'_> {
         out: &mut BytesMut,
     ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
         match self {
+            _ if !self.fits(wanted) => Err(format!("the statement expects a {wanted}").into()),
             Self::Null => Ok(IsNull::Yes),
-            Self::Int(int) if *wanted == Type::INT8 => int.to_sql(wanted, out),
-            Self::Real(real) if *wanted == Type::FLOAT8 => real.to_sql(wanted, out),
-            Self::Text(text) if *wanted == Type::TEXT => text.as_ref().to_sql(wanted, out),
-            _ => Err(format!("the statement expects a {wanted}").into()),
+            Self::Int(int) => int.to_sql(wanted, out),
+            Self::Real(real) => real.to_sql(wanted, out),
+            Self::Text(text) => text.as_ref().to_sql(wanted, out),
         }
     }
 

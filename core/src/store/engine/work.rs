@@ -66,8 +66,10 @@ impl Queued {
         Some(self)
     }
 
-    /// Answers it without running it.
-    pub fn refuse(self, error: StoreError) {
+    /// Answers it without running it. If it ran before, what it returned counts no more: it may have seen what others
+    /// had written and what is undone now.
+    pub fn refuse(mut self, error: StoreError) {
+        self.work.result = None;
         self.work.answer(Err(error));
     }
 }
@@ -180,7 +182,7 @@ impl Work {
             wakeups.notify(&self.to_wake);
         }
         let answer = match (committed, self.result) {
-            // The function failed: its own error counts, not that of the commit.
+            // It ran alone and failed: its own error says more than that of the transaction.
             (_, Some(Err(error))) => Err(error),
             (Err(error), _) => Err(error.into()),
             (Ok(()), Some(ok)) => ok,

@@ -20,6 +20,18 @@ pub struct Answer {
 }
 
 impl<'a> Step<'a> {
+    /// Whether it can be sent. What cannot is found by the client, after what comes later was sent.
+    pub fn fits(&self) -> bool {
+        match self {
+            Self::Nothing | Self::Text(_) => true,
+            Self::Statement(prepared, values) => {
+                let types = prepared.params();
+                let mut both = values.iter().zip(types);
+                values.len() == types.len() && both.all(|(value, wanted)| value.fits(wanted))
+            }
+        }
+    }
+
     /// The first poll writes the request: what is polled in order is sent in order.
     pub fn run(
         self,

@@ -190,7 +190,7 @@ impl Pool {
             }
             Err(error) => {
                 let connected = session.is_connected();
-                queued.refuse(error);
+                queued.work.answer(Err(error));
                 if !connected {
                     self.refuse_all();
                 }

@@ -343,6 +343,12 @@ impl Session {
             return Err(no_connection());
         };
         let client = &connection.link.client;
+        if !self.deferred.fit() || !last.fits() {
+            self.deferred.clear();
+            self.commit_sent = false;
+            let error = StoreError::Failed("a value that its statement does not take".into());
+            return Err(self.fail_with(error, true));
+        }
         let opening = self.opening.take();
         self.in_transaction |= opening.is_some();
         let deferred = self.deferred.take();
@@ -376,6 +382,8 @@ impl Session {
                 Ok(answer) => last = answer,
                 Err(error) => {
                     self.blame(at < before);
+                    // The server says that the transaction had failed before it came to `COMMIT`.
+                    self.commit_sent &= at == before || error.code().is_none();
                     return Err(self.fail(&error));
                 }
             }

@@ -70,7 +70,10 @@ impl Writer {
         let size = batch.len();
         histogram!("legwork_writer_batch_size").record(size as f64);
         for queued in batch {
-            queued.work.answer(committed.clone());
+            match &committed {
+                Ok(()) => queued.work.answer(Ok(())),
+                Err(error) => queued.refuse(error.clone()),
+            }
         }
         Some(size)
     }
@@ -100,8 +103,9 @@ impl Writer {
         let mut next = 0;
         while let Some(queued) = batch.get_mut(next) {
             let before = self.connection.total_changes();
-            let outcome = queued.work.run(&mut Tx::sqlite(&self.connection));
-            self.still_open()?;
+            let mut tx = Tx::sqlite(&self.connection);
+            let outcome = queued.work.run(&mut tx);
+            self.still_open(tx.failure)?;
             if outcome == Outcome::RollBack && self.connection.total_changes() != before {
                 self.execute("ROLLBACK")?;
                 self.execute("BEGIN IMMEDIATE")?;
@@ -122,7 +126,7 @@ impl Writer {
         let mut tx = Tx::sqlite(&self.connection);
         tx.careful = true;
         let outcome = work.run(&mut tx);
-        self.still_open()?;
+        self.still_open(tx.failure)?;
         if outcome == Outcome::RollBack {
             self.execute("ROLLBACK TO one")?;
         }
@@ -130,10 +134,10 @@ impl Writer {
     }
 
     /// On a full disk or an I/O error, SQLite rolls back the whole transaction by itself.
-    fn still_open(&self) -> Result<(), StoreError> {
+    fn still_open(&self, failure: Option<StoreError>) -> Result<(), StoreError> {
         if self.connection.is_autocommit() {
-            let reason = "SQLite rolled back the transaction";
-            return Err(StoreError::Unavailable(reason.into()));
+            let unknown = || StoreError::Unavailable("SQLite rolled back the transaction".into());
+            return Err(failure.unwrap_or_else(unknown));
         }
         Ok(())
     }
@@ -146,10 +150,11 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Statement;
     use crate::store::engine::deadline::Waiting;
     use crate::store::engine::sqlite::connect;
     use crate::store::engine::sqlite::marker::Marker;
-    use crate::store::engine::work::Function;
+    use crate::store::engine::work::{Fault, Function};
     use crossbeam_channel::bounded;
 
     const LONG: Duration = Duration::from_secs(3_600);
@@ -179,6 +184,43 @@ mod tests {
             assert!(answer.try_recv().unwrap().is_ok());
         }
         sizes
+    }
+
+    /// Two of them: one writes what SQLite refuses at the end, and one is refused for what it saw of that.
+    #[test]
+    fn nobody_is_answered_by_what_a_failed_batch_had_written() {
+        const RULES: &str = "PRAGMA foreign_keys = ON;
+            CREATE TABLE places (id BIGINT PRIMARY KEY);
+            CREATE TABLE taken (id BIGINT REFERENCES places (id) DEFERRABLE INITIALLY DEFERRED);";
+        const TAKE: Statement = Statement::new("INSERT INTO taken (id) VALUES (1)");
+        const COUNT: Statement = Statement::new("SELECT COUNT(*) FROM taken");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("test.db");
+        let connection = connect(&file).unwrap();
+        connection.execute_batch(RULES).unwrap();
+        let (waiting, queue) = bounded(2);
+        let take = Function::new(|tx: &mut Tx<'_>| tx.execute(TAKE, &[]));
+        let full = Function::new(|tx: &mut Tx<'_>| match tx.optional::<i64>(COUNT, &[])? {
+            Some(1) => Err(StoreError::Overloaded),
+            _ => Ok(()),
+        });
+        let mut answers = Vec::new();
+        for function in [take, full] {
+            let (work, answer) = Work::new(function);
+            answers.push(answer);
+            assert!(waiting.send(Queued::new(work, &Waiting::begin())).is_ok());
+        }
+        let readers = Arc::new(Readers::new(Marker::open(&file).unwrap()));
+        let (commits, _committed) = bounded(1);
+        let writer = Writer::new(connection, queue, readers, Arc::default(), commits);
+        assert_eq!(writer.write_next(), Some(2));
+        for mut answer in answers {
+            let answer = answer.try_recv().unwrap();
+            let Err(Fault::Store(error)) = answer else {
+                panic!("an answer of the function itself");
+            };
+            assert!(error.to_string().contains("FOREIGN KEY"), "{error}");
+        }
     }
 
     #[test]

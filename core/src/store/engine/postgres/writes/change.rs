@@ -116,18 +116,32 @@ impl RowChange {
 
 /// The columns that the conditions compare with a value, without those that are set.
 fn key(before: &'static str, conditions: &'static str) -> Vec<(&'static str, usize)> {
-    if words(conditions).any(|word| NO_LIST.contains(&word)) {
+    let conditions = outside_parentheses(conditions);
+    if conditions.iter().any(|word| NO_LIST.contains(word)) {
         return Vec::new();
     }
     let before: Vec<_> = before.split_whitespace().collect();
     let is_set = |column: &str| before.windows(2).any(|pair| pair == [column, "="]);
-    let conditions: Vec<_> = conditions.split_whitespace().collect();
     let conditions = conditions.split(|word| *word == "AND");
     let compared = conditions.filter_map(|condition| match condition {
         [column, "=", value] => Some((*column, place(value)?)),
         _ => None,
     });
     compared.filter(|(column, _)| !is_set(column)).collect()
+}
+
+/// Its words, without those that touch a parenthesis.
+fn outside_parentheses(text: &'static str) -> Vec<&'static str> {
+    let mut depth = 0;
+    let mut outside = Vec::new();
+    for word in text.split_whitespace() {
+        if depth == 0 && !word.contains(['(', ')']) {
+            outside.push(word);
+        }
+        depth += word.matches('(').count();
+        depth = depth.saturating_sub(word.matches(')').count());
+    }
+    outside
 }
 
 fn place(value: &str) -> Option<usize> {
@@ -182,6 +196,21 @@ mod tests {
         assert_eq!(change.key_value("id", &other), Some(&Value::from("two")));
         assert_eq!(change.key_value("status", &other), None);
         assert_eq!(change.table, "tasks");
+    }
+
+    #[test]
+    fn alternatives_in_parentheses_are_one_condition() {
+        let keys = |sql| RowChange::of(Statement::new(sql)).unwrap().key;
+        let limited =
+            "UPDATE a SET b = b + ?1 WHERE c = ?2 AND (d IS NULL OR (b + ?1) <= d) AND e = ?3";
+        assert_eq!(keys(limited), [("c", 1), ("e", 2)]);
+        for sql in [
+            "UPDATE a SET b = ?1 WHERE c = ?2 AND (d = ?3) OR e = ?3",
+            "UPDATE a SET b = ?1 WHERE COALESCE(c, ?3) = ?2",
+            "UPDATE a SET b = ?1 WHERE (c = ?2 OR d = ?2)",
+        ] {
+            assert_eq!(keys(sql), [], "{sql}");
+        }
     }
 
     #[test]

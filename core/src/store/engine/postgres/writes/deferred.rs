@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tokio_postgres::Statement as Prepared;
 use tokio_postgres::error::SqlState;
 
-use crate::store::engine::postgres::pipeline::Answer;
+use crate::store::engine::postgres::pipeline::{Answer, Step};
 use crate::store::engine::postgres::writes::change::RowChange;
 use crate::store::engine::postgres::writes::shape::{
     RowInsert, must_follow, order_matters, size_for,
@@ -134,6 +134,12 @@ impl Writes {
     pub fn have_expectations(&self) -> bool {
         let expects = |write: &Deferred| write.expected == Expected::OneRow;
         self.list.iter().any(expects)
+    }
+
+    /// Whether all of them can be sent.
+    pub fn fit(&self) -> bool {
+        let mut writes = self.list.iter();
+        writes.all(|write| Step::Statement(&write.prepared, &write.values).fits())
     }
 
     pub fn truncate(&mut self, length: usize) {
@@ -267,12 +273,13 @@ impl Group {
 
     /// Whether no row would be written twice by one statement.
     fn takes(&self, write: &Deferred) -> bool {
+        let mut rows = self.rows.iter();
         match &self.shape {
-            _ if write.added.is_some() => true,
-            Shape::Insert(insert) => !insert.adds(),
+            Shape::Insert(insert) => write.added.is_some() || !insert.adds(),
             Shape::Change(change) => {
-                let mut rows = self.rows.iter();
-                rows.all(|row| change.differ(row, &write.values))
+                let added = write.added.as_ref();
+                added.is_some_and(|added| rows.clone().any(|row| alike(row, &write.values, added)))
+                    || rows.all(|row| change.differ(row, &write.values))
             }
             Shape::Other => false,
         }
@@ -300,11 +307,8 @@ impl Group {
 
     /// Adds what a write adds: to those before it that differ in nothing else, or as another row.
     fn add(&mut self, values: Values, added: Range<usize>) {
-        let rest = |row: &Values| {
-            (row[..added.start] == values[..added.start]) && row[added.end..] == values[added.end..]
-        };
-        let mut alike = self.rows.iter_mut().filter(|row| rest(row));
-        if let Some(row) = alike.next()
+        let mut rows = self.rows.iter_mut();
+        if let Some(row) = rows.find(|row| alike(row, &values, &added))
             && let Some(sums) = sums(&row[added.clone()], &values[added.clone()])
         {
             row.splice(added, sums);
@@ -324,6 +328,11 @@ impl Group {
         }
         portions
     }
+}
+
+/// Whether they differ in nothing but what they add.
+fn alike(one: &Values, other: &Values, added: &Range<usize>) -> bool {
+    one[..added.start] == other[..added.start] && one[added.end..] == other[added.end..]
 }
 
 /// None if one is no integer, or too large.
