@@ -1,6 +1,8 @@
-//! Warns of a certificate that has ended, or soon will.
+//! Warns of a certificate that has ended, or soon will, and tells the metrics when.
 
 use std::time::Duration;
+
+use metrics::gauge;
 
 use super::pair::Pair;
 use crate::domain::Timestamp;
@@ -16,7 +18,10 @@ pub(super) struct ExpiryWarning {
 
 impl ExpiryWarning {
     pub fn warn(&mut self, pair: Option<&Pair>, now: Timestamp) {
-        if let Some(warning) = pair.and_then(|pair| self.due(pair, now)) {
+        let Some(pair) = pair else { return };
+        let ends = pair.not_after.as_millis() / 1_000;
+        gauge!("legwork_certificate_ends_seconds").set(ends as f64);
+        if let Some(warning) = self.due(pair, now) {
             tracing::warn!("{warning}");
         }
     }
@@ -110,6 +115,18 @@ mod tests {
         }
         assert_eq!(pair.days_left(at("2026-03-29T12:00:00Z")), 2);
         assert_eq!(pair.days_left(at("2026-05-01T00:00:00Z")), 0);
+    }
+
+    #[test]
+    fn metrics_tell_when_it_ends() {
+        let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+        metrics::with_local_recorder(&recorder, || {
+            ExpiryWarning::default().warn(Some(&pair()), at("2026-02-01T00:00:00Z"));
+        });
+        let told = recorder.handle().render();
+        let ends = at("2026-04-01T00:00:00Z").as_millis() / 1_000;
+        let line = format!("legwork_certificate_ends_seconds {ends}");
+        assert!(told.contains(&line), "{told}");
     }
 
     #[test]

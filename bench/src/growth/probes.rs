@@ -126,7 +126,7 @@ probes! {
     Admins "GET /v1/admin/jobs?status=dead": "WHERE run_at IS NULL AND (kind, subject)" ["'mail'", "'5'", "20"];
     Admins "GET /v1/admin/notifications": "FROM notices WHERE id < ?1 ORDER BY id DESC" [LAST_ID, "20"];
     Admins "GET /v1/admin/audit": "FROM audit_log WHERE number < ?1 ORDER BY" [LAST, "20"];
-    Admins "GET /v1/admin/audit?action (rare)": "WHERE action = ?3 AND number < ?1" [LAST, "20", "'account.suspended'"];
+    Admins "GET /v1/admin/audit?action (rare)": "WHERE action >= ?3 AND (action, number)" [LAST, "20", "'account.suspended'"];
     Admins "GET /v1/admin/audit?subject_id": "WHERE subject_id = ?3 AND number < ?1" [LAST, "20", SMALL];
     Admins "GET /v1/admin/audit?subject_id&action": "WHERE subject_id = ?3 AND action = ?4" [LAST, "20", SMALL, "'account.suspended'"];
 

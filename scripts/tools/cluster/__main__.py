@@ -28,6 +28,9 @@ def main():
         return 1
     except KeyboardInterrupt:
         return 130
+    except Exception:
+        options.keep = True
+        raise
     finally:
         machine.stop(options.keep)
     return 0

@@ -85,6 +85,12 @@ fn print(report: &LedgerReport) {
         "{} refunds and transfers are pending; {} movements are about to be recorded",
         report.owed, report.in_flight
     ));
+    if report.not_compared > 0 {
+        print_line(format_args!(
+            "payments of another processor than the one that is set, which were not compared with it: {}",
+            report.not_compared
+        ));
+    }
     for expected in &report.to_be_recorded {
         print_line(format_args!("TO BE RECORDED: {expected}"));
     }

@@ -58,6 +58,12 @@ async fn a_task_is_paid_for_and_no_log_holds_a_secret(app: TestApp) {
 
     let verified = legwork(&["ledger", "verify"], &app, &stripe).succeed();
     assert!(verified.contains("The ledger is correct."), "{verified}");
+    assert!(!verified.contains("not compared"), "{verified}");
+    // Without the settings of the service, nobody asks Stripe.
+    let verified = Command::new(&["ledger", "verify"]).on(&app.database);
+    let verified = verified.succeed();
+    let said = "which were not compared with it: 1";
+    assert!(verified.contains(said), "{verified}");
     assert_eq!(server.terminate(), Some(0));
     let log = std::fs::read_to_string(log).unwrap();
     assert!(log.contains("TRACE"), "nothing was logged");

@@ -69,8 +69,10 @@ crate::store::statements! {
     NOTE = "INSERT INTO audit_notes (number, subject_id, note) VALUES (?1, ?2, ?3)";
     BEFORE = concat!("SELECT ", noted!(columns), " FROM audit_log
         WHERE number < ?1 ORDER BY number DESC LIMIT ?2");
+    /// In the order of the index by action and number: see accounts in a status.
     OF_ACTION_BEFORE = concat!("SELECT ", noted!(columns), " FROM audit_log
-        WHERE action = ?3 AND number < ?1 ORDER BY number DESC LIMIT ?2");
+        WHERE action >= ?3 AND (action, number) < (?3, ?1)
+        ORDER BY action DESC, number DESC LIMIT ?2");
     OF_SUBJECT_BEFORE = concat!("SELECT ", noted!(columns), " FROM audit_log
         WHERE subject_id = ?3 AND number < ?1 ORDER BY number DESC LIMIT ?2");
     OF_SUBJECT_AND_ACTION_BEFORE = concat!("SELECT ", noted!(columns), " FROM audit_log

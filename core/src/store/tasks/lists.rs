@@ -67,16 +67,18 @@ crate::store::statements! {
                     AND t.account_id > found.account_id), found.place + 1
             FROM found WHERE found.account_id IS NOT NULL AND found.place < ?2)
         SELECT account_id FROM found WHERE account_id IS NOT NULL";
-    /// Goes from one set of skills to the next.
+    /// Goes from one set of skills to the next. Not by MIN, for which PostgreSQL may read all tasks of the account.
     POSTED_SKILLS = "WITH RECURSIVE found (skills) AS (
-            SELECT (SELECT MIN(required_skills) FROM tasks
+            SELECT (SELECT required_skills FROM tasks
                 WHERE environment = 'live' AND status = 'posted'
-                    AND COALESCE(status, '') = 'posted' AND account_id = ?1)
+                    AND COALESCE(status, '') = 'posted' AND account_id = ?1
+                ORDER BY required_skills LIMIT 1)
             UNION ALL
-            SELECT (SELECT MIN(t.required_skills) FROM tasks t
+            SELECT (SELECT t.required_skills FROM tasks t
                 WHERE t.environment = 'live' AND t.status = 'posted'
                     AND COALESCE(t.status, '') = 'posted' AND t.account_id = ?1
-                    AND t.required_skills > found.skills)
+                    AND t.required_skills > found.skills
+                ORDER BY t.required_skills LIMIT 1)
             FROM found WHERE found.skills IS NOT NULL)
         SELECT skills FROM found WHERE skills IS NOT NULL";
     WAITING = concat!("SELECT ", waiting!(columns), " FROM tasks

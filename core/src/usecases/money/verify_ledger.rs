@@ -31,6 +31,8 @@ pub struct LedgerReport {
     pub to_be_recorded: Vec<String>,
     /// Refunds and transfers whose jobs are not done.
     pub owed: u64,
+    /// Payments that another processor made than the one that was asked.
+    pub not_compared: u64,
     pub differences: Vec<String>,
     /// Differences that are not listed.
     pub unlisted: u64,
@@ -294,6 +296,7 @@ impl Check {
             self.differ(task.id, "has a payment that differs from its budget");
         }
         if payment.processor != self.processor {
+            self.report.not_compared += 1;
             return;
         }
         if let Some(entry) = ledger.entry(Step::Payment) {
