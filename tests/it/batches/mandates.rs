@@ -109,7 +109,7 @@ fn a_batch_over_midnight_is_run_once() {
         let mut held = Held::of(&app.store, account).await;
         for now in times.into_iter().flat_map(|time| [time; TOGETHER]) {
             let (new, id) = (new_task(CENTS), TaskId::new(now, &ambient::random()));
-            let (holder, funded, ran) = (holder.clone(), funded.clone(), ran.clone());
+            let (holder, funded, ran) = (holder, funded.clone(), ran.clone());
             let work = move |tx: &mut Tx<'_>| {
                 ran.fetch_add(1, Ordering::Relaxed);
                 let created = usecases::create_task(tx, &holder, &funded.order(&new, id), now);

@@ -190,7 +190,7 @@ async fn one_that_breaks_a_rule_undoes_only_itself(app: TestApp) {
 #[test]
 fn one_with_a_value_that_does_not_fit_undoes_only_itself() {
     const SET_CLOCK: &str = "UPDATE accounts SET test_ahead_ms = ?2 WHERE id = ?1";
-    let mut statements = all_statements().into_iter();
+    let mut statements = all_statements();
     let set_clock = statements.find(|it| it.sql() == SET_CLOCK).unwrap();
     let unfit = move |tx: &mut Tx<'_>| tx.defer(set_clock, &["nobody".into(), "a text".into()]);
     tell(Engine::Postgres, async move |app: TestApp| {
