@@ -105,7 +105,7 @@ pub const METRICS: &[Metric] = &[
     gauge("legwork_delivery_lag_seconds", &[], "database: for how long the oldest due endpoint has waited for a server"),
     counter("legwork_request_log_dropped_total", &[], "requests that are missing in `GET /v1/logs`, because too many waited to be written or the database did not take them"),
     gauge("legwork_scheduler_lag_seconds", &[], "time since this server last had moved every task whose deadline has passed"),
-    gauge("legwork_certificate_ends_seconds", &[], "when the certificate that this server serves ends, in seconds since 1970; only with HTTPS"),
+    gauge("legwork_certificate_ends_seconds", &[], "when the certificate that this server serves ends, in seconds since 1970; only of one from files or from an authority"),
     gauge("legwork_disk_free_bytes", &[], "free space on the disk of the data folder"),
     gauge("legwork_disk_size_bytes", &[], "size of that disk"),
     gauge("legwork_build_info", &["version"], "always 1"),

@@ -318,6 +318,28 @@ fn a_busy_account_does_not_delay_another_one() {
     });
 }
 
+/// It has told why, so everybody knows that nothing was committed, although `COMMIT` was sent with the write.
+#[test]
+fn a_batch_that_the_server_ended_before_its_commit_runs_again() {
+    const FULL_ONCE: &str = "CREATE SEQUENCE tries;
+        CREATE FUNCTION full_once() RETURNS TRIGGER AS 'BEGIN
+            IF nextval(''tries'') = 1 THEN
+                RAISE ''no space left'' USING ERRCODE = ''disk_full'';
+            END IF;
+            RETURN NEW;
+        END' LANGUAGE plpgsql;
+        CREATE TRIGGER full_once BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION full_once()";
+    tell(Engine::Postgres, async |app: TestApp| {
+        let account = account(&app).await;
+        app.database.execute(FULL_ONCE).await;
+        let written = app
+            .store
+            .write_for(account, move |tx: &mut Tx<'_>| add_event(tx, account));
+        written.await.unwrap();
+        assert_eq!(events(&app.store, account).await, 1);
+    });
+}
+
 #[test]
 fn a_batch_whose_connection_is_lost_runs_again() {
     tell(Engine::Postgres, async |app: TestApp| {
