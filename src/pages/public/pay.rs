@@ -143,18 +143,21 @@ async fn bill(
     let Some(sandbox) = &pages.app.payments.sandbox else {
         return Ok(None);
     };
-    let Some(payment) = sandbox.payment(secret).await? else {
+    let Some(SandboxPayment { id, task, .. }) = sandbox.payment(secret).await? else {
         return Ok(None);
     };
-    let (id, now) = (payment.task, pages.app.clock.now());
-    let read = pages.app.store.read(move |tx| {
-        let charge = tx.payment(id)?.map(|payment| payment.status);
-        Ok::<_, StoreError>((tx.any_task(id)?, charge, tx.ledger_of_task(id)?))
+    let now = pages.app.clock.now();
+    // The payment once more: a task that was paid for meanwhile is not one that is over.
+    let read = pages.app.store.snapshot(move |tx| {
+        let payment = tx.sandbox_payment(&id)?;
+        let charge = tx.payment(task)?.map(|payment| payment.status);
+        let task_and_payment = tx.any_task(task)?.zip(payment);
+        Ok::<_, StoreError>((task_and_payment, charge, tx.ledger_of_task(task)?))
     });
-    let (task, charge, ledger) = read.await?;
+    let (found, charge, ledger) = read.await?;
     // A payment is created before its task. One whose task was refused has a secret that nobody got.
     let is_developer = token_in(headers, DEVELOPER_COOKIE).is_some();
-    Ok(task.map(|task| Bill {
+    Ok(found.map(|(task, payment)| Bill {
         task_page: is_developer.then(|| format!("/dashboard/live/tasks/{}", task.id)),
         ..Bill::of(payment, (&task, charge), &ledger, now)
     }))
