@@ -2,8 +2,8 @@
 //! none connects, apart from the queue. Only when no thread has a connection does one of them take
 //! transactions all the same: it tries to connect, and refuses them if it cannot.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
@@ -28,8 +28,6 @@ const LONGEST_PAUSE_OF_ONE: Duration = Duration::from_secs(10);
 const STOP_WITHIN: Duration = Duration::from_secs(3);
 
 pub struct Engine {
-    /// Asks one thread without a connection to connect.
-    more: Option<Sender<()>>,
     pool: Arc<Pool>,
     admission: Admission,
     /// Disconnected once all threads have ended.
@@ -41,7 +39,9 @@ struct Pool {
     size: usize,
     busy: AtomicUsize,
     queues: Queues,
-    more: Receiver<()>,
+    /// Asks one thread without a connection to connect. None once the store is closed.
+    more: Mutex<Option<Sender<()>>>,
+    wanted: Receiver<()>,
 }
 
 impl Engine {
@@ -61,7 +61,8 @@ impl Engine {
             size,
             busy: AtomicUsize::new(0),
             queues: Queues::default(),
-            more: wanted,
+            more: Mutex::new(Some(more)),
+            wanted,
         });
         let (alive, ended) = bounded(0);
         let mut sessions = vec![first];
@@ -79,7 +80,6 @@ impl Engine {
                 .map_err(|e| StoreError::Unavailable(e.to_string()))?;
         }
         Ok(Self {
-            more: Some(more),
             pool,
             admission: Admission::default(),
             ended,
@@ -89,10 +89,7 @@ impl Engine {
     pub fn run(&self, mut queued: Queued, mode: Mode) -> Result<(), StoreError> {
         queued.place = Some(self.admission.admit()?);
         self.pool.queues.push(queued, mode)?;
-        let connected = self.pool.connector.connected();
-        if connected < self.pool.size && self.pool.busy.load(Ordering::Relaxed) >= connected {
-            let _ = self.more.as_ref().map(|more| more.try_send(()));
-        }
+        self.pool.ask_for_more();
         Ok(())
     }
 
@@ -118,7 +115,7 @@ impl Drop for Engine {
     /// Waits until what is queued has run, unless the server hangs.
     fn drop(&mut self) {
         self.pool.queues.close();
-        self.more = None;
+        *self.pool.more() = None;
         if self.ended.recv_timeout(STOP_WITHIN) == Err(RecvTimeoutError::Timeout) {
             tracing::warn!("PostgreSQL does not answer; its connections were left as they are");
         }
@@ -139,7 +136,7 @@ impl Pool {
                 continue;
             }
             match pause {
-                None if self.more.recv().is_err() => return,
+                None if self.wanted.recv().is_err() => return,
                 None => self.connect(&mut session),
                 Some(_) if self.queues.is_over() => return,
                 Some(pause) => self.wait_and_connect(&mut session, pause),
@@ -164,11 +161,27 @@ impl Pool {
 
     fn run_next(&self, session: &mut Session, next: Next) {
         self.busy.fetch_add(1, Ordering::Relaxed);
+        // What came while this one was still thought to be free would wait for it alone, as long as it may wait for a lock.
+        if self.queues.len() > 0 {
+            self.ask_for_more();
+        }
         match next {
             Next::One((queued, mode)) => self.run(session, queued, mode),
             Next::Lanes(lanes) => self.run_lanes(session, lanes),
         }
         self.busy.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Asks for one more connection if all that there are are busy.
+    fn ask_for_more(&self) {
+        let connected = self.connector.connected();
+        if connected < self.size && self.busy.load(Ordering::Relaxed) >= connected {
+            let _ = self.more().as_ref().map(|more| more.try_send(()));
+        }
+    }
+
+    fn more(&self) -> MutexGuard<'_, Option<Sender<()>>> {
+        self.more.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn connect(&self, session: &mut Session) {
