@@ -26,6 +26,10 @@ STOREFRONT = {
 }
 
 
+# To read all these libraries takes as long as the machine likes.
+print("ready", flush=True)
+
+
 async def main() -> None:
     transport, mode, url, key, limited_key, *program = sys.argv[1:]
     asked = []

@@ -56,6 +56,7 @@ export async function workerCuts(visitor) {
   const phone = await Phone.open(visitor, { url: await cutter.open(new URL(visitor.url)) });
   try {
     await phone.signIn(worker);
+    await phone.keep();
     let left = CUTS;
     for (let count = 1; left > 0; count += 1) {
       const task = await world.begun(worker);

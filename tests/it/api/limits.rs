@@ -16,7 +16,16 @@ on_both_engines!(
 async fn the_monthly_limit_is_exact_under_concurrency(app: TestApp) {
     let dev = app.developer_on(Tier::Free).await;
     let task = storefront();
-    let replies = join_all((0..130).map(|_| dev.test.post("/v1/tasks", &task))).await;
+    // Sent again, if the machine is so slow that the server takes them for too many.
+    let create = async || {
+        loop {
+            let reply = dev.test.post("/v1/tasks", &task).await;
+            if reply.status != 503 {
+                return reply;
+            }
+        }
+    };
+    let replies = join_all((0..130).map(|_| create())).await;
     let created = replies.iter().filter(|reply| reply.status == 201).count();
     assert_eq!(created, 100);
     for reply in replies.into_iter().filter(|reply| reply.status != 201) {

@@ -2,12 +2,10 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -15,6 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::answers::json_values;
+use crate::support::free_port;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -230,18 +229,6 @@ fn find<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
         }
         Value::Array(items) => items.iter().find_map(|item| find(item, name)),
         _ => None,
-    }
-}
-
-/// A port below those that the system hands out by itself, so that nobody else is given it.
-fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first = (std::process::id() % 10_000) as u16;
-    loop {
-        let port = 20_000 + (first + NEXT.fetch_add(1, Ordering::Relaxed)) % 12_000;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
     }
 }
 

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio_postgres::NoTls;
 
+use crate::support::free_port;
+
 pub struct Postgres {
     folder: tempfile::TempDir,
     port: u16,
@@ -50,7 +52,7 @@ impl Postgres {
     }
 
     fn start(folder: tempfile::TempDir) -> Self {
-        let port = unused_port();
+        let port = free_port();
         let data = folder.path().join("data");
         let server = program("postgres")
             .arg("-D")
@@ -211,9 +213,4 @@ fn newest() -> PathBuf {
         .map(|entry| entry.unwrap().path())
         .max_by_key(|folder| number(folder));
     newest.unwrap().join("bin")
-}
-
-fn unused_port() -> u16 {
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    taken.local_addr().unwrap().port()
 }

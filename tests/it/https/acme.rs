@@ -25,6 +25,7 @@ on_both_engines!(
 );
 
 const DOMAINS: [&str; 2] = ["legwork.example", "www.legwork.example"];
+const LOOKS_EVERY: Duration = Duration::from_millis(50);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A server on a database, with an authority and a clock.
@@ -51,12 +52,21 @@ impl<'a> Site<'a> {
     }
 
     async fn server(&self, store: &Store) -> Acme {
+        self.server_that_looks(store, LOOKS_EVERY).await
+    }
+
+    /// One whose orders wait, until others have answers to the challenge, ten times as long as those others look.
+    async fn patient_server(&self, store: &Store) -> Acme {
+        self.server_that_looks(store, LOOKS_EVERY * 10).await
+    }
+
+    async fn server_that_looks(&self, store: &Store, poll: Duration) -> Acme {
         let opened = Acme::open(AcmeDependencies {
             store: store.clone(),
             clock: self.clock.clone(),
             settings: self.settings(),
             authorities: Some(self.place.authority_file()),
-            poll: Duration::from_millis(50),
+            poll,
         });
         opened.await.unwrap()
     }
@@ -233,7 +243,7 @@ async fn a_challenge_is_answered_by_a_server_that_did_not_order(app: TestApp) {
     let place = Place::new();
     let site = Site::new(&place);
     let _authority = place.start().await;
-    let orders = site.server(&app.store).await;
+    let orders = site.patient_server(&app.store).await;
     let other = app.database.open().await;
     let answers = Arc::new(site.server(&other).await);
     let shutdown = Shutdown::default();
@@ -263,15 +273,16 @@ async fn one_of_two_servers_orders(app: TestApp) {
     let place = Place::new();
     let site = Site::new(&place);
     let _authority = place.start().await;
-    let first = site.server(&app.store).await;
-    let second = site.server(&app.database.open().await).await;
-    let _door = Door::open(&first.certificates(), place.door()).await;
-    // The authority reaches the first server, which follows the database in case the second orders.
+    let first = site.patient_server(&app.store).await;
+    let second = site.patient_server(&app.database.open().await).await;
+    let third = site.server(&app.store).await;
+    let _door = Door::open(&third.certificates(), place.door()).await;
+    // The authority reaches the third server, which follows the database, whoever orders.
     let shutdown = Shutdown::default();
     let both = async { tokio::join!(first.order_if_due(), second.order_if_due()) };
     let (a, b) = tokio::select! {
         outcome = both => outcome,
-        () = first.follow(&shutdown) => unreachable!(),
+        () = third.follow(&shutdown) => unreachable!(),
     };
     let outcomes = [a.unwrap(), b.unwrap()];
     let issued = outcomes

@@ -1,6 +1,7 @@
 //! The Model Context Protocol, as agents speak it: with the official client for Python, by HTTP and by standard input.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -99,12 +100,17 @@ async fn hire(app: &TestApp, transport: &str, program: &[&str]) {
 
 async fn told(arguments: &[&str]) -> Value {
     let mut command: Command = peer::python("mcp_story.py");
-    command.args(arguments);
-    let run = tokio::task::spawn_blocking(move || command.output().unwrap());
-    let output = in_time(run).await.unwrap();
-    let problem = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{problem}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    let command = command.args(arguments).stdout(Stdio::piped());
+    let mut agent = command.spawn().unwrap();
+    let mut said = BufReader::new(agent.stdout.take().unwrap()).lines();
+    let (ready, mut said) = tokio::task::spawn_blocking(|| (said.next(), said))
+        .await
+        .unwrap();
+    assert_eq!(ready.unwrap().unwrap(), "ready");
+    let run = tokio::task::spawn_blocking(move || (said.next(), agent.wait().unwrap()));
+    let (told, ended) = in_time(run).await.unwrap();
+    assert!(ended.success(), "see its error above");
+    serde_json::from_str(&told.unwrap().unwrap()).unwrap()
 }
 
 async fn an_agent_hires_by_http(app: TestApp) {

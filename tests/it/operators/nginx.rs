@@ -21,8 +21,8 @@ use tokio_rustls::client::TlsStream;
 
 use crate::docs::markdown::{blocks, read};
 use crate::support::{
-    Client, Command, Database, Developer, Engine, Server, TestApp, Worker, eventually, photo,
-    runtime, storefront, until,
+    Client, Command, Database, Developer, Engine, Server, TestApp, Worker, eventually, free_port,
+    photo, runtime, storefront, until,
 };
 
 /// So long that it ends only in a test that fails.
@@ -82,9 +82,7 @@ impl Nginx {
         );
         std::fs::write(&certificate, made.cert.pem()).unwrap();
         std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = free.local_addr().unwrap();
-        drop(free);
+        let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let mut text = exchanged(
             documented,
             "listen 443 ssl",
@@ -458,7 +456,8 @@ fn servers_are_restarted_one_after_the_other_without_a_failed_request() {
         let dev = app.developer_on(legwork::domain::Tier::Enterprise).await;
         let log = database.folder.path().join("log");
         let start = |listen: &str| serve(&database, listen, &log);
-        let servers = [start("127.0.0.1:0"), start("127.0.0.1:0")];
+        let new = || start(&format!("127.0.0.1:{}", free_port()));
+        let servers = [new(), new()];
         let nginx = Nginx::before_two([servers[0].address, servers[1].address]);
         let nginx = Arc::new(nginx);
         let (stop, done) = (

@@ -10,8 +10,8 @@ use serde_json::json;
 use tokio_postgres::config::Host;
 
 use crate::support::{
-    Client, Command, Database, Engine, Server, eventually, key_in, path, runtime, server_url,
-    storefront,
+    Client, Command, Database, Engine, Server, eventually, free_port, key_in, path, runtime,
+    server_url, storefront,
 };
 
 struct PgBouncer {
@@ -24,9 +24,7 @@ impl PgBouncer {
     /// With fewer connections to PostgreSQL than the server has to it, so that they change hands.
     async fn start(settings: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = free.local_addr().unwrap();
-        drop(free);
+        let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let server: tokio_postgres::Config = server_url().parse().unwrap();
         let host = match &server.get_hosts()[0] {
             Host::Tcp(name) => name.clone(),

@@ -20,7 +20,7 @@ pub use flaky::{Flaky, InjectedFault};
 pub use money::balance;
 pub use network::{
     Certificate, Client, Edge, Gate, Proxy, Received, Receiver, Reply, Response, SOON, Tls,
-    endless, exchange, in_time,
+    endless, exchange, free_port, in_time,
 };
 pub use process::{Command, Server, key_in};
 pub use waiting::{eventually, runtime, until};

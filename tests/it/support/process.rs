@@ -22,10 +22,13 @@ impl Command {
         Self(command)
     }
 
+    /// All tests share one PostgreSQL, which may be slow to take a connection.
     pub fn on(mut self, database: &Database) -> Self {
         self.0.arg("--data").arg(database.folder.path());
         if let Some(url) = database.url() {
-            self.0.arg("--database-url").arg(url);
+            let more = if url.contains('?') { '&' } else { '?' };
+            let patient = format!("{url}{more}connect_timeout=60");
+            self.0.arg("--database-url").arg(patient);
         }
         self
     }

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -86,5 +87,17 @@ pub fn in_time<F: Future>(what: F) -> impl Future<Output = F::Output> {
     async move {
         let over = tokio::time::timeout(LATE, what).await;
         over.unwrap_or_else(|_| panic!("it never came about: {at}"))
+    }
+}
+
+/// A port below those that the system hands out by itself, so that nobody else is given it.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = (std::process::id() % 10_000) as u16;
+    loop {
+        let port = 20_000 + (first + NEXT.fetch_add(1, Ordering::Relaxed)) % 12_000;
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
     }
 }
